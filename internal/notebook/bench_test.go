@@ -13,24 +13,24 @@ import (
 	"assay/internal/protocol"
 )
 
-// hundred returns a document of 100 cells that have all run, each with text, a
-// result and an image.
-func hundred(b *testing.B) (*notebook.Document, *notebook.Executions) {
+// hundredRunCells returns a document of 100 cells that have run, each with text, an image
+// and a result.
+func hundredRunCells(b *testing.B) (*notebook.Document, *notebook.Executions) {
 	b.Helper()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions})
 	image := strings.Repeat("QUJD", 15<<10)
 	for i := range 100 {
 		id, place := fmt.Sprintf("cell-%d", i), i
 		require.NoError(b, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
 			ID: id, Type: notebook.CodeCell, Source: strings.Repeat("x = compute(1)\n", 20), Revision: 1,
 		}}))
-		apply(b, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
-		apply(b, runs, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
-		apply(b, runs, strings.Replace(display(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
-		apply(b, runs, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
+		apply(b, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
+		apply(b, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
+		apply(b, executions, strings.Replace(displayFrame(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
+		apply(b, executions, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
 	}
-	return doc, runs
+	return doc, executions
 }
 
 // roundTrip sends an action and reads its answer.
@@ -47,8 +47,8 @@ func roundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
 }
 
 func BenchmarkGetContextOf100Cells(b *testing.B) {
-	doc, _ := hundred(b)
-	peer := serve(b, doc)
+	doc, _ := hundredRunCells(b)
+	peer := servePeer(b, doc)
 	body := []byte(`{"type":"agent_action","action":"get_context","tx_id":"t"}`)
 	size := 0
 	for b.Loop() {
@@ -58,8 +58,8 @@ func BenchmarkGetContextOf100Cells(b *testing.B) {
 }
 
 func BenchmarkEditCell(b *testing.B) {
-	doc, _ := hundred(b)
-	peer := serve(b, doc)
+	doc, _ := hundredRunCells(b)
+	peer := servePeer(b, doc)
 	body, err := json.Marshal(map[string]any{
 		"type": "agent_action", "action": "edit_cell", "tx_id": "t",
 		"params": map[string]any{"cell_id": "cell-50", "source": strings.Repeat("y = compute(2)\n", 20)},
@@ -70,7 +70,7 @@ func BenchmarkEditCell(b *testing.B) {
 	}
 }
 
-// One operation is 100 MiB of raw frames.
+// BenchmarkApply100MB applies 100 MiB of raw frames per operation.
 func BenchmarkApply100MB(b *testing.B) {
 	for _, size := range []int{100, 64 << 10} {
 		b.Run(fmt.Sprintf("frames of %d B", size), func(b *testing.B) {
@@ -79,9 +79,9 @@ func BenchmarkApply100MB(b *testing.B) {
 			env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "cell"}
 			b.SetBytes(100 << 20)
 			for b.Loop() {
-				runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+				executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 				for n := 0; n < 100<<20; n += size {
-					if err := runs.ApplyFrame(1, env, frame); err != nil {
+					if err := executions.ApplyFrame(1, env, frame); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -91,30 +91,30 @@ func BenchmarkApply100MB(b *testing.B) {
 }
 
 func BenchmarkApplyImageOf1MiB(b *testing.B) {
-	frame := []byte(display(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, ""))
+	frame := []byte(displayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	b.SetBytes(int64(len(frame)))
 	for b.Loop() {
-		if err := runs.ApplyFrame(1, env, frame); err != nil {
+		if err := executions.ApplyFrame(1, env, frame); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	apply(b, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-	apply(b, runs, display(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	apply(b, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+	apply(b, executions, displayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}
 	for b.Loop() {
-		runs.KernelMessage(env, []byte(`{"type":"cell_result","cell_id":"a","status":"ok"}`))
+		executions.KernelMessage(env, []byte(`{"type":"cell_result","cell_id":"a","status":"ok"}`))
 	}
 }
 
 func BenchmarkWriteIPYNBOf100Cells(b *testing.B) {
-	doc, runs := hundred(b)
+	doc, executions := hundredRunCells(b)
 	for b.Loop() {
-		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), runs, notebook.FileMetadata{}, nil))
+		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), executions, notebook.FileMetadata{}, nil))
 	}
 }

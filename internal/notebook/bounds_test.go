@@ -11,71 +11,71 @@ import (
 	"assay/internal/protocol"
 )
 
-// One cell must not fill the memory by any means.
-func TestOutputsStayBounded(t *testing.T) {
+// One cell cannot fill the memory, whatever outputs it has.
+func TestOutputsOfOneCellAreBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 16 << 10
-	for name, add := range map[string]func(t require.TestingT, runs *notebook.Executions, i int){
-		"streams that take turns": func(t require.TestingT, runs *notebook.Executions, i int) {
-			write(t, runs, []string{protocol.Stdout, protocol.Stderr}[i%2], "x")
+	for name, add := range map[string]func(t require.TestingT, executions *notebook.Executions, i int){
+		"streams that take turns": func(t require.TestingT, executions *notebook.Executions, i int) {
+			applyText(t, executions, []string{protocol.Stdout, protocol.Stderr}[i%2], "x")
 		},
-		"many small displays": func(t require.TestingT, runs *notebook.Executions, _ int) {
-			show(t, runs, display(t, map[string]any{"text/plain": "x"}, ""))
+		"many small displays": func(t require.TestingT, executions *notebook.Executions, _ int) {
+			applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, ""))
 		},
-		"many medium displays and text": func(t require.TestingT, runs *notebook.Executions, i int) {
-			write(t, runs, protocol.Stdout, "between")
-			show(t, runs, display(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
+		"many medium displays and text": func(t require.TestingT, executions *notebook.Executions, i int) {
+			applyText(t, executions, protocol.Stdout, "between")
+			applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
 		},
-		"large displays": func(t require.TestingT, runs *notebook.Executions, _ int) {
-			show(t, runs, display(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
+		"large displays": func(t require.TestingT, executions *notebook.Executions, _ int) {
+			applyUnread(t, executions, displayFrame(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
 		},
-		"displays that grow": func(t require.TestingT, runs *notebook.Executions, i int) {
-			show(t, runs, display(t, map[string]any{"text/plain": "small"}, "id"))
-			grown := display(t, map[string]any{"text/plain": strings.Repeat("y", 3<<10)}, "id")
+		"displays that grow": func(t require.TestingT, executions *notebook.Executions, i int) {
+			applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
+			grown := displayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 3<<10)}, "id")
 			if i%100 == 0 {
-				apply(t, runs, strings.Replace(grown, "display_data", "update_display_data", 1))
+				apply(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
 			}
 		},
-		"displays that say much of themselves": func(t require.TestingT, runs *notebook.Executions, _ int) {
-			show(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
+		"displays with large metadata": func(t require.TestingT, executions *notebook.Executions, _ int) {
+			applyUnread(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
 		},
-		"short errors": func(t require.TestingT, runs *notebook.Executions, _ int) {
-			show(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
+		"short errors": func(t require.TestingT, executions *notebook.Executions, _ int) {
+			applyUnread(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
 		},
-		"long errors": func(t require.TestingT, runs *notebook.Executions, _ int) {
-			show(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
+		"long errors": func(t require.TestingT, executions *notebook.Executions, _ int) {
+			applyUnread(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
 				strings.Repeat("v", limit)+`","traceback":["`+strings.Repeat("t", limit)+`"]}}`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
+			executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 			for i := range 500 {
-				add(t, runs, i)
+				add(t, executions, i)
 			}
 			size := 0
-			for _, output := range runs.Snapshot().Outputs["a"] {
+			for _, output := range executions.Snapshot().Outputs["a"] {
 				size += len(output)
 			}
-			// Beside limit there are 256 references, each a line of JSON.
+			// Beside the limit there are 256 references, each a line of JSON.
 			require.Less(t, size, 2*limit+256*400)
 			require.Greater(t, size, limit/8)
 		})
 	}
 }
 
-func TestCellsStayBounded(t *testing.T) {
+func TestNumberOfCellsIsBounded(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i := range 10_000 {
-		apply(t, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":"%d"}`, i))
+		apply(t, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":"%d"}`, i))
 	}
 	late := `{"type":"start_cell","cell_id":"another"}`
 	env := protocol.Envelope{Type: protocol.TypeStartCell, CellID: "another"}
-	require.ErrorContains(t, runs.ApplyFrame(1, env, []byte(late)), "10000 cells")
-	runs.MarkSent("another") // what the server sends is known all the same
-	require.NoError(t, runs.ApplyFrame(1, env, []byte(late)))
-	require.Equal(t, notebook.StatusRunning, runs.CellStatus("another"))
+	require.ErrorContains(t, executions.ApplyFrame(1, env, []byte(late)), "10000 cells")
+	executions.MarkSent("another") // a cell that the server sends is always added
+	require.NoError(t, executions.ApplyFrame(1, env, []byte(late)))
+	require.Equal(t, notebook.StatusRunning, executions.CellStatus("another"))
 }
 
 func TestFramesThatCostMemoryAreRefused(t *testing.T) {
@@ -85,17 +85,17 @@ func TestFramesThatCostMemoryAreRefused(t *testing.T) {
 		many[fmt.Sprintf("text/x%d", i)] = ""
 	}
 	for name, c := range map[string]struct{ frame, says string }{
-		"mime types": {display(t, many, ""), "output.data: expected at most 16 mime types, found 17"},
-		"mime type":  {display(t, map[string]any{long: ""}, ""), "output.data: expected mime types of at most 128 bytes, found one of 129"},
-		"display id": {display(t, nil, long), "output.data: expected an object, found null"},
-		"long id":    {display(t, map[string]any{}, long), "output.transient.display_id: expected at most 128 bytes, found 129"},
+		"mime types": {displayFrame(t, many, ""), "output.data: expected at most 16 mime types, found 17"},
+		"mime type":  {displayFrame(t, map[string]any{long: ""}, ""), "output.data: expected mime types of at most 128 bytes, found one of 129"},
+		"display id": {displayFrame(t, nil, long), "output.data: expected an object, found null"},
+		"long id":    {displayFrame(t, map[string]any{}, long), "output.transient.display_id: expected at most 128 bytes, found 129"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-			err := runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput}, []byte(c.frame))
+			executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+			err := executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput}, []byte(c.frame))
 			require.EqualError(t, err, "cell_output frame: "+c.says)
-			require.Empty(t, runs.Snapshot().Outputs)
+			require.Empty(t, executions.Snapshot().Outputs)
 		})
 	}
 }

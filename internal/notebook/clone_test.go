@@ -10,9 +10,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// A clone shows what the original showed, at each moment of a fold, and neither
-// notices what becomes of the other.
-func TestRunsClone(t *testing.T) {
+// At each step of a fold a clone has the snapshot of the original, and later frames change
+// only one of the two.
+func TestClonesAreIndependent(t *testing.T) {
 	t.Parallel()
 	var frames []string
 	frame := func(format string, args ...any) { frames = append(frames, fmt.Sprintf(format, args...)) }
@@ -39,7 +39,7 @@ func TestRunsClone(t *testing.T) {
 		r.MarkDisposed("gone")
 		return r
 	}
-	var want []notebook.ExecutionsSnapshot // of a fold that is not cloned
+	var want []notebook.ExecutionsSnapshot // of Executions that are not cloned
 	plain := newRuns()
 	for seq := range frames {
 		apply(plain, seq)
@@ -60,7 +60,7 @@ func TestRunsClone(t *testing.T) {
 			apply(clone, on)
 			require.Equal(t, want[on], clone.Snapshot(), "from %d", seq)
 		}
-		require.Equal(t, want[seq], twin.Snapshot(), "it is what it was: %s", frames[seq])
+		require.Equal(t, want[seq], twin.Snapshot(), "the clone has not changed: %s", frames[seq])
 	}
 	require.Equal(t, want[len(want)-1], original.Snapshot())
 }

@@ -15,15 +15,15 @@ import (
 	"assay/internal/protocol"
 )
 
-func TestEventsOfAnyActionsReplayToTheSameDocument(t *testing.T) {
+func TestReplayedEventsGiveSameDocument(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var events []notebook.Event
 		doc := notebook.NewDocument(notebook.DocumentConfig{
-			OnEvent: func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
+			OnEvent: func(e notebook.Event) { events = append(events, encodeAndDecode(t, e)) },
 		})
-		peer := serve(t, doc)
-		model := []notebook.Cell{} // what the cells should be
+		peer := servePeer(t, doc)
+		model := []notebook.Cell{} // the cells that the document should have
 		for range rapid.IntRange(0, 30).Draw(t, "actions") {
 			model = randomAction(t, peer, model)
 		}
@@ -35,9 +35,9 @@ func TestEventsOfAnyActionsReplayToTheSameDocument(t *testing.T) {
 	})
 }
 
-// randomAction carries out an action, which may be a wrong one, and returns what
-// model becomes by it.
-func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell {
+// randomAction carries out a random action, which may fail, and returns model as it is
+// after it.
+func randomAction(t *rapid.T, peer *testPeer, model []notebook.Cell) []notebook.Cell {
 	position := rapid.IntRange(-1, len(model)+1).Draw(t, "position")
 	source := rapid.String().Draw(t, "source")
 	id := "nobody"
@@ -50,45 +50,48 @@ func randomAction(t *rapid.T, peer *peer, model []notebook.Cell) []notebook.Cell
 	case "create":
 		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
 		r := peer.act("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
-		if expect(t, r, fits && kind != "raw") {
+		if requireOutcome(t, r, fits && kind != "raw") {
 			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "note":
 		r := peer.act("create_markdown_cell", map[string]any{"position": position, "source": source})
-		if expect(t, r, fits) {
+		if requireOutcome(t, r, fits) {
 			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "edit":
 		rev := rapid.IntRange(1, 3).Draw(t, "rev")
 		r := peer.act("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
-		if expect(t, r, at >= 0 && model[max(at, 0)].Revision == rev) && model[at].Source != source { // else it is no change
+		if requireOutcome(t, r, at >= 0 && model[max(at, 0)].Revision == rev) && model[at].Source != source { // otherwise nothing changes
 			model[at].Source, model[at].Revision, model[at].ChangedBy = source, rev+1, notebook.ByAgent
 		}
 	case "delete":
-		if expect(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
+		if requireOutcome(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
 			return slices.Delete(model, at, at+1)
 		}
 	case "move":
 		to := rapid.IntRange(-1, len(model)).Draw(t, "to")
 		r := peer.act("move_cell", map[string]any{"cell_id": id, "position": to})
-		if expect(t, r, at >= 0 && to >= 0 && to < len(model)) {
+		if requireOutcome(t, r, at >= 0 && to >= 0 && to < len(model)) {
 			cell := model[at]
 			return slices.Insert(slices.Delete(model, at, at+1), to, cell)
 		}
 	case "run":
-		expect(t, peer.act("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
+		requireOutcome(t, peer.act("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
 	}
 	return model
 }
 
-func expect(t *rapid.T, r response, success bool) bool {
+// requireOutcome fails if the answer does not report success, or failure, as wanted. It
+// returns success.
+func requireOutcome(t *rapid.T, r actionResponse, success bool) bool {
 	require.Equal(t, success, r.Status == protocol.StatusSuccess, "%+v", r)
 	require.Equal(t, success, r.Error == "")
 	return success
 }
 
-// overTheWire returns e as it comes out of a trace.
-func overTheWire(t require.TestingT, e notebook.Event) notebook.Event {
+// encodeAndDecode returns e as it is read back from a trace, and checks that JSON gives
+// what json.Marshal does.
+func encodeAndDecode(t require.TestingT, e notebook.Event) notebook.Event {
 	text := e.JSON()
 	e.Type = notebook.EventType
 	plain, err := json.Marshal(e)
@@ -99,7 +102,7 @@ func overTheWire(t require.TestingT, e notebook.Event) notebook.Event {
 	return again
 }
 
-func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
+func TestApplyEventRefusesEventsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	place := func(n int) *int { return &n }
 	source := "2"
@@ -137,9 +140,9 @@ func TestApplyRefusesEventsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A change says who has caused it. Only under an id of the server's own is it
-// taken at its word.
-func TestEventsSayWhoHasCausedThem(t *testing.T) {
+// An event says who has caused the change. The field "by" of an action is believed only if
+// the action has an id of the server's form.
+func TestEventsSayWhoCausedThem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ tx, by, want string }{
 		"an agent":                   {`,"tx_id":"tx_1"`, ``, notebook.ByAgent},
@@ -157,9 +160,9 @@ func TestEventsSayWhoHasCausedThem(t *testing.T) {
 			var events []notebook.Event
 			doc := notebook.NewDocument(notebook.DocumentConfig{
 				NewCellID: func() string { return fmt.Sprint(len(events)) },
-				OnEvent:   func(e notebook.Event) { events = append(events, overTheWire(t, e)) },
+				OnEvent:   func(e notebook.Event) { events = append(events, encodeAndDecode(t, e)) },
 			})
-			peer := serve(t, doc)
+			peer := servePeer(t, doc)
 			for _, action := range []string{
 				`"create_cell","params":{"position":0,"cell_type":"code","source":"1"}`,
 				`"create_markdown_cell","params":{"position":0,"source":"2"}`,
@@ -177,7 +180,7 @@ func TestEventsSayWhoHasCausedThem(t *testing.T) {
 	}
 }
 
-func TestWhatIsRestoredIsByTheServer(t *testing.T) {
+func TestRestoreEventIsCausedByServer(t *testing.T) {
 	t.Parallel()
 	var events []notebook.Event
 	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { events = append(events, e) }})
@@ -186,11 +189,11 @@ func TestWhatIsRestoredIsByTheServer(t *testing.T) {
 	require.Equal(t, notebook.ByServer, events[0].CausedBy)
 }
 
-// No event tells of a move to where the cell is.
+// A move of a cell to where it is gives out no event.
 func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 	t.Parallel()
 	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
-	peer := serve(t, doc)
+	peer := servePeer(t, doc)
 	for range 3 {
 		peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	}
@@ -203,21 +206,21 @@ func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 
 func TestCellIDsAreRandomUUIDs(t *testing.T) {
 	t.Parallel()
-	peer := serve(t, notebook.NewDocument(notebook.DocumentConfig{}))
+	peer := servePeer(t, notebook.NewDocument(notebook.DocumentConfig{}))
 	create := map[string]any{"position": 0, "cell_type": "code", "source": ""}
 	one, two := peer.act("create_cell", create), peer.act("create_cell", create)
 	require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, one.CellID)
 	require.NotEqual(t, one.CellID, two.CellID)
 }
 
-func TestSourcesHaveALimitTogether(t *testing.T) {
+func TestSourcesAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	place, most := 0, 8<<20
 	doc := notebook.NewDocument(notebook.DocumentConfig{NewCellID: func() string { return "b" }})
 	require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
 		ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", most-10),
 	}}))
-	peer := serve(t, doc)
+	peer := servePeer(t, doc)
 	r := peer.act("create_markdown_cell", map[string]any{"position": 0, "source": "12345678901"})
 	require.Equal(t, "create_markdown_cell: source: expected at most 8388608 bytes of sources in the notebook, found 8388609", r.Error)
 	r = peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": "1234567890"})
@@ -229,21 +232,21 @@ func TestSourcesHaveALimitTogether(t *testing.T) {
 	require.Len(t, doc.Cells(), 2)
 }
 
-func TestManyConsolesShareOneDocument(t *testing.T) {
+func TestConcurrentServesShareOneDocument(t *testing.T) {
 	t.Parallel()
 	var events []notebook.Event
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{
-		Executions: runs, OnEvent: func(e notebook.Event) { events = append(events, e) },
+		Executions: executions, OnEvent: func(e notebook.Event) { events = append(events, e) },
 	})
 	var all sync.WaitGroup
 	for range 4 {
-		peer := serve(t, doc)
+		peer := servePeer(t, doc)
 		all.Go(func() {
 			for i := range 25 {
 				r := peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": fmt.Sprint(i)})
 				peer.act("edit_cell", map[string]any{"cell_id": r.CellID, "source": "edited", "auto_run": true})
-				apply(t, runs, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":1}`, r.CellID))
+				apply(t, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":1}`, r.CellID))
 				peer.act("get_context", nil)
 				if i%2 == 0 {
 					peer.act("delete_cell", map[string]any{"cell_id": r.CellID})
@@ -288,15 +291,16 @@ func TestServeEndsWithItsConnection(t *testing.T) {
 	})
 }
 
+// brokenConn is a connection whose Read fails.
 type brokenConn struct{ protocol.Conn }
 
 func (brokenConn) Read() ([]byte, error) {
 	return nil, &protocol.ChannelError{Operation: "read", Err: fmt.Errorf("a cable was cut")}
 }
 
-// A notebook that goes on in another session shows what it showed: cells, what
-// they printed and how they ended. What ran when the kernel went has failed.
-func TestRestored(t *testing.T) {
+// A notebook that was restored in another session has the same cells, outputs and
+// statuses. A cell that was running has failed.
+func TestRestoredNotebookShowsTheSame(t *testing.T) {
 	t.Parallel()
 	before := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i, body := range []string{
@@ -315,16 +319,16 @@ func TestRestored(t *testing.T) {
 		Executions: before.Snapshot(),
 	}
 	var events []notebook.Event
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, OnEvent: func(e notebook.Event) { events = append(events, e) }})
-	runs.RestoreSnapshot(state.Executions)
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, OnEvent: func(e notebook.Event) { events = append(events, e) }})
+	executions.RestoreSnapshot(state.Executions)
 	require.NoError(t, doc.RestoreState(state))
 
 	require.Equal(t, state.Cells, doc.Cells())
-	after := runs.Snapshot()
+	after := executions.Snapshot()
 	require.Equal(t, map[string]string{"a": notebook.StatusRan, "b": notebook.StatusError}, after.CellStatus)
 	require.Equal(t, state.Executions.Outputs, after.Outputs)
-	require.Empty(t, after.Sequencers, "the next kernel counts anew")
+	require.Empty(t, after.Sequencers, "the next kernel starts at 1 again")
 
 	require.Len(t, events, 1)
 	var told notebook.Event

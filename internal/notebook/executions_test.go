@@ -17,26 +17,31 @@ import (
 	"assay/internal/protocol"
 )
 
-// apply applies a frame as entry 1 of a trace.
-func apply(t require.TestingT, runs *notebook.Executions, frame string) { applyAt(t, runs, 1, frame) }
+// apply applies a frame as entry 1 of a trace. It must not fail.
+func apply(t require.TestingT, executions *notebook.Executions, frame string) {
+	applyAt(t, executions, 1, frame)
+}
 
-func applyAt(t require.TestingT, runs *notebook.Executions, seq int64, frame string) {
+// applyAt applies a frame as entry seq of a trace. It must not fail.
+func applyAt(t require.TestingT, executions *notebook.Executions, seq int64, frame string) {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(frame))
 	require.NoError(t, err)
-	require.NoError(t, runs.ApplyFrame(seq, env, []byte(frame)))
+	require.NoError(t, executions.ApplyFrame(seq, env, []byte(frame)))
 }
 
-// show applies a frame of display; large ones are not read for their envelope.
-func show(t require.TestingT, runs *notebook.Executions, frame string) {
-	require.NoError(t, runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
+// applyUnread applies a cell_output of cell a without reading its envelope, which takes
+// long for a large one.
+func applyUnread(t require.TestingT, executions *notebook.Executions, frame string) {
+	require.NoError(t, executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
 }
 
-func write(t require.TestingT, runs *notebook.Executions, stream, text string) {
-	apply(t, runs, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
+// applyText applies text of a stream in cell a.
+func applyText(t require.TestingT, executions *notebook.Executions, stream, text string) {
+	apply(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
 }
 
-// display returns the frame of a display_data in cell a.
-func display(t require.TestingT, data map[string]any, displayID string) string {
+// displayFrame returns the cell_output of a display_data in cell a.
+func displayFrame(t require.TestingT, data map[string]any, displayID string) string {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
@@ -46,8 +51,8 @@ func display(t require.TestingT, data map[string]any, displayID string) string {
 	return text.String()
 }
 
-// output is an nbformat output as a console reads it.
-type output struct {
+// decodedOutput is an nbformat output.
+type decodedOutput struct {
 	Type      string                     `json:"output_type"`
 	Name      string                     `json:"name"`
 	Text      string                     `json:"text"`
@@ -56,21 +61,22 @@ type output struct {
 	EValue    string                     `json:"evalue"`
 }
 
-func outputs(t require.TestingT, list []json.RawMessage) []output {
-	out := make([]output, len(list))
+// decodeOutputs decodes nbformat outputs.
+func decodeOutputs(t require.TestingT, list []json.RawMessage) []decodedOutput {
+	out := make([]decodedOutput, len(list))
 	for i, text := range list {
 		require.NoError(t, json.Unmarshal(text, &out[i]))
 	}
 	return out
 }
 
-func TestTextIsKeptHeadAndTailWhateverItsPortions(t *testing.T) {
+func TestKeptTextDoesNotDependOnPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(4<<10, 80<<10).Draw(t, "limit")
 		text := strings.Repeat(rapid.StringN(1, 40, 90).Draw(t, "line"), rapid.IntRange(1, 4000).Draw(t, "times"))
-		whole := printed(t, limit, text, len(text))
-		parts := printed(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
+		whole := keptText(t, limit, text, len(text))
+		parts := keptText(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
 		require.Equal(t, whole, parts)
 		require.True(t, utf8.ValidString(whole))
 		if len(text) < limit/2-(pieceOverheadBytes+pieceOverheadBytes*len(text)/maxPieceBytes) {
@@ -93,24 +99,24 @@ func TestTextIsKeptHeadAndTailWhateverItsPortions(t *testing.T) {
 	})
 }
 
-// What a tape counts for each piece of text, and the size of a piece.
+// What an outputBuffer counts for each piece of text, and the size of a piece.
 const (
 	pieceOverheadBytes = 128
 	maxPieceBytes      = 32 << 10
 )
 
-// printed returns text as it is kept when it was printed in portions.
-func printed(t require.TestingT, limit int, text string, portion int) string {
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
+// keptText returns what is kept of text that was printed in portions of so many bytes.
+func keptText(t require.TestingT, limit int, text string, portion int) string {
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 	for len(text) > 0 {
 		n := min(portion, len(text))
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		write(t, runs, protocol.Stdout, text[:n])
+		applyText(t, executions, protocol.Stdout, text[:n])
 		text = text[n:]
 	}
-	list := outputs(t, runs.Snapshot().Outputs["a"])
+	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	if len(list) == 0 {
 		return ""
 	}
@@ -119,17 +125,17 @@ func printed(t require.TestingT, limit int, text string, portion int) string {
 }
 
 //nolint:paralleltest // it reads the heap of the whole process
-func TestHundredMegabytesOfOneCellStaySmall(t *testing.T) {
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+func TestTextOfOneCellIsBounded(t *testing.T) {
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	frame := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "a", Text: []byte(strings.Repeat("all work and no play\n", 3121))})
 	env := protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "a"}
-	before := heap()
+	before := heapBytes()
 	printed := 0
 	for ; printed < 100<<20; printed += len(frame) - len("a") - 4 {
-		require.NoError(t, runs.ApplyFrame(1, env, frame))
+		require.NoError(t, executions.ApplyFrame(1, env, frame))
 	}
-	require.Less(t, heap()-before, int64(4<<20))
-	text := outputs(t, runs.Snapshot().Outputs["a"])[0].Text
+	require.Less(t, heapBytes()-before, int64(4<<20))
+	text := decodeOutputs(t, executions.Snapshot().Outputs["a"])[0].Text
 	require.Less(t, len(text), 1<<20+100)
 	require.Greater(t, len(text), 1<<20-16<<10)
 	_, rest, _ := strings.Cut(text, "\n[... ")
@@ -137,7 +143,8 @@ func TestHundredMegabytesOfOneCellStaySmall(t *testing.T) {
 	require.InDelta(t, printed-len(text), atoi(t, number), 100)
 }
 
-func heap() int64 {
+// heapBytes returns the size of the heap after a garbage collection.
+func heapBytes() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
@@ -153,22 +160,22 @@ func atoi(t require.TestingT, text string) int {
 func TestOutputsStayInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 16 << 10})
+		executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 16 << 10})
 		count := rapid.IntRange(1, 60).Draw(t, "count")
 		for i := range count {
 			mark := fmt.Sprintf("<%d>", i)
 			text := mark + strings.Repeat("x", rapid.SampledFrom([]int{0, 100, 3 << 10, 5 << 10, 20 << 10}).Draw(t, "size"))
 			switch rapid.IntRange(0, 2).Draw(t, "kind") {
 			case 0:
-				write(t, runs, protocol.Stdout, text+mark)
+				applyText(t, executions, protocol.Stdout, text+mark)
 			case 1:
-				write(t, runs, protocol.Stderr, text+mark)
+				applyText(t, executions, protocol.Stderr, text+mark)
 			default:
-				show(t, runs, display(t, map[string]any{"text/html": text, "text/plain": mark}, ""))
+				applyUnread(t, executions, displayFrame(t, map[string]any{"text/html": text, "text/plain": mark}, ""))
 			}
 		}
 		var marks []int
-		for _, m := range regexp.MustCompile(`<(\d+)>`).FindAllStringSubmatch(jsonOf(t, runs.Snapshot().Outputs["a"]), -1) {
+		for _, m := range regexp.MustCompile(`<(\d+)>`).FindAllStringSubmatch(jsonOf(t, executions.Snapshot().Outputs["a"]), -1) {
 			marks = append(marks, atoi(t, m[1]))
 		}
 		require.True(t, slices.IsSorted(marks), "%v", marks)
@@ -177,39 +184,39 @@ func TestOutputsStayInOrder(t *testing.T) {
 	})
 }
 
-func TestDisplaysThatGrowGiveWay(t *testing.T) {
+func TestGrownDisplaysBecomeReferences(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	for range 40 {
-		show(t, runs, display(t, map[string]any{"text/plain": "small"}, "id"))
+		applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
 	}
-	grown := display(t, map[string]any{"text/plain": strings.Repeat("y", 6<<10)}, "id")
-	show(t, runs, strings.Replace(grown, "display_data", "update_display_data", 1))
-	list := runs.Snapshot().Outputs["a"]
+	grown := displayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 6<<10)}, "id")
+	applyUnread(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
+	list := executions.Snapshot().Outputs["a"]
 	require.Len(t, list, 40)
 	whole := 0
-	for _, o := range outputs(t, list) {
+	for _, o := range decodeOutputs(t, list) {
 		if len(o.Data["text/plain"]) > 6<<10 {
 			whole++
 		}
 	}
-	require.InDelta(t, 4, whole, 1) // as many as half of the limit has room for
+	require.InDelta(t, 4, whole, 1) // as many as fit into half of the limit
 }
 
 func TestClearedOutputsMakeRoom(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	text := strings.Repeat("x", 40<<10)
 	for range 3 {
-		apply(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"clear_output"}}`)
-		write(t, runs, protocol.Stdout, text)
-		require.Equal(t, text, outputs(t, runs.Snapshot().Outputs["a"])[0].Text)
+		apply(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"clear_output"}}`)
+		applyText(t, executions, protocol.Stdout, text)
+		require.Equal(t, text, decodeOutputs(t, executions.Snapshot().Outputs["a"])[0].Text)
 	}
 }
 
-func TestNothingIsKeptOfAFrame(t *testing.T) {
+func TestFramesAreNotRetained(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for _, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":1}`,
 		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"text"}`,
@@ -222,23 +229,23 @@ func TestNothingIsKeptOfAFrame(t *testing.T) {
 		body := []byte(frame)
 		env, err := protocol.NewEnvelopeDecoder().Decode(body)
 		require.NoError(t, err)
-		require.NoError(t, runs.ApplyFrame(1, env, body))
-		before := jsonOf(t, runs.Snapshot())
+		require.NoError(t, executions.ApplyFrame(1, env, body))
+		before := jsonOf(t, executions.Snapshot())
 		for i := range body {
 			body[i] = '#'
 		}
-		require.Equal(t, before, jsonOf(t, runs.Snapshot()))
+		require.Equal(t, before, jsonOf(t, executions.Snapshot()))
 	}
 }
 
 func TestLargeImageIsKeptAsReference(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	image := strings.Repeat("QUJD", 1<<20) // 3 MiB
-	write(t, runs, protocol.Stdout, "before\n")
-	applyAt(t, runs, 17, display(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
-	write(t, runs, protocol.Stdout, "after\n")
-	list := outputs(t, runs.Snapshot().Outputs["a"])
+	applyText(t, executions, protocol.Stdout, "before\n")
+	applyAt(t, executions, 17, displayFrame(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
+	applyText(t, executions, protocol.Stdout, "after\n")
+	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 3)
 	require.Equal(t, []string{"before\n", "after\n"}, []string{list[0].Text, list[2].Text})
 	require.Equal(t, map[string]json.RawMessage{
@@ -248,22 +255,22 @@ func TestLargeImageIsKeptAsReference(t *testing.T) {
 
 func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	text := strings.Repeat("line\n", 1<<20)
 	image := map[string]any{"image/png": strings.Repeat("QUJD", 20<<10)}
-	write(t, runs, protocol.Stdout, text)
-	applyAt(t, runs, 2, display(t, image, ""))
-	write(t, runs, protocol.Stderr, "x")
-	applyAt(t, runs, 3, display(t, image, ""))
-	list := outputs(t, runs.Snapshot().Outputs["a"])
+	applyText(t, executions, protocol.Stdout, text)
+	applyAt(t, executions, 2, displayFrame(t, image, ""))
+	applyText(t, executions, protocol.Stderr, "x")
+	applyAt(t, executions, 3, displayFrame(t, image, ""))
+	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 4)
 	require.Contains(t, list[0].Text, "bytes left out")
 	require.Len(t, list[1].Data["image/png"], 80<<10+2)
 	require.Len(t, list[3].Data["image/png"], 80<<10+2)
 
 	// More text pushes the images out of the tail; a reference to each stays.
-	write(t, runs, protocol.Stdout, text)
-	list = outputs(t, runs.Snapshot().Outputs["a"])
+	applyText(t, executions, protocol.Stdout, text)
+	list = decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 5)
 	require.Contains(t, string(list[1].Data["text/plain"]), "in the trace, entry 2]")
 	require.Equal(t, "stream", list[2].Type)
@@ -272,31 +279,31 @@ func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 	require.Contains(t, list[4].Text, "bytes left out")
 }
 
-func TestWidgetsHaveALimit(t *testing.T) {
+func TestWidgetsAreBounded(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 4 << 10})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 4 << 10})
 	states := map[string]any{}
 	for i := range 100 {
 		states[fmt.Sprintf("w%02d", i)] = map[string]any{"type": "text", "value": strings.Repeat("v", 80)}
 	}
 	frame, err := json.Marshal(map[string]any{"type": "cell_widgets", "cell_id": "a", "widget_state": states})
 	require.NoError(t, err)
-	err = runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellWidgets, CellID: "a"}, frame)
+	err = executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellWidgets, CellID: "a"}, frame)
 	require.ErrorContains(t, err, "of 100 widgets are not kept")
-	require.NotEmpty(t, runs.Snapshot().Widgets["a"])
-	require.Less(t, len(runs.Snapshot().Widgets["a"]), 50)
+	require.NotEmpty(t, executions.Snapshot().Widgets["a"])
+	require.Less(t, len(executions.Snapshot().Widgets["a"]), 50)
 }
 
 func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	line := strings.Repeat("x", 63) + "\n"
 	for i := range 20 {
 		cell := fmt.Sprintf("cell-%d", i)
-		apply(t, runs, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: cell, Text: []byte(strings.Repeat(line, 16<<10))})))
+		apply(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: cell, Text: []byte(strings.Repeat(line, 16<<10))})))
 	}
 	size := 0
-	for _, list := range runs.Snapshot().Outputs {
+	for _, list := range executions.Snapshot().Outputs {
 		require.Len(t, list, 1)
 		require.Contains(t, string(list[0]), "bytes left out")
 		size += len(list[0])
@@ -307,7 +314,7 @@ func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 
 func TestMalformedFramesAreErrors(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for frame, says := range map[string]string{
 		"\x00\x07\x00\x00":        "kernel_stdio frame: malformed message: raw frame for stream 7",
 		"[1,2]":                   "kernel_stdio frame: expected an object, found [1,2]",
@@ -319,9 +326,37 @@ func TestMalformedFramesAreErrors(t *testing.T) {
 		`{"stream":"stdout"`:    "kernel_stdio frame: ",
 		`{"stream":"stdout",]}`: "kernel_stdio frame: ",
 	} {
-		err := runs.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeKernelStdio}, []byte(frame))
+		err := executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeKernelStdio}, []byte(frame))
 		require.ErrorContains(t, err, says, frame)
 	}
 }
 
 func long(text string, times int) string { return strings.Repeat(text, times) }
+
+func TestTextOutput(t *testing.T) {
+	t.Parallel()
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	require.Empty(t, executions.TextOutput("a"))
+	start := func(n string) {
+		executions.MarkSent("a")
+		apply(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":`+n+`}`)
+	}
+	start("1")
+	applyText(t, executions, protocol.Stdout, "of the run before\n")
+	start("2")
+	applyText(t, executions, protocol.Stdout, "one ")
+	applyText(t, executions, protocol.Stderr, "two\n")
+	applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "<Figure>", "image/png": "aGk="}, ""))
+	applyUnread(t, executions, displayFrame(t, map[string]any{"image/png": "aGk="}, ""))
+	apply(t, executions, `{"type":"cell_output","cell_id":"a","run_sequencer":2,"output":{"output_type":"error","ename":"E","evalue":"v","traceback":["Traceback","E: v"]}}`)
+	require.Equal(t, "one two\n<Figure>\nTraceback\nE: v\n", executions.TextOutput("a"))
+
+	start("3")
+	applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": strings.Repeat("x", 600<<10)}, ""))
+	applyText(t, executions, protocol.Stdout, strings.Repeat("y", 2<<20))
+	text := executions.TextOutput("a")
+	require.True(t, strings.HasPrefix(text, "[text/plain, 614400 bytes]\n"), text[:60])
+	require.Contains(t, text, "bytes left out")
+	executions.MarkDisposed("a")
+	require.Empty(t, executions.TextOutput("a"))
+}

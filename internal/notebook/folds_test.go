@@ -14,23 +14,25 @@ import (
 	"assay/internal/protocol"
 )
 
-// fold is a file of testdata/folds, whose README says what it means.
-type fold struct {
+// foldCase is a file in testdata/folds; the README there explains it.
+type foldCase struct {
 	About     string            `json:"about"`
-	TextLimit int               `json:"text_limit"` // of ExecutionsConfig; 0: its default
+	TextLimit int               `json:"text_limit"` // MaxOutputBytes of ExecutionsConfig; 0: the default
 	Steps     []json.RawMessage `json:"steps"`
 	Cells     json.RawMessage   `json:"cells"`
 	Runs      json.RawMessage   `json:"runs"`
 }
 
-type step struct {
+// foldStep is one entry of a foldCase.
+type foldStep struct {
 	Seq int64           `json:"seq"`
 	Hop string          `json:"hop"`
 	Msg json.RawMessage `json:"msg"`
 
-	Refused bool `json:"refused"` // it does not fit: the fold complains
+	Refused bool `json:"refused"` // the step does not fit: the fold returns an error
 }
 
+// TestFolds checks that the steps of each foldCase give its notebook.
 func TestFolds(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/folds/*.json")
@@ -41,18 +43,18 @@ func TestFolds(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
-			var f fold
+			var f foldCase
 			require.NoError(t, json.Unmarshal(text, &f))
-			golden(t, path, folded(t, f))
+			compareGolden(t, path, runFold(t, f))
 		})
 	}
 }
 
-// folded returns f as a file with what its steps give.
-func folded(t *testing.T, f fold) string {
+// runFold returns f as JSON, with the notebook that its steps give.
+func runFold(t *testing.T, f foldCase) string {
 	t.Helper()
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: f.TextLimit})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: f.TextLimit})
 	var out strings.Builder
 	fmt.Fprintf(&out, "{\n  \"about\": %s,\n", jsonOf(t, f.About))
 	if f.TextLimit != 0 {
@@ -60,40 +62,41 @@ func folded(t *testing.T, f fold) string {
 	}
 	out.WriteString("  \"steps\": [")
 	for i, text := range f.Steps {
-		var s step
+		var s foldStep
 		require.NoError(t, json.Unmarshal(text, &s))
-		err := follow(t, doc, runs, s)
+		err := applyStep(t, doc, executions, s)
 		require.Equal(t, s.Refused, err != nil, "step %d: %v", s.Seq, err)
 		out.WriteString(strings.Repeat(",", min(i, 1)) + "\n    " + string(text))
 	}
-	out.WriteString("\n  ],\n  \"cells\": " + indentOf(t, doc.Cells()))
-	out.WriteString(",\n  \"runs\": " + indentOf(t, runs.Snapshot()) + "\n}\n")
+	out.WriteString("\n  ],\n  \"cells\": " + indentedOf(t, doc.Cells()))
+	out.WriteString(",\n  \"runs\": " + indentedOf(t, executions.Snapshot()) + "\n}\n")
 	return out.String()
 }
 
-// follow folds in a step. It returns why that does not fit.
-func follow(t *testing.T, doc *notebook.Document, runs *notebook.Executions, s step) error {
+// applyStep folds in a step. It returns an error if the step does not fit.
+func applyStep(t *testing.T, doc *notebook.Document, executions *notebook.Executions, s foldStep) error {
 	t.Helper()
 	env, err := protocol.NewEnvelopeDecoder().Decode(s.Msg)
 	require.NoError(t, err)
 	switch {
 	case s.Hop == "notebook":
-		return change(doc, runs, s.Msg)
+		return applyEventBody(doc, executions, s.Msg)
 	case s.Hop == "kernel>server":
-		return runs.ApplyFrame(s.Seq, env, s.Msg)
+		return executions.ApplyFrame(s.Seq, env, s.Msg)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeRunCell:
-		runs.MarkSent(env.CellID)
+		executions.MarkSent(env.CellID)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeDisposeCell:
-		runs.MarkDisposed(env.CellID)
+		executions.MarkDisposed(env.CellID)
 	case s.Hop == "server>console" && env.Type == protocol.TypeManagedProcessExit:
-		runs.MarkKernelEnded()
+		executions.MarkKernelEnded()
 	default:
 		t.Fatalf("step %d: a hop that is in no fold: %s %s", s.Seq, s.Hop, env.Type)
 	}
 	return nil
 }
 
-func change(doc *notebook.Document, runs *notebook.Executions, event []byte) error {
+// applyEventBody applies an event of the document.
+func applyEventBody(doc *notebook.Document, executions *notebook.Executions, event []byte) error {
 	var e notebook.Event
 	if err := json.Unmarshal(event, &e); err != nil {
 		return err
@@ -102,12 +105,13 @@ func change(doc *notebook.Document, runs *notebook.Executions, event []byte) err
 		return err
 	}
 	if e.State != nil {
-		runs.RestoreSnapshot(e.State.Executions)
+		executions.RestoreSnapshot(e.State.Executions)
 	}
 	return nil
 }
 
-func indentOf(t *testing.T, v any) string {
+// indentedOf returns v as indented JSON.
+func indentedOf(t *testing.T, v any) string {
 	t.Helper()
 	var text strings.Builder
 	enc := json.NewEncoder(&text)

@@ -11,8 +11,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// Whatever comes in, an action gets exactly one answer if it has a tx_id, and
-// the events tell of all that has happened.
+// FuzzServe sends any message. An action with a tx_id must be answered once, anything else
+// not at all, and the events must give the same document.
 func FuzzServe(f *testing.F) {
 	for _, body := range []string{
 		`{"type":"agent_action","action":"get_context","tx_id":"t"}`,
@@ -34,16 +34,16 @@ func FuzzServe(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if !utf8.Valid(body) {
-			return // the router passes no such message on
+			return // the router does not pass on such a message
 		}
 		var events []notebook.Event
-		runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-		apply(t, runs, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
+		executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+		apply(t, executions, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
 		doc := notebook.NewDocument(notebook.DocumentConfig{
-			Executions: runs, NewCellID: func() string { return string(rune('c' + len(events))) },
+			Executions: executions, NewCellID: func() string { return string(rune('c' + len(events))) },
 			OnEvent: func(e notebook.Event) { events = append(events, e) },
 		})
-		peer := serve(t, doc)
+		peer := servePeer(t, doc)
 		for i := range 2 {
 			peer.act("create_cell", map[string]any{"position": i, "cell_type": "code", "source": "1"})
 		}
@@ -52,8 +52,8 @@ func FuzzServe(f *testing.F) {
 		for _, message := range peer.exchange(string(body)) {
 			env, err := protocol.NewEnvelopeDecoder().Decode(message)
 			require.NoError(t, err)
-			asks := env.Type == protocol.TypeSetWidgetValue && env.AgentTxID != "" // the kernel answers
-			if env.Type == protocol.TypeActionResponse || asks {
+			forKernel := env.Type == protocol.TypeSetWidgetValue && env.AgentTxID != "" // the kernel answers the action
+			if env.Type == protocol.TypeActionResponse || forKernel {
 				answers++
 			}
 		}
@@ -69,8 +69,8 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// Whatever a kernel sends, what is made of it is well formed.
-func FuzzRunsApply(f *testing.F) {
+// FuzzApplyFrame applies any frame: what is made of it must be well-formed JSON.
+func FuzzApplyFrame(f *testing.F) {
 	for _, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":2}`,
 		`{"type":"start_cell","cell_id":null}`,
@@ -94,24 +94,25 @@ func FuzzRunsApply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-		apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-		apply(t, runs, display(t, map[string]any{"text/plain": "x"}, "d"))
-		if err := runs.ApplyFrame(2, env, body); err != nil {
+		executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+		apply(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+		apply(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, "d"))
+		if err := executions.ApplyFrame(2, env, body); err != nil {
 			require.NotEmpty(t, err.Error())
 		}
-		write(t, runs, protocol.Stdout, "more")
-		if message, ok := runs.KernelMessage(env, body); ok {
+		applyText(t, executions, protocol.Stdout, "more")
+		if message, ok := executions.KernelMessage(env, body); ok {
 			requireJSON(t, message)
 		}
-		snapshot, err := json.Marshal(runs.Snapshot())
+		snapshot, err := json.Marshal(executions.Snapshot())
 		require.NoError(t, err)
 		requireJSON(t, snapshot)
 		cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
-		_ = ipynbWriter(t, cells, runs, func(int64) ([]byte, error) { return body, nil })
+		_ = ipynbText(t, cells, executions, func(int64) ([]byte, error) { return body, nil })
 	})
 }
 
+// requireJSON fails if text is not one JSON object.
 func requireJSON(t *testing.T, text []byte) {
 	t.Helper()
 	_, err := protocol.NewEnvelopeDecoder().Decode(text)
@@ -130,6 +131,6 @@ func FuzzCellsFromContext(f *testing.F) {
 		for _, cell := range cells {
 			require.NotEmpty(t, cell.ID)
 		}
-		_ = ipynbWriter(t, cells, nil, nil)
+		_ = ipynbText(t, cells, nil, nil)
 	})
 }

@@ -1,6 +1,7 @@
 package notebook_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"assay/internal/notebook"
+	"assay/internal/protocol"
 )
 
 func TestMain(m *testing.M) {
@@ -15,15 +19,16 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// updating tells whether expectations are to be rewritten.
-func updating() bool {
+// isUpdating reports whether the test was started with -update.
+func isUpdating() bool {
 	return flag.Lookup("update").Value.String() == "true"
 }
 
-// golden compares found with what a file has, or rewrites the file.
-func golden(t *testing.T, path, found string) {
+// compareGolden fails if the file at path does not have the text found, and names the
+// first different line. With -update it writes the file.
+func compareGolden(t *testing.T, path, found string) {
 	t.Helper()
-	if updating() {
+	if isUpdating() {
 		require.NoError(t, os.WriteFile(path, []byte(found), 0o600))
 		return
 	}
@@ -31,7 +36,86 @@ func golden(t *testing.T, path, found string) {
 	require.NoError(t, err)
 	want, got := strings.Split(string(text), "\n"), strings.Split(found, "\n")
 	for i := range min(len(want), len(got)) {
-		require.Equal(t, want[i], got[i], "%s:%d; run with -update after a look at it", path, i+1)
+		require.Equal(t, want[i], got[i], "%s:%d; if this is right, run with -update", path, i+1)
 	}
 	require.Len(t, got, len(want), path)
+}
+
+// testContext is what a test, a benchmark and a rapid check have in common.
+type testContext interface {
+	require.TestingT
+	Helper()
+	Cleanup(f func())
+}
+
+// testPeer is the other end of the connection that a document is served on.
+type testPeer struct {
+	t       testContext
+	conn    protocol.Conn
+	decoder *protocol.EnvelopeDecoder
+}
+
+// servePeer serves doc on a pipe until the test ends, and returns the pipe's other end.
+func servePeer(t testContext, doc *notebook.Document) *testPeer {
+	t.Helper()
+	near, far := protocol.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- doc.Serve(far) }()
+	t.Cleanup(func() {
+		require.NoError(t, near.Close(protocol.CloseNormal, ""))
+		require.NoError(t, <-served)
+		require.NoError(t, far.Close(protocol.CloseNormal, ""))
+	})
+	return &testPeer{t: t, conn: near, decoder: protocol.NewEnvelopeDecoder()}
+}
+
+// exchange sends a message and returns all messages that it causes. It sends a second
+// request, whose answer comes after those.
+func (p *testPeer) exchange(body string) [][]byte {
+	p.t.Helper()
+	const last = "the-last-one"
+	sent := make(chan error, 1)
+	go func() {
+		if err := p.conn.Write([]byte(body)); err != nil {
+			sent <- err
+			return
+		}
+		sent <- p.conn.Write([]byte(`{"type":"agent_action","action":"none","tx_id":"` + last + `"}`))
+	}()
+	var answers [][]byte
+	for {
+		answer, err := p.conn.Read()
+		require.NoError(p.t, err)
+		env, err := p.decoder.Decode(answer)
+		require.NoError(p.t, err, "%s", answer)
+		if env.TxID == last {
+			require.NoError(p.t, <-sent)
+			return answers
+		}
+		answers = append(answers, answer)
+	}
+}
+
+// actionResponse is the answer to an action.
+type actionResponse struct {
+	Type   string `json:"type"`
+	TxID   string `json:"tx_id"`
+	Status string `json:"status"`
+	Error  string `json:"error"`
+	CellID string `json:"cell_id"`
+
+	Context json.RawMessage `json:"context"`
+}
+
+// act sends an action as an agent and returns its answer.
+func (p *testPeer) act(action string, params any) actionResponse {
+	p.t.Helper()
+	body, err := json.Marshal(map[string]any{"type": "agent_action", "action": action, "params": params, "tx_id": "t"})
+	require.NoError(p.t, err)
+	answers := p.exchange(string(body))
+	require.NotEmpty(p.t, answers)
+	var r actionResponse
+	require.NoError(p.t, json.Unmarshal(answers[0], &r))
+	require.Equal(p.t, protocol.TypeActionResponse, r.Type)
+	return r
 }

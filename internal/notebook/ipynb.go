@@ -84,7 +84,7 @@ func (m FileMetadata) json() map[string]any {
 	}
 }
 
-// ipynbWriter converts the cells of a notebook file.
+// ipynbText converts the cells of a notebook file.
 type ipynbWriter struct {
 	executions *Executions
 	loadEntry  func(seq int64) ([]byte, error) // nil: outputs that are not kept cannot be loaded

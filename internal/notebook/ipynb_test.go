@@ -16,11 +16,10 @@ import (
 	"assay/internal/protocol"
 )
 
-// everything is cells with each kind of output, as a good kernel and as a bad
-// one would send it.
-func everything(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
+// cellsWithAllOutputs returns cells with each kind of output, well-formed and odd ones.
+func cellsWithAllOutputs(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	t.Helper()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":3}`,
 		`{"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"one\ntwo"}`,
@@ -35,54 +34,56 @@ func everything(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 		`{"type":"start_cell","cell_id":"d/1","run_sequencer":4}`,
 		`{"type":"cell_result","cell_id":"d/1","run_sequencer":4,"exception":"Trace\nKeyError"}`,
 	} {
-		applyAt(t, runs, int64(i), frame)
+		applyAt(t, executions, int64(i), frame)
 	}
 	return []notebook.Cell{
 		{ID: "a", Type: notebook.CodeCell, Source: "x = 1\n\ny = '<&>'", Title: "Load"},
 		{ID: "b", Type: notebook.MarkdownCell, Source: "# Größe\n"},
 		{ID: "c", Type: notebook.CodeCell},
 		{ID: "d/1", Type: notebook.CodeCell, Source: "{}['x']"},
-	}, runs
+	}, executions
 }
 
-func ipynbWriter(t *testing.T, cells []notebook.Cell, runs *notebook.Executions, load func(int64) ([]byte, error)) string {
+// ipynbText returns what WriteIPYNB writes, which must be JSON.
+func ipynbText(t *testing.T, cells []notebook.Cell, executions *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, notebook.WriteIPYNB(&out, cells, runs, notebook.FileMetadata{LanguageVersion: "3.11.2"}, load))
+	require.NoError(t, notebook.WriteIPYNB(&out, cells, executions, notebook.FileMetadata{LanguageVersion: "3.11.2"}, load))
 	require.True(t, json.Valid(out.Bytes()))
 	return out.String()
 }
 
 func TestIPYNB(t *testing.T) {
 	t.Parallel()
-	cells, runs := everything(t)
-	golden(t, "testdata/everything.ipynb", ipynbWriter(t, cells, runs, nil))
+	cells, executions := cellsWithAllOutputs(t)
+	compareGolden(t, "testdata/everything.ipynb", ipynbText(t, cells, executions, nil))
 }
 
 func TestIPYNBIsValidForNbformat(t *testing.T) {
 	t.Parallel()
-	cells, runs := everything(t)
+	cells, executions := cellsWithAllOutputs(t)
 	odd := []notebook.Cell{{ID: "", Type: notebook.CodeCell}, {ID: "", Type: notebook.MarkdownCell}, {ID: "x y", Type: notebook.CodeCell}}
 	large := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	applyAt(t, large, 7, display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	applyAt(t, large, 7, displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	only := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	for name, text := range map[string]string{
-		"everything":     ipynbWriter(t, cells, runs, nil),
-		"nothing":        ipynbWriter(t, nil, nil, nil),
-		"never run":      ipynbWriter(t, cells, nil, nil),
-		"odd ids":        ipynbWriter(t, odd, nil, nil),
-		"reference":      ipynbWriter(t, only, large, nil),
-		"cannot be read": ipynbWriter(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
+		"everything":     ipynbText(t, cells, executions, nil),
+		"nothing":        ipynbText(t, nil, nil, nil),
+		"never run":      ipynbText(t, cells, nil, nil),
+		"odd ids":        ipynbText(t, odd, nil, nil),
+		"reference":      ipynbText(t, only, large, nil),
+		"cannot be read": ipynbText(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			validate(t, text)
+			validateWithNbformat(t, text)
 		})
 	}
 }
 
-// validate holds a notebook against Jupyter's own nbformat package.
-func validate(t *testing.T, text string) {
+// validateWithNbformat validates a notebook with Jupyter's nbformat package. It skips the
+// test if that is not installed.
+func validateWithNbformat(t *testing.T, text string) {
 	t.Helper()
 	const python = "/usr/bin/python3"
 	if err := exec.CommandContext(t.Context(), python, "-c", "import nbformat").Run(); err != nil {
@@ -92,7 +93,7 @@ func validate(t *testing.T, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	const script = `
 import sys, warnings, nbformat
-warnings.simplefilter("error")  # as it would only warn of ids that are missing or double
+warnings.simplefilter("error")  # it only warns of missing and duplicate ids
 nb = nbformat.read(sys.argv[1], as_version=nbformat.NO_CONVERT)
 nbformat.validate(nb)
 assert (nb.nbformat, nb.nbformat_minor) == (4, 5), nb
@@ -103,8 +104,8 @@ assert len(set(ids)) == len(ids), ids
 	require.NoError(t, err, "%s\n%s", out, text)
 }
 
-// file is a notebook file as it is read back.
-type file struct {
+// notebookFile is a parsed notebook file.
+type notebookFile struct {
 	Cells []struct {
 		ID       string          `json:"id"`
 		Count    *int            `json:"execution_count"`
@@ -120,27 +121,28 @@ type file struct {
 	} `json:"cells"`
 }
 
-func readFile(t *testing.T, text string) file {
+// parseNotebookFile parses a notebook file.
+func parseNotebookFile(t *testing.T, text string) notebookFile {
 	t.Helper()
-	var f file
+	var f notebookFile
 	require.NoError(t, json.Unmarshal([]byte(text), &f))
 	return f
 }
 
 func TestIPYNBLoadsReferences(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	frames := map[int64]string{
-		5: display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, "plot"),
+		5: displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, "plot"),
 		6: `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v","traceback":["` + strings.Repeat("t", 1<<20) + `"]}}`,
-		7: strings.Replace(display(t, map[string]any{"image/png": strings.Repeat("RUZH", 1<<18)}, "plot"), "display_data", "update_display_data", 1),
+		7: strings.Replace(displayFrame(t, map[string]any{"image/png": strings.Repeat("RUZH", 1<<18)}, "plot"), "display_data", "update_display_data", 1),
 	}
 	for seq := int64(5); seq <= 7; seq++ {
-		applyAt(t, runs, seq, frames[seq])
+		applyAt(t, executions, seq, frames[seq])
 	}
 	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	load := func(seq int64) ([]byte, error) { return []byte(frames[seq]), nil }
-	out := readFile(t, ipynbWriter(t, cells, runs, load)).Cells[0].Outputs
+	out := parseNotebookFile(t, ipynbText(t, cells, executions, load)).Cells[0].Outputs
 	require.Len(t, out, 2)
 	require.Equal(t, "display_data", out[0].Type)
 	require.Equal(t, `"`+strings.Repeat("RUZH", 1<<18)+`"`, string(out[0].Data["image/png"]))
@@ -157,7 +159,7 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := readFile(t, ipynbWriter(t, cells, runs, c.load)).Cells[0].Outputs
+			out := parseNotebookFile(t, ipynbText(t, cells, executions, c.load)).Cells[0].Outputs
 			require.NotContains(t, out[0].Data, "image/png")
 			require.Contains(t, string(out[0].Data["text/plain"]), c.says)
 			require.Contains(t, out[1].Traceback[0], "bytes left out")
@@ -174,7 +176,7 @@ func TestIPYNBCellIDs(t *testing.T) {
 		cells[i] = notebook.Cell{ID: id, Type: notebook.CodeCell}
 	}
 	var found []string
-	f := readFile(t, ipynbWriter(t, cells, nil, nil))
+	f := parseNotebookFile(t, ipynbText(t, cells, nil, nil))
 	for _, cell := range f.Cells {
 		found = append(found, cell.ID)
 	}
@@ -185,20 +187,21 @@ func TestIPYNBCellIDs(t *testing.T) {
 	require.JSONEq(t, `{}`, string(f.Cells[1].Metadata))
 }
 
-func TestIPYNBKeepsCountsOfADeadKernel(t *testing.T) {
+func TestIPYNBHasExecutionCountsOfEndedKernel(t *testing.T) {
 	t.Parallel()
-	cells, runs := everything(t)
-	runs.MarkKernelEnded()
-	f := readFile(t, ipynbWriter(t, cells, runs, nil))
+	cells, executions := cellsWithAllOutputs(t)
+	executions.MarkKernelEnded()
+	f := parseNotebookFile(t, ipynbText(t, cells, executions, nil))
 	require.Equal(t, 3, *f.Cells[0].Count)
 	require.Nil(t, f.Cells[2].Count)
 }
 
+// fullDisk fails every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-func TestIPYNBReportsWhatItCannotWrite(t *testing.T) {
+func TestIPYNBReturnsWriteErrors(t *testing.T) {
 	t.Parallel()
 	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", 1<<16)}}
 	require.ErrorContains(t, notebook.WriteIPYNB(fullDisk{}, cells, nil, notebook.FileMetadata{}, nil), "no space left")
@@ -216,7 +219,7 @@ func TestCellsFromContext(t *testing.T) {
 		{ID: "x/2", Type: "markdown", Source: "two"},
 		{ID: "x/3", Type: "code"},
 	}, cells)
-	validate(t, ipynbWriter(t, cells, nil, nil))
+	validateWithNbformat(t, ipynbText(t, cells, nil, nil))
 }
 
 func TestCellsFromContextRefuses(t *testing.T) {
@@ -241,10 +244,10 @@ func TestCellsFromContextRefuses(t *testing.T) {
 	}
 }
 
-func TestIPYNBOfSmallRunsNeverCallsLoad(t *testing.T) {
+func TestIPYNBOfKeptOutputsLoadsNothing(t *testing.T) {
 	t.Parallel()
-	cells, runs := everything(t)
-	write(t, runs, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
+	cells, executions := cellsWithAllOutputs(t)
+	applyText(t, executions, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
 	load := func(seq int64) ([]byte, error) { t.Errorf("entry %d was loaded", seq); return nil, nil }
-	require.Contains(t, ipynbWriter(t, cells, runs, load), "bytes left out")
+	require.Contains(t, ipynbText(t, cells, executions, load), "bytes left out")
 }

@@ -14,18 +14,22 @@ import (
 	"assay/internal/protocol"
 )
 
-// A transcript under testdata is prose, then lines. Told:
+// TestTranscripts plays the files in testdata/transcripts: prose, and then lines. The
+// input:
 //
 //	action  a message to the document
-//	kernel  a frame of the kernel, applied to the runs
-//	ended   the kernel is gone
+//	kernel  a frame of the kernel, for the executions
+//	ended   the kernel ends
 //
-// Expected behind them, and rewritten by -update:
+// After each line, and rewritten by -update, what must come of it:
 //
-//	event   what the document gives out
-//	answer  what it sends back; run_cell and dispose_cell are noted by the runs
-//	agent   the kernel message made of a frame
-//	error   what the runs say of a frame
+//	event   an event of the document
+//	answer  a message that the document sends; run_cell and dispose_cell go to the executions
+//	agent   the kernel message about the frame
+//	error   the error of the executions about the frame
+//
+// Prose must not begin a line with one of the last four words and, but for "error", a
+// brace.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/transcripts/*.txt")
@@ -36,15 +40,15 @@ func TestTranscripts(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
-			golden(t, path, play(t, string(text)))
+			compareGolden(t, path, playTranscript(t, string(text)))
 		})
 	}
 }
 
-// play returns text with its expectations as they are found.
-func play(t *testing.T, text string) string {
+// playTranscript returns text with the lines that come of its input.
+func playTranscript(t *testing.T, text string) string {
 	t.Helper()
-	s := newStage(t)
+	h := newHarness(t)
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		rest = strings.TrimSpace(rest)
@@ -53,74 +57,78 @@ func play(t *testing.T, text string) string {
 			if strings.HasPrefix(rest, "{") || word == "error" {
 				continue
 			}
-			s.out.WriteString(line) // prose that begins like a line
+			h.out.WriteString(line) // prose that begins like a line
 			continue
 		}
-		s.out.WriteString(line)
+		h.out.WriteString(line)
 		switch {
 		case word == "action" && strings.HasPrefix(rest, "{"):
-			s.act(rest)
+			h.sendAction(rest)
 		case word == "kernel" && strings.HasPrefix(rest, "{"):
-			s.frame([]byte(rest))
+			h.applyFrame([]byte(rest))
 		case word == "ended" && rest == "":
-			s.runs.MarkKernelEnded()
+			h.executions.MarkKernelEnded()
 		}
 	}
-	return s.out.String()
+	return h.out.String()
 }
 
-// stage is a document and its runs as a session would join them.
-type stage struct {
-	t    *testing.T
-	doc  *notebook.Document
-	runs *notebook.Executions
-	peer *peer
-	seq  int64
-	out  strings.Builder
+// harness joins a document and its executions as a session does.
+type harness struct {
+	t          *testing.T
+	document   *notebook.Document
+	executions *notebook.Executions
+	peer       *testPeer
+	seq        int64
+	out        strings.Builder
 }
 
-func newStage(t *testing.T) *stage {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	s := &stage{t: t}
-	s.runs = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.doc.CellTitle(id) }})
+	h := &harness{t: t}
+	h.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return h.document.CellTitle(id) }})
 	cells := 0
-	s.doc = notebook.NewDocument(notebook.DocumentConfig{
-		Executions: s.runs,
-		OnEvent:    func(e notebook.Event) { s.line("event", jsonOf(t, e)) },
+	h.document = notebook.NewDocument(notebook.DocumentConfig{
+		Executions: h.executions,
+		OnEvent:    func(e notebook.Event) { h.writeLine("event", jsonOf(t, e)) },
 		NewCellID:  func() string { cells++; return fmt.Sprintf("c%d", cells) },
 	})
-	s.peer = serve(t, s.doc)
-	return s
+	h.peer = servePeer(t, h.document)
+	return h
 }
 
-func (s *stage) line(word, rest string) { fmt.Fprintf(&s.out, "%-7s %s\n", word, rest) }
+// writeLine writes a line of the transcript.
+func (h *harness) writeLine(word, rest string) { fmt.Fprintf(&h.out, "%-7s %s\n", word, rest) }
 
-func (s *stage) act(body string) {
-	for _, answer := range s.peer.exchange(body) {
-		s.line("answer", string(answer))
+// sendAction sends an action, and writes what comes back.
+func (h *harness) sendAction(body string) {
+	for _, answer := range h.peer.exchange(body) {
+		h.writeLine("answer", string(answer))
 		var command protocol.CellCommand
-		require.NoError(s.t, json.Unmarshal(answer, &command))
+		require.NoError(h.t, json.Unmarshal(answer, &command))
 		switch command.Type {
 		case protocol.TypeRunCell:
-			s.runs.MarkSent(command.CellID)
+			h.executions.MarkSent(command.CellID)
 		case protocol.TypeDisposeCell:
-			s.runs.MarkDisposed(command.CellID)
+			h.executions.MarkDisposed(command.CellID)
 		}
 	}
 }
 
-func (s *stage) frame(body []byte) {
-	s.seq++
+// applyFrame applies a frame of the kernel, and writes the message to the agent.
+func (h *harness) applyFrame(body []byte) {
+	h.seq++
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
-	require.NoError(s.t, err)
-	if err := s.runs.ApplyFrame(s.seq, env, body); err != nil {
-		s.line("error", err.Error())
+	require.NoError(h.t, err)
+	if err := h.executions.ApplyFrame(h.seq, env, body); err != nil {
+		h.writeLine("error", err.Error())
 	}
-	if message, ok := s.runs.KernelMessage(env, body); ok {
-		s.line("agent", string(message))
+	if message, ok := h.executions.KernelMessage(env, body); ok {
+		h.writeLine("agent", string(message))
 	}
 }
 
+// jsonOf returns v as JSON in one line.
 func jsonOf(t require.TestingT, v any) string {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)

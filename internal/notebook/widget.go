@@ -95,7 +95,7 @@ func (e *Executions) hasWidget(key string) bool {
 	return false
 }
 
-// contextWidgets returns widgets as a context has them, sorted by key. Of their states it
+// shownInContext returns widgets as a context has them, sorted by key. Of their states it
 // takes type, label and value, if those have the right types.
 func contextWidgets(widgets Widgets) []contextWidget {
 	out := make([]contextWidget, 0, len(widgets))

@@ -13,47 +13,49 @@ import (
 	"assay/internal/protocol"
 )
 
-// message is what the agent is told of a cell_result.
-type message struct {
+// resultMessage is the content of the kernel_message about a cell_result.
+type resultMessage struct {
 	Logs    string            `json:"logs"`
 	Outputs []json.RawMessage `json:"cell_outputs"`
 }
 
-// finish ends the run of cell a and returns the message of it.
-func finish(t *testing.T, runs *notebook.Executions) message {
+// endRunOfA ends the run of cell a and returns the message about that.
+func endRunOfA(t *testing.T, executions *notebook.Executions) resultMessage {
 	t.Helper()
 	const result = `{"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
-	apply(t, runs, result)
-	return told(t, runs, result)
+	apply(t, executions, result)
+	return messageAbout(t, executions, result)
 }
 
-func told(t *testing.T, runs *notebook.Executions, result string) message {
+// messageAbout returns the message about a cell_result of cell a.
+func messageAbout(t *testing.T, executions *notebook.Executions, result string) resultMessage {
 	t.Helper()
-	text, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
+	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
 	require.True(t, ok)
-	var m message
+	var m resultMessage
 	require.NoError(t, json.Unmarshal(text, &m))
 	return m
 }
 
-func started(t *testing.T) *notebook.Executions {
+// startedExecutions returns an Executions in which cell a runs.
+func startedExecutions(t *testing.T) *notebook.Executions {
 	t.Helper()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	apply(t, runs, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-	return runs
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	apply(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+	return executions
 }
 
-func TestKernelMessageHasLogsOfBothStreamsCut(t *testing.T) {
+func TestKernelMessageCutsLogs(t *testing.T) {
 	t.Parallel()
-	runs := started(t)
+	executions := startedExecutions(t)
 	line := strings.Repeat("o", 99) + "\n"
-	write(t, runs, protocol.Stdout, "first\n")
+	applyText(t, executions, protocol.Stdout, "first\n")
 	for range 500 {
-		write(t, runs, protocol.Stdout, line)
-		write(t, runs, protocol.Stderr, line)
+		applyText(t, executions, protocol.Stdout, line)
+		applyText(t, executions, protocol.Stderr, line)
 	}
-	write(t, runs, protocol.Stderr, "last\n")
-	logs := finish(t, runs).Logs
+	applyText(t, executions, protocol.Stderr, "last\n")
+	logs := endRunOfA(t, executions).Logs
 	require.True(t, strings.HasPrefix(logs, "first\n"))
 	require.True(t, strings.HasSuffix(logs, "last\n"))
 	head, rest, cut := strings.Cut(logs, "\n[... ")
@@ -64,16 +66,16 @@ func TestKernelMessageHasLogsOfBothStreamsCut(t *testing.T) {
 	require.Greater(t, len(head)+len(tail), 15<<10)
 }
 
-func TestKernelMessageShowsImagesWholeUpToFourMiB(t *testing.T) {
+func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 	t.Parallel()
-	runs := started(t)
+	executions := startedExecutions(t)
 	for _, c := range []struct {
 		mime string
 		size int
 	}{{"image/png", 30}, {"image/png", 4<<20 - 1}, {"image/png", 4<<20 + 2}, {"application/octet-stream", 1 << 20}, {"text/html", 60 << 10}} {
-		show(t, runs, display(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
+		applyUnread(t, executions, displayFrame(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
 	}
-	list := outputs(t, finish(t, runs).Outputs)
+	list := decodeOutputs(t, endRunOfA(t, executions).Outputs)
 	require.Len(t, list, 5)
 	require.Len(t, list[0].Data["image/png"], 42)
 	require.Len(t, list[1].Data["image/png"], (4<<20-1)/3*4+2)
@@ -82,66 +84,66 @@ func TestKernelMessageShowsImagesWholeUpToFourMiB(t *testing.T) {
 	require.Contains(t, string(list[4].Data["text/html"]), `[... 65536 bytes left out ...]`)
 	require.Less(t, len(list[4].Data["text/html"]), 16<<10+100)
 
-	// What is large is let go of when the next run starts.
-	apply(t, runs, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
-	list = outputs(t, told(t, runs, `{}`).Outputs)
+	// Large values are dropped when the next run starts.
+	apply(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
+	list = decodeOutputs(t, messageAbout(t, executions, `{}`).Outputs)
 	require.Len(t, list[0].Data["image/png"], 42)
 	require.JSONEq(t, `{"mime":"image/png","bytes":4194303}`, string(list[1].Data["image/png"]))
 }
 
-func TestKernelMessageHoldsNoMoreThanItMay(t *testing.T) {
+func TestFreshValuesAreBounded(t *testing.T) {
 	t.Parallel()
-	runs := started(t)
+	executions := startedExecutions(t)
 	image := strings.Repeat("QUJD", 1<<20)
-	for range 5 { // 20 MiB of base64, of which 16 may be held
-		show(t, runs, display(t, map[string]any{"image/png": image}, ""))
+	for range 5 { // 20 MiB of base64, of which 16 are kept
+		applyUnread(t, executions, displayFrame(t, map[string]any{"image/png": image}, ""))
 	}
-	text, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(`{}`))
+	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(`{}`))
 	require.True(t, ok)
 	require.Equal(t, 3, strings.Count(string(text), image))
 	require.Equal(t, 2, strings.Count(string(text), `{"mime":"image/png","bytes":3145728}`))
 }
 
-func TestUpdatedLargeDisplayIsHeldOnce(t *testing.T) {
+func TestUpdatedLargeDisplayIsKeptOnce(t *testing.T) {
 	t.Parallel()
-	runs := started(t)
-	image := display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
-	show(t, runs, image)
+	executions := startedExecutions(t)
+	image := displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
+	applyUnread(t, executions, image)
 	update := strings.Replace(image, "display_data", "update_display_data", 1)
 	for range 20 {
-		show(t, runs, update)
+		applyUnread(t, executions, update)
 	}
-	list := outputs(t, finish(t, runs).Outputs)
+	list := decodeOutputs(t, endRunOfA(t, executions).Outputs)
 	require.Len(t, list, 1)
 	require.Len(t, list[0].Data["image/png"], 1<<20+2)
 }
 
-func TestUpdateFromAnotherCellIsLetGoToo(t *testing.T) {
+func TestFreshUpdateFromAnotherCellIsReleased(t *testing.T) {
 	t.Parallel()
-	runs := started(t)
-	show(t, runs, display(t, map[string]any{"text/plain": "0 %"}, "plot"))
-	apply(t, runs, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
-	image := display(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
+	executions := startedExecutions(t)
+	applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "0 %"}, "plot"))
+	apply(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
+	image := displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
 	image = strings.Replace(image, "display_data", "update_display_data", 1)
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "b"}
-	require.NoError(t, runs.ApplyFrame(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
-	list := outputs(t, told(t, runs, `{}`).Outputs)
+	require.NoError(t, executions.ApplyFrame(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
+	list := decodeOutputs(t, messageAbout(t, executions, `{}`).Outputs)
 	require.JSONEq(t, `{"mime":"image/png","bytes":786432}`, string(list[0].Data["image/png"]))
 }
 
 func TestContextLeavesOutLongWidgetValues(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewCellID: func() string { return "a" }})
-	peer := serve(t, doc)
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, NewCellID: func() string { return "a" }})
+	peer := servePeer(t, doc)
 	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	value := strings.Repeat("v", 4<<10-2)
-	apply(t, runs, `{"type":"cell_widgets","cell_id":"a","widget_state":{"w":{"type":"text","value":"`+value+`"},"x":{"type":"text","value":"`+value+`v"}}}`)
+	apply(t, executions, `{"type":"cell_widgets","cell_id":"a","widget_state":{"w":{"type":"text","value":"`+value+`"},"x":{"type":"text","value":"`+value+`v"}}}`)
 	context := string(peer.act("get_context", nil).Context)
 	require.Contains(t, context, `"widgets":[{"key":"a/w","type":"text","value":"`+value+`"},{"key":"a/x","type":"text"}]`)
 }
 
-func TestShortOutputsAreCutByTheirKind(t *testing.T) {
+func TestOutputsInContextAreCutByMIMEType(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcdef", 1<<11) // 32 KiB
 	for name, c := range map[string]struct {
@@ -165,9 +167,9 @@ func TestShortOutputsAreCutByTheirKind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := started(t)
-			apply(t, runs, display(t, map[string]any{c.mime: c.value}, ""))
-			value := string(outputs(t, finish(t, runs).Outputs)[0].Data[c.mime])
+			executions := startedExecutions(t)
+			apply(t, executions, displayFrame(t, map[string]any{c.mime: c.value}, ""))
+			value := string(decodeOutputs(t, endRunOfA(t, executions).Outputs)[0].Data[c.mime])
 			require.Contains(t, value, c.want)
 		})
 	}
@@ -185,27 +187,27 @@ func TestBinarySizesInContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.JSONEq(t, c.want, contextWidgets(t, c.mime, c.value))
+			require.JSONEq(t, c.want, shownInContext(t, c.mime, c.value))
 		})
 	}
-	require.JSONEq(t, `"too short for base64"`, contextWidgets(t, "application/x-thing", "too short for base64"))
+	require.JSONEq(t, `"too short for base64"`, shownInContext(t, "application/x-thing", "too short for base64"))
 }
 
-// contextWidgets returns a value displayed by a cell as get_context shows it.
-func contextWidgets(t *testing.T, mime, value string) string {
+// shownInContext returns what get_context shows of a value that a cell has displayed.
+func shownInContext(t *testing.T, mime, value string) string {
 	t.Helper()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs, NewCellID: func() string { return "a" }})
-	peer := serve(t, doc)
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, NewCellID: func() string { return "a" }})
+	peer := servePeer(t, doc)
 	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
-	apply(t, runs, display(t, map[string]any{mime: value}, ""))
-	return string(outputs(t, contextOf(t, peer))[0].Data[mime])
+	apply(t, executions, displayFrame(t, map[string]any{mime: value}, ""))
+	return string(decodeOutputs(t, contextOutputs(t, peer))[0].Data[mime])
 }
 
 func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: runs})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions})
 	place := 0
 	for i := range 100 { // each cell's share of the context is 84 KB
 		cell := notebook.Cell{ID: fmt.Sprint(i), Type: notebook.CodeCell}
@@ -213,24 +215,24 @@ func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	}
 	require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{ID: "a", Type: notebook.CodeCell}}))
 	text := strings.Repeat("é", 3<<10)
-	write(t, runs, protocol.Stdout, text)
-	apply(t, runs, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)
+	applyText(t, executions, protocol.Stdout, text)
+	apply(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)
 	for range 50 {
-		show(t, runs, display(t, map[string]any{"text/plain": text}, ""))
+		applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": text}, ""))
 	}
-	list := outputs(t, contextOf(t, serve(t, doc)))
+	list := decodeOutputs(t, contextOutputs(t, servePeer(t, doc)))
 	cut := strings.Repeat("é", 1<<10) + "\n[... 2048 bytes left out ...]\n" + strings.Repeat("é", 1<<10)
 	require.Equal(t, cut, list[0].Text)
 	require.Equal(t, cut, list[1].EValue)
 	require.Len(t, list[1].Traceback, 1)
 	require.Contains(t, list[1].Traceback[0], "bytes left out")
-	note := slices.IndexFunc(list, func(o output) bool { return strings.Contains(o.Text, "outputs left out") })
+	note := slices.IndexFunc(list, func(o decodedOutput) bool { return strings.Contains(o.Text, "outputs left out") })
 	require.Equal(t, fmt.Sprintf("\n[... %d outputs left out ...]\n", 52-len(list)+1), list[note].Text)
 	require.InDelta(t, 20, len(list), 3)
 }
 
-// contextOf returns the outputs of the first cell as get_context shows them.
-func contextOf(t *testing.T, peer *peer) []json.RawMessage {
+// contextOutputs returns the outputs of the first cell in the answer to get_context.
+func contextOutputs(t *testing.T, peer *testPeer) []json.RawMessage {
 	t.Helper()
 	var context struct {
 		Cells []struct {
@@ -243,11 +245,11 @@ func contextOf(t *testing.T, peer *peer) []json.RawMessage {
 
 func TestKernelMessageOfOtherFrames(t *testing.T) {
 	t.Parallel()
-	runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for _, kind := range []string{protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeRunQueue, "anything"} {
-		_, ok := runs.KernelMessage(protocol.Envelope{Type: kind}, []byte(`{}`))
+		_, ok := executions.KernelMessage(protocol.Envelope{Type: kind}, []byte(`{}`))
 		require.False(t, ok, kind)
 	}
-	_, ok := runs.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult}, []byte(`{"cut`))
+	_, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult}, []byte(`{"cut`))
 	require.False(t, ok)
 }

@@ -8,7 +8,7 @@ import (
 	"assay/internal/notebook"
 )
 
-func TestStatusesOfOneCell(t *testing.T) {
+func TestCellStatusAfterFrames(t *testing.T) {
 	t.Parallel()
 	const (
 		start  = `{"type":"start_cell","cell_id":"a","run_sequencer":1}`
@@ -45,20 +45,20 @@ func TestStatusesOfOneCell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runs := notebook.NewExecutions(notebook.ExecutionsConfig{})
+			executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 			for _, step := range c.steps {
 				switch step {
 				case "sent":
-					runs.MarkSent("a")
+					executions.MarkSent("a")
 				case "disposed":
-					runs.MarkDisposed("a")
+					executions.MarkDisposed("a")
 				case "ended":
-					runs.MarkKernelEnded()
+					executions.MarkKernelEnded()
 				default:
-					apply(t, runs, step)
+					apply(t, executions, step)
 				}
 			}
-			require.Equal(t, c.want, runs.CellStatus("a"))
+			require.Equal(t, c.want, executions.CellStatus("a"))
 		})
 	}
 }
