@@ -13,8 +13,8 @@ import (
 	"assay/internal/trace"
 )
 
-// maxStalledAgentBytes is how much may wait for an agent that does not read, which
-// gets what it must get although its queue is full.
+// maxStalledAgentBytes limits the queue of an agent that does not read. What the agent
+// must get is queued beyond the limits of a queue, up to this.
 const maxStalledAgentBytes = 8 * MaxQueueBytes
 
 // AttachAgent makes conn the session's agent, and owns conn from then on. It
@@ -78,7 +78,7 @@ func (a *agentRole) overflow(p *Peer, f frame) {
 // missed notes the frame as dropped.
 func (a *agentRole) missed(p *Peer, f frame) { p.recordDropped(f) }
 
-// ended fails the agent's requests: nobody waits for their answers.
+// ended ends the agent's requests, as nobody waits for their answers any more.
 func (a *agentRole) ended(p *Peer, _ []frame) {
 	r := a.router
 	r.mu.Lock()
@@ -115,7 +115,7 @@ func (r *Router) watchStalledAgent(p *Peer) {
 // forwardToHolder sends a recorded frame of the agent to the console that holds
 // the document. It notes the frame as dropped if no console is there, and if the
 // frame is part of a stream and the console is slow. If the server holds the
-// document there is nobody to forward to: views are shown what the trace has.
+// document nothing is forwarded, as views are shown the trace.
 func (r *Router) forwardToHolder(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +136,7 @@ func (r *Router) forwardToHolder(f frame) {
 type actionRoute int
 
 const (
-	routeUnknown      actionRoute = iota // nobody: there is no such action
+	routeUnknown      actionRoute = iota // there is no such action
 	routeKernel                          // only the kernel can
 	routeDocument                        // the holder of the document
 	routeDocumentCell                    // likewise; params.cell_id is required

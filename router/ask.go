@@ -32,7 +32,7 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	}
 }
 
-// serverAction is an action that the router asks for under an id of its own.
+// serverAction is an action that the router requests under one of its own ids.
 type serverAction struct {
 	protocol.AgentAction
 	By string `json:"by,omitempty"` // "console": a person at a console wants it; empty: the server does

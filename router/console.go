@@ -96,11 +96,11 @@ func (c *runConsoleRole) ended(*Peer, []frame) {
 	r.reassignOwner()
 }
 
-// sendHello sends the console its first message anew.
+// sendHello sends the console its hello message again.
 func (c *runConsoleRole) sendHello(owner bool) { c.peer.send(c.hello.frame(c.id, owner)) }
 
-// ResendHello sends every console at /run its first message anew, as the state has
-// changed at once: the kernel is another.
+// ResendHello sends every console at /run its hello message again. It is called after
+// the kernel was replaced, as that changes the whole state.
 func (r *Router) ResendHello() {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -174,8 +174,8 @@ func (r *Router) editAndRunCell(p *Peer, f frame) {
 	})
 }
 
-// restartChild has a child of the session started anew, on a goroutine of its own
-// as that takes a while. The console gets an error if it fails.
+// restartChild restarts a child of the session on another goroutine, as that takes a
+// while. The console gets an error if it fails.
 func (r *Router) restartChild(p *Peer, f frame) {
 	var message struct {
 		Name string `json:"name"`

@@ -46,10 +46,10 @@ func frameOfBody(body []byte) frame {
 	return frame{envelope: env, body: body}
 }
 
-// newResponse makes the response of the given type to request txID out of an
-// answer: of its failure, or of the reply of the kernel or the document, whose
-// other fields stay as they are. A reply with the status "interrupted" becomes an
-// error that names the action.
+// newResponse makes the response of the given type to request txID out of an answer.
+// A failure becomes an error. Of a reply of the kernel or the document, type, ids and
+// status are replaced and all other fields are kept. A reply with the status
+// "interrupted" becomes an error that names the action.
 func newResponse(responseType, txID, action string, a answer) frame {
 	failed := func(text string) frame {
 		response := protocol.ActionError(txID, text)

@@ -128,7 +128,8 @@ func transcriptSeeds(f *testing.F) (seeds []string) {
 	return seeds
 }
 
-// fuzzSession is a router with every kind of peer, whose ends the test holds.
+// fuzzSession is a router with every kind of peer. The test holds the other ends of
+// their connections.
 type fuzzSession struct {
 	t           *testing.T
 	router      *router.Router

@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// harness is a router whose peers are played by the test, with the server's own
-// document and a fold of the kernel's frames.
+// harness is a router for a test that plays its peers, with the server's own document
+// and a fold of the kernel's frames.
 type harness struct {
 	t          *testing.T
 	router     *router.Router
@@ -126,7 +126,7 @@ func (h *harness) attachListening(command string) {
 	}
 }
 
-// attachSilent attaches a peer whose end the test itself reads, or does not.
+// attachSilent attaches a peer. What it is sent is left for the test to read.
 func (h *harness) attachSilent(name string) {
 	ours, theirs := protocol.Pipe()
 	a := &testPeer{conn: theirs}
@@ -145,13 +145,12 @@ func (h *harness) attachSilent(name string) {
 	h.peers[name] = a
 }
 
-// plainHello is the first message to a console of whose state the test says
-// nothing.
+// plainHello is a [router.HelloFunc] for tests that do not look at the hello message.
 func plainHello(int, bool) (body, recorded []byte) {
 	return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
 }
 
-// attachView attaches a view whose end the test itself reads, or does not.
+// attachView attaches a view. What it is sent is left for the test to read.
 func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) { return h.attachViewOf(id, 0) }
 
 // attachViewOf is attachView for the console that has the number runID at /run.

@@ -68,8 +68,8 @@ func TestRunForFullKernelQueueFails(t *testing.T) {
 	})
 }
 
-// What the agent would be told of a run is noted as dropped while there is no agent.
-// The note has no body: the kernel's frame is in the trace.
+// Without an agent the kernel_message about a run is noted as dropped. The note has no
+// body, as the kernel's frame is in the trace.
 func TestKernelMessageWithoutAgentIsNotedAsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

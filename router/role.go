@@ -44,12 +44,11 @@ func (d defaultRole) waitToRead(ctx context.Context, _ *Peer) error {
 	return d.router.journal.WaitForRoom(ctx)
 }
 
-// reportMalformed does nothing: the peer is not told.
+// reportMalformed does nothing.
 func (d defaultRole) reportMalformed(*Peer, string) {}
 
-// overflow closes the connection, as of a console that is too slow. It may come
-// back.
+// overflow closes the connection of a console that reads too slowly.
 func (d defaultRole) overflow(p *Peer, f frame) { p.closeAsTooSlow(f) }
 
-// missed does nothing: who has gone is told nothing more.
+// missed does nothing: a console that is closing gets nothing more.
 func (d defaultRole) missed(*Peer, frame) {}

@@ -27,7 +27,7 @@
 //	feed of a view from the trace 1 per view           the view ends
 //	watch over a stalled agent    0 or 1 per agent     the agent ends
 //	finishing a peer              0 or 1 per peer      its queue is written, or after 1 s
-//	starting a child anew         1 per request        the child is ready, or cannot be
+//	restarting a child            1 per request        the child is ready, or cannot be started
 //
 // The deadlines of requests are [time.AfterFunc] timers, stopped when the request
 // ends.
@@ -114,8 +114,8 @@ type Config struct {
 	// Shared.
 	Shared, ReadOnly bool
 
-	// RestartChild starts a child, "kernel" or "agent", anew. It may block, and must
-	// return when the session ends. nil: such requests are answered with an error.
+	// RestartChild restarts a child, "kernel" or "agent". It may block, and must return
+	// when the session ends. nil: requests to restart are answered with an error.
 	RestartChild func(name string) error
 
 	// MaxFrameBytes is the largest message that kernel and agent take; 0 means

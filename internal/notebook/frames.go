@@ -42,8 +42,8 @@ func (e *Executions) endStartedRuns() {
 	}
 }
 
-// applyCellResult ends a run. It accepts fields of any type: a run whose result was
-// refused would never end.
+// applyCellResult ends a run. It accepts fields of any type: if it refused the result,
+// the run would never end.
 func (e *Executions) applyCellResult(_ int64, frame *objectReader) error {
 	id := frame.nonEmptyText("cell_id")
 	if err := frame.err(); err != nil {

@@ -18,8 +18,8 @@ const (
 
 // KernelMessage returns the content of the [protocol.KernelMessage] about a frame: for a
 // start_cell the frame itself, for a cell_result its fields and "logs" (the run's stdio),
-// "display_name" and "cell_outputs". It returns false for other frames, of which the
-// agent is not told.
+// "display_name" and "cell_outputs". It returns false for other frames, which the agent is
+// not sent.
 //
 // It must be called after the frame was applied and before the next one is. The content
 // for a start_cell shares memory with body.

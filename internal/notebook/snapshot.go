@@ -124,8 +124,8 @@ func (d *Document) RestoreState(s State) error {
 	return d.applyAndPublish(Event{Kind: NotebookRestored, CausedBy: ByServer, State: &s})
 }
 
-// RestoreSnapshot takes over the cells of a snapshot whose kernel is gone: runs that were
-// open have failed, the queue is empty, and there are no widgets.
+// RestoreSnapshot takes over the cells of a snapshot after its kernel has ended: runs that
+// were open have failed, the queue is empty, and there are no widgets.
 func (e *Executions) RestoreSnapshot(s ExecutionsSnapshot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

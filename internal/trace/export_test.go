@@ -1,4 +1,4 @@
 package trace
 
-// IsCompact tells whether JSON has no space between its tokens.
+// IsCompact is isCompact, for tests.
 var IsCompact = isCompact //nolint:gochecknoglobals // an export for tests

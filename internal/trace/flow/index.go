@@ -49,7 +49,7 @@ func NewIndex() *Index {
 }
 
 // AddLine adds the next line of a trace; the header is not added. A line that cannot
-// be parsed becomes an entry whose label says so. AddLine keeps no reference to line.
+// be parsed becomes an entry with a label that says so. AddLine keeps no reference to line.
 func (x *Index) AddLine(line []byte) {
 	seq := x.EntryCount() + 1
 	r, err := parseOutline(line)
