@@ -62,24 +62,24 @@ func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
 	}
 }
 
-// overflow queues the frame although the queue is full, as the agent must get it.
+// onQueueFull queues the frame although the queue is full, as the agent must get it.
 // It ends the agent at once if more than maxStalledAgentBytes wait, and else after
 // the stall timeout.
-func (a *agentRole) overflow(p *Peer, f frame) {
+func (a *agentRole) onQueueFull(p *Peer, f frame) {
 	p.outgoing.pushOverLimit(f, func() { p.recordOut(f, f.note) })
 	_, bytes, _ := p.outgoing.fullness()
 	if bytes > maxStalledAgentBytes {
 		p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
 		return
 	}
-	a.watchStallOnce.Do(func() { a.router.peers.Go(func() { a.router.watchStalledAgent(p) }) })
+	a.watchStallOnce.Do(func() { a.router.goroutines.Go(func() { a.router.watchStalledAgent(p) }) })
 }
 
-// missed notes the frame as dropped.
-func (a *agentRole) missed(p *Peer, f frame) { p.recordDropped(f) }
+// onSentWhileEnding notes the frame as dropped.
+func (a *agentRole) onSentWhileEnding(p *Peer, f frame) { p.recordDropped(f) }
 
-// ended ends the agent's requests, as nobody waits for their answers any more.
-func (a *agentRole) ended(p *Peer, _ []frame) {
+// onEnded ends the agent's requests, as nobody waits for their answers any more.
+func (a *agentRole) onEnded(p *Peer, _ []frame) {
 	r := a.router
 	r.mu.Lock()
 	if r.agent == p {
@@ -161,7 +161,7 @@ func routeOf(action string) actionRoute {
 func (r *Router) routeAction(p *Peer, f frame) {
 	txID, action, route := f.envelope.TxID, f.envelope.Action, routeOf(f.envelope.Action)
 	r.mu.Lock()
-	refusal := r.refusal
+	refusal := r.actionRefusal
 	r.mu.Unlock()
 	refuse := func(note trace.Note, text string) {
 		p.recordIn(f, note)
@@ -275,7 +275,7 @@ func (r *Router) logTimeout(request *pendingRequest) {
 func (r *Router) RefuseActions(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.refusal = text
+	r.actionRefusal = text
 }
 
 // ErrNotConnected is returned for a message whose receiver is not attached.

@@ -10,13 +10,13 @@ import (
 	"assay/internal/trace"
 )
 
-// HelloFunc makes the message that a console at /run is sent first: the state so
-// far. body is what is sent; recorded is what the trace gets in its place, without
-// what the trace has already. It is called again when the state changes at once:
-// when the kernel is another, and when the console becomes the owner or no longer
-// is. id is the console's number.
+// HelloFunc makes the first message to a console at /run, which has the state so far.
+// body is what the console is sent; recorded is what the trace gets in its place,
+// without what the trace has already. It is called again when the kernel was replaced,
+// and when the console becomes the owner or no longer is. id is the console's number.
 type HelloFunc func(id int, owner bool) (body, recorded []byte)
 
+// frame returns the first message as a frame.
 func (hello HelloFunc) frame(id int, owner bool) frame {
 	body, recorded := hello(id, owner)
 	f := frameOfBody(recorded)
@@ -85,8 +85,8 @@ func (c *runConsoleRole) route(p *Peer, f frame) {
 // reportMalformed sends the console an error.
 func (c *runConsoleRole) reportMalformed(p *Peer, problem string) { p.sendError(frame{}, problem, "") }
 
-// ended removes the console and reassigns the session's owner.
-func (c *runConsoleRole) ended(*Peer, []frame) {
+// onEnded removes the console and reassigns the session's owner.
+func (c *runConsoleRole) onEnded(*Peer, []frame) {
 	r := c.router
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -184,7 +184,7 @@ func (r *Router) restartChild(p *Peer, f frame) {
 		p.sendError(f, err.Error(), "")
 		return
 	}
-	r.peers.Go(func() {
+	r.goroutines.Go(func() {
 		if err := r.cfg.RestartChild(message.Name); err != nil {
 			p.sendError(f, f.envelope.Type+": "+err.Error(), "")
 		}

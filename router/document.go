@@ -33,7 +33,7 @@ func (d documentRole) route(p *Peer, f frame) {
 	}
 	f = p.recordIn(f, "")
 	if f.envelope.Type == protocol.TypeSetWidgetValue && f.envelope.AgentTxID != "" {
-		d.router.setWidget(f)
+		d.router.askKernelToSetWidget(f)
 		return
 	}
 	d.router.sendToKernelFrom(p, f)
@@ -42,17 +42,17 @@ func (d documentRole) route(p *Peer, f frame) {
 // waitToRead returns at once: the document only answers.
 func (documentRole) waitToRead(context.Context, *Peer) error { return nil }
 
-// overflow answers the request with an error. The caller holds mu.
-func (d documentRole) overflow(_ *Peer, f frame) {
+// onQueueFull answers the request with an error. The caller holds mu.
+func (d documentRole) onQueueFull(_ *Peer, f frame) {
 	d.router.failHolderRequestLocked(f.envelope.TxID, "the notebook has too many requests waiting")
 }
 
-// ended is that of a holder.
-func (d documentRole) ended(p *Peer, unsent []frame) { d.router.holderEnded(p, unsent) }
+// onEnded keeps the actions that were not yet written for the next holder.
+func (d documentRole) onEnded(p *Peer, unsent []frame) { d.router.keepUnsentActions(p, unsent) }
 
-// setWidget asks the kernel to set a widget, as the document's answer to a
+// askKernelToSetWidget asks the kernel to set a widget, as the document's answer to a
 // set_widget wants. The kernel's reply becomes the answer to that action.
-func (r *Router) setWidget(f frame) {
+func (r *Router) askKernelToSetWidget(f frame) {
 	actionID := f.envelope.AgentTxID
 	request := &pendingRequest{id: protocol.NewServerTxID(), action: "set_widget", answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout}
 	request.reply = func(a answer) {

@@ -59,16 +59,16 @@ func (h holderRole) route(p *Peer, f frame) {
 // reportMalformed sends the console an agent_error.
 func (holderRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
 
-// overflow closes the connection of a console that does not read. An action, for
+// onQueueFull closes the connection of a console that does not read. An action, for
 // which the sender holds mu, waits for its return.
-func (h holderRole) overflow(p *Peer, f frame) {
+func (h holderRole) onQueueFull(p *Peer, f frame) {
 	h.keepAction(f)
 	p.closeAsTooSlow(f)
 }
 
-// missed keeps an action, for which the sender holds mu, for the console's return,
+// onSentWhileEnding keeps an action, for which the sender holds mu, for the console's return,
 // and notes any other frame as dropped.
-func (h holderRole) missed(p *Peer, f frame) {
+func (h holderRole) onSentWhileEnding(p *Peer, f frame) {
 	if !h.keepAction(f) {
 		p.recordDropped(f)
 	}
@@ -84,13 +84,13 @@ func (h holderRole) keepAction(f frame) bool {
 	return true
 }
 
-// ended keeps the actions that were not yet written for the console's return.
-func (h holderRole) ended(p *Peer, unsent []frame) { h.router.holderEnded(p, unsent) }
+// onEnded keeps the actions that were not yet written for the console's return.
+func (h holderRole) onEnded(p *Peer, unsent []frame) { h.router.keepUnsentActions(p, unsent) }
 
-// holderEnded puts the actions that were not yet written to a holder into the
+// keepUnsentActions puts the actions that were not yet written to a holder into the
 // backlog, or sends them to the holder that has replaced it. An action that was
 // written may still be answered after the console's return.
-func (r *Router) holderEnded(p *Peer, unsent []frame) {
+func (r *Router) keepUnsentActions(p *Peer, unsent []frame) {
 	unsent = slices.DeleteFunc(unsent, func(f frame) bool { return f.envelope.Type != protocol.TypeAgentAction })
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,7 +205,7 @@ func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
 // gets an error if there is no agent, or if the agent's actions are refused.
 func (r *Router) sendToAgentFrom(p *Peer, f frame) {
 	r.mu.Lock()
-	agent, refusal := r.agent, r.refusal
+	agent, refusal := r.agent, r.actionRefusal
 	r.mu.Unlock()
 	switch {
 	case agent == nil:

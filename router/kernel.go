@@ -18,7 +18,7 @@ func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, err
 		role: kernelRole{defaultRole{r}}, name: "kernel", hopIn: trace.KernelToServer, hopOut: trace.ServerToKernel,
 	})
 	return r.attach(p, func() {
-		r.kernel, r.kernelTakesActions, r.kernelEndReason, r.lastSummary = p, takesActions, "", globalsSummary{}
+		r.kernel, r.kernelTakesActions, r.kernelEndReason, r.lastGlobalsSummary = p, takesActions, "", globalsSummary{}
 	})
 }
 
@@ -45,14 +45,14 @@ func (k kernelRole) route(p *Peer, f frame) {
 	}
 }
 
-// overflow notes the frame as dropped. Its sender answers with an error.
-func (k kernelRole) overflow(p *Peer, f frame) { p.recordDropped(f) }
+// onQueueFull notes the frame as dropped. Its sender answers with an error.
+func (k kernelRole) onQueueFull(p *Peer, f frame) { p.recordDropped(f) }
 
-// missed notes the frame as dropped.
-func (k kernelRole) missed(p *Peer, f frame) { p.recordDropped(f) }
+// onSentWhileEnding notes the frame as dropped.
+func (k kernelRole) onSentWhileEnding(p *Peer, f frame) { p.recordDropped(f) }
 
-// ended fails the open runs and the requests to the kernel, naming why it ended.
-func (k kernelRole) ended(p *Peer, _ []frame) {
+// onEnded fails the open runs and the requests to the kernel, naming why it ended.
+func (k kernelRole) onEnded(p *Peer, _ []frame) {
 	r := k.router
 	reason := "its connection was closed"
 	if p.endErr != nil {

@@ -38,12 +38,12 @@ type Peer struct {
 	finishOnce sync.Once
 	stopFeed   chan struct{} // closed by finish: the feeder sends what there is and ends
 
-	endOnce     sync.Once // guards closeCode, closeReason and endErr
-	ending      chan struct{}
+	endOnce     sync.Once     // guards closeCode, closeReason and endErr
+	ending      chan struct{} // closed by end
 	closeCode   protocol.CloseCode
 	closeReason string
 	endErr      error
-	done        chan struct{}
+	done        chan struct{} // closed when the peer has ended
 }
 
 // peerConfig says what a new [Peer] is; the fields are those of Peer.
@@ -98,7 +98,7 @@ func (p *Peer) run() {
 	p.end(protocol.CloseNormal, "", err)
 	loops.Wait()
 	p.router.recordPeerEnded(p)
-	p.role.ended(p, p.outgoing.closeAndEmpty())
+	p.role.onEnded(p, p.outgoing.closeAndEmpty())
 	close(p.done)
 }
 
@@ -119,7 +119,7 @@ func (p *Peer) finish(code protocol.CloseCode, reason string) {
 		p.outgoing.close()
 	}
 	p.finishOnce.Do(func() { close(p.stopFeed) })
-	p.router.peers.Go(func() {
+	p.router.goroutines.Go(func() {
 		timeout := time.NewTimer(finishTimeout)
 		defer timeout.Stop()
 		select {
@@ -240,15 +240,15 @@ func (p *Peer) recordIn(f frame, note trace.Note) frame {
 }
 
 // send queues a frame for the peer and appends it to the trace. It returns false
-// if the queue is full; the role's overflow has then dealt with the frame.
+// if the queue is full; the role has then dealt with the frame.
 func (p *Peer) send(f frame) bool {
 	full, _ := p.sendAccepted(f, func() {})
 	return !full
 }
 
 // sendAccepted is send. It calls accepted when the frame is in the queue and not
-// written yet. It returns closed if the peer is ending and the frame was left to
-// the role's missed.
+// written yet. It returns closed if the peer is ending; the role has then dealt with
+// the frame.
 func (p *Peer) sendAccepted(f frame, accepted func()) (full, closed bool) {
 	full, closed = p.outgoing.push(f, func() {
 		p.recordOut(f, f.note)
@@ -256,9 +256,9 @@ func (p *Peer) sendAccepted(f frame, accepted func()) (full, closed bool) {
 	})
 	switch {
 	case full:
-		p.role.overflow(p, f)
+		p.role.onQueueFull(p, f)
 	case closed:
-		p.role.missed(p, f)
+		p.role.onSentWhileEnding(p, f)
 	}
 	return full, closed
 }

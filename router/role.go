@@ -4,8 +4,8 @@ import "context"
 
 // role is what the router does for one kind of peer. There is a type for each:
 // agentRole, kernelRole, documentRole, holderRole, runConsoleRole and viewRole.
-// Its methods are called by the goroutines of its peer, but for overflow and
-// missed, which the sender of the frame calls.
+// The goroutines of its peer call these methods, but onQueueFull and
+// onSentWhileEnding, which the sender of the frame calls.
 type role interface {
 	// route routes a frame that the peer has sent.
 	route(p *Peer, f frame)
@@ -18,15 +18,15 @@ type role interface {
 	// and that cannot be read.
 	reportMalformed(p *Peer, problem string)
 
-	// overflow deals with a frame that the peer's queue has no room for.
-	overflow(p *Peer, f frame)
+	// onQueueFull deals with a frame that the peer's queue has no room for.
+	onQueueFull(p *Peer, f frame)
 
-	// missed deals with a frame that was sent to the peer while it was ending.
-	missed(p *Peer, f frame)
+	// onSentWhileEnding deals with a frame that was sent to the peer while it was ending.
+	onSentWhileEnding(p *Peer, f frame)
 
-	// ended is called once, when the peer has ended. unsent are the frames that
+	// onEnded is called once, when the peer has ended. unsent are the frames that
 	// were queued and not written.
-	ended(p *Peer, unsent []frame)
+	onEnded(p *Peer, unsent []frame)
 }
 
 // feeder is a role that fills its peer's queue from the trace.
@@ -47,8 +47,8 @@ func (d defaultRole) waitToRead(ctx context.Context, _ *Peer) error {
 // reportMalformed does nothing.
 func (d defaultRole) reportMalformed(*Peer, string) {}
 
-// overflow closes the connection of a console that reads too slowly.
-func (d defaultRole) overflow(p *Peer, f frame) { p.closeAsTooSlow(f) }
+// onQueueFull closes the connection of a console that reads too slowly.
+func (d defaultRole) onQueueFull(p *Peer, f frame) { p.closeAsTooSlow(f) }
 
-// missed does nothing: a console that is closing gets nothing more.
-func (d defaultRole) missed(*Peer, frame) {}
+// onSentWhileEnding does nothing: a console that is closing gets nothing more.
+func (d defaultRole) onSentWhileEnding(*Peer, frame) {}

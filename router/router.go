@@ -134,7 +134,7 @@ type Router struct {
 	executions Executions
 	log        *slog.Logger
 	inFlight   *inFlight
-	peers      sync.WaitGroup // goroutines of peers, and of what they have asked for
+	goroutines sync.WaitGroup // goroutines of peers, and of what they have asked for
 
 	// kernelOrder is held while a kernel frame is applied and sent to the consoles,
 	// and while a console is added to them: the state in a console's first message
@@ -152,10 +152,10 @@ type Router struct {
 	views              []*viewRole       // consoles at /agent that do not hold the document
 	pairedConsoles     map[int]bool      // numbers of the consoles at /run that have a view
 	owner              *runConsoleRole   // see owner.go; nil in a shared or read-only session
-	refusal            string            // why the agent's actions are refused; empty: they are not
+	actionRefusal      string            // why the agent's actions are refused; empty: they are not
 	kernelTakesActions bool              // the kernel takes summary requests as agent_action
 	kernelEndReason    string            // why the kernel has ended; empty: it has not
-	lastSummary        globalsSummary
+	lastGlobalsSummary globalsSummary
 	closed             bool
 }
 
@@ -231,7 +231,7 @@ func (r *Router) attach(p *Peer, register func()) (*Peer, error) {
 	closed := r.closed
 	if !closed {
 		register()
-		r.peers.Go(p.run)
+		r.goroutines.Go(p.run)
 	}
 	r.mu.Unlock()
 	if closed {
@@ -259,7 +259,7 @@ func (r *Router) Close(code protocol.CloseCode, reason string) {
 	for _, view := range views { // they are shown what the others have said until now
 		view.peer.finish(code, reason)
 	}
-	r.peers.Wait()
+	r.goroutines.Wait()
 }
 
 // peersButViewsLocked returns all peers that are attached, but the views. The

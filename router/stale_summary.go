@@ -34,7 +34,7 @@ func (r *Router) rememberSummary(f frame) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lastSummary = globalsSummary{body: body, at: time.Now(), entrySeq: f.bodySeq}
+	r.lastGlobalsSummary = globalsSummary{body: body, at: time.Now(), entrySeq: f.bodySeq}
 }
 
 // answerWithStaleSummary answers a request for a summary with the last one, marked
@@ -43,7 +43,7 @@ func (r *Router) rememberSummary(f frame) {
 // request goes on waiting.
 func (r *Router) answerWithStaleSummary(request *pendingRequest) {
 	r.mu.Lock()
-	last := r.lastSummary
+	last := r.lastGlobalsSummary
 	r.mu.Unlock()
 	if last.body == nil || !r.inFlight.remove(request, trace.NoteLate) {
 		return

@@ -84,8 +84,8 @@ func (v *viewRole) route(p *Peer, f frame) {
 // reportMalformed sends the console an agent_error.
 func (v *viewRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
 
-// ended removes the view.
-func (v *viewRole) ended(*Peer, []frame) {
+// onEnded removes the view.
+func (v *viewRole) onEnded(*Peer, []frame) {
 	r := v.router
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (v *viewRole) routeNotebookAction(f frame) {
 		Params map[string]any `json:"params"`
 	}
 	r.mu.Lock()
-	refusal := r.refusal
+	refusal := r.actionRefusal
 	r.mu.Unlock()
 	err := json.Unmarshal(f.body, &message)
 	switch {
@@ -223,13 +223,13 @@ func (v *viewRole) showNextEntry() bool {
 		v.isBehind = true
 		return false
 	default:
-		v.show(entry)
+		v.sendEntry(entry)
 	}
 	v.nextEntry = nil
 	return true
 }
 
-func (v *viewRole) show(entry *trace.Entry) {
+func (v *viewRole) sendEntry(entry *trace.Entry) {
 	body, err := bodyWithSeq(entry)
 	if err != nil {
 		v.router.log.Warn("a frame cannot be shown", "seq", entry.Seq, "error", err)
