@@ -331,9 +331,9 @@ func TestRestoredNotebookShowsTheSame(t *testing.T) {
 	require.Empty(t, after.Sequencers, "the next kernel starts at 1 again")
 
 	require.Len(t, events, 1)
-	var told notebook.Event
-	require.NoError(t, json.Unmarshal(events[0].JSON(), &told))
-	again, err := notebook.ReplayEvents(notebook.DocumentConfig{}, []notebook.Event{told})
+	var restored notebook.Event
+	require.NoError(t, json.Unmarshal(events[0].JSON(), &restored))
+	again, err := notebook.ReplayEvents(notebook.DocumentConfig{}, []notebook.Event{restored})
 	require.NoError(t, err)
 	require.Equal(t, state.Cells, again.Cells())
 }

@@ -75,17 +75,17 @@ func TestKeptTextDoesNotDependOnPortions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(4<<10, 80<<10).Draw(t, "limit")
 		text := strings.Repeat(rapid.StringN(1, 40, 90).Draw(t, "line"), rapid.IntRange(1, 4000).Draw(t, "times"))
-		whole := keptText(t, limit, text, len(text))
+		kept := keptText(t, limit, text, len(text))
 		parts := keptText(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
-		require.Equal(t, whole, parts)
-		require.True(t, utf8.ValidString(whole))
+		require.Equal(t, kept, parts)
+		require.True(t, utf8.ValidString(kept))
 		if len(text) < limit/2-(pieceOverheadBytes+pieceOverheadBytes*len(text)/maxPieceBytes) {
-			require.Equal(t, text, whole)
+			require.Equal(t, text, kept)
 			return
 		}
-		head, rest, cut := strings.Cut(whole, "\n[... ")
+		head, rest, cut := strings.Cut(kept, "\n[... ")
 		if !cut {
-			require.Equal(t, text, whole)
+			require.Equal(t, text, kept)
 			return
 		}
 		number, tail, ok := strings.Cut(rest, " bytes left out ...]\n")
@@ -194,13 +194,13 @@ func TestGrownDisplaysBecomeReferences(t *testing.T) {
 	applyUnread(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
 	list := executions.Snapshot().Outputs["a"]
 	require.Len(t, list, 40)
-	whole := 0
+	fullDisplays := 0
 	for _, o := range decodeOutputs(t, list) {
 		if len(o.Data["text/plain"]) > 6<<10 {
-			whole++
+			fullDisplays++
 		}
 	}
-	require.InDelta(t, 4, whole, 1) // as many as fit into half of the limit
+	require.InDelta(t, 4, fullDisplays, 1) // as many as fit into half of the limit
 }
 
 func TestClearedOutputsMakeRoom(t *testing.T) {
