@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,9 +16,14 @@ import (
 // for the next chunk interval.
 func TestDrainOutputDoesNotWait(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
 	var printed strings.Builder
 	s := specOf("echo")
-	s.Output = func(stream string, chunk []byte) { printed.WriteString(stream + ":" + string(chunk)) }
+	s.Output = func(stream string, chunk []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		printed.WriteString(stream + ":" + string(chunk))
+	}
 	p := startProcess(t, newSupervisor(t), s)
 	_, err := p.AwaitReady(t.Context(), waitTimeout)
 	require.NoError(t, err)
@@ -28,7 +34,10 @@ func TestDrainOutputDoesNotWait(t *testing.T) {
 		require.NoError(t, err)
 		p.DrainOutput()
 		want += "stdout:printed before the answer\n"
-		require.Equal(t, want, printed.String())
+		mu.Lock()
+		got := printed.String()
+		mu.Unlock()
+		require.Equal(t, want, got)
 	}
 }
 
