@@ -12,37 +12,38 @@ import (
 	"assay/internal/trace"
 )
 
-// CompletionMarker ends the summary of a submission that is meant. Anywhere else it
-// completes nothing and is counted as a tamper signal.
+// CompletionMarker in the summary of a submission completes the attempt. In any other place it does
+// nothing and counts as a tamper signal.
 const CompletionMarker = "[EVAL_COMPLETE]"
 
-// agentAction is an action of the agent's in flight.
+// agentAction is an action of the agent that has no answer yet.
 type agentAction struct {
 	name            string
-	isRun           bool // its success runs a cell
-	pendingRefusals int  // others with its id, whose refusals are still to come
+	isRun           bool // if it succeeds, a cell will run
+	pendingRefusals int  // further actions with the same tx_id, which will be refused
 }
 
-// readAgentFrame takes in a frame of the agent, behind what the frame shows to have
-// been said before it.
+// readAgentFrame reads a frame of the agent. If the frame shows that a streamed message is
+// complete, that message is read first.
 func (w *watch) readAgentFrame(e *trace.Entry) *verdict {
 	w.noteAlive(e)
 	w.trackModelActivity(e)
-	said := w.readStreamFrame(e)
+	streamVerdict := w.readStreamFrame(e)
 	if isTurnContinued(e) {
-		w.finalMessageAt = time.Time{}
+		w.agent.finalMessageAt = time.Time{}
 	}
 	v := w.dispatchAgentFrame(e)
 	switch {
-	case said == nil, said.outcome == "" && v != nil: // an end goes before a question
+	case streamVerdict == nil, streamVerdict.outcome == "" && v != nil: // an outcome has precedence over a question
 		return v
-	case said.outcome == runs.OutcomeCompleted:
-		return cmp.Or(w.completionVerdict(), v) // the frame may be an action, which is waited for
+	case streamVerdict.outcome == runs.OutcomeCompleted:
+		return cmp.Or(w.completionVerdict(), v) // not if the frame is an action, which must be answered first
 	default:
-		return said
+		return streamVerdict
 	}
 }
 
+// dispatchAgentFrame reads a frame of the agent by its type.
 func (w *watch) dispatchAgentFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeAgentAction:
@@ -63,8 +64,9 @@ func (w *watch) dispatchAgentFrame(e *trace.Entry) *verdict {
 	return nil
 }
 
-// isTurnContinued tells whether a frame shows that the agent goes on: then what it
-// said last was not its last word. Of an update its entry tells.
+// isTurnContinued reports whether a frame shows that the agent goes on, so that its last message
+// was not its final one. agent_history_updated is judged by its entry instead; see
+// readHistoryUpdate.
 func isTurnContinued(e *trace.Entry) bool {
 	switch e.Type {
 	case protocol.TypeAgentAction, protocol.TypeAgentStreamStart:
@@ -76,36 +78,38 @@ func isTurnContinued(e *trace.Entry) bool {
 	}
 }
 
-// countMarkerIn counts a frame that has the marker where it completes nothing.
+// countMarkerIn counts a tamper signal if a frame has the completion marker in a place where it
+// completes nothing.
 func (w *watch) countMarkerIn(e *trace.Entry) {
 	if bytes.Contains(e.Body, []byte(CompletionMarker)) {
-		w.tamperSignals++
+		w.counts.tamperSignals++
 	}
 }
 
+// readAgentAction reads an action of the agent: it waits for its answer, and counts against the limit.
 func (w *watch) readAgentAction(e *trace.Entry) *verdict {
 	w.countMarkerIn(e)
-	w.usage.Actions++
+	w.counts.usage.Actions++
 	if isRunAction(e) {
 		w.lastRunAction = e.Action
 	}
-	switch asked, inFlight := w.actions[e.TxID]; {
+	switch earlier, isPending := w.actions[e.TxID]; {
 	case e.TxID == "" && isRunAction(e):
-		w.expectRun(e.CellID, e.WallTime) // no answer will say so
+		w.expectRun(e.CellID, e.WallTime) // there will be no answer that promises it
 	case e.TxID == "":
-	case inFlight:
-		asked.pendingRefusals++ // it will be answered at once, and the first one still
-		w.actions[e.TxID] = asked
+	case isPending:
+		earlier.pendingRefusals++ // the router refuses it at once; the earlier one still gets its answer
+		w.actions[e.TxID] = earlier
 	default:
 		w.actions[e.TxID] = agentAction{name: e.Action, isRun: isRunAction(e)}
 	}
-	if most := w.limits.Actions; most > 0 && w.usage.Actions > most {
-		return limitVerdict("actions", most, w.usage.Actions)
+	if limit := w.limits.Actions; limit > 0 && w.counts.usage.Actions > limit {
+		return limitVerdict("actions", limit, w.counts.usage.Actions)
 	}
 	return nil
 }
 
-// isRunAction tells whether the action, when it succeeds, runs a cell.
+// isRunAction reports whether an action of the agent runs a cell if it succeeds.
 func isRunAction(e *trace.Entry) bool {
 	switch e.Action {
 	case "run_cell":
@@ -116,76 +120,82 @@ func isRunAction(e *trace.Entry) bool {
 				AutoRun bool `json:"auto_run"`
 			} `json:"params"`
 		}
-		// What does not fit will be answered with an error.
+		// Parameters that cannot be decoded are answered with an error.
 		return json.Unmarshal(e.Body, &message) == nil && message.Params.AutoRun
 	default:
 		return false
 	}
 }
 
-// readAnswerToAgent follows the answers to the agent's actions.
+// readAnswerToAgent reads the answer to an action of the agent. The answer to a run action promises
+// a run.
 func (w *watch) readAnswerToAgent(e *trace.Entry) *verdict {
-	asked, ok := w.actions[e.TxID]
-	if e.Type != protocol.TypeActionResponse || !ok || e.Note == trace.NoteDropped {
+	action, isPending := w.actions[e.TxID]
+	if e.Type != protocol.TypeActionResponse || !isPending || e.Note == trace.NoteDropped {
 		return nil
 	}
-	if asked.pendingRefusals > 0 && e.Status == protocol.StatusError {
-		asked.pendingRefusals--
-		w.actions[e.TxID] = asked
+	if action.pendingRefusals > 0 && e.Status == protocol.StatusError {
+		action.pendingRefusals--
+		w.actions[e.TxID] = action
 		return nil
 	}
 	delete(w.actions, e.TxID)
-	if asked.isRun && e.Status == protocol.StatusSuccess {
+	if action.isRun && e.Status == protocol.StatusSuccess {
 		w.expectRun(e.CellID, e.WallTime)
 	}
 	return w.completionVerdict()
 }
 
-// expectRun opens a run of a cell that is still to be told to run.
+// expectRun opens a run of a cell whose run_cell has not come yet.
 func (w *watch) expectRun(id string, at time.Time) {
 	if id != "" {
 		w.updateCell(id, func(c *cellRuns) { c.promisedAt = at })
 	}
 }
 
+// readAgentStatus reads an agent_status; done ends the agent's last turn.
 func (w *watch) readAgentStatus(e *trace.Entry) *verdict {
-	w.agentStatus = e.Status
+	w.agent.status = e.Status
 	if e.Status == protocol.AgentDone {
 		return w.turnEndVerdict("the agent said that it is done and has not submitted an answer with " + CompletionMarker)
 	}
 	return nil
 }
 
+// readUsageUpdate reads the agent's account of tokens and cost, and checks the limits on them.
 func (w *watch) readUsageUpdate(e *trace.Entry) *verdict {
 	var usage protocol.UsageUpdate
 	if err := json.Unmarshal(e.Body, &usage); err != nil {
-		return nil // what an agent says of its cost is no reason to end it
+		return nil // a malformed account is no reason to end the attempt
 	}
-	w.usage.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
-	w.usage.CacheReadInputTokens, w.usage.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
-	w.usage.OutputTokens = usage.OutputTokens
-	w.usage.CostUSD = usage.CostUSD
-	if most, spent := w.limits.Tokens, w.usage.InputTokens+w.usage.OutputTokens; most > 0 && spent > most {
-		return limitVerdict("tokens", most, spent)
+	w.counts.usage.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
+	w.counts.usage.CacheReadInputTokens, w.counts.usage.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
+	w.counts.usage.OutputTokens = usage.OutputTokens
+	w.counts.usage.CostUSD = usage.CostUSD
+	if limit, used := w.limits.Tokens, w.counts.usage.InputTokens+w.counts.usage.OutputTokens; limit > 0 && used > limit {
+		return limitVerdict("tokens", limit, used)
 	}
-	if most := w.limits.CostUSD; most > 0 && usage.CostUSD != nil && *usage.CostUSD > most {
-		return limitVerdict("cost_usd", most, *usage.CostUSD)
+	if limit := w.limits.CostUSD; limit > 0 && usage.CostUSD != nil && *usage.CostUSD > limit {
+		return limitVerdict("cost_usd", limit, *usage.CostUSD)
 	}
 	return nil
 }
 
+// readAgentError reads an agent_error. A fatal one ends the attempt, unless it is marked; one that
+// cannot be decoded is fatal.
 func (w *watch) readAgentError(e *trace.Entry) *verdict {
 	var failure protocol.AgentError
 	if err := json.Unmarshal(e.Body, &failure); err != nil {
 		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
 	}
-	if !failure.Fatal || w.isMarked {
-		w.agentComplaint = failure.Error
+	if !failure.Fatal || w.submitted.isMarked {
+		w.agent.lastError = failure.Error
 		return nil
 	}
 	return &verdict{outcome: runs.OutcomeAgentError, detail: failure.Error}
 }
 
+// queuedCells returns the ids of the cells in a run_queue message.
 func queuedCells(body []byte) []string {
 	var queue protocol.RunQueue
 	if json.Unmarshal(body, &queue) != nil {

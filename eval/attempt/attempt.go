@@ -1,11 +1,43 @@
-// Package attempt is one try at one case: it starts a session, gives the agent
-// its task, notices how the work ends, collects what is there, grades it, and
-// writes it down. It always comes to a result; what goes wrong on the way is the
-// result's outcome.
+// Package attempt makes one attempt at one case: it starts a session, sends the agent its task,
+// decides when and how the agent's work has ended, collects the state of the notebook, grades it
+// and writes the attempt's files. It always returns a result; what goes wrong is the outcome of the
+// result.
 //
-// It decides from the trace alone. The router and the session know nothing of
-// evaluations; a [watch] reads every frame in the session's one order and says
-// when the attempt is over and how.
+// # Phases
+//
+//	start    working folder with the case's files, kernel and agent, the case's setup
+//	work     the task is sent; the watch reads the trace until it comes to a verdict
+//	collect  the session collects the notebook's state; the agent is stopped
+//	grade    the graders run while the kernel still lives
+//	end      the session ends; the trace is closed; conversation and notebook are written from it
+//
+// The router and the session know nothing of evaluations. All decisions are made by the [watch]
+// from the trace alone, which has every frame of the session in one order.
+//
+// # When the agent is done
+//
+// An agent submits by the tool submit_response, with [CompletionMarker] in the summary. From then
+// on the attempt is marked, and it is completed as soon as it is idle: no cell has an open run and
+// no action of the agent waits for its answer. A run of a cell opens when run_cell is sent to the
+// kernel, when the kernel names the cell in run_queue or start_cell, and, for 1 s, when an answer
+// to the agent promises a run. It closes with cell_result, dispose_cell or the end of the kernel,
+// and, if it had started, with a start_cell without a cell. Without a marked submission the attempt
+// ends by a limit, by the end of a child, by a fatal error of the agent, or when the agent's turn
+// ends. See watch for the state machine.
+//
+// # Goroutines
+//
+// [Run] waits for all of them: one that logs the traffic of the session, until the trace is closed;
+// one that drains the trace for the watch while the session starts, waits for a console or collects
+// its state; and, while a notebook runs again for a grader, one that measures its working folder.
+//
+// # Guarantees
+//
+// Run returns exactly one result with exactly one outcome, also if code of this package panics. The
+// trace has every frame once per hop, in the order in which the session saw them. Afterwards
+// nothing of the attempt is left but its folder: no process, no open file, no socket, no temporary
+// file. Processes that leave their process group are killed as well if cgroup v2 is writable;
+// Enforced in the result says whether it was.
 package attempt
 
 import (
@@ -19,85 +51,83 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"assay/agent"
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/model"
-	"assay/internal/protocol"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/internal/trace/flow"
 	"assay/kernel"
-	"assay/router"
 	"assay/testcases"
 )
 
-// Config is what all attempts of a run have in common.
+// Config is what all attempts of a run have in common. Supervisor, Kernel and AgentConfig are required.
 type Config struct {
 	Supervisor *subprocess.Supervisor
 	Kernel     kernel.Config
-	Environ    []string // the server's environment
+	Environ    []string // the server's environment, as "NAME=value"
 
-	// Agent makes the agent of an attempt. solution is the path of a file with
-	// the case's oracle; it is empty without Solutions, or when the case has
-	// none.
+	// AgentConfig returns how to start the agent. solution is the path of a file with the case's
+	// oracle, or empty if SolutionsDir is empty or the case has no oracle.
 	AgentConfig func(solution string) (agent.Config, error)
 
-	// Solutions is the folder in which such files are made, for agents that
-	// play them; empty: no agent does, and no oracle leaves this process.
+	// SolutionsDir is the folder for files with the oracles of cases, for agents that replay them.
+	// If it is empty, no such file is written.
 	SolutionsDir string
 
-	// WorkdirRoot is the folder in which sandboxes are made.
+	// WorkdirRoot is the folder in which working folders are made; empty is the default folder for
+	// temporary files.
 	WorkdirRoot string
 
-	// Limits go before those of the case, which go before the defaults; a zero
-	// field does not say, a negative one is no limit.
+	// LimitOverrides replace the limits of the case and the defaults. In it 0 means not set, and a
+	// negative value means no limit.
 	LimitOverrides runs.Limits
 
-	// Console waits for a console, which decides who holds the notebook;
-	// otherwise the server does. Grace is how long a holder may be away; 0 is
-	// DefaultHolderGrace. Shared lets every console do everything, ReadOnlyConsoles none.
-	// Attach, if set, is called with the session as soon as it is there.
+	// AwaitConsole waits for the first console, which decides whether it or the server holds the
+	// notebook; without it the server does. HolderGrace is how long a console that holds the
+	// notebook may be away; 0 is DefaultHolderGrace. SharedConsoles and ReadOnlyConsoles are Shared
+	// and ReadOnly of router.Config.
 	AwaitConsole                     bool
 	HolderGrace                      time.Duration
 	SharedConsoles, ReadOnlyConsoles bool
-	OnSession                        func(*session.Session)
 
-	// Judge opens the model of that name for graders; nil: there is none. Its
-	// calls are written into the attempt's folder, as judge.jsonl.
+	// OnSession, if set, is called with the session when it has started, before the case's setup.
+	OnSession func(*session.Session)
+
+	// OpenJudge opens the model of this name for graders; nil: there is none. Its calls are recorded as
+	// judge.jsonl in the attempt's folder.
 	OpenJudge func(name string) (model.Client, error)
 
-	// Observe, if set, is called with the trace before anything is in it, and
-	// Asked when the agent is about to get its task: from then on its time runs.
+	// OnTrace, if set, is called with the recording before it has an entry. OnTaskSent, if set, is
+	// called when the agent gets its task, which is when its time begins to count.
 	OnTrace    func(*trace.Recording)
 	OnTaskSent func(at time.Time)
 
-	// Lines, if set, gets what kernel and agent print, as session.Config says.
+	// ChildLineSink, if set, gets every line that kernel and agent print; see session.Config.
 	ChildLineSink func(child string) func(line []byte)
 
-	// SessionID names the session; empty is one of the attempt's own.
+	// SessionID is the id of the session; empty means the name of the attempt's folder.
 	SessionID string
 
 	Log *slog.Logger // nil discards
 }
 
-// Job is what to try.
+// Job says which attempt to make.
 type Job struct {
-	Case       testcases.Case
-	Epoch, Try int
-	Dir        string // folder of the attempt, which is there
-	RelDir     string // the same, as the run's records name it
+	Case   testcases.Case
+	Epoch  int    // from 1
+	Try    int    // from 1
+	Dir    string // path of the attempt's folder, which must exist
+	RelDir string // path of the same folder relative to the run's folder
 
-	// Doing, if set, is kept up to date.
+	// Progress, if set, is updated while the attempt runs.
 	Progress *Progress
 }
 
-// attempt is one try while it lasts.
+// attempt is one attempt that is being made.
 type attempt struct {
 	cfg       Config
 	job       Job
@@ -108,26 +138,26 @@ type attempt struct {
 
 	journal     *trace.Journal
 	recording   *trace.Recording
-	flowLog     sync.WaitGroup // the log of what passes
-	childOutput *os.File       // what the children print; nil: not opened yet
-	judgeCalls  *os.File       // the calls of a judge; nil: there was none
+	flowLog     sync.WaitGroup // the goroutine that logs the traffic
+	childOutput *os.File       // stderr.txt; nil until it is opened
+	judgeCalls  *os.File       // judge.jsonl; nil if no judge has been opened
 	session     *session.Session
 	watch       *watch
 	collected   session.CollectedState
 
-	solutionPath      string                   // the file with the case's oracle; empty: none
-	markedFiles       int                      // files of the case that hold the marker
+	solutionPath      string                   // file with the case's oracle; empty: none
+	markedFiles       int                      // files of the case that have the completion marker
 	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
-	agentKilledKernel bool                     // the kernel died running the agent's code
+	agentKilledKernel bool                     // the kernel died while it ran the agent's code
 }
 
-// Run tries a case once. The returned attempt lacks only the run's name. When
-// ctx ends, the attempt is cancelled, with the cause of ctx as its detail.
-func Run(ctx context.Context, cfg Config, work Job) (result runs.Attempt) {
-	a := newAttempt(cfg, work)
+// Run makes one attempt. The result lacks only the name of the run. When ctx ends the attempt is
+// cancelled, with the cause of ctx as its detail.
+func Run(ctx context.Context, cfg Config, job Job) (result runs.Attempt) {
+	a := newAttempt(cfg, job)
 	defer func() {
 		if fault := recover(); fault != nil {
-			a.log.Error("an attempt broke", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+			a.log.Error("an attempt panicked", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 			a.setHarnessError(fmt.Sprintf("a fault of the harness: %v", fault))
 		}
 		result = a.completeResult()
@@ -136,29 +166,29 @@ func Run(ctx context.Context, cfg Config, work Job) (result runs.Attempt) {
 	return a.result
 }
 
-func newAttempt(cfg Config, work Job) *attempt {
+func newAttempt(cfg Config, job Job) *attempt {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if work.Progress == nil {
-		work.Progress = &Progress{}
+	if job.Progress == nil {
+		job.Progress = &Progress{}
 	}
-	a := &attempt{cfg: cfg, job: work, startedAt: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, work.Case)}
-	a.log = cfg.Log.With("case", work.Case.ID)
+	a := &attempt{cfg: cfg, job: job, startedAt: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, job.Case)}
+	a.log = cfg.Log.With("case", job.Case.ID)
 	a.result = runs.Attempt{
-		Type: runs.TypeAttempt, CaseID: work.Case.ID, Tags: work.Case.Tags, Epoch: work.Epoch, Try: work.Try, Limits: a.limits,
+		Type: runs.TypeAttempt, CaseID: job.Case.ID, Tags: job.Case.Tags, Epoch: job.Epoch, Try: job.Try, Limits: a.limits,
 		Graders: nil,
 	}
 	id := cfg.SessionID
 	if id == "" {
-		id = filepath.Base(work.Dir)
+		id = filepath.Base(job.Dir)
 	}
 	a.journal = trace.NewJournal(id)
-	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), work.Progress)
+	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), job.Progress)
 	return a
 }
 
-// runPhases goes through the phases; each that fails ends the attempt.
+// runPhases goes through the phases of the attempt; a phase that fails sets the outcome and ends it.
 func (a *attempt) runPhases(ctx context.Context) {
 	if err := a.openTrace(); err != nil {
 		a.setOutcome(runs.OutcomeHarnessError, err.Error())
@@ -167,16 +197,16 @@ func (a *attempt) runPhases(ctx context.Context) {
 	defer a.closeTrace()
 	defer a.removeSolution()
 	defer a.watch.close()
-	phase := time.Now()
-	next := func(took *int64) {
-		*took = time.Since(phase).Milliseconds()
-		phase = time.Now()
+	phaseStart := time.Now()
+	endPhase := func(durationMS *int64) {
+		*durationMS = time.Since(phaseStart).Milliseconds()
+		phaseStart = time.Now()
 	}
 	phases := &a.result.Phases
 	a.job.Progress.setActivity("starting kernel and agent")
 	var err error
 	a.watch.drainDuring(func() { err = a.startSession(ctx) }, a.watch.readBeforeTask)
-	next(&phases.StartMS)
+	endPhase(&phases.StartMS)
 	if err != nil {
 		a.setStartFailure(ctx, err)
 		return
@@ -184,110 +214,21 @@ func (a *attempt) runPhases(ctx context.Context) {
 	defer a.endSession(ctx)
 	a.runAgent(ctx)
 	phases.WaitMS = a.watch.modelWaits.totalAt(time.Now()).Milliseconds()
-	next(&phases.WorkMS)
+	endPhase(&phases.WorkMS)
 	a.collectState(ctx)
-	next(&phases.CollectMS)
+	endPhase(&phases.CollectMS)
 	a.grade(ctx)
-	next(&phases.GradeMS)
+	endPhase(&phases.GradeMS)
 }
 
-// setOutcome settles the outcome; the first one stands.
+// setOutcome sets the outcome and its detail, unless there is an outcome already.
 func (a *attempt) setOutcome(outcome runs.Outcome, detail string) {
 	if a.result.Outcome == "" {
 		a.result.Outcome, a.result.Detail = outcome, strings.TrimSpace(detail)
 	}
 }
 
-func (a *attempt) setStartFailure(ctx context.Context, err error) {
-	var start *session.StartError
-	switch {
-	case ctx.Err() != nil:
-		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
-	case errors.As(err, &start):
-		a.setOutcome(runs.OutcomeSetupError, err.Error())
-	default:
-		a.setOutcome(runs.OutcomeHarnessError, err.Error())
-	}
-}
-
-// startSession makes the session and runs the case's setup in its kernel.
-func (a *attempt) startSession(ctx context.Context) error {
-	if err := a.writeSolution(); err != nil {
-		return err
-	}
-	agentConfig, err := a.cfg.AgentConfig(a.solutionPath)
-	if err != nil {
-		return &session.StartError{Component: "agent", Err: err}
-	}
-	printed, err := os.OpenFile(filepath.Join(a.job.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	a.cfg.Kernel.ReadPaths = a.linkedPaths()
-	cfg := session.Config{
-		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
-		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
-		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDGenerator(),
-		Router:      router.Config{CellTimeout: secondsToDuration(a.limits.CellS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
-		ChildOutput: printed, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
-	}
-	a.childOutput = printed
-	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
-	if err != nil {
-		return err
-	}
-	if a.cfg.OnSession != nil {
-		a.cfg.OnSession(a.session)
-	}
-	if err := a.runSetup(ctx); err != nil {
-		a.setStartFailure(ctx, err)
-		a.endSession(ctx)
-		return err
-	}
-	return nil
-}
-
-// cellIDGenerator makes the ids of an attempt's cells: the same attempt in another run
-// has the same, so that what was recorded of the one fits the other.
-func (a *attempt) cellIDGenerator() func() string {
-	var made atomic.Int64
-	return func() string {
-		name := fmt.Sprintf("%s/%d/%d/%d", a.job.Case.ID, a.job.Epoch, a.job.Try, made.Add(1))
-		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
-	}
-}
-
-func (a *attempt) runSetup(ctx context.Context) error {
-	if a.job.Case.Setup == "" {
-		return nil
-	}
-	a.job.Progress.setActivity("running the case's setup")
-	done, err := a.session.Execute(ctx, a.job.Case.Setup, secondsToDuration(a.limits.CellS))
-	if err == nil {
-		err = executionError(done)
-	}
-	if err != nil {
-		return &session.StartError{Component: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
-	}
-	return nil
-}
-
-// executionError says that the case's setup has raised.
-func executionError(done protocol.ExecuteCodeResponse) error {
-	if done.Status != protocol.StatusError {
-		return nil
-	}
-	return errors.New(strings.TrimSpace(done.Exception))
-}
-
-// endSession ends the session; it may be called again.
-func (a *attempt) endSession(ctx context.Context) {
-	cause := strings.TrimSuffix(string(a.result.Outcome)+": "+a.result.Detail, ": ")
-	if err := a.session.End(context.WithoutCancel(ctx), cause); err != nil {
-		a.log.Warn("the session did not end well", "error", err)
-	}
-}
-
+// openTrace starts the recording of the trace and the log of the traffic.
 func (a *attempt) openTrace() error {
 	recording, err := trace.NewRecording(a.journal, a.filePath("trace.jsonl"))
 	if err != nil {
@@ -302,10 +243,10 @@ func (a *attempt) openTrace() error {
 	return nil
 }
 
-// closeTrace ends the journal, waits for the file, and writes what is made of
-// it.
+// closeTrace closes the journal, waits until the trace file is complete, and writes the files that
+// are made of it. An error makes the attempt a harness error.
 func (a *attempt) closeTrace() {
-	a.job.Progress.setActivity("writing down what happened")
+	a.job.Progress.setActivity("writing the attempt's files")
 	err := a.recording.Close()
 	a.flowLog.Wait()
 	for _, file := range []*os.File{a.childOutput, a.judgeCalls} {
@@ -317,27 +258,28 @@ func (a *attempt) closeTrace() {
 		err = a.writeFiles()
 	}
 	if err != nil {
-		// What was recorded is not whole, and so the verdict cannot be checked.
+		// With an incomplete recording nobody could check the verdict.
 		a.setHarnessError(fmt.Sprintf("the attempt could not be recorded: %v", err))
 	}
 }
 
-// setHarnessError makes the attempt one that the harness has spoilt, whatever it was.
+// setHarnessError makes the outcome a harness error, whatever it was before, and removes the verdict.
 func (a *attempt) setHarnessError(detail string) {
 	a.result.Outcome, a.result.Detail = runs.OutcomeHarnessError, detail
 	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 }
 
+// filePath returns the path of a file in the attempt's folder.
 func (a *attempt) filePath(name string) string { return filepath.Join(a.job.Dir, name) }
 
-// completeResult fills in what every result has.
+// completeResult sets the fields of the result that every attempt has, and returns it.
 func (a *attempt) completeResult() runs.Attempt {
 	r := &a.result
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
-	r.Usage = a.watch.usage
-	r.TamperSignals = a.markedFiles + a.watch.tamperSignals
-	r.Interventions = a.watch.interventions
+	r.Usage = a.watch.counts.usage
+	r.TamperSignals = a.markedFiles + a.watch.counts.tamperSignals
+	r.Interventions = a.watch.counts.interventions
 	r.Enforced = a.enforced()
 	r.Trace = filepath.Join(a.job.RelDir, "trace.jsonl")
 	entries, err := os.ReadDir(a.job.Dir)

@@ -9,26 +9,28 @@ import (
 	"assay/internal/trace"
 )
 
-// DefaultHolderGrace is how long a console that holds the notebook may be away until
-// the attempt is lost with it, unless the [Config] says another time.
+// DefaultHolderGrace is how long a console that holds the notebook may be away, unless the [Config]
+// has another value. After that the attempt ends with the outcome console_lost.
 const DefaultHolderGrace = 30 * time.Second
 
-// consolePresence is what is known of the console that holds the notebook.
+// consolePresence says which console holds the notebook, and whether it is connected.
 type consolePresence struct {
-	connID    int       // its number; 0: none, or the server, holds
-	awaySince time.Time // since when it is away; zero: it is there
+	connID    int       // number of its connection; 0: the server or nobody holds the notebook
+	awaySince time.Time // when it disconnected; zero: it is connected
 }
 
-// setHolder notes who holds the notebook from here on.
+// setHolder notes who holds the notebook from now on.
 func (w *watch) setHolder(e *trace.Entry) { w.holder = consolePresence{connID: e.ConsoleID} }
 
-// markHolderAway notes that the console that holds the notebook has gone.
+// markHolderAway notes that a console has disconnected, if it is the one that holds the notebook.
 func (w *watch) markHolderAway(e *trace.Entry) {
 	if e.ConsoleID != 0 && e.ConsoleID == w.holder.connID {
 		w.holder.awaySince = e.WallTime
 	}
 }
 
+// checkHolderAway returns a verdict if the console that holds the notebook has been away for
+// holderGrace; due is when it will have been.
 func (w *watch) checkHolderAway(now time.Time) (v *verdict, due time.Time) {
 	if w.holder.awaySince.IsZero() {
 		return nil, due
@@ -40,24 +42,25 @@ func (w *watch) checkHolderAway(now time.Time) (v *verdict, due time.Time) {
 	return nil, w.holder.awaySince.Add(w.holderGrace)
 }
 
-// countIntervention counts what a person has changed in the agent's work. What a
-// console runs whose notebook it is may be what the agent has asked it for.
+// countIntervention counts a frame by which a person at a console changes the agent's work. While a
+// console holds the notebook, commands for cells do not count, because the agent may have caused
+// them.
 func (w *watch) countIntervention(e *trace.Entry) {
 	if e.Note == trace.NoteDropped {
 		return
 	}
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
-		w.interventions++
+		w.counts.interventions++
 	case protocol.TypeNotebookAction:
 		switch e.Action {
 		case "get_context", "get_global_info", "request_globals_summary", "request_reactivity_summary":
 		default:
-			w.interventions++
+			w.counts.interventions++
 		}
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
 		if w.holder.connID == 0 {
-			w.interventions++
+			w.counts.interventions++
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"assay/testcases/grading"
 )
 
-// collectedCells are the notebook's, as it was collected.
+// collectedCells returns the cells in the collected state.
 func (a *attempt) collectedCells() ([]notebook.Cell, error) {
 	if a.collected.Context == nil {
 		return nil, errors.New("it could not be collected: " + a.collected.Errors["context"])
@@ -24,38 +24,39 @@ func (a *attempt) collectedCells() ([]notebook.Cell, error) {
 	return notebook.CellsFromContext(a.collected.Context)
 }
 
-// gradingNotebook is a notebook as graders see it.
-func gradingNotebook(language string, cells []notebook.Cell, fold *notebook.Executions) *grading.Notebook {
+// gradingNotebook returns cells and their executions as graders see them. An empty language means
+// Python.
+func gradingNotebook(language string, cells []notebook.Cell, executions *notebook.Executions) *grading.Notebook {
 	if language == "" {
-		language = "python" // of a kernel that does not say
+		language = "python"
 	}
 	out := &grading.Notebook{Language: language, Cells: make([]grading.Cell, len(cells))}
 	for i, cell := range cells {
-		shown := grading.Cell{Code: cell.Type == notebook.CodeCell, Source: cell.Source}
-		if shown.Code {
-			shown.Status, shown.Text = gradingStatus(fold.CellStatus(cell.ID)), fold.TextOutput(cell.ID)
+		graded := grading.Cell{Code: cell.Type == notebook.CodeCell, Source: cell.Source}
+		if graded.Code {
+			graded.Status, graded.Text = gradingStatus(executions.CellStatus(cell.ID)), executions.TextOutput(cell.ID)
 		}
-		out.Cells[i] = shown
+		out.Cells[i] = graded
 	}
 	return out
 }
 
-// gradingStatus is how a run ended as graders call it.
-func gradingStatus(folded string) string {
-	switch folded {
+// gradingStatus converts the status of a cell in package notebook to that in package grading.
+func gradingStatus(status string) string {
+	switch status {
 	case notebook.StatusRan:
 		return "ok"
 	case notebook.StatusError:
 		return "error"
 	case notebook.StatusRunning:
-		return "interrupted" // it goes on, or would, and nobody waits for it
+		return "interrupted" // it had not ended when the state was collected
 	default:
 		return ""
 	}
 }
 
-// writeFilesSoFar makes of the trace, as far as it has come, the files that are made
-// of the whole one when the attempt is over.
+// writeFilesSoFar waits until the trace file has all entries so far, and writes conversation.jsonl
+// and notebook.ipynb from it for the graders. They are written again when the trace is complete.
 func (a *attempt) writeFilesSoFar(ctx context.Context) error {
 	tail, err := a.recording.OpenTail()
 	if err != nil {
@@ -69,7 +70,7 @@ func (a *attempt) writeFilesSoFar(ctx context.Context) error {
 	return a.writeFiles()
 }
 
-// readConversation is the file of it, by lines.
+// readConversation returns the lines of conversation.jsonl.
 func (a *attempt) readConversation() ([]json.RawMessage, error) {
 	text, err := os.ReadFile(a.filePath("conversation.jsonl"))
 	if err != nil {
@@ -82,7 +83,7 @@ func (a *attempt) readConversation() ([]json.RawMessage, error) {
 	return entries, nil
 }
 
-// openJudge opens a model whose calls are written to the attempt's judge.jsonl.
+// openJudge opens the model of this name for a grader. Its calls are recorded in judge.jsonl.
 func (a *attempt) openJudge(name string) (model.Client, error) {
 	client, err := a.cfg.OpenJudge(name)
 	if err != nil {
@@ -98,16 +99,22 @@ func (a *attempt) openJudge(name string) (model.Client, error) {
 	return replay.Record(name, client, a.judgeCalls), nil
 }
 
-// WithoutSecrets returns environ less what looks like a secret, by its name or as a
-// URL with a password in it: it is what a command grader gets.
+var (
+	// urlWithPassword matches a URL with a user and a password.
+	urlWithPassword = regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
+
+	// secretVariable matches the name of an environment variable one word of which, separated by _,
+	// is or ends with a word for a secret, in upper or lower case, singular or plural, with or
+	// without digits after it.
+	secretVariable = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
+)
+
+// WithoutSecrets returns the environment without variables that look like secrets, by their name or
+// because the value has a URL with a password. It is the environment of command graders.
 func WithoutSecrets(environ []string) []string {
-	login := regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
-	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublicVariable), login.MatchString)
+	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublicVariable), urlWithPassword.MatchString)
 }
 
-// isPublicVariable says whether no word of a variable's name, in any case and number and
-// with or without digits behind it, is or ends with one for a secret.
-func isPublicVariable(name string) bool {
-	secret := regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
-	return !secret.MatchString(name)
-}
+// isPublicVariable reports whether the name of an environment variable does not look like that of a
+// secret.
+func isPublicVariable(name string) bool { return !secretVariable.MatchString(name) }

@@ -9,25 +9,25 @@ import (
 	"assay/internal/trace"
 )
 
-// Watch makes a watch usable from tests that play a session's frames to it.
+// Watch exports a watch to tests that append entries to its journal.
 type Watch struct{ *watch }
 
-// NewWatch returns a watch whose query was sent now.
+// NewWatch returns a watch of an agent that gets its task now.
 func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
 	w := Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
 	w.startTask(time.Now())
 	return w
 }
 
-// NewWatchBeforeTask returns a watch of an agent that has no task yet.
+// NewWatchBeforeTask returns a watch of an agent that gets its task with StartTask.
 func NewWatchBeforeTask(journal *trace.Journal, limits runs.Limits) Watch {
 	return Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
 }
 
-// StartTask gives the agent its task now.
+// StartTask starts the task now.
 func (w Watch) StartTask() { w.startTask(time.Now()) }
 
-// Close lets go of the trace.
+// Close stops following the trace.
 func (w Watch) Close() { w.close() }
 
 // NextVerdict returns the next verdict.
@@ -36,44 +36,42 @@ func (w Watch) NextVerdict(ctx context.Context) (outcome runs.Outcome, detail, q
 	return v.outcome, v.detail, v.question
 }
 
-// TamperSignals is the number of tamper signals so far.
-func (w Watch) TamperSignals() int { return w.tamperSignals }
+// TamperSignals returns the number of tamper signals so far.
+func (w Watch) TamperSignals() int { return w.counts.tamperSignals }
 
-// Interventions is how often a person has intervened so far.
-func (w Watch) Interventions() int { return w.interventions }
+// Interventions returns the number of interventions of people so far.
+func (w Watch) Interventions() int { return w.counts.interventions }
 
-// Usage is what was counted so far.
-func (w Watch) Usage() runs.Usage { return w.usage }
+// Usage returns the usage so far.
+func (w Watch) Usage() runs.Usage { return w.counts.usage }
 
-// WaitedSoFar is how long the agent has waited so far until its model could be called.
+// WaitedSoFar returns how long the agent has waited so far to call its model.
 func (w Watch) WaitedSoFar() time.Duration { return w.modelWaits.totalAt(time.Now()) }
 
-// DrainDuring calls work and counts, without a verdict, what comes meanwhile.
+// DrainDuring calls work, and counts entries that come meanwhile.
 func (w Watch) DrainDuring(work func()) { w.drainDuring(work, w.countEntry) }
 
-// Finish counts what is there, and ends the watch.
+// Finish counts the entries that the journal has, and closes the watch.
 func (w Watch) Finish() { w.finish() }
 
 // DrainTurn waits for the end of the turn in which the agent has submitted.
 func (w Watch) DrainTurn(ctx context.Context) { w.drainTurn(ctx) }
 
-// Progress is what the attempt is doing.
+// Progress returns the attempt's progress.
 func (w Watch) Progress() *Progress { return w.progress }
 
-// StreamContains looks for text in a stream.
+// StreamContains exports streamContains.
 var StreamContains = streamContains //nolint:gochecknoglobals // an export for tests
 
-// NodeID is the id of a file in a query.
+// NodeID exports nodeID.
 var NodeID = nodeID //nolint:gochecknoglobals // an export for tests
 
-// StopAfterTimeout calls stop when limit has passed, unless what it returns is called
-// before.
-func StopAfterTimeout(limit time.Duration, stop func()) (ended func()) {
-	return (&rerunner{cellTimeout: limit}).stopAfterTimeout(stop)
+// StopAfterTimeout exports rerunner.stopAfterTimeout, with this cell timeout.
+func StopAfterTimeout(timeout time.Duration, stop func()) (cancel func()) {
+	return (&rerunner{cellTimeout: timeout}).stopAfterTimeout(stop)
 }
 
-// AssembleStream puts a message together from the parts that come between its
-// agent_stream_start and its end; fault is why it is given up.
+// AssembleStream returns the message that consists of these stream frames, or why it is discarded.
 func AssembleStream(parts ...[]byte) (entry protocol.HistoryEntry, fault string) {
 	m := newStreamedMessage()
 	for _, part := range parts {

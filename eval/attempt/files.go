@@ -12,17 +12,18 @@ import (
 	"assay/internal/trace"
 )
 
-// writeFiles makes the conversation and the notebook out of the finished trace.
+// writeFiles writes conversation.jsonl and, if the cells were collected, notebook.ipynb from the
+// trace file.
 func (a *attempt) writeFiles() error {
 	offsets, err := a.writeConversation()
-	if err != nil || a.collected.Context == nil { // it was never collected, or the state says why it is not there
+	if err != nil || a.collected.Context == nil {
 		return err
 	}
 	return a.writeNotebook(offsets)
 }
 
-// writeConversation writes the agent's messages, a line each, and notes on the
-// way where in the trace the outputs of cells are.
+// writeConversation writes the agent's messages, one per line. It returns the offsets in the trace
+// file of the entries with outputs of cells, by seq, which it finds on the way.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {
@@ -34,7 +35,7 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	out := bufio.NewWriter(file) // its first error stays and comes from Flush
+	out := bufio.NewWriter(file) // keeps its first error for Flush
 	offsets = map[int64]int64{}
 	_, err = trace.ReadRecords(in, func(r trace.Record) error {
 		switch {
@@ -51,11 +52,12 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	return offsets, errors.Join(err, out.Flush())
 }
 
-// writeNotebook writes the notebook as it was when it was collected.
+// writeNotebook writes the collected notebook in Jupyter's format, with outputs that are read from
+// the trace file at these offsets. If the cells cannot be read it only logs that.
 func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 	cells, err := notebook.CellsFromContext(a.collected.Context)
 	if err != nil {
-		a.log.Warn("no notebook.ipynb", "error", err)
+		a.log.Warn("notebook.ipynb is not written", "error", err)
 		return nil
 	}
 	in, err := os.Open(a.filePath("trace.jsonl"))
@@ -68,8 +70,8 @@ func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 		return err
 	}
 	load := func(seq int64) ([]byte, error) {
-		offset, ok := offsets[seq]
-		if !ok {
+		offset, hasOffset := offsets[seq]
+		if !hasOffset {
 			return nil, fmt.Errorf("the trace has no entry %d", seq)
 		}
 		record, err := trace.ReadRecordAt(in, offset)

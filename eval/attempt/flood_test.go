@@ -15,9 +15,9 @@ import (
 	"assay/internal/trace"
 )
 
-// While the notebook is collected, the attempt goes on reading the trace: an agent
-// that floods it after its submission costs neither the collected state nor the
-// verdict of a grader that asks the kernel. Collecting takes 2 s here, because the
+// The attempt reads the trace while it collects the notebook, so an agent that floods the
+// trace after its submission costs neither the collected state nor the verdict of a grader
+// that asks the kernel. Collecting takes 2 s here, because the
 // kernel spends 0.1 s on the repr of each of 20 globals. Its thread prints because
 // the server notices a full queue only when it reads a further message of the kernel.
 func TestFloodAfterTheSubmissionLosesNoState(t *testing.T) {
@@ -61,6 +61,7 @@ func TestFloodDuringTheSetupLosesNoAttempt(t *testing.T) {
 	requirePassed(t, result)
 }
 
+// requirePassed requires that an attempt was completed and passed.
 func requirePassed(t *testing.T, result runs.Attempt) {
 	t.Helper()
 	require.Equal(t, runs.OutcomeCompleted, result.Outcome, result.Detail)

@@ -15,12 +15,11 @@ import (
 	"assay/internal/trace"
 )
 
-// FuzzWatch lets everybody say what they like: each sequence of frames comes to
-// verdicts without a fault, and nothing but what the agent itself has said
-// completes an attempt.
+// FuzzWatch reads arbitrary frames of all peers: the watch comes to verdicts without panicking, and
+// only a frame of the agent can complete an attempt.
 //
-// Each line is a hop's letter and a frame: a and A for agent>server and back, k
-// and K for kernel>server and back, c for console>server, s for session.
+// Each line of the input is a letter for the hop and a frame: a is agent>server, A server>agent, k
+// kernel>server, K server>kernel, c console>server, s session.
 func FuzzWatch(f *testing.F) {
 	for _, frames := range watchSeeds() {
 		f.Add([]byte(strings.Join(frames, "\n")))
@@ -33,9 +32,9 @@ func FuzzWatch(f *testing.F) {
 		journal.Append(parseEntry(t, "session", `{"type":"peer_ended","action":"agent"}`))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		for range frames + 2 { // also behind a verdict: what is left is read for the counts
+		for range frames + 2 { // also after a verdict: further entries are counted
 			outcome, detail, _ := w.NextVerdict(ctx)
-			require.NotEqual(t, runs.OutcomeCancelled, outcome, "there is no verdict: a limit is missed")
+			require.NotEqual(t, runs.OutcomeCancelled, outcome, "no verdict: a limit was missed")
 			require.Contains(t, []runs.Outcome{
 				"", runs.OutcomeCompleted, runs.OutcomeStopped, runs.OutcomeLimit, runs.OutcomeAskedQuestion, runs.OutcomeKernelExit, runs.OutcomeAgentExit, runs.OutcomeAgentError, runs.OutcomeConsoleLost,
 			}, outcome)
@@ -43,14 +42,14 @@ func FuzzWatch(f *testing.F) {
 				require.True(t, canComplete(input), "%s", detail)
 			}
 			if outcome == runs.OutcomeLimit && strings.HasPrefix(detail, "wall") {
-				break // and so it will be from now on
+				break // all further verdicts are the same
 			}
 		}
 	})
 }
 
-// appendFuzzEntries enters the frames of a fuzz input, as the router does, and returns
-// how many there are.
+// appendFuzzEntries appends the frames of a fuzz input to the journal, as the router would, and
+// returns their number.
 func appendFuzzEntries(journal *trace.Journal, input []byte) (frames int) {
 	hops := map[byte]trace.Hop{
 		'a': trace.AgentToServer, 'A': trace.ServerToAgent, 'k': trace.KernelToServer, 'K': trace.ServerToKernel,
@@ -73,8 +72,8 @@ func appendFuzzEntries(journal *trace.Journal, input []byte) (frames int) {
 	return frames
 }
 
-// canComplete tells whether an agent's frame may have the marker, which may be
-// escaped, or come in pieces.
+// canComplete reports whether a frame of the agent may have the completion marker, which may be
+// escaped or split.
 func canComplete(input []byte) bool {
 	for line := range bytes.SplitSeq(input, []byte("\n")) {
 		if bytes.HasPrefix(line, []byte("a")) && (bytes.ContainsAny(line, `\`) || bytes.Contains(line, []byte("[EVAL")) || bytes.Contains(line, []byte("agent_stream_delta"))) {
@@ -84,7 +83,7 @@ func canComplete(input []byte) bool {
 	return false
 }
 
-// watchSeeds are sequences of frames of every kind.
+// watchSeeds returns sequences of frames of every kind, in the form of a fuzz input.
 func watchSeeds() (seeds [][]string) {
 	letters := strings.NewReplacer(
 		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")

@@ -13,8 +13,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradability says whether an outcome is graded, and whether the answer counts.
-func (a *attempt) gradability() (graded, withAnswer bool) {
+// gradability returns whether an attempt with this outcome is graded, and whether its answer is
+// given to the graders.
+func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 	switch a.result.Outcome {
 	case runs.OutcomeCompleted, runs.OutcomeLimit:
 		return true, true
@@ -27,18 +28,19 @@ func (a *attempt) gradability() (graded, withAnswer bool) {
 	}
 }
 
-// grade finds the answer and grades it, while the kernel still lives. Each
-// grader has a deadline of its own.
+// grade sets the answer of the result and, if the outcome is graded, runs the graders, while the
+// kernel still lives. Each grader has its own time limit. If ctx ends meanwhile, the attempt is
+// cancelled and has no verdict.
 func (a *attempt) grade(ctx context.Context) {
-	found, err := grading.Extract(a.watch.submissions)
-	a.result.Summary = a.watch.summary
+	found, err := grading.Extract(a.watch.submitted.messages)
+	a.result.Summary = a.watch.submitted.summary
 	if found.Answer != nil {
-		if text, merr := protocol.Marshal(found.Answer); merr == nil {
+		if text, marshalErr := protocol.Marshal(found.Answer); marshalErr == nil {
 			a.result.Answer = text
 		}
 	}
-	graded, withAnswer := a.gradability()
-	if !graded || len(a.job.Case.Graders) == 0 {
+	isGraded, isAnswerGraded := a.gradability()
+	if !isGraded || len(a.job.Case.Graders) == 0 {
 		return
 	}
 	a.job.Progress.setActivity("grading")
@@ -46,28 +48,29 @@ func (a *attempt) grade(ctx context.Context) {
 	if err != nil {
 		in.NoAnswer = err.Error()
 	}
-	if !withAnswer {
+	if !isAnswerGraded {
 		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
 	}
 	if ctx.Err() == nil {
 		a.runGraders(ctx, in)
 	}
-	if ctx.Err() != nil { // in the middle of it: no verdict is better than half of one
+	if ctx.Err() != nil { // the graders may have been cut short: no verdict is better than a wrong one
 		a.result.Outcome, a.result.Detail = runs.OutcomeCancelled, context.Cause(ctx).Error()
 		a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 	}
 }
 
-// runGraders grades in and what else there is. A verdict on less than that would be
-// none, and it is not the agent's fault.
+// runGraders runs the graders of the case. If it cannot give them everything that they may look at,
+// the attempt is a harness error, because that is not the agent's fault.
 func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
 	if err := a.addEvidence(ctx, &in); err != nil {
-		a.setHarnessError("graders cannot be shown what there is: " + err.Error())
+		a.setHarnessError("the graders' input could not be prepared: " + err.Error())
 		return
 	}
 	a.setVerdict(grading.GradeAll(ctx, a.job.Case.Graders, in))
 }
 
+// setVerdict sets the verdict of the result.
 func (a *attempt) setVerdict(results []grading.Result, passed bool, score float64) {
 	a.result.Passed, a.result.Score = &passed, &score
 	for _, result := range results {
@@ -80,13 +83,13 @@ func (a *attempt) setVerdict(results []grading.Result, passed bool, score float6
 	}
 }
 
-// addEvidence fills in what graders may look at beside the answer. It is no error that a
-// notebook could not be collected: in has none then, which graders can tell.
+// addEvidence sets everything in a grading.Input except for the answer. If the notebook could not
+// be collected the input has none, which is no error: graders that need it say so.
 func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
 	in.Task, in.Dir, in.Environ = a.job.Case.Task, a.job.Case.Source.Dir(), WithoutSecrets(a.cfg.Environ)
 	in.Kernel = kernelExecutor{a}
 	if cells, err := a.collectedCells(); err != nil {
-		a.log.Warn("graders do not see the notebook", "error", err)
+		a.log.Warn("the graders get no notebook", "error", err)
 	} else {
 		in.Notebook = gradingNotebook(a.session.KernelReady().Language, cells, a.session.Executions())
 		in.Rerun = func(ctx context.Context) (*grading.Notebook, error) { return a.rerunNotebook(ctx, cells) }
@@ -108,20 +111,21 @@ func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
 	return err
 }
 
-// commandRecord is what a command is told: the attempt's line as far as it is known,
-// with the answer as it counts, the task, and where its files are: the sandbox,
-// which goes with the attempt, and the attempt's folder, both absolute.
+// commandRecord returns the JSON that a command grader reads on stdin: the attempt's line as far as
+// it is known, with the answer if it counts, the task, and the absolute paths of the working folder
+// (sandbox), which is removed after the attempt, and of the attempt's folder.
 func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	line := a.result
-	line.Usage, line.TamperSignals, line.Interventions = a.watch.usage, a.markedFiles+a.watch.tamperSignals, a.watch.interventions
+	line.Usage, line.TamperSignals, line.Interventions = a.watch.counts.usage, a.markedFiles+a.watch.counts.tamperSignals, a.watch.counts.interventions
 	line.Started, line.Ended = a.startedAt.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
+	line.Enforced = a.enforced()
 	if answer == nil {
 		line.Answer = nil
 	}
 	folder, err := filepath.Abs(a.job.Dir)
 	if err != nil {
-		folder = a.job.Dir // there is no current folder
+		folder = a.job.Dir // the current folder does not exist any more
 	}
 	return protocol.Marshal(struct {
 		runs.Attempt
@@ -131,22 +135,23 @@ func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	}{line, a.job.Case.Task, a.session.Workdir(), folder})
 }
 
-// kernelExecutor is the kernel as graders may use it.
+// kernelExecutor lets graders execute code in the attempt's kernel.
 type kernelExecutor struct{ *attempt }
 
-// Execute runs code until ctx ends.
+// Execute runs code in the kernel until it ends, or until the deadline of ctx; without a deadline,
+// for the cell limit.
 func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
-	within := secondsToDuration(x.limits.CellS)
+	timeout := secondsToDuration(x.limits.CellS)
 	if deadline, ok := ctx.Deadline(); ok {
-		within = time.Until(deadline)
+		timeout = time.Until(deadline)
 	}
-	done, err := x.session.ExecutePristine(ctx, code, within)
+	response, err := x.session.ExecutePristine(ctx, code, timeout)
 	if err != nil {
 		return grading.Execution{}, err
 	}
-	out := grading.Execution{Status: done.Status, Stdout: done.Stdout, Stderr: done.Stderr, Exception: done.Exception}
-	if done.Result != nil {
-		out.Result = *done.Result
+	out := grading.Execution{Status: response.Status, Stdout: response.Stdout, Stderr: response.Stderr, Exception: response.Exception}
+	if response.Result != nil {
+		out.Result = *response.Result
 	}
 	return out, nil
 }

@@ -12,7 +12,8 @@ import (
 	"assay/router"
 )
 
-// readKernelCommand opens a run when the kernel is told to run a cell.
+// readKernelCommand reads a message to the kernel: run_cell opens a run, dispose_cell closes all
+// runs of a cell, and set_widget_value may make the kernel run cells again.
 func (w *watch) readKernelCommand(e *trace.Entry) *verdict {
 	if e.Note == trace.NoteDropped {
 		return nil
@@ -34,7 +35,7 @@ func (w *watch) readKernelCommand(e *trace.Entry) *verdict {
 	return nil
 }
 
-// readKernelFrame follows the runs.
+// readKernelFrame reads a message of the kernel, which opens and closes runs.
 func (w *watch) readKernelFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeStartCell:
@@ -49,7 +50,7 @@ func (w *watch) readKernelFrame(e *trace.Entry) *verdict {
 			w.updateCell(id, func(c *cellRuns) { c.Queue() })
 		}
 	case protocol.TypeCellResult:
-		w.usage.CellsRun++
+		w.counts.usage.CellsRun++
 		w.countMarkerIn(e)
 		return w.closeRun(e, e.CellID, func(c *cellRuns) { c.End() })
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
@@ -58,39 +59,42 @@ func (w *watch) readKernelFrame(e *trace.Entry) *verdict {
 	return nil
 }
 
-// closeStartedRuns closes the runs that had started: a kernel that sends no cell_result
-// says no more than this.
+// closeStartedRuns closes all runs that have started, after a start_cell without a cell: the kernel
+// is idle. Some kernels send no cell_result.
 func (w *watch) closeStartedRuns(e *trace.Entry) *verdict {
 	var v *verdict
 	for id, c := range w.cells {
 		if c.IsStarted() {
-			w.usage.CellsRun++
+			w.counts.usage.CellsRun++
 			v = w.closeRun(e, id, func(c *cellRuns) { c.End() })
 		}
 	}
 	return v
 }
 
+// closeRun applies f, which closes runs, to a cell, and returns the verdict if the attempt is
+// completed by that.
 func (w *watch) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *verdict {
 	w.updateCell(id, f)
 	w.noteAlive(e)
-	if _, set := w.cells[widgetRerunsID]; set {
-		w.expectRun(widgetRerunsID, e.WallTime) // its turn has come
+	if _, areExpected := w.cells[widgetRerunsID]; areExpected {
+		w.expectRun(widgetRerunsID, e.WallTime) // these runs come after the one that has ended: wait anew
 	}
 	return w.completionVerdict()
 }
 
-// noteAlive notes a sign of life.
+// noteAlive notes that the agent was active at the time of an entry.
 func (w *watch) noteAlive(e *trace.Entry) { w.noteAliveAt(e.WallTime) }
 
-// noteAliveAt notes that the agent is at work until then.
+// noteAliveAt notes that the agent was, or will be, active at a time, which matters for the idle limit.
 func (w *watch) noteAliveAt(at time.Time) {
-	if at.After(w.aliveAt) {
-		w.aliveAt = at
+	if at.After(w.agent.aliveAt) {
+		w.agent.aliveAt = at
 	}
 }
 
-// readSessionEntry notices the ends of the peers.
+// readSessionEntry reads an event of the session: the holder of the notebook, the end of a
+// connection, a kernel that is replaced, an exceeded limit.
 func (w *watch) readSessionEntry(e *trace.Entry) *verdict {
 	switch e.Type {
 	case router.TypeHolder:
@@ -102,18 +106,19 @@ func (w *watch) readSessionEntry(e *trace.Entry) *verdict {
 		w.isKernelReplaced = true
 		return nil
 	case session.TypeKernelLost:
-		return &verdict{outcome: runs.OutcomeHarnessError, detail: "another kernel could not be started in the place of one that was stuck"}
+		return &verdict{outcome: runs.OutcomeHarnessError, detail: "the kernel was killed because its code did not stop, and no new kernel could be started"}
 	case session.TypeLimitExceeded:
-		var passed session.LimitExceeded
-		if err := json.Unmarshal(e.Body, &passed); err != nil {
-			panic(fmt.Sprintf("an entry of the session's: %v", err))
+		var exceeded session.LimitExceeded
+		if err := json.Unmarshal(e.Body, &exceeded); err != nil {
+			panic(fmt.Sprintf("a malformed event of the session: %v", err))
 		}
-		return &verdict{outcome: runs.OutcomeLimit, detail: passed.String()}
+		return &verdict{outcome: runs.OutcomeLimit, detail: exceeded.String()}
 	default:
 		return nil
 	}
 }
 
+// readPeerEnded reads the end of a connection to the router.
 func (w *watch) readPeerEnded(e *trace.Entry) *verdict {
 	switch e.Action {
 	case "console":
@@ -126,11 +131,11 @@ func (w *watch) readPeerEnded(e *trace.Entry) *verdict {
 		}
 		return w.kernelEndVerdict()
 	case "agent":
-		w.actions = map[string]agentAction{} // nobody is there to be answered
+		w.actions = map[string]agentAction{} // there is nobody to answer
 		if v := w.useStreamedMessage(); v != nil && v.outcome != "" {
 			return v
 		}
-		if w.isMarked {
+		if w.submitted.isMarked {
 			return w.completionVerdict()
 		}
 		return &verdict{outcome: runs.OutcomeAgentExit}
@@ -139,18 +144,20 @@ func (w *watch) readPeerEnded(e *trace.Entry) *verdict {
 	}
 }
 
-// kernelEndVerdict blames the agent's code when it was running.
+// kernelEndVerdict returns the verdict on the end of the kernel. The detail says if the agent's
+// code was running.
 func (w *watch) kernelEndVerdict() *verdict {
-	ran := len(w.cells) > 0
+	ranAgentCode := len(w.cells) > 0
 	for _, action := range w.actions {
-		ran = ran || action.name == protocol.TypeExecuteCode
+		ranAgentCode = ranAgentCode || action.name == protocol.TypeExecuteCode
 	}
 	w.cells = map[string]cellRuns{}
-	if ran {
+	if ranAgentCode {
 		return &verdict{outcome: runs.OutcomeKernelExit, detail: detailRanAgentCode}
 	}
 	return &verdict{outcome: runs.OutcomeKernelExit}
 }
 
-// detailRanAgentCode is the detail of a kernel's exit that counts as the agent's.
+// detailRanAgentCode is the detail of a kernel_exit that counts as a failure of the agent: such an
+// attempt is graded.
 const detailRanAgentCode = "while it ran the agent's code"

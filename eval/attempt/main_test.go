@@ -40,14 +40,14 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	// The race detector would keep each of our subprocesses for a second at exit.
+	// The race detector would delay the exit of each subprocess by a second.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// The agents that the test binary plays.
+// The roles of playAgent.
 const (
 	// floodsAfterSubmission runs the task's text up to the first blank line as a
 	// cell, submits, says done and then sends floodBytes.
@@ -61,7 +61,7 @@ const (
 	floodsBeforeTask = "floods before task"
 )
 
-// floodBytes is more than any queue of the server holds.
+// floodBytes is more than any queue of the server can have.
 const floodBytes = 24 << 20
 
 // playAgent is the main function of an agent process. It returns its exit status.
@@ -106,8 +106,8 @@ func playAgent(role, fd string) int {
 	select {} // until it is killed
 }
 
-// awaitMessage reads messages up to one of this type, which it returns. Without a
-// connection it exits.
+// awaitMessage reads messages until one has this type, and returns it. If the connection ends it
+// exits the process.
 func awaitMessage(conn protocol.Conn, kind string) []byte {
 	for {
 		body, err := conn.Read()
@@ -120,13 +120,13 @@ func awaitMessage(conn protocol.Conn, kind string) []byte {
 	}
 }
 
-// submissionMessage is the message by which an agent hands in summary, JSON text without
-// its quotes.
+// submissionMessage returns the message by which an agent submits a summary, which is JSON text
+// without its quotes.
 func submissionMessage(summary string) string {
 	return strings.TrimPrefix(submissionFrame(`{"summary":"`+summary+`","next_status":"done"}`), "agent>server ")
 }
 
-// floodMessages is floodBytes of messages that mean nothing.
+// floodMessages returns messages without a meaning, floodBytes in all.
 func floodMessages() []string {
 	const size = 256 << 10
 	message := strings.TrimPrefix(messageFrame("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")

@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// maxStreamBytes is the most that a streamed message may take, in bytes; a
-	// larger one is given up.
+	// maxStreamBytes is how much memory a streamed message may take; a larger one is discarded.
 	maxStreamBytes = 16 << 20
 
-	// blockOverheadBytes stands for what a block takes beside its text, in bytes.
+	// blockOverheadBytes is roughly how much memory a block takes beside its text.
 	blockOverheadBytes = 256
 )
 
-// streamedMessage is a message that is put together. Blocks stand in the order in
-// which they began; their parts may come in any, and nobody waits for a
-// block_stop.
+// streamedMessage is an assistant message that is being assembled. Its blocks are in the order in
+// which they began; their parts may come in any order. A block needs no block_stop.
 type streamedMessage struct {
 	blocks        []*streamedBlock
-	newestByIndex map[int]*streamedBlock // by block_index, the newest
-	sizeBytes     int                    // bytes
-	fault         string                 // why it was given up; empty: it was not
-	finishedAt    time.Time              // zero: it is open
+	newestByIndex map[int]*streamedBlock // by block_index: the newest block with that index
+	sizeBytes     int                    // memory that it takes
+	fault         string                 // why it was discarded; empty: it was not
+	finishedAt    time.Time              // zero: the message is open
 }
 
+// streamedBlock is a content block that is being assembled.
 type streamedBlock struct {
 	kind, id, name string
 	text           bytes.Buffer
@@ -38,7 +37,7 @@ func newStreamedMessage() *streamedMessage {
 	return &streamedMessage{newestByIndex: map[int]*streamedBlock{}}
 }
 
-// addFrame takes in a block_start or a delta.
+// addFrame adds a block_start or delta frame.
 func (m *streamedMessage) addFrame(body []byte) {
 	var frame protocol.StreamFrame
 	if err := json.Unmarshal(body, &frame); err != nil {
@@ -62,9 +61,10 @@ func (m *streamedMessage) addFrame(body []byte) {
 	}
 }
 
+// discard drops the content of the message and keeps the reason.
 func (m *streamedMessage) discard(why string) { m.fault, m.blocks, m.newestByIndex = why, nil, nil }
 
-// historyEntry is the message as an agent would send it whole.
+// historyEntry returns the message as an entry of the agent's history.
 func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 	blocks := make([]map[string]any, len(m.blocks))
 	for i, block := range m.blocks {
@@ -72,7 +72,7 @@ func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 	}
 	content, err := protocol.Marshal(blocks)
 	if err != nil {
-		content = nil // texts and valid JSON can always be written
+		content = nil // cannot happen: blocks consist of strings and valid JSON
 	}
 	return protocol.HistoryEntry{
 		Type: protocol.EntryAnthropicMessage, Role: "assistant", Content: content,
@@ -80,8 +80,8 @@ func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 	}
 }
 
-// apiBlock is the block of the Messages API. A tool's input that is not JSON is
-// left out, and so submits nothing.
+// apiBlock returns the block in the form of the Messages API. A tool's input that is no JSON is
+// left out, so that it submits nothing.
 func (b *streamedBlock) apiBlock() map[string]any {
 	switch b.kind {
 	case "tool_use":

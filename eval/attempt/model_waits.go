@@ -9,54 +9,55 @@ import (
 	"assay/internal/trace"
 )
 
-// maxReportedDelay is the longest wait that an agent is taken at its word for.
+// maxReportedDelay is the longest delay that is accepted from an agent's report.
 const maxReportedDelay = time.Hour
 
-// modelWaits is how long the agent has waited until its model could be called, by
-// what it says itself: pauses before a call is made again, and the wait for a
-// turn. What is waited for at once counts once.
+// modelWaits sums up how long the agent has waited to call its model, as it reports itself: delays
+// before a call is repeated, and waiting for a slot of the limiter. Waits at the same time count
+// once.
 type modelWaits struct {
-	total          time.Duration // until counted
-	countedUntil   time.Time     // when what is counted has ended or will end
-	reason         string        // what the pause that ends then is for
-	isAwaitingTurn bool          // the agent waits for a turn, since it said so
+	total          time.Duration // of all waits that end by countedUntil
+	countedUntil   time.Time     // when the last wait in total ends, which may be in the future
+	reason         string        // of that wait, for Progress
+	isAwaitingTurn bool          // the agent waits for a slot of the limiter
 }
 
-// agentEvent is an agent_event as far as something hangs on it.
+// agentEvent is the part of an agent_event that the watch reads.
 type agentEvent struct {
 	Text     string `json:"text"`
 	Metadata struct {
 		Type     string  `json:"type"`
-		WaitMS   float64 `json:"wait_ms"`   // of a retry: how long it will wait
-		Attempt  int     `json:"attempt"`   // of a retry: the first is 1
-		Error    string  `json:"error"`     // of a retry: why
-		WaitedMS float64 `json:"waited_ms"` // of a wait for a turn: so far
-		Over     bool    `json:"over"`      // of a wait for a turn
+		WaitMS   float64 `json:"wait_ms"`   // of a retry: the delay before it
+		Attempt  int     `json:"attempt"`   // of a retry: from 1
+		Error    string  `json:"error"`     // of a retry: why the last call failed
+		WaitedMS float64 `json:"waited_ms"` // of waiting for a slot: how long so far
+		Over     bool    `json:"over"`      // of waiting for a slot: it has ended
 	} `json:"metadata"`
 }
 
-// readAgentEvent keeps what the agent says of a limit of its own, and of its waits.
+// readAgentEvent reads an event that says that the agent has reached a limit of its own, repeats a
+// call of its model or waits for a slot of the limiter. Other events are ignored.
 func (w *watch) readAgentEvent(e *trace.Entry) {
-	var said agentEvent
-	if json.Unmarshal(e.Body, &said) != nil {
+	var event agentEvent
+	if json.Unmarshal(e.Body, &event) != nil {
 		return
 	}
-	switch m := said.Metadata; m.Type {
+	switch m := event.Metadata; m.Type {
 	case "limit":
-		w.agentLimit = said.Text
+		w.agent.reachedLimit = event.Text
 	case "retry":
-		w.usage.Retries++
-		pause := reportedDelay(m.WaitMS)
-		w.modelWaits.addWait(e.WallTime, e.WallTime.Add(pause))
-		w.modelWaits.reason = fmt.Sprintf("waits %v, try %d: %s", pause.Round(time.Second/10), m.Attempt+1, withoutVendorPrefix(m.Error))
-		w.noteAliveAt(w.modelWaits.countedUntil) // it is no silence: it has been announced
+		w.counts.usage.Retries++
+		delay := reportedDelay(m.WaitMS)
+		w.modelWaits.addWait(e.WallTime, e.WallTime.Add(delay))
+		w.modelWaits.reason = fmt.Sprintf("waits %v, try %d: %s", delay.Round(time.Second/10), m.Attempt+1, withoutVendorPrefix(m.Error))
+		w.noteAliveAt(w.modelWaits.countedUntil) // a reported delay does not count as idle
 	case "waiting":
 		w.modelWaits.isAwaitingTurn = !m.Over
 		w.modelWaits.addWait(e.WallTime.Add(-reportedDelay(m.WaitedMS)), e.WallTime)
 	}
 }
 
-// withoutVendorPrefix is an error without the name that it begins with: "anthropic: ".
+// withoutVendorPrefix returns an error text without a name at its beginning, such as "anthropic: ".
 func withoutVendorPrefix(text string) string {
 	if name, rest, found := strings.Cut(text, ": "); found && !strings.Contains(name, " ") {
 		return rest
@@ -64,7 +65,8 @@ func withoutVendorPrefix(text string) string {
 	return text
 }
 
-// reportedDelay is a time that an agent has named, within reason.
+// reportedDelay converts a delay that an agent has reported in milliseconds, limited to 0 and
+// maxReportedDelay.
 func reportedDelay(ms float64) time.Duration {
 	if !(ms > 0) {
 		return 0
@@ -72,7 +74,7 @@ func reportedDelay(ms float64) time.Duration {
 	return time.Duration(min(ms, float64(maxReportedDelay.Milliseconds())) * float64(time.Millisecond))
 }
 
-// addWait adds a wait.
+// addWait adds a wait, except for the part of it that is counted already.
 func (s *modelWaits) addWait(from, to time.Time) {
 	if from.Before(s.countedUntil) {
 		from = s.countedUntil
@@ -83,8 +85,7 @@ func (s *modelWaits) addWait(from, to time.Time) {
 	}
 }
 
-// endWaitAt notes a sign that the agent goes on: whatever else it waits for, and
-// however long it has said that it would wait.
+// endWaitAt ends the current wait early: at that time the agent went on.
 func (s *modelWaits) endWaitAt(at time.Time) {
 	if at.Before(s.countedUntil) {
 		s.total -= s.countedUntil.Sub(at)
@@ -92,13 +93,13 @@ func (s *modelWaits) endWaitAt(at time.Time) {
 	}
 }
 
-// totalAt is how much had been waited by then.
+// totalAt returns the sum of all waits up to now.
 func (s *modelWaits) totalAt(now time.Time) time.Duration {
 	return s.total - max(0, s.countedUntil.Sub(now))
 }
 
-// descriptionAt says what is waited for, if something is.
-func (s *modelWaits) descriptionAt(now time.Time) (text string, waits bool) {
+// descriptionAt returns what the agent waits for at now, and whether it waits at all.
+func (s *modelWaits) descriptionAt(now time.Time) (text string, isWaiting bool) {
 	switch {
 	case now.Before(s.countedUntil):
 		return s.reason, true
@@ -109,7 +110,8 @@ func (s *modelWaits) descriptionAt(now time.Time) (text string, waits bool) {
 	}
 }
 
-// checkModelWaits has the end of a pause noticed.
+// checkModelWaits returns when the current wait ends, so that Progress is updated then. It has no
+// verdict.
 func (w *watch) checkModelWaits(now time.Time) (v *verdict, due time.Time) {
 	if now.Before(w.modelWaits.countedUntil) {
 		return nil, w.modelWaits.countedUntil

@@ -13,17 +13,19 @@ import (
 	"assay/internal/trace"
 )
 
+// retryEvent returns the event that the agent will repeat a call after waitMS milliseconds.
 func retryEvent(waitMS float64, attempt int) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"retry","status":529,"wait_ms":%g,"attempt":%d,"error":"anthropic: 529 overloaded_error: Overloaded","waited_ms":0}}`, waitMS, attempt)
 }
 
+// turnWaitEvent returns the event that the agent has waited for a slot of the limiter for waitedMS
+// milliseconds.
 func turnWaitEvent(waitedMS float64, over bool) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"waiting","for":"a model call's turn","waited_ms":%g,"over":%t}}`, waitedMS, over)
 }
 
-// TestCO6WaitTimeIsSummed: what an agent waits until its model can be called
-// is summed, what it waits for at once only once, and of a wait that is cut short
-// what there was of it.
+// CO-6: the time that an agent waits to call its model is summed up. Waits at the same time count
+// once, and a wait that ends early counts until then.
 func TestCO6WaitTimeIsSummed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -32,23 +34,23 @@ func TestCO6WaitTimeIsSummed(t *testing.T) {
 		want    time.Duration
 		retries int
 	}{
-		"none":            {[]string{messageFrame("user", `"a"`)}, time.Second, 0, 0},
-		"one":             {[]string{retryEvent(1500, 1)}, 10 * time.Second, 1500 * time.Millisecond, 1},
-		"several":         {[]string{retryEvent(500, 1), retryEvent(700, 2)}, 10 * time.Second, 1200 * time.Millisecond, 2},
-		"side by side":    {[]string{retryEvent(5000, 1), retryEvent(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
-		"cut short":       {[]string{retryEvent(60_000, 1)}, 10 * time.Second, 10 * time.Second, 1},
-		"not waited out":  {[]string{retryEvent(60_000, 1), `agent>server {"type":"agent_stream_start"}`}, 10 * time.Second, time.Second, 1},
-		"for a turn":      {[]string{turnWaitEvent(1000, false), turnWaitEvent(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
-		"still for one":   {[]string{turnWaitEvent(1000, false)}, 10 * time.Second, time.Second, 0},
-		"never":           {[]string{retryEvent(-5, 1), turnWaitEvent(-5, true)}, 10 * time.Second, 0, 1},
-		"incredibly long": {[]string{retryEvent(1e300, 1)}, 2 * time.Hour, time.Hour, 1},
+		"none":             {[]string{messageFrame("user", `"a"`)}, time.Second, 0, 0},
+		"one":              {[]string{retryEvent(1500, 1)}, 10 * time.Second, 1500 * time.Millisecond, 1},
+		"several":          {[]string{retryEvent(500, 1), retryEvent(700, 2)}, 10 * time.Second, 1200 * time.Millisecond, 2},
+		"at the same time": {[]string{retryEvent(5000, 1), retryEvent(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
+		"not over yet":     {[]string{retryEvent(60_000, 1)}, 10 * time.Second, 10 * time.Second, 1},
+		"ended early":      {[]string{retryEvent(60_000, 1), `agent>server {"type":"agent_stream_start"}`}, 10 * time.Second, time.Second, 1},
+		"for a slot":       {[]string{turnWaitEvent(1000, false), turnWaitEvent(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
+		"still for a slot": {[]string{turnWaitEvent(1000, false)}, 10 * time.Second, time.Second, 0},
+		"negative":         {[]string{retryEvent(-5, 1), turnWaitEvent(-5, true)}, 10 * time.Second, 0, 1},
+		"too long":         {[]string{retryEvent(1e300, 1)}, 2 * time.Hour, time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				journal := trace.NewJournal("s")
 				w := attempt.NewWatch(journal, runs.Limits{WallS: 24 * 3600})
-				<-time.After(time.Minute) // nobody has waited before the agent began
+				<-time.After(time.Minute) // the agent has not waited
 				for _, frame := range c.frames {
 					playLine(t, journal, frame)
 					<-time.After(time.Second)
@@ -64,7 +66,7 @@ func TestCO6WaitTimeIsSummed(t *testing.T) {
 	}
 }
 
-// A pause that was announced is no silence, however long it is.
+// A delay that the agent has reported does not count as idle, however long it is.
 func TestReportedPauseIsNotIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

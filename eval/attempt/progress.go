@@ -14,9 +14,8 @@ import (
 	"assay/internal/trace"
 )
 
-// Progress is what an attempt is doing, or waiting for, at the moment, and what it
-// has used so far. It is safe for concurrent use; the zero value is an attempt
-// that has not begun.
+// Progress says what an attempt is doing or waiting for at the moment, and what it has used so far.
+// The zero value is that of an attempt that has not begun. It is safe for concurrent use.
 type Progress struct {
 	mu            sync.Mutex
 	activity      string
@@ -24,47 +23,49 @@ type Progress struct {
 	usage         runs.Usage
 }
 
-func (d *Progress) setActivity(text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.activity != text {
-		d.activity, d.activitySince = text, time.Now()
+// setActivity sets the text of Activity.
+func (p *Progress) setActivity(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.activity != text {
+		p.activity, p.activitySince = text, time.Now()
 	}
 }
 
-func (d *Progress) setUsage(used runs.Usage) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.usage = used
+// setUsage sets the result of Usage.
+func (p *Progress) setUsage(used runs.Usage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.usage = used
 }
 
-// Activity returns it in a few words for people, and for how long it has been so.
-func (d *Progress) Activity() (text string, lasting time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.activity == "" {
+// Activity returns in a few words, for people, what the attempt is doing, and for how long.
+func (p *Progress) Activity() (text string, duration time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.activity == "" {
 		return "beginning", 0
 	}
-	return d.activity, time.Since(d.activitySince)
+	return p.activity, time.Since(p.activitySince)
 }
 
-// Usage returns what has been used so far.
-func (d *Progress) Usage() runs.Usage {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.usage
+// Usage returns what the attempt has used so far.
+func (p *Progress) Usage() runs.Usage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.usage
 }
 
-// updateProgress says what the attempt does or waits for, and what it has used, as of now.
+// updateProgress updates the attempt's Progress.
 func (w *watch) updateProgress(now time.Time) {
 	w.progress.setActivity(w.describeActivity(now))
-	w.progress.setUsage(w.usage)
+	w.progress.setUsage(w.counts.usage)
 }
 
-// describeActivity is what goes on, the innermost thing first: what keeps the agent from
-// going on is not the agent.
+// describeActivity returns what the attempt is doing at now. If the agent itself waits for
+// something, such as a cell or a model, it returns that.
 func (w *watch) describeActivity(now time.Time) string {
-	waits, waiting := w.modelWaits.descriptionAt(now)
+	wait, isWaiting := w.modelWaits.descriptionAt(now)
 	switch {
 	case !w.holder.awaySince.IsZero():
 		return "waiting for the console to come back"
@@ -72,30 +73,30 @@ func (w *watch) describeActivity(now time.Time) string {
 		return w.describeRunningCells()
 	case len(w.actions) > 0:
 		return strings.Join(w.actionNames(), ", ")
-	case waiting:
-		return waits
-	case w.modelActivity != "":
-		return w.modelActivity
-	case w.agentStatus != "":
-		return "the agent is " + w.agentStatus
+	case isWaiting:
+		return wait
+	case w.agent.modelActivity != "":
+		return w.agent.modelActivity
+	case w.agent.status != "":
+		return "the agent is " + w.agent.status
 	default:
 		return "waiting for the agent"
 	}
 }
 
-// describeRunningCells says what runs, and which action has run it.
+// describeRunningCells returns how many cells run, and which action of the agent has run them.
 func (w *watch) describeRunningCells() string {
 	what := fmt.Sprintf("%d cells", len(w.cells))
 	if len(w.cells) == 1 {
 		what = "a cell"
 	}
 	if w.lastRunAction == "" {
-		return "running " + what // which a person has begun
+		return "running " + what // run by a person
 	}
 	return w.lastRunAction + " runs " + what
 }
 
-// actionNames names the agent's actions that have no answer yet, each name once.
+// actionNames returns the names of the agent's actions that have no answer yet, sorted and each once.
 func (w *watch) actionNames() []string {
 	names := map[string]bool{}
 	for _, a := range w.actions {
@@ -104,7 +105,8 @@ func (w *watch) actionNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// trackModelActivity follows a reply that arrives, and what the agent does with it.
+// trackModelActivity updates what the agent's model is doing, by the frames of a streamed reply and
+// what follows it.
 func (w *watch) trackModelActivity(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentUsageUpdate, protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated:
@@ -114,14 +116,14 @@ func (w *watch) trackModelActivity(e *trace.Entry) {
 	case protocol.TypeAgentStreamBlock:
 		var frame protocol.StreamFrame
 		if json.Unmarshal(e.Body, &frame) == nil {
-			w.modelActivity = modelActivityOf(frame)
+			w.agent.modelActivity = modelActivityOf(frame)
 		}
 	case protocol.TypeAgentStreamComplete, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentStatus, protocol.TypeAgentEvent:
-		w.modelActivity = ""
+		w.agent.modelActivity = ""
 	}
 }
 
-// modelActivityOf is what a model does that has begun a block.
+// modelActivityOf describes what a model does after the start of a block.
 func modelActivityOf(frame protocol.StreamFrame) string {
 	switch frame.BlockType {
 	case "thinking":

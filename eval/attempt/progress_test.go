@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// What an attempt does is said as it changes: what the model is at, tools by
-// their names, waits and what for, and what was used.
+// Progress follows what the agent and its model are doing, names tools and reasons for waiting, and
+// has the usage.
 func TestProgressActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

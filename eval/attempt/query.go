@@ -9,17 +9,17 @@ import (
 	"assay/testcases"
 )
 
-// taskInstructions follow the task of every case.
+// taskInstructions is appended to the task of every case. It says how to submit.
 const taskInstructions = `
 
 Work in the live notebook that your tools give you. Start from an empty notebook: delete cells that are there already. Your working folder holds the files listed below, if there are any.
 
 When you have finished, call submit_response with next_status "done". Its summary must contain your answer as one JSON object between <EVAL_ANSWER> and </EVAL_ANSWER>, raw, without a code fence, and must end with ` + CompletionMarker + `. Write that marker nowhere else, and do not submit while a cell is still running.`
 
-// replyToQuestion is what an agent is told that asks: nobody is there.
+// replyToQuestion is the reply to the agent's first question.
 const replyToQuestion = `There is nobody to answer questions during this evaluation. Continue by your own best judgement, finish the task, and submit your answer as the task says. A second question ends the evaluation.`
 
-// taskQuery is the task as the agent gets it.
+// taskQuery returns the query with the task for the agent.
 func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
 	files, err := contextualNodes(a.job.Case, a.session)
 	return protocol.AgentQuery{
@@ -29,15 +29,16 @@ func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
 	}, err
 }
 
-// contextualNode is one file that the agent is told of.
+// contextualNode describes a file in the query with the task.
 type contextualNode struct {
 	Type      string `json:"type"` // "File"
-	Path      string `json:"path"` // as the case has it
-	ID        string `json:"id"`
+	Path      string `json:"path"` // name in the case
+	ID        string `json:"id"`   // see nodeID
 	LocalPath string `json:"local_path"`
 }
 
-// contextualNodes lists what was placed in the sandbox; nil when nothing was.
+// contextualNodes returns the files of the case in the session's working folder, as a JSON array;
+// nil if there are none.
 func contextualNodes(c testcases.Case, s *session.Session) (json.RawMessage, error) {
 	var nodes []contextualNode
 	for _, data := range c.Data {
@@ -52,8 +53,8 @@ func contextualNodes(c testcases.Case, s *session.Session) (json.RawMessage, err
 	return json.Marshal(nodes)
 }
 
-// nodeID is the id that agents of the public format's first harness know a file
-// by: its address without scheme and the usual endings.
+// nodeID returns the id of a file: its name without the scheme latch:/// and the endings .csv and
+// .h5ad. Agents written for the first harness of this case format expect such ids.
 func nodeID(name string) string {
 	return strings.NewReplacer("latch:///", "", ".csv", "", ".h5ad", "").Replace(name)
 }

@@ -19,45 +19,44 @@ import (
 	"assay/testcases/grading"
 )
 
-// setupTxID is the id under which a second kernel is asked to run a case's setup.
+// setupTxID is the tx_id of the request that runs a case's setup in the kernel of a rerun.
 const setupTxID = "setup"
 
-// rerunFileName is, in the attempt's folder, the notebook as it is when it was run
-// again, by the last grader that asked for it.
+// rerunFileName is the file in the attempt's folder with the notebook after it was run again, by
+// the last grader that did so.
 const rerunFileName = "rerun.ipynb"
 
-// rerunNotebook runs the code cells of a notebook from top to bottom in a fresh kernel,
-// as the first one was told to run them, and returns the notebook as it is then;
-// it is also written to [rerunFileName]. The kernel has a sandbox and a fence like
-// the first one's, to begin with. A cell has the cell limit; all of it has the
-// wall limit and the disk limit, past which the kernel is killed. Widgets have
-// their first values. Paths into the sandbox are told as if they were into the
-// first one. Nothing else is left of it.
-func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (shown *grading.Notebook, err error) {
-	wall := secondsToDuration(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
-	ctx, cancel := context.WithTimeoutCause(ctx, wall, fmt.Errorf("the cells had %v together", wall))
+// rerunNotebook runs the setup and the code cells of a notebook from top to bottom in a new kernel,
+// and returns the notebook after that; it also writes it to [rerunFileName]. The kernel has the
+// same sandbox as the first one and a new working folder with the case's files. Each cell has the
+// cell limit; all cells together have the wall limit and the disk limit, after which the kernel is
+// killed. Widgets have their initial values. In outputs, paths into the new working folder are
+// replaced by those into the first one. Nothing but the file is left of the rerun.
+func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
+	timeout := secondsToDuration(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the cells had %v in total", timeout))
 	defer cancel()
-	sandbox, err := session.NewWorkdir(a.cfg.Supervisor, a.cfg.WorkdirRoot, a.stageFilesForRerun)
+	workdir, err := session.NewWorkdir(a.cfg.Supervisor, a.cfg.WorkdirRoot, a.stageFilesForRerun)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, sandbox)) }()
-	disk, err := session.NewDiskQuota(ctx, sandbox, a.limits.DiskBytes)
+	defer func() { err = errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, workdir)) }()
+	quota, err := session.NewDiskQuota(ctx, workdir, a.limits.DiskBytes)
 	if err != nil {
 		return nil, err
 	}
 	ctx, kill := context.WithCancelCause(ctx)
-	var guarding sync.WaitGroup
-	defer guarding.Wait()
+	var monitor sync.WaitGroup
+	defer monitor.Wait()
 	defer kill(nil)
-	guarding.Go(func() { disk.Monitor(ctx, func(passed session.LimitExceeded) { kill(diskLimitError(passed)) }) })
-	return a.rerunInWorkdir(ctx, sandbox, disk, cells)
+	monitor.Go(func() { quota.Monitor(ctx, func(exceeded session.LimitExceeded) { kill(diskLimitError(exceeded)) }) })
+	return a.rerunInWorkdir(ctx, workdir, quota, cells)
 }
 
-// rerunInWorkdir is rerun in a sandbox that is there; the end of ctx kills the kernel.
-func (a *attempt) rerunInWorkdir(ctx context.Context, sandbox string, disk session.DiskQuota, cells []notebook.Cell) (shown *grading.Notebook, err error) {
+// rerunInWorkdir is rerunNotebook in an existing working folder. The end of ctx kills the kernel.
+func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota session.DiskQuota, cells []notebook.Cell) (result *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
-	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, a.journal.SessionID, a.cfg.Environ
+	cfg.Workdir, cfg.Session, cfg.Environ = workdir, a.journal.SessionID, a.cfg.Environ
 	cfg.OnStuck = func(string) bool { return true }
 	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
@@ -67,72 +66,74 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, sandbox string, disk sessi
 	defer func() { err = errors.Join(err, stopRerunKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
-	again := &rerunner{kernel: k, executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), cellTimeout: secondsToDuration(a.limits.CellS)}
-	again.checkLimits = func() error {
-		if passed, full := disk.Measure(ctx); full {
-			return diskLimitError(passed)
+	r := &rerunner{kernel: k, executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), cellTimeout: secondsToDuration(a.limits.CellS)}
+	r.checkLimits = func() error {
+		if measured, isExceeded := quota.Measure(ctx); isExceeded {
+			return diskLimitError(measured)
 		}
-		return context.Cause(ctx) // it ends the measuring, too
+		return context.Cause(ctx) // the end of ctx also ends the measurement
 	}
-	if err := again.initKernel(a.job.Case.Setup); err != nil {
+	if err := r.initKernel(a.job.Case.Setup); err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	why := again.runCells(cells)
-	shown = gradingNotebook(k.ReadyMessage.Language, cells, again.executions)
-	for i := range shown.Cells {
-		cell := &shown.Cells[i]
-		cell.Text = strings.ReplaceAll(cell.Text, sandbox, a.session.Workdir())
-		if cells[i].ID == again.failedCell {
+	runErr := r.runCells(cells)
+	result = gradingNotebook(k.ReadyMessage.Language, cells, r.executions)
+	for i := range result.Cells {
+		cell := &result.Cells[i]
+		cell.Text = strings.ReplaceAll(cell.Text, workdir, a.session.Workdir())
+		if cells[i].ID == r.failedCell {
 			cell.Status = "error"
-			cell.Text += "\n" + cmp.Or(context.Cause(ctx), why).Error() + "\n"
+			cell.Text += "\n" + cmp.Or(context.Cause(ctx), runErr).Error() + "\n"
 		}
 	}
-	return shown, a.writeRerunFile(k.ReadyMessage, cells, again.executions)
+	return result, a.writeRerunFile(k.ReadyMessage, cells, r.executions)
 }
 
-// diskLimitError says that a sandbox has passed the limit that the first one has, too.
-func diskLimitError(passed session.LimitExceeded) error {
-	return fmt.Errorf("the new sandbox has passed a limit: %v", passed)
+// diskLimitError returns the error that a rerun has exceeded the disk limit.
+func diskLimitError(exceeded session.LimitExceeded) error {
+	return fmt.Errorf("the new working folder exceeds a limit: %v", exceeded)
 }
 
-// writeRerunFile writes [rerunFileName]. Its frames are in no trace: a note stands for
-// what of an output is too large to be kept in memory.
-func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, fold *notebook.Executions) error {
+// writeRerunFile writes [rerunFileName]. The rerun has no trace, so outputs that are too large for
+// memory are replaced by a note.
+func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, executions *notebook.Executions) error {
 	file, err := os.OpenFile(a.filePath(rerunFileName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	meta := notebook.FileMetadata{Language: ready.Language, LanguageVersion: ready.Version}
-	err = notebook.WriteIPYNB(file, cells, fold, meta, nil)
+	err = notebook.WriteIPYNB(file, cells, executions, meta, nil)
 	return errors.Join(err, file.Close())
 }
 
-// stageFilesForRerun is place, for a second sandbox: its files have been counted.
-func (a *attempt) stageFilesForRerun(sandbox string) error {
-	counted := a.markedFiles
-	defer func() { a.markedFiles = counted }()
-	return a.stageFiles(sandbox)
+// stageFilesForRerun is stageFiles without counting markers, which were counted the first time.
+func (a *attempt) stageFilesForRerun(workdir string) error {
+	markedFiles := a.markedFiles
+	defer func() { a.markedFiles = markedFiles }()
+	return a.stageFiles(workdir)
 }
 
+// stopRerunKernel stops a kernel with everything that it started, also if ctx has ended.
 func stopRerunKernel(ctx context.Context, k *kernel.Kernel) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), subprocess.StopGrace+time.Second)
 	defer cancel()
 	return k.Stop(ctx)
 }
 
-// rerunner is a notebook that is run again. It is for one goroutine, beside which
-// only what [again.stopAfterTimeout] calls uses it: kernel and fold, which allow that.
+// rerunner runs the cells of a notebook again in a new kernel. It is for one goroutine; the stop
+// functions that it passes to stopAfterTimeout run in another one and use only kernel and
+// executions, which are safe for concurrent use.
 type rerunner struct {
 	kernel      *kernel.Kernel
 	executions  *notebook.Executions
 	decoder     *protocol.EnvelopeDecoder
-	cellTimeout time.Duration // of a cell; 0: none
-	checkLimits func() error  // says that the sandbox has passed its limit, or why all of it must end
-	frameCount  int64
-	failedCell  string // the cell that was the last to run, as nothing could after it
+	cellTimeout time.Duration // after which a cell is interrupted; 0: none
+	checkLimits func() error  // returns why no further cell may run; nil: one may
+	frameCount  int64         // frames of the kernel so far
+	failedCell  string        // the cell during which the rerun ended early; empty: it did not
 }
 
-// initKernel tells the kernel that it begins, and has it run the case's setup.
+// initKernel sends the kernel init and runs the case's setup.
 func (r *rerunner) initKernel(setup string) error {
 	if err := r.writeMessage(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
 		return err
@@ -142,7 +143,7 @@ func (r *rerunner) initKernel(setup string) error {
 		return err
 	}
 	defer r.stopAfterTimeout(func() {
-		_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: setupTxID}) // a dead kernel runs nothing
+		_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: setupTxID}) // fails if the kernel is dead, which runs nothing
 	})()
 	for {
 		kind, body, err := r.readFrame()
@@ -155,16 +156,16 @@ func (r *rerunner) initKernel(setup string) error {
 	}
 }
 
-// checkSetupAnswer says that the setup, which has run, did not end well.
-func checkSetupAnswer(answer []byte) error {
-	var done protocol.ExecuteCodeResponse
-	err := json.Unmarshal(answer, &done)
+// checkSetupAnswer returns an error if the response to the setup says that it raised or was interrupted.
+func checkSetupAnswer(body []byte) error {
+	var response protocol.ExecuteCodeResponse
+	err := json.Unmarshal(body, &response)
 	switch {
 	case err != nil:
-	case done.Status == protocol.StatusInterrupted:
+	case response.Status == protocol.StatusInterrupted:
 		err = errors.New("it was stopped at the cell limit")
 	default:
-		err = executionError(done)
+		err = executionError(response)
 	}
 	if err != nil {
 		return fmt.Errorf("the case's setup failed: %w", err)
@@ -172,8 +173,8 @@ func checkSetupAnswer(answer []byte) error {
 	return nil
 }
 
-// runCells runs the cells, until the kernel has ended or the sandbox is full; then it
-// says why.
+// runCells runs the code cells in order. It fails if the kernel ends or a limit of the whole rerun
+// is exceeded.
 func (r *rerunner) runCells(cells []notebook.Cell) error {
 	for _, cell := range cells {
 		if cell.Type != notebook.CodeCell {
@@ -192,7 +193,8 @@ func (r *rerunner) runCells(cells []notebook.Cell) error {
 	return nil
 }
 
-// runCell runs a cell, and what it causes to run, to the end.
+// runCell runs a cell and waits until no cell runs, because one may make others run. After
+// cellTimeout it interrupts them.
 func (r *rerunner) runCell(cell notebook.Cell) error {
 	r.executions.MarkSent(cell.ID)
 	if err := r.writeMessage(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
@@ -200,7 +202,7 @@ func (r *rerunner) runCell(cell notebook.Cell) error {
 	}
 	defer r.stopAfterTimeout(func() {
 		for _, id := range r.executions.OpenCells() {
-			_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // a dead kernel runs nothing
+			_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // fails if the kernel is dead, which runs nothing
 		}
 	})()
 	for len(r.executions.OpenCells()) > 0 {
@@ -211,27 +213,27 @@ func (r *rerunner) runCell(cell notebook.Cell) error {
 	return nil
 }
 
-// stopAfterTimeout calls stop when the cell limit has passed, unless what it returns is
-// called before; that waits for a stop that is being made, so that it meets
-// nothing which comes after. What the kernel then does not stop costs it its
-// life.
-func (r *rerunner) stopAfterTimeout(stop func()) (ended func()) {
+// stopAfterTimeout calls stop, which interrupts the kernel, after cellTimeout, unless cancel is
+// called before. cancel waits for a call of stop that has begun, so that it cannot interrupt what
+// runs next. If the kernel's code does not stop, the kernel is killed; see kernel.Config.OnStuck.
+func (r *rerunner) stopAfterTimeout(stop func()) (cancel func()) {
 	if r.cellTimeout <= 0 {
 		return func() {}
 	}
 	stopped := make(chan struct{})
-	late := time.AfterFunc(r.cellTimeout, func() {
+	timer := time.AfterFunc(r.cellTimeout, func() {
 		defer close(stopped)
 		stop()
 	})
 	return func() {
-		if !late.Stop() {
+		if !timer.Stop() {
 			<-stopped
 		}
 	}
 }
 
-// readFrame takes in a frame of the kernel's.
+// readFrame reads the next frame of the kernel and applies it to the executions. kind is its type,
+// empty for a malformed frame.
 func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	body, err = r.kernel.Read()
 	if err != nil {
@@ -239,13 +241,14 @@ func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	}
 	env, err := r.decoder.Decode(body)
 	if err != nil {
-		return "", nil, nil //nolint:nilerr // a frame that says nothing is passed over, as the session does
+		return "", nil, nil //nolint:nilerr // malformed frames are ignored, as in a session
 	}
 	r.frameCount++
-	_ = r.executions.ApplyFrame(r.frameCount, env, body) // likewise
+	_ = r.executions.ApplyFrame(r.frameCount, env, body) // as above
 	return env.Type, body, nil
 }
 
+// writeMessage sends the kernel a message.
 func (r *rerunner) writeMessage(message any) error {
 	body, err := protocol.Marshal(message)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"assay/eval/attempt"
 )
 
-// A stop that comes late is made before anything else can run, or not at all.
-func TestStopLate(t *testing.T) {
+// When the timeout of a cell has passed, the call of stop ends before the next cell can run.
+// Without it stop is not called.
+func TestStopAfterTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stopping, release, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -27,7 +28,7 @@ func TestStopLate(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-over:
-			t.Fatal("the next cell could run while the last one is being stopped")
+			t.Fatal("cancel returned while stop was still running")
 		default:
 		}
 		close(release)

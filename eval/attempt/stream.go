@@ -8,14 +8,13 @@ import (
 	"assay/internal/trace"
 )
 
-// historyEntryGrace is how long a finished message waits for an entry that is the same
-// message, when nothing else follows.
+// historyEntryGrace is how long a finished streamed message waits for a history entry with the same
+// message, if no other frame follows.
 const historyEntryGrace = time.Second
 
-// streamFrames makes whole messages of the frames by which an agent shows a reply
-// while it arrives. They count only with an agent that sends no entries of its
-// history. Most that do send one right behind the stream, and so a finished
-// message waits for what follows it.
+// messageStream assembles assistant messages from the frames by which an agent shows a reply while
+// it arrives. It is used only for agents that send no entries of their history: most agents that
+// stream also send an entry right after the stream, so a finished message waits for the next frame.
 //
 //	      start           complete, start,              start, update without
 //	                  update without entry, done       entry, status, action …, 1 s
@@ -23,19 +22,22 @@ const historyEntryGrace = time.Second
 //	                │ complete with an error      │ an entry, now or ever before
 //	                └─────────────────────────────┴──────────────────────▶ dropped
 type messageStream struct {
-	isOff    bool             // the agent sends entries
+	isOff    bool             // the agent sends history entries: streams are ignored
 	current  *streamedMessage // open or finished; nil: none
 	lastUsed usedMessage
 }
 
-// usedMessage is what the last message that was used has already counted for.
+// usedMessage says what has been counted for the last streamed message that was used, in case its
+// history entry comes later.
 type usedMessage struct {
-	awaitsUpdate  bool // no update has come behind it
+	awaitsUpdate  bool // no agent_history_updated has come after it
 	hasSubmission bool
-	tamperSignals int
+	tamperSignals int // how many of them it has added
 }
 
-// readStreamFrame takes in what a frame means to the message that is streamed.
+// readStreamFrame reads a frame of the agent with regard to the message that is being streamed. It
+// returns the verdict if the frame shows that the message is complete, and the message ends the
+// attempt.
 func (w *watch) readStreamFrame(e *trace.Entry) *verdict {
 	s := &w.stream
 	if s.isOff {
@@ -62,8 +64,8 @@ func (w *watch) readStreamFrame(e *trace.Entry) *verdict {
 	return nil
 }
 
-// useStreamedMessage takes the streamed message, when it is finished, for one that the
-// agent has sent whole.
+// useStreamedMessage reads the streamed message, if it is finished, as if the agent had sent it in
+// a history entry.
 func (w *watch) useStreamedMessage() *verdict {
 	m := w.stream.current
 	if m == nil || m.finishedAt.IsZero() {
@@ -71,32 +73,32 @@ func (w *watch) useStreamedMessage() *verdict {
 	}
 	w.stream.current = nil
 	if m.fault != "" {
-		w.agentComplaint = "a streamed message was given up: " + m.fault
+		w.agent.lastError = "a streamed message was discarded: " + m.fault
 		return nil
 	}
-	entry, before := m.historyEntry(), w.tamperSignals
+	entry, before := m.historyEntry(), w.counts.tamperSignals
 	v := w.readAssistantMessage(entry, m.finishedAt)
-	w.stream.lastUsed = usedMessage{awaitsUpdate: true, hasSubmission: len(submissionsIn(contentBlocks(entry))) > 0, tamperSignals: w.tamperSignals - before}
+	w.stream.lastUsed = usedMessage{awaitsUpdate: true, hasSubmission: len(submissionsIn(contentBlocks(entry))) > 0, tamperSignals: w.counts.tamperSignals - before}
 	return v
 }
 
-// readUpdateWithoutEntry takes in an update without an entry: it ends the message that is
-// streamed, or is behind one that was used; else the agent goes on.
+// readUpdateWithoutEntry reads an agent_history_updated without an entry. It is the update for a
+// message that was used, or else it finishes the message that is being streamed.
 func (w *watch) readUpdateWithoutEntry(at time.Time) *verdict {
 	s := &w.stream
 	if s.lastUsed.awaitsUpdate {
 		s.lastUsed.awaitsUpdate = false
 		return nil
 	}
-	w.finalMessageAt = time.Time{}
+	w.agent.finalMessageAt = time.Time{}
 	s.finishCurrent(at)
 	v := w.useStreamedMessage()
 	s.lastUsed.awaitsUpdate = false
 	return v
 }
 
-// turnOff notes that an entry has come: what is streamed is for show from
-// now on. It returns what the same message may have counted for as a stream.
+// turnOff makes the watch ignore streamed messages from now on, because the agent sends history
+// entries. It returns what the message in that entry may have counted for already.
 func (s *messageStream) turnOff() usedMessage {
 	last := s.lastUsed
 	*s = messageStream{isOff: true}
@@ -106,7 +108,7 @@ func (s *messageStream) turnOff() usedMessage {
 	return last
 }
 
-// checkStreamedMessage uses a finished message behind which nothing comes.
+// checkStreamedMessage uses the finished message if nothing has followed it for historyEntryGrace.
 func (w *watch) checkStreamedMessage(now time.Time) (v *verdict, due time.Time) {
 	m := w.stream.current
 	if m == nil || m.finishedAt.IsZero() {
@@ -118,14 +120,15 @@ func (w *watch) checkStreamedMessage(now time.Time) (v *verdict, due time.Time) 
 	return w.useStreamedMessage(), due
 }
 
-// finishCurrent ends the message that is open, if one is.
+// finishCurrent finishes the open message, if there is one.
 func (s *messageStream) finishCurrent(at time.Time) {
 	if s.current != nil && s.current.finishedAt.IsZero() {
 		s.current.finishedAt = at
 	}
 }
 
-// completeCurrent ends the message as its agent says: one that broke off is no message.
+// completeCurrent reads agent_stream_complete: it finishes the open message, or drops it if the
+// stream has failed.
 func (s *messageStream) completeCurrent(e *trace.Entry) {
 	var frame protocol.StreamFrame
 	if json.Unmarshal(e.Body, &frame) != nil || frame.Error != "" {
@@ -135,7 +138,7 @@ func (s *messageStream) completeCurrent(e *trace.Entry) {
 	s.finishCurrent(e.WallTime)
 }
 
-// addToCurrent takes in a part of the message that is open; others are passed over.
+// addToCurrent adds a part to the open message, if there is one.
 func (s *messageStream) addToCurrent(body []byte) {
 	if s.current != nil && s.current.finishedAt.IsZero() && s.current.fault == "" {
 		s.current.addFrame(body)

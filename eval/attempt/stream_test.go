@@ -16,7 +16,7 @@ import (
 	"assay/internal/trace"
 )
 
-// The frames of a stream.
+// Frames of a stream.
 const (
 	frameStreamStart        = `agent>server {"type":"agent_stream_start","timestamp":"2026-01-01T00:00:00Z"}`
 	frameStreamComplete     = `agent>server {"type":"agent_stream_complete"}`
@@ -24,18 +24,22 @@ const (
 	frameUpdateWithoutEntry = `agent>server {"type":"agent_history_updated","session_id":"1","request_id":"r"}`
 )
 
+// blockStartFrame returns the start of a content block.
 func blockStartFrame(index int, kind, name string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_stream_block_start","block_index":%d,"block_type":%q,"block_id":"toolu_%d","block_name":%q}`, index, kind, index, name)
 }
 
+// deltaFrame returns a piece of a content block's text.
 func deltaFrame(index int, kind, text string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_stream_delta","block_index":%d,"block_type":%q,"delta":%s}`, index, kind, jsonString(text))
 }
 
+// blockStopFrame returns the end of a content block.
 func blockStopFrame(index int) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_stream_block_stop","block_index":%d}`, index)
 }
 
+// jsonString returns text as a JSON string.
 func jsonString(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -44,23 +48,25 @@ func jsonString(text string) string {
 	return string(raw)
 }
 
-// streamFrames is a whole stream of one block, the text in two parts, without its
-// end.
+// streamFrames returns the frames of a stream with one block, whose text is split in two. The last
+// frame is missing.
 func streamFrames(kind, name, text string) []string {
 	half := len(text) / 2
 	return []string{frameStreamStart, blockStartFrame(0, kind, name), deltaFrame(0, kind, text[:half]), deltaFrame(0, kind, text[half:]), blockStopFrame(0)}
 }
 
-// submissionStreamFrames is a whole stream of a submission, without its end.
+// submissionStreamFrames returns the frames of a stream with a submission. The last frame is missing.
 func submissionStreamFrames(input string) []string {
 	return streamFrames("tool_use", "submit_response", input)
 }
 
+// Inputs of submit_response.
 const (
 	submissionInput = `{"summary":"x [EVAL_COMPLETE]","next_status":"done"}`
 	questionInput   = `{"summary":"which?","next_status":"awaiting_user_response"}`
 )
 
+// As in TestWatchVerdicts, each case is a sequence of frames, here with streamed messages.
 func TestStreamedMessageVerdicts(t *testing.T) {
 	t.Parallel()
 	join := func(parts ...[]string) []string { return slices.Concat(parts...) }
@@ -75,7 +81,7 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		detail string
 		tamper int
 	}{
-		// What ends a message, and what makes it count.
+		// Which frames finish a message, and which make it count.
 		"update":                   {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
 		"update without complete":  {join(submissionStreamFrames(submissionInput), one(frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
 		"entry null":               {join(submissionStreamFrames(submissionInput), one(`agent>server {"type":"agent_history_updated","entry":null}`)), runs.OutcomeCompleted, "", 0},
@@ -105,7 +111,7 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		"held by an action behind": {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameRunAction)), "", "", 0},
 		"when that is answered":    {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameRunAction, frameRunRefused)), runs.OutcomeCompleted, "", 0},
 
-		// How it is put together.
+		// How it is assembled.
 		"interleaved blocks": {one(frameStreamStart, blockStartFrame(0, "thinking", ""), blockStartFrame(1, "tool_use", "submit_response"),
 			deltaFrame(1, "tool_use", submissionInput[:9]), deltaFrame(0, "thinking", "hm"), deltaFrame(1, "tool_use", submissionInput[9:]), deltaFrame(0, "thinking", "m"),
 			blockStopFrame(1), blockStopFrame(0), frameStreamComplete, frameUpdateWithoutEntry), runs.OutcomeCompleted, "", 0},
@@ -117,9 +123,9 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		"input cut":               {join(submissionStreamFrames(submissionInput[:len(submissionInput)-1]), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone)), runs.OutcomeStopped, "said that it is done", 0},
 		"input twice":             {join(submissionStreamFrames(submissionInput+submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 10s")), "", "", 0},
 		"input no object":         {join(submissionStreamFrames(jsonString(submissionInput)), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone)), runs.OutcomeStopped, "", 0},
-		"a frame that is no such": {one(frameStreamStart, blockStartFrame(0, "tool_use", "submit_response"), deltaFrame(0, "tool_use", submissionInput), `agent>server {"type":"agent_stream_delta","block_index":"0","delta":"x"}`, frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone), runs.OutcomeStopped, "given up: a frame of it cannot be read", 0},
+		"a malformed frame":       {one(frameStreamStart, blockStartFrame(0, "tool_use", "submit_response"), deltaFrame(0, "tool_use", submissionInput), `agent>server {"type":"agent_stream_delta","block_index":"0","delta":"x"}`, frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone), runs.OutcomeStopped, "discarded: a frame of it cannot be read", 0},
 
-		// It counts as a message that was sent whole.
+		// It counts like a message in a history entry.
 		"without the marker":          {join(submissionStreamFrames(`{"summary":"x","next_status":"done"}`), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
 		"asks twice":                  {join(submissionStreamFrames(questionInput), one(frameStreamComplete, frameUpdateWithoutEntry), submissionStreamFrames(questionInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeAskedQuestion, "which?", 0},
 		"asks and is done":            {join(submissionStreamFrames(questionInput), one(frameStreamComplete, frameAgentDone)), runs.OutcomeStopped, "", 0},
@@ -135,7 +141,7 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		"marker in a tool":            {join(streamFrames("tool_use", "run_cell", `{"summary":"`+marker+`"}`), one(frameStreamComplete, frameUpdateWithoutEntry)), "", "", 1},
 		"marker in frames":            {join(streamFrames("text", "", marker), one("wait 2s")), "", "", 0},
 
-		// It is counted once.
+		// It is counted only once.
 		"entry behind it":            {join(streamFrames("text", "", marker), one(frameStreamComplete, messageFrame("assistant", `"`+marker+`"`), "wait 2s")), "", "", 1},
 		"entries, then streams":      {join(one(messageFrame("user", `"the task"`)), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 2s")), "", "", 0},
 		"the built-in agent's order": {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, submissionFrame(submissionInput))), runs.OutcomeCompleted, "", 0},
@@ -154,8 +160,8 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 	}
 }
 
-// A message that would fill the memory is given up, and its agent told of in the
-// detail; what it says after that counts.
+// A message that is too large is discarded, which the detail of the outcome says; messages after it
+// count.
 func TestStreamedMessageIsBounded(t *testing.T) {
 	t.Parallel()
 	megabyte := strings.Repeat("x", 1<<20)
@@ -164,19 +170,19 @@ func TestStreamedMessageIsBounded(t *testing.T) {
 		huge = append(huge, deltaFrame(0, "text", megabyte))
 	}
 	huge = append(huge, blockStartFrame(1, "tool_use", "submit_response"), deltaFrame(1, "tool_use", submissionInput), frameStreamComplete, frameUpdateWithoutEntry)
-	t.Run("given up", func(t *testing.T) {
+	t.Run("discarded", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			requireVerdict(t, append(slices.Clone(huge), frameAgentDone), runs.OutcomeStopped, "given up: it has more than 16 MiB", 0)
+			requireVerdict(t, append(slices.Clone(huge), frameAgentDone), runs.OutcomeStopped, "discarded: it has more than 16 MiB", 0)
 		})
 	})
-	t.Run("and then", func(t *testing.T) {
+	t.Run("next message", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			requireVerdict(t, slices.Concat(huge, submissionStreamFrames(submissionInput), []string{frameStreamComplete, frameUpdateWithoutEntry}), runs.OutcomeCompleted, "", 0)
 		})
 	})
-	t.Run("blocks without end", func(t *testing.T) {
+	t.Run("too many blocks", func(t *testing.T) {
 		t.Parallel()
 		parts := slices.Repeat([][]byte{[]byte(`{"type":"agent_stream_block_start"}`)}, 70_000)
 		_, fault := attempt.AssembleStream(parts...)
@@ -194,7 +200,7 @@ func TestStreamedMessageIsAssembled(t *testing.T) {
 	} {
 		parts = append(parts, []byte(strings.TrimPrefix(frame, "agent>server ")))
 	}
-	parts = parts[:len(parts)-1] // a block_stop is no part
+	parts = parts[:len(parts)-1] // AssembleStream takes no block_stop
 	entry, fault := attempt.AssembleStream(parts...)
 	require.Empty(t, fault)
 	require.Equal(t, "assistant", entry.Role)
@@ -206,8 +212,8 @@ func TestStreamedMessageIsAssembled(t *testing.T) {
 		{"type":"tool_use","id":"toolu_4","name":"edit_cell"}]`, string(entry.Content))
 }
 
-// A streamed message counts as a turn when it is used, and one that an entry
-// follows as one with it.
+// A streamed message counts as one turn when it is used, also if a history entry with the same
+// message follows.
 func TestStreamedTurnsCountOnce(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -234,7 +240,7 @@ func TestStreamedTurnsCountOnce(t *testing.T) {
 	}
 }
 
-// Whatever comes as parts, what is made of it is a message, or a fault.
+// Arbitrary stream frames give a valid message, or the reason why it is discarded.
 func FuzzStreamed(f *testing.F) {
 	for _, parts := range []string{
 		"", "{}", "[]", `{"delta":"x"}`, `{"block_index":-1,"delta":"\ud800"}`, `{"block_index":1e9}`,

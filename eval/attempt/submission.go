@@ -12,12 +12,11 @@ import (
 	"assay/testcases/grading"
 )
 
-// submission is what an agent hands in: the input of submit_response, or an
-// older agent's structured_output.
+// submission is the input of the tool submit_response, or the structured_output of an older agent.
 type submission struct {
 	Summary    string          `json:"summary"`
 	NextStatus string          `json:"next_status"`
-	Questions  json.RawMessage `json:"questions"` // text, or a list
+	Questions  json.RawMessage `json:"questions"` // text or a list
 }
 
 // block is a content block of an assistant message.
@@ -27,6 +26,8 @@ type block struct {
 	Input json.RawMessage `json:"input"`
 }
 
+// readHistoryUpdate reads an agent_history_updated. If its entry is an assistant message that was
+// streamed and used before, the message is not counted twice.
 func (w *watch) readHistoryUpdate(e *trace.Entry) *verdict {
 	var update struct {
 		Entry protocol.HistoryEntry `json:"entry"`
@@ -34,35 +35,36 @@ func (w *watch) readHistoryUpdate(e *trace.Entry) *verdict {
 	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.EntryAnthropicMessage {
 		return w.readUpdateWithoutEntry(e.WallTime)
 	}
-	w.finalMessageAt = time.Time{}
-	again := w.stream.turnOff()
-	if update.Entry.Role != "assistant" || again.hasSubmission {
+	w.agent.finalMessageAt = time.Time{}
+	used := w.stream.turnOff()
+	if update.Entry.Role != "assistant" || used.hasSubmission {
 		return nil
 	}
-	if again.awaitsUpdate { // it was counted as a stream, which may have shown less
-		w.usage.ModelCalls--
-		w.tamperSignals -= again.tamperSignals
+	if used.awaitsUpdate { // replace what the stream counted: it may have shown less than the entry
+		w.counts.usage.ModelCalls--
+		w.counts.tamperSignals -= used.tamperSignals
 	}
 	return w.readAssistantMessage(update.Entry, e.WallTime)
 }
 
-// readAssistantMessage takes in a message of the assistant.
+// readAssistantMessage reads an assistant message, which was complete at that time.
 func (w *watch) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *verdict {
-	w.usage.ModelCalls++
+	w.counts.usage.ModelCalls++
 	blocks := contentBlocks(entry)
 	w.countMarkerOutsideSubmissions(entry.Content, blocks)
 	if v := w.readSubmissions(entry, submissionsIn(blocks)); v != nil {
 		return v
 	}
 	if !hasToolUse(blocks) {
-		w.finalMessageAt = at
+		w.agent.finalMessageAt = at
 	}
-	if most := w.limits.Turns; most > 0 && w.usage.ModelCalls > most {
-		return limitVerdict("turns", most, w.usage.ModelCalls)
+	if limit := w.limits.Turns; limit > 0 && w.counts.usage.ModelCalls > limit {
+		return limitVerdict("turns", limit, w.counts.usage.ModelCalls)
 	}
 	return nil
 }
 
+// readAgentResult reads an agent_result, by which older agents submit.
 func (w *watch) readAgentResult(e *trace.Entry) *verdict {
 	var result struct {
 		Type   string      `json:"type"`
@@ -71,31 +73,31 @@ func (w *watch) readAgentResult(e *trace.Entry) *verdict {
 	if json.Unmarshal(e.Body, &result) != nil || result.Output == nil || result.Output.Summary == "" {
 		return nil
 	}
-	if w.stream.lastUsed.hasSubmission && result.Output.Summary == w.summary {
-		return nil // what it has just streamed
+	if w.stream.lastUsed.hasSubmission && result.Output.Summary == w.submitted.summary {
+		return nil // the submission that it has just streamed
 	}
 	return w.readSubmissions(result, []submission{*result.Output})
 }
 
-// readSubmissions takes in the submissions of one message. Behind the one with the
-// marker no other counts.
-func (w *watch) readSubmissions(message any, all []submission) *verdict {
-	if len(all) == 0 || w.isOver || w.isMarked {
+// readSubmissions reads the submissions in one message. After one with the completion marker no
+// other counts.
+func (w *watch) readSubmissions(message any, submissions []submission) *verdict {
+	if len(submissions) == 0 || w.isOver || w.submitted.isMarked {
 		return nil
 	}
 	raw, err := protocol.Marshal(message)
 	if err != nil {
-		return nil // it came as JSON
+		return nil // cannot happen: it was parsed from JSON
 	}
-	w.submissions = append(w.submissions, raw)
-	for _, s := range all {
-		w.summary = s.Summary
+	w.submitted.messages = append(w.submitted.messages, raw)
+	for _, s := range submissions {
+		w.submitted.summary = s.Summary
 		if strings.Contains(s.Summary, CompletionMarker) {
-			w.isMarked = true
+			w.submitted.isMarked = true
 			return w.completionVerdict()
 		}
 	}
-	last := all[len(all)-1]
+	last := submissions[len(submissions)-1]
 	switch {
 	case last.isQuestion():
 		return w.questionVerdict(last)
@@ -106,7 +108,7 @@ func (w *watch) readSubmissions(message any, all []submission) *verdict {
 	}
 }
 
-// isQuestion tells whether the agent wants something from a person.
+// isQuestion reports whether the agent asks a person something.
 func (s submission) isQuestion() bool {
 	switch string(bytes.TrimSpace(s.Questions)) {
 	case "", "null", `""`, "[]":
@@ -116,20 +118,21 @@ func (s submission) isQuestion() bool {
 	}
 }
 
-// questionVerdict is the first time a matter of one answer, and then the end.
+// questionVerdict returns the verdict on a submission that asks something: the first question is
+// answered, the second one ends the attempt.
 func (w *watch) questionVerdict(s submission) *verdict {
-	w.questionCount++
+	w.submitted.questionCount++
 	text := string(s.Questions)
 	if text == "" || text == "null" {
 		text = s.Summary
 	}
-	if w.questionCount > 1 {
+	if w.submitted.questionCount > 1 {
 		return &verdict{outcome: runs.OutcomeAskedQuestion, detail: "asked again: " + text}
 	}
 	return &verdict{question: text}
 }
 
-// contentBlocks are the blocks of a message; one of plain text has none.
+// contentBlocks returns the content blocks of a message; none if its content is a string.
 func contentBlocks(entry protocol.HistoryEntry) []block {
 	var blocks []block
 	if json.Unmarshal(entry.Content, &blocks) != nil {
@@ -138,6 +141,7 @@ func contentBlocks(entry protocol.HistoryEntry) []block {
 	return blocks
 }
 
+// submissionsIn returns the submissions among content blocks.
 func submissionsIn(blocks []block) []submission {
 	var all []submission
 	for _, b := range blocks {
@@ -149,6 +153,7 @@ func submissionsIn(blocks []block) []submission {
 	return all
 }
 
+// hasToolUse reports whether one of the blocks uses a tool.
 func hasToolUse(blocks []block) bool {
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
@@ -158,8 +163,8 @@ func hasToolUse(blocks []block) bool {
 	return false
 }
 
-// countMarkerOutsideSubmissions counts an assistant message that has the marker outside of a
-// submission's input.
+// countMarkerOutsideSubmissions counts a tamper signal if an assistant message has the completion
+// marker outside of the input of a submission.
 func (w *watch) countMarkerOutsideSubmissions(content json.RawMessage, blocks []block) {
 	inside := 0
 	for _, b := range blocks {
@@ -168,6 +173,6 @@ func (w *watch) countMarkerOutsideSubmissions(content json.RawMessage, blocks []
 		}
 	}
 	if bytes.Count(content, []byte(CompletionMarker)) > inside {
-		w.tamperSignals++
+		w.counts.tamperSignals++
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"assay/eval/runs"
 )
 
-// checkTimers says what the time alone decides, while there is nothing to read, and
-// when it decides something next; zero: never.
+// checkTimers returns the verdict that follows from the time alone, or nil and when to check again;
+// a zero due means never. It is called when there is no entry to read.
 func (w *watch) checkTimers(now time.Time) (v *verdict, due time.Time) {
 	if w.taskSentAt.IsZero() {
 		return nil, due
 	}
-	for _, clock := range []func(time.Time) (*verdict, time.Time){w.checkWallLimit, w.checkRunPromises, w.checkStreamedMessage, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
-		v, at := clock(now)
+	for _, check := range []func(time.Time) (*verdict, time.Time){w.checkWallLimit, w.checkRunPromises, w.checkStreamedMessage, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
+		v, at := check(now)
 		if v != nil {
 			return v, due
 		}
@@ -23,6 +23,7 @@ func (w *watch) checkTimers(now time.Time) (v *verdict, due time.Time) {
 	return nil, due
 }
 
+// checkWallLimit checks the limit on the time since the task was sent.
 func (w *watch) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
 	wall := secondsToDuration(w.limits.WallS)
 	if wall <= 0 || w.taskSentAt.IsZero() {
@@ -34,8 +35,9 @@ func (w *watch) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
 	return nil, w.taskSentAt.Add(wall)
 }
 
-// checkRunPromises gives up on runs that were promised and did not come. Those that a
-// widget may cause come after the run that is on, however long it takes.
+// checkRunPromises closes runs that were promised and have not come in time. Runs that a widget
+// causes come after those of all other cells, so their time begins when no other cell has an open
+// run.
 func (w *watch) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
 	for id := range w.cells {
 		if id != widgetRerunsID {
@@ -48,7 +50,8 @@ func (w *watch) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
 	return w.completionVerdict(), due
 }
 
-// checkRunPromise gives up on the promised run of a cell, or says when to.
+// checkRunPromise closes the promised run of a cell if its time is over, and otherwise returns when
+// that will be.
 func (w *watch) checkRunPromise(id string, now time.Time) (due time.Time) {
 	promised := w.cells[id].promisedAt
 	if promised.IsZero() {
@@ -61,28 +64,32 @@ func (w *watch) checkRunPromise(id string, now time.Time) (due time.Time) {
 	return due
 }
 
+// checkIdleLimit checks the limit on the time without a sign of the agent. It does not count while
+// a cell runs.
 func (w *watch) checkIdleLimit(now time.Time) (v *verdict, due time.Time) {
 	idle := secondsToDuration(w.limits.IdleS)
 	if idle <= 0 || len(w.cells) > 0 {
 		return nil, due
 	}
-	if took := now.Sub(w.aliveAt); took >= idle {
+	if took := now.Sub(w.agent.aliveAt); took >= idle {
 		return limitVerdict("idle", idle, took), due
 	}
-	return nil, w.aliveAt.Add(idle)
+	return nil, w.agent.aliveAt.Add(idle)
 }
 
+// checkFinalMessage ends the agent's turn if nothing has come for finalMessageGrace after a message
+// without tool use.
 func (w *watch) checkFinalMessage(now time.Time) (v *verdict, due time.Time) {
-	if w.finalMessageAt.IsZero() || !w.isIdle() {
+	if w.agent.finalMessageAt.IsZero() || !w.isIdle() {
 		return nil, due
 	}
-	if now.Sub(w.finalMessageAt) >= finalMessageGrace {
+	if now.Sub(w.agent.finalMessageAt) >= finalMessageGrace {
 		return w.turnEndVerdict("the agent ended with a message and no submission"), due
 	}
-	return nil, w.finalMessageAt.Add(finalMessageGrace)
+	return nil, w.agent.finalMessageAt.Add(finalMessageGrace)
 }
 
-// earlierOf is the earlier of two times, of which zero is never.
+// earlierOf returns the earlier of two times, where zero means never.
 func earlierOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -90,9 +97,10 @@ func earlierOf(a, b time.Time) time.Time {
 	return a
 }
 
-func limitVerdict(which string, configured, measured any) *verdict {
+// limitVerdict returns the verdict that the limit which is called name was exceeded.
+func limitVerdict(name string, configured, measured any) *verdict {
 	if d, ok := measured.(time.Duration); ok {
 		measured = d.Round(time.Millisecond)
 	}
-	return &verdict{outcome: runs.OutcomeLimit, detail: fmt.Sprintf("%s: configured %v, measured %v", which, configured, measured)}
+	return &verdict{outcome: runs.OutcomeLimit, detail: fmt.Sprintf("%s: configured %v, measured %v", name, configured, measured)}
 }

@@ -16,97 +16,112 @@ import (
 )
 
 const (
-	// finalMessageGrace is how long an agent must be silent behind a final message without
-	// tool use until its turn counts as ended.
+	// finalMessageGrace is how long an agent must be silent after an assistant message without tool
+	// use until its turn counts as ended.
 	finalMessageGrace = 5 * time.Second
 
-	// runPromiseTimeout is how long a cell that a console has promised to run may take
-	// until its run_cell comes.
+	// runPromiseTimeout is how long a promised run of a cell is expected to begin: after that it no
+	// longer counts as open.
 	runPromiseTimeout = time.Second
 
-	// turnEndGrace is how long an agent that has handed in its answer may take to end
-	// its turn.
+	// turnEndGrace is how long an agent that has submitted may take to end its turn.
 	turnEndGrace = time.Second
 )
 
-// watch reads the frames of a session in their order and says when its attempt
-// is over. It is for one goroutine.
+// watch reads the entries of a session's trace in order and decides when its attempt is over, and
+// how. It is not safe for concurrent use.
 //
 //	          a submission with the marker
 //	working ───────────────────────────────▶ marked ──idle──▶ completed
-//	   │  done, or a last message and 5 s of quiet            ▲
-//	   ├──────────────────────────▶ stopped_without_answer    │ an open run or
-//	   ├── a limit, a dead child, an agent's error            │ an action in
-//	   └── a question ──▶ (answered once) ──▶ asked_question   flight holds it
+//	   │  done, or a final message and 5 s of silence        ▲
+//	   ├──────────────────────────▶ stopped_without_answer    │ waits for open runs
+//	   ├── a limit, a dead child, an agent's error            │ of cells and actions
+//	   └── a question ──▶ (answered once) ──▶ asked_question   without an answer
+//
+// The package doc says what idle means. Time limits are checked when there is nothing to read; see
+// checkTimers.
 type watch struct {
 	journal     *trace.Journal
 	follower    *trace.Follower
 	limits      runs.Limits
-	holderGrace time.Duration // for a console that holds the notebook and is away
+	holderGrace time.Duration // how long the console that holds the notebook may be away
 	progress    *Progress
 
-	cells      map[string]cellRuns    // those with a run that has not ended
-	actions    map[string]agentAction // the agent's, in flight, by tx_id
-	taskSentAt time.Time              // when the agent got its task; zero: not yet
-	aliveAt    time.Time              // when the agent was last heard, or a run closed
+	cells            map[string]cellRuns    // by id: cells with an open run
+	isKernelReplaced bool                   // the kernel is being killed, or has ended, and a new one is to start
+	actions          map[string]agentAction // by tx_id: actions of the agent without an answer
+	lastRunAction    string                 // name of the action of the agent that ran a cell last; empty: none
 
-	stream           messageStream     // messages that come in parts
-	isMarked         bool              // the marker came, in its place
-	submissions      []json.RawMessage // messages with submissions
-	summary          string            // of the last submission
-	questionCount    int
-	finalMessageAt   time.Time // of a message without tool use, while no new turn follows
-	agentLimit       string    // which one the agent says it has reached
-	agentComplaint   string    // the last error that the agent went on after
-	earlyVerdict     *verdict  // from before the task
-	isOver           bool      // there is a verdict: what comes is only counted
-	isKernelReplaced bool      // the kernel is about to end or has, and another to take its place
-
-	holder consolePresence
-
+	taskSentAt time.Time // when the agent got its task; zero: not yet
+	stream     messageStream
+	submitted  submitted
+	agent      agentReports
+	holder     consolePresence
 	modelWaits modelWaits
+	counts     counts
 
+	earlyVerdict *verdict // verdict from before the task was sent; nil: none
+	isOver       bool     // there is a verdict: entries are only counted
+}
+
+// submitted is what the agent has submitted.
+type submitted struct {
+	isMarked      bool              // one of the submissions had the completion marker
+	messages      []json.RawMessage // messages that have a submission, up to the marked one
+	summary       string            // of the last submission
+	questionCount int
+}
+
+// agentReports is what the agent has last said about itself.
+type agentReports struct {
+	aliveAt        time.Time // when it last sent something, or one of its cells ended
+	status         string    // of agent_status
+	modelActivity  string    // what its model is doing, while a reply is streamed; empty: nothing
+	finalMessageAt time.Time // of its last assistant message without tool use; zero if it went on after that
+	reachedLimit   string    // the limit that it says it has reached; empty: none
+	lastError      string    // the last error that it reported and went on after; empty: none
+}
+
+// counts is what the watch has counted.
+type counts struct {
 	usage         runs.Usage
 	tamperSignals int
-	interventions int // a person's edits and queries
-
-	agentStatus   string // the agent's status
-	modelActivity string // what its model does, of a reply that arrives
-	lastRunAction string // the action that ran a cell last; empty: none has
+	interventions int // changes and messages by people
 }
 
-// cellRuns is the runs of one cell that have not ended. One may be on while another
-// waits.
+// cellRuns are the runs of one cell that have not ended: one may be running while another waits.
 type cellRuns struct {
 	notebook.RunState
-	promisedAt time.Time // when a run_cell was promised that is still to come
+	promisedAt time.Time // when a run was promised whose run_cell has not come yet; zero: none
 }
 
+// isOpen reports whether a run of the cell is waiting, running or promised.
 func (c *cellRuns) isOpen() bool { return c.IsOpen() || !c.promisedAt.IsZero() }
 
-// widgetRerunsID stands, among the cells, for those that the kernel may run again because
-// a widget was set, and has not named yet.
+// widgetRerunsID is the key in watch.cells for cells that the kernel may run again because a widget
+// was set, and that it has not named yet.
 const widgetRerunsID = "set_widget_value"
 
-// verdict is what a watch has come to.
+// verdict is a decision of the watch: the end of the attempt, or a question that the agent asks.
 type verdict struct {
 	outcome  runs.Outcome // empty: a question
-	detail   string
+	detail   string       // of the outcome
 	question string
 }
 
-func newWatch(journal *trace.Journal, limits runs.Limits, grace time.Duration, doing *Progress) *watch {
+// newWatch returns a watch that must be closed. Until then the readers of kernel and agent wait
+// when it falls behind the journal.
+func newWatch(journal *trace.Journal, limits runs.Limits, holderGrace time.Duration, progress *Progress) *watch {
 	return &watch{
-		journal: journal, follower: journal.FollowWithBackpressure(), limits: limits, holderGrace: grace, progress: doing,
+		journal: journal, follower: journal.FollowWithBackpressure(), limits: limits, holderGrace: holderGrace, progress: progress,
 		cells: map[string]cellRuns{}, actions: map[string]agentAction{},
 	}
 }
 
-// drainDuring calls work on this goroutine and, until work returns, reads the trace
-// with read on another: the trace's queue cannot fill up while the attempt does
-// something else, and so nobody who writes to the trace is kept waiting. work must
-// not use the watch. It returns when the other goroutine has ended; a panic there
-// continues here.
+// drainDuring calls work and, until work returns, passes new entries to read in another goroutine.
+// Otherwise the trace's queue could fill up while the attempt does something else, which blocks the
+// readers of kernel and agent and ends their connections after 5 s. work must not use the watch.
+// drainDuring returns after the goroutine has ended; a panic of read continues here.
 func (w *watch) drainDuring(work func(), read func(*trace.Entry)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var draining sync.WaitGroup
@@ -131,28 +146,28 @@ func (w *watch) drainDuring(work func(), read func(*trace.Entry)) {
 	work()
 }
 
-// readBeforeTask reads an entry from before the agent gets its task. What the agent says
-// then is no part of its work.
+// readBeforeTask reads an entry from before the agent gets its task. It ignores the agent's frames,
+// but notices cells that people run, and the end of a child.
 func (w *watch) readBeforeTask(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
-		w.readEntry(e) // a person may run cells
+		w.readEntry(e)
 	case trace.HopSession:
-		w.earlyVerdict = cmp.Or(w.earlyVerdict, w.readEntry(e)) // a child may be gone
+		w.earlyVerdict = cmp.Or(w.earlyVerdict, w.readEntry(e))
 	default:
 	}
 }
 
-// startTask starts the clocks: the agent gets its task.
+// startTask starts the timers and resets the counts: from now on the agent works on its task.
 func (w *watch) startTask(now time.Time) {
 	w.readAvailable(w.readBeforeTask)
-	w.taskSentAt, w.aliveAt = now, now
-	w.usage, w.tamperSignals, w.modelWaits = runs.Usage{}, 0, modelWaits{}
+	w.taskSentAt, w.agent.aliveAt = now, now
+	w.counts.usage, w.counts.tamperSignals, w.modelWaits = runs.Usage{}, 0, modelWaits{}
 }
 
-// nextVerdict reads on until there is a verdict: the end, or a question that wants an
-// answer. When ctx ends the attempt is cancelled. Neither that nor the wall clock
-// waits for an agent that says more than can be read.
+// nextVerdict reads entries until there is a verdict. When ctx ends the verdict is that the attempt
+// is cancelled. The end of ctx and the wall limit are checked before each entry, so that a flood of
+// frames cannot delay them.
 func (w *watch) nextVerdict(ctx context.Context) verdict {
 	if w.earlyVerdict != nil {
 		return *w.earlyVerdict
@@ -172,7 +187,7 @@ func (w *watch) nextVerdict(ctx context.Context) verdict {
 			}
 			w.updateProgress(time.Now())
 			if entry = w.awaitEntry(ctx, due); entry == nil {
-				continue // a deadline has passed, or ctx has ended
+				continue // it is due, or ctx has ended
 			}
 		}
 		if v := w.readEntry(entry); v != nil {
@@ -181,7 +196,7 @@ func (w *watch) nextVerdict(ctx context.Context) verdict {
 	}
 }
 
-// awaitEntry waits for an entry until due, or until ctx ends.
+// awaitEntry waits for the next entry. It returns nil at due, unless that is zero, and when ctx ends.
 func (w *watch) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
 	if !due.IsZero() {
 		var cancel context.CancelFunc
@@ -190,19 +205,19 @@ func (w *watch) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
 	}
 	entry, err := w.follower.Next(ctx)
 	if err != nil && errors.Is(err, io.EOF) {
-		panic("the journal was closed under a live attempt")
+		panic("the journal was closed while the attempt was running")
 	}
 	return entry
 }
 
-// drainTurn reads on until an agent that tells what it does has said that it does
-// no more, so that its last turn is recorded whole, at most for the time of
-// farewell.
+// drainTurn counts entries until the agent is no longer thinking or executing by its own
+// agent_status, at most for turnEndGrace, so that the trace has the whole last turn. It returns at
+// once for an agent that sends no status.
 func (w *watch) drainTurn(ctx context.Context) {
 	w.isOver = true
 	ctx, cancel := context.WithTimeout(ctx, turnEndGrace)
 	defer cancel()
-	for w.agentStatus == protocol.AgentThinking || w.agentStatus == protocol.AgentExecuting {
+	for w.agent.status == protocol.AgentThinking || w.agent.status == protocol.AgentExecuting {
 		entry, err := w.follower.Next(ctx)
 		if err != nil {
 			return
@@ -211,20 +226,20 @@ func (w *watch) drainTurn(ctx context.Context) {
 	}
 }
 
-// countEntry reads an entry after the verdict: it changes the counts and nothing else.
+// countEntry reads an entry after the verdict, which changes only the counts.
 func (w *watch) countEntry(e *trace.Entry) {
 	w.isOver = true
 	w.readEntry(e)
 }
 
-// finish counts the entries that the trace has by now, and ends the watch.
+// finish counts the entries that the trace has by now, and closes the watch.
 func (w *watch) finish() {
 	w.readAvailable(w.countEntry)
 	w.close()
 }
 
-// readAvailable reads the entries that the trace has when it is called, without
-// waiting for more.
+// readAvailable passes to read the entries that the trace has when it is called, and does not wait
+// for more.
 func (w *watch) readAvailable(read func(*trace.Entry)) {
 	last, _ := w.journal.LastEntry()
 	for w.follower.LastSeq() < last {
@@ -232,13 +247,13 @@ func (w *watch) readAvailable(read func(*trace.Entry)) {
 	}
 }
 
-// close lets go of the trace; it may be called more than once.
+// close stops following the trace. Further calls do nothing.
 func (w *watch) close() { w.follower.Close() }
 
-// readEntry takes in one frame.
+// readEntry reads the next entry and returns the verdict that follows from it, or nil.
 func (w *watch) readEntry(e *trace.Entry) *verdict {
 	if e.Note == trace.NoteTamper {
-		w.tamperSignals++
+		w.counts.tamperSignals++
 	}
 	switch e.Hop {
 	case trace.AgentToServer:
@@ -258,33 +273,33 @@ func (w *watch) readEntry(e *trace.Entry) *verdict {
 	return nil
 }
 
-// isIdle tells whether nothing of the agent's is under way, and there is a kernel
-// that can be asked what came of it.
+// isIdle reports whether no cell has an open run, no action of the agent waits for its answer, and
+// there is a kernel to collect the state from.
 func (w *watch) isIdle() bool { return len(w.cells) == 0 && len(w.actions) == 0 && !w.isKernelReplaced }
 
-// completionVerdict completes a marked attempt that is idle.
+// completionVerdict returns the verdict completed if the attempt is marked and idle, and otherwise nil.
 func (w *watch) completionVerdict() *verdict {
-	if w.isMarked && w.isIdle() {
+	if w.submitted.isMarked && w.isIdle() {
 		return &verdict{outcome: runs.OutcomeCompleted}
 	}
 	return nil
 }
 
-// turnEndVerdict is the verdict on an agent whose turn has ended for good.
+// turnEndVerdict returns the verdict on an agent whose last turn has ended; how says how it ended.
 func (w *watch) turnEndVerdict(how string) *verdict {
 	switch {
-	case w.isMarked:
-		return w.completionVerdict() // or later, when it is idle
-	case w.agentLimit != "":
-		return &verdict{outcome: runs.OutcomeLimit, detail: w.agentLimit}
-	case w.agentComplaint != "":
-		return &verdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.agentComplaint}
+	case w.submitted.isMarked:
+		return w.completionVerdict() // nil: it comes when the attempt is idle
+	case w.agent.reachedLimit != "":
+		return &verdict{outcome: runs.OutcomeLimit, detail: w.agent.reachedLimit}
+	case w.agent.lastError != "":
+		return &verdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.agent.lastError}
 	default:
 		return &verdict{outcome: runs.OutcomeStopped, detail: how}
 	}
 }
 
-// updateCell applies f to a cell; one without an open run is forgotten.
+// updateCell applies f to the runs of a cell, and removes the cell if it has no open run after that.
 func (w *watch) updateCell(id string, f func(*cellRuns)) {
 	c := w.cells[id]
 	f(&c)

@@ -18,16 +18,22 @@ import (
 	"assay/internal/trace"
 )
 
+// marker is the completion marker.
 const marker = `[EVAL_COMPLETE]`
 
+// submissionFrame returns a history entry in which the agent calls submit_response with this input,
+// a JSON text.
 func submissionFrame(input string) string {
 	return `agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":` + input + `}]}}`
 }
 
+// messageFrame returns a history entry with a message of this role and content, a JSON text.
 func messageFrame(role, content string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
 }
 
+// Trace entries as playLine takes them: a hop and a frame, about cell a, widget a/w, action t1 and
+// consoles 1 and 2.
 const (
 	frameRunA        = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
 	frameStartA      = `kernel>server {"type":"start_cell","cell_id":"a","run_sequencer":1}`
@@ -47,8 +53,8 @@ const (
 	frameAgentDone          = `agent>server {"type":"agent_status","status":"done"}`
 )
 
-// Each case is a sequence of frames and waits, and what they come to. A verdict
-// that is wanted must come with the last frame or wait, not earlier.
+// Each case is a sequence of frames and waits, and the verdict that must come with the last of
+// them, not earlier.
 func TestWatchVerdicts(t *testing.T) {
 	t.Parallel()
 	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
@@ -66,27 +72,27 @@ func TestWatchVerdicts(t *testing.T) {
 		"summary is no text":    {[]string{submissionFrame(`{"summary":["` + marker + `"],"next_status":"done"}`)}, "", "", 0},
 		"done without anything": {[]string{frameAgentDone}, runs.OutcomeStopped, "said that it is done", 0},
 
-		"a cell runs":               {[]string{frameRunA, frameStartA, submitted}, "", "", 0},
-		"a cell has run":            {[]string{frameRunA, frameStartA, submitted, frameAgentDone, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a cell waits in the queue": {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},
-		"all cells of it have run":  {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a cell is disposed of":     {[]string{frameRunA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.OutcomeCompleted, "", 0},
-		"idle closes what started":  {[]string{frameRunA, frameStartA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.OutcomeCompleted, "", 0},
-		"idle leaves what waits":    {[]string{frameRunA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
+		"a cell runs":                   {[]string{frameRunA, frameStartA, submitted}, "", "", 0},
+		"a cell has run":                {[]string{frameRunA, frameStartA, submitted, frameAgentDone, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a cell waits in the queue":     {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},
+		"all cells of it have run":      {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a cell is disposed of":         {[]string{frameRunA, submitted, `server>kernel {"type":"dispose_cell","cell_id":"a"}`}, runs.OutcomeCompleted, "", 0},
+		"idle closes started runs":      {[]string{frameRunA, frameStartA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.OutcomeCompleted, "", 0},
+		"idle leaves waiting runs open": {[]string{frameRunA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
 
-		"a widget is set":             {[]string{frameSetWidget, submitted, `wait 900ms`}, "", "", 0},
-		"a widget that runs nothing":  {[]string{frameSetWidget, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
-		"a widget that runs a cell":   {[]string{frameSetWidget, submitted, frameQueueA, frameStartA, `wait 9s`, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a widget behind a run":       {[]string{frameRunA, frameStartA, frameSetWidget, submitted, `wait 9s`, frameResultA, `wait 500ms`, frameQueueA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a widget and another's word": {[]string{frameSetWidget, frameRunAction, frameRunAccepted, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
+		"a widget is set":              {[]string{frameSetWidget, submitted, `wait 900ms`}, "", "", 0},
+		"a widget that reruns nothing": {[]string{frameSetWidget, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
+		"a widget that reruns a cell":  {[]string{frameSetWidget, submitted, frameQueueA, frameStartA, `wait 9s`, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a widget set during a run":    {[]string{frameRunA, frameStartA, frameSetWidget, submitted, `wait 9s`, frameResultA, `wait 500ms`, frameQueueA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a widget and a promised run":  {[]string{frameSetWidget, frameRunAction, frameRunAccepted, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
 
-		"run again while it runs": {[]string{frameRunA, frameStartA, frameRunA, submitted, frameResultA}, "", "", 0},
+		"queued again while it runs": {[]string{frameRunA, frameStartA, frameRunA, submitted, frameResultA}, "", "", 0},
 		"both its runs have ended": {[]string{
 			frameRunA, frameStartA, frameRunA, `kernel>server {"type":"run_queue","queue":["a"]}`, submitted, frameResultA, frameStartA, frameResultA,
 		}, runs.OutcomeCompleted, "", 0},
 		"promised again while it runs": {[]string{frameRunA, frameStartA, frameRunAction, frameRunAccepted, submitted, frameResultA}, "", "", 0},
 		"a run that was dropped":       {[]string{strings.Replace(frameRunA, "server>kernel", "server>kernel!", 1), submitted}, runs.OutcomeCompleted, "", 0},
-		"an empty result behind it":    {[]string{frameRunA, frameStartA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"an empty result after it":     {[]string{frameRunA, frameStartA, submitted, `agent>server {"type":"agent_result","structured_output":null}`, frameResultA}, runs.OutcomeCompleted, "", 0},
 		"an action of a dead agent": {[]string{
 			`agent>server {"type":"agent_action","action":"execute_code","params":{},"tx_id":"t1"}`, submitted, `session {"type":"peer_ended","action":"agent"}`,
 		}, runs.OutcomeCompleted, "", 0},
@@ -98,13 +104,13 @@ func TestWatchVerdicts(t *testing.T) {
 		"a tx_id used twice, then answered": {[]string{
 			frameRunAction, frameRunAction, frameRunRefused, submitted, frameRunRefused,
 		}, runs.OutcomeCompleted, "", 0},
-		"an action that failed":       {[]string{frameRunAction, submitted, frameRunRefused}, runs.OutcomeCompleted, "", 0},
-		"a run that is promised":      {[]string{frameRunAction, submitted, frameRunAccepted}, "", "", 0},
-		"a promise that was kept":     {[]string{frameRunAction, submitted, frameRunAccepted, frameRunA, "wait 2s", frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a run without tx_id":         {[]string{frameRunActionWithoutID, submitted}, "", "", 0},
-		"a run without tx_id, kept":   {[]string{frameRunActionWithoutID, submitted, frameRunA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a run without tx_id, broken": {[]string{frameRunActionWithoutID, submitted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
-		"a promise that was not kept": {[]string{frameRunAction, submitted, frameRunAccepted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
+		"an action that failed":                  {[]string{frameRunAction, submitted, frameRunRefused}, runs.OutcomeCompleted, "", 0},
+		"a promised run":                         {[]string{frameRunAction, submitted, frameRunAccepted}, "", "", 0},
+		"a promised run that comes":              {[]string{frameRunAction, submitted, frameRunAccepted, frameRunA, "wait 2s", frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a run without tx_id":                    {[]string{frameRunActionWithoutID, submitted}, "", "", 0},
+		"a run without tx_id that comes":         {[]string{frameRunActionWithoutID, submitted, frameRunA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
+		"a run without tx_id that does not come": {[]string{frameRunActionWithoutID, submitted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
+		"a promised run that does not come":      {[]string{frameRunAction, submitted, frameRunAccepted, "wait 1s"}, runs.OutcomeCompleted, "", 0},
 		"create without auto_run": {[]string{
 			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1"},"tx_id":"t1"}`, submitted, frameRunAccepted,
 		}, runs.OutcomeCompleted, "", 0},
@@ -112,44 +118,44 @@ func TestWatchVerdicts(t *testing.T) {
 			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, frameRunAccepted,
 		}, "", "", 0},
 
-		"a last word and quiet":    {[]string{messageFrame("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
-		"blocks of text and quiet": {[]string{messageFrame("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"usage behind it":          {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"a last word, not quiet":   {[]string{messageFrame("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
-		"a status behind it":       {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"nudged":                   {[]string{messageFrame("assistant", `"x"`), messageFrame("user", `"go on"`), "wait 10s"}, "", "", 0},
-		"tool use is no last word": {[]string{messageFrame("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
-		"not while a cell runs":    {[]string{frameRunA, messageFrame("assistant", `"x"`), "wait 10s"}, "", "", 0},
+		"final message and silence":  {[]string{messageFrame("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
+		"text blocks and silence":    {[]string{messageFrame("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"usage after it":             {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"final message, then active": {[]string{messageFrame("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
+		"ready after it":             {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"user message after it":      {[]string{messageFrame("assistant", `"x"`), messageFrame("user", `"go on"`), "wait 10s"}, "", "", 0},
+		"tool use is not final":      {[]string{messageFrame("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
+		"not while a cell runs":      {[]string{frameRunA, messageFrame("assistant", `"x"`), "wait 10s"}, "", "", 0},
 
 		"asks twice": {[]string{submissionFrame(`{"summary":"?","next_status":"awaiting_user_response"}`), submissionFrame(`{"summary":"?","questions":["which?"]}`)}, runs.OutcomeAskedQuestion, "which?", 0},
 
-		"wall":                      {[]string{"wait 60s"}, runs.OutcomeLimit, "wall: configured 1m0s, measured 1m0s", 0},
-		"idle":                      {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 0},
-		"not idle":                  {[]string{frameRunA, "wait 40s"}, "", "", 0},
-		"turns":                     {[]string{messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
-		"actions":                   {[]string{frameRunAction, frameRunAction, frameRunAction, frameRunAction}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
-		"tokens":                    {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
-		"cost":                      {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},
-		"agent's own":               {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, frameAgentDone}, runs.OutcomeLimit, "turns 2 of 2", 0},
-		"agent fails":               {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.OutcomeAgentError, "401", 0},
-		"agent errs":                {[]string{`agent>server {"type":"agent_error","error":"slow","fatal":false}`}, "", "", 0},
-		"agent stops with an error": {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, frameAgentDone}, runs.OutcomeStopped, "it has reported: refused", 0},
-		"agent ends":                {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.OutcomeAgentExit, "", 0},
-		"kernel ends":               {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "", 0},
-		"kernel is stuck":           {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded}, "", "", 0},
-		"another takes its place":   {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded, frameKernelInit}, runs.OutcomeCompleted, "", 0},
-		"that one ends":             {[]string{entryKernelStuck, entryKernelEnded, frameKernelInit, entryKernelEnded}, runs.OutcomeKernelExit, "", 0},
-		"none takes its place":      {[]string{entryKernelStuck, entryKernelEnded, `session {"type":"kernel_lost"}`}, runs.OutcomeHarnessError, "could not be started", 0},
-		"cell kills":                {[]string{frameRunA, frameStartA, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
-		"code kills":                {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
-		"console goes":              {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
-		"console is lost":           {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "was away for 30s: configured 30s", 0},
-		"lost while a cell runs":    {[]string{entryConsoleHolds, frameRunA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "", 0},
-		"console comes back":        {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", entryConsole2Holds, "wait 25s"}, "", "", 0},
-		"and goes again":            {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", entryConsole2Holds, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "30s", 0},
-		"console is replaced":       {[]string{entryConsoleHolds, entryConsole2Holds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
-		"another console goes":      {[]string{entryConsoleHolds, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
-		"a view goes":               {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
+		"wall":                        {[]string{"wait 60s"}, runs.OutcomeLimit, "wall: configured 1m0s, measured 1m0s", 0},
+		"idle":                        {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 0},
+		"not idle":                    {[]string{frameRunA, "wait 40s"}, "", "", 0},
+		"turns":                       {[]string{messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
+		"actions":                     {[]string{frameRunAction, frameRunAction, frameRunAction, frameRunAction}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
+		"tokens":                      {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
+		"cost":                        {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},
+		"limit of the agent":          {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, frameAgentDone}, runs.OutcomeLimit, "turns 2 of 2", 0},
+		"fatal agent error":           {[]string{`agent>server {"type":"agent_error","error":"401","fatal":true}`}, runs.OutcomeAgentError, "401", 0},
+		"agent error":                 {[]string{`agent>server {"type":"agent_error","error":"slow","fatal":false}`}, "", "", 0},
+		"agent stops with an error":   {[]string{`agent>server {"type":"agent_error","error":"refused","fatal":false}`, frameAgentDone}, runs.OutcomeStopped, "it has reported: refused", 0},
+		"agent ends":                  {[]string{`session {"type":"peer_ended","action":"agent"}`}, runs.OutcomeAgentExit, "", 0},
+		"kernel ends":                 {[]string{`session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "", 0},
+		"kernel is stuck":             {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded}, "", "", 0},
+		"kernel is replaced":          {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded, frameKernelInit}, runs.OutcomeCompleted, "", 0},
+		"the new kernel ends":         {[]string{entryKernelStuck, entryKernelEnded, frameKernelInit, entryKernelEnded}, runs.OutcomeKernelExit, "", 0},
+		"no new kernel":               {[]string{entryKernelStuck, entryKernelEnded, `session {"type":"kernel_lost"}`}, runs.OutcomeHarnessError, "no new kernel could be started", 0},
+		"kernel dies in a cell":       {[]string{frameRunA, frameStartA, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
+		"kernel dies in execute_code": {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
+		"console goes":                {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},
+		"console is lost":             {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "was away for 30s: configured 30s", 0},
+		"lost while a cell runs":      {[]string{entryConsoleHolds, frameRunA, `session#1 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "", 0},
+		"console comes back":          {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s", entryConsole2Holds, "wait 25s"}, "", "", 0},
+		"console goes again":          {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 20s", entryConsole2Holds, `session#2 {"type":"peer_ended","action":"console"}`, "wait 30s"}, runs.OutcomeConsoleLost, "30s", 0},
+		"console is replaced":         {[]string{entryConsoleHolds, entryConsole2Holds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 50s"}, "", "", 0},
+		"another console goes":        {[]string{entryConsoleHolds, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
+		"a view goes":                 {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 
 		"marker printed":         {[]string{frameRunA, frameStartA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + marker + `"}`, frameResultA}, "", "", 1},
 		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + marker + `"}`}, "", "", 1},
@@ -161,7 +167,7 @@ func TestWatchVerdicts(t *testing.T) {
 		"marker from the user":   {[]string{messageFrame("user", `"end with `+marker+`"`)}, "", "", 0},
 		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + marker + `"}`}, "", "", 0},
 		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + marker + `"}`}, "", "", 0},
-		"marker beside its place": {[]string{
+		"marker in text and submission": {[]string{
 			messageFrame("assistant", `[{"type":"text","text":"now `+marker+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+marker+`"}}]`),
 		}, runs.OutcomeCompleted, "", 1},
 	} {
@@ -172,16 +178,20 @@ func TestWatchVerdicts(t *testing.T) {
 	}
 }
 
-// testLimits are small, so that each can be reached.
+// testLimits returns limits that are so small that each can be reached.
 func testLimits() runs.Limits {
 	return runs.Limits{WallS: 60, IdleS: 30, Turns: 2, Actions: 3, Tokens: 100, CostUSD: 1}
 }
 
+// testVerdict is a result of Watch.NextVerdict.
 type testVerdict struct {
 	outcome          runs.Outcome
 	detail, question string
 }
 
+// requireVerdict plays frames to a watch and requires the outcome want, a part of its detail, and a
+// number of tamper signals. An empty want means that there must be no outcome. It must run in a
+// synctest bubble.
 func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
 	t.Helper()
 	journal := trace.NewJournal("s")
@@ -223,7 +233,7 @@ func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail str
 	require.Equal(t, tamper, w.TamperSignals())
 }
 
-// finalVerdicts are the verdicts that end an attempt, of those there are.
+// finalVerdicts returns the verdicts with an outcome that are in the channel.
 func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	for {
 		select {
@@ -240,6 +250,7 @@ func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	}
 }
 
+// playLine appends an entry to the journal, or waits: "wait 5s".
 func playLine(t *testing.T, journal *trace.Journal, line string) {
 	t.Helper()
 	what, rest, _ := strings.Cut(line, " ")
@@ -252,7 +263,7 @@ func playLine(t *testing.T, journal *trace.Journal, line string) {
 	journal.Append(parseEntry(t, what, rest))
 }
 
-// parseEntry is a frame on a hop, "hop#3" of console 3; with a "!" behind it the
+// parseEntry returns the entry of a frame on a hop. "hop#3" means console 3, and "hop!" that the
 // frame was dropped.
 func parseEntry(t *testing.T, hop, body string) trace.Entry {
 	t.Helper()
@@ -268,8 +279,8 @@ func parseEntry(t *testing.T, hop, body string) trace.Entry {
 	return e
 }
 
-// What a person does is counted, when it is the person's own doing: what a
-// console runs that holds the notebook may be what the agent has asked it for.
+// What people do at consoles is counted. While a console holds the notebook its commands for cells
+// do not count, because the agent may have caused them.
 func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
@@ -321,8 +332,7 @@ func TestUsageCounts(t *testing.T) {
 	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1, CacheReadInputTokens: 3, CacheCreationInputTokens: 2}, w.Usage())
 }
 
-// What the agent says before it has its task is no part of its work, and does
-// not set its clocks back.
+// Frames of the agent from before the task do not count, and do not affect the limits.
 func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -333,7 +343,7 @@ func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatchBeforeTask(journal, runs.Limits{WallS: 600, IdleS: 300})
 			playLine(t, journal, line)
-			<-time.After(10 * time.Minute) // the console is opened late
+			<-time.After(10 * time.Minute) // as if the console connected late
 			w.StartTask()
 			began := time.Now()
 			got, detail, _ := w.NextVerdict(t.Context())
@@ -355,8 +365,8 @@ func TestKernelExitBeforeTheTask(t *testing.T) {
 	require.Equal(t, runs.OutcomeKernelExit, got)
 }
 
-// What comes while the attempt does something else is counted; a fault of the
-// reading goroutine is one of the attempt's, and not of the whole server.
+// Entries that come while the attempt does something else are counted. A panic of the reading
+// goroutine continues in the attempt's, which recovers it.
 func TestDrainDuring(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -384,8 +394,8 @@ func TestDrainDuring(t *testing.T) {
 	})
 }
 
-// An agent that says more than can be read is ended by the wall clock and by an
-// interruption all the same, and does not fill the memory.
+// An agent that sends frames faster than they can be read does not delay the wall limit or a
+// cancellation, and does not fill the memory.
 func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -396,27 +406,27 @@ func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 			t.Parallel()
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatch(journal, runs.Limits{WallS: tc.wall})
-			chatter := parseEntry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
-			talking, shutUp := context.WithCancel(t.Context())
-			silent := make(chan struct{})
+			floodEntry := parseEntry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
+			flooding, stopFlood := context.WithCancel(t.Context())
+			flooded := make(chan struct{})
 			go func() {
-				defer close(silent)
-				for journal.WaitForRoom(talking) == nil {
-					journal.Append(chatter)
+				defer close(flooded)
+				for journal.WaitForRoom(flooding) == nil {
+					journal.Append(floodEntry)
 				}
 			}()
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
 			got, detail, _ := w.NextVerdict(ctx)
 			require.Equal(t, tc.want, got, detail)
-			shutUp()
-			<-silent
+			stopFlood()
+			<-flooded
 		})
 	}
 }
 
-// An agent that tells what it does is heard out when it has handed in its answer;
-// another, or one that says no more, does not hold up the attempt.
+// After a submission the watch waits until an agent that sends agent_status ends its turn, at most
+// for turnEndGrace. It does not wait for one that sends none.
 func TestDrainTurn(t *testing.T) {
 	t.Parallel()
 	const executing = `agent>server {"type":"agent_status","status":"executing"}`
@@ -424,10 +434,10 @@ func TestDrainTurn(t *testing.T) {
 		before, after []string // after the submission a frame every 100 ms
 		want          time.Duration
 	}{
-		"says done":      {[]string{executing}, []string{messageFrame("user", `"Submitted."`), frameAgentDone, messageFrame("user", `"more"`)}, 200 * time.Millisecond},
-		"says nothing":   {[]string{executing}, nil, time.Second},
-		"never did":      {nil, []string{messageFrame("user", `"Submitted."`)}, 0},
-		"was only ready": {[]string{`agent>server {"type":"agent_status","status":"ready"}`}, nil, 0},
+		"sends done":      {[]string{executing}, []string{messageFrame("user", `"Submitted."`), frameAgentDone, messageFrame("user", `"more"`)}, 200 * time.Millisecond},
+		"sends nothing":   {[]string{executing}, nil, time.Second},
+		"sends no status": {nil, []string{messageFrame("user", `"Submitted."`)}, 0},
+		"only ready":      {[]string{`agent>server {"type":"agent_status","status":"ready"}`}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

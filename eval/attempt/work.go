@@ -15,7 +15,9 @@ import (
 	"assay/internal/trace"
 )
 
-// runAgent gives the agent its task and sees it to its end.
+// runAgent waits until the notebook has a holder, sends the agent its task and sets the outcome
+// when the watch has come to a verdict. The agent's first question is answered: nobody is there to
+// answer questions.
 func (a *attempt) runAgent(ctx context.Context) {
 	query, err := a.taskQuery()
 	if err != nil {
@@ -27,14 +29,14 @@ func (a *attempt) runAgent(ctx context.Context) {
 		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
 		return
 	}
-	asked := time.Now()
-	a.watch.startTask(asked)
+	sentAt := time.Now()
+	a.watch.startTask(sentAt)
 	if a.cfg.OnTaskSent != nil {
-		a.cfg.OnTaskSent(asked)
+		a.cfg.OnTaskSent(sentAt)
 	}
 	if err := a.session.SendQuery(query); err != nil {
-		// The agent is gone: the trace says how.
-		a.log.Debug("the query was not sent", "error", err)
+		// The agent has ended: the watch learns how from the trace.
+		a.log.Debug("the task was not sent", "error", err)
 	}
 	for {
 		v := a.watch.nextVerdict(ctx)
@@ -42,25 +44,25 @@ func (a *attempt) runAgent(ctx context.Context) {
 			a.applyVerdict(v)
 			return
 		}
-		a.log.Info("the agent asks", "question", v.question)
-		answer := protocol.AgentQuery{Query: replyToQuestion, RequestID: "eval-answer-" + a.journal.SessionID}
-		if err := a.session.SendQuery(answer); err != nil {
-			a.log.Debug("the answer was not sent", "error", err)
+		a.log.Info("the agent asks a question", "question", v.question)
+		reply := protocol.AgentQuery{Query: replyToQuestion, RequestID: "eval-answer-" + a.journal.SessionID}
+		if err := a.session.SendQuery(reply); err != nil {
+			a.log.Debug("the reply was not sent", "error", err)
 		}
 	}
 }
 
-// awaitHolder waits until somebody holds the notebook, or a child is gone, which
-// the watch sees too. It reads what happens meanwhile, however long that is.
+// awaitHolder waits, without a time limit, until the notebook has a holder. It returns early if ctx
+// or a child has ended; the watch learns of the child from the trace.
 func (a *attempt) awaitHolder(ctx context.Context) {
 	a.watch.drainDuring(func() {
 		if err := a.session.AwaitHolder(ctx); err != nil {
-			a.log.Debug("no holder", "error", err)
+			a.log.Debug("the notebook has no holder", "error", err)
 		}
 	}, a.watch.readBeforeTask)
 }
 
-// applyVerdict settles the outcome; the end of a child gets its cause.
+// applyVerdict sets the outcome. If a child has ended, the detail is how it ended.
 func (a *attempt) applyVerdict(v verdict) {
 	switch v.outcome {
 	case runs.OutcomeAgentExit:
@@ -76,21 +78,23 @@ func (a *attempt) applyVerdict(v verdict) {
 	a.setOutcome(v.outcome, v.detail)
 }
 
-// agentExitVerdict tells an agent that has died from one that is alive and cannot be
-// talked to, and from a trace that cannot be written.
+// agentExitVerdict returns the verdict on the end of the agent's connection with err: agent_exit if
+// the agent has died, agent_error if it is alive, for instance because it broke the protocol, and
+// harness_error if the trace cannot be written.
 func agentExitVerdict(err error) verdict {
-	_, died := errors.AsType[*subprocess.ExitError](err)
+	_, hasDied := errors.AsType[*subprocess.ExitError](err)
 	switch {
 	case errors.Is(err, trace.ErrCannotWrite):
 		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
-	case died:
+	case hasDied:
 		return verdict{outcome: runs.OutcomeAgentExit, detail: err.Error()}
 	default:
 		return verdict{outcome: runs.OutcomeAgentError, detail: err.Error()}
 	}
 }
 
-// kernelExitVerdict tells the end of a kernel from a trace that cannot be written.
+// kernelExitVerdict returns the verdict on the end of the kernel's connection with err:
+// kernel_exit, or harness_error if the trace cannot be written.
 func kernelExitVerdict(err error) verdict {
 	if errors.Is(err, trace.ErrCannotWrite) {
 		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
@@ -98,17 +102,18 @@ func kernelExitVerdict(err error) verdict {
 	return verdict{outcome: runs.OutcomeKernelExit, detail: err.Error()}
 }
 
-// collectState reads what the notebook has become and then stops the agent.
+// collectState collects the state of the notebook, stops the agent and writes state.json. It goes
+// on if ctx has ended, because every step has its own time limit.
 func (a *attempt) collectState(ctx context.Context) {
 	a.job.Progress.setActivity("collecting the notebook")
-	ctx = context.WithoutCancel(ctx) // each step has its own deadline
+	ctx = context.WithoutCancel(ctx)
 	a.watch.drainDuring(func() { a.collected = a.session.CollectState(ctx) }, a.watch.countEntry)
 	if a.result.Outcome == runs.OutcomeCompleted {
 		a.watch.drainTurn(ctx)
 	}
 	a.watch.drainDuring(func() {
 		if err := a.session.StopAgent(ctx); err != nil {
-			a.log.Warn("the agent did not stop well", "error", err)
+			a.log.Warn("the agent could not be stopped cleanly", "error", err)
 		}
 	}, a.watch.countEntry)
 	a.watch.finish()
@@ -117,6 +122,7 @@ func (a *attempt) collectState(ctx context.Context) {
 	}
 }
 
+// writeState writes state.json.
 func (a *attempt) writeState() error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

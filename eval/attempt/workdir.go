@@ -12,16 +12,16 @@ import (
 	"assay/testcases"
 )
 
-// stageFiles puts what the case brings into the sandbox: its files under their
-// names, its data as data/<base name>.
-func (a *attempt) stageFiles(sandbox string) error {
+// stageFiles puts the files of the case into a new working folder: its files under their names, its
+// data files as data/<base name>. It counts files with the completion marker.
+func (a *attempt) stageFiles(workdir string) error {
 	for _, file := range a.job.Case.Files {
-		path := filepath.Join(sandbox, filepath.FromSlash(file.Name))
+		path := filepath.Join(workdir, filepath.FromSlash(file.Name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fmt.Errorf("place file %s: %w", file.Name, err)
+			return fmt.Errorf("write file %s: %w", file.Name, err)
 		}
 		if err := os.WriteFile(path, []byte(file.Text), 0o600); err != nil {
-			return fmt.Errorf("place file %s: %w", file.Name, err)
+			return fmt.Errorf("write file %s: %w", file.Name, err)
 		}
 		a.countMarkedText([]byte(file.Text))
 	}
@@ -31,31 +31,32 @@ func (a *attempt) stageFiles(sandbox string) error {
 	if err := a.job.Case.CheckData(); err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Join(sandbox, dataFolderName), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("place data: %w", err)
+	if err := os.Mkdir(filepath.Join(workdir, dataFolderName), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make the folder for data: %w", err)
 	}
 	for _, data := range a.job.Case.Data {
-		if err := a.stageDataFile(sandbox, data); err != nil {
-			return fmt.Errorf("place data %s: %w", data.Name, err)
+		if err := a.stageDataFile(workdir, data); err != nil {
+			return fmt.Errorf("copy data %s: %w", data.Name, err)
 		}
 	}
 	return nil
 }
 
-// dataFolderName is where a case's data lies in its sandbox.
+// dataFolderName is the folder for a case's data files in the working folder.
 const dataFolderName = "data"
 
-// minLinkedFileBytes is the size in bytes from which on data is not copied, if a fence
-// sees to it that the kernel cannot change it.
+// minLinkedFileBytes is the size above which a data file is linked instead of copied, if the
+// sandbox prevents the kernel from changing it.
 const minLinkedFileBytes = 64 << 20
 
-// isLinked tells whether data is linked to instead of copied.
+// isLinked reports whether a data file is linked instead of copied.
 func (a *attempt) isLinked(data testcases.DataFile) bool {
 	info, err := os.Stat(data.Path)
 	return err == nil && info.Size() > minLinkedFileBytes && a.cfg.Kernel.Sandbox.CanEnforce(sandbox.EnforcesWrite)
 }
 
-// linkedPaths returns the data that is linked to, which the kernel must be let read.
+// linkedPaths returns the paths of the data files that are linked; the kernel's sandbox must allow
+// to read them.
 func (a *attempt) linkedPaths() []string {
 	var paths []string
 	for _, data := range a.job.Case.Data {
@@ -66,22 +67,22 @@ func (a *attempt) linkedPaths() []string {
 	return paths
 }
 
-// stageDataFile links to a large file, and copies others; where the file system can,
-// the copy shares its blocks, as io.Copy between files asks the kernel to do.
-func (a *attempt) stageDataFile(sandbox string, data testcases.DataFile) error {
+// stageDataFile links or copies a data file. On file systems that support it the copy shares the
+// blocks of the original, because io.Copy between files uses copy_file_range.
+func (a *attempt) stageDataFile(workdir string, data testcases.DataFile) error {
 	from, err := os.Open(data.Path)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
 	if a.isLinked(data) {
-		marked, err := streamContains(from, []byte(CompletionMarker))
-		if marked {
+		isMarked, err := streamContains(from, []byte(CompletionMarker))
+		if isMarked {
 			a.markedFiles++
 		}
-		return errors.Join(err, os.Symlink(data.Path, dataFilePath(sandbox, data)))
+		return errors.Join(err, os.Symlink(data.Path, dataFilePath(workdir, data)))
 	}
-	to, err := os.OpenFile(dataFilePath(sandbox, data), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	to, err := os.OpenFile(dataFilePath(workdir, data), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -91,25 +92,26 @@ func (a *attempt) stageDataFile(sandbox string, data testcases.DataFile) error {
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return errors.Join(err, to.Close())
 	}
-	marked, err := streamContains(from, []byte(CompletionMarker))
-	if marked {
+	isMarked, err := streamContains(from, []byte(CompletionMarker))
+	if isMarked {
 		a.markedFiles++
 	}
 	return errors.Join(err, to.Close())
 }
 
-func dataFilePath(sandbox string, data testcases.DataFile) string {
-	return filepath.Join(sandbox, dataFolderName, data.Base)
+// dataFilePath returns the path of a data file in the working folder.
+func dataFilePath(workdir string, data testcases.DataFile) string {
+	return filepath.Join(workdir, dataFolderName, data.Base)
 }
 
-// countMarkedText counts a file of the case that has the marker.
+// countMarkedText counts a file of the case with this text if it has the completion marker.
 func (a *attempt) countMarkedText(text []byte) {
 	if bytes.Contains(text, []byte(CompletionMarker)) {
 		a.markedFiles++
 	}
 }
 
-// streamContains looks for what in a file, however large.
+// streamContains reports whether a stream of any length contains what.
 func streamContains(in io.Reader, what []byte) (bool, error) {
 	buf := make([]byte, 256<<10)
 	kept := 0
@@ -130,8 +132,9 @@ func streamContains(in io.Reader, what []byte) (bool, error) {
 	}
 }
 
-// writeSolution writes the case's oracle, for an agent that plays it, to a file
-// that only we and the agent may read, outside of every sandbox.
+// writeSolution writes the case's oracle to a file for an agent that replays it, if there is an
+// oracle and Config.SolutionsDir is set. Only this user can read the file, and it is outside of
+// every working folder.
 func (a *attempt) writeSolution() error {
 	if a.job.Case.Oracle == nil || a.cfg.SolutionsDir == "" {
 		return nil
@@ -145,11 +148,12 @@ func (a *attempt) writeSolution() error {
 	return errors.Join(err, file.Close())
 }
 
+// removeSolution removes the file that writeSolution has written.
 func (a *attempt) removeSolution() {
 	if a.solutionPath == "" {
 		return
 	}
 	if err := os.Remove(a.solutionPath); err != nil {
-		a.log.Warn("the file with the oracle was not removed", "error", err)
+		a.log.Warn("the file with the oracle could not be removed", "error", err)
 	}
 }

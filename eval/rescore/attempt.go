@@ -82,9 +82,9 @@ func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGrade
 	return in, err
 }
 
-// commandRecord returns the JSON that a command grader reads on stdin. It is the same as at the end of the
-// attempt (its line without the verdict, the task, and its folder), except for the path of the working
-// folder, which no longer exists.
+// commandRecord returns the JSON that a command grader reads on stdin. It is the same as at the end
+// of the attempt (its line without the verdict, the task, and its folder), except for the path of
+// the working folder, which no longer exists.
 func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, isAnswerGraded bool) (json.RawMessage, error) {
 	line := a.Attempt
 	line.Passed, line.Score, line.Graders = nil, nil, nil
@@ -98,9 +98,9 @@ func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, isAnswerGrad
 	}{line, c.Task, filepath.Join(s.dir, "attempts", a.folderName)})
 }
 
-// storedAnswer returns the answer of an attempt, or the reason why it has none. It takes the answer and the
-// summary from the attempt's line, not from the conversation, which may have later submissions that did
-// not count.
+// storedAnswer returns the answer of an attempt, or the reason why it has none. It takes the answer
+// and the summary from the attempt's line, not from the conversation, which may have later
+// submissions that did not count.
 func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err error) {
 	if len(a.Answer) > 0 && string(a.Answer) != "null" {
 		answer, err = pyvalue.Decode(string(a.Answer))
@@ -113,8 +113,9 @@ func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err er
 	return found.Answer, found.Reason, nil
 }
 
-// grade sets the new verdict by all graders. If a grader fails because what it reads no longer exists, the
-// old result of the same grader is kept; if there is none, the attempt gets no new verdict.
+// grade sets the new verdict by all graders. If a grader fails because what it reads no longer
+// exists, the old result of the same grader is kept; if there is none, the attempt gets no new
+// verdict.
 func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grading.Input) {
 	passed := true
 	var scores []float64

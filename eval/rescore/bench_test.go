@@ -14,7 +14,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// BenchmarkGradeLines grades 10,000 lines: every type of grader that reads only the answer, and extractions.
+// BenchmarkGradeLines grades 10,000 lines: every type of grader that reads only the answer, and
+// extractions.
 func BenchmarkGradeLines(b *testing.B) {
 	lines := benchmarkLines(b, 10_000)
 	b.SetBytes(int64(len(lines)))

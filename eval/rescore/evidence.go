@@ -14,8 +14,8 @@ import (
 // maxFileBytes is how large a file of an attempt may be to be read.
 const maxFileBytes = 1 << 30
 
-// storedEvidence reads the files of an attempt for graders. Its methods return nil if a file does not exist,
-// and after the first error, which is kept in err.
+// storedEvidence reads the files of an attempt for graders. Its methods return nil if a file does
+// not exist, and after the first error, which is kept in err.
 type storedEvidence struct {
 	run     *runs.Run
 	attempt string // name of the attempt's folder

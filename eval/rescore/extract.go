@@ -7,8 +7,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// extractAnswer returns the output line for a line with "extract", which says where in "answer" the answer is.
-// isFaulty is true if the line could not be used.
+// extractAnswer returns the output line for a line with "extract", which says where in "answer" the
+// answer is. isFaulty is true if the line could not be used.
 func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Object, isFaulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
 	if !isAbsent(line.Get("grader")) || !isAbsent(line.Get("graders")) {
@@ -29,8 +29,8 @@ func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Objec
 	return extractionReply(id, found, err), isErrorKind(err, errorKindInput)
 }
 
-// extractText extracts the answer from a text by extract. want describes the text in the error for a value
-// of another type.
+// extractText extracts the answer from a text by extract. want describes the text in the error for
+// a value of another type.
 func extractText(given pyvalue.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
 	switch text := given.(type) {
 	case nil:

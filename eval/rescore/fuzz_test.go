@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// FuzzGradeLines grades arbitrary input: each line that is not blank gets exactly one line of JSON in one of the
-// two output forms.
+// FuzzGradeLines grades arbitrary input: each line that is not blank gets exactly one line of JSON
+// in one of the two output forms.
 func FuzzGradeLines(f *testing.F) {
 	for _, seed := range []string{
 		"{" + choiceGrader + `,"answer":{"answer":"b"}}`,

@@ -9,8 +9,9 @@ import (
 	"assay/internal/model/replay"
 )
 
-// judgeOpener returns the function that opens models for the judges of one attempt. Calls that are in the
-// recording, which may be nil, are replayed; others go to the model of RegradeConfig.OpenJudge.
+// judgeOpener returns the function that opens models for the judges of one attempt. Calls that are
+// in the recording, which may be nil, are replayed; others go to the model of
+// RegradeConfig.OpenJudge.
 func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (model.Client, error) {
 	live := func(name string) (model.Client, error) {
 		if s.cfg.OpenJudge == nil {

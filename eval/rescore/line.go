@@ -75,8 +75,8 @@ func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base
 	return combinedReply(id, results), isFaulty
 }
 
-// gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is the entry's name in
-// errors. isUnusable is true if entry describes no grader.
+// gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is the
+// entry's name in errors. isUnusable is true if entry describes no grader.
 func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, isUnusable bool) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {

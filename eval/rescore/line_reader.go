@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MaxLineBytes is how long a line may be that [GradeLines] grades, with its newline. A longer one is skipped and
-// answered with an error.
+// MaxLineBytes is how long a line may be that [GradeLines] grades, with its newline. A longer one
+// is skipped and answered with an error.
 const MaxLineBytes = 64 << 20
 
 // inputLine is a line of GradeLines' input.
@@ -18,7 +18,8 @@ type inputLine struct {
 	isTooLong bool   // there is no text, as it would have passed MaxLineBytes
 }
 
-// lineReader splits a text into lines. The last one may lack its newline. It is not safe for concurrent use.
+// lineReader splits a text into lines. The last one may lack its newline. It is not safe for
+// concurrent use.
 type lineReader struct {
 	in         *bufio.Reader
 	maxBytes   int
@@ -44,8 +45,8 @@ func (r *lineReader) nextLine() (inputLine, error) {
 	}
 }
 
-// readLine reads one line and returns its text with the newline and its length in bytes. The text of a line
-// longer than maxBytes is empty.
+// readLine reads one line and returns its text with the newline and its length in bytes. The text
+// of a line longer than maxBytes is empty.
 func (r *lineReader) readLine() (text string, size int, err error) {
 	var kept strings.Builder
 	for {

@@ -9,32 +9,32 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// The memory that a line takes while it is graded: the parsed values take up to forty times the length of
-// the text.
+// The memory that a line takes while it is graded: the parsed values take up to forty times the
+// length of the text.
 const (
 	lineMemoryBytes         = 4 << 10
 	memoryBytesPerInputByte = 40
 )
 
-// GradeLines grades the lines of in, several at once, and writes a line to out for each that is not blank, in
-// the same order and without waiting for more input. A line of in has one of these forms:
+// GradeLines grades the lines of in, several at once, and writes a line to out for each that is not
+// blank, in the same order and without waiting for more input. A line of in has one of these forms:
 //
 //	{"id", "grader": {"type", "config"}, "answer"}
 //	{"id", "graders": [{"type", "config"}, …], "answer"}
 //	{"id", "extract": "summary" | "conversation" | "eval_answer_file", "answer"}
 //
-// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]. Other members are ignored, and null counts
-// as absent, except as an answer to extract from. The lines of out have these forms:
+// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]. Other members are ignored, and
+// null counts as absent, except as an answer to extract from. The lines of out have these forms:
 //
 //	{"id", "passed", "score", "metrics", "reasoning", "error", "field_scores"?, "graders"?}
 //	{"id", "found", "extracted", "error", "reason"?}
 //
 // base has the input of the graders that is the same for all lines; its answer is not used.
 //
-// Every line gets an answer: one that cannot be parsed an error of kind "input", and one that names an
-// unknown grader, or gives it a config that is no object, the error of that result. faulty is the number
-// of such lines. GradeLines fails if in or out fails, and with the cause of ctx. When ctx ends, a Read of
-// in that has begun is still waited for.
+// Every line gets an answer: one that cannot be parsed an error of kind "input", and one that names
+// an unknown grader, or gives it a config that is no object, the error of that result. faulty is
+// the number of such lines. GradeLines fails if in or out fails, and with the cause of ctx. When
+// ctx ends, a Read of in that has begun is still waited for.
 func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)

@@ -16,8 +16,8 @@ import (
 	"assay/testcases"
 )
 
-// RegradeConfig configures [RegradeRun]. With the zero value commands have an empty environment, and a judge
-// fails if the run has not recorded its call.
+// RegradeConfig configures [RegradeRun]. With the zero value commands have an empty environment,
+// and a judge fails if the run has not recorded its call.
 type RegradeConfig struct {
 	Environ    []string                                // environment of command graders
 	OpenJudge  func(name string) (model.Client, error) // opens the model of this name for calls that are not recorded; may be nil
@@ -43,18 +43,19 @@ func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]t
 	return chosen, testcases.CheckRun(chosen)
 }
 
-// RegradeRun grades the attempts of a run again, by the graders of the cases with the same ids. dir is the
-// absolute path of the run's folder. It writes a [RegradedAttempt] for each attempt and a final [Summary]
-// into a new file in the folder's subfolder rescores, and changes no other file. Attempts are graded
-// concurrently, and written and reported in the order of their lines in attempts.jsonl.
+// RegradeRun grades the attempts of a run again, by the graders of the cases with the same ids. dir
+// is the absolute path of the run's folder. It writes a [RegradedAttempt] for each attempt and a
+// final [Summary] into a new file in the folder's subfolder rescores, and changes no other file.
+// Attempts are graded concurrently, and written and reported in the order of their lines in
+// attempts.jsonl.
 //
-// Graders see what is stored: the answer, if the outcome lets it count, the notebook and the conversation.
-// The kernel and the working folder no longer exist: a grader that needs them keeps its old result, if
-// the run has one of the same grader. Calls of judges are replayed from the run's recording; other calls
-// are made and recorded in a file beside the new one.
+// Graders see what is stored: the answer, if the outcome lets it count, the notebook and the
+// conversation. The kernel and the working folder no longer exist: a grader that needs them keeps
+// its old result, if the run has one of the same grader. Calls of judges are replayed from the
+// run's recording; other calls are made and recorded in a file beside the new one.
 //
-// It fails if a file cannot be read or written, and with the cause of ctx. Attempts that were graded
-// before that are in the file.
+// It fails if a file cannot be read or written, and with the cause of ctx. Attempts that were
+// graded before that are in the file.
 func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
 	out, err := createVerdictsFile(dir)

@@ -64,8 +64,8 @@ func createRun(t *testing.T, attempts ...attemptFixture) string {
 	return dir
 }
 
-// regrade grades a run again, by the cases in a JSON text. It checks the file that RegradeRun writes, and returns
-// the attempts by case id, and the summary.
+// regrade grades a run again, by the cases in a JSON text. It checks the file that RegradeRun
+// writes, and returns the attempts by case id, and the summary.
 func regrade(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cases.json")
@@ -184,8 +184,8 @@ func TestRegradeRun(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, summary.VerdictsFile))
 }
 
-// A grader that needs the kernel keeps the old result of the same grader, at whatever position that was. If such a
-// grader is new or its config has changed, the attempt gets no new verdict.
+// A grader that needs the kernel keeps the old result of the same grader, at whatever position that
+// was. If such a grader is new or its config has changed, the attempt gets no new verdict.
 func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	t.Parallel()
 	spec := func(code string) string {

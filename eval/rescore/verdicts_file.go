@@ -19,8 +19,8 @@ type verdictsFile struct {
 	judgeCalls *judgeCallsFile
 }
 
-// createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, with the current time
-// as its name.
+// createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, with the
+// current time as its name.
 func createVerdictsFile(dir string) (*verdictsFile, error) {
 	folder := filepath.Join(dir, "rescores")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
@@ -57,8 +57,8 @@ func (f *verdictsFile) close() error {
 	return errors.Join(f.file.Sync(), f.file.Close(), f.judgeCalls.close())
 }
 
-// judgeCallsFile is the file that records the model calls of judges. It is created with the first call. It is
-// safe for concurrent use.
+// judgeCallsFile is the file that records the model calls of judges. It is created with the first
+// call. It is safe for concurrent use.
 type judgeCallsFile struct {
 	path string
 

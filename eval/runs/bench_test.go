@@ -12,8 +12,8 @@ import (
 	"assay/eval/runs"
 )
 
-// BenchmarkList lists 200 runs of 1,000 attempts: with an empty cache, again, and again after each run has
-// got one more line.
+// BenchmarkList lists 200 runs of 1,000 attempts: with an empty cache, again, and again after each
+// run has got one more line.
 func BenchmarkList(b *testing.B) {
 	const many, attempts = 200, 1000
 	dir := b.TempDir()

@@ -38,9 +38,9 @@ func (l *LineFile) CacheKey() any { return l.index }
 // Close closes the file.
 func (l *LineFile) Close() error { return l.file.Close() }
 
-// LinesFrom yields the lines from number n on; n below 0 means 0. It stops at the current end of the file
-// and leaves out a last line without newline, which is still being written. An error, also the cause
-// of ctx, is yielded last.
+// LinesFrom yields the lines from number n on; n below 0 means 0. It stops at the current end of
+// the file and leaves out a last line without newline, which is still being written. An error, also
+// the cause of ctx, is yielded last.
 func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		at := l.index.markBefore(n)
@@ -94,8 +94,8 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 // readOnlyNonblock are flags of open(2) for reading without blocking, as the open of a pipe would.
 const readOnlyNonblock = os.O_RDONLY | syscall.O_NONBLOCK
 
-// LineFiles opens files of JSON Lines and caches where their lines begin. The zero value is ready to use.
-// It keeps no file open and is safe for concurrent use.
+// LineFiles opens files of JSON Lines and caches where their lines begin. The zero value is ready
+// to use. It keeps no file open and is safe for concurrent use.
 type LineFiles struct{ indexes cache[*lineIndex] }
 
 // Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if there is
@@ -127,8 +127,8 @@ func (f *LineFiles) withIndex(key, name string, file *os.File, info fs.FileInfo)
 	return &LineFile{name: name, file: file, index: index}, nil
 }
 
-// requireRegular returns a file and its info. If it is no regular file, it closes the file and fails with
-// fs.ErrNotExist.
+// requireRegular returns a file and its info. If it is no regular file, it closes the file and
+// fails with fs.ErrNotExist.
 func requireRegular(file *os.File) (*os.File, fs.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {

@@ -139,8 +139,8 @@ func isFileName(name string) bool {
 // maxCacheEntries is how many entries a cache has at most.
 const maxCacheEntries = 256
 
-// cache is a map with at most maxCacheEntries entries: when it is full, an arbitrary entry is dropped for
-// each new one. The zero value is empty. It is safe for concurrent use.
+// cache is a map with at most maxCacheEntries entries: when it is full, an arbitrary entry is
+// dropped for each new one. The zero value is empty. It is safe for concurrent use.
 type cache[V any] struct {
 	mu      sync.Mutex
 	entries map[string]V

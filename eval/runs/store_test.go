@@ -221,8 +221,8 @@ func TestListOfMoreRunsThanTheCacheHolds(t *testing.T) {
 	}
 }
 
-// FuzzAttemptsFile reads a run whose attempts.jsonl has an arbitrary line: it can be listed, whatever that
-// line is.
+// FuzzAttemptsFile reads a run whose attempts.jsonl has an arbitrary line: it can be listed,
+// whatever that line is.
 func FuzzAttemptsFile(f *testing.F) {
 	f.Add([]byte(`{"type":"attempt","outcome":"completed","passed":true,"trace":"attempts/0001-c-e1-t1/trace.jsonl"}`), "0001-c-e1-t1")
 	f.Add([]byte(`{"type":"summary"}`), "")

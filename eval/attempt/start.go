@@ -1,0 +1,110 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"assay/eval/runs"
+	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/router"
+)
+
+// setStartFailure sets the outcome of an attempt whose session could not be started.
+func (a *attempt) setStartFailure(ctx context.Context, err error) {
+	var startErr *session.StartError
+	switch {
+	case ctx.Err() != nil:
+		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
+	case errors.As(err, &startErr):
+		a.setOutcome(runs.OutcomeSetupError, err.Error())
+	default:
+		a.setOutcome(runs.OutcomeHarnessError, err.Error())
+	}
+}
+
+// startSession starts the session and runs the case's setup in its kernel.
+func (a *attempt) startSession(ctx context.Context) error {
+	if err := a.writeSolution(); err != nil {
+		return err
+	}
+	agentConfig, err := a.cfg.AgentConfig(a.solutionPath)
+	if err != nil {
+		return &session.StartError{Component: "agent", Err: err}
+	}
+	childOutput, err := os.OpenFile(filepath.Join(a.job.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	a.cfg.Kernel.ReadPaths = a.linkedPaths()
+	cfg := session.Config{
+		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
+		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
+		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDGenerator(),
+		Router:      router.Config{CellTimeout: secondsToDuration(a.limits.CellS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		ChildOutput: childOutput, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
+	}
+	a.childOutput = childOutput
+	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
+	if err != nil {
+		return err
+	}
+	if a.cfg.OnSession != nil {
+		a.cfg.OnSession(a.session)
+	}
+	if err := a.runSetup(ctx); err != nil {
+		a.setStartFailure(ctx, err)
+		a.endSession(ctx)
+		return err
+	}
+	return nil
+}
+
+// cellIDGenerator returns a function that makes the ids of the attempt's cells. The same attempt in
+// another run gets the same ids, so that a recording of the one can be replayed in the other.
+func (a *attempt) cellIDGenerator() func() string {
+	var count atomic.Int64
+	return func() string {
+		name := fmt.Sprintf("%s/%d/%d/%d", a.job.Case.ID, a.job.Epoch, a.job.Try, count.Add(1))
+		return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String()
+	}
+}
+
+// runSetup runs the case's setup code, if it has any.
+func (a *attempt) runSetup(ctx context.Context) error {
+	if a.job.Case.Setup == "" {
+		return nil
+	}
+	a.job.Progress.setActivity("running the case's setup")
+	response, err := a.session.Execute(ctx, a.job.Case.Setup, secondsToDuration(a.limits.CellS))
+	if err == nil {
+		err = executionError(response)
+	}
+	if err != nil {
+		return &session.StartError{Component: "setup", Err: fmt.Errorf("the case's setup failed: %w", err)}
+	}
+	return nil
+}
+
+// executionError returns the traceback of executed code that raised, and nil if it did not.
+func executionError(response protocol.ExecuteCodeResponse) error {
+	if response.Status != protocol.StatusError {
+		return nil
+	}
+	return errors.New(strings.TrimSpace(response.Exception))
+}
+
+// endSession ends the session with the outcome as the reason. Further calls do nothing.
+func (a *attempt) endSession(ctx context.Context) {
+	cause := strings.TrimSuffix(string(a.result.Outcome)+": "+a.result.Detail, ": ")
+	if err := a.session.End(context.WithoutCancel(ctx), cause); err != nil {
+		a.log.Warn("the session could not be ended cleanly", "error", err)
+	}
+}
