@@ -118,7 +118,7 @@ func TestOriginalProtocolKernelWithoutResults(t *testing.T) {
 func TestOriginalProtocolKernelThatReportsNoStart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: compatKernel(t, "summaries,unstarted"), limits: runs.Limits{WallS: 3}})
+	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: compatKernel(t, "summaries,unstarted"), limits: runs.Limits{WallTimeoutS: 3}})
 	tr.agent.await(t, "the task", ofType("agent_query"))
 	tr.agent.runNewCell(t, 0, "print(6 * 7)")
 	tr.agent.await(t, "an idle kernel", idleAfter(1))

@@ -33,7 +33,7 @@ func TestSessionHasItsAttempt(t *testing.T) {
 	require.Contains(t, session, "attempt")
 	require.Nil(t, session["attempt"])
 
-	publisher.AttemptStarting(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallS: 60, Turns: 7}})
+	publisher.AttemptStarting(server.AttemptInfo{CaseID: "a", Task: "sum <it>", Epoch: 2, Limits: runs.Limits{WallTimeoutS: 60, MaxTurns: 7}})
 	attempt, ok := getJSON(t, address)["attempt"].(map[string]any)
 	require.True(t, ok)
 	limits, ok := attempt["limits"].(map[string]any)

@@ -90,7 +90,7 @@ func (r *rescored) attempt(a rescore.RegradedAttempt) {
 	case r.problem != nil:
 	case r.json:
 		r.problem = runs.EncodeLine(r.out, a)
-	case a.Changed || lost:
+	case a.IsChanged || lost:
 		why := a.Reason
 		if why == "" {
 			why = whyNot(runs.Attempt{Graders: a.New.Graders})

@@ -30,11 +30,11 @@ func (l *limitFlags) add(flags *pflag.FlagSet) {
 		return fmt.Sprintf("%s; 0 is no limit (default: the case's, else %v)", what, byDefault)
 	}
 	in := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-	flags.DurationVar(&l.wall, "wall", 0, text("wall clock limit: `duration` since the task was sent", in(def.WallS)))
-	flags.DurationVar(&l.idle, "idle", 0, text("idle limit: `duration` without a message from the agent while no cell runs", in(def.IdleS)))
-	flags.DurationVar(&l.cell, "cell", 0, fmt.Sprintf("`duration` that one cell or piece of code may run (default: the case's, else %v)", in(def.CellS)))
-	flags.IntVar(&l.turns, "turns", 0, text("maximum `number` of model messages", def.Turns))
-	flags.IntVar(&l.actions, "actions", 0, text("maximum `number` of notebook actions", def.Actions))
+	flags.DurationVar(&l.wall, "wall", 0, text("wall clock limit: `duration` since the task was sent", in(def.WallTimeoutS)))
+	flags.DurationVar(&l.idle, "idle", 0, text("idle limit: `duration` without a message from the agent while no cell runs", in(def.IdleTimeoutS)))
+	flags.DurationVar(&l.cell, "cell", 0, fmt.Sprintf("`duration` that one cell or piece of code may run (default: the case's, else %v)", in(def.CellTimeoutS)))
+	flags.IntVar(&l.turns, "turns", 0, text("maximum `number` of model messages", def.MaxTurns))
+	flags.IntVar(&l.actions, "actions", 0, text("maximum `number` of notebook actions", def.MaxActions))
 	flags.Int64Var(&l.tokens, "tokens", 0, text("maximum `number` of tokens, input and output together", "none"))
 	flags.Float64Var(&l.cost, "cost", 0, text("most cost in `USD`", "none"))
 	l.flags = flags
@@ -57,9 +57,9 @@ func (l *limitFlags) check() error {
 // negative is no limit.
 func (l *limitFlags) asked() runs.Limits {
 	return runs.Limits{
-		WallS: given(l, "wall", l.wall.Seconds()), IdleS: given(l, "idle", l.idle.Seconds()), CellS: given(l, "cell", l.cell.Seconds()),
-		Turns: given(l, "turns", l.turns), Actions: given(l, "actions", l.actions),
-		Tokens: given(l, "tokens", l.tokens), CostUSD: given(l, "cost", l.cost),
+		WallTimeoutS: given(l, "wall", l.wall.Seconds()), IdleTimeoutS: given(l, "idle", l.idle.Seconds()), CellTimeoutS: given(l, "cell", l.cell.Seconds()),
+		MaxTurns: given(l, "turns", l.turns), MaxActions: given(l, "actions", l.actions),
+		MaxTokens: given(l, "tokens", l.tokens), MaxCostUSD: given(l, "cost", l.cost),
 	}
 }
 

@@ -116,8 +116,8 @@ func (o *own) record(id, dir string) (err error) {
 // agentLimits are the limits of each query, as an agent is told them.
 func agentLimits(asked runs.Limits) json.RawMessage {
 	raw, err := json.Marshal(runs.Limits{
-		WallS: max(asked.WallS, 0), CellS: max(asked.CellS, 0), Turns: max(asked.Turns, 0), Actions: max(asked.Actions, 0),
-		Tokens: max(asked.Tokens, 0), CostUSD: max(asked.CostUSD, 0),
+		WallTimeoutS: max(asked.WallTimeoutS, 0), CellTimeoutS: max(asked.CellTimeoutS, 0), MaxTurns: max(asked.MaxTurns, 0), MaxActions: max(asked.MaxActions, 0),
+		MaxTokens: max(asked.MaxTokens, 0), MaxCostUSD: max(asked.MaxCostUSD, 0),
 	})
 	if err != nil {
 		return nil // numbers can always be written

@@ -240,11 +240,11 @@ func absolute(paths []string) []string {
 }
 
 func hostInfo(python *kernel.Python) runs.Host {
-	info := runs.Host{Assay: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+	info := runs.Host{AssayVersion: version, GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	if python != nil {
-		info.Python = python.Version
+		info.PythonVersion = python.Version
 	}
-	info.Name, _ = os.Hostname() // empty where there is none
+	info.HostName, _ = os.Hostname() // empty where there is none
 	return info
 }
 

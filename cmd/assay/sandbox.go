@@ -156,9 +156,9 @@ func unenforced(held map[string]bool) []string {
 
 // limits is l with --disk in the form of attempt.Config: negative is no limit.
 func (f *sandboxFlags) limits(l runs.Limits) runs.Limits {
-	l.DiskBytes = int64(f.disk)
-	if l.DiskBytes == 0 {
-		l.DiskBytes = -1
+	l.MaxDiskBytes = int64(f.disk)
+	if l.MaxDiskBytes == 0 {
+		l.MaxDiskBytes = -1
 	}
 	return l
 }

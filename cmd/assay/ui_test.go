@@ -93,7 +93,7 @@ func TestRunUI(t *testing.T) {
 	require.NoError(t, c.GetJSON(t.Context(), "/api/sessions/"+session, &going))
 	require.Equal(t, "a", going.Attempt.CaseID)
 	require.Equal(t, "t", going.Attempt.Task)
-	require.Equal(t, 99.0, going.Attempt.Limits.WallS) //nolint:testifylint // it is that very number
+	require.Equal(t, 99.0, going.Attempt.Limits.WallTimeoutS) //nolint:testifylint // it is that very number
 	require.NotNil(t, going.Attempt.Started)
 	var attempt struct{ State string }
 	require.NoError(t, c.GetJSON(t.Context(), "/api/runs/one/attempts/"+session, &attempt))

@@ -25,12 +25,12 @@ type agentAction struct {
 
 // readAgentFrame reads a frame of the agent. If the frame shows that a streamed message is
 // complete, that message is read first.
-func (w *watch) readAgentFrame(e *trace.Entry) *verdict {
-	w.noteAlive(e)
+func (w *completionWatcher) readAgentFrame(e *trace.Entry) *verdict {
+	w.noteAgentActive(e)
 	w.trackModelActivity(e)
 	streamVerdict := w.readStreamFrame(e)
 	if isTurnContinued(e) {
-		w.agent.finalMessageAt = time.Time{}
+		w.agentReports.finalMessageAt = time.Time{}
 	}
 	v := w.dispatchAgentFrame(e)
 	switch {
@@ -44,7 +44,7 @@ func (w *watch) readAgentFrame(e *trace.Entry) *verdict {
 }
 
 // dispatchAgentFrame reads a frame of the agent by its type.
-func (w *watch) dispatchAgentFrame(e *trace.Entry) *verdict {
+func (w *completionWatcher) dispatchAgentFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeAgentAction:
 		return w.readAgentAction(e)
@@ -80,14 +80,14 @@ func isTurnContinued(e *trace.Entry) bool {
 
 // countMarkerIn counts a tamper signal if a frame has the completion marker in a place where it
 // completes nothing.
-func (w *watch) countMarkerIn(e *trace.Entry) {
+func (w *completionWatcher) countMarkerIn(e *trace.Entry) {
 	if bytes.Contains(e.Body, []byte(CompletionMarker)) {
 		w.counts.tamperSignals++
 	}
 }
 
 // readAgentAction reads an action of the agent: it waits for its answer, and counts against the limit.
-func (w *watch) readAgentAction(e *trace.Entry) *verdict {
+func (w *completionWatcher) readAgentAction(e *trace.Entry) *verdict {
 	w.countMarkerIn(e)
 	w.counts.usage.Actions++
 	if isRunAction(e) {
@@ -103,7 +103,7 @@ func (w *watch) readAgentAction(e *trace.Entry) *verdict {
 	default:
 		w.actions[e.TxID] = agentAction{name: e.Action, isRun: isRunAction(e)}
 	}
-	if limit := w.limits.Actions; limit > 0 && w.counts.usage.Actions > limit {
+	if limit := w.limits.MaxActions; limit > 0 && w.counts.usage.Actions > limit {
 		return limitVerdict("actions", limit, w.counts.usage.Actions)
 	}
 	return nil
@@ -129,7 +129,7 @@ func isRunAction(e *trace.Entry) bool {
 
 // readAnswerToAgent reads the answer to an action of the agent. The answer to a run action promises
 // a run.
-func (w *watch) readAnswerToAgent(e *trace.Entry) *verdict {
+func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *verdict {
 	action, isPending := w.actions[e.TxID]
 	if e.Type != protocol.TypeActionResponse || !isPending || e.Note == trace.NoteDropped {
 		return nil
@@ -147,15 +147,15 @@ func (w *watch) readAnswerToAgent(e *trace.Entry) *verdict {
 }
 
 // expectRun opens a run of a cell whose run_cell has not come yet.
-func (w *watch) expectRun(id string, at time.Time) {
+func (w *completionWatcher) expectRun(id string, at time.Time) {
 	if id != "" {
 		w.updateCell(id, func(c *cellRuns) { c.promisedAt = at })
 	}
 }
 
 // readAgentStatus reads an agent_status; done ends the agent's last turn.
-func (w *watch) readAgentStatus(e *trace.Entry) *verdict {
-	w.agent.status = e.Status
+func (w *completionWatcher) readAgentStatus(e *trace.Entry) *verdict {
+	w.agentReports.status = e.Status
 	if e.Status == protocol.AgentDone {
 		return w.turnEndVerdict("the agent said that it is done and has not submitted an answer with " + CompletionMarker)
 	}
@@ -163,7 +163,7 @@ func (w *watch) readAgentStatus(e *trace.Entry) *verdict {
 }
 
 // readUsageUpdate reads the agent's account of tokens and cost, and checks the limits on them.
-func (w *watch) readUsageUpdate(e *trace.Entry) *verdict {
+func (w *completionWatcher) readUsageUpdate(e *trace.Entry) *verdict {
 	var usage protocol.UsageUpdate
 	if err := json.Unmarshal(e.Body, &usage); err != nil {
 		return nil // a malformed account is no reason to end the attempt
@@ -172,10 +172,10 @@ func (w *watch) readUsageUpdate(e *trace.Entry) *verdict {
 	w.counts.usage.CacheReadInputTokens, w.counts.usage.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
 	w.counts.usage.OutputTokens = usage.OutputTokens
 	w.counts.usage.CostUSD = usage.CostUSD
-	if limit, used := w.limits.Tokens, w.counts.usage.InputTokens+w.counts.usage.OutputTokens; limit > 0 && used > limit {
+	if limit, used := w.limits.MaxTokens, w.counts.usage.InputTokens+w.counts.usage.OutputTokens; limit > 0 && used > limit {
 		return limitVerdict("tokens", limit, used)
 	}
-	if limit := w.limits.CostUSD; limit > 0 && usage.CostUSD != nil && *usage.CostUSD > limit {
+	if limit := w.limits.MaxCostUSD; limit > 0 && usage.CostUSD != nil && *usage.CostUSD > limit {
 		return limitVerdict("cost_usd", limit, *usage.CostUSD)
 	}
 	return nil
@@ -183,13 +183,13 @@ func (w *watch) readUsageUpdate(e *trace.Entry) *verdict {
 
 // readAgentError reads an agent_error. A fatal one ends the attempt, unless it is marked; one that
 // cannot be decoded is fatal.
-func (w *watch) readAgentError(e *trace.Entry) *verdict {
+func (w *completionWatcher) readAgentError(e *trace.Entry) *verdict {
 	var failure protocol.AgentError
 	if err := json.Unmarshal(e.Body, &failure); err != nil {
 		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
 	}
 	if !failure.Fatal || w.submitted.isMarked {
-		w.agent.lastError = failure.Error
+		w.agentReports.lastError = failure.Error
 		return nil
 	}
 	return &verdict{outcome: runs.OutcomeAgentError, detail: failure.Error}

@@ -6,13 +6,13 @@
 // # Phases
 //
 //	start    working folder with the case's files, kernel and agent, the case's setup
-//	work     the task is sent; the watch reads the trace until it comes to a verdict
+//	work     the task is sent; the watcher reads the trace until it comes to a verdict
 //	collect  the session collects the notebook's state; the agent is stopped
 //	grade    the graders run while the kernel still lives
 //	end      the session ends; the trace is closed; conversation and notebook are written from it
 //
-// The router and the session know nothing of evaluations. All decisions are made by the [watch]
-// from the trace alone, which has every frame of the session in one order.
+// The router and the session know nothing of evaluations. All decisions are made by the
+// [completionWatcher] from the trace alone, which has every frame of the session in one order.
 //
 // # When the agent is done
 //
@@ -23,13 +23,14 @@
 // to the agent promises a run. It closes with cell_result, dispose_cell or the end of the kernel,
 // and, if it had started, with a start_cell without a cell. Without a marked submission the attempt
 // ends by a limit, by the end of a child, by a fatal error of the agent, or when the agent's turn
-// ends. See watch for the state machine.
+// ends. See completionWatcher for the state machine.
 //
 // # Goroutines
 //
 // [Run] waits for all of them: one that logs the traffic of the session, until the trace is closed;
-// one that drains the trace for the watch while the session starts, waits for a console or collects
-// its state; and, while a notebook runs again for a grader, one that measures its working folder.
+// one that drains the trace for the watcher while the session starts, waits for a console or
+// collects its state; and, while a notebook runs again for a grader, one that measures its working
+// folder.
 //
 // # Guarantees
 //
@@ -142,7 +143,7 @@ type attempt struct {
 	childOutput *os.File       // stderr.txt; nil until it is opened
 	judgeCalls  *os.File       // judge.jsonl; nil if no judge has been opened
 	session     *session.Session
-	watch       *watch
+	watcher     *completionWatcher
 	collected   session.CollectedState
 
 	solutionPath      string                   // file with the case's oracle; empty: none
@@ -184,7 +185,7 @@ func newAttempt(cfg Config, job Job) *attempt {
 		id = filepath.Base(job.Dir)
 	}
 	a.journal = trace.NewJournal(id)
-	a.watch = newWatch(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), job.Progress)
+	a.watcher = newCompletionWatcher(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), job.Progress)
 	return a
 }
 
@@ -196,7 +197,7 @@ func (a *attempt) runPhases(ctx context.Context) {
 	}
 	defer a.closeTrace()
 	defer a.removeSolution()
-	defer a.watch.close()
+	defer a.watcher.close()
 	phaseStart := time.Now()
 	endPhase := func(durationMS *int64) {
 		*durationMS = time.Since(phaseStart).Milliseconds()
@@ -205,7 +206,7 @@ func (a *attempt) runPhases(ctx context.Context) {
 	phases := &a.result.Phases
 	a.job.Progress.setActivity("starting kernel and agent")
 	var err error
-	a.watch.drainDuring(func() { err = a.startSession(ctx) }, a.watch.readBeforeTask)
+	a.watcher.drainDuring(func() { err = a.startSession(ctx) }, a.watcher.readBeforeTask)
 	endPhase(&phases.StartMS)
 	if err != nil {
 		a.setStartFailure(ctx, err)
@@ -213,7 +214,7 @@ func (a *attempt) runPhases(ctx context.Context) {
 	}
 	defer a.endSession(ctx)
 	a.runAgent(ctx)
-	phases.WaitMS = a.watch.modelWaits.totalAt(time.Now()).Milliseconds()
+	phases.WaitMS = a.watcher.modelWaits.totalAt(time.Now()).Milliseconds()
 	endPhase(&phases.WorkMS)
 	a.collectState(ctx)
 	endPhase(&phases.CollectMS)
@@ -277,9 +278,9 @@ func (a *attempt) completeResult() runs.Attempt {
 	r := &a.result
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
-	r.Usage = a.watch.counts.usage
-	r.TamperSignals = a.markedFiles + a.watch.counts.tamperSignals
-	r.Interventions = a.watch.counts.interventions
+	r.Usage = a.watcher.counts.usage
+	r.TamperSignals = a.markedFiles + a.watcher.counts.tamperSignals
+	r.Interventions = a.watcher.counts.interventions
 	r.Enforced = a.enforced()
 	r.Trace = filepath.Join(a.job.RelDir, "trace.jsonl")
 	entries, err := os.ReadDir(a.job.Dir)

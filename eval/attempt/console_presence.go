@@ -20,32 +20,34 @@ type consolePresence struct {
 }
 
 // setHolder notes who holds the notebook from now on.
-func (w *watch) setHolder(e *trace.Entry) { w.holder = consolePresence{connID: e.ConsoleID} }
+func (w *completionWatcher) setHolder(e *trace.Entry) {
+	w.holderPresence = consolePresence{connID: e.ConsoleID}
+}
 
 // markHolderAway notes that a console has disconnected, if it is the one that holds the notebook.
-func (w *watch) markHolderAway(e *trace.Entry) {
-	if e.ConsoleID != 0 && e.ConsoleID == w.holder.connID {
-		w.holder.awaySince = e.WallTime
+func (w *completionWatcher) markHolderAway(e *trace.Entry) {
+	if e.ConsoleID != 0 && e.ConsoleID == w.holderPresence.connID {
+		w.holderPresence.awaySince = e.WallTime
 	}
 }
 
 // checkHolderAway returns a verdict if the console that holds the notebook has been away for
 // holderGrace; due is when it will have been.
-func (w *watch) checkHolderAway(now time.Time) (v *verdict, due time.Time) {
-	if w.holder.awaySince.IsZero() {
+func (w *completionWatcher) checkHolderAway(now time.Time) (v *verdict, due time.Time) {
+	if w.holderPresence.awaySince.IsZero() {
 		return nil, due
 	}
-	if away := now.Sub(w.holder.awaySince); away >= w.holderGrace {
+	if away := now.Sub(w.holderPresence.awaySince); away >= w.holderGrace {
 		detail := fmt.Sprintf("the console that holds the notebook was away for %v: configured %v", away.Round(time.Millisecond), w.holderGrace)
 		return &verdict{outcome: runs.OutcomeConsoleLost, detail: detail}, due
 	}
-	return nil, w.holder.awaySince.Add(w.holderGrace)
+	return nil, w.holderPresence.awaySince.Add(w.holderGrace)
 }
 
 // countIntervention counts a frame by which a person at a console changes the agent's work. While a
 // console holds the notebook, commands for cells do not count, because the agent may have caused
 // them.
-func (w *watch) countIntervention(e *trace.Entry) {
+func (w *completionWatcher) countIntervention(e *trace.Entry) {
 	if e.Note == trace.NoteDropped {
 		return
 	}
@@ -59,7 +61,7 @@ func (w *watch) countIntervention(e *trace.Entry) {
 			w.counts.interventions++
 		}
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
-		if w.holder.connID == 0 {
+		if w.holderPresence.connID == 0 {
 			w.counts.interventions++
 		}
 	}

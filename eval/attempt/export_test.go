@@ -9,56 +9,56 @@ import (
 	"assay/internal/trace"
 )
 
-// Watch exports a watch to tests that append entries to its journal.
-type Watch struct{ *watch }
+// Watcher exports a completionWatcher to tests that append entries to its journal.
+type Watcher struct{ *completionWatcher }
 
-// NewWatch returns a watch of an agent that gets its task now.
-func NewWatch(journal *trace.Journal, limits runs.Limits) Watch {
-	w := Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
+// NewWatcher returns a watcher of an agent that gets its task now.
+func NewWatcher(journal *trace.Journal, limits runs.Limits) Watcher {
+	w := Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{})}
 	w.startTask(time.Now())
 	return w
 }
 
-// NewWatchBeforeTask returns a watch of an agent that gets its task with StartTask.
-func NewWatchBeforeTask(journal *trace.Journal, limits runs.Limits) Watch {
-	return Watch{newWatch(journal, limits, DefaultHolderGrace, &Progress{})}
+// NewWatcherBeforeTask returns a watcher of an agent that gets its task with StartTask.
+func NewWatcherBeforeTask(journal *trace.Journal, limits runs.Limits) Watcher {
+	return Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{})}
 }
 
 // StartTask starts the task now.
-func (w Watch) StartTask() { w.startTask(time.Now()) }
+func (w Watcher) StartTask() { w.startTask(time.Now()) }
 
 // Close stops following the trace.
-func (w Watch) Close() { w.close() }
+func (w Watcher) Close() { w.close() }
 
 // NextVerdict returns the next verdict.
-func (w Watch) NextVerdict(ctx context.Context) (outcome runs.Outcome, detail, question string) {
+func (w Watcher) NextVerdict(ctx context.Context) (outcome runs.Outcome, detail, question string) {
 	v := w.nextVerdict(ctx)
 	return v.outcome, v.detail, v.question
 }
 
 // TamperSignals returns the number of tamper signals so far.
-func (w Watch) TamperSignals() int { return w.counts.tamperSignals }
+func (w Watcher) TamperSignals() int { return w.counts.tamperSignals }
 
 // Interventions returns the number of interventions of people so far.
-func (w Watch) Interventions() int { return w.counts.interventions }
+func (w Watcher) Interventions() int { return w.counts.interventions }
 
 // Usage returns the usage so far.
-func (w Watch) Usage() runs.Usage { return w.counts.usage }
+func (w Watcher) Usage() runs.Usage { return w.counts.usage }
 
 // WaitedSoFar returns how long the agent has waited so far to call its model.
-func (w Watch) WaitedSoFar() time.Duration { return w.modelWaits.totalAt(time.Now()) }
+func (w Watcher) WaitedSoFar() time.Duration { return w.modelWaits.totalAt(time.Now()) }
 
 // DrainDuring calls work, and counts entries that come meanwhile.
-func (w Watch) DrainDuring(work func()) { w.drainDuring(work, w.countEntry) }
+func (w Watcher) DrainDuring(work func()) { w.drainDuring(work, w.countEntry) }
 
-// Finish counts the entries that the journal has, and closes the watch.
-func (w Watch) Finish() { w.finish() }
+// Finish counts the entries that the journal has, and closes the watcher.
+func (w Watcher) Finish() { w.finish() }
 
 // DrainTurn waits for the end of the turn in which the agent has submitted.
-func (w Watch) DrainTurn(ctx context.Context) { w.drainTurn(ctx) }
+func (w Watcher) DrainTurn(ctx context.Context) { w.drainTurn(ctx) }
 
 // Progress returns the attempt's progress.
-func (w Watch) Progress() *Progress { return w.progress }
+func (w Watcher) Progress() *Progress { return w.progress }
 
 // StreamContains exports streamContains.
 var StreamContains = streamContains //nolint:gochecknoglobals // an export for tests

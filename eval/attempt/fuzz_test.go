@@ -15,18 +15,18 @@ import (
 	"assay/internal/trace"
 )
 
-// FuzzWatch reads arbitrary frames of all peers: the watch comes to verdicts without panicking, and
+// FuzzWatcher reads arbitrary frames of all peers: the watcher comes to verdicts without panicking, and
 // only a frame of the agent can complete an attempt.
 //
 // Each line of the input is a letter for the hop and a frame: a is agent>server, A server>agent, k
 // kernel>server, K server>kernel, c console>server, s session.
-func FuzzWatch(f *testing.F) {
-	for _, frames := range watchSeeds() {
+func FuzzWatcher(f *testing.F) {
+	for _, frames := range watcherSeeds() {
 		f.Add([]byte(strings.Join(frames, "\n")))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		journal := trace.NewJournal("s")
-		w := attempt.NewWatch(journal, runs.Limits{WallS: 0.003, IdleS: 0.002, Turns: 3, Actions: 5, Tokens: 100, CostUSD: 1})
+		w := attempt.NewWatcher(journal, runs.Limits{WallTimeoutS: 0.003, IdleTimeoutS: 0.002, MaxTurns: 3, MaxActions: 5, MaxTokens: 100, MaxCostUSD: 1})
 		defer w.Close()
 		frames := appendFuzzEntries(journal, input)
 		journal.Append(parseEntry(t, "session", `{"type":"peer_ended","action":"agent"}`))
@@ -83,8 +83,8 @@ func canComplete(input []byte) bool {
 	return false
 }
 
-// watchSeeds returns sequences of frames of every kind, in the form of a fuzz input.
-func watchSeeds() (seeds [][]string) {
+// watcherSeeds returns sequences of frames of every kind, in the form of a fuzz input.
+func watcherSeeds() (seeds [][]string) {
 	letters := strings.NewReplacer(
 		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")
 	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)

@@ -32,8 +32,8 @@ func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 // kernel still lives. Each grader has its own time limit. If ctx ends meanwhile, the attempt is
 // cancelled and has no verdict.
 func (a *attempt) grade(ctx context.Context) {
-	found, err := grading.Extract(a.watch.submitted.messages)
-	a.result.Summary = a.watch.submitted.summary
+	found, err := grading.Extract(a.watcher.submitted.messages)
+	a.result.Summary = a.watcher.submitted.summary
 	if found.Answer != nil {
 		if text, marshalErr := protocol.Marshal(found.Answer); marshalErr == nil {
 			a.result.Answer = text
@@ -116,7 +116,7 @@ func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
 // (sandbox), which is removed after the attempt, and of the attempt's folder.
 func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	line := a.result
-	line.Usage, line.TamperSignals, line.Interventions = a.watch.counts.usage, a.markedFiles+a.watch.counts.tamperSignals, a.watch.counts.interventions
+	line.Usage, line.TamperSignals, line.Interventions = a.watcher.counts.usage, a.markedFiles+a.watcher.counts.tamperSignals, a.watcher.counts.interventions
 	line.Started, line.Ended = a.startedAt.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
 	line.Enforced = a.enforced()
@@ -141,7 +141,7 @@ type kernelExecutor struct{ *attempt }
 // Execute runs code in the kernel until it ends, or until the deadline of ctx; without a deadline,
 // for the cell limit.
 func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
-	timeout := secondsToDuration(x.limits.CellS)
+	timeout := secondsToDuration(x.limits.CellTimeoutS)
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Until(deadline)
 	}

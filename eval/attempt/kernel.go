@@ -14,7 +14,7 @@ import (
 
 // readKernelCommand reads a message to the kernel: run_cell opens a run, dispose_cell closes all
 // runs of a cell, and set_widget_value may make the kernel run cells again.
-func (w *watch) readKernelCommand(e *trace.Entry) *verdict {
+func (w *completionWatcher) readKernelCommand(e *trace.Entry) *verdict {
 	if e.Note == trace.NoteDropped {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (w *watch) readKernelCommand(e *trace.Entry) *verdict {
 }
 
 // readKernelFrame reads a message of the kernel, which opens and closes runs.
-func (w *watch) readKernelFrame(e *trace.Entry) *verdict {
+func (w *completionWatcher) readKernelFrame(e *trace.Entry) *verdict {
 	switch e.Type {
 	case protocol.TypeStartCell:
 		delete(w.cells, widgetRerunsID)
@@ -61,7 +61,7 @@ func (w *watch) readKernelFrame(e *trace.Entry) *verdict {
 
 // closeStartedRuns closes all runs that have started, after a start_cell without a cell: the kernel
 // is idle. Some kernels send no cell_result.
-func (w *watch) closeStartedRuns(e *trace.Entry) *verdict {
+func (w *completionWatcher) closeStartedRuns(e *trace.Entry) *verdict {
 	var v *verdict
 	for id, c := range w.cells {
 		if c.IsStarted() {
@@ -74,28 +74,29 @@ func (w *watch) closeStartedRuns(e *trace.Entry) *verdict {
 
 // closeRun applies f, which closes runs, to a cell, and returns the verdict if the attempt is
 // completed by that.
-func (w *watch) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *verdict {
+func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *verdict {
 	w.updateCell(id, f)
-	w.noteAlive(e)
+	w.noteAgentActive(e)
 	if _, areExpected := w.cells[widgetRerunsID]; areExpected {
 		w.expectRun(widgetRerunsID, e.WallTime) // these runs come after the one that has ended: wait anew
 	}
 	return w.completionVerdict()
 }
 
-// noteAlive notes that the agent was active at the time of an entry.
-func (w *watch) noteAlive(e *trace.Entry) { w.noteAliveAt(e.WallTime) }
+// noteAgentActive notes that the agent was active at the time of an entry.
+func (w *completionWatcher) noteAgentActive(e *trace.Entry) { w.noteAgentActiveAt(e.WallTime) }
 
-// noteAliveAt notes that the agent was, or will be, active at a time, which matters for the idle limit.
-func (w *watch) noteAliveAt(at time.Time) {
-	if at.After(w.agent.aliveAt) {
-		w.agent.aliveAt = at
+// noteAgentActiveAt notes that the agent was, or will be, active at a time, which matters for the
+// idle limit.
+func (w *completionWatcher) noteAgentActiveAt(at time.Time) {
+	if at.After(w.agentReports.lastActiveAt) {
+		w.agentReports.lastActiveAt = at
 	}
 }
 
 // readSessionEntry reads an event of the session: the holder of the notebook, the end of a
 // connection, a kernel that is replaced, an exceeded limit.
-func (w *watch) readSessionEntry(e *trace.Entry) *verdict {
+func (w *completionWatcher) readSessionEntry(e *trace.Entry) *verdict {
 	switch e.Type {
 	case router.TypeHolder:
 		w.setHolder(e)
@@ -119,7 +120,7 @@ func (w *watch) readSessionEntry(e *trace.Entry) *verdict {
 }
 
 // readPeerEnded reads the end of a connection to the router.
-func (w *watch) readPeerEnded(e *trace.Entry) *verdict {
+func (w *completionWatcher) readPeerEnded(e *trace.Entry) *verdict {
 	switch e.Action {
 	case "console":
 		w.markHolderAway(e)
@@ -146,7 +147,7 @@ func (w *watch) readPeerEnded(e *trace.Entry) *verdict {
 
 // kernelEndVerdict returns the verdict on the end of the kernel. The detail says if the agent's
 // code was running.
-func (w *watch) kernelEndVerdict() *verdict {
+func (w *completionWatcher) kernelEndVerdict() *verdict {
 	ranAgentCode := len(w.cells) > 0
 	for _, action := range w.actions {
 		ranAgentCode = ranAgentCode || action.name == protocol.TypeExecuteCode

@@ -13,7 +13,7 @@ import (
 // min in all, 5 min idle, 5 min per execute_code, 100 turns, 1,000 actions, 2 GiB on disk, and no
 // limit on tokens and cost.
 func DefaultLimits() runs.Limits {
-	return runs.Limits{WallS: 600, IdleS: 300, CellS: 300, Turns: 100, Actions: 1000, DiskBytes: 2 << 30}
+	return runs.Limits{WallTimeoutS: 600, IdleTimeoutS: 300, CellTimeoutS: 300, MaxTurns: 100, MaxActions: 1000, MaxDiskBytes: 2 << 30}
 }
 
 // EffectiveLimits returns the limits of an attempt: each is that of overrides, of the case or the
@@ -21,14 +21,14 @@ func DefaultLimits() runs.Limits {
 func EffectiveLimits(overrides runs.Limits, c testcases.Case) runs.Limits {
 	defaults := DefaultLimits()
 	return runs.Limits{
-		WallS:     firstNonZero(overrides.WallS, c.WallLimit().Seconds(), defaults.WallS),
-		IdleS:     firstNonZero(overrides.IdleS, c.Limits.Idle.Seconds(), defaults.IdleS),
-		CellS:     firstNonZero(overrides.CellS, c.Limits.Cell.Seconds(), defaults.CellS),
-		Turns:     firstNonZero(overrides.Turns, c.Limits.Turns, defaults.Turns),
-		Actions:   firstNonZero(overrides.Actions, c.Limits.Actions, defaults.Actions),
-		Tokens:    firstNonZero(overrides.Tokens, c.Limits.Tokens, defaults.Tokens),
-		CostUSD:   firstNonZero(overrides.CostUSD, c.Limits.CostUSD, defaults.CostUSD),
-		DiskBytes: firstNonZero(overrides.DiskBytes, defaults.DiskBytes),
+		WallTimeoutS: firstNonZero(overrides.WallTimeoutS, c.WallLimit().Seconds(), defaults.WallTimeoutS),
+		IdleTimeoutS: firstNonZero(overrides.IdleTimeoutS, c.Limits.Idle.Seconds(), defaults.IdleTimeoutS),
+		CellTimeoutS: firstNonZero(overrides.CellTimeoutS, c.Limits.Cell.Seconds(), defaults.CellTimeoutS),
+		MaxTurns:     firstNonZero(overrides.MaxTurns, c.Limits.Turns, defaults.MaxTurns),
+		MaxActions:   firstNonZero(overrides.MaxActions, c.Limits.Actions, defaults.MaxActions),
+		MaxTokens:    firstNonZero(overrides.MaxTokens, c.Limits.Tokens, defaults.MaxTokens),
+		MaxCostUSD:   firstNonZero(overrides.MaxCostUSD, c.Limits.CostUSD, defaults.MaxCostUSD),
+		MaxDiskBytes: firstNonZero(overrides.MaxDiskBytes, defaults.MaxDiskBytes),
 	}
 }
 

@@ -22,7 +22,7 @@ type modelWaits struct {
 	isAwaitingTurn bool          // the agent waits for a slot of the limiter
 }
 
-// agentEvent is the part of an agent_event that the watch reads.
+// agentEvent is the part of an agent_event that the watcher reads.
 type agentEvent struct {
 	Text     string `json:"text"`
 	Metadata struct {
@@ -37,20 +37,20 @@ type agentEvent struct {
 
 // readAgentEvent reads an event that says that the agent has reached a limit of its own, repeats a
 // call of its model or waits for a slot of the limiter. Other events are ignored.
-func (w *watch) readAgentEvent(e *trace.Entry) {
+func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 	var event agentEvent
 	if json.Unmarshal(e.Body, &event) != nil {
 		return
 	}
 	switch m := event.Metadata; m.Type {
 	case "limit":
-		w.agent.reachedLimit = event.Text
+		w.agentReports.reachedLimit = event.Text
 	case "retry":
 		w.counts.usage.Retries++
 		delay := reportedDelay(m.WaitMS)
 		w.modelWaits.addWait(e.WallTime, e.WallTime.Add(delay))
 		w.modelWaits.reason = fmt.Sprintf("waits %v, try %d: %s", delay.Round(time.Second/10), m.Attempt+1, withoutVendorPrefix(m.Error))
-		w.noteAliveAt(w.modelWaits.countedUntil) // a reported delay does not count as idle
+		w.noteAgentActiveAt(w.modelWaits.countedUntil) // a reported delay does not count as idle
 	case "waiting":
 		w.modelWaits.isAwaitingTurn = !m.Over
 		w.modelWaits.addWait(e.WallTime.Add(-reportedDelay(m.WaitedMS)), e.WallTime)
@@ -112,7 +112,7 @@ func (s *modelWaits) descriptionAt(now time.Time) (text string, isWaiting bool) 
 
 // checkModelWaits returns when the current wait ends, so that Progress is updated then. It has no
 // verdict.
-func (w *watch) checkModelWaits(now time.Time) (v *verdict, due time.Time) {
+func (w *completionWatcher) checkModelWaits(now time.Time) (v *verdict, due time.Time) {
 	if now.Before(w.modelWaits.countedUntil) {
 		return nil, w.modelWaits.countedUntil
 	}

@@ -49,7 +49,7 @@ func TestCO6WaitTimeIsSummed(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				journal := trace.NewJournal("s")
-				w := attempt.NewWatch(journal, runs.Limits{WallS: 24 * 3600})
+				w := attempt.NewWatcher(journal, runs.Limits{WallTimeoutS: 24 * 3600})
 				<-time.After(time.Minute) // the agent has not waited
 				for _, frame := range c.frames {
 					playLine(t, journal, frame)
@@ -71,7 +71,7 @@ func TestReportedPauseIsNotIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
-		w := attempt.NewWatch(journal, runs.Limits{IdleS: 30})
+		w := attempt.NewWatcher(journal, runs.Limits{IdleTimeoutS: 30})
 		began := time.Now()
 		playLine(t, journal, retryEvent(100_000, 1))
 		got, detail, _ := w.NextVerdict(t.Context())

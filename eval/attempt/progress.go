@@ -57,17 +57,17 @@ func (p *Progress) Usage() runs.Usage {
 }
 
 // updateProgress updates the attempt's Progress.
-func (w *watch) updateProgress(now time.Time) {
+func (w *completionWatcher) updateProgress(now time.Time) {
 	w.progress.setActivity(w.describeActivity(now))
 	w.progress.setUsage(w.counts.usage)
 }
 
 // describeActivity returns what the attempt is doing at now. If the agent itself waits for
 // something, such as a cell or a model, it returns that.
-func (w *watch) describeActivity(now time.Time) string {
+func (w *completionWatcher) describeActivity(now time.Time) string {
 	wait, isWaiting := w.modelWaits.descriptionAt(now)
 	switch {
-	case !w.holder.awaySince.IsZero():
+	case !w.holderPresence.awaySince.IsZero():
 		return "waiting for the console to come back"
 	case len(w.cells) > 0:
 		return w.describeRunningCells()
@@ -75,17 +75,17 @@ func (w *watch) describeActivity(now time.Time) string {
 		return strings.Join(w.actionNames(), ", ")
 	case isWaiting:
 		return wait
-	case w.agent.modelActivity != "":
-		return w.agent.modelActivity
-	case w.agent.status != "":
-		return "the agent is " + w.agent.status
+	case w.agentReports.modelActivity != "":
+		return w.agentReports.modelActivity
+	case w.agentReports.status != "":
+		return "the agent is " + w.agentReports.status
 	default:
 		return "waiting for the agent"
 	}
 }
 
 // describeRunningCells returns how many cells run, and which action of the agent has run them.
-func (w *watch) describeRunningCells() string {
+func (w *completionWatcher) describeRunningCells() string {
 	what := fmt.Sprintf("%d cells", len(w.cells))
 	if len(w.cells) == 1 {
 		what = "a cell"
@@ -97,7 +97,7 @@ func (w *watch) describeRunningCells() string {
 }
 
 // actionNames returns the names of the agent's actions that have no answer yet, sorted and each once.
-func (w *watch) actionNames() []string {
+func (w *completionWatcher) actionNames() []string {
 	names := map[string]bool{}
 	for _, a := range w.actions {
 		names[a.name] = true
@@ -107,7 +107,7 @@ func (w *watch) actionNames() []string {
 
 // trackModelActivity updates what the agent's model is doing, by the frames of a streamed reply and
 // what follows it.
-func (w *watch) trackModelActivity(e *trace.Entry) {
+func (w *completionWatcher) trackModelActivity(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentUsageUpdate, protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated:
 		w.modelWaits.endWaitAt(e.WallTime)
@@ -116,10 +116,10 @@ func (w *watch) trackModelActivity(e *trace.Entry) {
 	case protocol.TypeAgentStreamBlock:
 		var frame protocol.StreamFrame
 		if json.Unmarshal(e.Body, &frame) == nil {
-			w.agent.modelActivity = modelActivityOf(frame)
+			w.agentReports.modelActivity = modelActivityOf(frame)
 		}
 	case protocol.TypeAgentStreamComplete, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentStatus, protocol.TypeAgentEvent:
-		w.agent.modelActivity = ""
+		w.agentReports.modelActivity = ""
 	}
 }
 

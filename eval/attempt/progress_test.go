@@ -18,7 +18,7 @@ func TestProgressActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
-		w := attempt.NewWatch(journal, runs.Limits{})
+		w := attempt.NewWatcher(journal, runs.Limits{})
 		over := make(chan struct{})
 		go func() {
 			defer close(over)

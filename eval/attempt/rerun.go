@@ -33,7 +33,7 @@ const rerunFileName = "rerun.ipynb"
 // killed. Widgets have their initial values. In outputs, paths into the new working folder are
 // replaced by those into the first one. Nothing but the file is left of the rerun.
 func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
-	timeout := secondsToDuration(cmp.Or(a.limits.WallS, DefaultLimits().WallS))
+	timeout := secondsToDuration(cmp.Or(a.limits.WallTimeoutS, DefaultLimits().WallTimeoutS))
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the cells had %v in total", timeout))
 	defer cancel()
 	workdir, err := session.NewWorkdir(a.cfg.Supervisor, a.cfg.WorkdirRoot, a.stageFilesForRerun)
@@ -41,7 +41,7 @@ func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (res
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, workdir)) }()
-	quota, err := session.NewDiskQuota(ctx, workdir, a.limits.DiskBytes)
+	quota, err := session.NewDiskQuota(ctx, workdir, a.limits.MaxDiskBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota sess
 	defer func() { err = errors.Join(err, stopRerunKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 
-	r := &rerunner{kernel: k, executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), cellTimeout: secondsToDuration(a.limits.CellS)}
+	r := &rerunner{kernel: k, executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), decoder: protocol.NewEnvelopeDecoder(), cellTimeout: secondsToDuration(a.limits.CellTimeoutS)}
 	r.checkLimits = func() error {
 		if measured, isExceeded := quota.Measure(ctx); isExceeded {
 			return diskLimitError(measured)

@@ -47,8 +47,8 @@ func (a *attempt) startSession(ctx context.Context) error {
 	cfg := session.Config{
 		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
-		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.DiskBytes, NewCellID: a.cellIDGenerator(),
-		Router:      router.Config{CellTimeout: secondsToDuration(a.limits.CellS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.MaxDiskBytes, NewCellID: a.cellIDGenerator(),
+		Router:      router.Config{CellTimeout: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
 		ChildOutput: childOutput, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
 	a.childOutput = childOutput
@@ -83,7 +83,7 @@ func (a *attempt) runSetup(ctx context.Context) error {
 		return nil
 	}
 	a.job.Progress.setActivity("running the case's setup")
-	response, err := a.session.Execute(ctx, a.job.Case.Setup, secondsToDuration(a.limits.CellS))
+	response, err := a.session.Execute(ctx, a.job.Case.Setup, secondsToDuration(a.limits.CellTimeoutS))
 	if err == nil {
 		err = executionError(response)
 	}

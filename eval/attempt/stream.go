@@ -38,7 +38,7 @@ type usedMessage struct {
 // readStreamFrame reads a frame of the agent with regard to the message that is being streamed. It
 // returns the verdict if the frame shows that the message is complete, and the message ends the
 // attempt.
-func (w *watch) readStreamFrame(e *trace.Entry) *verdict {
+func (w *completionWatcher) readStreamFrame(e *trace.Entry) *verdict {
 	s := &w.stream
 	if s.isOff {
 		return nil
@@ -66,14 +66,14 @@ func (w *watch) readStreamFrame(e *trace.Entry) *verdict {
 
 // useStreamedMessage reads the streamed message, if it is finished, as if the agent had sent it in
 // a history entry.
-func (w *watch) useStreamedMessage() *verdict {
+func (w *completionWatcher) useStreamedMessage() *verdict {
 	m := w.stream.current
 	if m == nil || m.finishedAt.IsZero() {
 		return nil
 	}
 	w.stream.current = nil
 	if m.fault != "" {
-		w.agent.lastError = "a streamed message was discarded: " + m.fault
+		w.agentReports.lastError = "a streamed message was discarded: " + m.fault
 		return nil
 	}
 	entry, before := m.historyEntry(), w.counts.tamperSignals
@@ -84,20 +84,20 @@ func (w *watch) useStreamedMessage() *verdict {
 
 // readUpdateWithoutEntry reads an agent_history_updated without an entry. It is the update for a
 // message that was used, or else it finishes the message that is being streamed.
-func (w *watch) readUpdateWithoutEntry(at time.Time) *verdict {
+func (w *completionWatcher) readUpdateWithoutEntry(at time.Time) *verdict {
 	s := &w.stream
 	if s.lastUsed.awaitsUpdate {
 		s.lastUsed.awaitsUpdate = false
 		return nil
 	}
-	w.agent.finalMessageAt = time.Time{}
+	w.agentReports.finalMessageAt = time.Time{}
 	s.finishCurrent(at)
 	v := w.useStreamedMessage()
 	s.lastUsed.awaitsUpdate = false
 	return v
 }
 
-// turnOff makes the watch ignore streamed messages from now on, because the agent sends history
+// turnOff makes the watcher ignore streamed messages from now on, because the agent sends history
 // entries. It returns what the message in that entry may have counted for already.
 func (s *messageStream) turnOff() usedMessage {
 	last := s.lastUsed
@@ -109,7 +109,7 @@ func (s *messageStream) turnOff() usedMessage {
 }
 
 // checkStreamedMessage uses the finished message if nothing has followed it for historyEntryGrace.
-func (w *watch) checkStreamedMessage(now time.Time) (v *verdict, due time.Time) {
+func (w *completionWatcher) checkStreamedMessage(now time.Time) (v *verdict, due time.Time) {
 	m := w.stream.current
 	if m == nil || m.finishedAt.IsZero() {
 		return nil, due

@@ -66,7 +66,7 @@ const (
 	questionInput   = `{"summary":"which?","next_status":"awaiting_user_response"}`
 )
 
-// As in TestWatchVerdicts, each case is a sequence of frames, here with streamed messages.
+// As in TestWatcherVerdicts, each case is a sequence of frames, here with streamed messages.
 func TestStreamedMessageVerdicts(t *testing.T) {
 	t.Parallel()
 	join := func(parts ...[]string) []string { return slices.Concat(parts...) }
@@ -229,7 +229,7 @@ func TestStreamedTurnsCountOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			journal := trace.NewJournal("s")
-			w := attempt.NewWatch(journal, runs.Limits{})
+			w := attempt.NewWatcher(journal, runs.Limits{})
 			for _, line := range append(streamFrames("tool_use", "a", "{}"), tc.behind...) {
 				playLine(t, journal, line)
 			}

@@ -19,8 +19,8 @@ type submission struct {
 	Questions  json.RawMessage `json:"questions"` // text or a list
 }
 
-// block is a content block of an assistant message.
-type block struct {
+// contentBlock is a content block of an assistant message.
+type contentBlock struct {
 	Type  string          `json:"type"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
@@ -28,14 +28,14 @@ type block struct {
 
 // readHistoryUpdate reads an agent_history_updated. If its entry is an assistant message that was
 // streamed and used before, the message is not counted twice.
-func (w *watch) readHistoryUpdate(e *trace.Entry) *verdict {
+func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *verdict {
 	var update struct {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
 	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.EntryAnthropicMessage {
 		return w.readUpdateWithoutEntry(e.WallTime)
 	}
-	w.agent.finalMessageAt = time.Time{}
+	w.agentReports.finalMessageAt = time.Time{}
 	used := w.stream.turnOff()
 	if update.Entry.Role != "assistant" || used.hasSubmission {
 		return nil
@@ -48,7 +48,7 @@ func (w *watch) readHistoryUpdate(e *trace.Entry) *verdict {
 }
 
 // readAssistantMessage reads an assistant message, which was complete at that time.
-func (w *watch) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *verdict {
+func (w *completionWatcher) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *verdict {
 	w.counts.usage.ModelCalls++
 	blocks := contentBlocks(entry)
 	w.countMarkerOutsideSubmissions(entry.Content, blocks)
@@ -56,16 +56,16 @@ func (w *watch) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) 
 		return v
 	}
 	if !hasToolUse(blocks) {
-		w.agent.finalMessageAt = at
+		w.agentReports.finalMessageAt = at
 	}
-	if limit := w.limits.Turns; limit > 0 && w.counts.usage.ModelCalls > limit {
+	if limit := w.limits.MaxTurns; limit > 0 && w.counts.usage.ModelCalls > limit {
 		return limitVerdict("turns", limit, w.counts.usage.ModelCalls)
 	}
 	return nil
 }
 
 // readAgentResult reads an agent_result, by which older agents submit.
-func (w *watch) readAgentResult(e *trace.Entry) *verdict {
+func (w *completionWatcher) readAgentResult(e *trace.Entry) *verdict {
 	var result struct {
 		Type   string      `json:"type"`
 		Output *submission `json:"structured_output"`
@@ -81,7 +81,7 @@ func (w *watch) readAgentResult(e *trace.Entry) *verdict {
 
 // readSubmissions reads the submissions in one message. After one with the completion marker no
 // other counts.
-func (w *watch) readSubmissions(message any, submissions []submission) *verdict {
+func (w *completionWatcher) readSubmissions(message any, submissions []submission) *verdict {
 	if len(submissions) == 0 || w.isOver || w.submitted.isMarked {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (s submission) isQuestion() bool {
 
 // questionVerdict returns the verdict on a submission that asks something: the first question is
 // answered, the second one ends the attempt.
-func (w *watch) questionVerdict(s submission) *verdict {
+func (w *completionWatcher) questionVerdict(s submission) *verdict {
 	w.submitted.questionCount++
 	text := string(s.Questions)
 	if text == "" || text == "null" {
@@ -133,8 +133,8 @@ func (w *watch) questionVerdict(s submission) *verdict {
 }
 
 // contentBlocks returns the content blocks of a message; none if its content is a string.
-func contentBlocks(entry protocol.HistoryEntry) []block {
-	var blocks []block
+func contentBlocks(entry protocol.HistoryEntry) []contentBlock {
+	var blocks []contentBlock
 	if json.Unmarshal(entry.Content, &blocks) != nil {
 		return nil
 	}
@@ -142,7 +142,7 @@ func contentBlocks(entry protocol.HistoryEntry) []block {
 }
 
 // submissionsIn returns the submissions among content blocks.
-func submissionsIn(blocks []block) []submission {
+func submissionsIn(blocks []contentBlock) []submission {
 	var all []submission
 	for _, b := range blocks {
 		var s submission
@@ -154,7 +154,7 @@ func submissionsIn(blocks []block) []submission {
 }
 
 // hasToolUse reports whether one of the blocks uses a tool.
-func hasToolUse(blocks []block) bool {
+func hasToolUse(blocks []contentBlock) bool {
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
 			return true
@@ -165,7 +165,7 @@ func hasToolUse(blocks []block) bool {
 
 // countMarkerOutsideSubmissions counts a tamper signal if an assistant message has the completion
 // marker outside of the input of a submission.
-func (w *watch) countMarkerOutsideSubmissions(content json.RawMessage, blocks []block) {
+func (w *completionWatcher) countMarkerOutsideSubmissions(content json.RawMessage, blocks []contentBlock) {
 	inside := 0
 	for _, b := range blocks {
 		if b.Type == "tool_use" && grading.IsSubmission(b.Name) {

@@ -9,7 +9,7 @@ import (
 
 // checkTimers returns the verdict that follows from the time alone, or nil and when to check again;
 // a zero due means never. It is called when there is no entry to read.
-func (w *watch) checkTimers(now time.Time) (v *verdict, due time.Time) {
+func (w *completionWatcher) checkTimers(now time.Time) (v *verdict, due time.Time) {
 	if w.taskSentAt.IsZero() {
 		return nil, due
 	}
@@ -24,8 +24,8 @@ func (w *watch) checkTimers(now time.Time) (v *verdict, due time.Time) {
 }
 
 // checkWallLimit checks the limit on the time since the task was sent.
-func (w *watch) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
-	wall := secondsToDuration(w.limits.WallS)
+func (w *completionWatcher) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
+	wall := secondsToDuration(w.limits.WallTimeoutS)
 	if wall <= 0 || w.taskSentAt.IsZero() {
 		return nil, due
 	}
@@ -38,7 +38,7 @@ func (w *watch) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
 // checkRunPromises closes runs that were promised and have not come in time. Runs that a widget
 // causes come after those of all other cells, so their time begins when no other cell has an open
 // run.
-func (w *watch) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
+func (w *completionWatcher) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
 	for id := range w.cells {
 		if id != widgetRerunsID {
 			due = earlierOf(due, w.checkRunPromise(id, now))
@@ -52,7 +52,7 @@ func (w *watch) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
 
 // checkRunPromise closes the promised run of a cell if its time is over, and otherwise returns when
 // that will be.
-func (w *watch) checkRunPromise(id string, now time.Time) (due time.Time) {
+func (w *completionWatcher) checkRunPromise(id string, now time.Time) (due time.Time) {
 	promised := w.cells[id].promisedAt
 	if promised.IsZero() {
 		return due
@@ -66,27 +66,27 @@ func (w *watch) checkRunPromise(id string, now time.Time) (due time.Time) {
 
 // checkIdleLimit checks the limit on the time without a sign of the agent. It does not count while
 // a cell runs.
-func (w *watch) checkIdleLimit(now time.Time) (v *verdict, due time.Time) {
-	idle := secondsToDuration(w.limits.IdleS)
+func (w *completionWatcher) checkIdleLimit(now time.Time) (v *verdict, due time.Time) {
+	idle := secondsToDuration(w.limits.IdleTimeoutS)
 	if idle <= 0 || len(w.cells) > 0 {
 		return nil, due
 	}
-	if took := now.Sub(w.agent.aliveAt); took >= idle {
+	if took := now.Sub(w.agentReports.lastActiveAt); took >= idle {
 		return limitVerdict("idle", idle, took), due
 	}
-	return nil, w.agent.aliveAt.Add(idle)
+	return nil, w.agentReports.lastActiveAt.Add(idle)
 }
 
 // checkFinalMessage ends the agent's turn if nothing has come for finalMessageGrace after a message
 // without tool use.
-func (w *watch) checkFinalMessage(now time.Time) (v *verdict, due time.Time) {
-	if w.agent.finalMessageAt.IsZero() || !w.isIdle() {
+func (w *completionWatcher) checkFinalMessage(now time.Time) (v *verdict, due time.Time) {
+	if w.agentReports.finalMessageAt.IsZero() || !w.isIdle() {
 		return nil, due
 	}
-	if now.Sub(w.agent.finalMessageAt) >= finalMessageGrace {
+	if now.Sub(w.agentReports.finalMessageAt) >= finalMessageGrace {
 		return w.turnEndVerdict("the agent ended with a message and no submission"), due
 	}
-	return nil, w.agent.finalMessageAt.Add(finalMessageGrace)
+	return nil, w.agentReports.finalMessageAt.Add(finalMessageGrace)
 }
 
 // earlierOf returns the earlier of two times, where zero means never.

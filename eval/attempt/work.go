@@ -16,7 +16,7 @@ import (
 )
 
 // runAgent waits until the notebook has a holder, sends the agent its task and sets the outcome
-// when the watch has come to a verdict. The agent's first question is answered: nobody is there to
+// when the watcher has come to a verdict. The agent's first question is answered: nobody is there to
 // answer questions.
 func (a *attempt) runAgent(ctx context.Context) {
 	query, err := a.taskQuery()
@@ -30,16 +30,16 @@ func (a *attempt) runAgent(ctx context.Context) {
 		return
 	}
 	sentAt := time.Now()
-	a.watch.startTask(sentAt)
+	a.watcher.startTask(sentAt)
 	if a.cfg.OnTaskSent != nil {
 		a.cfg.OnTaskSent(sentAt)
 	}
 	if err := a.session.SendQuery(query); err != nil {
-		// The agent has ended: the watch learns how from the trace.
+		// The agent has ended: the watcher learns how from the trace.
 		a.log.Debug("the task was not sent", "error", err)
 	}
 	for {
-		v := a.watch.nextVerdict(ctx)
+		v := a.watcher.nextVerdict(ctx)
 		if v.outcome != "" {
 			a.applyVerdict(v)
 			return
@@ -53,13 +53,13 @@ func (a *attempt) runAgent(ctx context.Context) {
 }
 
 // awaitHolder waits, without a time limit, until the notebook has a holder. It returns early if ctx
-// or a child has ended; the watch learns of the child from the trace.
+// or a child has ended; the watcher learns of the child from the trace.
 func (a *attempt) awaitHolder(ctx context.Context) {
-	a.watch.drainDuring(func() {
+	a.watcher.drainDuring(func() {
 		if err := a.session.AwaitHolder(ctx); err != nil {
 			a.log.Debug("the notebook has no holder", "error", err)
 		}
-	}, a.watch.readBeforeTask)
+	}, a.watcher.readBeforeTask)
 }
 
 // applyVerdict sets the outcome. If a child has ended, the detail is how it ended.
@@ -107,16 +107,16 @@ func kernelExitVerdict(err error) verdict {
 func (a *attempt) collectState(ctx context.Context) {
 	a.job.Progress.setActivity("collecting the notebook")
 	ctx = context.WithoutCancel(ctx)
-	a.watch.drainDuring(func() { a.collected = a.session.CollectState(ctx) }, a.watch.countEntry)
+	a.watcher.drainDuring(func() { a.collected = a.session.CollectState(ctx) }, a.watcher.countEntry)
 	if a.result.Outcome == runs.OutcomeCompleted {
-		a.watch.drainTurn(ctx)
+		a.watcher.drainTurn(ctx)
 	}
-	a.watch.drainDuring(func() {
+	a.watcher.drainDuring(func() {
 		if err := a.session.StopAgent(ctx); err != nil {
 			a.log.Warn("the agent could not be stopped cleanly", "error", err)
 		}
-	}, a.watch.countEntry)
-	a.watch.finish()
+	}, a.watcher.countEntry)
+	a.watcher.finish()
 	if err := a.writeState(); err != nil {
 		a.setHarnessError(fmt.Sprintf("the notebook's state could not be written: %v", err))
 	}

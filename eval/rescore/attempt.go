@@ -24,7 +24,7 @@ type regradeResult struct {
 // regrade grades an attempt again.
 func (s *regrader) regrade(ctx context.Context, a storedAttempt) regradeResult {
 	r := regradeResult{RegradedAttempt: RegradedAttempt{
-		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, Attempt: a.folderName, Outcome: a.Outcome,
+		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, AttemptFolder: a.folderName, Outcome: a.Outcome,
 		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders},
 	}}
 	c, isGiven := s.cases[a.CaseID]
@@ -46,7 +46,7 @@ func (s *regrader) regrade(ctx context.Context, a storedAttempt) regradeResult {
 		r.grade(ctx, c.Graders, in)
 	}
 	if !r.isNotRegraded {
-		r.setChanged()
+		r.setIsChanged()
 	}
 	return r
 }
@@ -62,7 +62,7 @@ func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 
 // gradingInput returns what graders may look at, from the files of the attempt.
 func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGraded bool) (grading.Input, error) {
-	e := storedEvidence{run: s.run, attempt: a.folderName}
+	e := storedEvidence{run: s.run, attemptFolder: a.folderName}
 	in := grading.Input{
 		Task: c.Task, Notebook: e.notebook(), Conversation: e.conversation(), Dir: c.Source.Dir(),
 		Environ: s.cfg.Environ, Judge: s.judgeOpener(e.judgeRecording()),
@@ -131,7 +131,7 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 			r.isNotRegraded, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
 		}
 		if err != nil {
-			r.err = fmt.Errorf("attempt %s: result of %s: %w", r.Attempt, spec.Type, err)
+			r.err = fmt.Errorf("attempt %s: result of %s: %w", r.AttemptFolder, spec.Type, err)
 			return
 		}
 		r.New.Graders = append(r.New.Graders, text)

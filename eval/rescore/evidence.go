@@ -17,17 +17,17 @@ const maxFileBytes = 1 << 30
 // storedEvidence reads the files of an attempt for graders. Its methods return nil if a file does
 // not exist, and after the first error, which is kept in err.
 type storedEvidence struct {
-	run     *runs.Run
-	attempt string // name of the attempt's folder
-	err     error
+	run           *runs.Run
+	attemptFolder string // name of the attempt's folder
+	err           error
 }
 
 // readFile returns the content of a file of the attempt.
 func (e *storedEvidence) readFile(name string) []byte {
-	if e.err != nil || e.attempt == "" {
+	if e.err != nil || e.attemptFolder == "" {
 		return nil
 	}
-	file, err := e.run.OpenFile(e.attempt, name)
+	file, err := e.run.OpenFile(e.attemptFolder, name)
 	if errors.Is(err, runs.ErrNotFound) {
 		return nil
 	}

@@ -31,14 +31,14 @@ func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (m
 		if replays[name] == nil {
 			replays[name] = recording.OfModel(name).NewReplayer()
 		}
-		return replayingModel{recorded: replays[name], live: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
+		return replayingModel{recorded: replays[name], openLive: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
 	}
 }
 
 // replayingModel answers calls from a recording and makes those that are not in it.
 type replayingModel struct {
 	recorded model.Client
-	live     func() (model.Client, error) // opens the model for the other calls
+	openLive func() (model.Client, error) // opens the model for the other calls
 }
 
 // Complete implements [model.Client].
@@ -47,7 +47,7 @@ func (r replayingModel) Complete(ctx context.Context, req model.Request, onDelta
 	if !errors.Is(err, replay.ErrNotRecorded) {
 		return reply, err
 	}
-	client, err := r.live()
+	client, err := r.openLive()
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ type inputLine struct {
 // lineReader splits a text into lines. The last one may lack its newline. It is not safe for
 // concurrent use.
 type lineReader struct {
-	in         *bufio.Reader
+	input      *bufio.Reader
 	maxBytes   int
 	lineNumber int64
 }
 
 func newLineReader(in io.Reader) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(in, 64<<10), maxBytes: MaxLineBytes}
+	return &lineReader{input: bufio.NewReaderSize(in, 64<<10), maxBytes: MaxLineBytes}
 }
 
 // nextLine returns the next line that is not blank, and io.EOF after the last.
@@ -50,7 +50,7 @@ func (r *lineReader) nextLine() (inputLine, error) {
 func (r *lineReader) readLine() (text string, size int, err error) {
 	var kept strings.Builder
 	for {
-		part, err := r.in.ReadSlice('\n')
+		part, err := r.input.ReadSlice('\n')
 		if size += len(part); size > r.maxBytes {
 			kept.Reset()
 		} else {

@@ -45,7 +45,7 @@ type consumer[R any] struct {
 func processInOrder[R any](ctx context.Context, next func() (task[R], error), to consumer[R]) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	q := &orderedQueue[R]{tasks: make(chan startedTask[R], maxPendingTasks), memory: semaphore.NewWeighted(maxPendingBytes)}
+	q := &orderedQueue[R]{tasks: make(chan startedTask[R], maxPendingTasks), memoryBudget: semaphore.NewWeighted(maxPendingBytes)}
 	var starter errgroup.Group
 	starter.Go(func() error { return q.startTasks(ctx, next) })
 	err := q.deliverResults(ctx, to)
@@ -61,8 +61,8 @@ func processInOrder[R any](ctx context.Context, next func() (task[R], error), to
 
 // orderedQueue has the tasks that were started and whose results were not consumed yet.
 type orderedQueue[R any] struct {
-	tasks  chan startedTask[R] // in order; closed after the last
-	memory *semaphore.Weighted // maxPendingBytes
+	tasks        chan startedTask[R] // in order; closed after the last
+	memoryBudget *semaphore.Weighted // maxPendingBytes
 }
 
 // startTasks starts the tasks that next returns and waits for them. It closes q.tasks at the end.
@@ -80,7 +80,7 @@ func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], 
 			return err
 		}
 		started := startedTask[R]{memoryBytes: min(t.memoryBytes, maxPendingBytes), result: make(chan R, 1)}
-		if err := q.memory.Acquire(ctx, started.memoryBytes); err != nil {
+		if err := q.memoryBudget.Acquire(ctx, started.memoryBytes); err != nil {
 			return context.Cause(ctx)
 		}
 		select {
@@ -112,7 +112,7 @@ func (q *orderedQueue[R]) deliverResults(ctx context.Context, to consumer[R]) er
 		if err := to.consume(result); err != nil {
 			return err
 		}
-		q.memory.Release(started.memoryBytes)
+		q.memoryBudget.Release(started.memoryBytes)
 	}
 }
 

@@ -20,18 +20,18 @@ const (
 
 // RegradedAttempt is the line that [RegradeRun] writes for an attempt.
 type RegradedAttempt struct {
-	Type    string       `json:"type"` // TypeRescore
-	Run     string       `json:"run"`
-	CaseID  string       `json:"case_id"`
-	Epoch   int          `json:"epoch"`
-	Try     int          `json:"try"`
-	Attempt string       `json:"attempt"` // name of its folder
-	Outcome runs.Outcome `json:"outcome"`
+	Type          string       `json:"type"` // TypeRescore
+	Run           string       `json:"run"`
+	CaseID        string       `json:"case_id"`
+	Epoch         int          `json:"epoch"`
+	Try           int          `json:"try"`
+	AttemptFolder string       `json:"attempt"` // name of its folder
+	Outcome       runs.Outcome `json:"outcome"`
 
-	Old     Verdict `json:"old"`              // the verdict in attempts.jsonl
-	New     Verdict `json:"new"`              // without Passed and Score if there is no new verdict
-	Changed bool    `json:"changed"`          // Passed or Score differ; false if the attempt could not be graded again
-	Reason  string  `json:"reason,omitempty"` // why there is no new verdict
+	Old       Verdict `json:"old"`              // the verdict in attempts.jsonl
+	New       Verdict `json:"new"`              // without Passed and Score if there is no new verdict
+	IsChanged bool    `json:"changed"`          // Passed or Score differ; false if the attempt could not be graded again
+	Reason    string  `json:"reason,omitempty"` // why there is no new verdict
 
 	// isNotRegraded is true if the attempt could not be graded again: its case is not given, or a new
 	// grader needs the kernel, which is gone. Other attempts without a verdict have none on purpose.
@@ -55,11 +55,11 @@ type Summary struct {
 	Run      string `json:"run"`
 	Attempts int    `json:"attempts"`
 	VerdictCounts
-	NotRegraded  int           `json:"not_graded_again"` // attempts that are in none of the new counts
-	Changed      int           `json:"changed"`          // attempts
-	KeptResults  int           `json:"kept"`             // results of graders that were copied
-	OldCounts    VerdictCounts `json:"was"`
-	VerdictsFile string        `json:"file"` // path of the file of these lines, relative to the run's folder
+	NotRegraded     int           `json:"not_graded_again"` // attempts that are in none of the new counts
+	ChangedVerdicts int           `json:"changed"`          // attempts
+	KeptResults     int           `json:"kept"`             // results of graders that were copied
+	OldCounts       VerdictCounts `json:"was"`
+	VerdictsFile    string        `json:"file"` // path of the file of these lines, relative to the run's folder
 }
 
 // VerdictCounts counts attempts by their verdicts.
@@ -98,8 +98,8 @@ func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 	s.Attempts++
 	s.KeptResults += keptResults
 	s.OldCounts.addVerdict(r.Outcome, r.Old.Passed)
-	if r.Changed {
-		s.Changed++
+	if r.IsChanged {
+		s.ChangedVerdicts++
 	}
 	if r.isNotRegraded {
 		s.NotRegraded++
@@ -108,9 +108,9 @@ func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 	s.addVerdict(r.Outcome, r.New.Passed)
 }
 
-// setChanged sets Changed by comparing the verdicts.
-func (r *RegradedAttempt) setChanged() {
-	r.Changed = !equalPointees(r.Old.Passed, r.New.Passed) || !equalPointees(r.Old.Score, r.New.Score)
+// setIsChanged sets Changed by comparing the verdicts.
+func (r *RegradedAttempt) setIsChanged() {
+	r.IsChanged = !equalPointees(r.Old.Passed, r.New.Passed) || !equalPointees(r.Old.Score, r.New.Score)
 }
 
 // equalPointees reports whether both pointers are nil, or point to equal values.

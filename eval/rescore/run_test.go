@@ -154,7 +154,7 @@ func TestRegradeRun(t *testing.T) {
 
 	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 3, Ungraded: 1, Infrastructure: 1}, summary.VerdictCounts)
 	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 4, Ungraded: 1, Infrastructure: 1}, summary.OldCounts)
-	require.Equal(t, []int{10, 1, 5, 0}, []int{summary.Attempts, summary.NotRegraded, summary.Changed, summary.KeptResults})
+	require.Equal(t, []int{10, 1, 5, 0}, []int{summary.Attempts, summary.NotRegraded, summary.ChangedVerdicts, summary.KeptResults})
 	require.Equal(t, 9, summary.GradedCount())
 
 	for id, want := range map[string]struct {
@@ -165,7 +165,7 @@ func TestRegradeRun(t *testing.T) {
 		"ungraded now": {true, "the case has no graders now"}, "gone": {false, "the case is not among those given"},
 		"broken": {false, "an attempt that ended as agent_exit is not graded"},
 	} {
-		require.Equal(t, want.changed, got[id].Changed, id)
+		require.Equal(t, want.changed, got[id].IsChanged, id)
 		require.Equal(t, want.reason, got[id].Reason, id)
 		if want.reason != "" {
 			require.Nil(t, got[id].New.Passed, id)

@@ -97,14 +97,14 @@ type Usage struct {
 
 // Limits are the limits of an attempt. 0 means no limit.
 type Limits struct {
-	WallS     float64 `json:"wall_s"`     // seconds since the agent got its task
-	IdleS     float64 `json:"idle_s"`     // seconds without a frame of the agent while no cell runs
-	CellS     float64 `json:"cell_s"`     // seconds that an execute_code may run, and that the built-in agent's tools wait for a cell
-	Turns     int     `json:"turns"`      // assistant messages
-	Actions   int     `json:"actions"`    // of the agent
-	Tokens    int64   `json:"tokens"`     // input and output, by the agent's account
-	CostUSD   float64 `json:"cost_usd"`   // by the agent's account
-	DiskBytes int64   `json:"disk_bytes"` // added to the working folder, measured each second
+	WallTimeoutS float64 `json:"wall_s"`     // seconds since the agent got its task
+	IdleTimeoutS float64 `json:"idle_s"`     // seconds without a frame of the agent while no cell runs
+	CellTimeoutS float64 `json:"cell_s"`     // seconds that an execute_code may run, and that the built-in agent's tools wait for a cell
+	MaxTurns     int     `json:"turns"`      // assistant messages
+	MaxActions   int     `json:"actions"`    // of the agent
+	MaxTokens    int64   `json:"tokens"`     // input and output, by the agent's account
+	MaxCostUSD   float64 `json:"cost_usd"`   // by the agent's account
+	MaxDiskBytes int64   `json:"disk_bytes"` // added to the working folder, measured each second
 }
 
 // IsInfrastructureFailure reports whether the attempt ended for a reason that says nothing about

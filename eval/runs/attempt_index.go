@@ -12,7 +12,7 @@ import (
 // counts. It is brought up to date by withLatest, which reads only the lines that are new. It is safe
 // for concurrent use.
 type attemptIndex struct {
-	fileIndex *lineIndex // identifies the file
+	lineIndex *lineIndex // identifies the file
 
 	mu          sync.Mutex
 	lineCount   int64            // lines that were read, the header included
@@ -25,8 +25,8 @@ type attemptIndex struct {
 // one if the file is another than before.
 func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	known, ok := s.attemptIndexes.get(run)
-	if !ok || known.fileIndex != lines.index {
-		known = &attemptIndex{fileIndex: lines.index, lineNumbers: map[string]int64{}}
+	if !ok || known.lineIndex != lines.lineIndex {
+		known = &attemptIndex{lineIndex: lines.lineIndex, lineNumbers: map[string]int64{}}
 		s.attemptIndexes.put(run, known)
 	}
 	return known

@@ -104,7 +104,7 @@ const OutcomeOther Outcome = "other"
 // attemptCounter computes [Counts] line by line. The zero value has counted nothing. It is not safe for
 // concurrent use.
 type attemptCounter struct {
-	counts            Counts // State, PassRate, CostUSD, DurationMS and Unreadable are unset
+	counts            Counts // State, PassRate, MaxCostUSD, DurationMS and Unreadable are unset
 	unreadable        UnreadableLines
 	cases             map[string]caseTally // by case id
 	passShareSum      float64              // sum over the cases of their shares of passed attempts

@@ -17,7 +17,7 @@ func (x *LineIndexForTest) AddMark(line, offset int64) { x.index.addMark(lineMar
 // MarkBefore exports lineIndex.markBefore: it returns number and offset of the marked line.
 func (x *LineIndexForTest) MarkBefore(line int64) (number, offset int64) {
 	at := x.index.markBefore(line)
-	return at.line, at.offset
+	return at.lineNumber, at.offset
 }
 
 // Len returns the number of marks.

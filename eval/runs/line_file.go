@@ -26,14 +26,14 @@ type Line struct {
 // LineFile is an open file of JSON Lines, which may still be growing. It is safe for concurrent use.
 // Whoever opened it must Close it.
 type LineFile struct {
-	name  string // path in error texts
-	file  *os.File
-	index *lineIndex // shared by all who have opened this file
+	name      string // path in error texts
+	file      *os.File
+	lineIndex *lineIndex // shared by all who have opened this file
 }
 
 // CacheKey returns a comparable key for data derived from the file: it is equal each time the file is
 // opened, as long as the file has only grown and its index is still cached.
-func (l *LineFile) CacheKey() any { return l.index }
+func (l *LineFile) CacheKey() any { return l.lineIndex }
 
 // Close closes the file.
 func (l *LineFile) Close() error { return l.file.Close() }
@@ -43,26 +43,26 @@ func (l *LineFile) Close() error { return l.file.Close() }
 // the cause of ctx, is yielded last.
 func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
-		at := l.index.markBefore(n)
+		at := l.lineIndex.markBefore(n)
 		in := bufio.NewReaderSize(io.NewSectionReader(l.file, at.offset, math.MaxInt64-at.offset), 64<<10)
 		var text []byte
 		for ctx.Err() == nil {
 			var size int
 			var err error
-			text, size, err = readLine(in, text[:0], at.line >= n)
+			text, size, err = readLine(in, text[:0], at.lineNumber >= n)
 			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {
-				yield(Line{}, fmt.Errorf("%s: line %d: %w", l.name, at.line, err))
+				yield(Line{}, fmt.Errorf("%s: line %d: %w", l.name, at.lineNumber, err))
 				return
 			}
-			if at.line >= n && !yield(Line{Number: at.line, Text: text}, nil) {
+			if at.lineNumber >= n && !yield(Line{Number: at.lineNumber, Text: text}, nil) {
 				return
 			}
-			at.line++
+			at.lineNumber++
 			at.offset += int64(size)
-			l.index.addMark(at)
+			l.lineIndex.addMark(at)
 		}
 		yield(Line{}, context.Cause(ctx))
 	}
@@ -91,8 +91,8 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	}
 }
 
-// readOnlyNonblock are flags of open(2) for reading without blocking, as the open of a pipe would.
-const readOnlyNonblock = os.O_RDONLY | syscall.O_NONBLOCK
+// openForReading are flags of open(2) for reading without blocking, as the open of a pipe would.
+const openForReading = os.O_RDONLY | syscall.O_NONBLOCK
 
 // LineFiles opens files of JSON Lines and caches where their lines begin. The zero value is ready
 // to use. It keeps no file open and is safe for concurrent use.
@@ -101,7 +101,7 @@ type LineFiles struct{ indexes cache[*lineIndex] }
 // Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if there is
 // none.
 func (f *LineFiles) Open(path string) (*LineFile, error) {
-	file, err := os.OpenFile(path, readOnlyNonblock, 0)
+	file, err := os.OpenFile(path, openForReading, 0)
 	if err != nil {
 		return nil, openError("file", path, err)
 	}
@@ -109,22 +109,22 @@ func (f *LineFiles) Open(path string) (*LineFile, error) {
 	if err != nil {
 		return nil, openError("file", path, err)
 	}
-	return f.withIndex(path, path, file, info)
+	return f.openIndexed(path, path, file, info)
 }
 
-// withIndex returns the LineFile of an open file with its cached index, or a new one if key has none or
+// openIndexed returns the LineFile of an open file with its cached index, or a new one if key has none or
 // that of another file. name is for error texts. If it fails, the file is closed.
-func (f *LineFiles) withIndex(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
+func (f *LineFiles) openIndexed(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, fileHeadBytes))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	index, isCached := f.indexes.get(key)
 	if !isCached || !index.matches(info, head) {
-		index = &lineIndex{file: info, head: head, spacing: initialMarkSpacing}
+		index = &lineIndex{fileInfo: info, fileHead: head, spacing: initialMarkSpacing}
 		f.indexes.put(key, index)
 	}
-	return &LineFile{name: name, file: file, index: index}, nil
+	return &LineFile{name: name, file: file, lineIndex: index}, nil
 }
 
 // requireRegular returns a file and its info. If it is no regular file, it closes the file and

@@ -24,20 +24,20 @@ const (
 
 // lineMark is where a line begins.
 type lineMark struct {
-	line   int64 // number, from 0
-	offset int64 // in bytes
+	lineNumber int64 // number, from 0
+	offset     int64 // in bytes
 }
 
 // lineIndex remembers where some lines of one file begin. It is filled while somebody reads the file,
 // so that only the first reader of a line in the middle has to start at the beginning. It is safe
 // for concurrent use.
 type lineIndex struct {
-	file fs.FileInfo // identifies the file
+	fileInfo fs.FileInfo // identifies the file
 
-	mu      sync.Mutex
-	head    []byte     // the first bytes of the file, at most fileHeadBytes
-	marks   []lineMark // ascending; line 0 is not among them
-	spacing int64      // least distance between marks, in bytes
+	mu       sync.Mutex
+	fileHead []byte     // the first bytes of the file, at most fileHeadBytes
+	marks    []lineMark // ascending; line 0 is not among them
+	spacing  int64      // least distance between marks, in bytes
 }
 
 // markBefore returns the last mark that is not after the line; the beginning of the file if there
@@ -45,7 +45,7 @@ type lineIndex struct {
 func (x *lineIndex) markBefore(line int64) lineMark {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].line > line })
+	i := sort.Search(len(x.marks), func(i int) bool { return x.marks[i].lineNumber > line })
 	if i == 0 {
 		return lineMark{}
 	}
@@ -82,9 +82,9 @@ func (x *lineIndex) lastOffsetLocked() int64 {
 func (x *lineIndex) matches(info fs.FileInfo, head []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !os.SameFile(x.file, info) || x.lastOffsetLocked() > info.Size() || !bytes.HasPrefix(head, x.head) {
+	if !os.SameFile(x.fileInfo, info) || x.lastOffsetLocked() > info.Size() || !bytes.HasPrefix(head, x.fileHead) {
 		return false
 	}
-	x.head = head
+	x.fileHead = head
 	return true
 }

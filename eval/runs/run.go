@@ -33,7 +33,7 @@ func (s *Store) Open(name string) (*Run, error) {
 	if !isFileName(name) {
 		return nil, fmt.Errorf("run %q: %w", name, ErrNotFound)
 	}
-	all, err := os.OpenRoot(s.dir)
+	all, err := os.OpenRoot(s.runsDir)
 	if err != nil {
 		return nil, openError("run", name, err)
 	}
@@ -86,7 +86,7 @@ func (r *Run) readInfo() error {
 // openRegular opens a regular file below the run's folder and returns its info. For anything else, such
 // as a pipe, it fails with fs.ErrNotExist.
 func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
-	file, err := r.root.OpenFile(name, readOnlyNonblock, 0)
+	file, err := r.root.OpenFile(name, openForReading, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +99,7 @@ func (r *Run) openLineFile(name string) (*LineFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.store.lineFiles.withIndex(path.Join(r.Name, name), name, file, info)
+	return r.store.lineFiles.openIndexed(path.Join(r.Name, name), name, file, info)
 }
 
 // AttemptLines opens attempts.jsonl. Line 0 is the header. The caller closes the result.

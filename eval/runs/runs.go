@@ -35,11 +35,11 @@ type Info struct {
 
 // Host describes the machine that a run ran on, and the versions of its programs.
 type Host struct {
-	Assay  string `json:"assay"` // version of this program
-	Go     string `json:"go"`
-	OS     string `json:"os"`
-	Arch   string `json:"arch"`
-	CPUs   int    `json:"cpus"`
-	Python string `json:"python,omitempty"` // version of the interpreter
-	Name   string `json:"name"`             // host name
+	AssayVersion  string `json:"assay"` // version of this program
+	GoVersion     string `json:"go"`
+	OS            string `json:"os"`
+	Arch          string `json:"arch"`
+	CPUs          int    `json:"cpus"`
+	PythonVersion string `json:"python,omitempty"` // version of the interpreter
+	HostName      string `json:"name"`             // host name
 }

@@ -22,13 +22,13 @@ var ErrNotFound = errors.New("not found")
 // nothing outside of that folder, even through symbolic links. It caches line positions and counts of
 // recently read runs, and keeps no file open. It is safe for concurrent use.
 type Store struct {
-	dir            string
+	runsDir        string
 	lineFiles      LineFiles            // keys are paths relative to dir
 	attemptIndexes cache[*attemptIndex] // by run name
 }
 
 // NewStore returns a Store of the runs in dir, which need not exist yet.
-func NewStore(dir string) *Store { return &Store{dir: dir} }
+func NewStore(dir string) *Store { return &Store{runsDir: dir} }
 
 // ListedRun is a run in the result of [Store.List]. If the run cannot be read, only Name and Problem are
 // set.
@@ -67,7 +67,7 @@ func (s *Store) List(ctx context.Context, after string, limit int) (page []Liste
 
 // listAll returns all runs, newest first, without Summary.
 func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
-	entries, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(s.runsDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -33,7 +33,7 @@ func newStoreHarness(t *testing.T) *storeHarness {
 func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
-		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Config: map[string]any{"agent": name}, Host: runs.Host{Name: "here"},
+		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Config: map[string]any{"agent": name}, Host: runs.Host{HostName: "here"},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = folder.Close() })

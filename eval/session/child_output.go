@@ -23,16 +23,16 @@ type childOutput struct {
 	mu           sync.Mutex
 	writer       io.Writer
 	lineSink     func(child string) func(line []byte)
-	children     map[string]*childLines // by name; the newest child of that name
+	linesByChild map[string]*childLines // by name; the newest child of that name
 	writtenBytes int
 	isTruncated  bool // the line that says so has been written
 }
 
 // childLines splits the output of one child into lines.
 type childLines struct {
-	child      string
-	sink       func(line []byte)
-	unfinished map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
+	child           string
+	sink            func(line []byte)
+	unfinishedLines map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
 }
 
 // newChildOutput returns a childOutput for [Config.ChildOutput] and
@@ -44,20 +44,20 @@ func newChildOutput(writer io.Writer, lineSink func(child string) func(line []by
 	if lineSink == nil {
 		lineSink = func(string) func([]byte) { return func([]byte) {} }
 	}
-	return &childOutput{writer: writer, lineSink: lineSink, children: map[string]*childLines{}}
+	return &childOutput{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLines{}}
 }
 
 // sinkFor returns the function that takes the output of a child that is about to be started,
 // in chunks of any size.
 func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
-	lines := &childLines{child: child, sink: o.lineSink(child), unfinished: map[string][]byte{}}
+	lines := &childLines{child: child, sink: o.lineSink(child), unfinishedLines: map[string][]byte{}}
 	o.mu.Lock()
-	o.children[child] = lines
+	o.linesByChild[child] = lines
 	o.mu.Unlock()
 	return func(stream string, chunk []byte) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		text := append(lines.unfinished[stream], chunk...)
+		text := append(lines.unfinishedLines[stream], chunk...)
 		for {
 			line, rest, hasEnd := bytes.Cut(text, []byte("\n"))
 			if !hasEnd && len(line) < maxLineBytes {
@@ -66,7 +66,7 @@ func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
 			o.writeLineLocked(lines, line)
 			text = rest
 		}
-		lines.unfinished[stream] = bytes.Clone(text)
+		lines.unfinishedLines[stream] = bytes.Clone(text)
 	}
 }
 
@@ -89,14 +89,14 @@ func (o *childOutput) writeLineLocked(lines *childLines, line []byte) {
 func (o *childOutput) flushChild(child string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lines := o.children[child]
+	lines := o.linesByChild[child]
 	if lines == nil {
 		return
 	}
-	for stream, line := range lines.unfinished {
+	for stream, line := range lines.unfinishedLines {
 		if len(line) > 0 {
 			o.writeLineLocked(lines, line)
 		}
-		delete(lines.unfinished, stream)
+		delete(lines.unfinishedLines, stream)
 	}
 }

@@ -20,8 +20,8 @@ const maxPendingActions = 4096
 // runs is taken as the cell's source. The position of a cell that only the console's user
 // has made is unknown until the next get_context: it comes last.
 type consoleNotebook struct {
-	cells   []notebook.Cell
-	pending map[string]documentAction // by tx_id: actions without an answer
+	cells          []notebook.Cell
+	pendingActions map[string]documentAction // by tx_id: actions without an answer
 }
 
 // documentAction is an action on the document. Which parameters it has depends on Action.
@@ -37,7 +37,7 @@ type documentAction struct {
 }
 
 func newConsoleNotebook() *consoleNotebook {
-	return &consoleNotebook{pending: map[string]documentAction{}}
+	return &consoleNotebook{pendingActions: map[string]documentAction{}}
 }
 
 // apply applies a frame between the server and the agent or a console.
@@ -59,8 +59,8 @@ func (n *consoleNotebook) apply(r trace.Record) {
 func (n *consoleNotebook) rememberAction(r trace.Record) {
 	var action documentAction
 	isForwarded := r.Note == "" && r.TxID != "" && isDocumentAction(r.Action) && r.Message != nil
-	if isForwarded && len(n.pending) < maxPendingActions && json.Unmarshal(r.Message, &action) == nil {
-		n.pending[r.TxID] = action
+	if isForwarded && len(n.pendingActions) < maxPendingActions && json.Unmarshal(r.Message, &action) == nil {
+		n.pendingActions[r.TxID] = action
 	}
 }
 
@@ -78,8 +78,8 @@ func isDocumentAction(name string) bool {
 // applyAnswer applies the action that a console has answered with success, even if the
 // answer came too late for the agent.
 func (n *consoleNotebook) applyAnswer(r trace.Record) {
-	action, isPending := n.pending[r.TxID]
-	delete(n.pending, r.TxID)
+	action, isPending := n.pendingActions[r.TxID]
+	delete(n.pendingActions, r.TxID)
 	var answer struct {
 		Status  string          `json:"status"`
 		CellID  string          `json:"cell_id"`
@@ -153,5 +153,5 @@ func (n *consoleNotebook) indexOf(id string) int {
 }
 
 func (n *consoleNotebook) clone() *consoleNotebook {
-	return &consoleNotebook{cells: slices.Clone(n.cells), pending: maps.Clone(n.pending)}
+	return &consoleNotebook{cells: slices.Clone(n.cells), pendingActions: maps.Clone(n.pendingActions)}
 }

@@ -20,15 +20,15 @@ const TypeLimitExceeded = "limit"
 
 // LimitExceeded is the body of a trace entry of type [TypeLimitExceeded].
 type LimitExceeded struct {
-	Type       string `json:"type"`       // TypeLimitExceeded
-	Name       string `json:"which"`      // "disk"
-	Configured int64  `json:"configured"` // bytes
-	Measured   int64  `json:"measured"`   // bytes
+	Type            string `json:"type"`       // TypeLimitExceeded
+	LimitName       string `json:"which"`      // "disk"
+	ConfiguredBytes int64  `json:"configured"` // bytes
+	MeasuredBytes   int64  `json:"measured"`   // bytes
 }
 
 // String returns "disk: configured 2GiB, measured 2.1GiB".
 func (l LimitExceeded) String() string {
-	return fmt.Sprintf("%s: configured %s, measured %s", l.Name, units.BytesSize(float64(l.Configured)), units.BytesSize(float64(l.Measured)))
+	return fmt.Sprintf("%s: configured %s, measured %s", l.LimitName, units.BytesSize(float64(l.ConfiguredBytes)), units.BytesSize(float64(l.MeasuredBytes)))
 }
 
 // DiskQuota limits how many bytes are added to a working folder. The zero value has no
@@ -56,8 +56,8 @@ func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExcee
 		return LimitExceeded{}, false
 	}
 	usedBytes, _ := sandbox.DiskUsage(ctx, d.workdir)
-	measured = LimitExceeded{Type: TypeLimitExceeded, Name: "disk", Configured: d.limitBytes, Measured: usedBytes - d.initialBytes}
-	return measured, measured.Measured > d.limitBytes
+	measured = LimitExceeded{Type: TypeLimitExceeded, LimitName: "disk", ConfiguredBytes: d.limitBytes, MeasuredBytes: usedBytes - d.initialBytes}
+	return measured, measured.MeasuredBytes > d.limitBytes
 }
 
 // Monitor measures each second until ctx ends. It calls onExceeded with the first
@@ -76,8 +76,8 @@ func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) 
 			return
 		case <-ticker.C:
 		}
-		if measured, _ := d.Measure(ctx); measured.Measured > thresholdBytes && ctx.Err() == nil {
-			thresholdBytes = measured.Measured + d.limitBytes/8
+		if measured, _ := d.Measure(ctx); measured.MeasuredBytes > thresholdBytes && ctx.Err() == nil {
+			thresholdBytes = measured.MeasuredBytes + d.limitBytes/8
 			onExceeded(measured)
 		}
 	}

@@ -41,9 +41,9 @@ func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	passed := s.await(t, "the limit", isEntry(trace.HopSession, session.TypeLimitExceeded))
 	var limit session.LimitExceeded
 	require.NoError(t, json.Unmarshal(passed.Body, &limit))
-	require.Equal(t, "disk", limit.Name)
-	require.EqualValues(t, 4<<20, limit.Configured)
-	require.InDelta(t, 6<<20, limit.Measured, 1<<20)
+	require.Equal(t, "disk", limit.LimitName)
+	require.EqualValues(t, 4<<20, limit.ConfiguredBytes)
+	require.InDelta(t, 6<<20, limit.MeasuredBytes, 1<<20)
 	s.await(t, "the end of the kernel", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.False(t, s.IsKernelAlive())
 

@@ -18,7 +18,7 @@ const stopTimeout = subprocess.StopGrace + time.Second
 // session as it is. The error says that something of the agent may be left.
 func (s *Session) StopAgent(ctx context.Context) error {
 	s.mu.Lock()
-	agent := s.running.agent
+	agent := s.liveChildren.agent
 	s.stoppedAgent = agent
 	s.mu.Unlock()
 	if agent == nil {
@@ -50,7 +50,7 @@ func (s *Session) End(ctx context.Context, cause string) error {
 }
 
 func (s *Session) end(ctx context.Context, cause string) error {
-	s.stopTasks()
+	s.stopGoroutines()
 	s.restartMu.Lock() // a restart that is under way ends first
 	s.setState(StateEnded, cause)
 	s.restartMu.Unlock()
@@ -67,8 +67,8 @@ func (s *Session) end(ctx context.Context, cause string) error {
 		}
 	}
 	s.router.Close(protocol.CloseGoingAway, cause)
-	s.tasks.Wait()
-	s.output.flushChild("kernel")
-	s.output.flushChild("agent")
+	s.goroutines.Wait()
+	s.childOutput.flushChild("kernel")
+	s.childOutput.flushChild("agent")
 	return errors.Join(agentErr, kernelErr, s.removeWorkdir())
 }

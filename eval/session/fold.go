@@ -15,7 +15,7 @@ import (
 // order with Apply; entries that do not fit, as in a trace that somebody has edited, are
 // ignored. It is not safe for concurrent use.
 type NotebookFold struct {
-	document          *notebook.Document   // the server's document
+	serverDocument    *notebook.Document   // the server's document
 	executions        *notebook.Executions // what the kernels have run
 	hasNotebookEvents bool                 // the trace has events of the server's document
 
@@ -28,7 +28,7 @@ type NotebookFold struct {
 // NewNotebookFold returns the fold of no entries.
 func NewNotebookFold() *NotebookFold {
 	f := &NotebookFold{executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), consoleNotebook: newConsoleNotebook()}
-	f.document = notebook.NewDocument(notebook.DocumentConfig{Executions: f.executions})
+	f.serverDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: f.executions})
 	return f
 }
 
@@ -92,7 +92,7 @@ func (f *NotebookFold) applySessionEntry(r trace.Record) {
 // applyNotebookEvent applies an event of the server's document.
 func (f *NotebookFold) applyNotebookEvent(text []byte) {
 	var e notebook.Event
-	if json.Unmarshal(text, &e) != nil || f.document.ApplyEvent(e) != nil {
+	if json.Unmarshal(text, &e) != nil || f.serverDocument.ApplyEvent(e) != nil {
 		return
 	}
 	f.hasNotebookEvents = true
@@ -104,8 +104,8 @@ func (f *NotebookFold) applyNotebookEvent(text []byte) {
 // Clone returns an independent copy.
 func (f *NotebookFold) Clone() *NotebookFold {
 	out := &NotebookFold{executions: f.executions.Clone(), hasNotebookEvents: f.hasNotebookEvents, holderIsConsole: f.holderIsConsole}
-	out.document = notebook.NewDocument(notebook.DocumentConfig{Executions: out.executions})
-	_ = out.document.ApplyEvent(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.document.Cells()}}) // an event with a state always fits
+	out.serverDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: out.executions})
+	_ = out.serverDocument.ApplyEvent(notebook.Event{Kind: notebook.NotebookRestored, State: &notebook.State{Cells: f.serverDocument.Cells()}}) // an event with a state always fits
 	if f.consoleNotebook != nil {
 		out.consoleNotebook = f.consoleNotebook.clone()
 	}
@@ -116,10 +116,10 @@ func (f *NotebookFold) Clone() *NotebookFold {
 func (f *NotebookFold) MemoryBytes() int {
 	const perItem = 128 // bytes beside the texts
 	size := f.executions.MemoryBytes()
-	cells := f.document.Cells()
+	cells := f.serverDocument.Cells()
 	if f.consoleNotebook != nil {
 		cells = append(cells, f.consoleNotebook.cells...)
-		size += len(f.consoleNotebook.pending) * perItem
+		size += len(f.consoleNotebook.pendingActions) * perItem
 	}
 	for _, c := range cells {
 		size += perItem + len(c.Source)
@@ -133,7 +133,7 @@ func (f *NotebookFold) IsHeldByConsole() bool { return f.holderIsConsole }
 // State returns the notebook after the last entry. If a console holds the document, the
 // cells are those that its answers tell of.
 func (f *NotebookFold) State() notebook.State {
-	state := notebook.State{Cells: f.document.Cells(), Executions: f.executions.Snapshot()}
+	state := notebook.State{Cells: f.serverDocument.Cells(), Executions: f.executions.Snapshot()}
 	if f.holderIsConsole {
 		state.Cells = append([]notebook.Cell{}, f.consoleNotebook.cells...)
 	}
@@ -160,5 +160,5 @@ func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error
 		return nil, nil //nolint:nilnil // no notebook is no error
 	}
 	fold.executions.MarkKernelEnded()
-	return &notebook.State{Cells: fold.document.Cells(), Executions: fold.executions.Snapshot()}, nil
+	return &notebook.State{Cells: fold.serverDocument.Cells(), Executions: fold.executions.Snapshot()}, nil
 }

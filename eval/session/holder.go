@@ -87,7 +87,7 @@ func (s *Session) NotebookState() notebook.State { return s.snapshotNotebook(fun
 // snapshotNotebook returns a copy of the notebook. It calls whileFrozen after copying the
 // cells and before any cell can change again.
 func (s *Session) snapshotNotebook(whileFrozen func()) (state notebook.State) {
-	s.document.WithFrozenCells(func(cells []notebook.Cell) {
+	s.ownDocument.WithFrozenCells(func(cells []notebook.Cell) {
 		whileFrozen()
 		state.Cells = cells
 	})
@@ -149,8 +149,8 @@ func (s *Session) attachOwnDocumentLocked() error {
 	if _, err := s.router.AttachDocument(routerEnd); err != nil {
 		return err
 	}
-	s.tasks.Go(func() {
-		if err := s.document.Serve(documentEnd); err != nil {
+	s.goroutines.Go(func() {
+		if err := s.ownDocument.Serve(documentEnd); err != nil {
 			s.log.Error("the server's document has failed", "error", err)
 		}
 		_ = documentEnd.Close(protocol.CloseNormal, "")

@@ -98,7 +98,7 @@ func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	s.recordEvent(TypeKernelStuck, KernelFailure{Type: TypeKernelStuck, Error: what})
 	s.log.Warn("the kernel is killed and replaced", "reason", what)
 	stuck := s.currentChildren().kernel
-	s.tasks.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // not after tasks.Wait: the task that reports this kernel's exit still runs
+	s.goroutines.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // not after tasks.Wait: the task that reports this kernel's exit still runs
 	return true
 }
 

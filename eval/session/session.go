@@ -135,26 +135,26 @@ type Config struct {
 
 // Session is a live notebook. It is safe for concurrent use. Whoever started it must End it.
 type Session struct {
-	cfg        Config
-	log        *slog.Logger
-	supervisor *subprocess.Supervisor
-	workdir    string // empty until it is made
-	output     *childOutput
+	cfg         Config
+	log         *slog.Logger
+	supervisor  *subprocess.Supervisor
+	workdir     string // empty until it is made
+	childOutput *childOutput
 
-	router     *router.Router
-	executions *notebook.Executions
-	document   *notebook.Document // the server's own
+	router      *router.Router
+	executions  *notebook.Executions
+	ownDocument *notebook.Document // the server's own
 
-	holderDecided chan struct{}      // closed when either the server or a console holds the document
-	tasks         sync.WaitGroup     // the session's goroutines
-	stopTakeOver  context.CancelFunc // ends takeOverAfterDelay
-	stopTasks     context.CancelFunc // ends takeOverAfterDelay, enforceDiskQuota and restarts
+	holderDecided  chan struct{}      // closed when either the server or a console holds the document
+	goroutines     sync.WaitGroup     // the session's goroutines
+	stopTakeOver   context.CancelFunc // ends takeOverAfterDelay
+	stopGoroutines context.CancelFunc // ends takeOverAfterDelay, enforceDiskQuota and restarts
 
 	restartMu sync.Mutex // held while a child is restarted; taken before mu
 
 	mu           sync.Mutex
 	state        State
-	running      children
+	liveChildren children
 	stoppedAgent *agent.Agent             // the agent that the session stopped last; its exit is no error
 	enforced     []func() map[string]bool // Enforced of each child that was started, and of the disk quota
 	holderName   string                   // name of the console that holds the document; empty: the server, once holderDecided is closed
@@ -185,13 +185,13 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID), supervisor: sup,
-		holderDecided: make(chan struct{}), output: newChildOutput(cfg.ChildOutput, cfg.ChildLineSink),
+		holderDecided: make(chan struct{}), childOutput: newChildOutput(cfg.ChildOutput, cfg.ChildLineSink),
 	}
-	s.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.document.CellTitle(id) }})
-	s.document = notebook.NewDocument(notebook.DocumentConfig{Executions: s.executions, OnEvent: s.recordNotebookEvent, NewCellID: cfg.NewCellID})
+	s.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.ownDocument.CellTitle(id) }})
+	s.ownDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: s.executions, OnEvent: s.recordNotebookEvent, NewCellID: cfg.NewCellID})
 	tasksCtx, stopTasks := context.WithCancel(context.WithoutCancel(ctx))
 	takeOverCtx, stopTakeOver := context.WithCancel(tasksCtx)
-	s.stopTasks, s.stopTakeOver = stopTasks, stopTakeOver
+	s.stopGoroutines, s.stopTakeOver = stopTasks, stopTakeOver
 	s.cfg.Kernel.OnStuck = func(what string) bool { return s.onKernelStuck(tasksCtx, what) }
 	cfg.Router.Log = s.log
 	cfg.Router.RestartChild = func(name string) error { return s.RestartChild(tasksCtx, name) }
@@ -205,10 +205,10 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
 	if cfg.AwaitConsole && cfg.TakeOverDelay > 0 {
-		s.tasks.Go(func() { s.takeOverAfterDelay(takeOverCtx, follower) })
+		s.goroutines.Go(func() { s.takeOverAfterDelay(takeOverCtx, follower) })
 	}
 	if cfg.MaxDiskBytes > 0 {
-		s.tasks.Go(func() { s.enforceDiskQuota(tasksCtx) })
+		s.goroutines.Go(func() { s.enforceDiskQuota(tasksCtx) })
 	}
 	s.setState(StateReady, "")
 	return s, nil

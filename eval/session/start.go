@@ -26,7 +26,7 @@ func (s *Session) startChildren(ctx context.Context) error {
 	s.workdir = workdir
 	if s.cfg.RestoreFrom != nil {
 		s.executions.RestoreSnapshot(s.cfg.RestoreFrom.Executions)
-		if err := s.document.RestoreState(*s.cfg.RestoreFrom); err != nil {
+		if err := s.ownDocument.RestoreState(*s.cfg.RestoreFrom); err != nil {
 			return err
 		}
 	}
@@ -57,18 +57,18 @@ func (s *Session) startChildren(ctx context.Context) error {
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.output.sinkFor("kernel")
+	cfg.Output = s.childOutput.sinkFor("kernel")
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
-		s.output.flushChild("kernel")
+		s.childOutput.flushChild("kernel")
 		return &StartError{Component: "kernel", Err: err}
 	}
 	reported := make(chan struct{})
 	s.mu.Lock()
-	s.running.kernel, s.running.kernelExitReported = k, reported
+	s.liveChildren.kernel, s.liveChildren.kernelExitReported = k, reported
 	s.enforced = append(s.enforced, k.Enforced)
 	s.mu.Unlock()
-	s.tasks.Go(func() {
+	s.goroutines.Go(func() {
 		defer close(reported)
 		s.reportExit("kernel", k.Exited(), k.Exit)
 	})
@@ -80,18 +80,18 @@ func (s *Session) startKernel(ctx context.Context) error {
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.output.sinkFor("agent")
+	cfg.Output = s.childOutput.sinkFor("agent")
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
-		s.output.flushChild("agent")
+		s.childOutput.flushChild("agent")
 		return &StartError{Component: "agent", Err: err}
 	}
 	reported := make(chan struct{})
 	s.mu.Lock()
-	s.running.agent, s.running.agentExitReported = a, reported
+	s.liveChildren.agent, s.liveChildren.agentExitReported = a, reported
 	s.enforced = append(s.enforced, a.Enforced)
 	s.mu.Unlock()
-	s.tasks.Go(func() {
+	s.goroutines.Go(func() {
 		defer close(reported)
 		s.reportExit("agent", a.Exited(), a.Exit)
 		s.reportAgentExit(a)
@@ -103,7 +103,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 // exit in the trace and sends it to the consoles at /run.
 func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
 	<-exited
-	s.output.flushChild(name) // first, so that the last lines are there when somebody learns of the exit
+	s.childOutput.flushChild(name) // first, so that the last lines are there when somebody learns of the exit
 	status := exit()
 	message := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: status.Code, Signal: status.Signal}
 	s.recordEvent(message.Type, message)
@@ -126,14 +126,14 @@ func (s *Session) connectKernel() error {
 	k := s.currentChildren().kernel
 	s.recordReadyFrame(trace.KernelToServer, k.ReadyFrame)
 	if language := k.ReadyMessage.Language; language != "" {
-		s.document.SetLanguage(language)
+		s.ownDocument.SetLanguage(language)
 	}
 	peer, err := s.router.AttachKernel(k, k.ReadyMessage.Actions)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.running.kernelPeer = peer
+	s.liveChildren.kernelPeer = peer
 	s.mu.Unlock()
 	return s.router.SendToKernel(protocol.NewKernelInit(k.PID()))
 }
@@ -149,7 +149,7 @@ func (s *Session) connectAgent(ctx context.Context) error {
 		return err
 	}
 	s.mu.Lock()
-	s.running.agentPeer = peer
+	s.liveChildren.agentPeer = peer
 	s.mu.Unlock()
 	init := s.cfg.AgentInit
 	init.Type, init.Language = protocol.TypeInit, s.currentChildren().kernel.ReadyMessage.Language
@@ -172,7 +172,7 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s.tasks.Go(func() {
+	s.goroutines.Go(func() {
 		select {
 		case <-peer.Done():
 			stop(connectionError("agent", peer))
@@ -206,7 +206,7 @@ type children struct {
 func (s *Session) currentChildren() children {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.running
+	return s.liveChildren
 }
 
 // connectionError returns why the connection of the child called name has ended.

@@ -41,7 +41,7 @@ func (s *testServer) createRun(tb testing.TB, name string, day int) *runs.Writer
 	tb.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
 		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC),
-		Config:  map[string]any{"agent": "noop <3"}, Host: runs.Host{Name: "here", CPUs: 2},
+		Config:  map[string]any{"agent": "noop <3"}, Host: runs.Host{HostName: "here", CPUs: 2},
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = folder.Close() })

@@ -53,7 +53,7 @@ func TestListRuns(t *testing.T) {
 				continue
 			}
 			require.Equal(t, "noop <3", run.Config["agent"])
-			require.Equal(t, "here", run.Host.Name)
+			require.Equal(t, "here", run.Host.HostName)
 			require.Equal(t, runs.StateRunning, run.Summary.State)
 			require.Equal(t, []any{0, false}, []any{run.Summary.Attempts, run.Summary.Finished})
 			require.Contains(t, run.Started, "2026-01-")

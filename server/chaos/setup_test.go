@@ -141,7 +141,7 @@ func (c *chaosRun) makeAttempt(ctx context.Context, publisher *server.AttemptPub
 		Supervisor: c.harness.Supervisor, Kernel: kernelConfig, Environ: os.Environ(), WorkdirRoot: c.workdirRoot, SessionID: id, SharedConsoles: random.oneIn(2),
 		AgentConfig:  func(string) (agent.Config, error) { return agentConfig, nil },
 		AwaitConsole: random.oneIn(2), HolderGrace: 300 * time.Millisecond,
-		LimitOverrides: runs.Limits{WallS: 0.5 + 2*random.Float64(), IdleS: 1, CellS: 0.5, Actions: 50 + random.IntN(200)},
+		LimitOverrides: runs.Limits{WallTimeoutS: 0.5 + 2*random.Float64(), IdleTimeoutS: 1, CellTimeoutS: 0.5, MaxActions: 50 + random.IntN(200)},
 		OnTrace:        publisher.OnTrace, OnSession: func(live *session.Session) { c.addSession(live); publisher.OnSession(live) }, Log: slog.New(errorLog{c}),
 	}, attempt.Job{Case: c.cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: name})
 	c.mu.Lock()

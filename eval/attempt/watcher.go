@@ -28,8 +28,8 @@ const (
 	turnEndGrace = time.Second
 )
 
-// watch reads the entries of a session's trace in order and decides when its attempt is over, and
-// how. It is not safe for concurrent use.
+// completionWatcher reads the entries of a session's trace in order and decides when its attempt is
+// over, and how. It is not safe for concurrent use.
 //
 //	          a submission with the marker
 //	working ───────────────────────────────▶ marked ──idle──▶ completed
@@ -40,7 +40,7 @@ const (
 //
 // The package doc says what idle means. Time limits are checked when there is nothing to read; see
 // checkTimers.
-type watch struct {
+type completionWatcher struct {
 	journal     *trace.Journal
 	follower    *trace.Follower
 	limits      runs.Limits
@@ -52,13 +52,13 @@ type watch struct {
 	actions          map[string]agentAction // by tx_id: actions of the agent without an answer
 	lastRunAction    string                 // name of the action of the agent that ran a cell last; empty: none
 
-	taskSentAt time.Time // when the agent got its task; zero: not yet
-	stream     messageStream
-	submitted  submitted
-	agent      agentReports
-	holder     consolePresence
-	modelWaits modelWaits
-	counts     counts
+	taskSentAt     time.Time // when the agent got its task; zero: not yet
+	stream         messageStream
+	submitted      submitted
+	agentReports   agentReports
+	holderPresence consolePresence
+	modelWaits     modelWaits
+	counts         counts
 
 	earlyVerdict *verdict // verdict from before the task was sent; nil: none
 	isOver       bool     // there is a verdict: entries are only counted
@@ -74,7 +74,7 @@ type submitted struct {
 
 // agentReports is what the agent has last said about itself.
 type agentReports struct {
-	aliveAt        time.Time // when it last sent something, or one of its cells ended
+	lastActiveAt   time.Time // when it last sent something, or one of its cells ended
 	status         string    // of agent_status
 	modelActivity  string    // what its model is doing, while a reply is streamed; empty: nothing
 	finalMessageAt time.Time // of its last assistant message without tool use; zero if it went on after that
@@ -82,7 +82,7 @@ type agentReports struct {
 	lastError      string    // the last error that it reported and went on after; empty: none
 }
 
-// counts is what the watch has counted.
+// counts is what the watcher has counted.
 type counts struct {
 	usage         runs.Usage
 	tamperSignals int
@@ -98,21 +98,21 @@ type cellRuns struct {
 // isOpen reports whether a run of the cell is waiting, running or promised.
 func (c *cellRuns) isOpen() bool { return c.IsOpen() || !c.promisedAt.IsZero() }
 
-// widgetRerunsID is the key in watch.cells for cells that the kernel may run again because a widget
-// was set, and that it has not named yet.
+// widgetRerunsID is the key in completionWatcher.cells for cells that the kernel may run again
+// because a widget was set, and that it has not named yet.
 const widgetRerunsID = "set_widget_value"
 
-// verdict is a decision of the watch: the end of the attempt, or a question that the agent asks.
+// verdict is a decision of the watcher: the end of the attempt, or a question that the agent asks.
 type verdict struct {
 	outcome  runs.Outcome // empty: a question
 	detail   string       // of the outcome
 	question string
 }
 
-// newWatch returns a watch that must be closed. Until then the readers of kernel and agent wait
-// when it falls behind the journal.
-func newWatch(journal *trace.Journal, limits runs.Limits, holderGrace time.Duration, progress *Progress) *watch {
-	return &watch{
+// newCompletionWatcher returns a watcher that must be closed. Until then the readers of kernel and
+// agent wait when it falls behind the journal.
+func newCompletionWatcher(journal *trace.Journal, limits runs.Limits, holderGrace time.Duration, progress *Progress) *completionWatcher {
+	return &completionWatcher{
 		journal: journal, follower: journal.FollowWithBackpressure(), limits: limits, holderGrace: holderGrace, progress: progress,
 		cells: map[string]cellRuns{}, actions: map[string]agentAction{},
 	}
@@ -120,9 +120,9 @@ func newWatch(journal *trace.Journal, limits runs.Limits, holderGrace time.Durat
 
 // drainDuring calls work and, until work returns, passes new entries to read in another goroutine.
 // Otherwise the trace's queue could fill up while the attempt does something else, which blocks the
-// readers of kernel and agent and ends their connections after 5 s. work must not use the watch.
+// readers of kernel and agent and ends their connections after 5 s. work must not use the watcher.
 // drainDuring returns after the goroutine has ended; a panic of read continues here.
-func (w *watch) drainDuring(work func(), read func(*trace.Entry)) {
+func (w *completionWatcher) drainDuring(work func(), read func(*trace.Entry)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var draining sync.WaitGroup
 	var fault any
@@ -148,7 +148,7 @@ func (w *watch) drainDuring(work func(), read func(*trace.Entry)) {
 
 // readBeforeTask reads an entry from before the agent gets its task. It ignores the agent's frames,
 // but notices cells that people run, and the end of a child.
-func (w *watch) readBeforeTask(e *trace.Entry) {
+func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
 		w.readEntry(e)
@@ -159,16 +159,16 @@ func (w *watch) readBeforeTask(e *trace.Entry) {
 }
 
 // startTask starts the timers and resets the counts: from now on the agent works on its task.
-func (w *watch) startTask(now time.Time) {
+func (w *completionWatcher) startTask(now time.Time) {
 	w.readAvailable(w.readBeforeTask)
-	w.taskSentAt, w.agent.aliveAt = now, now
+	w.taskSentAt, w.agentReports.lastActiveAt = now, now
 	w.counts.usage, w.counts.tamperSignals, w.modelWaits = runs.Usage{}, 0, modelWaits{}
 }
 
 // nextVerdict reads entries until there is a verdict. When ctx ends the verdict is that the attempt
 // is cancelled. The end of ctx and the wall limit are checked before each entry, so that a flood of
 // frames cannot delay them.
-func (w *watch) nextVerdict(ctx context.Context) verdict {
+func (w *completionWatcher) nextVerdict(ctx context.Context) verdict {
 	if w.earlyVerdict != nil {
 		return *w.earlyVerdict
 	}
@@ -197,7 +197,7 @@ func (w *watch) nextVerdict(ctx context.Context) verdict {
 }
 
 // awaitEntry waits for the next entry. It returns nil at due, unless that is zero, and when ctx ends.
-func (w *watch) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
+func (w *completionWatcher) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
 	if !due.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, due)
@@ -213,11 +213,11 @@ func (w *watch) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
 // drainTurn counts entries until the agent is no longer thinking or executing by its own
 // agent_status, at most for turnEndGrace, so that the trace has the whole last turn. It returns at
 // once for an agent that sends no status.
-func (w *watch) drainTurn(ctx context.Context) {
+func (w *completionWatcher) drainTurn(ctx context.Context) {
 	w.isOver = true
 	ctx, cancel := context.WithTimeout(ctx, turnEndGrace)
 	defer cancel()
-	for w.agent.status == protocol.AgentThinking || w.agent.status == protocol.AgentExecuting {
+	for w.agentReports.status == protocol.AgentThinking || w.agentReports.status == protocol.AgentExecuting {
 		entry, err := w.follower.Next(ctx)
 		if err != nil {
 			return
@@ -227,20 +227,20 @@ func (w *watch) drainTurn(ctx context.Context) {
 }
 
 // countEntry reads an entry after the verdict, which changes only the counts.
-func (w *watch) countEntry(e *trace.Entry) {
+func (w *completionWatcher) countEntry(e *trace.Entry) {
 	w.isOver = true
 	w.readEntry(e)
 }
 
-// finish counts the entries that the trace has by now, and closes the watch.
-func (w *watch) finish() {
+// finish counts the entries that the trace has by now, and closes the watcher.
+func (w *completionWatcher) finish() {
 	w.readAvailable(w.countEntry)
 	w.close()
 }
 
 // readAvailable passes to read the entries that the trace has when it is called, and does not wait
 // for more.
-func (w *watch) readAvailable(read func(*trace.Entry)) {
+func (w *completionWatcher) readAvailable(read func(*trace.Entry)) {
 	last, _ := w.journal.LastEntry()
 	for w.follower.LastSeq() < last {
 		read(w.follower.TryNext())
@@ -248,10 +248,10 @@ func (w *watch) readAvailable(read func(*trace.Entry)) {
 }
 
 // close stops following the trace. Further calls do nothing.
-func (w *watch) close() { w.follower.Close() }
+func (w *completionWatcher) close() { w.follower.Close() }
 
 // readEntry reads the next entry and returns the verdict that follows from it, or nil.
-func (w *watch) readEntry(e *trace.Entry) *verdict {
+func (w *completionWatcher) readEntry(e *trace.Entry) *verdict {
 	if e.Note == trace.NoteTamper {
 		w.counts.tamperSignals++
 	}
@@ -275,10 +275,12 @@ func (w *watch) readEntry(e *trace.Entry) *verdict {
 
 // isIdle reports whether no cell has an open run, no action of the agent waits for its answer, and
 // there is a kernel to collect the state from.
-func (w *watch) isIdle() bool { return len(w.cells) == 0 && len(w.actions) == 0 && !w.isKernelReplaced }
+func (w *completionWatcher) isIdle() bool {
+	return len(w.cells) == 0 && len(w.actions) == 0 && !w.isKernelReplaced
+}
 
 // completionVerdict returns the verdict completed if the attempt is marked and idle, and otherwise nil.
-func (w *watch) completionVerdict() *verdict {
+func (w *completionWatcher) completionVerdict() *verdict {
 	if w.submitted.isMarked && w.isIdle() {
 		return &verdict{outcome: runs.OutcomeCompleted}
 	}
@@ -286,21 +288,21 @@ func (w *watch) completionVerdict() *verdict {
 }
 
 // turnEndVerdict returns the verdict on an agent whose last turn has ended; how says how it ended.
-func (w *watch) turnEndVerdict(how string) *verdict {
+func (w *completionWatcher) turnEndVerdict(how string) *verdict {
 	switch {
 	case w.submitted.isMarked:
 		return w.completionVerdict() // nil: it comes when the attempt is idle
-	case w.agent.reachedLimit != "":
-		return &verdict{outcome: runs.OutcomeLimit, detail: w.agent.reachedLimit}
-	case w.agent.lastError != "":
-		return &verdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.agent.lastError}
+	case w.agentReports.reachedLimit != "":
+		return &verdict{outcome: runs.OutcomeLimit, detail: w.agentReports.reachedLimit}
+	case w.agentReports.lastError != "":
+		return &verdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.agentReports.lastError}
 	default:
 		return &verdict{outcome: runs.OutcomeStopped, detail: how}
 	}
 }
 
 // updateCell applies f to the runs of a cell, and removes the cell if it has no open run after that.
-func (w *watch) updateCell(id string, f func(*cellRuns)) {
+func (w *completionWatcher) updateCell(id string, f func(*cellRuns)) {
 	c := w.cells[id]
 	f(&c)
 	if c.isOpen() {

@@ -55,7 +55,7 @@ const (
 
 // Each case is a sequence of frames and waits, and the verdict that must come with the last of
 // them, not earlier.
-func TestWatchVerdicts(t *testing.T) {
+func TestWatcherVerdicts(t *testing.T) {
 	t.Parallel()
 	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
 	for name, tc := range map[string]struct {
@@ -180,7 +180,7 @@ func TestWatchVerdicts(t *testing.T) {
 
 // testLimits returns limits that are so small that each can be reached.
 func testLimits() runs.Limits {
-	return runs.Limits{WallS: 60, IdleS: 30, Turns: 2, Actions: 3, Tokens: 100, CostUSD: 1}
+	return runs.Limits{WallTimeoutS: 60, IdleTimeoutS: 30, MaxTurns: 2, MaxActions: 3, MaxTokens: 100, MaxCostUSD: 1}
 }
 
 // testVerdict is a result of Watch.NextVerdict.
@@ -189,7 +189,7 @@ type testVerdict struct {
 	detail, question string
 }
 
-// requireVerdict plays frames to a watch and requires the outcome want, a part of its detail, and a
+// requireVerdict plays frames to a watcher and requires the outcome want, a part of its detail, and a
 // number of tamper signals. An empty want means that there must be no outcome. It must run in a
 // synctest bubble.
 func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
@@ -197,9 +197,9 @@ func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail str
 	journal := trace.NewJournal("s")
 	limits := testLimits()
 	if want != runs.OutcomeLimit || strings.HasPrefix(detail, "wall") {
-		limits.IdleS = 0
+		limits.IdleTimeoutS = 0
 	}
-	w := attempt.NewWatch(journal, limits)
+	w := attempt.NewWatcher(journal, limits)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	verdicts := make(chan testVerdict, 10)
 	go func() {
@@ -284,7 +284,7 @@ func parseEntry(t *testing.T, hop, body string) trace.Entry {
 func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	w := attempt.NewWatch(journal, testLimits())
+	w := attempt.NewWatcher(journal, testLimits())
 	for _, frame := range []string{
 		`session {"type":"holder","by":"server"}`,
 		`console>server#2 {"type":"notebook_action","action":"edit_cell"}`,
@@ -305,9 +305,9 @@ func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 	require.Equal(t, 4, w.Interventions())
 }
 
-func TestCancelledWatchHasTheCause(t *testing.T) {
+func TestCancelledWatcherHasTheCause(t *testing.T) {
 	t.Parallel()
-	w := attempt.NewWatch(trace.NewJournal("s"), testLimits())
+	w := attempt.NewWatcher(trace.NewJournal("s"), testLimits())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted by SIGINT"))
 	got, detail, _ := w.NextVerdict(ctx)
@@ -318,7 +318,7 @@ func TestCancelledWatchHasTheCause(t *testing.T) {
 func TestUsageCounts(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	w := attempt.NewWatch(journal, runs.Limits{})
+	w := attempt.NewWatcher(journal, runs.Limits{})
 	for _, line := range []string{
 		frameRunAction, frameRunAccepted, frameRunA, frameStartA, frameResultA, messageFrame("assistant", `"a"`), messageFrame("user", `"b"`),
 		`agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"cost_usd":0.25}`,
@@ -341,7 +341,7 @@ func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			journal := trace.NewJournal("s")
-			w := attempt.NewWatchBeforeTask(journal, runs.Limits{WallS: 600, IdleS: 300})
+			w := attempt.NewWatcherBeforeTask(journal, runs.Limits{WallTimeoutS: 600, IdleTimeoutS: 300})
 			playLine(t, journal, line)
 			<-time.After(10 * time.Minute) // as if the console connected late
 			w.StartTask()
@@ -358,7 +358,7 @@ func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 func TestKernelExitBeforeTheTask(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	w := attempt.NewWatchBeforeTask(journal, runs.Limits{})
+	w := attempt.NewWatcherBeforeTask(journal, runs.Limits{})
 	playLine(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
 	w.StartTask()
 	got, _, _ := w.NextVerdict(t.Context())
@@ -371,7 +371,7 @@ func TestDrainDuring(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
-		w := attempt.NewWatch(journal, runs.Limits{})
+		w := attempt.NewWatcher(journal, runs.Limits{})
 		w.DrainDuring(func() {
 			playLine(t, journal, frameRunAction)
 			synctest.Wait()
@@ -383,7 +383,7 @@ func TestDrainDuring(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
-		w := attempt.NewWatch(journal, runs.Limits{})
+		w := attempt.NewWatcher(journal, runs.Limits{})
 		defer w.Close()
 		require.Panics(t, func() {
 			w.DrainDuring(func() {
@@ -405,7 +405,7 @@ func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			journal := trace.NewJournal("s")
-			w := attempt.NewWatch(journal, runs.Limits{WallS: tc.wall})
+			w := attempt.NewWatcher(journal, runs.Limits{WallTimeoutS: tc.wall})
 			floodEntry := parseEntry(t, "agent>server", `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"user","content":"`+strings.Repeat("x", 256<<10)+`"}}`)
 			flooding, stopFlood := context.WithCancel(t.Context())
 			flooded := make(chan struct{})
@@ -425,7 +425,7 @@ func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 	}
 }
 
-// After a submission the watch waits until an agent that sends agent_status ends its turn, at most
+// After a submission the watcher waits until an agent that sends agent_status ends its turn, at most
 // for turnEndGrace. It does not wait for one that sends none.
 func TestDrainTurn(t *testing.T) {
 	t.Parallel()
@@ -443,7 +443,7 @@ func TestDrainTurn(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				journal := trace.NewJournal("s")
-				w := attempt.NewWatch(journal, runs.Limits{})
+				w := attempt.NewWatcher(journal, runs.Limits{})
 				for _, frame := range append(c.before, submissionFrame(`{"summary":"`+marker+`","next_status":"done"}`)) {
 					playLine(t, journal, frame)
 				}
