@@ -86,7 +86,8 @@ func (w *completionWatcher) countMarkerIn(e *trace.Entry) {
 	}
 }
 
-// readAgentAction reads an action of the agent: it waits for its answer, and counts against the limit.
+// readAgentAction reads an action of the agent: it waits for its answer, and counts against the
+// limit.
 func (w *completionWatcher) readAgentAction(e *trace.Entry) *verdict {
 	w.countMarkerIn(e)
 	w.counts.usage.Actions++

@@ -167,6 +167,7 @@ func Run(ctx context.Context, cfg Config, job Job) (result runs.Attempt) {
 	return a.result
 }
 
+// newAttempt returns an attempt with its journal and its watcher, which runPhases closes.
 func newAttempt(cfg Config, job Job) *attempt {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -189,7 +190,8 @@ func newAttempt(cfg Config, job Job) *attempt {
 	return a
 }
 
-// runPhases goes through the phases of the attempt; a phase that fails sets the outcome and ends it.
+// runPhases goes through the phases of the attempt; a phase that fails sets the outcome and ends
+// it.
 func (a *attempt) runPhases(ctx context.Context) {
 	if err := a.openTrace(); err != nil {
 		a.setOutcome(runs.OutcomeHarnessError, err.Error())
@@ -229,7 +231,8 @@ func (a *attempt) setOutcome(outcome runs.Outcome, detail string) {
 	}
 }
 
-// openTrace starts the recording of the trace and the log of the traffic.
+// openTrace starts the recording of the trace and the log of the traffic. It fails if trace.jsonl
+// cannot be created.
 func (a *attempt) openTrace() error {
 	recording, err := trace.NewRecording(a.journal, a.filePath("trace.jsonl"))
 	if err != nil {
@@ -264,7 +267,8 @@ func (a *attempt) closeTrace() {
 	}
 }
 
-// setHarnessError makes the outcome a harness error, whatever it was before, and removes the verdict.
+// setHarnessError makes the outcome a harness error, whatever it was before, and removes the
+// verdict.
 func (a *attempt) setHarnessError(detail string) {
 	a.result.Outcome, a.result.Detail = runs.OutcomeHarnessError, detail
 	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil

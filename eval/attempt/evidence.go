@@ -16,7 +16,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// collectedCells returns the cells in the collected state.
+// collectedCells returns the cells in the collected state. It fails if they could not be collected
+// or cannot be parsed.
 func (a *attempt) collectedCells() ([]notebook.Cell, error) {
 	if a.collected.Context == nil {
 		return nil, errors.New("it could not be collected: " + a.collected.Errors["context"])
@@ -56,7 +57,8 @@ func gradingStatus(status string) string {
 }
 
 // writeFilesSoFar waits until the trace file has all entries so far, and writes conversation.jsonl
-// and notebook.ipynb from it for the graders. They are written again when the trace is complete.
+// and notebook.ipynb from it for the graders. They are written again when the trace is complete. It
+// fails if a file cannot be read or written, or with the cause of ctx.
 func (a *attempt) writeFilesSoFar(ctx context.Context) error {
 	tail, err := a.recording.OpenTail()
 	if err != nil {
@@ -70,7 +72,7 @@ func (a *attempt) writeFilesSoFar(ctx context.Context) error {
 	return a.writeFiles()
 }
 
-// readConversation returns the lines of conversation.jsonl.
+// readConversation returns the lines of conversation.jsonl. It fails if the file cannot be read.
 func (a *attempt) readConversation() ([]json.RawMessage, error) {
 	text, err := os.ReadFile(a.filePath("conversation.jsonl"))
 	if err != nil {
@@ -83,7 +85,8 @@ func (a *attempt) readConversation() ([]json.RawMessage, error) {
 	return entries, nil
 }
 
-// openJudge opens the model of this name for a grader. Its calls are recorded in judge.jsonl.
+// openJudge opens the model of this name for a grader. Its calls are recorded in judge.jsonl. It
+// fails if there is no such model or the file cannot be created.
 func (a *attempt) openJudge(name string) (model.Client, error) {
 	client, err := a.cfg.OpenJudge(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // writeFiles writes conversation.jsonl and, if the cells were collected, notebook.ipynb from the
-// trace file.
+// trace file. It fails if a file cannot be read or written.
 func (a *attempt) writeFiles() error {
 	offsets, err := a.writeConversation()
 	if err != nil || a.collected.Context == nil {
@@ -23,7 +23,8 @@ func (a *attempt) writeFiles() error {
 }
 
 // writeConversation writes the agent's messages, one per line. It returns the offsets in the trace
-// file of the entries with outputs of cells, by seq, which it finds on the way.
+// file of the entries with outputs of cells, by seq, which it finds on the way. It fails if a file
+// cannot be read or written.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {
@@ -53,7 +54,8 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 }
 
 // writeNotebook writes the collected notebook in Jupyter's format, with outputs that are read from
-// the trace file at these offsets. If the cells cannot be read it only logs that.
+// the trace file at these offsets. If the cells cannot be read it only logs that. It fails if a
+// file cannot be read or written.
 func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 	cells, err := notebook.CellsFromContext(a.collected.Context)
 	if err != nil {

@@ -139,7 +139,8 @@ func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 type kernelExecutor struct{ *attempt }
 
 // Execute runs code in the kernel until it ends, or until the deadline of ctx; without a deadline,
-// for the cell limit.
+// for the cell limit. It fails if the time is over or the kernel is dead; code that raises is no
+// error.
 func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
 	timeout := secondsToDuration(x.limits.CellTimeoutS)
 	if deadline, ok := ctx.Deadline(); ok {

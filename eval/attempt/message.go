@@ -33,6 +33,7 @@ type streamedBlock struct {
 	text           bytes.Buffer
 }
 
+// newStreamedMessage returns an empty, open message.
 func newStreamedMessage() *streamedMessage {
 	return &streamedMessage{newestByIndex: map[int]*streamedBlock{}}
 }

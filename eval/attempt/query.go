@@ -19,7 +19,8 @@ When you have finished, call submit_response with next_status "done". Its summar
 // replyToQuestion is the reply to the agent's first question.
 const replyToQuestion = `There is nobody to answer questions during this evaluation. Continue by your own best judgement, finish the task, and submit your answer as the task says. A second question ends the evaluation.`
 
-// taskQuery returns the query with the task for the agent.
+// taskQuery returns the query with the task for the agent. The error is that of encoding the list
+// of files.
 func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
 	files, err := contextualNodes(a.job.Case, a.session)
 	return protocol.AgentQuery{
@@ -38,7 +39,7 @@ type contextualNode struct {
 }
 
 // contextualNodes returns the files of the case in the session's working folder, as a JSON array;
-// nil if there are none.
+// nil if there are none. The error is that of encoding them.
 func contextualNodes(c testcases.Case, s *session.Session) (json.RawMessage, error) {
 	var nodes []contextualNode
 	for _, data := range c.Data {

@@ -31,7 +31,9 @@ const rerunFileName = "rerun.ipynb"
 // same sandbox as the first one and a new working folder with the case's files. Each cell has the
 // cell limit; all cells together have the wall limit and the disk limit, after which the kernel is
 // killed. Widgets have their initial values. In outputs, paths into the new working folder are
-// replaced by those into the first one. Nothing but the file is left of the rerun.
+// replaced by those into the first one. Nothing but the file is left of the rerun. It fails if the
+// kernel cannot be started, the setup fails, or a file cannot be written; a cell that fails is no
+// error.
 func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
 	timeout := secondsToDuration(cmp.Or(a.limits.WallTimeoutS, DefaultLimits().WallTimeoutS))
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the cells had %v in total", timeout))
@@ -95,7 +97,7 @@ func diskLimitError(exceeded session.LimitExceeded) error {
 }
 
 // writeRerunFile writes [rerunFileName]. The rerun has no trace, so outputs that are too large for
-// memory are replaced by a note.
+// memory are replaced by a note. It fails if the file cannot be written.
 func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, executions *notebook.Executions) error {
 	file, err := os.OpenFile(a.filePath(rerunFileName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -113,7 +115,8 @@ func (a *attempt) stageFilesForRerun(workdir string) error {
 	return a.stageFiles(workdir)
 }
 
-// stopRerunKernel stops a kernel with everything that it started, also if ctx has ended.
+// stopRerunKernel stops a kernel with everything that it started, also if ctx has ended. It takes
+// at most 3 s; the error says what may be left.
 func stopRerunKernel(ctx context.Context, k *kernel.Kernel) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), subprocess.StopGrace+time.Second)
 	defer cancel()
@@ -133,7 +136,8 @@ type rerunner struct {
 	failedCell  string        // the cell during which the rerun ended early; empty: it did not
 }
 
-// initKernel sends the kernel init and runs the case's setup.
+// initKernel sends the kernel init and runs the case's setup. It fails if the kernel ends, or if
+// the setup raises or takes longer than cellTimeout.
 func (r *rerunner) initKernel(setup string) error {
 	if err := r.writeMessage(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
 		return err
@@ -156,7 +160,8 @@ func (r *rerunner) initKernel(setup string) error {
 	}
 }
 
-// checkSetupAnswer returns an error if the response to the setup says that it raised or was interrupted.
+// checkSetupAnswer returns an error if the response to the setup says that it raised or was
+// interrupted.
 func checkSetupAnswer(body []byte) error {
 	var response protocol.ExecuteCodeResponse
 	err := json.Unmarshal(body, &response)
@@ -194,7 +199,7 @@ func (r *rerunner) runCells(cells []notebook.Cell) error {
 }
 
 // runCell runs a cell and waits until no cell runs, because one may make others run. After
-// cellTimeout it interrupts them.
+// cellTimeout it interrupts them. It fails if the kernel ends; a cell that raises is no error.
 func (r *rerunner) runCell(cell notebook.Cell) error {
 	r.executions.MarkSent(cell.ID)
 	if err := r.writeMessage(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
@@ -233,7 +238,7 @@ func (r *rerunner) stopAfterTimeout(stop func()) (cancel func()) {
 }
 
 // readFrame reads the next frame of the kernel and applies it to the executions. kind is its type,
-// empty for a malformed frame.
+// empty for a malformed frame. It fails if the kernel has ended.
 func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	body, err = r.kernel.Read()
 	if err != nil {
@@ -248,7 +253,7 @@ func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	return env.Type, body, nil
 }
 
-// writeMessage sends the kernel a message.
+// writeMessage sends the kernel a message. It fails if the kernel has ended.
 func (r *rerunner) writeMessage(message any) error {
 	body, err := protocol.Marshal(message)
 	if err != nil {

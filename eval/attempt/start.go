@@ -30,7 +30,9 @@ func (a *attempt) setStartFailure(ctx context.Context, err error) {
 	}
 }
 
-// startSession starts the session and runs the case's setup in its kernel.
+// startSession starts the session and runs the case's setup in its kernel. It fails with a
+// *session.StartError if the session or the setup fails, and with another error if a file cannot be
+// written; then the session has ended.
 func (a *attempt) startSession(ctx context.Context) error {
 	if err := a.writeSolution(); err != nil {
 		return err
@@ -77,7 +79,8 @@ func (a *attempt) cellIDGenerator() func() string {
 	}
 }
 
-// runSetup runs the case's setup code, if it has any.
+// runSetup runs the case's setup code, if it has any. It fails with a *session.StartError if the
+// code raises or takes longer than the cell limit, or if the kernel dies.
 func (a *attempt) runSetup(ctx context.Context) error {
 	if a.job.Case.Setup == "" {
 		return nil

@@ -196,7 +196,8 @@ func (w *completionWatcher) nextVerdict(ctx context.Context) verdict {
 	}
 }
 
-// awaitEntry waits for the next entry. It returns nil at due, unless that is zero, and when ctx ends.
+// awaitEntry waits for the next entry. It returns nil at due, unless that is zero, and when ctx
+// ends.
 func (w *completionWatcher) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
 	if !due.IsZero() {
 		var cancel context.CancelFunc
@@ -279,7 +280,8 @@ func (w *completionWatcher) isIdle() bool {
 	return len(w.cells) == 0 && len(w.actions) == 0 && !w.isKernelReplaced
 }
 
-// completionVerdict returns the verdict completed if the attempt is marked and idle, and otherwise nil.
+// completionVerdict returns the verdict completed if the attempt is marked and idle, and otherwise
+// nil.
 func (w *completionWatcher) completionVerdict() *verdict {
 	if w.submitted.isMarked && w.isIdle() {
 		return &verdict{outcome: runs.OutcomeCompleted}
@@ -301,7 +303,8 @@ func (w *completionWatcher) turnEndVerdict(how string) *verdict {
 	}
 }
 
-// updateCell applies f to the runs of a cell, and removes the cell if it has no open run after that.
+// updateCell applies f to the runs of a cell, and removes the cell if it has no open run after
+// that.
 func (w *completionWatcher) updateCell(id string, f func(*cellRuns)) {
 	c := w.cells[id]
 	f(&c)

@@ -16,8 +16,8 @@ import (
 )
 
 // runAgent waits until the notebook has a holder, sends the agent its task and sets the outcome
-// when the watcher has come to a verdict. The agent's first question is answered: nobody is there to
-// answer questions.
+// when the watcher has come to a verdict. The agent's first question is answered: nobody is there
+// to answer questions.
 func (a *attempt) runAgent(ctx context.Context) {
 	query, err := a.taskQuery()
 	if err != nil {
@@ -122,7 +122,7 @@ func (a *attempt) collectState(ctx context.Context) {
 	}
 }
 
-// writeState writes state.json.
+// writeState writes state.json. It fails if the file cannot be written.
 func (a *attempt) writeState() error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -13,7 +13,8 @@ import (
 )
 
 // stageFiles puts the files of the case into a new working folder: its files under their names, its
-// data files as data/<base name>. It counts files with the completion marker.
+// data files as data/<base name>. It counts files with the completion marker. It fails if a file
+// cannot be read or written, or a data file of the case does not exist.
 func (a *attempt) stageFiles(workdir string) error {
 	for _, file := range a.job.Case.Files {
 		path := filepath.Join(workdir, filepath.FromSlash(file.Name))
@@ -68,7 +69,8 @@ func (a *attempt) linkedPaths() []string {
 }
 
 // stageDataFile links or copies a data file. On file systems that support it the copy shares the
-// blocks of the original, because io.Copy between files uses copy_file_range.
+// blocks of the original, because io.Copy between files uses copy_file_range. It fails if the file
+// cannot be read or written.
 func (a *attempt) stageDataFile(workdir string, data testcases.DataFile) error {
 	from, err := os.Open(data.Path)
 	if err != nil {
@@ -111,7 +113,8 @@ func (a *attempt) countMarkedText(text []byte) {
 	}
 }
 
-// streamContains reports whether a stream of any length contains what.
+// streamContains reports whether a stream of any length contains what. It fails if the stream
+// cannot be read.
 func streamContains(in io.Reader, what []byte) (bool, error) {
 	buf := make([]byte, 256<<10)
 	kept := 0
@@ -134,7 +137,7 @@ func streamContains(in io.Reader, what []byte) (bool, error) {
 
 // writeSolution writes the case's oracle to a file for an agent that replays it, if there is an
 // oracle and Config.SolutionsDir is set. Only this user can read the file, and it is outside of
-// every working folder.
+// every working folder. It fails if the file cannot be written.
 func (a *attempt) writeSolution() error {
 	if a.job.Case.Oracle == nil || a.cfg.SolutionsDir == "" {
 		return nil

@@ -110,7 +110,7 @@ func (s *scheduler) scheduleAttempts(ctx context.Context) error {
 	return workers.Wait()
 }
 
-// recordSkipped writes and reports that a case was skipped.
+// recordSkipped writes and reports that a case was skipped. It fails if the line cannot be written.
 func (s *scheduler) recordSkipped(c testcases.Case, reason string) error {
 	line := runs.Skipped{Type: runs.TypeSkipped, CaseID: c.ID, Reason: reason}
 	if err := s.cfg.RunWriter.AppendLine(line); err != nil {
@@ -124,7 +124,7 @@ func (s *scheduler) recordSkipped(c testcases.Case, reason string) error {
 }
 
 // runAttempt makes attempt number of the run, and writes and reports its result. It does nothing if
-// ctx has ended.
+// ctx has ended. It fails if the folder cannot be made or the line cannot be written.
 func (s *scheduler) runAttempt(ctx context.Context, c testcases.Case, epoch, number int) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the run ended while this attempt waited for a worker; the cause is reported elsewhere

@@ -56,6 +56,7 @@ type caseTally struct{ passed, graded, infrastructure int }
 // total returns the number of attempts with a verdict and of infrastructure failures.
 func (c caseTally) total() int { return c.graded + c.infrastructure }
 
+// newSummaryBuilder returns the builder of a summary without attempts.
 func newSummaryBuilder() summaryBuilder {
 	return summaryBuilder{
 		summary: Summary{Type: runs.TypeSummary, ByOutcome: map[runs.Outcome]int{}},
@@ -145,8 +146,8 @@ func passRate(strict, lenient []float64) (r PassRate) {
 	return r
 }
 
-// addPassAtK sets pass@k and pass^k in s: the means over the cases that have at least k attempts that
-// count.
+// addPassAtK sets pass@k and pass^k in s: the means over the cases that have at least k attempts
+// that count.
 func (b *summaryBuilder) addPassAtK(k int, s *Summary) {
 	var passAtK, passHatK []float64
 	for _, c := range b.cases {

@@ -51,8 +51,8 @@ func (s *regrader) regrade(ctx context.Context, a storedAttempt) regradeResult {
 	return r
 }
 
-// gradability returns whether an attempt that ended like this is graded, and whether its answer is given
-// to the graders.
+// gradability returns whether an attempt that ended like this is graded, and whether its answer is
+// given to the graders.
 func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 	if a.IsInfrastructureFailure() {
 		return false, false
@@ -60,7 +60,8 @@ func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 	return true, a.Outcome == runs.OutcomeCompleted || a.Outcome == runs.OutcomeLimit
 }
 
-// gradingInput returns what graders may look at, from the files of the attempt.
+// gradingInput returns what graders may look at, from the files of the attempt. It fails if a file
+// of the attempt cannot be read or parsed.
 func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGraded bool) (grading.Input, error) {
 	e := storedEvidence{run: s.run, attemptFolder: a.folderName}
 	in := grading.Input{
@@ -84,7 +85,7 @@ func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGrade
 
 // commandRecord returns the JSON that a command grader reads on stdin. It is the same as at the end
 // of the attempt (its line without the verdict, the task, and its folder), except for the path of
-// the working folder, which no longer exists.
+// the working folder, which no longer exists. The error is that of encoding it.
 func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, isAnswerGraded bool) (json.RawMessage, error) {
 	line := a.Attempt
 	line.Passed, line.Score, line.Graders = nil, nil, nil
@@ -100,7 +101,7 @@ func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, isAnswerGrad
 
 // storedAnswer returns the answer of an attempt, or the reason why it has none. It takes the answer
 // and the summary from the attempt's line, not from the conversation, which may have later
-// submissions that did not count.
+// submissions that did not count. It fails if the stored answer cannot be parsed.
 func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err error) {
 	if len(a.Answer) > 0 && string(a.Answer) != "null" {
 		answer, err = pyvalue.Decode(string(a.Answer))
@@ -143,7 +144,8 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 	}
 }
 
-// marshalLine returns the JSON of v in the form of [runs.EncodeLine], without the newline.
+// marshalLine returns the JSON of v in the form of [runs.EncodeLine], without the newline. It fails
+// if v has no JSON.
 func marshalLine(v any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	err := runs.EncodeLine(&text, v)
@@ -155,13 +157,14 @@ func needsLiveSession(result grading.Result) bool {
 	return result.Error != nil && (result.Error.Kind == "kernel" || result.Error.Kind == "notebook")
 }
 
-// mayNeedLiveSession reports whether a grader may have failed because the session has ended: there is no
-// kernel, the notebook cannot be run again, or a command misses the working folder.
+// mayNeedLiveSession reports whether a grader may have failed because the session has ended: there
+// is no kernel, the notebook cannot be run again, or a command misses the working folder.
 func mayNeedLiveSession(result grading.Result) bool {
 	return needsLiveSession(result) || result.Error != nil && result.Error.Kind == "command"
 }
 
-// oldResult returns the old result of the grader whose spec has this digest, or nil if there is none.
+// oldResult returns the old result of the grader whose spec has this digest, or nil if there is
+// none.
 func (r *regradeResult) oldResult(digest string) *pyvalue.Object {
 	for _, text := range r.Old.Graders {
 		v, _ := pyvalue.Decode(string(text))

@@ -42,7 +42,8 @@ func extractText(given pyvalue.Value, want string, extract func(string) (grading
 	}
 }
 
-// extractMessages extracts the answer from a list of messages.
+// extractMessages extracts the answer from a list of messages. It fails if the value is no list or
+// a message has the wrong form.
 func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
 	switch messages := given.(type) {
 	case nil:

@@ -45,8 +45,8 @@ func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 // isAbsent reports whether the value of a member is null, or nil because there is no such member.
 func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
-// gradeLine grades the answer in a line by the line's grader or graders, with the rest of the input from
-// base. isFaulty is true if the line could not be used.
+// gradeLine grades the answer in a line by the line's grader or graders, with the rest of the input
+// from base. isFaulty is true if the line could not be used.
 func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base grading.Input) (reply *pyvalue.Object, isFaulty bool) {
 	in := base
 	if in.Answer = line.Get("answer"); in.Answer == nil {
@@ -102,8 +102,8 @@ func verdictReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
 	return o
 }
 
-// combinedReply returns the output line for a line with several graders: it has passed if all have, its
-// score is their mean and its error the first of theirs.
+// combinedReply returns the output line for a line with several graders: it has passed if all have,
+// its score is their mean and its error the first of theirs.
 func combinedReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string

@@ -26,11 +26,13 @@ type lineReader struct {
 	lineNumber int64
 }
 
+// newLineReader returns a reader of lines of at most MaxLineBytes.
 func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{input: bufio.NewReaderSize(in, 64<<10), maxBytes: MaxLineBytes}
 }
 
-// nextLine returns the next line that is not blank, and io.EOF after the last.
+// nextLine returns the next line that is not blank, and io.EOF after the last. It fails if the text
+// cannot be read.
 func (r *lineReader) nextLine() (inputLine, error) {
 	for {
 		r.lineNumber++
@@ -46,7 +48,8 @@ func (r *lineReader) nextLine() (inputLine, error) {
 }
 
 // readLine reads one line and returns its text with the newline and its length in bytes. The text
-// of a line longer than maxBytes is empty.
+// of a line longer than maxBytes is empty. It returns io.EOF with the last line if that has no
+// newline.
 func (r *lineReader) readLine() (text string, size int, err error) {
 	var kept strings.Builder
 	for {

@@ -75,7 +75,8 @@ func processLine(ctx context.Context, l inputLine, base grading.Input) outputLin
 	return outputLine{text: text, isFaulty: isFaulty}
 }
 
-// gradeOrExtract returns the answer to an input line. isFaulty is true if the line could not be used.
+// gradeOrExtract returns the answer to an input line. isFaulty is true if the line could not be
+// used.
 func gradeOrExtract(ctx context.Context, l inputLine, base grading.Input) (answer *pyvalue.Object, isFaulty bool) {
 	object, fault := l.parse()
 	if fault != nil {

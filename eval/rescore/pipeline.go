@@ -38,10 +38,11 @@ type consumer[R any] struct {
 	onIdle  func() error // called before waiting for the next result; nil: nothing is called
 }
 
-// processInOrder runs the tasks that next returns, as many at once as there are processors, and gives
-// their results to the consumer in order. It ends after the last result when next returns io.EOF; any
-// other error of next is returned after the results of the earlier tasks were consumed. An error of the
-// consumer, and the end of ctx, end it at once, but it still waits for a call of next that has begun.
+// processInOrder runs the tasks that next returns, as many at once as there are processors, and
+// gives their results to the consumer in order. It ends after the last result when next returns
+// io.EOF; any other error of next is returned after the results of the earlier tasks were consumed.
+// An error of the consumer, and the end of ctx, end it at once, but it still waits for a call of
+// next that has begun.
 func processInOrder[R any](ctx context.Context, next func() (task[R], error), to consumer[R]) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -66,6 +67,7 @@ type orderedQueue[R any] struct {
 }
 
 // startTasks starts the tasks that next returns and waits for them. It closes q.tasks at the end.
+// It fails with the error of next, unless that is io.EOF, and with the cause of ctx.
 func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], error)) error {
 	defer close(q.tasks)
 	var workers errgroup.Group
@@ -95,7 +97,8 @@ func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], 
 	}
 }
 
-// deliverResults gives the results to the consumer until q.tasks is closed.
+// deliverResults gives the results to the consumer until q.tasks is closed. It fails with the first
+// error of the consumer, and with the cause of ctx.
 func (q *orderedQueue[R]) deliverResults(ctx context.Context, to consumer[R]) error {
 	for {
 		started, isOpen, err := receiveOrIdle(ctx, q.tasks, to.onIdle)
@@ -116,8 +119,9 @@ func (q *orderedQueue[R]) deliverResults(ctx context.Context, to consumer[R]) er
 	}
 }
 
-// receiveOrIdle receives from a channel; isOpen is false if it is closed. If it has to wait, it calls
-// onIdle first, unless that is nil.
+// receiveOrIdle receives from a channel; isOpen is false if it is closed. If it has to wait, it
+// calls onIdle first, unless that is nil. It fails with the error of onIdle, and with the cause of
+// ctx.
 func receiveOrIdle[T any](ctx context.Context, from <-chan T, onIdle func() error) (v T, isOpen bool, err error) {
 	select {
 	case v, isOpen = <-from:

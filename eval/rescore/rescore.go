@@ -74,8 +74,8 @@ type VerdictCounts struct {
 // failures.
 func (c VerdictCounts) GradedCount() int { return c.Passed + c.Failed + c.Infrastructure }
 
-// GradedCount returns the number of attempts that count or would count if they could have been graded
-// again.
+// GradedCount returns the number of attempts that count or would count if they could have been
+// graded again.
 func (s Summary) GradedCount() int { return s.VerdictCounts.GradedCount() + s.NotRegraded }
 
 // addVerdict counts an attempt by its outcome and verdict; passed is nil if there is no verdict.

@@ -24,19 +24,19 @@ type RegradeConfig struct {
 	OnRegraded func(RegradedAttempt)                   // called with each attempt after its line is written; may be nil
 }
 
-// TriedCases returns those of cases that the run has attempts at. It fails if the run cannot be read, or
-// if [testcases.CheckRun] refuses the cases.
+// TriedCases returns those of cases that the run has attempts at. It fails if the run cannot be
+// read, or if [testcases.CheckRun] refuses the cases.
 func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
-	tried := map[string]bool{}
+	triedIDs := map[string]bool{}
 	for a, err := range storedAttempts(ctx, run) {
 		if err != nil {
 			return nil, err
 		}
-		tried[a.CaseID] = true
+		triedIDs[a.CaseID] = true
 	}
 	var chosen []testcases.Case
 	for _, c := range cases {
-		if tried[c.ID] {
+		if triedIDs[c.ID] {
 			chosen = append(chosen, c)
 		}
 	}
@@ -103,8 +103,8 @@ type regrader struct {
 // attemptMemoryBytes is roughly how much memory an attempt takes while it is graded, beside its line.
 const attemptMemoryBytes = 1 << 20
 
-// taskSource returns a function that returns the task of grading the next attempt, and io.EOF after the
-// last.
+// taskSource returns a function that returns the task of grading the next attempt, and io.EOF after
+// the last.
 func (s *regrader) taskSource(next func() (storedAttempt, error, bool)) func() (task[regradeResult], error) {
 	return func() (task[regradeResult], error) {
 		a, err, hasNext := next()
@@ -125,7 +125,8 @@ type storedAttempt struct {
 	lineBytes  int64  // length of the line
 }
 
-// storedAttempts yields the attempts of a run in the order of their lines. An error is yielded last.
+// storedAttempts yields the attempts of a run in the order of their lines. An error is yielded
+// last.
 func storedAttempts(ctx context.Context, run *runs.Run) iter.Seq2[storedAttempt, error] {
 	return func(yield func(storedAttempt, error) bool) {
 		lines, err := run.AttemptLines()

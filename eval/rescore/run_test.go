@@ -301,8 +301,8 @@ func TestRegradeRunReplaysJudges(t *testing.T) {
 	require.Equal(t, 1, summary.Passed)
 	got, _ = regrade(t, createRun(t, attempt), cases, rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), "no model is available for judges")
-	refused := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
-	got, _ = regrade(t, createRun(t, attempt), cases, refused)
+	failingJudge := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
+	got, _ = regrade(t, createRun(t, attempt), cases, failingJudge)
 	require.Contains(t, string(got["a"].New.Graders[0]), `"error":{"kind":"model",`)
 }
 

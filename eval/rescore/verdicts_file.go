@@ -20,7 +20,7 @@ type verdictsFile struct {
 }
 
 // createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, with the
-// current time as its name.
+// current time as its name. It fails if the folder or the file cannot be created.
 func createVerdictsFile(dir string) (*verdictsFile, error) {
 	folder := filepath.Join(dir, "rescores")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
@@ -44,7 +44,7 @@ func createVerdictsFile(dir string) (*verdictsFile, error) {
 	}
 }
 
-// writeLine appends a line of JSON.
+// writeLine appends a line of JSON. It fails if the file cannot be written.
 func (f *verdictsFile) writeLine(line any) error {
 	if err := runs.EncodeLine(f.file, line); err != nil {
 		return fmt.Errorf("rescores: %w", err)
@@ -52,7 +52,8 @@ func (f *verdictsFile) writeLine(line any) error {
 	return nil
 }
 
-// close syncs and closes the file and that of the judges' calls.
+// close syncs and closes the file and that of the judges' calls. It fails if they may be incomplete
+// on disk.
 func (f *verdictsFile) close() error {
 	return errors.Join(f.file.Sync(), f.file.Close(), f.judgeCalls.close())
 }
@@ -66,7 +67,8 @@ type judgeCallsFile struct {
 	file *os.File
 }
 
-// Write appends a line. It implements [io.Writer].
+// Write appends a line. It implements [io.Writer]. It fails if the file cannot be created or
+// written.
 func (c *judgeCallsFile) Write(line []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,6 +82,7 @@ func (c *judgeCallsFile) Write(line []byte) (int, error) {
 	return c.file.Write(line)
 }
 
+// close syncs and closes the file, if it has been created.
 func (c *judgeCallsFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

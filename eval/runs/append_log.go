@@ -27,7 +27,8 @@ type lineBatch struct {
 	err  error
 }
 
-// createAppendLog creates the file at path, which must not exist, and locks it.
+// createAppendLog creates the file at path, which must not exist, and locks it. It fails if the
+// file exists or cannot be created.
 func createAppendLog(path string) (*appendLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -36,7 +37,8 @@ func createAppendLog(path string) (*appendLog, error) {
 	return &appendLog{file: file}, lockExclusive(file)
 }
 
-// appendLine appends a line, which must end with a newline, and returns when it is on disk.
+// appendLine appends a line, which must end with a newline, and returns when it is on disk. It
+// fails if this or an earlier line could not be written.
 func (l *appendLog) appendLine(line []byte) error {
 	l.mu.Lock()
 	if l.pending == nil {
@@ -96,8 +98,8 @@ func (l *LineFile) isLockedByWriter() (isLocked bool) {
 	return isLocked
 }
 
-// flock calls flock(2) with operation how on the file, and then onResult with its error. flock itself
-// fails only if the file is closed.
+// flock calls flock(2) with operation how on the file, and then onResult with its error. flock
+// itself fails only if the file is closed.
 func flock(file *os.File, how int, onResult func(error)) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

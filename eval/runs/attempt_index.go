@@ -21,8 +21,8 @@ type attemptIndex struct {
 	counter     attemptCounter
 }
 
-// attemptIndexOf returns the index of a run's attempts.jsonl, which is open as lines. It makes a new
-// one if the file is another than before.
+// attemptIndexOf returns the index of a run's attempts.jsonl, which is open as lines. It makes a
+// new one if the file is another than before.
 func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	known, ok := s.attemptIndexes.get(run)
 	if !ok || known.lineIndex != lines.lineIndex {
@@ -33,7 +33,8 @@ func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 }
 
 // withLatest reads the lines that have been added to the file, which is open as lines, and calls f
-// while it holds the lock. A file that has become shorter is read from the beginning.
+// while it holds the lock. A file that has become shorter is read from the beginning. It fails if
+// the file cannot be read or has another version, with the error of f, and with the cause of ctx.
 func (x *attemptIndex) withLatest(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -52,7 +53,8 @@ func (x *attemptIndex) withLatest(ctx context.Context, lines *LineFile, f func(*
 	return f(x)
 }
 
-// readNewLines adds the lines after those that were read before.
+// readNewLines adds the lines after those that were read before. It fails if the file cannot be
+// read or has another version, and with the cause of ctx.
 func (x *attemptIndex) readNewLines(ctx context.Context, lines *LineFile) error {
 	for line, err := range lines.LinesFrom(ctx, x.lineCount) {
 		if err == nil {
@@ -89,8 +91,8 @@ func (x *attemptIndex) addLine(line Line) error {
 	return nil
 }
 
-// addUnfinishedLine counts text after the last newline of the file as an unreadable line. It is for a
-// run that nobody writes any more.
+// addUnfinishedLine counts text after the last newline of the file as an unreadable line. It is for
+// a run that nobody writes any more.
 func (x *attemptIndex) addUnfinishedLine(lines *LineFile, counts *Counts) error {
 	info, err := lines.file.Stat()
 	if err != nil || info.Size() <= x.sizeBytes {

@@ -63,8 +63,9 @@ func (l *UnreadableLines) AddLine(n int64) {
 	l.Count++
 }
 
-// Counts returns the results of the run so far. It reads only what was added to attempts.jsonl since
-// the last call for this run with the same Store.
+// Counts returns the results of the run so far. It reads only what was added to attempts.jsonl
+// since the last call for this run with the same Store. It fails if the file cannot be read or has
+// another version, and with the cause of ctx; a missing file counts as empty.
 func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
@@ -86,8 +87,8 @@ func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	return counts, err
 }
 
-// runDurationMS returns the duration in the run's summary if it is not nil, and otherwise the time from
-// started to until in milliseconds, or nil if that is not known.
+// runDurationMS returns the duration in the run's summary if it is not nil, and otherwise the time
+// from started to until in milliseconds, or nil if that is not known.
 func runDurationMS(inSummary *int64, started, until time.Time) *int64 {
 	if inSummary != nil {
 		return inSummary
@@ -120,8 +121,9 @@ type caseTally struct{ passed, total int }
 // passShare returns the share of attempts that passed, from 0 to 1.
 func (t caseTally) passShare() float64 { return float64(t.passed) / float64(max(t.total, 1)) }
 
-// IsValid reports whether a line of attempts.jsonl can be used: it is a JSON object with a type and, if
-// that is "attempt", an outcome and a verdict of the right JSON types. Lines of unknown types are valid.
+// IsValid reports whether a line of attempts.jsonl can be used: it is a JSON object with a type
+// and, if that is "attempt", an outcome and a verdict of the right JSON types. Lines of unknown
+// types are valid.
 func (l Line) IsValid() bool {
 	if !bytes.HasPrefix(l.Text, []byte("{")) || !json.Valid(l.Text) {
 		return false
@@ -199,8 +201,8 @@ func (t *attemptCounter) addToPassRate(caseID string, passed bool) {
 	t.cases[caseID] = tally
 }
 
-// snapshot returns the counts so far of a run that started at started. The result shares nothing with
-// the counter.
+// snapshot returns the counts so far of a run that started at started. The result shares nothing
+// with the counter.
 func (t *attemptCounter) snapshot(started time.Time, isRunning bool) Counts {
 	c := t.counts
 	c.ByOutcome = map[Outcome]int{}
@@ -243,8 +245,8 @@ func parseCost(value gjson.Result) float64 {
 	return value.Num
 }
 
-// parseMilliseconds returns a duration in milliseconds, or nil if value is no number, negative or more
-// than a century.
+// parseMilliseconds returns a duration in milliseconds, or nil if value is no number, negative or
+// more than a century.
 func parseMilliseconds(value gjson.Result) *int64 {
 	const century = 100 * 366 * 24 * 3600 * 1000
 	if value.Type != gjson.Number || value.Num < 0 || value.Num > century {

@@ -31,8 +31,8 @@ type LineFile struct {
 	lineIndex *lineIndex // shared by all who have opened this file
 }
 
-// CacheKey returns a comparable key for data derived from the file: it is equal each time the file is
-// opened, as long as the file has only grown and its index is still cached.
+// CacheKey returns a comparable key for data derived from the file: it is equal each time the file
+// is opened, as long as the file has only grown and its index is still cached.
 func (l *LineFile) CacheKey() any { return l.lineIndex }
 
 // Close closes the file.
@@ -68,9 +68,9 @@ func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error
 	}
 }
 
-// readLine reads a line with its newline and returns how many bytes that were. If keep is set it appends
-// the line, without the newline, to text. It returns io.EOF for a line without newline, and an error for
-// one of more than maxLineBytes.
+// readLine reads a line with its newline and returns how many bytes that were. If keep is set it
+// appends the line, without the newline, to text. It returns io.EOF for a line without newline, and
+// an error for one of more than maxLineBytes.
 func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	size := 0
 	for {
@@ -98,8 +98,8 @@ const openForReading = os.O_RDONLY | syscall.O_NONBLOCK
 // to use. It keeps no file open and is safe for concurrent use.
 type LineFiles struct{ indexes cache[*lineIndex] }
 
-// Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if there is
-// none.
+// Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if
+// there is none.
 func (f *LineFiles) Open(path string) (*LineFile, error) {
 	file, err := os.OpenFile(path, openForReading, 0)
 	if err != nil {
@@ -112,8 +112,8 @@ func (f *LineFiles) Open(path string) (*LineFile, error) {
 	return f.openIndexed(path, path, file, info)
 }
 
-// openIndexed returns the LineFile of an open file with its cached index, or a new one if key has none or
-// that of another file. name is for error texts. If it fails, the file is closed.
+// openIndexed returns the LineFile of an open file with its cached index, or a new one if key has
+// none or that of another file. name is for error texts. If it fails, the file is closed.
 func (f *LineFiles) openIndexed(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, fileHeadBytes))
 	if err != nil {

@@ -69,7 +69,8 @@ func (x *lineIndex) addMark(at lineMark) {
 	x.marks = append(x.marks, at)
 }
 
-// lastOffsetLocked returns the offset of the last mark in bytes; 0 without marks. The caller holds mu.
+// lastOffsetLocked returns the offset of the last mark in bytes; 0 without marks. The caller holds
+// mu.
 func (x *lineIndex) lastOffsetLocked() int64 {
 	if len(x.marks) == 0 {
 		return 0

@@ -27,8 +27,9 @@ type Run struct {
 	root  *os.Root
 }
 
-// Open opens the run in the folder name. It fails with ErrNotFound if there is no such run, and with
-// another error if its run.json cannot be read or has another version. The caller closes the Run.
+// Open opens the run in the folder name. It fails with ErrNotFound if there is no such run, and
+// with another error if its run.json cannot be read or has another version. The caller closes the
+// Run.
 func (s *Store) Open(name string) (*Run, error) {
 	if !isFileName(name) {
 		return nil, fmt.Errorf("run %q: %w", name, ErrNotFound)
@@ -49,8 +50,8 @@ func (s *Store) Open(name string) (*Run, error) {
 	return run, nil
 }
 
-// openError returns the error of opening what (such as "run") of this name: it wraps ErrNotFound if err
-// says that it does not exist, and otherwise err.
+// openError returns the error of opening what (such as "run") of this name: it wraps ErrNotFound if
+// err says that it does not exist, and otherwise err.
 func openError(what, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
@@ -58,7 +59,7 @@ func openError(what, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", what, name, err)
 }
 
-// readInfo reads run.json.
+// readInfo reads run.json. It fails if the file is missing, no JSON, or that of another version.
 func (r *Run) readInfo() error {
 	file, _, err := r.openRegular("run.json")
 	if err != nil {
@@ -83,8 +84,8 @@ func (r *Run) readInfo() error {
 	return nil
 }
 
-// openRegular opens a regular file below the run's folder and returns its info. For anything else, such
-// as a pipe, it fails with fs.ErrNotExist.
+// openRegular opens a regular file below the run's folder and returns its info. For anything else,
+// such as a pipe, it fails with fs.ErrNotExist.
 func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 	file, err := r.root.OpenFile(name, openForReading, 0)
 	if err != nil {
@@ -93,7 +94,8 @@ func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 	return requireRegular(file)
 }
 
-// openLineFile opens a file of lines; name is its path relative to the run's folder.
+// openLineFile opens a file of lines; name is its path relative to the run's folder. It fails with
+// fs.ErrNotExist if there is no such regular file.
 func (r *Run) openLineFile(name string) (*LineFile, error) {
 	file, info, err := r.openRegular(name)
 	if err != nil {
@@ -102,7 +104,8 @@ func (r *Run) openLineFile(name string) (*LineFile, error) {
 	return r.store.lineFiles.openIndexed(path.Join(r.Name, name), name, file, info)
 }
 
-// AttemptLines opens attempts.jsonl. Line 0 is the header. The caller closes the result.
+// AttemptLines opens attempts.jsonl. Line 0 is the header. The caller closes the result. It fails
+// with ErrNotFound if the file does not exist.
 func (r *Run) AttemptLines() (*LineFile, error) {
 	lines, err := r.openLineFile("attempts.jsonl")
 	if err != nil {
@@ -111,8 +114,9 @@ func (r *Run) AttemptLines() (*LineFile, error) {
 	return lines, nil
 }
 
-// OpenTrace opens an attempt's trace. Line 0 is the header; the number of any other line is the seq of
-// its entry. The caller closes the result.
+// OpenTrace opens an attempt's trace. Line 0 is the header; the number of any other line is the seq
+// of its entry. The caller closes the result. It fails with ErrNotFound if there is no such attempt
+// or it has no trace.
 func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	if !isFileName(attempt) {
 		return nil, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
@@ -124,7 +128,8 @@ func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	return lines, nil
 }
 
-// TraceSize returns the size of an attempt's trace in bytes.
+// TraceSize returns the size of an attempt's trace in bytes. It fails with ErrNotFound if there is
+// no such attempt or it has no trace.
 func (r *Run) TraceSize(attempt string) (int64, error) {
 	if !isFileName(attempt) {
 		return 0, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
@@ -136,7 +141,8 @@ func (r *Run) TraceSize(attempt string) (int64, error) {
 	return info.Size(), nil
 }
 
-// OpenFile opens a regular file directly in an attempt's folder. The caller closes it.
+// OpenFile opens a regular file directly in an attempt's folder. The caller closes it. It fails
+// with ErrNotFound if there is no such file.
 func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	if !isFileName(attempt) || !isFileName(name) {
 		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)

@@ -41,9 +41,9 @@ type ListedRun struct {
 	Problem string          `json:"problem,omitempty"` // why it cannot be read
 }
 
-// List returns up to limit runs, newest first, and whether there are more. If after is not empty, it is
-// the name of a run, and the result begins with the next one; List fails with ErrNotFound if there is
-// no such run. Folders without a run.json are ignored.
+// List returns up to limit runs, newest first, and whether there are more. If after is not empty,
+// it is the name of a run, and the result begins with the next one; List fails with ErrNotFound if
+// there is no such run. Folders without a run.json are ignored.
 func (s *Store) List(ctx context.Context, after string, limit int) (page []ListedRun, hasMore bool, err error) {
 	all, err := s.listAll(ctx)
 	if err != nil {
@@ -65,7 +65,8 @@ func (s *Store) List(ctx context.Context, after string, limit int) (page []Liste
 	return page, len(page) < len(all), nil
 }
 
-// listAll returns all runs, newest first, without Summary.
+// listAll returns all runs, newest first, without Summary. It fails if the folder of runs cannot be
+// read, and with the cause of ctx.
 func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	entries, err := os.ReadDir(s.runsDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +106,8 @@ func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, isRun bool) {
 	return listed, true
 }
 
-// addSummary sets the Summary of a listed run, or its Problem if its attempts cannot be read. It fails
-// only with the cause of ctx.
+// addSummary sets the Summary of a listed run, or its Problem if its attempts cannot be read. It
+// fails only with the cause of ctx.
 func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	if listed.Problem != "" {
 		return nil
@@ -121,7 +122,8 @@ func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	return context.Cause(ctx)
 }
 
-// runCounts returns the counts of the run in the folder name.
+// runCounts returns the counts of the run in the folder name. It fails if the run cannot be read,
+// and with the cause of ctx.
 func (s *Store) runCounts(ctx context.Context, name string) (Counts, error) {
 	run, err := s.Open(name)
 	if err != nil {
@@ -146,6 +148,7 @@ type cache[V any] struct {
 	entries map[string]V
 }
 
+// get returns the value of a key, and whether there is one.
 func (c *cache[V]) get(key string) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,6 +156,7 @@ func (c *cache[V]) get(key string) (value V, ok bool) {
 	return value, ok
 }
 
+// put sets the value of a key. It drops another entry if the cache is full.
 func (c *cache[V]) put(key string, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

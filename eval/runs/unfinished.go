@@ -31,8 +31,8 @@ type UnfinishedAttempt struct {
 // the case's slug, the epoch and the try.
 var attemptFolderPattern = regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`)
 
-// UnfinishedAttempt describes the attempt in the folder attempt. The caller knows that the attempt has
-// no line. It fails with ErrNotFound if there is no such folder.
+// UnfinishedAttempt describes the attempt in the folder attempt. The caller knows that the attempt
+// has no line. It fails with ErrNotFound if there is no such folder.
 func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
 	parts := attemptFolderPattern.FindStringSubmatch(attempt)
 	if !isFileName(attempt) || parts == nil {
@@ -72,7 +72,8 @@ func parseDigits(digits string) int {
 	return n
 }
 
-// fillDates sets Started and Modified of an attempt in the folder dir.
+// fillDates sets Started and Modified of an attempt in the folder dir. It fails with ErrNotFound if
+// the folder does not exist.
 func (r *Run) fillDates(unfinished *UnfinishedAttempt, dir string) error {
 	info, err := r.root.Stat(dir)
 	if err != nil {

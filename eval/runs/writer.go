@@ -60,7 +60,7 @@ func Create(dir string, info Info) (*Writer, error) {
 	return w, nil
 }
 
-// writeRunJSON writes run.json.
+// writeRunJSON writes run.json. It fails if the file cannot be written or info has no JSON.
 func (w *Writer) writeRunJSON(info Info) error {
 	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
@@ -69,8 +69,8 @@ func (w *Writer) writeRunJSON(info Info) error {
 	return os.WriteFile(filepath.Join(w.Dir, "run.json"), append(text, '\n'), 0o600)
 }
 
-// AppendLine appends line as JSON to attempts.jsonl and returns when it is on disk (fsync). Concurrent
-// calls share one fsync. After a write error every call fails with that error.
+// AppendLine appends line as JSON to attempts.jsonl and returns when it is on disk (fsync).
+// Concurrent calls share one fsync. After a write error every call fails with that error.
 func (w *Writer) AppendLine(line any) error {
 	var text bytes.Buffer
 	if err := EncodeLine(&text, line); err != nil {
@@ -80,7 +80,7 @@ func (w *Writer) AppendLine(line any) error {
 }
 
 // EncodeLine writes line as one line of JSON, in the form of attempts.jsonl: <, > and & are not
-// escaped, because the text is not for web pages.
+// escaped, because the text is not for web pages. It fails if line has no JSON or out fails.
 func EncodeLine(out io.Writer, line any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -88,7 +88,7 @@ func EncodeLine(out io.Writer, line any) error {
 }
 
 // MakeAttemptDir makes the folder of attempt number n of the run, counted from 1. It returns the
-// folder's path and its path relative to the run's folder.
+// folder's path and its path relative to the run's folder. It fails if the folder cannot be made.
 func (w *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
 	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, caseSlug(caseID), epoch, try))
 	dir = filepath.Join(w.Dir, rel)

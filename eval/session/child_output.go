@@ -35,8 +35,8 @@ type childLines struct {
 	unfinishedLines map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
 }
 
-// newChildOutput returns a childOutput for [Config.ChildOutput] and
-// [Config.ChildLineSink], each of which may be nil.
+// newChildOutput returns a childOutput for [Config.ChildOutput] and [Config.ChildLineSink], each of
+// which may be nil.
 func newChildOutput(writer io.Writer, lineSink func(child string) func(line []byte)) *childOutput {
 	if writer == nil {
 		writer = io.Discard
@@ -47,8 +47,8 @@ func newChildOutput(writer io.Writer, lineSink func(child string) func(line []by
 	return &childOutput{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLines{}}
 }
 
-// sinkFor returns the function that takes the output of a child that is about to be started,
-// in chunks of any size.
+// sinkFor returns the function that takes the output of a child that is about to be started, in
+// chunks of any size.
 func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
 	lines := &childLines{child: child, sink: o.lineSink(child), unfinishedLines: map[string][]byte{}}
 	o.mu.Lock()
@@ -70,8 +70,8 @@ func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
 	}
 }
 
-// writeLineLocked passes a line to the child's sink and, up to maxOutputBytes in all, writes
-// it. The caller holds mu.
+// writeLineLocked passes a line to the child's sink and, up to maxOutputBytes in all, writes it.
+// The caller holds mu.
 func (o *childOutput) writeLineLocked(lines *childLines, line []byte) {
 	lines.sink(line)
 	if o.writtenBytes > maxOutputBytes {

@@ -30,9 +30,9 @@ type CollectedState struct {
 	Errors     map[string]string `json:"errors,omitempty"` // by "context", "globals" and "reactivity"
 }
 
-// CollectState refuses all further actions of the agent, interrupts what the kernel runs,
-// and collects the state of the notebook. It takes at most InterruptGrace plus
-// CollectTimeout, or until ctx ends.
+// CollectState refuses all further actions of the agent, interrupts what the kernel runs, and
+// collects the state of the notebook. It takes at most InterruptGrace plus CollectTimeout, or until
+// ctx ends.
 func (s *Session) CollectState(ctx context.Context) CollectedState {
 	s.setState(StateCollecting, "")
 	s.router.RefuseActions("session is ending")
@@ -60,8 +60,8 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	return state
 }
 
-// interruptCells interrupts all running cells and execute_code requests, and waits for the
-// cells at most InterruptGrace, so that the state does not change while it is collected.
+// interruptCells interrupts all running cells and execute_code requests, and waits for the cells at
+// most InterruptGrace, so that the state does not change while it is collected.
 func (s *Session) interruptCells(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
 	defer cancel()
@@ -78,8 +78,8 @@ func (s *Session) interruptCells(ctx context.Context) {
 	}
 }
 
-// collectPart asks for one part of the state and returns what extract takes from the
-// answer, as JSON. It fails after CollectTimeout.
+// collectPart asks for one part of the state and returns what extract takes from the answer, as
+// JSON. It fails after CollectTimeout.
 func (s *Session) collectPart(ctx context.Context, action string, extract func(map[string]json.RawMessage) any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, CollectTimeout, fmt.Errorf("not collected within %v", CollectTimeout))
 	defer cancel()

@@ -36,6 +36,7 @@ type documentAction struct {
 	} `json:"params"`
 }
 
+// newConsoleNotebook returns an empty notebook.
 func newConsoleNotebook() *consoleNotebook {
 	return &consoleNotebook{pendingActions: map[string]documentAction{}}
 }
@@ -54,8 +55,8 @@ func (n *consoleNotebook) apply(r trace.Record) {
 	}
 }
 
-// rememberAction remembers an action of the agent or the server until it is answered. It
-// ignores actions that were not forwarded to the console.
+// rememberAction remembers an action of the agent or the server until it is answered. It ignores
+// actions that were not forwarded to the console.
 func (n *consoleNotebook) rememberAction(r trace.Record) {
 	var action documentAction
 	isForwarded := r.Note == "" && r.TxID != "" && isDocumentAction(r.Action) && r.Message != nil
@@ -64,8 +65,8 @@ func (n *consoleNotebook) rememberAction(r trace.Record) {
 	}
 }
 
-// isDocumentAction reports whether the holder of the document answers actions of this name,
-// and they concern cells.
+// isDocumentAction reports whether the holder of the document answers actions of this name, and
+// they concern cells.
 func isDocumentAction(name string) bool {
 	switch name {
 	case "get_context", "create_cell", "create_markdown_cell", "edit_cell", "delete_cell", "move_cell":
@@ -75,8 +76,8 @@ func isDocumentAction(name string) bool {
 	}
 }
 
-// applyAnswer applies the action that a console has answered with success, even if the
-// answer came too late for the agent.
+// applyAnswer applies the action that a console has answered with success, even if the answer came
+// too late for the agent.
 func (n *consoleNotebook) applyAnswer(r trace.Record) {
 	action, isPending := n.pendingActions[r.TxID]
 	delete(n.pendingActions, r.TxID)
@@ -133,8 +134,8 @@ func (n *consoleNotebook) setSource(id, source string) {
 	}
 }
 
-// insertCell inserts a cell at a position, which is moved into the range of the list. It
-// does nothing if the cell has no id, or one that is in the list.
+// insertCell inserts a cell at a position, which is moved into the range of the list. It does
+// nothing if the cell has no id, or one that is in the list.
 func (n *consoleNotebook) insertCell(cell notebook.Cell, position int) {
 	if cell.ID == "" || n.indexOf(cell.ID) >= 0 {
 		return
@@ -152,6 +153,7 @@ func (n *consoleNotebook) indexOf(id string) int {
 	return slices.IndexFunc(n.cells, func(c notebook.Cell) bool { return c.ID == id })
 }
 
+// clone returns an independent copy.
 func (n *consoleNotebook) clone() *consoleNotebook {
 	return &consoleNotebook{cells: slices.Clone(n.cells), pendingActions: maps.Clone(n.pendingActions)}
 }

@@ -39,8 +39,8 @@ type DiskQuota struct {
 	limitBytes   int64 // 0 or less: no limit
 }
 
-// NewDiskQuota returns a quota that allows limitBytes on top of what workdir contains now; 0
-// or less means no limit. It fails if workdir cannot be measured.
+// NewDiskQuota returns a quota that allows limitBytes on top of what workdir contains now; 0 or
+// less means no limit. It fails if workdir cannot be measured.
 func NewDiskQuota(ctx context.Context, workdir string, limitBytes int64) (DiskQuota, error) {
 	if limitBytes <= 0 {
 		return DiskQuota{}, nil
@@ -49,8 +49,8 @@ func NewDiskQuota(ctx context.Context, workdir string, limitBytes int64) (DiskQu
 	return DiskQuota{workdir: workdir, initialBytes: initialBytes, limitBytes: limitBytes}, err
 }
 
-// Measure returns how many bytes have been added, and whether that exceeds the limit. Files
-// that cannot be read do not count.
+// Measure returns how many bytes have been added, and whether that exceeds the limit. Files that
+// cannot be read do not count.
 func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExceeded bool) {
 	if d.limitBytes <= 0 {
 		return LimitExceeded{}, false
@@ -60,9 +60,9 @@ func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExcee
 	return measured, measured.MeasuredBytes > d.limitBytes
 }
 
-// Monitor measures each second until ctx ends. It calls onExceeded with the first
-// measurement above the limit, and again whenever the folder has grown by another eighth of
-// the limit since the last call.
+// Monitor measures each second until ctx ends. It calls onExceeded with the first measurement above
+// the limit, and again whenever the folder has grown by another eighth of the limit since the last
+// call.
 func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) {
 	if d.limitBytes <= 0 {
 		return
@@ -83,11 +83,10 @@ func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) 
 	}
 }
 
-// enforceDiskQuota measures the working folder each second until ctx ends, and records each
-// excess in the trace. In an evaluation the first excess ends the attempt, so the kernel is
-// left to be collected and graded; if the folder goes on growing, and without an evaluation
-// at once, the kernel is killed and the consoles are told why. The files stay: the next
-// kernel finds them.
+// enforceDiskQuota measures the working folder each second until ctx ends, and records each excess
+// in the trace. In an evaluation the first excess ends the attempt, so the kernel is left to be
+// collected and graded; if the folder goes on growing, and without an evaluation at once, the
+// kernel is killed and the consoles are told why. The files stay: the next kernel finds them.
 func (s *Session) enforceDiskQuota(ctx context.Context) {
 	quota, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
 	s.setDiskEnforced(err == nil || ctx.Err() != nil)

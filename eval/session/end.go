@@ -14,8 +14,8 @@ import (
 // second for the system to reap it.
 const stopTimeout = subprocess.StopGrace + time.Second
 
-// StopAgent stops the agent and everything that it started, and leaves the rest of the
-// session as it is. The error says that something of the agent may be left.
+// StopAgent stops the agent and everything that it started, and leaves the rest of the session as
+// it is. The error says that something of the agent may be left.
 func (s *Session) StopAgent(ctx context.Context) error {
 	s.mu.Lock()
 	agent := s.liveChildren.agent
@@ -29,7 +29,8 @@ func (s *Session) StopAgent(ctx context.Context) error {
 	return agent.Stop(ctx)
 }
 
-// stopKernel stops the kernel and everything that it started.
+// stopKernel stops the kernel and everything that it started. It takes at most stopTimeout; the
+// error says that something of the kernel may be left.
 func (s *Session) stopKernel(ctx context.Context) error {
 	kernel := s.currentChildren().kernel
 	if kernel == nil {
@@ -40,15 +41,16 @@ func (s *Session) stopKernel(ctx context.Context) error {
 	return kernel.Stop(ctx)
 }
 
-// End ends the session: it stops agent and kernel with everything that they started, reports
-// their exits, closes all connections with cause as the reason, and removes the working
-// folder. If ctx is done, children are killed without grace. Only the first call does
-// something; every call returns its result, after it. The error says what may be left.
+// End ends the session: it stops agent and kernel with everything that they started, reports their
+// exits, closes all connections with cause as the reason, and removes the working folder. If ctx is
+// done, children are killed without grace. Only the first call does something; every call returns
+// its result, after it. The error says what may be left.
 func (s *Session) End(ctx context.Context, cause string) error {
 	s.endOnce.Do(func() { s.endErr = s.end(ctx, cause) })
 	return s.endErr
 }
 
+// end does the work of End, once.
 func (s *Session) end(ctx context.Context, cause string) error {
 	s.stopGoroutines()
 	s.restartMu.Lock() // a restart that is under way ends first

@@ -32,8 +32,8 @@ func NewNotebookFold() *NotebookFold {
 	return f
 }
 
-// CanChangeNotebook reports whether a NotebookFold needs an entry. It looks only at the
-// entry's hop, type and action, so that a reader can skip the bodies of the others.
+// CanChangeNotebook reports whether a NotebookFold needs an entry. It looks only at the entry's
+// hop, type and action, so that a reader can skip the bodies of the others.
 func CanChangeNotebook(r trace.Record) bool {
 	switch r.Hop {
 	case trace.HopNotebook, trace.KernelToServer, trace.ServerToKernel, trace.HopSession:
@@ -65,8 +65,8 @@ func (f *NotebookFold) Apply(r trace.Record) {
 	}
 }
 
-// applyKernelCommand marks a cell as sent to the kernel or disposed of. Commands that were
-// not delivered are ignored.
+// applyKernelCommand marks a cell as sent to the kernel or disposed of. Commands that were not
+// delivered are ignored.
 func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	switch {
 	case r.Note == trace.NoteDropped:
@@ -130,8 +130,8 @@ func (f *NotebookFold) MemoryBytes() int {
 // IsHeldByConsole reports whether a console holds the document.
 func (f *NotebookFold) IsHeldByConsole() bool { return f.holderIsConsole }
 
-// State returns the notebook after the last entry. If a console holds the document, the
-// cells are those that its answers tell of.
+// State returns the notebook after the last entry. If a console holds the document, the cells are
+// those that its answers tell of.
 func (f *NotebookFold) State() notebook.State {
 	state := notebook.State{Cells: f.serverDocument.Cells(), Executions: f.executions.Snapshot()}
 	if f.holderIsConsole {
@@ -140,9 +140,9 @@ func (f *NotebookFold) State() notebook.State {
 	return state
 }
 
-// NotebookFromTrace reads the trace file at path and returns the notebook at its end. A
-// trace may end at any point; cells that ran then have failed. It returns nil without an
-// error if the trace has no event of the server's document, as when a console held it.
+// NotebookFromTrace reads the trace file at path and returns the notebook at its end. A trace may
+// end at any point; cells that ran then have failed. It returns nil without an error if the trace
+// has no event of the server's document, as when a console held it.
 func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -27,10 +27,9 @@ type Console struct {
 	RunConnID int    // number of the console's /run connection; 0 if it named none
 }
 
-// AttachHolder makes conn, a console's /agent connection, the holder of the document. If a
-// console is the holder already, only one of the same name is accepted, and replaces it. It
-// fails with ErrHeldByServer, ErrHeldByOtherConsole or, after the end of the session,
-// router.ErrClosed.
+// AttachHolder makes conn, a console's /agent connection, the holder of the document. If a console
+// is the holder already, only one of the same name is accepted, and replaces it. It fails with
+// ErrHeldByServer, ErrHeldByOtherConsole or, after the end of the session, router.ErrClosed.
 func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,10 +54,9 @@ func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Pee
 	return peer, nil
 }
 
-// AttachView makes conn, a console's /agent connection, a view of the server's document. If
-// nobody holds the document yet, the server does from then on. Any number of views may be
-// attached. It fails with ErrHeldByConsole or, after the end of the session,
-// router.ErrClosed.
+// AttachView makes conn, a console's /agent connection, a view of the server's document. If nobody
+// holds the document yet, the server does from then on. Any number of views may be attached. It
+// fails with ErrHeldByConsole or, after the end of the session, router.ErrClosed.
 func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer, error) {
 	s.mu.Lock()
 	err := router.ErrClosed
@@ -72,20 +70,20 @@ func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer,
 	return s.router.AttachView(conn, console.ConnID, console.RunConnID, s.snapshotForView)
 }
 
-// snapshotForView returns the first message for a view, a notebook_state, and a follower of
-// the trace that continues where that message ends.
+// snapshotForView returns the first message for a view, a notebook_state, and a follower of the
+// trace that continues where that message ends.
 func (s *Session) snapshotForView() ([]byte, *trace.Follower) {
 	var follower *trace.Follower
 	state := s.snapshotNotebook(func() { follower = s.cfg.Journal.Follow() })
 	return NotebookStateMessage(follower.LastSeq(), state), follower
 }
 
-// NotebookState returns a copy of the current notebook. If a console holds the document, the
-// result has no cells, but the executions of those that ran.
+// NotebookState returns a copy of the current notebook. If a console holds the document, the result
+// has no cells, but the executions of those that ran.
 func (s *Session) NotebookState() notebook.State { return s.snapshotNotebook(func() {}) }
 
-// snapshotNotebook returns a copy of the notebook. It calls whileFrozen after copying the
-// cells and before any cell can change again.
+// snapshotNotebook returns a copy of the notebook. It calls whileFrozen after copying the cells and
+// before any cell can change again.
 func (s *Session) snapshotNotebook(whileFrozen func()) (state notebook.State) {
 	s.ownDocument.WithFrozenCells(func(cells []notebook.Cell) {
 		whileFrozen()
@@ -95,8 +93,8 @@ func (s *Session) snapshotNotebook(whileFrozen func()) (state notebook.State) {
 	return state
 }
 
-// NotebookStateMessage returns the JSON of a notebook_state message: the notebook as it was
-// after entry seq of its trace.
+// NotebookStateMessage returns the JSON of a notebook_state message: the notebook as it was after
+// entry seq of its trace.
 func NotebookStateMessage(seq int64, state notebook.State) []byte {
 	body, err := protocol.Marshal(struct {
 		Type string `json:"type"`
@@ -110,9 +108,9 @@ func NotebookStateMessage(seq int64, state notebook.State) []byte {
 }
 
 // takeOverAfterDelay waits for the agent's first action on the document, and then
-// Config.TakeOverDelay for a console. If none has connected by then, the server holds the
-// document. ctx ends as soon as the holder is decided. Entries with a note are skipped:
-// those actions are not for the document.
+// Config.TakeOverDelay for a console. If none has connected by then, the server holds the document.
+// ctx ends as soon as the holder is decided. Entries with a note are skipped: those actions are not
+// for the document.
 func (s *Session) takeOverAfterDelay(ctx context.Context, follower *trace.Follower) {
 	for {
 		entry, err := follower.Next(ctx)
@@ -136,8 +134,8 @@ func (s *Session) takeOverAfterDelay(ctx context.Context, follower *trace.Follow
 	}
 }
 
-// attachOwnDocumentLocked makes the server's own document the holder. It does nothing if it
-// is that already, and fails with ErrHeldByConsole if a console is. The caller holds mu.
+// attachOwnDocumentLocked makes the server's own document the holder. It does nothing if it is that
+// already, and fails with ErrHeldByConsole if a console is. The caller holds mu.
 func (s *Session) attachOwnDocumentLocked() error {
 	if s.isHolderDecidedLocked() {
 		if s.holderName != "" {
@@ -159,8 +157,7 @@ func (s *Session) attachOwnDocumentLocked() error {
 	return nil
 }
 
-// HolderKind returns who holds the document: "server", "console", or "" while that is not
-// decided.
+// HolderKind returns who holds the document: "server", "console", or "" while that is not decided.
 func (s *Session) HolderKind() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +171,8 @@ func (s *Session) HolderKind() string {
 	}
 }
 
-// isHolderDecidedLocked reports whether the server or a console holds the document. The
-// caller holds mu.
+// isHolderDecidedLocked reports whether the server or a console holds the document. The caller
+// holds mu.
 func (s *Session) isHolderDecidedLocked() bool {
 	select {
 	case <-s.holderDecided:
@@ -194,8 +191,8 @@ func (s *Session) decideHolderLocked() {
 	}
 }
 
-// AwaitHolder waits until the server or a console holds the document. There is no time
-// limit; it fails when the agent's or the kernel's connection ends, or with the cause of ctx.
+// AwaitHolder waits until the server or a console holds the document. There is no time limit; it
+// fails when the agent's or the kernel's connection ends, or with the cause of ctx.
 func (s *Session) AwaitHolder(ctx context.Context) error {
 	current := s.currentChildren()
 	select {

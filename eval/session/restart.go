@@ -9,11 +9,10 @@ import (
 	"assay/kernel"
 )
 
-// RestartChild stops a child, "kernel" or "agent", if it is still alive, and starts a new
-// one. A new kernel has no variables, and every console gets a new hello; a new agent is
-// sent init and remembers nothing. It returns when the new child is ready, or with an error,
-// after which there is no such child. It fails in an evaluation and after the end of the
-// session.
+// RestartChild stops a child, "kernel" or "agent", if it is still alive, and starts a new one. A
+// new kernel has no variables, and every console gets a new hello; a new agent is sent init and
+// remembers nothing. It returns when the new child is ready, or with an error, after which there is
+// no such child. It fails in an evaluation and after the end of the session.
 func (s *Session) RestartChild(ctx context.Context, name string) error {
 	if s.cfg.IsEvaluation {
 		return errors.New("a case is attached: the end of its kernel or agent ends the attempt")
@@ -38,8 +37,9 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 	}
 }
 
-// restartKernel stops the kernel, waits until its exit is reported, and starts a new one.
-// The caller holds restartMu.
+// restartKernel stops the kernel, waits until its exit is reported, and starts a new one. The
+// caller holds restartMu. It fails if the old kernel cannot be stopped or the new one cannot be
+// started.
 func (s *Session) restartKernel(ctx context.Context) error {
 	old := s.currentChildren()
 	if err := s.stopKernel(ctx); err != nil {
@@ -50,8 +50,9 @@ func (s *Session) restartKernel(ctx context.Context) error {
 	return s.startNewKernel(ctx)
 }
 
-// startNewKernel starts and connects a kernel and sends every console a new hello. The old
-// kernel must have ended, and the caller holds restartMu.
+// startNewKernel starts and connects a kernel and sends every console a new hello. The old kernel
+// must have ended, and the caller holds restartMu. It fails if the kernel cannot be started; then
+// there is none.
 func (s *Session) startNewKernel(ctx context.Context) error {
 	if err := s.startKernel(ctx); err != nil {
 		return err
@@ -63,8 +64,8 @@ func (s *Session) startNewKernel(ctx context.Context) error {
 	return nil
 }
 
-// startNewAgent starts and connects an agent. The old agent must have ended, and the caller
-// holds restartMu.
+// startNewAgent starts and connects an agent. The old agent must have ended, and the caller holds
+// restartMu. It fails if the agent cannot be started or does not become ready; then there is none.
 func (s *Session) startNewAgent(ctx context.Context) error {
 	if err := s.startAgent(ctx); err != nil {
 		return err
@@ -89,8 +90,8 @@ type KernelFailure struct {
 }
 
 // onKernelStuck is called when the kernel's code has not stopped although it was interrupted
-// repeatedly. It returns whether the kernel is to be killed, and if so starts the goroutine
-// that replaces it. A session that collects its state or has ended needs no new kernel.
+// repeatedly. It returns whether the kernel is to be killed, and if so starts the goroutine that
+// replaces it. A session that collects its state or has ended needs no new kernel.
 func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	if state := s.State(); state != StateReady && state != StateWorking {
 		return false
@@ -102,8 +103,8 @@ func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	return true
 }
 
-// replaceStuckKernel waits until the stuck kernel has exited and starts a new one, unless a
-// console has restarted the kernel meanwhile.
+// replaceStuckKernel waits until the stuck kernel has exited and starts a new one, unless a console
+// has restarted the kernel meanwhile.
 func (s *Session) replaceStuckKernel(ctx context.Context, stuck *kernel.Kernel) {
 	<-stuck.Exited()
 	s.restartMu.Lock()

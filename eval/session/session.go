@@ -175,9 +175,9 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Start makes the working folder, starts kernel and agent side by side and waits until both
-// are ready. It fails with a [*StartError], or with the cause of ctx if ctx ends first;
-// then nothing is left of the session.
+// Start makes the working folder, starts kernel and agent side by side and waits until both are
+// ready. It fails with a [*StartError], or with the cause of ctx if ctx ends first; then nothing is
+// left of the session.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Session, error) {
 	log := cfg.Log
 	if log == nil {
@@ -214,8 +214,8 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	return s, nil
 }
 
-// setState changes the state and records it, with the cause, in the trace. It does nothing
-// if the session has ended. Nothing else changes the state.
+// setState changes the state and records it, with the cause, in the trace. It does nothing if the
+// session has ended. Nothing else changes the state.
 func (s *Session) setState(state State, cause string) {
 	s.mu.Lock()
 	ended := s.state == StateEnded
@@ -248,8 +248,8 @@ func (s *Session) recordNotebookEvent(e notebook.Event) {
 	})
 }
 
-// recordEvent appends an event of the session itself to the trace, on the session hop. event
-// is marshalled to JSON; kind is its type.
+// recordEvent appends an event of the session itself to the trace, on the session hop. event is
+// marshalled to JSON; kind is its type.
 func (s *Session) recordEvent(kind string, event any) {
 	body, err := protocol.Marshal(event)
 	if err != nil {
@@ -259,8 +259,8 @@ func (s *Session) recordEvent(kind string, event any) {
 	s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: kind}, Body: body})
 }
 
-// recordReadyFrame appends the ready message of a child to the trace: it was read before the
-// child was attached to the router, which records all later frames.
+// recordReadyFrame appends the ready message of a child to the trace: it was read before the child
+// was attached to the router, which records all later frames.
 func (s *Session) recordReadyFrame(hop trace.Hop, frame []byte) {
 	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
 }
@@ -274,11 +274,11 @@ func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 // Router returns the session's router, to attach consoles to.
 func (s *Session) Router() *router.Router { return s.router }
 
-// Enforced returns what was enforced for all children that the session has started, replaced
-// ones included: a key is true if it is true in the record of each child that has it. The
-// keys are those of [subprocess.Process.Enforced], and "disk" if there is a limit on the
-// working folder. Call it after End for the final values: a record can still change from
-// true to false while its child is stopped.
+// Enforced returns what was enforced for all children that the session has started, replaced ones
+// included: a key is true if it is true in the record of each child that has it. The keys are those
+// of [subprocess.Process.Enforced], and "disk" if there is a limit on the working folder. Call it
+// after End for the final values: a record can still change from true to false while its child is
+// stopped.
 func (s *Session) Enforced() map[string]bool {
 	s.mu.Lock()
 	records := slices.Clone(s.enforced)
@@ -290,8 +290,8 @@ func (s *Session) Enforced() map[string]bool {
 	return combined
 }
 
-// AddEnforced adds the record of one child to those that were combined before: a key of
-// both is true if both are.
+// AddEnforced adds the record of one child to those that were combined before: a key of both is
+// true if both are.
 func AddEnforced(combined, record map[string]bool) {
 	for key, isEnforced := range record {
 		if before, known := combined[key]; known {
@@ -308,8 +308,8 @@ func (s *Session) KernelReady() protocol.Ready { return s.currentChildren().kern
 func (s *Session) KernelPID() int { return s.currentChildren().kernel.PID() }
 
 // IsKernelAlive reports whether the current kernel runs and is connected. A console that is
-// attached before the call learns of every end of a kernel: either the result is false, or
-// a managed_process_exit is sent to the console later.
+// attached before the call learns of every end of a kernel: either the result is false, or a
+// managed_process_exit is sent to the console later.
 func (s *Session) IsKernelAlive() bool {
 	current := s.currentChildren()
 	select {
@@ -322,18 +322,18 @@ func (s *Session) IsKernelAlive() bool {
 	}
 }
 
-// KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if
-// the kernel has died.
+// KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if the
+// kernel has died.
 func (s *Session) KernelError() error {
 	return connectionError("kernel", s.currentChildren().kernelPeer)
 }
 
-// AgentError returns why the agent's connection has ended: a [*subprocess.ExitError] if the
-// agent has died.
+// AgentError returns why the agent's connection has ended: a [*subprocess.ExitError] if the agent
+// has died.
 func (s *Session) AgentError() error { return connectionError("agent", s.currentChildren().agentPeer) }
 
-// SendQuery sends the agent its task or a further message of the user, and sets the state
-// to working. It fails if there is no agent.
+// SendQuery sends the agent its task or a further message of the user, and sets the state to
+// working. It fails if there is no agent.
 func (s *Session) SendQuery(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
 	s.setState(StateWorking, "")
@@ -341,19 +341,20 @@ func (s *Session) SendQuery(query protocol.AgentQuery) error {
 }
 
 // Execute runs code in the kernel outside of any cell. The kernel interrupts the code after
-// timeout, which is an error, as is a dead kernel or the end of ctx. Code that raises is no
-// error: the response says so.
+// timeout, which is an error, as is a dead kernel or the end of ctx. Code that raises is no error:
+// the response says so.
 func (s *Session) Execute(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds()})
 }
 
 // ExecutePristine is Execute with pristine set: a kernel that supports it runs the code with
-// builtins and standard streams that cells cannot have replaced, so that a grader's code
-// sees the kernel's values as they are.
+// builtins and standard streams that cells cannot have replaced, so that a grader's code sees the
+// kernel's values as they are. It fails like Execute.
 func (s *Session) ExecutePristine(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds(), "pristine": true})
 }
 
+// executeCode asks the kernel for an execute_code with these parameters and decodes its response.
 func (s *Session) executeCode(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {
 	var response protocol.ExecuteCodeResponse
 	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, params)

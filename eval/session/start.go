@@ -16,8 +16,9 @@ import (
 	"assay/router"
 )
 
-// startChildren makes the working folder, starts kernel and agent side by side, connects
-// both to the router and waits until the agent is ready for a query.
+// startChildren makes the working folder, starts kernel and agent side by side, connects both to
+// the router and waits until the agent is ready for a query. It fails with a *StartError if the
+// folder or a child fails.
 func (s *Session) startChildren(ctx context.Context) error {
 	workdir, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.PrepareWorkdir)
 	if err != nil {
@@ -52,8 +53,9 @@ func (s *Session) startChildren(ctx context.Context) error {
 	return s.connectAgent(ctx)
 }
 
-// startKernel starts a kernel, waits until it is ready and starts the goroutine that
-// reports its exit.
+// startKernel starts a kernel, waits until it is ready and starts the goroutine that reports its
+// exit. It fails with a *StartError if the kernel cannot be started, does not become ready in time,
+// or ctx ends.
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
@@ -75,8 +77,9 @@ func (s *Session) startKernel(ctx context.Context) error {
 	return nil
 }
 
-// startAgent starts an agent, waits for its ready message and starts the goroutine that
-// reports its exit.
+// startAgent starts an agent, waits for its ready message and starts the goroutine that reports its
+// exit. It fails with a *StartError if the agent cannot be started, sends no ready in time, or ctx
+// ends.
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
@@ -99,8 +102,8 @@ func (s *Session) startAgent(ctx context.Context) error {
 	return nil
 }
 
-// reportExit waits until a child has exited, writes the rest of its output, records its
-// exit in the trace and sends it to the consoles at /run.
+// reportExit waits until a child has exited, writes the rest of its output, records its exit in the
+// trace and sends it to the consoles at /run.
 func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
 	<-exited
 	s.childOutput.flushChild(name) // first, so that the last lines are there when somebody learns of the exit
@@ -110,8 +113,8 @@ func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() su
 	s.router.SendToRunConsoles(message)
 }
 
-// reportAgentExit sends the consoles at /agent a fatal agent_error that says how the agent
-// exited, unless the session has stopped it.
+// reportAgentExit sends the consoles at /agent a fatal agent_error that says how the agent exited,
+// unless the session has stopped it.
 func (s *Session) reportAgentExit(a *agent.Agent) {
 	s.mu.Lock()
 	isStopped := s.stoppedAgent == a
@@ -121,7 +124,8 @@ func (s *Session) reportAgentExit(a *agent.Agent) {
 	}
 }
 
-// connectKernel attaches the current kernel to the router and sends it init.
+// connectKernel attaches the current kernel to the router and sends it init. It fails if the
+// session has ended or the kernel is dead.
 func (s *Session) connectKernel() error {
 	k := s.currentChildren().kernel
 	s.recordReadyFrame(trace.KernelToServer, k.ReadyFrame)
@@ -138,8 +142,9 @@ func (s *Session) connectKernel() error {
 	return s.router.SendToKernel(protocol.NewKernelInit(k.PID()))
 }
 
-// connectAgent attaches the current agent to the router, sends it init, and waits until it
-// answers with agent_status ready.
+// connectAgent attaches the current agent to the router, sends it init, and waits until it answers
+// with agent_status ready. It fails with a *StartError if the agent does not answer in time, and if
+// the session has ended.
 func (s *Session) connectAgent(ctx context.Context) error {
 	follower := s.cfg.Journal.Follow()
 	a := s.currentChildren().agent
@@ -159,9 +164,9 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	return s.awaitAgentReady(ctx, peer, follower)
 }
 
-// awaitAgentReady reads the trace until the agent sends agent_status ready, and ignores
-// what it sends before. It fails after [agent.Config.ReadyTimeout], and when the agent's
-// connection or ctx ends.
+// awaitAgentReady reads the trace until the agent sends agent_status ready, and ignores what it
+// sends before. It fails after [agent.Config.ReadyTimeout], and when the agent's connection or ctx
+// ends.
 func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follower *trace.Follower) error {
 	timeout := s.cfg.Agent.ReadyTimeout
 	if timeout <= 0 {

@@ -9,10 +9,10 @@ import (
 	"assay/internal/subprocess"
 )
 
-// NewWorkdir makes a new folder below root for a kernel to work in, and returns its path.
-// The folder has .assay/home, .assay/tmp and .assay/mpl for files that the kernel's
-// libraries write; prepare, which may be nil, adds more. If anything fails the folder is
-// removed. The caller removes it with [RemoveWorkdir].
+// NewWorkdir makes a new folder below root for a kernel to work in, and returns its path. The
+// folder has .assay/home, .assay/tmp and .assay/mpl for files that the kernel's libraries write;
+// prepare, which may be nil, adds more. If anything fails the folder is removed. The caller removes
+// it with [RemoveWorkdir].
 func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(workdir string) error) (string, error) {
 	dir, err := sup.MkdirTemp(root, "sandbox-")
 	if err != nil {
@@ -31,8 +31,8 @@ func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(workdir st
 	return dir, nil
 }
 
-// RemoveWorkdir removes a folder that [NewWorkdir] made, with everything in it. Folders that
-// a cell has made read-only are made writable first.
+// RemoveWorkdir removes a folder that [NewWorkdir] made, with everything in it. Folders that a cell
+// has made read-only are made writable first. It fails if something cannot be removed.
 func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
@@ -49,7 +49,8 @@ func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
 // Workdir returns the path of the folder in which kernel and agent work. End removes it.
 func (s *Session) Workdir() string { return s.workdir }
 
-// removeWorkdir removes the working folder, if it has been made.
+// removeWorkdir removes the working folder, if it has been made. It fails if something in it cannot
+// be removed.
 func (s *Session) removeWorkdir() error {
 	if s.workdir == "" {
 		return nil

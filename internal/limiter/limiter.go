@@ -34,8 +34,8 @@ type Limiter struct {
 	queue     []net.Conn        // connections that wait for one, oldest first
 }
 
-// Listen returns a Limiter that grants slots on a new Unix socket at path. It fails
-// if slots is less than 1, or if path exists or cannot be created.
+// Listen returns a Limiter that grants slots on a new Unix socket at path. It fails if slots is
+// less than 1, or if path exists or cannot be created.
 func Listen(path string, slots int) (*Limiter, error) {
 	if slots < 1 {
 		return nil, fmt.Errorf("limiter: want at least 1 slot, found %d", slots)
@@ -49,9 +49,9 @@ func Listen(path string, slots int) (*Limiter, error) {
 	return l, nil
 }
 
-// Close closes the socket and all connections, and waits for the Limiter's
-// goroutines. A waiting Acquire returns an error; a caller that has a slot is not
-// interrupted. The error is that of closing the socket.
+// Close closes the socket and all connections, and waits for the Limiter's goroutines. A waiting
+// Acquire returns an error; a caller that has a slot is not interrupted. The error is that of
+// closing the socket.
 func (l *Limiter) Close() error {
 	err := l.listener.Close()
 	l.mu.Lock()
@@ -84,8 +84,8 @@ func (l *Limiter) acceptLoop() {
 	}
 }
 
-// enqueue appends conn to the queue, and grants it a slot if one is free. It closes
-// conn and returns false if the Limiter is closed.
+// enqueue appends conn to the queue, and grants it a slot if one is free. It closes conn and
+// returns false if the Limiter is closed.
 func (l *Limiter) enqueue(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,8 +98,8 @@ func (l *Limiter) enqueue(conn net.Conn) bool {
 	return true
 }
 
-// grantFreeSlotsLocked gives the free slots to the connections that have waited
-// longest. The caller holds mu.
+// grantFreeSlotsLocked gives the free slots to the connections that have waited longest. The caller
+// holds mu.
 func (l *Limiter) grantFreeSlotsLocked() {
 	for l.freeSlots > 0 && len(l.queue) > 0 {
 		conn := l.queue[0]
@@ -110,9 +110,8 @@ func (l *Limiter) grantFreeSlotsLocked() {
 	}
 }
 
-// serve waits until the client closes its connection, and then frees its slot or
-// its place in the queue. A client that sends anything is disconnected too, so that
-// nothing it sends has to be read.
+// serve waits until the client closes its connection, and then frees its slot or its place in the
+// queue. A client that sends anything is disconnected too, so that nothing it sends has to be read.
 func (l *Limiter) serve(conn net.Conn) {
 	_, _ = conn.Read(make([]byte, 1))
 	_ = conn.Close()
@@ -127,9 +126,9 @@ func (l *Limiter) serve(conn net.Conn) {
 	l.queue = slices.DeleteFunc(l.queue, func(other net.Conn) bool { return other == conn })
 }
 
-// Acquire waits for a slot of the Limiter that listens at path. The caller must call
-// release to give the slot back. Acquire fails with the cause of ctx when ctx ends
-// first, or if the Limiter cannot be reached or is closed.
+// Acquire waits for a slot of the Limiter that listens at path. The caller must call release to
+// give the slot back. Acquire fails with the cause of ctx when ctx ends first, or if the Limiter
+// cannot be reached or is closed.
 func Acquire(ctx context.Context, path string) (release func(), err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
