@@ -111,9 +111,9 @@ func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
 	return err
 }
 
-// commandRecord returns the JSON that a command grader reads on stdin: the attempt's line as far as
-// it is known, with the answer if it counts, the task, and the absolute paths of the working folder
-// (sandbox), which is removed after the attempt, and of the attempt's folder.
+// commandRecord returns the JSON that a command grader reads on stdin: the known part of the
+// attempt's line, with the answer if it counts, the task, and the absolute paths of the working
+// folder (sandbox), which is removed after the attempt, and of the attempt's folder.
 func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	line := a.result
 	line.Usage, line.TamperSignals, line.Interventions = a.watcher.counts.usage, a.markedFiles+a.watcher.counts.tamperSignals, a.watcher.counts.interventions

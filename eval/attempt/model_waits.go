@@ -35,8 +35,8 @@ type agentEvent struct {
 	} `json:"metadata"`
 }
 
-// readAgentEvent reads an event that says that the agent has reached a limit of its own, repeats a
-// call of its model or waits for a slot of the limiter. Other events are ignored.
+// readAgentEvent reads an event that says that the agent has reached one of its own limits, repeats
+// a call of its model or waits for a slot of the limiter. Other events are ignored.
 func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 	var event agentEvent
 	if json.Unmarshal(e.Body, &event) != nil {

@@ -29,12 +29,12 @@ type Config struct {
 	// RunAttempt makes one attempt. Required. It is called by several goroutines.
 	RunAttempt func(context.Context, attempt.Job) runs.Attempt
 
-	// Observer, if set, is told of the run's progress. Its methods are called by several
+	// Observer, if set, is called when the run makes progress. Its methods are called by several
 	// goroutines.
 	Observer Observer
 }
 
-// Observer is told of the progress of a run.
+// Observer has the callbacks for the progress of a run.
 type Observer interface {
 	// AttemptStarted is called before an attempt starts.
 	AttemptStarted(RunningAttempt)

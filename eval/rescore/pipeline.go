@@ -16,7 +16,8 @@ const (
 	// have reached this bound.
 	maxPendingBytes = 512 << 20
 
-	// maxPendingTasks bounds the number of these tasks. When it is reached, no further task is started.
+	// maxPendingTasks bounds the number of tasks that have been started and whose results have not been
+	// consumed yet. When it is reached, no further task is started.
 	maxPendingTasks = 1024
 )
 

@@ -28,7 +28,7 @@ type lineMark struct {
 	offset     int64 // in bytes
 }
 
-// lineIndex remembers where some lines of one file begin. It is filled while somebody reads the file,
+// lineIndex remembers where some lines of one file begin. It is filled while the file is read,
 // so that only the first reader of a line in the middle has to start at the beginning. It is safe
 // for concurrent use.
 type lineIndex struct {

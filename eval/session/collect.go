@@ -20,7 +20,7 @@ const (
 )
 
 // CollectedState is the state of a notebook at the end of an evaluation, in the words of
-// whoever answered: the holder of the document (context) and the kernel (globals and
+// the peer that answered: the holder of the document (context) and the kernel (globals and
 // reactivity). It is written as state.json. A part that could not be collected is nil, and
 // Errors says why.
 type CollectedState struct {

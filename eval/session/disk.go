@@ -86,7 +86,7 @@ func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) 
 // enforceDiskQuota measures the working folder each second until ctx ends, and records each excess
 // in the trace. In an evaluation the first excess ends the attempt, so the kernel is left to be
 // collected and graded; if the folder goes on growing, and without an evaluation at once, the
-// kernel is killed and the consoles are told why. The files stay: the next kernel finds them.
+// kernel is killed and the consoles get the reason. The files stay: the next kernel finds them.
 func (s *Session) enforceDiskQuota(ctx context.Context) {
 	quota, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
 	s.setDiskEnforced(err == nil || ctx.Err() != nil)

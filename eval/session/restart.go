@@ -90,7 +90,7 @@ type KernelFailure struct {
 }
 
 // onKernelStuck is called when the kernel's code has not stopped although it was interrupted
-// repeatedly. It returns whether the kernel is to be killed, and if so starts the goroutine that
+// repeatedly. It returns whether to kill the kernel, and if so starts the goroutine that
 // replaces it. A session that collects its state or has ended needs no new kernel.
 func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	if state := s.State(); state != StateReady && state != StateWorking {

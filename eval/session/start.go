@@ -106,7 +106,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 // trace and sends it to the consoles at /run.
 func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
 	<-exited
-	s.childOutput.flushChild(name) // first, so that the last lines are there when somebody learns of the exit
+	s.childOutput.flushChild(name) // first, so that the last lines are written before the exit is reported
 	status := exit()
 	message := protocol.ManagedProcessExit{Type: protocol.TypeManagedProcessExit, Name: name, ExitCode: status.Code, Signal: status.Signal}
 	s.recordEvent(message.Type, message)
