@@ -3,14 +3,15 @@ package python_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -37,39 +38,75 @@ func TestUnpack(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrExist)
 }
 
-// TestPythonUnitTests runs the kernel's Python tests against the unpacked kernel: with
-// python3 from PATH, and with the system's python3 if that is another one and has the
-// scientific libraries. A test that all interpreters skip is skipped here by name, with the
-// reason; in CI it fails if the reason is a module that all of them lack.
+// maxTestProcesses bounds how many files of Python tests run at once: they measure time.
+const maxTestProcesses = 4
+
+// TestPythonUnitTests runs the kernel's own tests, which are written in Python, against the
+// unpacked kernel: each file is a subtest, with python3 from PATH, and again with
+// the system's python3 if that is another one and has the scientific stack. A test
+// that all interpreters skip is skipped here too, by name and with the reason; in CI
+// it fails if the reason is a missing module.
 func TestPythonUnitTests(t *testing.T) {
 	t.Parallel()
 	start, err := python.Unpack(t.TempDir())
 	require.NoError(t, err)
-	// One after the other: the tests measure time.
-	var skippedByAll map[string]string // test to reason
-	for i, interpreter := range interpreters(t) {
-		cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "discover", "--verbose", "--start-directory", "tests")
-		cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s\n%s", interpreter, out)
-		skipped := skips(string(out))
-		if i == 0 {
-			skippedByAll = skipped
-		}
-		maps.DeleteFunc(skippedByAll, func(name, _ string) bool { return skipped[name] == "" })
+	files, err := filepath.Glob(filepath.Join("tests", "test_*.py"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	found := interpreters(t)
+	for _, interpreter := range found {
+		// Without compiled modules each start of a kernel would compile them.
+		out, err := exec.CommandContext(t.Context(), interpreter, "-m", "compileall", "-q", filepath.Dir(start)).CombinedOutput()
+		require.NoError(t, err, "%s", out)
 	}
-	for name, reason := range skippedByAll {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if os.Getenv("CI") == "true" && strings.Contains(reason, " lacks ") {
-				t.Fatal(reason)
+
+	var mu sync.Mutex
+	skipped := map[string][]string{} // reasons by test, one for each interpreter that skips it
+	running := make(chan struct{}, maxTestProcesses)
+	t.Run("files", func(t *testing.T) {
+		for i, interpreter := range found {
+			for _, file := range files {
+				t.Run(fmt.Sprintf("%s/python%d", filepath.Base(file), i+1), func(t *testing.T) {
+					t.Parallel()
+					running <- struct{}{}
+					defer func() { <-running }()
+					reasons := runTestFile(t, interpreter, file, start)
+					mu.Lock()
+					defer mu.Unlock()
+					for test, reason := range reasons {
+						skipped[test] = append(skipped[test], reason)
+					}
+				})
 			}
-			t.Skip(reason)
+		}
+	})
+	for test, reasons := range skipped {
+		if len(reasons) < len(found) {
+			continue
+		}
+		t.Run(test, func(t *testing.T) {
+			t.Parallel()
+			if os.Getenv("CI") == "true" && strings.Contains(reasons[0], " lacks ") {
+				t.Fatal(reasons[0])
+			}
+			t.Skip(reasons[0])
 		})
 	}
 }
 
-// interpreters returns the one or two interpreters to test with.
+// runTestFile runs a file of Python tests against the kernel that start starts. It
+// returns the skipped tests with their reasons.
+func runTestFile(t *testing.T, interpreter, file, start string) map[string]string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "--verbose", filepath.Base(file))
+	cmd.Dir = filepath.Dir(file)
+	cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s %s\n%s", interpreter, file, out)
+	return skips(string(out))
+}
+
+// interpreters returns the paths of the interpreters to test with.
 func interpreters(t *testing.T) []string {
 	t.Helper()
 	found := []string{executable(t.Context(), "python3", "pass")}
@@ -81,7 +118,7 @@ func interpreters(t *testing.T) []string {
 	return found
 }
 
-// executable returns the resolved path of an interpreter, or "" if it cannot run code.
+// executable returns the path of an interpreter, behind any shim, if it can run code; else "".
 func executable(ctx context.Context, interpreter, code string) string {
 	code += "\nimport os, sys; print(os.path.realpath(sys.executable))"
 	out, err := exec.CommandContext(ctx, interpreter, "-c", code).Output()
@@ -91,7 +128,7 @@ func executable(ctx context.Context, interpreter, code string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// skips returns the reasons of skipped tests by name, from the report of unittest.
+// skips returns the tests that a verbose report of unittest says were skipped, with the reasons.
 func skips(report string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) .*\.\.\. skipped ['"](.*)['"]$`).FindAllStringSubmatch(report, -1) {

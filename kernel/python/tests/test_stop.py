@@ -107,6 +107,22 @@ class TestStop(KernelTest):
                 self.assertEqual(run.error["ename"], "KeyboardInterrupt")
                 self.assertNotIn("/assay/", run.result["exception"])
 
+    def test_pk7_a_task_that_is_being_scheduled_is_not_lost(self):
+        """Scheduling each step of the task takes long, so that the interrupt most likely comes during it."""
+        for attempt in range(4):
+            with self.subTest(attempt=attempt):
+                self.stopped(
+                    "import asyncio, time\n"
+                    "loop = asyncio.get_running_loop()\n"
+                    "check = loop._check_closed\n"
+                    "loop._check_closed = lambda: (check(), time.sleep(0.05))\n"
+                    "print('begun')\n"
+                    "try:\n"
+                    "    while True: await asyncio.sleep(0)\n"
+                    "finally:\n"
+                    "    loop._check_closed = check"
+                )
+
     def test_pk7_a_task_that_the_cell_only_started_is_left_alone(self):
         self.kernel.begin(
             "import asyncio\n"

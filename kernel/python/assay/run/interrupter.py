@@ -25,6 +25,12 @@ _DEFER_DELAY = 0.100  # seconds without meeting the user's code after which an i
 _SPARE_TIMEOUT = 2.0  # seconds that an import has to end, or a process to start
 _IMPORTLIB_PREFIX = "<frozen importlib."  # of the file names of import machinery
 
+# Functions of asyncio, written in Python, that the C code of a task calls to have its
+# next step run.
+_SCHEDULING_FUNCTIONS = frozenset(
+    ("call_soon", "call_at", "call_later", "call_soon_threadsafe", "add_done_callback")
+)
+
 
 class Interrupter:
     """Makes a stopped work end: sends SIGINT to the main thread, again and again until the work is over.
@@ -36,6 +42,9 @@ class Interrupter:
     prints in a loop), the interrupt is raised at the end of such a call. A SIGINT
     that the kernel did not send has no effect. Work.claim_interrupt limits
     interrupts to one a second, for code that swallows them.
+
+    asyncio is not interrupted while it schedules a callback: the task that is being
+    scheduled would be lost, and could then neither go on nor be cancelled.
 
     An import is only interrupted if it takes over 2 s: Python forgets the package
     but not the modules that it had loaded, and many packages, for example asyncio,
@@ -67,8 +76,11 @@ class Interrupter:
 
     def _raise_if_stopped(self) -> None:
         work = CURRENT_WORK.get()
-        if work is not None and not self._must_wait(_getframe()) and work.claim_interrupt():
-            end_awaited_process(_getframe())
+        frame = _getframe()
+        if work is None or _is_scheduling(frame) or self._must_wait(frame):
+            return
+        if work.claim_interrupt():
+            end_awaited_process(frame)
             raise KeyboardInterrupt
 
     def _must_wait(self, frame: FrameType) -> bool:
@@ -101,3 +113,13 @@ def _is_importing(frame: FrameType | None) -> bool:
     while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTLIB_PREFIX):
         frame = frame.f_back
     return frame is not None
+
+
+def _is_scheduling(frame: FrameType | None) -> bool:
+    """Returns whether frame, the top of a stack, is part of a call by which asyncio schedules a callback."""
+    while frame is not None:
+        if frame.f_code.co_name in _SCHEDULING_FUNCTIONS:
+            if frame.f_globals.get("__name__", "").startswith("asyncio."):
+                return True
+        frame = frame.f_back
+    return False
