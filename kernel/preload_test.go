@@ -31,7 +31,7 @@ func TestPK16ModuleWithSignalHandlersIsExcluded(t *testing.T) {
 		"restored":  "import signal\nsignal.signal(signal.SIGUSR1, signal.signal(signal.SIGUSR1, signal.SIG_IGN))",
 	})
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1, Environ: environ, PreloadModules: []string{"childless", "restored"}})
-	require.Contains(t, w.log.String(), "module=childless reason=\"while it is imported it sets a handler of a signal\"")
+	require.Contains(t, w.log.String(), "module=childless reason=\"its import sets a signal handler\"")
 	require.NotContains(t, w.log.String(), "restored")
 	k := w.startKernel()
 	require.NotNil(t, k.ReadyMessage.Pool)
@@ -88,8 +88,8 @@ func TestPK16UnsafeModulesAreExcluded(t *testing.T) {
 		MaxKernels: 1, Environ: environ, PreloadModules: []string{"homely", "placed", "innocent", "copycat", "threaded"},
 	})
 	for _, reason := range []string{
-		"module=homely", "it looks at HOME (in homely)", "module=placed", "it looks at the current folder (in placed)",
-		"module=copycat", "module=threaded", "it starts threads",
+		"module=homely", "its import reads HOME (in homely)", "module=placed", "its import reads the current folder (in placed)",
+		"module=copycat", "module=threaded", "its import starts threads",
 	} {
 		require.Contains(t, w.log.String(), reason)
 	}

@@ -1,4 +1,4 @@
-"""A kernel under test: the real program, over a real socketpair, as the server starts it."""
+"""Runs a kernel for tests: the real program, over a real socketpair, started as the server starts it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-START = os.environ.get(
+# The file that starts the kernel. The Go test sets KERNEL_START to the unpacked one.
+MAIN_FILE = os.environ.get(
     "KERNEL_START", str(pathlib.Path(__file__).resolve().parent.parent / "assay" / "__main__.py")
 )
-PROGRAM = str(pathlib.Path(START).parent.parent)  # where the package assay is imported from
-PATIENCE = 30.0  # seconds; only a failing test waits so long
+IMPORT_ROOT = str(pathlib.Path(MAIN_FILE).parent.parent)  # the folder that the package assay is in
+TIMEOUT = 30.0  # seconds; only a failing test waits so long
 
 Message = dict[str, Any]
 
-# Where matplotlib keeps its list of fonts, which takes seconds to make.
-_FOLDER = tempfile.TemporaryDirectory(prefix="kernel-test-cache-")
-CACHE = _FOLDER.name
+# Shared by all tests, because making matplotlib's list of fonts takes seconds.
+_MATPLOTLIB_FOLDER = tempfile.TemporaryDirectory(prefix="kernel-test-cache-")
+MATPLOTLIB_CACHE = _MATPLOTLIB_FOLDER.name
 
 
-def needs(*modules: str) -> Any:
-    """Skips a test, with a reason that says what is missing."""
+def skip_unless_installed(*modules: str) -> Any:
+    """Skips a test if one of the modules is missing; the reason names the missing ones."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     reason = f"{sys.executable} lacks {', '.join(missing)}"
     return unittest.skipIf(bool(missing), reason)
 
 
-class Run:
-    """One run of a cell, as its frames told it."""
+class RunRecord:
+    """One run of a cell, as its frames describe it."""
 
     def __init__(self, frames: list[Message]) -> None:
         self.frames = frames
@@ -45,6 +46,7 @@ class Run:
         self.outputs = [frame["output"] for frame in frames if frame["type"] == "cell_output"]
 
     def text(self, stream: str = "stdout") -> str:
+        """Returns what the run printed to a stream."""
         return "".join(
             frame["data"]
             for frame in self.frames
@@ -52,33 +54,35 @@ class Run:
         )
 
     @property
-    def shown(self) -> Any:
+    def shown_text(self) -> Any:
         """The text/plain of the only output."""
         (output,) = self.outputs
         return output["data"]["text/plain"]
 
     @property
-    def error(self) -> Message:
+    def error_output(self) -> Message:
+        """The only output of type error."""
         (error,) = [output for output in self.outputs if output["output_type"] == "error"]
         return error
 
 
-class Kernel:
-    """A running kernel. Close it, once or more often."""
+class KernelProcess:
+    """A running kernel in a temporary folder. Close it once or more often."""
 
     def __init__(self, **environment: str) -> None:
+        """Starts the kernel and waits until it is ready. environment is added to this process's."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kernel-test-"))
         (self.folder / "cwd").mkdir()
         ours, theirs = socket.socketpair()
         environment = {
             **os.environ,
             "HOME": str(self.folder),
-            "MPLCONFIGDIR": CACHE,
+            "MPLCONFIGDIR": MATPLOTLIB_CACHE,
             **environment,
         }
         with open(self.folder / "out", "wb") as out, open(self.folder / "err", "wb") as err:
             self.process = subprocess.Popen(
-                [sys.executable, "-u", START, str(theirs.fileno())],
+                [sys.executable, "-u", MAIN_FILE, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -89,30 +93,34 @@ class Kernel:
             )
         theirs.close()
         self.socket = ours
-        self.socket.settimeout(PATIENCE)
+        self.socket.settimeout(TIMEOUT)
         self.ready = self.receive()
 
     def close(self) -> int:
+        """Closes the socket, waits until the kernel has ended, and returns its exit status."""
         self.socket.close()
         try:
-            return self.process.wait(PATIENCE)
+            return self.process.wait(TIMEOUT)
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def written(self, stream: str = "out") -> str:
-        """What arrived on the descriptors: out 1, err 2."""
+    def descriptor_text(self, stream: str = "out") -> str:
+        """Returns what was written to descriptor 1 ("out") or 2 ("err")."""
         return (self.folder / stream).read_text()
 
-    def send(self, kind: str, **fields: Any) -> None:
-        self.send_body(json.dumps({"type": kind, **fields}).encode())
+    def send(self, message_type: str, **fields: Any) -> None:
+        """Sends a message."""
+        self.send_body(json.dumps({"type": message_type, **fields}).encode())
 
     def send_body(self, body: bytes) -> None:
+        """Sends a frame with this body, which need not be a message."""
         self.socket.sendall(len(body).to_bytes(8, "little") + body)
 
     def receive(self) -> Message:
-        body = self._read(int.from_bytes(self._read(8), "little", signed=True))
+        """Returns the next message. Printed text becomes a message of type kernel_stdio, as in the server."""
+        body = self._receive_bytes(int.from_bytes(self._receive_bytes(8), "little", signed=True))
         if body[0]:
-            message: Message = json.loads(body, parse_constant=_refuse)
+            message: Message = json.loads(body, parse_constant=_refuse_constant)
             return message
         end = 4 + int.from_bytes(body[2:4], "little")
         return {
@@ -122,7 +130,7 @@ class Kernel:
             "data": body[end:].decode(),
         }
 
-    def _read(self, size: int) -> bytes:
+    def _receive_bytes(self, size: int) -> bytes:
         data = bytearray()
         while len(data) < size:
             chunk = self.socket.recv(min(size - len(data), 1 << 20))
@@ -131,90 +139,110 @@ class Kernel:
             data += chunk
         return bytes(data)
 
-    def until(self, kind: str, **fields: Any) -> list[Message]:
-        """Receives up to a frame of a type with these fields."""
-        return self._receive_until(lambda frames: _matches(frames[-1], kind, fields))
+    def receive_until(self, message_type: str, **fields: Any) -> list[Message]:
+        """Returns the frames up to and including one of this type with these fields."""
+        return self._receive_until(lambda frames: _is_frame(frames[-1], message_type, fields))
 
-    def until_printed(self, text: str) -> list[Message]:
-        """Receives up to where text was printed: a line may come in two frames, its end in the second.
+    def receive_until_printed(self, text: str) -> list[Message]:
+        """Returns the frames up to where text was printed. A line may come in two frames.
 
-        Raises AssertionError where all runs end before.
+        Raises AssertionError if all runs end before.
         """
 
         def is_printed(frames: list[Message]) -> bool:
-            if _matches(frames[-1], "start_cell", {"cell_id": None}):
+            if _is_frame(frames[-1], "start_cell", {"cell_id": None}):
                 raise AssertionError(f"{text!r} was not printed: {frames}")
             return text in "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
 
         return self._receive_until(is_printed)
 
-    def _receive_until(self, enough: Callable[[list[Message]], bool]) -> list[Message]:
-        """Receives frames. Where it waits in vain, what came and the kernel's threads are the error."""
+    def _receive_until(self, is_enough: Callable[[list[Message]], bool]) -> list[Message]:
+        """Returns frames once is_enough. After 30 s without a frame, fails with the stacks of the kernel's threads."""
         frames: list[Message] = []
         try:
-            while not frames or not enough(frames):
+            while not frames or not is_enough(frames):
                 frames.append(self.receive())
         except socket.timeout:
-            self.process.send_signal(signal.SIGABRT)  # on which faulthandler tells where they are
-            self.process.wait(PATIENCE)
-            raise AssertionError(f"only these came: {frames}\n{self.written('err')}") from None
+            self.process.send_signal(signal.SIGABRT)  # makes faulthandler print the stacks
+            self.process.wait(TIMEOUT)
+            stacks = self.descriptor_text("err")
+            raise AssertionError(f"only these came: {frames}\n{stacks}") from None
         return frames
 
-    def ask(self, kind: str, answer: str, **fields: Any) -> Message:
-        """Sends a request and returns its answer; other frames are dropped."""
-        self.send(kind, **fields)
-        return self.until(answer)[-1]
+    def request(self, request_type: str, answer_type: str, **fields: Any) -> Message:
+        """Sends a request and returns its answer. Frames before the answer are dropped."""
+        self.send(request_type, **fields)
+        return self.receive_until(answer_type)[-1]
 
-    def run(self, code: str, cell_id: str = "c") -> Run:
-        """Runs a cell on an idle kernel until it is idle again."""
+    def run(self, code: str, cell_id: str = "c") -> RunRecord:
+        """Runs a cell on an idle kernel and waits until the kernel is idle again."""
         self.send("run_cell", cell_id=cell_id, code=code)
-        return Run(self.until("start_cell", cell_id=None))
+        return RunRecord(self.receive_until("start_cell", cell_id=None))
 
-    def begin(self, code: str, cell_id: str = "c") -> list[Message]:
-        """Runs a cell up to where it prints "begun"."""
+    def run_until_begun(self, code: str, cell_id: str = "c") -> list[Message]:
+        """Starts a cell and waits until it prints the line "begun"."""
         self.send("run_cell", cell_id=cell_id, code=code)
-        return self.until_printed("begun\n")
+        return self.receive_until_printed("begun\n")
 
-    def stop(self, cell_id: str = "c") -> Run:
+    def stop(self, cell_id: str = "c") -> RunRecord:
         """Stops a running cell and waits until the kernel is idle."""
         self.send("stop_cell", cell_id=cell_id)
-        return Run(self.until("start_cell", cell_id=None))
+        return RunRecord(self.receive_until("start_cell", cell_id=None))
 
-    def execute(self, code: str, **fields: Any) -> Message:
-        return self.ask("execute_code", "execute_code_response", code=code, **fields)
+    def execute_code(self, code: str, **fields: Any) -> Message:
+        """Returns the answer to an execute_code."""
+        return self.request("execute_code", "execute_code_response", code=code, **fields)
 
-    def summary(self) -> Message:
-        summary: Message = self.ask("globals_summary", "globals_summary")["summary"]
+    def globals_summary(self) -> Message:
+        """Returns the summary of the user's variables, by name."""
+        summary: Message = self.request("globals_summary", "globals_summary")["summary"]
         return summary
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _matches(frame: Message, kind: str, fields: Message) -> bool:
-    return frame["type"] == kind and all(frame.get(key) == value for key, value in fields.items())
+def _is_frame(frame: Message, message_type: str, fields: Message) -> bool:
+    return frame["type"] == message_type and all(
+        frame.get(key) == value for key, value in fields.items()
+    )
 
 
 class KernelTest(unittest.TestCase):
-    """A test with a kernel of its own."""
+    """A test case in which each test has its own kernel."""
 
     environment: dict[str, str] = {}
 
     def setUp(self) -> None:
-        self.kernel = Kernel(**self.environment)
+        self.kernel = KernelProcess(**self.environment)
         self.addCleanup(self.kernel.close)
 
-    def run_ok(self, code: str, cell_id: str = "c") -> Run:
+    def run_ok(self, code: str, cell_id: str = "c") -> RunRecord:
+        """Runs a cell that must not fail."""
         run = self.kernel.run(code, cell_id)
         self.assertEqual(run.result["status"], "ok", run.result["exception"])
         return run
 
-    def run_failing(self, code: str) -> Run:
-        """Runs a cell that fails, and checks that the kernel lives on."""
+    def run_failing(self, code: str) -> RunRecord:
+        """Runs a cell that must fail, and checks that the kernel still runs cells."""
         run = self.kernel.run(code)
         self.assertEqual(run.result["status"], "error")
         self.assertIs(run.result["has_exception"], True)
-        self.assertEqual(run.result["exception"].splitlines(), run.error["traceback"])
-        self.assertEqual(self.run_ok("40 + 2").shown, "42")
+        self.assertEqual(run.result["exception"].splitlines(), run.error_output["traceback"])
+        self.assertEqual(self.run_ok("40 + 2").shown_text, "42")
         return run
+
+
+class SharedKernelTest(KernelTest):
+    """A test case whose tests share one kernel, because importing their libraries takes long."""
+
+    _shared_kernel: KernelProcess
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls._shared_kernel = KernelProcess(**cls.environment)
+        cls.addClassCleanup(cls._shared_kernel.close)
+
+    def setUp(self) -> None:
+        self.kernel = self._shared_kernel

@@ -1,4 +1,4 @@
-"""Running cells: values, names, order and the queue."""
+"""Running cells: their values, the names they bind, their order and the queue."""
 
 from harness import KernelTest
 
@@ -16,7 +16,7 @@ class TestValue(KernelTest):
             ("if True:\n    pass\n7\n\n# the end;\n", "7"),
         ):
             with self.subTest(code=code):
-                self.assertEqual(self.run_ok(code).shown, shown)
+                self.assertEqual(self.run_ok(code).shown_text, shown)
 
     def test_pk2_nothing_is_shown(self):
         for code in (
@@ -53,18 +53,18 @@ class TestValue(KernelTest):
             ("f().close()\n8", "8"),
         ):  # fmt: skip
             with self.subTest(code=code):
-                self.assertEqual(self.run_ok(code).shown, shown)
+                self.assertEqual(self.run_ok(code).shown_text, shown)
 
     def test_pk2_a_coroutine_that_is_not_awaited_is_a_value(self):
         run = self.run_ok("async def f(): pass\nc = f()\nc")
-        self.assertIn("<coroutine object f", run.shown)
+        self.assertIn("<coroutine object f", run.shown_text)
         self.run_ok("c.close()")
 
     def test_asyncio_run_works_in_a_plain_cell(self):
         run = self.run_ok("import asyncio\nasync def f(): return 3\nasyncio.run(f())")
-        self.assertEqual(run.shown, "3")
-        self.assertEqual(self.run_ok("await f()").shown, "3")
-        self.assertEqual(self.run_ok("asyncio.run(f())").shown, "3")
+        self.assertEqual(run.shown_text, "3")
+        self.assertEqual(self.run_ok("await f()").shown_text, "3")
+        self.assertEqual(self.run_ok("asyncio.run(f())").shown_text, "3")
 
     def test_background_tasks_go_on_between_cells(self):
         self.run_ok(
@@ -75,23 +75,23 @@ class TestValue(KernelTest):
             "    print('counted')\n"
             "task = asyncio.create_task(count())"
         )
-        self.assertIsNone(self.kernel.until_printed("counted\n")[-1]["active_cell"])
-        self.assertEqual(self.run_ok("n").shown, "3")
+        self.assertIsNone(self.kernel.receive_until_printed("counted\n")[-1]["active_cell"])
+        self.assertEqual(self.run_ok("n").shown_text, "3")
 
     def test_a_loop_that_the_user_closes_goes_on(self):
         self.run_ok("import asyncio\nawait asyncio.sleep(0)")
         self.run_ok("asyncio.get_event_loop().close()")
-        self.assertEqual(self.run_ok("await asyncio.sleep(0, 4)").shown, "4")
+        self.assertEqual(self.run_ok("await asyncio.sleep(0, 4)").shown_text, "4")
 
     def test_a_user_s_loop_is_not_disturbed_by_requests(self):
         self.run_ok("import asyncio\nawait asyncio.sleep(0)")
-        self.kernel.begin(
+        self.kernel.run_until_begun(
             "print('begun')\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0.2, 'done'))"
         )
         self.kernel.send("run_cell", cell_id="d", code="1")
-        frames = self.kernel.until("cell_result", cell_id="c")
+        frames = self.kernel.receive_until("cell_result", cell_id="c")
         self.assertEqual(frames[-1]["status"], "ok", frames[-1]["exception"])
-        self.kernel.until("start_cell", cell_id=None)
+        self.kernel.receive_until("start_cell", cell_id=None)
 
     def test_closures_classes_and_decorators(self):
         run = self.run_ok(
@@ -102,15 +102,15 @@ class TestValue(KernelTest):
             "    def f(self): return [k * i for i in range(2)]\n"
             "A().f()"
         )
-        self.assertEqual(run.shown, "[0, 3]")
+        self.assertEqual(run.shown_text, "[0, 3]")
 
     def test_the_last_value_is_kept(self):
         self.run_ok("41")
-        self.assertEqual(self.run_ok("_ + 1").shown, "42")
+        self.assertEqual(self.run_ok("_ + 1").shown_text, "42")
 
 
 class TestNames(KernelTest):
-    def names(self, code):
+    def names_bound_by(self, code):
         return self.run_ok(code).result["outputs"]
 
     def test_names_assigned_by_the_run(self):
@@ -131,49 +131,49 @@ class TestNames(KernelTest):
             ("globals()['u'] = object()", ["u"]),
         ):
             with self.subTest(code=code):
-                self.assertEqual(self.names(code), names)
+                self.assertEqual(self.names_bound_by(code), names)
 
-    def test_a_failing_run_has_what_it_came_to(self):
+    def test_a_failing_run_reports_the_names_it_bound_before(self):
         self.run_ok("a = 1\nb = 2")
         run = self.kernel.run("a = object()\n1/0\nb = 3")
         self.assertEqual(run.result["outputs"], ["a"])
 
     def test_old_values_are_not_kept_alive(self):
         self.run_ok("import weakref\nclass A: pass\na = A()\nr = weakref.ref(a)")
-        self.assertEqual(self.run_ok("a = 1\nr() is None").shown, "True")
+        self.assertEqual(self.run_ok("a = 1\nr() is None").shown_text, "True")
 
 
 class TestOrder(KernelTest):
     def test_every_run_has_one_start_and_one_result(self):
-        kinds = []
+        frame_types = []
         for code in ("1", "", "def f(:", "1/0", "import sys; sys.exit(3)", "raise KeyboardInterrupt"):
             run = self.kernel.run(code)
-            kinds.append([f["type"] for f in run.frames if f["type"] in ("start_cell", "cell_result")])
+            frame_types.append([f["type"] for f in run.frames if f["type"] in ("start_cell", "cell_result")])
             self.assertEqual(run.frames[0]["run_sequencer"], run.result["run_sequencer"])
             self.assertGreaterEqual(run.result["duration_ms"], 0)
-        self.assertEqual(kinds, [["start_cell", "cell_result", "start_cell"]] * 6)
+        self.assertEqual(frame_types, [["start_cell", "cell_result", "start_cell"]] * 6)
 
     def test_a_lone_cell_never_waits(self):
         run = self.run_ok("1")
         self.assertNotIn("run_queue", [frame["type"] for frame in run.frames])
 
     def test_cells_wait_in_order(self):
-        self.kernel.begin(
+        self.kernel.run_until_begun(
             "import os, time\nprint('begun')\nwhile not os.path.exists('go'): time.sleep(0.001)"
         )
         for cell_id in ("x", "y", "x"):
             self.kernel.send("run_cell", cell_id=cell_id, code="1")
-        queues = [self.kernel.until("run_queue")[-1]["queue"] for _ in range(3)]
+        queues = [self.kernel.receive_until("run_queue")[-1]["queue"] for _ in range(3)]
         self.assertEqual(queues, [["x"], ["x", "y"], ["x", "y", "x"]])
         (self.kernel.folder / "cwd" / "go").touch()
-        frames = self.kernel.until("start_cell", cell_id=None)
-        told = [
+        frames = self.kernel.receive_until("start_cell", cell_id=None)
+        observed = [
             (f["type"], f.get("queue", f.get("cell_id")), f.get("run_sequencer"))
             for f in frames
             if f["type"] in ("start_cell", "cell_result", "run_queue")
         ]
         self.assertEqual(
-            told,
+            observed,
             [
                 ("cell_result", "c", 1),
                 ("run_queue", ["y", "x"], None),
@@ -191,15 +191,15 @@ class TestOrder(KernelTest):
 
     def test_text_and_outputs_keep_their_order(self):
         run = self.run_ok("print('a')\ndisplay(1)\nprint('b', end='')\ndisplay(2)\nprint('c')\n3")
-        told = [
+        observed = [
             f["data"] if f["type"] == "kernel_stdio" else f["output"]["data"]["text/plain"]
             for f in run.frames
             if f["type"] in ("kernel_stdio", "cell_output")
         ]
-        self.assertEqual("".join(told).replace("\n", ""), "a1b2c3")
+        self.assertEqual("".join(observed).replace("\n", ""), "a1b2c3")
 
 
-class TestModule(KernelTest):
+class TestMainModule(KernelTest):
     def test_pickle_dataclasses_and_sources(self):
         run = self.run_ok(
             "import dataclasses, inspect, pickle, typing\n"
@@ -211,9 +211,9 @@ class TestModule(KernelTest):
             "(pickle.loads(pickle.dumps(P(3))), typing.get_type_hints(P), inspect.getsource(f))"
         )
         self.assertEqual(
-            run.shown, "(P(x=3), {'x': int}, 'def f():\\n    return 1  # here\\n')"
+            run.shown_text, "(P(x=3), {'x': int}, 'def f():\\n    return 1  # here\\n')"
         )
-        self.assertIn("return 1", self.run_ok("inspect.getsource(f)", "other").shown)
+        self.assertIn("return 1", self.run_ok("inspect.getsource(f)", "other").shown_text)
 
     def test_forks_of_multiprocessing(self):
         run = self.run_ok(
@@ -224,14 +224,14 @@ class TestModule(KernelTest):
             "with multiprocessing.get_context('fork').Pool(2) as pool: squares = pool.map(f, [2, 3])\n"
             "squares"
         )
-        self.assertEqual(run.shown, "[4, 9]")
-        written = sorted(self.kernel.written().splitlines())
+        self.assertEqual(run.shown_text, "[4, 9]")
+        written = sorted(self.kernel.descriptor_text().splitlines())
         self.assertEqual(written, ["child 2", "child 3"])
 
     def test_a_fork_that_comes_to_the_end_of_its_cell_ends(self):
         run = self.run_ok("import os\npid = os.fork()\nif pid: status = os.waitpid(pid, 0)[1]\npid > 0")
-        self.assertEqual(run.shown, "True")
-        self.assertEqual(self.run_ok("status").shown, "0")
+        self.assertEqual(run.shown_text, "True")
+        self.assertEqual(self.run_ok("status").shown_text, "0")
         self.run_ok("pid = os.fork()\nif not pid: 1/0\nstatus = os.waitpid(pid, 0)[1]")
-        self.assertEqual(self.run_ok("os.WEXITSTATUS(status)").shown, "1")
-        self.assertIn("ZeroDivisionError", self.kernel.written("err"))
+        self.assertEqual(self.run_ok("os.WEXITSTATUS(status)").shown_text, "1")
+        self.assertIn("ZeroDivisionError", self.kernel.descriptor_text("err"))

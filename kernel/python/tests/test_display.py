@@ -1,8 +1,8 @@
-"""Showing values: mime bundles, display and its relatives."""
+"""Showing values: MIME bundles, display() and the like, figures and tables."""
 
 import json
 
-from harness import Kernel, KernelTest, needs
+from harness import KernelProcess, KernelTest, SharedKernelTest, skip_unless_installed
 
 RICH = """
 class Rich:
@@ -18,7 +18,7 @@ class Rich:
 
 
 class TestBundle(KernelTest):
-    def test_pk3_all_forms(self):
+    def test_pk3_all_formats(self):
         (output,) = self.run_ok(RICH + "Rich()").outputs
         data = output["data"]
         self.assertEqual(
@@ -49,7 +49,7 @@ class TestBundle(KernelTest):
         self.assertEqual(output["data"], expected)
         self.assertEqual(output["metadata"], {"k": None})
 
-    def test_pk3_forms_that_raise_are_told_and_cost_nothing_else(self):
+    def test_pk3_formats_that_raise_are_reported_and_others_are_shown(self):
         for body, plain in (
             ("def __repr__(self): raise ValueError('no')", "<A: its repr raised ValueError: no>"),
             ("def __repr__(self): return 3", "<A: its repr raised TypeError: __repr__ returned"),
@@ -63,16 +63,16 @@ class TestBundle(KernelTest):
         ):  # fmt: skip
             with self.subTest(body=body):
                 run = self.run_ok(f"class A:\n    {body}\nA()\n")
-                self.assertTrue(run.shown.startswith(plain), run.shown)
+                self.assertTrue(run.shown_text.startswith(plain), run.shown_text)
                 self.assertEqual(list(run.outputs[0]["data"]), ["text/plain"])
 
-    def test_pk3_a_class_is_not_its_instance(self):
-        self.assertEqual(self.run_ok(RICH + "Rich").shown, "__main__.Rich")
+    def test_pk3_a_class_is_not_shown_by_its_instances_methods(self):
+        self.assertEqual(self.run_ok(RICH + "Rich").shown_text, "__main__.Rich")
 
     def test_a_long_repr_is_cut(self):
-        self.assertLess(len(self.run_ok("'x' * 5_000_000").shown), 1_100_000)
+        self.assertLess(len(self.run_ok("'x' * 5_000_000").shown_text), 1_100_000)
 
-    def test_an_output_over_the_frame_limit_is_told_instead(self):
+    def test_an_output_over_the_frame_limit_is_replaced_by_a_note(self):
         run = self.run_ok(
             "class A:\n    def _repr_html_(self): return 'x' * (65 << 20)\nA()\ndisplay(A())\n1"
         )
@@ -95,22 +95,22 @@ class TestDisplay(KernelTest):
             "update_display(4, display_id='mine')\n"
             "h.display(5)"
         )
-        told = [
+        observed = [
             (o["output_type"], o["data"]["text/plain"], o["transient"]["display_id"])
             for o in run.outputs
         ]
-        own = told[0][2]
+        own_id = observed[0][2]
         self.assertEqual(
-            told,
+            observed,
             [
-                ("display_data", "1", own),
-                ("update_display_data", "2", own),
+                ("display_data", "1", own_id),
+                ("update_display_data", "2", own_id),
                 ("display_data", "3", "mine"),
                 ("update_display_data", "4", "mine"),
-                ("display_data", "5", own),
+                ("display_data", "5", own_id),
             ],
         )
-        self.assertEqual(len(own), 32)
+        self.assertEqual(len(own_id), 32)
 
     def test_pk3_clear_output(self):
         run = self.run_ok("clear_output()\nclear_output(wait=True)")
@@ -138,14 +138,14 @@ class TestDisplay(KernelTest):
             "    display('later')\n"
             "task = asyncio.create_task(late())"
         )
-        self.assertIsNone(self.kernel.until_printed("'later'\n")[-1]["active_cell"])
+        self.assertIsNone(self.kernel.receive_until_printed("'later'\n")[-1]["active_cell"])
 
     def test_a_name_of_the_user_s_may_be_display(self):
-        self.assertEqual(self.run_ok("display = 3\ndisplay").shown, "3")
+        self.assertEqual(self.run_ok("display = 3\ndisplay").shown_text, "3")
         self.run_ok("del display\ndisplay(1)")
 
-    @needs("IPython")
-    def test_pk3_ipython_s_display_is_ours(self):
+    @skip_unless_installed("IPython")
+    def test_pk3_display_functions_of_ipython_are_replaced(self):
         run = self.run_ok(
             "from IPython.display import HTML, Markdown, Image, clear_output as clear, display as show\n"
             "from IPython.display import update_display as update, publish_display_data\n"
@@ -167,7 +167,7 @@ class TestDisplay(KernelTest):
         self.assertTrue(outputs[5]["data"]["image/png"].startswith("iVBORw0KGgo"))
 
 
-    @needs("IPython")
+    @skip_unless_installed("IPython")
     def test_pk3_every_class_of_ipython_s_display(self):
         for made, mime in (
             ("HTML('x')", "text/html"),
@@ -197,15 +197,15 @@ class TestDisplay(KernelTest):
         run = self.run_ok(
             "class A:\n    def _ipython_display_(self): 1 / 0\n    def __repr__(self): return 'a'\nA()"
         )
-        self.assertEqual(run.shown, "a\n<_ipython_display_ raised ZeroDivisionError: division by zero>")
+        self.assertEqual(run.shown_text, "a\n<_ipython_display_ raised ZeroDivisionError: division by zero>")
 
-    @needs("PIL")
+    @skip_unless_installed("PIL")
     def test_pk3_images(self):
         (output,) = self.run_ok("from PIL import Image\nImage.new('RGB', (2, 3))").outputs
         self.assertTrue(output["data"]["image/png"].startswith("iVBORw0KGgo"))
         self.assertIn("size=2x3", output["data"]["text/plain"])
 
-    @needs("sympy")
+    @skip_unless_installed("sympy")
     def test_pk3_formulas(self):
         (output,) = self.run_ok("import sympy\nsympy.symbols('x') ** 2 / 3").outputs
         self.assertIn("frac", output["data"]["text/latex"])
@@ -213,102 +213,102 @@ class TestDisplay(KernelTest):
 
 
 class TestPlots(KernelTest):
-    MAKE = "import plotly.graph_objects as go\nf = go.Figure(data=[go.Bar(y=list(range(5000)))])\n"
+    MAKE_FIGURE = "import plotly.graph_objects as go\nf = go.Figure(data=[go.Bar(y=list(range(5000)))])\n"
 
-    def plot(self, output, kind):
+    def assert_plot(self, output, kind):
         self.assertEqual(output["output_type"], kind)
         data = output["data"]
         self.assertEqual(sorted(data), ["application/vnd.plotly.v1+json", "text/plain"])
         self.assertEqual(len(data["application/vnd.plotly.v1+json"]["data"][0]["y"]), 5000)
         self.assertLess(len(data["text/plain"]), 3000)
 
-    @needs("plotly")
+    @skip_unless_installed("plotly")
     def test_pk3_plots_with_ipython_and_without(self):
         for before in ("", "import sys\nsys.modules['IPython'] = None\n"):
             with self.subTest(before=before):
-                kernel = self.kernel = Kernel()
+                kernel = self.kernel = KernelProcess()
                 self.addCleanup(kernel.close)
-                shown, displayed, last = self.run_ok(before + self.MAKE + "f.show()\ndisplay(f)\nf").outputs
-                self.plot(shown, "display_data")
-                self.plot(displayed, "display_data")
-                self.plot(last, "execute_result")
+                shown, displayed, last = self.run_ok(before + self.MAKE_FIGURE + "f.show()\ndisplay(f)\nf").outputs
+                self.assert_plot(shown, "display_data")
+                self.assert_plot(displayed, "display_data")
+                self.assert_plot(last, "execute_result")
                 self.assertEqual(kernel.run("1").result["figure_outputs"], [])
                 self.assertEqual(kernel.run("f = f.update()").result["figure_outputs"], ["f"])
 
-    @needs("plotly", "IPython", "nbformat")
-    def test_pk3_another_renderer_is_plotly_s(self):
-        run = self.run_ok(self.MAKE + "f.show('json')")
+    @skip_unless_installed("plotly", "IPython", "nbformat")
+    def test_pk3_another_plotly_renderer_is_called(self):
+        run = self.run_ok(self.MAKE_FIGURE + "f.show('json')")
         self.assertEqual(list(run.outputs[0]["data"]), ["application/json"])
 
 
-class TestTables(KernelTest):
-    @needs("pandas")
+class TestTables(SharedKernelTest):
+    @skip_unless_installed("pandas")
     def test_a_printed_frame_is_as_wide_as_in_a_notebook(self):
         run = self.run_ok("import pandas as pd\nprint(pd.DataFrame([range(14)], columns=[f'column{i}' for i in range(14)]))")
         self.assertIn("column13", run.text())
         self.assertNotIn("...", run.text())
 
-    @needs("pandas")
-    def test_pk3_a_frame_is_capped_and_its_shape_said(self):
+    @skip_unless_installed("pandas")
+    def test_pk3_a_frame_is_truncated_and_its_shape_shown(self):
         (output,) = self.run_ok(
             "import pandas as pd\npd.DataFrame({f'c{i}': range(1000) for i in range(60)})"
         ).outputs
         for mime, form in (("text/html", "1000 rows × 60 columns"), ("text/plain", "[1000 rows x 60 columns]")):
             self.assertIn(form, output["data"][mime])
         rows = output["data"]["text/html"].split("<tbody>")[1].count("<tr>")
-        self.assertEqual(rows, 101)  # with the row of dots
+        self.assertEqual(rows, 101)  # one of them is the row of dots
         columns = output["data"]["text/html"].split("</thead>")[0].count("<th>")
         self.assertLessEqual(columns, 53)
 
-    @needs("pandas")
+    @skip_unless_installed("pandas")
     def test_pk3_a_small_frame_is_whole(self):
         run = self.run_ok("import pandas as pd\ndf = pd.DataFrame({'a': range(80)})\ndf")
         self.assertIn("80 rows × 1 columns", run.outputs[0]["data"]["text/html"])
-        self.assertIn("[80 rows x 1 columns]", run.shown)
+        self.assertIn("[80 rows x 1 columns]", run.shown_text)
         self.assertEqual(run.result["dataframe_outputs"], ["df"])
         self.assertEqual(run.result["outputs"], ["df"])
 
 
-class TestFigures(KernelTest):
-    def png(self, output):
+class TestFigures(SharedKernelTest):
+    def assert_png(self, output):
         self.assertEqual(output["output_type"], "display_data")
         self.assertTrue(output["data"]["image/png"].startswith("iVBORw0KGgo"))
         self.assertTrue(output["data"]["text/plain"].startswith("<Figure size"))
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk3_open_figures_are_shown_at_the_end_and_closed(self):
         run = self.run_ok(
             "import matplotlib.pyplot as plt\n"
             "f = plt.figure()\nplt.plot([1, 2])\ng = plt.figure()\nplt.plot([2, 1]);\nprint('before')"
         )
         self.assertEqual(len(run.outputs), 2)
-        self.png(run.outputs[0])
-        self.png(run.outputs[1])
+        self.assert_png(run.outputs[0])
+        self.assert_png(run.outputs[1])
         self.assertEqual(run.text("stderr"), "")
         self.assertEqual(run.frames[-2]["static_figure_outputs"], ["f", "g"])
-        self.assertEqual(self.run_ok("plt.get_fignums()").shown, "[]")
-        self.assertEqual(self.run_ok("plt.get_backend().lower()").shown, "'agg'")
+        self.assertEqual(self.run_ok("plt.get_fignums()").shown_text, "[]")
+        self.assertEqual(self.run_ok("plt.get_backend().lower()").shown_text, "'agg'")
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk3_show_shows_at_once(self):
         for use in ("", "import matplotlib\nmatplotlib.use('Agg')\n"):
             run = self.run_ok(
                 use + "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\nprint('after')\nplt.show()"
             )
-            kinds = [f["type"] for f in run.frames]
-            self.assertLess(kinds.index("cell_output"), kinds.index("kernel_stdio"))
+            frame_types = [f["type"] for f in run.frames]
+            self.assertLess(frame_types.index("cell_output"), frame_types.index("kernel_stdio"))
             self.assertEqual(len(run.outputs), 1)
-            self.png(run.outputs[0])
+            self.assert_png(run.outputs[0])
             self.assertEqual(run.text("stderr"), "")
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk3_a_figure_that_was_shown_is_not_shown_again(self):
         run = self.run_ok("import matplotlib.pyplot as plt\nf, a = plt.subplots()\nf")
         self.assertEqual([o["output_type"] for o in run.outputs], ["execute_result"])
         self.assertIn("image/png", run.outputs[0]["data"])
         self.assertEqual(len(self.run_ok("display(f)").outputs), 1)
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk3_a_new_figure_is_shown_where_an_old_one_was(self):
         run = self.run_ok(
             "import gc, matplotlib.pyplot as plt\n"
@@ -322,13 +322,13 @@ class TestFigures(KernelTest):
         )
         self.assertEqual(len(run.outputs), 6)
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk3_figures_of_a_failing_cell_are_shown(self):
         run = self.run_failing("import matplotlib.pyplot as plt\nplt.plot([1])\n1 / 0")
-        self.png(run.outputs[0])
+        self.assert_png(run.outputs[0])
 
-    @needs("matplotlib")
-    def test_pk3_a_figure_that_cannot_be_drawn_costs_nothing_else(self):
+    @skip_unless_installed("matplotlib")
+    def test_pk3_a_figure_that_cannot_be_drawn_does_not_hide_others(self):
         run = self.run_ok(
             "import matplotlib.pyplot as plt\n"
             "f, a = plt.subplots()\n"
@@ -336,16 +336,16 @@ class TestFigures(KernelTest):
             "plt.figure(); plt.plot([1]);"
         )
         self.assertIn("<savefig raised", run.outputs[0]["data"]["text/plain"])
-        self.png(run.outputs[1])
-        self.assertEqual(self.run_ok("plt.get_fignums()").shown, "[]")
+        self.assert_png(run.outputs[1])
+        self.assertEqual(self.run_ok("plt.get_fignums()").shown_text, "[]")
 
 
 class TestChosenBackend(KernelTest):
     environment = {"MPLBACKEND": "svg"}
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_the_user_s_choice_of_a_backend_stands(self):
-        self.assertEqual(self.run_ok("import os\nos.environ['MPLBACKEND']").shown, "'svg'")
+        self.assertEqual(self.run_ok("import os\nos.environ['MPLBACKEND']").shown_text, "'svg'")
         run = self.run_ok("import matplotlib.pyplot as plt\nplt.plot([1])\nplt.get_backend().lower()")
         self.assertEqual(run.outputs[0]["data"]["text/plain"], "'svg'")
         self.assertIn("image/png", run.outputs[1]["data"])

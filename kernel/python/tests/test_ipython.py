@@ -1,25 +1,25 @@
-"""IPython in the kernel: magics, help, captured output, and what it costs."""
+"""IPython in the kernel: magics, help, captured output, and when it is loaded."""
 
-from harness import KernelTest, needs
+from harness import KernelTest, skip_unless_installed
 
-SHELLS = "import sys\n'IPython' in sys.modules"
+IS_IPYTHON_LOADED = "import sys\n'IPython' in sys.modules"
 
 
-@needs("IPython")
+@skip_unless_installed("IPython")
 class TestIPython(KernelTest):
-    def test_pk4_plain_cells_do_not_pay_for_it(self):
+    def test_pk4_plain_cells_do_not_load_ipython(self):
         for code in ("1 + 1", "x = [1] * 100\nx", "display(1)", "def f(): pass\nf", "get_ipython"):
             self.run_ok(code)
         self.kernel.run("x = = 1")
         self.kernel.run("1 / 0")
-        self.assertEqual(self.run_ok(SHELLS).shown, "False")
+        self.assertEqual(self.run_ok(IS_IPYTHON_LOADED).shown_text, "False")
         self.run_ok("%pwd")
-        self.assertEqual(self.run_ok(SHELLS).shown, "True")
+        self.assertEqual(self.run_ok(IS_IPYTHON_LOADED).shown_text, "True")
 
-    @needs("pandas", "matplotlib")
-    def test_pk4_libraries_that_ask_for_it_do_not_load_it(self):
+    @skip_unless_installed("pandas", "matplotlib")
+    def test_pk4_libraries_that_call_get_ipython_do_not_load_it(self):
         self.run_ok("import pandas, matplotlib.pyplot\npandas.DataFrame({'a': [1]})")
-        self.assertEqual(self.run_ok(SHELLS).shown, "False")
+        self.assertEqual(self.run_ok(IS_IPYTHON_LOADED).shown_text, "False")
 
     def test_pk4_line_magics(self):
         for code, shown in (
@@ -36,16 +36,16 @@ class TestIPython(KernelTest):
             with self.subTest(code=code):
                 run = self.run_ok(code)
                 if shown is not None:
-                    self.assertEqual(run.shown, shown)
+                    self.assertEqual(run.shown_text, shown)
 
     def test_pk4_cell_magics(self):
         run = self.run_ok("%%time\nk = 7\nk")
         self.assertIn("Wall time", run.text())
-        self.assertEqual((run.shown, run.result["outputs"]), ("7", ["k"]))
+        self.assertEqual((run.shown_text, run.result["outputs"]), ("7", ["k"]))
         self.assertEqual(self.run_ok("%%bash\necho out\necho err >&2").text("stderr"), "err\n")
         self.assertIn("<p>", self.run_ok("%%html\n<p>").outputs[0]["data"]["text/html"])
         self.run_ok("%%writefile made.py\nmade = 3")
-        self.assertEqual(self.run_ok("%run made.py\nmade").shown, "3")
+        self.assertEqual(self.run_ok("%run made.py\nmade").shown_text, "3")
 
     def test_pk4_output_may_be_captured(self):
         run = self.run_ok(
@@ -54,40 +54,40 @@ class TestIPython(KernelTest):
         )
         self.assertEqual([f for f in run.frames if f["type"] in ("kernel_stdio", "cell_output")], [])
         run = self.run_ok("kept.stdout, kept.stderr, [o.data['text/plain'] for o in kept.outputs]")
-        self.assertEqual(run.shown, r"('out\ncommand\n', 'err\n', ['1', '2'])")
+        self.assertEqual(run.shown_text, r"('out\ncommand\n', 'err\n', ['1', '2'])")
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk4_figures_may_be_captured(self):
         self.run_ok("%matplotlib inline\n%config InlineBackend.figure_format = 'retina'")
         run = self.run_ok("%%capture kept\nimport matplotlib.pyplot as plt\nplt.plot([1]);")
         self.assertEqual(run.outputs, [])
-        self.assertEqual(self.run_ok("['image/png' in o.data for o in kept.outputs]").shown, "[True]")
+        self.assertEqual(self.run_ok("['image/png' in o.data for o in kept.outputs]").shown_text, "[True]")
         self.assertEqual(self.run_ok("%matplotlib qt").text("stderr"), "figures are shown in the notebook, not by 'qt'\n")
 
     def test_pk4_a_captured_cell_may_await(self):
         self.run_ok("%%capture kept\nimport asyncio\nprint(await asyncio.sleep(0, 'slept'))")
-        self.assertEqual(self.run_ok("kept.stdout").shown, r"'slept\n'")
+        self.assertEqual(self.run_ok("kept.stdout").shown_text, r"'slept\n'")
 
     def test_pk4_help_is_text(self):
         self.run_ok("def f(x):\n    'Doubles x.'\n    return 2 * x", "d")
-        for code, said in (("f?", "Doubles x."), ("?f", "Doubles x."), ("f??", "return 2 * x"), ("%time?", "Time execution")):
+        for code, expected_text in (("f?", "Doubles x."), ("?f", "Doubles x."), ("f??", "return 2 * x"), ("%time?", "Time execution")):
             with self.subTest(code=code):
                 run = self.run_ok(code)
-                self.assertIn(said, run.text())
+                self.assertIn(expected_text, run.text())
                 self.assertNotIn("\x1b", run.text())
 
     def test_pk4_commands(self):
         self.run_ok("n = 3\n%pwd")
         self.assertEqual(self.run_ok("!echo {n} $n; echo err >&2").text(), "3 3\nerr\n")
-        self.assertEqual(self.run_ok("x = !echo a; echo b\n(x.n, x.s, x[1])").shown, r"('a\nb', 'a b', 'b')")
-        self.assertEqual(self.run_ok("!exit 4\n_exit_code").shown, "4")
+        self.assertEqual(self.run_ok("x = !echo a; echo b\n(x.n, x.s, x[1])").shown_text, r"('a\nb', 'a b', 'b')")
+        self.assertEqual(self.run_ok("!exit 4\n_exit_code").shown_text, "4")
         self.assertEqual(self.run_ok("def f(y):\n    !echo {y}\nf('local')").text(), "local\n")
 
     def test_pk4_a_magic_without_its_sign(self):
         self.assertIn("pip ", self.run_ok("pip list --version").text())
         self.assertEqual(self.kernel.run("cd / nowhere").text(), "")
 
-    def test_pk4_errors_in_a_magic_are_the_cell_s(self):
+    def test_pk4_an_error_in_a_magic_fails_the_cell(self):
         self.run_ok("open('bad.py', 'w').write('def f():\\n    1 / 0\\nf()\\n')")
         for code, name, frame in (
             ("%nosuch", "UsageError", '  File "<cell c>", line 1'),
@@ -101,12 +101,12 @@ class TestIPython(KernelTest):
         ):
             with self.subTest(code=code):
                 run = self.run_failing(code)
-                self.assertEqual(run.error["ename"], name)
+                self.assertEqual(run.error_output["ename"], name)
                 self.assertIn(frame, run.result["exception"])
                 self.assertNotIn("/IPython/", run.result["exception"])
                 self.assertNotIn("/assay/", run.result["exception"])
 
-    def test_pk4_a_broken_cell_magic_costs_only_its_cell(self):
+    def test_pk4_a_broken_cell_magic_fails_only_its_cell(self):
         self.run_failing("%%time")
         self.run_failing("%%bash --nosuch\n1")
 
@@ -114,9 +114,9 @@ class TestIPython(KernelTest):
         self.run_ok("%load_ext autoreload\n%autoreload 2")
         self.run_ok("import os\nopen('lib.py', 'w').write('x = 1')\nos.utime('lib.py', (1, 1))\nimport lib")
         self.run_ok("open('lib.py', 'w').write('x = 22')\nNone")
-        self.assertEqual(self.run_ok("lib.x").shown, "22")
+        self.assertEqual(self.run_ok("lib.x").shown_text, "22")
 
-    def test_pk4_formatters_of_the_user_s(self):
+    def test_pk4_formatters_that_the_user_registers(self):
         self.run_ok(
             "class A:\n"
             "    def _repr_html_(self): return 'own'\n"
@@ -131,25 +131,25 @@ class TestIPython(KernelTest):
         self.assertEqual(list(data), ["text/plain"])
         self.assertIn("text/html raised ZeroDivisionError", data["text/plain"])
 
-    def test_pk4_the_shell_is_one(self):
+    def test_pk4_there_is_one_shell(self):
         run = self.run_ok("import IPython\n(IPython.get_ipython() is get_ipython(), get_ipython().user_ns is globals())")
-        self.assertEqual(run.shown, "(True, True)")
-        self.assertEqual(self.run_ok("type(get_ipython()).__name__").shown, "'ZMQInteractiveShell'")
+        self.assertEqual(run.shown_text, "(True, True)")
+        self.assertEqual(self.run_ok("type(get_ipython()).__name__").shown_text, "'ZMQInteractiveShell'")
 
-    def test_pk4_it_leaves_no_thread_and_no_history(self):
+    def test_pk4_ipython_starts_no_thread_and_writes_no_history(self):
         self.run_ok("%pwd")
-        self.assertEqual(self.run_ok("import threading\nlen(threading.enumerate())").shown, "1")
+        self.assertEqual(self.run_ok("import threading\nlen(threading.enumerate())").shown_text, "1")
         self.assertEqual(list(self.kernel.folder.rglob("history*")), [])
-        self.assertEqual(self.kernel.summary(), {})
+        self.assertEqual(self.kernel.globals_summary(), {})
 
-    def test_pk14_it_survives_a_reset(self):
+    def test_pk14_magics_work_after_a_reset(self):
         self.run_ok("%cd .")
-        self.kernel.ask("reset_kernel_globals", "reset_kernel_globals_complete")
+        self.kernel.request("reset_kernel_globals", "reset_kernel_globals_complete")
         self.run_ok("%cd .\n!true")
         self.run_ok("globals().clear()")
         self.run_ok("%cd .")
 
-    def test_pk4_snippets_have_it_too(self):
-        answer = self.kernel.execute("print(1)\n%pwd")
+    def test_pk4_magics_work_in_execute_code(self):
+        answer = self.kernel.execute_code("print(1)\n%pwd")
         self.assertTrue(answer["result"].endswith("/cwd'"), answer)
-        self.assertEqual(self.kernel.execute("%time 1 / 0")["ename"], "ZeroDivisionError")
+        self.assertEqual(self.kernel.execute_code("%time 1 / 0")["ename"], "ZeroDivisionError")

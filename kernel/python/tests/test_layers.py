@@ -1,6 +1,7 @@
-"""The layers of the package assay: which part imports which, and that no modules import each other in a circle.
+"""Checks which part of the package assay imports which, and that there is no import cycle.
 
-Every import counts: at the top of a module, inside a function, by hidden(), and for type checkers only.
+Every import counts: at the top of a module, inside a function, by hidden(), and
+those for type checkers only.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import ast
 import pathlib
 import unittest
 
-from harness import PROGRAM
+from harness import IMPORT_ROOT
 
-PACKAGE = pathlib.Path(PROGRAM) / "assay"
+PACKAGE = pathlib.Path(IMPORT_ROOT) / "assay"
 
-# A line is a part (a subpackage, or a module of assay itself) and the parts that
-# it may import. Each part may import only parts above it.
+# Each line has a part, which is a subpackage or a module of assay itself, and the
+# parts that it may import. A part may import only parts in the lines above its own.
 LAYERS = """
 sealing:
 wire:        sealing
@@ -32,19 +33,19 @@ __init__:    widgets reactive sealing
 """
 
 
-def table() -> dict[str, set[str]]:
-    """Returns what each part may import, in the order of LAYERS."""
+def parse_layers() -> dict[str, set[str]]:
+    """Returns the parts that each part may import, in the order of LAYERS."""
     lines = (line.partition(":") for line in LAYERS.split("\n") if line)
     return {part: set(imported.split()) for part, _, imported in lines}
 
 
-def part_of(module: str) -> str:
-    """Returns the part that a module belongs to: "run" for "assay.run.cell", "kernel" for "assay.kernel"."""
+def part_of_module(module: str) -> str:
+    """Returns the part of a module: "run" for "assay.run.cell", "kernel" for "assay.kernel"."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def modules() -> dict[str, pathlib.Path]:
-    """Returns the files of the package by the names of their modules."""
+def find_modules() -> dict[str, pathlib.Path]:
+    """Returns the files of the package by module name."""
     found = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -52,11 +53,11 @@ def modules() -> dict[str, pathlib.Path]:
     return found
 
 
-def imports(path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]:
+def find_imports(path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]:
     """Returns the modules of the package that a file imports anywhere in it.
 
-    `from assay.run import work` imports assay.run.work, `from assay.run.work import
-    Work` too. A package that is only on the way to its module does not count.
+    Both `from assay.run import work` and `from assay.run.work import Work` count as
+    an import of assay.run.work, and of nothing else.
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -74,16 +75,16 @@ def imports(path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]:
     return found & set(known)
 
 
-def cycle_in(graph: dict[str, set[str]]) -> list[str]:
-    """Returns nodes that lead in a circle, the first again at the end; [] if there are none."""
+def find_cycle(graph: dict[str, set[str]]) -> list[str]:
+    """Returns the nodes of a cycle, the first one again at the end; [] if there is no cycle."""
     done: set[str] = set()
 
-    def walk(node: str, way: list[str]) -> list[str]:
-        if node in way:
-            return [*way[way.index(node) :], node]
+    def walk(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return [*path[path.index(node) :], node]
         if node not in done:
             for other in sorted(graph.get(node, ())):
-                if found := walk(other, [*way, node]):
+                if found := walk(other, [*path, node]):
                     return found
             done.add(node)
         return []
@@ -93,43 +94,45 @@ def cycle_in(graph: dict[str, set[str]]) -> list[str]:
 
 class TestLayers(unittest.TestCase):
     def setUp(self) -> None:
-        self.modules = modules()
-        self.graph = {name: imports(path, self.modules) for name, path in self.modules.items()}
+        self.modules = find_modules()
+        self.graph = {
+            name: find_imports(path, self.modules) for name, path in self.modules.items()
+        }
 
     def test_imports_follow_the_table(self) -> None:
-        allowed = table()
-        self.assertEqual(set(map(part_of, self.modules)), set(allowed), "the parts of the table")
+        allowed = parse_layers()
+        self.assertEqual(set(map(part_of_module, self.modules)), set(allowed), "the parts of the table")
         for module, imported in sorted(self.graph.items()):
-            part = part_of(module)
+            part = part_of_module(module)
             for other in sorted(imported):
-                if part_of(other) not in allowed[part] | {part}:
+                if part_of_module(other) not in allowed[part] | {part}:
                     self.fail(f"{module} imports {other}, which its line in the table does not list")
 
-    def test_the_table_has_no_line_that_is_not_needed(self) -> None:
+    def test_every_entry_of_the_table_is_used(self) -> None:
         used: dict[str, set[str]] = {}
         for module, imported in self.graph.items():
-            used.setdefault(part_of(module), set()).update(map(part_of, imported))
-        for part, allowed in table().items():
+            used.setdefault(part_of_module(module), set()).update(map(part_of_module, imported))
+        for part, allowed in parse_layers().items():
             self.assertEqual(allowed - used[part], set(), f"what {part} may import but does not")
 
     def test_the_table_points_upwards_only(self) -> None:
         above: set[str] = set()
-        for part, allowed in table().items():
+        for part, allowed in parse_layers().items():
             self.assertLessEqual(allowed, above, part)
             above.add(part)
 
-    def test_no_modules_import_each_other_in_a_circle(self) -> None:
-        self.assertEqual(cycle_in(self.graph), [])
+    def test_there_is_no_import_cycle(self) -> None:
+        self.assertEqual(find_cycle(self.graph), [])
 
-    def test_a_circle_is_found(self) -> None:
-        self.assertEqual(cycle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}}), ["b", "c", "b"])
-        self.assertEqual(cycle_in({"a": {"b", "c"}, "b": {"c"}, "c": set()}), [])
+    def test_find_cycle(self) -> None:
+        self.assertEqual(find_cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}), ["b", "c", "b"])
+        self.assertEqual(find_cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}), [])
 
     def test_every_folder_is_a_package(self) -> None:
         folders = {path.parent for path in self.modules.values()}
         for folder in folders:
             self.assertTrue((folder / "__init__.py").is_file(), folder)
-            self.assertLessEqual(len(folder.relative_to(PACKAGE).parts), 1, "the embedding has no deeper folders")
+            self.assertLessEqual(len(folder.relative_to(PACKAGE).parts), 1, "python.go embeds no deeper folders")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Notebooks written for lplots run unchanged."""
 
 from harness import KernelTest
-from test_reactive import ran
+from test_reactive import cells_run
 
 
 class TestLplots(KernelTest):
@@ -19,10 +19,10 @@ class TestLplots(KernelTest):
             "submit_widget_state()",
             "a",
         )
-        self.assertEqual(self.run_ok("clusters()", "b").shown, "['alpha', 'alpha']")
+        self.assertEqual(self.run_ok("clusters()", "b").shown_text, "['alpha', 'alpha']")
         self.kernel.send("set_widget_value", data={"a/select_1": '"bravo"'})
-        frames = self.kernel.until("start_cell", cell_id=None)
-        self.assertEqual(ran(frames), ["a", "b"])
+        frames = self.kernel.receive_until("start_cell", cell_id=None)
+        self.assertEqual(cells_run(frames), ["a", "b"])
         shown = [f["output"]["data"]["text/plain"] for f in frames if f["type"] == "cell_output"]
         self.assertEqual(shown, ["['bravo', 'bravo']"])
 
@@ -49,7 +49,7 @@ class TestLplots(KernelTest):
             "lplots.widgets.select.__name__, lplots.__spec__.name"
         )
 
-    def test_pk13_widgets_of_the_product_say_so(self):
+    def test_pk13_product_only_widgets_raise_not_implemented(self):
         self.run_ok(
             "from lplots import palettes\n"
             "from lplots.widgets.workflow import w_workflow\n"
@@ -66,24 +66,24 @@ class TestLplots(KernelTest):
         ):  # fmt: skip
             with self.subTest(name=name):
                 run = self.run_failing(f"{name}(label='x')")
-                self.assertEqual(run.error["ename"], "NotImplementedError")
-                self.assertEqual(run.error["evalue"], f"lplots.widgets.{module}.{name} works in the lplots product only")
+                self.assertEqual(run.error_output["ename"], "NotImplementedError")
+                self.assertEqual(run.error_output["evalue"], f"lplots.widgets.{module}.{name} works in the lplots product only")
 
-    def test_pk13_what_lplots_has_not(self):
+    def test_pk13_unknown_modules_and_names_are_import_errors(self):
         for code in ("import lplots.themes", "import lplots.widgets.nothing", "from lplots.widgets.select import nothing"):
             with self.subTest(code=code):
-                self.assertIn(self.run_failing(code).error["ename"], ("ModuleNotFoundError", "ImportError"))
+                self.assertIn(self.run_failing(code).error_output["ename"], ("ModuleNotFoundError", "ImportError"))
         run = self.run_failing("import assay\nassay.nothing")
-        self.assertEqual(run.error["evalue"], "module 'assay' has no attribute 'nothing'")
+        self.assertEqual(run.error_output["evalue"], "module 'assay' has no attribute 'nothing'")
 
-    def test_pk13_an_lplots_beside_the_notebook_is_hidden(self):
+    def test_pk13_an_installed_lplots_is_hidden(self):
         folder = self.kernel.folder / "cwd" / "lplots"
         folder.mkdir()
         (folder / "__init__.py").write_text("raise RuntimeError('it needs its product')")
         self.run_ok("import lplots.reactive")
 
-    def test_pk13_nothing_is_loaded_before_it_is_imported(self):
+    def test_pk13_modules_are_loaded_only_when_imported(self):
         code = "import sys\nsorted(m for m in sys.modules if m in ('assay.reactive.signals', 'assay.reactive.graph', 'assay.widgets.widget', 'assay.widgets.lplots'))"
-        self.assertEqual(self.run_ok(code).shown, "[]")
+        self.assertEqual(self.run_ok(code).shown_text, "[]")
         self.run_ok("from lplots.reactive import Signal")
-        self.assertEqual(self.run_ok(code).shown, "['assay.reactive.graph', 'assay.reactive.signals', 'assay.widgets.lplots']")
+        self.assertEqual(self.run_ok(code).shown_text, "['assay.reactive.graph', 'assay.reactive.signals', 'assay.widgets.lplots']")

@@ -1,8 +1,8 @@
-"""Notebooks run here and in ipykernel, which come to the same.
+"""Runs notebooks here and in ipykernel and compares the outputs.
 
-What is told apart on purpose is named in _same: an address; the shape below a
-pandas frame, which is always said here; the carriage returns of the terminal
-that ipykernel runs commands in.
+_normalize removes the intended differences: addresses, the shape below a pandas
+frame, which is always shown here, and the carriage returns of the terminal in
+which ipykernel runs commands.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ import re
 import tempfile
 from typing import Any, NamedTuple
 
-from harness import CACHE, PATIENCE, KernelTest, Message, needs
+from harness import MATPLOTLIB_CACHE, TIMEOUT, KernelTest, Message, skip_unless_installed
 
 NOTEBOOKS = pathlib.Path(__file__).resolve().parent / "notebooks"
 
 
 class Outcome(NamedTuple):
-    """What is compared of a cell's run."""
+    """The parts of a cell's run that are compared."""
 
-    results: list[str]  # text/plain of what the last expression gave
+    results: list[str]  # text/plain of the last expression's value
     stdout: str
     stderr: str
-    error: str  # its last line
-    rich: list[list[str]]  # the mime types of what is shown, beside text/plain
+    error: str  # the last line of the traceback
+    rich: list[list[str]]  # the MIME types of each output, without text/plain
 
 
 class TestNotebooks(KernelTest):
-    @needs("ipykernel", "jupyter_client", "numpy", "pandas", "matplotlib")
-    def test_pk4_notebooks_come_to_what_they_come_to_in_ipykernel(self) -> None:
+    @skip_unless_installed("ipykernel", "jupyter_client", "numpy", "pandas", "matplotlib")
+    def test_pk4_notebooks_have_the_same_outputs_as_in_ipykernel(self) -> None:
         for path in sorted(NOTEBOOKS.glob("*.ipynb")):
             sources = _sources(path)
             self.assertEqual(len(sources), 20, path.name)
-            expected = _in_ipykernel(sources)
+            expected = _run_in_ipykernel(sources)
             self.kernel.close()
             self.setUp()
-            for number, (source, told) in enumerate(zip(sources, expected), 1):
+            for number, (source, outcome) in enumerate(zip(sources, expected), 1):
                 with self.subTest(notebook=path.name, cell=number, source=source):
-                    self.assertEqual(self._here(source)._asdict(), told._asdict())
+                    self.assertEqual(self._run_here(source)._asdict(), outcome._asdict())
 
-    def _here(self, source: str) -> Outcome:
+    def _run_here(self, source: str) -> Outcome:
         run = self.kernel.run(source)
         return _outcome(run.outputs, run.text(), run.text("stderr"))
 
@@ -52,27 +52,27 @@ def _sources(path: pathlib.Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-def _in_ipykernel(sources: list[str]) -> list[Outcome]:
+def _run_in_ipykernel(sources: list[str]) -> list[Outcome]:
     from jupyter_client.manager import start_new_kernel  # type: ignore[import]
 
     with tempfile.TemporaryDirectory() as folder:
         environment = {
             **os.environ,
             "HOME": folder,
-            "MPLCONFIGDIR": CACHE,
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else its debugger warns
+            "MPLCONFIGDIR": MATPLOTLIB_CACHE,
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # keeps its debugger from printing a warning
         }
         manager, client = start_new_kernel(
-            kernel_name="python3", cwd=folder, env=environment, startup_timeout=PATIENCE
+            kernel_name="python3", cwd=folder, env=environment, startup_timeout=TIMEOUT
         )
         try:
-            return [_run(client, source) for source in sources]
+            return [_run_cell(client, source) for source in sources]
         finally:
             client.stop_channels()
             manager.shutdown_kernel(now=True)
 
 
-def _run(client: Any, source: str) -> Outcome:
+def _run_cell(client: Any, source: str) -> Outcome:
     outputs: list[Message] = []
     texts = {"stdout": "", "stderr": ""}
 
@@ -84,7 +84,7 @@ def _run(client: Any, source: str) -> Outcome:
             outputs.append({"output_type": kind, **content})
 
     client.execute_interactive(
-        source, output_hook=keep, timeout=PATIENCE, allow_stdin=False, stop_on_error=False
+        source, output_hook=keep, timeout=TIMEOUT, allow_stdin=False, stop_on_error=False
     )
     return _outcome(outputs, texts["stdout"], texts["stderr"])
 
@@ -95,15 +95,15 @@ def _outcome(outputs: list[Message], stdout: str, stderr: str) -> Outcome:
     errors = [o["traceback"][-1].splitlines()[-1] for o in outputs if o not in shown]
     rich = [sorted(set(output["data"]) - {"text/plain"}) for output in shown]
     return Outcome(
-        [_same(text) for text in results],
-        _same(stdout),
-        _same(stderr),
-        _same("".join(errors)),
+        [_normalize(text) for text in results],
+        _normalize(stdout),
+        _normalize(stderr),
+        _normalize("".join(errors)),
         [mimes for mimes in rich if mimes],
     )
 
 
-def _same(text: str) -> str:
+def _normalize(text: str) -> str:
     text = re.sub(r"\x1b\[[\d;]*m", "", text.replace("\r\n", "\n"))
     text = re.sub(r"\b0x[0-9a-f]{6,}\b", "0x", text)
     return re.sub(r"\n\n\[\d+ rows x \d+ columns\]$", "", text)

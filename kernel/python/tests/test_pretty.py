@@ -1,12 +1,12 @@
-"""The text of values, which is what IPython makes of them."""
+"""The text of values, which is the same as IPython's."""
 
 import random
 import subprocess
 import sys
 
-from harness import PROGRAM, KernelTest, needs
+from harness import IMPORT_ROOT, KernelTest, skip_unless_installed
 
-VALUES = '''
+VALUES_CODE = '''
 import collections, datetime, decimal, enum, functools, os, re, types
 class A: pass
 class B(list): pass
@@ -43,32 +43,32 @@ values = [
     [f, len, A, E.b, Point(1, 'x' * 80)], (x for x in []).__class__, Exception, [ValueError('x' * 80)],
 ]
 '''
-COMPARE = '''
+COMPARE_CODE = '''
 import random
 from IPython.lib.pretty import pretty as expected
 from assay.display.pretty import pretty
-def told(value): return pretty(value, 1 << 20)
+def shown(value): return pretty(value, 1 << 20)
 for value in values:
-    assert told(value) == expected(value), told(value) + ' is not ' + expected(value)
+    assert shown(value) == expected(value), shown(value) + ' is not ' + expected(value)
 leaves = [value for value in values if len(expected(value)) < 200 and '\\\\n' not in expected(value)]
-dice = random.Random(SEED)
+rng = random.Random(SEED)
 def make(depth):
-    if not depth or dice.random() < 0.3: return dice.choice(leaves)
-    items = [make(depth - 1) for _ in range(dice.choice((0, 1, 2, 5, 12)))]
-    return dice.choice((list, tuple, B, lambda i: dict(enumerate(i)), collections.deque,
+    if not depth or rng.random() < 0.3: return rng.choice(leaves)
+    items = [make(depth - 1) for _ in range(rng.choice((0, 1, 2, 5, 12)))]
+    return rng.choice((list, tuple, B, lambda i: dict(enumerate(i)), collections.deque,
         lambda i: collections.OrderedDict((str(n), v) for n, v in enumerate(i)))) (items)
 for _ in range(400):
-    value = make(dice.randrange(5))
-    assert told(value) == expected(value), told(value) + ' is not ' + expected(value)
+    value = make(rng.randrange(5))
+    assert shown(value) == expected(value), shown(value) + ' is not ' + expected(value)
 '''
 
 
 class TestPretty(KernelTest):
-    @needs("IPython")
+    @skip_unless_installed("IPython")
     def test_pk4_values_are_shown_as_ipython_shows_them(self):
         seed = random.randrange(1 << 30)
-        code = (VALUES + COMPARE).replace("\\\\", "\\").replace("SEED", str(seed))
-        code = f"import sys\nsys.path.insert(0, {PROGRAM!r})\n" + code
+        code = (VALUES_CODE + COMPARE_CODE).replace("\\\\", "\\").replace("SEED", str(seed))
+        code = f"import sys\nsys.path.insert(0, {IMPORT_ROOT!r})\n" + code
         subprocess.run([sys.executable, "-c", code], check=True)
 
     def test_pk4_the_same_without_ipython(self):
@@ -81,20 +81,20 @@ class TestPretty(KernelTest):
             ("[[]] * 2", "[[], []]"),
         ):
             with self.subTest(code=code):
-                self.assertEqual(self.run_ok(code).shown, shown)
+                self.assertEqual(self.run_ok(code).shown_text, shown)
 
     def test_pk3_a_large_value_is_shown_in_part(self):
-        self.assertTrue(self.run_ok("[0] * 10_000_000").shown.endswith(" 0,\n ...]"))
-        self.assertLess(len(self.run_ok("[[['x' * 1000] * 1000] * 1000] * 1000").shown), 1_100_000)
+        self.assertTrue(self.run_ok("[0] * 10_000_000").shown_text.endswith(" 0,\n ...]"))
+        self.assertLess(len(self.run_ok("[[['x' * 1000] * 1000] * 1000] * 1000").shown_text), 1_100_000)
 
     def test_pk3_a_deep_value_is_shown(self):
-        self.assertTrue(self.run_ok("x = []\nfor _ in range(100000): x = [x]\nx").shown)
+        self.assertTrue(self.run_ok("x = []\nfor _ in range(100000): x = [x]\nx").shown_text)
 
-    def test_pk3_values_that_fail_are_told_in_their_place(self):
+    def test_pk3_values_whose_repr_raises_are_shown_in_their_place(self):
         run = self.run_ok("class A:\n    def __repr__(self): raise ValueError('no')\n[1, A()]")
-        self.assertEqual(run.shown, "[1, <A: its repr raised ValueError: no>]")
+        self.assertEqual(run.shown_text, "[1, <A: its repr raised ValueError: no>]")
         run = self.run_ok("class A:\n    def _repr_pretty_(self, p, cycle): 1 / 0\n    def __repr__(self): return 'a'\n[A()]")
-        self.assertEqual(run.shown, "[a]")
+        self.assertEqual(run.shown_text, "[a]")
 
     def test_pk7_values_that_never_end_can_be_stopped(self):
         for code in (
@@ -103,7 +103,7 @@ class TestPretty(KernelTest):
             "class A(dict):\n    def items(self):\n        print('begun')\n        while True: pass\nprint('begun')\nA()\nwhile True: pass",
         ):
             with self.subTest(code=code):
-                self.kernel.begin(code)
+                self.kernel.run_until_begun(code)
                 self.assertEqual(self.kernel.stop().result["status"], "interrupted")
 
 

@@ -1,4 +1,4 @@
-"""execute_code that is pristine, and what the kernel keeps from the user's code."""
+"""execute_code with the flag pristine, and the modules that the kernel has copies of."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from harness import KernelTest
 
 
 class TestPristine(KernelTest):
-    def examine(self, code: str) -> Any:
-        return self.kernel.ask("execute_code", "execute_code_response", code=code, pristine=True)
+    def execute_pristine(self, code: str) -> Any:
+        return self.kernel.request("execute_code", "execute_code_response", code=code, pristine=True)
 
-    def test_builtins_are_the_builtins(self) -> None:
+    def test_pristine_code_has_the_original_builtins(self) -> None:
         self.kernel.run("import builtins\nbuiltins.len = len = sum = lambda *a: 42\nxs = [1]")
-        self.assertEqual(self.examine("len(xs), sum(xs)")["result"], "(1, 1)")
-        self.assertEqual(self.examine("import builtins\nbuiltins.len(xs)")["result"], "1")
-        self.assertEqual(self.kernel.run("len(xs)").shown, "42", "the user's names are as they were")
+        self.assertEqual(self.execute_pristine("len(xs), sum(xs)")["result"], "(1, 1)")
+        self.assertEqual(self.execute_pristine("import builtins\nbuiltins.len(xs)")["result"], "1")
+        self.assertEqual(self.kernel.run("len(xs)").shown_text, "42", "the user's globals are unchanged")
 
-    def test_names_are_those_of_the_user(self) -> None:
+    def test_pristine_code_reads_the_users_names_and_writes_none(self) -> None:
         self.kernel.run("x = 1\ndef step():\n    global x\n    x += 1")
-        self.assertEqual(self.examine("step()\nx, 'x' in globals()")["result"], "(2, True)")
-        self.assertEqual(self.examine("x = y = 7\n[x for _ in (1,)][0] + y")["result"], "14")
-        self.assertEqual(self.kernel.run("x, 'y' in globals()").shown, "(2, False)")
-        self.assertEqual(self.examine("nowhere")["ename"], "NameError")
+        self.assertEqual(self.execute_pristine("step()\nx, 'x' in globals()")["result"], "(2, True)")
+        self.assertEqual(self.execute_pristine("x = y = 7\n[x for _ in (1,)][0] + y")["result"], "14")
+        self.assertEqual(self.kernel.run("x, 'y' in globals()").shown_text, "(2, False)")
+        self.assertEqual(self.execute_pristine("nowhere")["ename"], "NameError")
 
-    def test_what_is_printed_is_heard(self) -> None:
+    def test_printed_text_is_in_the_answer(self) -> None:
         self.kernel.run("import sys, io\nsys.stdout = io.StringIO()\nprint = None")
-        answer = self.examine("print('here')\nimport sys; print('there', file=sys.stderr)")
+        answer = self.execute_pristine("print('here')\nimport sys; print('there', file=sys.stderr)")
         self.assertEqual((answer["stdout"], answer["stderr"]), ("here\n", "there\n"))
 
-    def test_the_kernel_s_code_is_put_back(self) -> None:
+    def test_the_kernels_code_is_restored(self) -> None:
         self.kernel.run(
             "import assay.run.snippet, assay.run.safe_repr, assay.run.failure, sys\n"
             "assay.run.snippet.safe_repr = lambda v: 'forged'\n"
@@ -38,50 +38,50 @@ class TestPristine(KernelTest):
             "assay.run.failure.Failure.forged = 1\n"
             "sys.modules['assay.run.safe_repr'] = None"
         )
-        self.assertEqual(self.examine("1 + 1")["result"], "2")
-        answer = self.kernel.ask("execute_code", "execute_code_response", code="1 + 1")
-        self.assertEqual(answer["result"], "2", "for good")
+        self.assertEqual(self.execute_pristine("1 + 1")["result"], "2")
+        answer = self.kernel.request("execute_code", "execute_code_response", code="1 + 1")
+        self.assertEqual(answer["result"], "2", "it stays restored")
 
-    def test_the_flag_is_checked(self) -> None:
-        error = self.kernel.ask("execute_code", "error", code="1", pristine=1)
+    def test_the_pristine_flag_must_be_a_boolean(self) -> None:
+        error = self.kernel.request("execute_code", "error", code="1", pristine=1)
         self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
         for flag in (0, "", [], {}):
-            error = self.kernel.ask("execute_code", "error", code="1", pristine=flag)
+            error = self.kernel.request("execute_code", "error", code="1", pristine=flag)
             self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
-        answer = self.kernel.ask("execute_code", "execute_code_response", code="1", pristine=None)
+        answer = self.kernel.request("execute_code", "execute_code_response", code="1", pristine=None)
         self.assertEqual(answer["result"], "1")
 
-    def test_what_puts_it_back_is_not_found(self) -> None:
+    def test_the_function_that_restores_is_not_reachable(self) -> None:
         self.kernel.run(
             "import assay.run.lazy_ipython, assay.sealing.pristine\n"
             "kept = assay.run.lazy_ipython.lazy_ipython.host.pristine\n"
             "assay.sealing.pristine.Pristine.take = assay.sealing.pristine.Pristine.seal = lambda *a: None\n"
             "import assay.run.snippet\nassay.run.snippet.safe_repr = lambda v: 'forged'"
         )
-        self.assertEqual(self.kernel.run("vars(kept)").shown, "{}")
-        self.assertEqual(self.examine("1 + 1")["result"], "2")
+        self.assertEqual(self.kernel.run("vars(kept)").shown_text, "{}")
+        self.assertEqual(self.execute_pristine("1 + 1")["result"], "2")
 
-    def test_examinations_leave_no_more_than_what_was_replaced(self) -> None:
+    def test_pristine_runs_do_not_leak_objects(self) -> None:
         self.kernel.run("import gc\ndef f(n): return n")
         counts = []
-        for _ in range(3):  # in the first something may be imported
+        for _ in range(3):  # the first may import something
             for _ in range(20):
-                self.examine("f(1)")
-            counts.append(int(self.kernel.run("gc.collect(); len(gc.get_objects())").shown))
+                self.execute_pristine("f(1)")
+            counts.append(int(self.kernel.run("gc.collect(); len(gc.get_objects())").shown_text))
         self.assertLess(counts[2], counts[1] + 20)
 
 
-class TestOwnCopies(KernelTest):
-    def test_json_of_the_user_is_another(self) -> None:
+class TestPrivateModules(KernelTest):
+    def test_the_kernel_has_its_own_json_module(self) -> None:
         self.kernel.run(
             "import json, json.encoder, os\n"
             "json.JSONEncoder.encode = json.encoder.JSONEncoder.iterencode = lambda *a, **k: 'x'\n"
             "json.loads = os.write = os.read = None"
         )
-        self.assertEqual(self.kernel.run("1 + 1").shown, "2")
+        self.assertEqual(self.kernel.run("1 + 1").shown_text, "2")
         self.kernel.send_body(b'{"type": "ping", "x": "\\q"}')
         self.assertIn("message is not JSON: Invalid \\escape", self.kernel.receive()["data"]["message"])
 
-    def test_builtins_of_the_library_are_others(self) -> None:
+    def test_traceback_and_linecache_have_their_own_builtins(self) -> None:
         self.kernel.run("import traceback, linecache\ntraceback.__builtins__['len'] = linecache.__builtins__['str'] = None")
-        self.assertEqual(self.kernel.run("len('abc')").shown, "3")
+        self.assertEqual(self.kernel.run("len('abc')").shown_text, "3")

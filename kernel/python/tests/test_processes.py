@@ -1,4 +1,4 @@
-"""Stopping code that waits for processes: nothing is left of them."""
+"""Stopping code that waits for processes ends the processes too."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import time
 import unittest
 from unittest import mock
 
-from harness import PROGRAM, KernelTest, needs
+from harness import IMPORT_ROOT, KernelTest, skip_unless_installed
 
-sys.path.insert(0, PROGRAM)
+sys.path.insert(0, IMPORT_ROOT)
 from assay.run import process_tree  # noqa: E402
 
-SLOW = (  # a process runs for a while before its Popen says so
+# Makes a Popen return only some seconds after its process was started.
+SLOW_POPEN = (
     "import subprocess, time\n"
     "execute = subprocess.Popen._execute_child\n"
     "def slow(self, *args):\n"
@@ -28,35 +29,35 @@ SLOW = (  # a process runs for a while before its Popen says so
 
 
 class TestProcesses(KernelTest):
-    def left_nothing(self, code: str, within: float = 3.0) -> str:
-        """Stops code where it prints "begun", and checks that no process is left. Returns the error's name."""
-        self.kernel.begin(code)
+    def stop_and_check_processes(self, code: str, within: float = 3.0) -> str:
+        """Stops code when it prints "begun", and checks that no process is left. Returns the error's class."""
+        self.kernel.run_until_begun(code)
         started = time.monotonic()
         run = self.kernel.stop()
         self.assertLess(time.monotonic() - started, within)
         self.assertEqual(run.result["status"], "interrupted", run.result["exception"])
-        ended = time.monotonic() + 5  # killed, and gone as soon as the machine has time for it
-        while left := _others(self.kernel.process.pid):
+        ended = time.monotonic() + 5  # they are killed, but may take a while to go
+        while left := _other_processes(self.kernel.process.pid):
             if time.monotonic() > ended:
                 for pid in left:
                     process_tree._send_signal(pid, signal.SIGKILL)
                 self.fail(left)
-        return run.error["ename"] if run.outputs else ""
+        return run.error_output["ename"] if run.outputs else ""
 
-    def test_pk7_nothing_is_left_of_a_command_that_is_stopped(self):
+    def test_pk7_stopping_a_command_ends_all_its_processes(self):
         for command in (
             "sleep 4747; echo",
             "(trap '' INT; sleep 4747; echo)",
             "sleep 4747 & sleep 4747",
             "sleep 4747 | sleep 4747 | cat",
             "trap 'sleep 4747' INT; sleep 4747; echo",
-            "timeout 4747 sleep 4747; echo",  # leads a process group of its own
+            "timeout 4747 sleep 4747; echo",  # makes its own process group
         ):
             with self.subTest(command=command):
-                ended = self.left_nothing(f"print('begun')\n!{command}")
+                ended = self.stop_and_check_processes(f"print('begun')\n!{command}")
                 self.assertEqual(ended, "KeyboardInterrupt")
 
-    def test_pk7_nothing_is_left_of_a_process_that_a_function_waits_for(self):
+    def test_pk7_stopping_ends_the_process_that_a_function_waits_for(self):
         for call in (
             "run(['sleep', '4747'])",
             "run('sleep 4747; echo', shell=True)",
@@ -65,36 +66,36 @@ class TestProcesses(KernelTest):
             "call('sleep 4747; echo', shell=True)",
         ):
             with self.subTest(call=call):
-                ended = self.left_nothing(f"import subprocess\nprint('begun')\nsubprocess.{call}")
+                ended = self.stop_and_check_processes(f"import subprocess\nprint('begun')\nsubprocess.{call}")
                 self.assertEqual(ended, "KeyboardInterrupt")
 
-    def test_pk7_a_process_that_has_just_been_started_is_not_forgotten(self):
-        self.run_ok(SLOW.format(0.3))
+    def test_pk7_stopping_ends_a_process_that_is_just_being_started(self):
+        self.run_ok(SLOW_POPEN.format(0.3))
         for call in ("run", "check_output", "call"):
             with self.subTest(call=call):
-                ended = self.left_nothing(f"subprocess.{call}(['sleep', '4747'])")
+                ended = self.stop_and_check_processes(f"subprocess.{call}(['sleep', '4747'])")
                 self.assertEqual(ended, "KeyboardInterrupt")
 
-    def test_pk7_a_process_that_does_not_begin_is_left_after_two_seconds(self):
-        self.run_ok(SLOW.format(60))
-        self.left_nothing("subprocess.run(['sleep', '0'])", within=5.0)
+    def test_pk7_stopping_waits_two_seconds_for_a_process_to_start(self):
+        self.run_ok(SLOW_POPEN.format(60))
+        self.stop_and_check_processes("subprocess.run(['sleep', '0'])", within=5.0)
 
-    def test_pk7_a_process_of_the_user_s_own_is_left_to_the_user(self):
-        self.kernel.begin(
+    def test_pk7_stopping_leaves_a_popen_of_the_user_alone(self):
+        self.kernel.run_until_begun(
             "import subprocess\np = subprocess.Popen(['sleep', '4747'])\nprint('begun')\np.wait()"
         )
         self.kernel.stop()
-        self.assertEqual(self.run_ok("p.poll()\nx = p.kill()\np.wait()").shown, "-9")
+        self.assertEqual(self.run_ok("p.poll()\nx = p.kill()\np.wait()").shown_text, "-9")
 
-    @needs("IPython")
-    def test_pk7_nothing_is_left_of_a_script_that_is_stopped(self):
+    @skip_unless_installed("IPython")
+    def test_pk7_stopping_a_script_magic_ends_all_its_processes(self):
         for script in ("sleep 4747; echo", "sleep 4747 & sleep 4747; echo", "(trap '' INT; sleep 4747)"):
             with self.subTest(script=script):
-                self.left_nothing(f"%%bash\necho begun\n{script}")
+                self.stop_and_check_processes(f"%%bash\necho begun\n{script}")
 
 
-class TestFamily(unittest.TestCase):
-    """A shell that starts a "sleep 4747" for each line it gets, and prints its number."""
+class TestProcessTree(unittest.TestCase):
+    """Uses a shell that starts a "sleep 4747" for each line it reads, and prints its process id."""
 
     def setUp(self) -> None:
         self.shell = subprocess.Popen(
@@ -115,54 +116,54 @@ class TestFamily(unittest.TestCase):
         self.shell.stdin.write(b"\n")
         self.started.append(int(self.shell.stdout.readline()))
 
-    def test_pk7_a_process_that_is_forked_between_two_looks_is_found(self):
-        """The shell is told to stop, is listed, comes back from a fork, and stops."""
-        told: list[int] = []
-        listed, signalled = process_tree._with_descendants, process_tree._send_signal
+    def test_pk7_a_process_forked_between_two_listings_is_found(self):
+        """The shell is sent SIGSTOP, is listed, returns from a fork, and only then stops."""
+        stop_requests: list[int] = []
+        real_list, real_send = process_tree._with_descendants, process_tree._send_signal
 
-        def tell(pid: int, number: int) -> bool:
+        def send_signal(pid: int, number: int) -> bool:
             if pid == self.shell.pid and number == signal.SIGSTOP and not self.started:
-                told.append(pid)
+                stop_requests.append(pid)
                 return True
-            return signalled(pid, number)
+            return real_send(pid, number)
 
-        def look(roots: list[int]) -> list[int]:
-            found = listed(roots)
-            if told and not self.started:
+        def list_tree(roots: list[int]) -> list[int]:
+            found = real_list(roots)
+            if stop_requests and not self.started:
                 self.start()
-                signalled(self.shell.pid, signal.SIGSTOP)
+                real_send(self.shell.pid, signal.SIGSTOP)
                 os.waitid(os.P_PID, self.shell.pid, os.WSTOPPED)
             return found
 
-        with mock.patch.multiple(process_tree, _with_descendants=look, _send_signal=tell):
+        with mock.patch.multiple(process_tree, _with_descendants=list_tree, _send_signal=send_signal):
             process_tree.end_process_tree(self.shell.pid)
-        self.assertEqual(len(self.started), 1, "the fork was not tried")
+        self.assertEqual(len(self.started), 1, "the shell did not fork")
         ended = time.monotonic() + 5
-        while _runs(self.started[0]):
+        while _is_running(self.started[0]):
             self.assertLess(time.monotonic(), ended)
 
-    def test_pk7_what_a_child_has_left_when_it_ended_is_let_be(self):
+    def test_pk7_processes_of_an_ended_child_are_left_alone(self):
         self.start()
         self.shell.kill()
         os.waitid(os.P_PID, self.shell.pid, os.WEXITED | os.WNOWAIT)
-        with mock.patch.object(process_tree, "_send_signal") as tell:
+        with mock.patch.object(process_tree, "_send_signal") as send_signal:
             process_tree.end_process_tree(self.shell.pid)
-        tell.assert_not_called()
+        send_signal.assert_not_called()
 
-    def test_what_is_no_child_is_let_be(self):
+    def test_a_process_that_is_not_a_child_is_left_alone(self):
         self.start()
-        with mock.patch.object(process_tree, "_send_signal") as tell:
+        with mock.patch.object(process_tree, "_send_signal") as send_signal:
             process_tree.end_process_tree(self.started[0])
-        tell.assert_not_called()
+        send_signal.assert_not_called()
 
 
-def _runs(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     stat = process_tree._read_stat(str(pid))
     return bool(stat) and stat[0] not in (b"Z", b"X")
 
 
-def _others(session: int) -> dict[int, bytes]:
-    """Returns the command lines of a session's processes, but for its leader's."""
+def _other_processes(session: int) -> dict[int, bytes]:
+    """Returns the command lines of a session's processes except its leader, by process id."""
     lines = {}
     for entry in os.listdir("/proc"):
         stat = process_tree._read_stat(entry) if entry.isdigit() and int(entry) != session else []

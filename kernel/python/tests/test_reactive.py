@@ -1,40 +1,40 @@
-"""Signals: who runs again, when, and in what order the frames come."""
+"""Signals: which cells run again, when, and in which order the frames come."""
 
 import importlib
 import os
 import sys
 from random import Random
 
-from harness import PROGRAM, KernelTest, Run, needs
+from harness import IMPORT_ROOT, KernelTest, RunRecord, skip_unless_installed
 
-DEFINE = "from assay import Signal\n"
-HOLD = "print('begun'), open('go').read()"  # until it is released
+IMPORT_SIGNAL = "from assay import Signal\n"
+HOLD_CODE = "print('begun'), open('go').read()"  # blocks until release() writes to the FIFO
 
 
-def told(frames):
-    """Returns what frames say of runs, as (type, cell or queue, status); no text, no outputs."""
-    said = []
+def run_events(frames):
+    """Returns the frames without text and outputs, each as (type, cell or queue, status if it has one)."""
+    events = []
     for frame in frames:
         kind = frame["type"]
         if kind == "run_queue":
-            said.append((kind, frame["queue"]))
+            events.append((kind, frame["queue"]))
         elif kind == "cell_result":
-            said.append((kind, frame["cell_id"], frame["status"]))
+            events.append((kind, frame["cell_id"], frame["status"]))
         elif kind not in ("kernel_stdio", "cell_output"):
-            said.append((kind, frame.get("cell_id")))
-    return said
+            events.append((kind, frame.get("cell_id")))
+    return events
 
 
-def ran(frames):
-    """Returns the cells that ran, in order."""
+def cells_run(frames):
+    """Returns the cells that have a cell_result in frames, in order."""
     return [frame["cell_id"] for frame in frames if frame["type"] == "cell_result"]
 
 
 IDLE = ("start_cell", None)
 
 
-def one_reader(writer, reader):
-    """Returns what is told of a run that writes, and of the one that reads."""
+def events_of_writer_and_reader(writer, reader):
+    """Returns the events of a run of writer that makes reader run again."""
     return [
         ("start_cell", writer),
         ("run_queue", [reader]),
@@ -53,46 +53,47 @@ class ReactiveTest(KernelTest):
         os.mkfifo(self.gate)
 
     def release(self):
-        """Lets go on what holds, and returns the frames up to that."""
+        """Lets HOLD_CODE go on, and returns the frames received before."""
         self.kernel.send("ping")
-        frames = self.kernel.until("pong")
+        frames = self.kernel.receive_until("pong")
         self.gate.write_text("")
         return frames[:-1]
 
-    def released(self):
-        """Does that, and returns the frames until all is idle."""
-        return self.release() + self.kernel.until("start_cell", cell_id=None)
+    def release_and_finish(self):
+        """Does the same, and returns the frames until the kernel is idle."""
+        return self.release() + self.kernel.receive_until("start_cell", cell_id=None)
 
-    def cells(self, **sources):
-        """Runs cells in order, each of which ends well and nothing runs again."""
+    def run_cells(self, **sources):
+        """Runs cells in order. None may fail, and none may make another run again."""
         for cell_id, source in sources.items():
             run = self.run_ok(source, cell_id)
-            self.assertEqual(ran(run.frames), [cell_id])
+            self.assertEqual(cells_run(run.frames), [cell_id])
 
-    def text(self, frames, cell):
+    def text_of_cell(self, frames, cell):
+        """Returns what a cell printed."""
         return "".join(f["data"] for f in frames if f["type"] == "kernel_stdio" and f["active_cell"] == cell)
 
-    def after(self, code, cell_id="z"):
-        """Runs a cell, and returns the frames until all is idle."""
+    def frames_of_run(self, code, cell_id="z"):
+        """Runs a cell, and returns the frames until the kernel is idle."""
         return self.run_ok(code, cell_id).frames
 
-    def again(self, code, cell_id="z"):
-        """Runs a cell, and returns the cells that ran because of it."""
-        return ran(self.after(code, cell_id))[1:]
+    def cells_rerun_by(self, code, cell_id="z"):
+        """Runs a cell, and returns the cells that run again because of it."""
+        return cells_run(self.frames_of_run(code, cell_id))[1:]
 
 
 class TestSignal(ReactiveTest):
     def test_pk9_a_reader_runs_again(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="print(s())")
-        frames = self.after("s(2)", "c")
-        self.assertEqual(told(frames), one_reader("c", "b"))
-        self.assertEqual(self.text(frames, "b"), "2\n")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
+        frames = self.frames_of_run("s(2)", "c")
+        self.assertEqual(run_events(frames), events_of_writer_and_reader("c", "b"))
+        self.assertEqual(self.text_of_cell(frames, "b"), "2\n")
         starts = [f["run_sequencer"] for f in frames if f["type"] == "start_cell" and f["cell_id"]]
         results = [f["run_sequencer"] for f in frames if f["type"] == "cell_result"]
         self.assertEqual(starts, results)
 
     def test_pk9_what_subscribes(self):
-        self.cells(a=DEFINE + "import asyncio, threading\ns = Signal(0)\ndef read(): return s()\nasync def aread(): return s()")
+        self.run_cells(a=IMPORT_SIGNAL + "import asyncio, threading\ns = Signal(0)\ndef read(): return s()\nasync def aread(): return s()")
         for code, reruns in (
             ("s()", True),
             ("s.value", True),
@@ -113,36 +114,36 @@ class TestSignal(ReactiveTest):
         ):
             with self.subTest(code=code):
                 self.run_ok(code, "reader")
-                self.assertEqual(self.again("s(s.sample() + 1)"), ["reader"] if reruns else [])
+                self.assertEqual(self.cells_rerun_by("s(s.sample() + 1)"), ["reader"] if reruns else [])
 
     def test_a_signal_read_in_a_function_called_by_a_cell(self):
-        self.cells(a=DEFINE + "s = Signal(1)\ndef inner(): return s() + 1\ndef outer(): return inner() * 10", b="print(outer())")
-        frames = self.after("s(2)", "c")
-        self.assertEqual(told(frames), one_reader("c", "b"))
-        self.assertEqual(self.text(frames, "b"), "30\n")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\ndef inner(): return s() + 1\ndef outer(): return inner() * 10", b="print(outer())")
+        frames = self.frames_of_run("s(2)", "c")
+        self.assertEqual(run_events(frames), events_of_writer_and_reader("c", "b"))
+        self.assertEqual(self.text_of_cell(frames, "b"), "30\n")
 
     def test_a_signal_holding_a_frame_whose_equality_is_no_bool(self):
-        self.cells(
-            a=DEFINE + "class Frame:\n    def __eq__(self, other): return Frame()\n    def __bool__(self): raise ValueError\ns = Signal(Frame())",
+        self.run_cells(
+            a=IMPORT_SIGNAL + "class Frame:\n    def __eq__(self, other): return Frame()\n    def __bool__(self): raise ValueError\ns = Signal(Frame())",
             b="s()",
         )
-        self.assertEqual(told(self.after("s(Frame())", "c")), one_reader("c", "b"))
-        frames = self.after("s(s.sample())", "c")
-        self.assertEqual(told(frames), [("start_cell", "c"), ("cell_result", "c", "ok"), IDLE])
+        self.assertEqual(run_events(self.frames_of_run("s(Frame())", "c")), events_of_writer_and_reader("c", "b"))
+        frames = self.frames_of_run("s(s.sample())", "c")
+        self.assertEqual(run_events(frames), [("start_cell", "c"), ("cell_result", "c", "ok"), IDLE])
 
     def test_pk9_plain_variables_do_not_subscribe(self):
-        self.cells(a=DEFINE + "s = Signal(1)\nx = 1", b="x")
-        self.assertEqual(self.again("x = 2"), [])
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\nx = 1", b="x")
+        self.assertEqual(self.cells_rerun_by("x = 2"), [])
 
     def test_pk9_writes_count_from_the_end_of_the_run(self):
-        self.cells(a=DEFINE + "s, t = Signal(1), Signal(1)", b="print(s(), t())")
-        frames = self.after("s(2)\nt.value = 2\ns.value = 3\nprint(s.sample(), t.sample())")
-        self.assertEqual((self.text(frames, "z"), self.text(frames, "b")), ("1 1\n", "3 2\n"))
-        self.assertEqual(ran(frames), ["z", "b"])
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="print(s(), t())")
+        frames = self.frames_of_run("s(2)\nt.value = 2\ns.value = 3\nprint(s.sample(), t.sample())")
+        self.assertEqual((self.text_of_cell(frames, "z"), self.text_of_cell(frames, "b")), ("1 1\n", "3 2\n"))
+        self.assertEqual(cells_run(frames), ["z", "b"])
 
     def test_pk9_an_equal_value_changes_nothing(self):
-        self.cells(
-            a=DEFINE
+        self.run_cells(
+            a=IMPORT_SIGNAL
             + "class Loud:\n"
             "    def __eq__(self, other): raise ValueError\n"
             "class Table:\n"
@@ -163,89 +164,89 @@ class TestSignal(ReactiveTest):
             ("Same()", True), ("7", False), ("None", False),
         ):  # fmt: skip
             with self.subTest(value=value):
-                self.assertEqual(self.again(f"s({value})"), ["b"] if changes else [])
+                self.assertEqual(self.cells_rerun_by(f"s({value})"), ["b"] if changes else [])
 
     def test_pk9_last_write_wins_even_back_to_what_was(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        self.assertEqual(self.again("s(2)\ns(1)"), [])
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        self.assertEqual(self.cells_rerun_by("s(2)\ns(1)"), [])
 
-    def test_pk9_written_objects_are_not_looked_into(self):
-        self.cells(a=DEFINE + "s = Signal([])", b="s()")
-        self.assertEqual(self.again("s.sample().append(1)\ns(s.sample())"), [])
+    def test_pk9_a_value_changed_in_place_is_unchanged(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal([])", b="s()")
+        self.assertEqual(self.cells_rerun_by("s.sample().append(1)\ns(s.sample())"), [])
 
     def test_pk9_subscriptions_are_those_of_the_last_run(self):
-        self.cells(a=DEFINE + "s, t = Signal(1), Signal(1)", b="s() > 1 and t()")
-        self.assertEqual(self.again("t(2)"), [])
-        self.assertEqual(self.again("s(2)"), ["b"])
-        self.assertEqual(self.again("t(3)"), ["b"])
-        self.assertEqual(self.again("s(0)"), ["b"])
-        self.assertEqual(self.again("t(4)"), [])
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="s() > 1 and t()")
+        self.assertEqual(self.cells_rerun_by("t(2)"), [])
+        self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
+        self.assertEqual(self.cells_rerun_by("t(3)"), ["b"])
+        self.assertEqual(self.cells_rerun_by("s(0)"), ["b"])
+        self.assertEqual(self.cells_rerun_by("t(4)"), [])
 
     def test_pk10_an_edited_cell_drops_its_subscriptions(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.run_ok("1", "b")
-        self.assertEqual(self.again("s(2)"), [])
+        self.assertEqual(self.cells_rerun_by("s(2)"), [])
 
     def test_pk10_a_disposed_cell_does_not_run_again(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.kernel.send("dispose_cell", cell_id="b")
-        self.assertEqual(self.again("s(2)"), [])
+        self.assertEqual(self.cells_rerun_by("s(2)"), [])
 
     def test_pk10_a_cell_disposed_of_while_it_runs_does_not_run_again(self):
-        self.cells(a=DEFINE + "s = Signal(1)")
-        self.kernel.begin("s()\nprint('begun')\nwhile True: pass", "b")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
+        self.kernel.run_until_begun("s()\nprint('begun')\nwhile True: pass", "b")
         self.kernel.send("dispose_cell", cell_id="b")
-        self.kernel.until("start_cell", cell_id=None)
-        self.assertEqual(self.again("s(2)"), [])
+        self.kernel.receive_until("start_cell", cell_id=None)
+        self.assertEqual(self.cells_rerun_by("s(2)"), [])
 
     def test_a_signal_in_a_class_a_module_and_an_annotation(self):
         (self.kernel.folder / "cwd" / "mine.py").write_text("from assay import Signal\ns: Signal[int] = Signal(1)\n")
-        self.cells(a="import mine\nclass A: s = mine.s", b="A.s() + 1")
-        self.assertEqual(self.again("mine.s(5)"), ["b"])
-        self.assertEqual(self.run_ok("mine.s").shown, "Signal(5)")
-        self.assertEqual(self.run_ok("from assay.reactive.signals import Signal as S\nS is type(mine.s)").shown, "True")
+        self.run_cells(a="import mine\nclass A: s = mine.s", b="A.s() + 1")
+        self.assertEqual(self.cells_rerun_by("mine.s(5)"), ["b"])
+        self.assertEqual(self.run_ok("mine.s").shown_text, "Signal(5)")
+        self.assertEqual(self.run_ok("from assay.reactive.signals import Signal as S\nS is type(mine.s)").shown_text, "True")
 
     def test_a_call_with_two_values_is_an_error(self):
-        self.run_failing(DEFINE + "Signal(1)(2, 3)")
+        self.run_failing(IMPORT_SIGNAL + "Signal(1)(2, 3)")
 
-    def test_pk8_a_signal_is_told_by_its_value(self):
-        self.cells(a=DEFINE + "s, t = Signal([1, 2]), Signal(Signal(3))")
-        summary = self.kernel.summary()
+    def test_pk8_the_summary_shows_the_value_of_a_signal(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal([1, 2]), Signal(Signal(3))")
+        summary = self.kernel.globals_summary()
         self.assertEqual(summary["s"], {"type": "list", "repr": "[1, 2]", "len": 2, "signal": True})
         self.assertEqual(summary["t"], {"type": "int", "repr": "3", "signal": True})
-        answer = self.kernel.ask("get_global_info", "get_global_info_response", key="s")
+        answer = self.kernel.request("get_global_info", "get_global_info_response", key="s")
         self.assertIs(answer["info"]["signal"], True)
 
     def test_pk8_an_inspection_neither_reads_nor_writes(self):
-        self.cells(
-            a=DEFINE + "s, t = Signal(1), Signal(1)\nclass A:\n    def __repr__(self):\n        t(t() + 1)\n        return str(s())\nx = A()",
+        self.run_cells(
+            a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)\nclass A:\n    def __repr__(self):\n        t(t() + 1)\n        return str(s())\nx = A()",
             b="t()",
         )
-        self.assertEqual(self.kernel.summary()["x"]["repr"], "1")
-        self.assertEqual(self.again("s(2)"), [])
-        self.assertEqual(self.run_ok("t.sample()").shown, "1")
+        self.assertEqual(self.kernel.globals_summary()["x"]["repr"], "1")
+        self.assertEqual(self.cells_rerun_by("s(2)"), [])
+        self.assertEqual(self.run_ok("t.sample()").shown_text, "1")
 
-    @needs("pandas")
+    @skip_unless_installed("pandas")
     def test_a_signal_that_holds_a_frame(self):
-        self.cells(a=DEFINE + "import pandas as pd\ns = Signal(pd.DataFrame({'a': [1]}))", b="len(s())")
-        self.assertEqual(self.kernel.summary()["s"]["shape"], [1, 1])
-        self.assertIs(self.kernel.summary()["s"]["signal"], True)
-        self.assertEqual(self.again("s(s.sample())"), [])
-        self.assertEqual(self.again("s(s.sample().copy())"), ["b"])
-        self.assertEqual(self.again("s(s.sample()['a'].sum())"), ["b"])
-        self.assertEqual(self.again("import numpy\ns(numpy.int64(1))"), [])
+        self.run_cells(a=IMPORT_SIGNAL + "import pandas as pd\ns = Signal(pd.DataFrame({'a': [1]}))", b="len(s())")
+        self.assertEqual(self.kernel.globals_summary()["s"]["shape"], [1, 1])
+        self.assertIs(self.kernel.globals_summary()["s"]["signal"], True)
+        self.assertEqual(self.cells_rerun_by("s(s.sample())"), [])
+        self.assertEqual(self.cells_rerun_by("s(s.sample().copy())"), ["b"])
+        self.assertEqual(self.cells_rerun_by("s(s.sample()['a'].sum())"), ["b"])
+        self.assertEqual(self.cells_rerun_by("import numpy\ns(numpy.int64(1))"), [])
 
 
 class TestOrder(ReactiveTest):
     def test_a_diamond_runs_each_cell_once(self):
-        self.cells(
-            a=DEFINE + "s, t = Signal(1), Signal(10)",
+        self.run_cells(
+            a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(10)",
             d="print('d', s(), t())",
             b="t(s() * 10)",
         )
-        frames = self.after("s(2)", "c")
+        frames = self.frames_of_run("s(2)", "c")
         self.assertEqual(
-            told(frames),
+            run_events(frames),
             [
                 ("start_cell", "c"),
                 ("run_queue", ["b", "d"]),
@@ -259,36 +260,36 @@ class TestOrder(ReactiveTest):
                 IDLE,
             ],
         )
-        self.assertEqual(self.text(frames, "d"), "d 2 20\n")
+        self.assertEqual(self.text_of_cell(frames, "d"), "d 2 20\n")
 
     def test_a_diamond_over_a_cell_that_comes_later(self):
-        """d reads what c writes, which runs only because b does."""
-        self.cells(
-            a=DEFINE + "s, t, u = Signal(1), Signal(1), Signal(1)",
+        """Cell d reads what c writes; c runs only because b does."""
+        self.run_cells(
+            a=IMPORT_SIGNAL + "s, t, u = Signal(1), Signal(1), Signal(1)",
             d="print(s(), u())",
             c="u(t())",
             b="t(s())",
         )
-        frames = self.after("s(2)")
-        self.assertEqual(ran(frames), ["z", "b", "c", "d"])
-        self.assertEqual(self.text(frames, "d"), "2 2\n")
+        frames = self.frames_of_run("s(2)")
+        self.assertEqual(cells_run(frames), ["z", "b", "c", "d"])
+        self.assertEqual(self.text_of_cell(frames, "d"), "2 2\n")
         queues = [frame["queue"] for frame in frames if frame["type"] == "run_queue"]
         self.assertEqual(queues, [["b", "d"], ["d"], ["c", "d"], ["d"], []])
 
     def test_a_chain_and_its_branches(self):
-        self.cells(a=DEFINE + "s = [Signal(0) for i in range(6)]", **{f"c{i}": f"s[{i + 1}](s[{i}]() + 1)" for i in (4, 2)})
+        self.run_cells(a=IMPORT_SIGNAL + "s = [Signal(0) for i in range(6)]", **{f"c{i}": f"s[{i + 1}](s[{i}]() + 1)" for i in (4, 2)})
         for i in (3, 0, 1):
             self.run_ok(f"s[{i + 1}](s[{i}]() + 1)", f"c{i}")
-        self.assertEqual(self.again("s[0](10)"), ["c0", "c1", "c2", "c3", "c4"])
+        self.assertEqual(self.cells_rerun_by("s[0](10)"), ["c0", "c1", "c2", "c3", "c4"])
 
-    def test_in_a_graph_of_any_shape_what_is_affected_runs_once_and_agrees(self):
-        """Cell i reads some signals from before its own, and writes that."""
+    def test_in_random_graphs_each_affected_cell_runs_once_in_order(self):
+        """Cell i reads some of the signals before its own, and writes its own."""
         for seed in range(4):
             with self.subTest(seed=seed):
                 random = Random(seed)
                 size = 12
                 reads = [sorted(random.sample(range(i), min(i, random.randrange(1, 4)))) for i in range(size)]
-                self.run_ok(DEFINE + f"s = [Signal(0) for i in range({size})]", "a")
+                self.run_ok(IMPORT_SIGNAL + f"s = [Signal(0) for i in range({size})]", "a")
                 order = list(range(1, size))
                 random.shuffle(order)
                 for i in order:
@@ -298,36 +299,36 @@ class TestOrder(ReactiveTest):
                     values.append(1 + sum(values[j] for j in reads[i]))
                     if affected & set(reads[i]):
                         affected.add(i)
-                again = self.again("s[0](100)")
+                again = self.cells_rerun_by("s[0](100)")
                 self.assertEqual(sorted(again), [f"c{seed}-{i:02}" for i in sorted(affected - {0})])
                 reached = [values[i] for i in sorted(affected)]
                 shown = self.run_ok(f"print([s[i].sample() for i in {sorted(affected)}])", "y").text()
                 self.assertEqual(shown, f"{reached}\n")
 
     def test_cells_that_do_not_depend_keep_the_order_of_their_first_run(self):
-        self.cells(a=DEFINE + "s = Signal(1)", y="s()", x="s()", w="s()")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", y="s()", x="s()", w="s()")
         self.run_ok("s()  # edited", "y")
-        self.assertEqual(self.again("s(2)"), ["y", "x", "w"])
+        self.assertEqual(self.cells_rerun_by("s(2)"), ["y", "x", "w"])
 
-    def test_re_runs_come_before_what_was_asked_for_later(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()", d="s()")
-        self.kernel.begin(HOLD + "\ns(2)", "c")
+    def test_reruns_come_before_later_requests(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()", d="s()")
+        self.kernel.run_until_begun(HOLD_CODE + "\ns(2)", "c")
         for cell in ("x", "d", "y"):
             self.kernel.send("run_cell", cell_id=cell, code="s.sample()")
-        frames = self.released()
-        self.assertEqual(ran(frames), ["c", "b", "x", "d", "y"])
+        frames = self.release_and_finish()
+        self.assertEqual(cells_run(frames), ["c", "b", "x", "d", "y"])
         queues = [frame["queue"] for frame in frames if frame["type"] == "run_queue"]
         self.assertEqual(queues[2:4], [["x", "d", "y"], ["b", "x", "d", "y"]])
 
-    def test_a_cell_asked_for_while_it_waits_runs_once_with_the_newer_source(self):
-        self.cells(a=DEFINE + "s = Signal(1)", slow=f"if s() > 1: {HOLD}", b="print('old', s())")
+    def test_a_cell_requested_while_its_rerun_waits_runs_once_with_the_newer_source(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", slow=f"if s() > 1: {HOLD_CODE}", b="print('old', s())")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
-        self.kernel.until_printed("begun\n")
+        self.kernel.receive_until_printed("begun\n")
         self.kernel.send("run_cell", cell_id="x", code="1")
         self.kernel.send("run_cell", cell_id="b", code="print('new', s())")
-        frames = self.released()
+        frames = self.release_and_finish()
         self.assertEqual(
-            told(frames),
+            run_events(frames),
             [
                 ("run_queue", ["b", "x"]),
                 ("cell_result", "slow", "ok"),
@@ -340,15 +341,15 @@ class TestOrder(ReactiveTest):
                 IDLE,
             ],
         )
-        self.assertEqual(self.text(frames, "b"), "new 2\n")
+        self.assertEqual(self.text_of_cell(frames, "b"), "new 2\n")
 
     def test_a_cell_disposed_while_queued(self):
-        self.cells(a=DEFINE + "s = Signal(1)", slow=f"if s() == 2: {HOLD}", b="s()")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", slow=f"if s() == 2: {HOLD_CODE}", b="s()")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
-        self.kernel.until_printed("begun\n")
+        self.kernel.receive_until_printed("begun\n")
         self.kernel.send("dispose_cell", cell_id="b")
         self.assertEqual(
-            told(self.released()),
+            run_events(self.release_and_finish()),
             [
                 ("run_queue", []),
                 ("start_cell", "b"),
@@ -357,22 +358,22 @@ class TestOrder(ReactiveTest):
                 IDLE,
             ],
         )
-        self.assertEqual(self.again("s(3)"), ["slow"])
+        self.assertEqual(self.cells_rerun_by("s(3)"), ["slow"])
 
     def test_a_cell_stopped_while_queued_keeps_its_subscriptions(self):
-        self.cells(a=DEFINE + "s = Signal(1)", slow=f"if s() == 2: {HOLD}", b="s()")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", slow=f"if s() == 2: {HOLD_CODE}", b="s()")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
-        self.kernel.until_printed("begun\n")
+        self.kernel.receive_until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="b")
-        self.assertEqual(ran(self.released()), ["b", "slow"])
-        self.assertEqual(self.again("s(3)"), ["slow", "b"])
+        self.assertEqual(cells_run(self.release_and_finish()), ["b", "slow"])
+        self.assertEqual(self.cells_rerun_by("s(3)"), ["slow", "b"])
 
     def test_pk10_a_failing_cell_keeps_the_others_running(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="1 / (2 - s())", c="s()")
-        frames = self.after("s(2)")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="1 / (2 - s())", c="s()")
+        frames = self.frames_of_run("s(2)")
         results = [(f["cell_id"], f["status"]) for f in frames if f["type"] == "cell_result"]
         self.assertEqual(results, [("z", "ok"), ("b", "error"), ("c", "ok")])
-        self.assertEqual(self.again("s(3)"), ["b", "c"])
+        self.assertEqual(self.cells_rerun_by("s(3)"), ["b", "c"])
 
 
 class TestLoop(ReactiveTest):
@@ -382,174 +383,174 @@ class TestLoop(ReactiveTest):
         return result["exception"]
 
     def test_a_loop_of_one_cell(self):
-        self.cells(a=DEFINE + "s = Signal(0)")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         self.kernel.send("run_cell", cell_id="l", code="s(s() + 1)")
-        frames = self.kernel.until("start_cell", cell_id=None)
+        frames = self.kernel.receive_until("start_cell", cell_id=None)
         one = [("run_queue", ["l"]), ("cell_result", "l", "ok"), ("run_queue", []), ("start_cell", "l")]
-        self.assertEqual(told(frames), [("start_cell", "l"), *one * 21, ("cell_result", "l", "error"), IDLE])
+        self.assertEqual(run_events(frames), [("start_cell", "l"), *one * 21, ("cell_result", "l", "error"), IDLE])
         self.assertEqual(
             self.loop_text(frames, "l"),
-            "ReactiveLoop: cell l was run again 20 times by one cause, and not once more. The loop: l writes s, "
-            "which l reads. Write a signal only where it has to change, or read it with sample()\n",
+            "ReactiveLoop: cell l was run again 20 times because of one change, and does not run again. The loop: l writes s, "
+            "which l reads. Write a signal only when its value has to change, or read it with sample()\n",
         )
         errors = [f["output"]["ename"] for f in frames if f["type"] == "cell_output"]
         self.assertEqual(errors, ["ReactiveLoop"])
-        self.assertEqual(self.run_ok("s.sample()").shown, "21")
+        self.assertEqual(self.run_ok("s.sample()").shown_text, "21")
 
     def test_a_loop_of_two_cells_names_both(self):
-        self.cells(a=DEFINE + "s, t = Signal(0), Signal(0)", other="s()", p="if s() > 0: t(s() + 1)")
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(0), Signal(0)", other="s()", p="if s() > 0: t(s() + 1)")
         frames = self.kernel.run("s(t() + 1)", "q").frames
-        self.assertEqual(ran(frames).count("p"), 21)
-        self.assertEqual(ran(frames).count("q"), 21)
+        self.assertEqual(cells_run(frames).count("p"), 21)
+        self.assertEqual(cells_run(frames).count("q"), 21)
         self.assertIn("p writes t, which q reads; q writes s, which p reads", self.loop_text(frames, "p"))
-        frames = self.after("t(1000)")
-        self.assertEqual(ran(frames)[:3], ["z", "q", "p"], "it depends on what it did before")
+        frames = self.frames_of_run("t(1000)")
+        self.assertEqual(cells_run(frames)[:3], ["z", "q", "p"], "q runs before p, because of what they read and wrote before")
 
-    def test_a_loop_that_comes_to_rest(self):
-        self.cells(a=DEFINE + "s = Signal(0)")
-        frames = self.after("s(min(s() + 1, 15))", "l")
-        self.assertEqual(ran(frames), ["l"] * 16)
+    def test_a_loop_that_settles_ends_by_itself(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
+        frames = self.frames_of_run("s(min(s() + 1, 15))", "l")
+        self.assertEqual(cells_run(frames), ["l"] * 16)
 
-    def test_twenty_times_is_not_too_often(self):
-        self.cells(a=DEFINE + "s = Signal(0)")
-        results = [f["status"] for f in self.after("s(min(s() + 1, 20))", "l") if f["type"] == "cell_result"]
+    def test_twenty_reruns_are_allowed(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
+        results = [f["status"] for f in self.frames_of_run("s(min(s() + 1, 20))", "l") if f["type"] == "cell_result"]
         self.assertEqual(results, ["ok"] * 21)
 
     def test_stopping_a_loop_ends_it(self):
-        self.cells(a=DEFINE + "s = Signal(0)")
-        self.kernel.begin(HOLD + "\ns(s() + 1)", "l")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
+        self.kernel.run_until_begun(HOLD_CODE + "\ns(s() + 1)", "l")
         run = self.kernel.stop("l")
-        self.assertEqual(told(run.frames), [("cell_result", "l", "interrupted"), IDLE])
+        self.assertEqual(run_events(run.frames), [("cell_result", "l", "interrupted"), IDLE])
 
-    def test_a_wide_graph_is_no_loop(self):
-        """One reader of 30 signals, each written by a cell of its own."""
-        self.cells(a=DEFINE + "go = Signal(0)\ns = [Signal(0) for i in range(30)]", last="[x() for x in s]")
+    def test_many_writers_of_one_reader_are_not_a_loop(self):
+        """One cell reads 30 signals, each written by another cell."""
+        self.run_cells(a=IMPORT_SIGNAL + "go = Signal(0)\ns = [Signal(0) for i in range(30)]", last="[x() for x in s]")
         for i in range(30):
             self.kernel.run(f"s[{i}](go())", f"w{i}")
-        self.assertEqual(self.again("go(1)"), [f"w{i}" for i in range(30)] + ["last"])
+        self.assertEqual(self.cells_rerun_by("go(1)"), [f"w{i}" for i in range(30)] + ["last"])
 
 
-class TestUnhappyRuns(ReactiveTest):
-    def test_what_a_failing_run_wrote_is_dropped_and_told(self):
-        self.cells(a=DEFINE + "s, t = Signal(1), Signal(1)", b="s()", c="t()")
+class TestFailedAndStoppedRuns(ReactiveTest):
+    def test_writes_of_a_failing_run_are_dropped_and_reported(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="s()", c="t()")
         run = self.kernel.run("s(2)\nt(2)\n1 / 0", "z")
-        self.assertEqual(told(run.frames), [("start_cell", "z"), ("cell_result", "z", "error"), IDLE])
-        self.assertEqual(run.text("stderr"), "The run did not end well: what it wrote to s, t is dropped.\n")
-        self.assertEqual(self.run_ok("s.sample(), t.sample()").shown, "(1, 1)")
+        self.assertEqual(run_events(run.frames), [("start_cell", "z"), ("cell_result", "z", "error"), IDLE])
+        self.assertEqual(run.text("stderr"), "The run failed or was stopped: its writes to s, t are dropped.\n")
+        self.assertEqual(self.run_ok("s.sample(), t.sample()").shown_text, "(1, 1)")
 
-    def test_a_run_that_leaves_by_exit_has_written(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
+    def test_writes_of_a_run_that_calls_exit_count(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         for leave in ("exit()", "import sys; sys.exit(0)"):
             with self.subTest(leave=leave):
-                self.assertEqual(ran(self.kernel.run(f"s(s.sample() + 1)\n{leave}", "z").frames), ["z", "b"])
+                self.assertEqual(cells_run(self.kernel.run(f"s(s.sample() + 1)\n{leave}", "z").frames), ["z", "b"])
 
-    def test_what_a_stopped_run_wrote_is_dropped(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
+    def test_writes_of_a_stopped_run_are_dropped(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         for code in (
             "s(2)\nprint('begun')\nwhile True: pass",
             "import asyncio\ns(2)\nprint('begun')\nawait asyncio.sleep(60)",
             "s(2)\ntry:\n    print('begun')\n    while True: pass\nexcept KeyboardInterrupt: pass",
         ):
             with self.subTest(code=code):
-                self.kernel.begin(code)
+                self.kernel.run_until_begun(code)
                 run = self.kernel.stop()
-                self.assertEqual(told(run.frames), [("cell_result", "c", "interrupted"), IDLE])
-                self.assertIn("wrote to s is dropped", run.text("stderr"))
-                self.assertEqual(self.run_ok("s.sample()", "y").shown, "1")
+                self.assertEqual(run_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
+                self.assertIn("its writes to s are dropped", run.text("stderr"))
+                self.assertEqual(self.run_ok("s.sample()", "y").shown_text, "1")
 
     def test_a_comparison_that_does_not_end_can_be_stopped(self):
-        self.cells(
-            a=DEFINE + "class A:\n    def __eq__(self, other):\n        print('begun')\n        while True: pass\ns = Signal(A())",
+        self.run_cells(
+            a=IMPORT_SIGNAL + "class A:\n    def __eq__(self, other):\n        print('begun')\n        while True: pass\ns = Signal(A())",
             b="s()",
         )
-        self.kernel.begin("s(A())")
+        self.kernel.run_until_begun("s(A())")
         run = self.kernel.stop()
-        self.assertEqual(told(run.frames), [("cell_result", "c", "interrupted"), IDLE])
-        self.assertIn("wrote to s is dropped", run.text("stderr"))
+        self.assertEqual(run_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
+        self.assertIn("its writes to s are dropped", run.text("stderr"))
 
-    def test_what_failed_is_subscribed_as_far_as_it_came(self):
-        self.cells(a=DEFINE + "s, t = Signal(1), Signal(1)")
+    def test_a_failing_run_subscribes_to_what_it_has_read(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)")
         self.kernel.run("s()\n1 / 0\nt()", "b")
-        self.assertEqual(self.again("t(2)"), [])
-        self.assertEqual(self.again("s(2)"), ["b"])
+        self.assertEqual(self.cells_rerun_by("t(2)"), [])
+        self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
 
 
 class TestRedefinition(ReactiveTest):
-    def test_a_signal_made_anew_keeps_its_readers(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="print(s())")
-        frames = self.after(DEFINE + "s = Signal(2)", "a")
-        self.assertEqual((ran(frames), self.text(frames, "b")), (["a", "b"], "2\n"))
-        self.assertEqual(self.again("s(3)"), ["b"])
+    def test_a_redefined_signal_keeps_its_readers(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
+        frames = self.frames_of_run(IMPORT_SIGNAL + "s = Signal(2)", "a")
+        self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
+        self.assertEqual(self.cells_rerun_by("s(3)"), ["b"])
 
     def test_an_equal_value_runs_nothing_and_keeps_the_readers(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        self.assertEqual(self.again(DEFINE + "s = Signal(1)", "a"), [])
-        self.assertEqual(self.again("s(3)"), ["b"])
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        self.assertEqual(self.cells_rerun_by(IMPORT_SIGNAL + "s = Signal(1)", "a"), [])
+        self.assertEqual(self.cells_rerun_by("s(3)"), ["b"])
 
-    def test_what_is_written_to_it_at_once_counts(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="print(s())")
-        frames = self.after(DEFINE + "s(7)\ns = Signal(2)\ns(3)", "a")
-        self.assertEqual((ran(frames), self.text(frames, "b")), (["a", "b"], "3\n"))
-        self.assertEqual(self.again("s(8)\ns = Signal(3)", "a"), [], "the new value came later")
+    def test_writes_after_a_redefinition_count(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
+        frames = self.frames_of_run(IMPORT_SIGNAL + "s(7)\ns = Signal(2)\ns(3)", "a")
+        self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "3\n"))
+        self.assertEqual(self.cells_rerun_by("s(8)\ns = Signal(3)", "a"), [], "the write came before the redefinition")
 
-    def test_its_maker_has_seen_the_value_that_it_read(self):
-        self.cells(a=DEFINE + "s = Signal(1)\ns()")
-        self.assertEqual(self.again("s(2)"), ["a"])
-        self.assertEqual(self.run_ok("s.sample()").shown, "1", "its maker ran and made it anew")
+    def test_the_defining_cell_does_not_rerun_for_its_own_redefinition(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\ns()")
+        self.assertEqual(self.cells_rerun_by("s(2)"), ["a"])
+        self.assertEqual(self.run_ok("s.sample()").shown_text, "1", "cell a ran again and redefined it")
 
-    def test_its_maker_runs_again_for_a_value_that_it_wrote_behind_that(self):
-        self.cells(a=DEFINE + "s = Signal(1)")
-        frames = self.after("s = Signal(1)\nif s() == 1 and not globals().get('once'):\n    once = True\n    s(2)", "a")
-        self.assertEqual(ran(frames), ["a", "a"])
+    def test_the_defining_cell_reruns_for_a_value_written_after_it_read(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
+        frames = self.frames_of_run("s = Signal(1)\nif s() == 1 and not globals().get('once'):\n    once = True\n    s(2)", "a")
+        self.assertEqual(cells_run(frames), ["a", "a"])
 
-    def test_old_and_new_are_one_from_then_on(self):
-        self.cells(a=DEFINE + "s = Signal(1)\nkeep = [s]", b="keep[0]()")
-        self.assertEqual(self.again("s = Signal(2)\nkeep.append(s)", "a"), ["b"])
-        self.assertEqual(self.run_ok("keep[0].sample()").shown, "2")
-        self.assertEqual(self.again("keep[1](5)"), ["b"])
+    def test_old_and_new_signal_are_the_same_after_a_redefinition(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\nkeep = [s]", b="keep[0]()")
+        self.assertEqual(self.cells_rerun_by("s = Signal(2)\nkeep.append(s)", "a"), ["b"])
+        self.assertEqual(self.run_ok("keep[0].sample()").shown_text, "2")
+        self.assertEqual(self.cells_rerun_by("keep[1](5)"), ["b"])
 
-    def test_del_makes_a_fresh_one(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        self.cells(d="del s")
-        self.assertEqual(self.again("s = Signal(2)", "a"), [])
-        self.assertEqual(self.again("s(3)"), [])
+    def test_a_signal_defined_after_del_has_no_readers(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        self.run_cells(d="del s")
+        self.assertEqual(self.cells_rerun_by("s = Signal(2)", "a"), [])
+        self.assertEqual(self.cells_rerun_by("s(3)"), [])
 
-    def test_one_that_has_another_name_too_stays_itself(self):
-        self.cells(a=DEFINE + "s = t = Signal(1)", b="t()")
-        self.assertEqual(self.again("s = Signal(2)", "a"), [])
-        self.assertEqual(self.run_ok("s.sample(), t.sample()").shown, "(2, 1)")
+    def test_a_signal_with_a_second_name_is_not_replaced(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = t = Signal(1)", b="t()")
+        self.assertEqual(self.cells_rerun_by("s = Signal(2)", "a"), [])
+        self.assertEqual(self.run_ok("s.sample(), t.sample()").shown_text, "(2, 1)")
 
-    def test_a_name_for_an_older_signal_is_only_a_name(self):
-        self.cells(a=DEFINE + "s, t = Signal(1), Signal(2)", b="s()")
-        self.assertEqual(self.again("s = t"), [])
-        self.assertEqual(self.run_ok("s is t, t.sample()").shown, "(True, 2)")
+    def test_assigning_an_existing_signal_replaces_nothing(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(2)", b="s()")
+        self.assertEqual(self.cells_rerun_by("s = t"), [])
+        self.assertEqual(self.run_ok("s is t, t.sample()").shown_text, "(True, 2)")
 
-    def test_a_failing_run_has_defined_what_it_has(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="print(s())")
-        frames = self.kernel.run(DEFINE + "s = Signal(2)\n1 / 0", "a").frames
-        self.assertEqual((ran(frames), self.text(frames, "b")), (["a", "b"], "2\n"))
+    def test_a_failing_run_redefines_signals(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
+        frames = self.kernel.run(IMPORT_SIGNAL + "s = Signal(2)\n1 / 0", "a").frames
+        self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
 
-    def test_a_stopped_run_has_too_but_nothing_runs_again(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        self.kernel.begin("s = Signal(2)\nprint('begun')\nwhile True: pass", "a")
+    def test_a_stopped_run_redefines_signals_but_reruns_nothing(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        self.kernel.run_until_begun("s = Signal(2)\nprint('begun')\nwhile True: pass", "a")
         run = self.kernel.stop("a")
-        self.assertEqual(ran(run.frames), ["a"])
+        self.assertEqual(cells_run(run.frames), ["a"])
         self.assertEqual(run.text("stderr"), "Stopped: b will not run again.\n")
-        self.assertEqual(self.run_ok("s.sample()").shown, "2")
+        self.assertEqual(self.run_ok("s.sample()").shown_text, "2")
 
-    def test_execute_code_can_make_it_anew(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        self.kernel.execute("s = Signal(2)")
-        self.assertEqual(ran(self.kernel.until("start_cell", cell_id=None)), ["b"])
+    def test_execute_code_can_redefine_a_signal(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        self.kernel.execute_code("s = Signal(2)")
+        self.assertEqual(cells_run(self.kernel.receive_until("start_cell", cell_id=None)), ["b"])
 
 
-class TestFromElsewhere(ReactiveTest):
+class TestWritesOutsideOfCells(ReactiveTest):
     def test_pk14_execute_code_never_subscribes_and_its_writes_run_the_readers(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.kernel.send("execute_code", code="s(s() + 1)\ns.sample()", agent_tx_id="e")
-        frames = self.kernel.until("start_cell", cell_id=None)
+        frames = self.kernel.receive_until("start_cell", cell_id=None)
         self.assertEqual(
-            told(frames),
+            run_events(frames),
             [
                 ("run_queue", ["b"]),
                 ("execute_code_response", None),
@@ -561,74 +562,74 @@ class TestFromElsewhere(ReactiveTest):
         )
         self.assertEqual(frames[1]["result"], "1")
 
-    def test_pk14_what_failing_code_wrote_is_dropped(self):
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        answer = self.kernel.execute("s(2)\n1 / 0")
-        self.assertEqual(answer["stderr"], "The run did not end well: what it wrote to s is dropped.\n")
-        self.assertEqual(self.run_ok("s.sample()").shown, "1")
+    def test_pk14_writes_of_failing_code_are_dropped(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        answer = self.kernel.execute_code("s(2)\n1 / 0")
+        self.assertEqual(answer["stderr"], "The run failed or was stopped: its writes to s are dropped.\n")
+        self.assertEqual(self.run_ok("s.sample()").shown_text, "1")
 
     def test_pk14_interleaved_sessions_write_each_at_its_own_end(self):
-        self.cells(a=DEFINE + "import asyncio\nended = asyncio.Event()\ns, t = Signal(1), Signal(1)", b="s(), t()")
+        self.run_cells(a=IMPORT_SIGNAL + "import asyncio\nended = asyncio.Event()\ns, t = Signal(1), Signal(1)", b="s(), t()")
         self.kernel.send("execute_code", code="s(2)\nawait ended.wait()\nt.sample()", session="x")
         last = "asyncio.get_running_loop().call_later(0.05, ended.set)"
         self.kernel.send("execute_code", code=f"t(2)\nawait asyncio.sleep(0)\n{last}\ns.sample()", session="y")
-        frames = self.kernel.until("start_cell", cell_id=None)
+        frames = self.kernel.receive_until("start_cell", cell_id=None)
         answers = [f["result"] for f in frames if f["type"] == "execute_code_response"]
-        self.assertEqual((answers, ran(frames)), (["1", "2"], ["b"]))
-        self.assertEqual(self.run_ok("s.sample(), t.sample()").shown, "(2, 2)")
+        self.assertEqual((answers, cells_run(frames)), (["1", "2"], ["b"]))
+        self.assertEqual(self.run_ok("s.sample(), t.sample()").shown_text, "(2, 2)")
 
-    def test_pk14_a_first_import_in_code_that_awaits(self):
+    def test_pk14_signals_first_imported_by_code_that_awaits(self):
         self.run_ok("import asyncio")
-        self.kernel.execute("await asyncio.sleep(0)\nfrom assay import Signal\ns = Signal(1)\nawait asyncio.sleep(0)\ns(2)")
-        self.assertEqual(self.run_ok("s.sample()").shown, "2")
+        self.kernel.execute_code("await asyncio.sleep(0)\nfrom assay import Signal\ns = Signal(1)\nawait asyncio.sleep(0)\ns(2)")
+        self.assertEqual(self.run_ok("s.sample()").shown_text, "2")
 
-    def test_a_thread_s_write_belongs_to_the_run_that_is_on(self):
-        self.cells(a=DEFINE + "import threading\ns = Signal(1)", b="s()")
-        frames = self.after("t = threading.Thread(target=lambda: s(2))\nt.start()\nt.join()\ns.sample()", "c")
-        self.assertEqual(ran(frames), ["c", "b"])
-        self.assertEqual(Run(frames[:4]).shown, "1")
+    def test_a_write_of_a_thread_belongs_to_the_present_run(self):
+        self.run_cells(a=IMPORT_SIGNAL + "import threading\ns = Signal(1)", b="s()")
+        frames = self.frames_of_run("t = threading.Thread(target=lambda: s(2))\nt.start()\nt.join()\ns.sample()", "c")
+        self.assertEqual(cells_run(frames), ["c", "b"])
+        self.assertEqual(RunRecord(frames[:4]).shown_text, "1")
 
-    def test_a_write_between_runs_counts_at_once(self):
+    def test_a_write_between_runs_is_applied_at_once(self):
         for write in (
             "import threading\ndef write():\n    open('go').read()\n    s(2)\n    t(2)\nthreading.Thread(target=write).start()",
             "import asyncio\ntask = asyncio.create_task(asyncio.to_thread(open, 'go'))\ntask.add_done_callback(lambda _: (s(3), t(3)))",
         ):
             with self.subTest(write=write):
-                self.run_ok(DEFINE + "s, t = Signal(1), Signal(1)", "a")
+                self.run_ok(IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", "a")
                 self.run_ok("s(), t()", "b")
-                self.cells(c=write)
-                self.assertEqual(set(ran(self.released())), {"b"})
+                self.run_cells(c=write)
+                self.assertEqual(set(cells_run(self.release_and_finish())), {"b"})
 
     def test_answers_come_while_a_reader_runs(self):
-        self.cells(a=DEFINE + "s = Signal(1)")
-        self.kernel.begin("s()\nprint('begun')\nwhile True: pass", "b")
-        answer = self.kernel.ask("reactivity_summary", "reactivity_summary")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
+        self.kernel.run_until_begun("s()\nprint('begun')\nwhile True: pass", "b")
+        answer = self.kernel.request("reactivity_summary", "reactivity_summary")
         self.assertEqual(answer["cell_reactivity"]["b"]["depends_on_signals"], ["s"])
-        self.assertIs(self.kernel.summary()["s"]["signal"], True)
-        self.assertEqual(self.kernel.ask("debug_state", "debug_state")["data"]["running"], ["b"])
+        self.assertIs(self.kernel.globals_summary()["s"]["signal"], True)
+        self.assertEqual(self.kernel.request("debug_state", "debug_state")["data"]["running"], ["b"])
         self.kernel.stop("b")
 
     def test_pk14_a_reset_leaves_no_signals(self):
-        self.cells(a=DEFINE + "s = Signal(1)\nimport builtins\nbuiltins.kept = s", b="s()")
-        self.kernel.ask("reset_kernel_globals", "reset_kernel_globals_complete")
-        answer = self.kernel.ask("reactivity_summary", "reactivity_summary")
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\nimport builtins\nbuiltins.kept = s", b="s()")
+        self.kernel.request("reset_kernel_globals", "reset_kernel_globals_complete")
+        answer = self.kernel.request("reactivity_summary", "reactivity_summary")
         self.assertEqual(answer["cell_reactivity"], {})
-        self.assertEqual(self.again("kept(2)"), [])
-        self.cells(a=DEFINE + "s = Signal(1)", b="s()")
-        self.assertEqual(self.again("s(2)"), ["b"])
+        self.assertEqual(self.cells_rerun_by("kept(2)"), [])
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
+        self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
 
     def test_a_fork_changes_nothing_here(self):
-        self.cells(a=DEFINE + "import os\ns = Signal(1)", b="s()")
-        self.assertEqual(self.again("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nelse: s(2)"), [])
-        self.assertEqual(self.again("s(2)"), ["b"])
+        self.run_cells(a=IMPORT_SIGNAL + "import os\ns = Signal(1)", b="s()")
+        self.assertEqual(self.cells_rerun_by("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nelse: s(2)"), [])
+        self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
 
 
 class TestGraph(ReactiveTest):
-    """The pure part, without a kernel."""
+    """The graph alone, without a kernel."""
 
     def setUp(self):
-        sys.path.insert(0, PROGRAM)
-        self.addCleanup(sys.path.remove, PROGRAM)
+        sys.path.insert(0, IMPORT_ROOT)
+        self.addCleanup(sys.path.remove, IMPORT_ROOT)
         self.module = importlib.import_module("assay.reactive.graph")
         self.graph = self.module.Graph()
 
@@ -667,7 +668,7 @@ class TestGraph(ReactiveTest):
         self.assertEqual(self.graph.shortest_loop("a"), [])
         self.assertEqual(len(nodes), 4)
 
-    def test_a_node_that_is_gone_relates_nothing(self):
+    def test_a_node_that_was_garbage_collected_relates_nothing(self):
         nodes = self.relate(("a", "s", ""), ("b", "", "s"))
         self.assertEqual(len(self.graph.nodes_read_by("a")), 1)
         nodes.clear()

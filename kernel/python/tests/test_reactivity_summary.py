@@ -1,4 +1,4 @@
-"""The reactivity summary: exactly what it says."""
+"""The exact text of the reactivity summary."""
 
 from harness import KernelTest
 
@@ -6,24 +6,24 @@ EMPTY = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n
 
 
 class TestReactivitySummary(KernelTest):
-    def cells(self, **sources):
+    def run_cells(self, **sources):
         for cell_id, source in sources.items():
             self.run_ok("from assay import *\n" * (cell_id == "a") + source, cell_id)
 
-    def summary(self):
-        answer = self.kernel.ask("reactivity_summary", "reactivity_summary", agent_tx_id="r")
+    def reactivity_summary(self):
+        answer = self.kernel.request("reactivity_summary", "reactivity_summary", agent_tx_id="r")
         self.assertEqual(set(answer), {"type", "agent_tx_id", "summary", "cell_reactivity"})
-        action = self.kernel.ask("agent_action", "agent_action_response", action="request_reactivity_summary", tx_id="t")
-        told = {"tx_id": "t", "status": "success", "summary": answer["summary"], "cell_reactivity": answer["cell_reactivity"]}
-        self.assertEqual(action, {"type": "agent_action_response", **told})
+        action = self.kernel.request("agent_action", "agent_action_response", action="request_reactivity_summary", tx_id="t")
+        expected = {"tx_id": "t", "status": "success", "summary": answer["summary"], "cell_reactivity": answer["cell_reactivity"]}
+        self.assertEqual(action, {"type": "agent_action_response", **expected})
         return answer["summary"], answer["cell_reactivity"]
 
     def test_pk12_without_signals(self):
-        self.assertEqual(self.summary(), (EMPTY, {}))
+        self.assertEqual(self.reactivity_summary(), (EMPTY, {}))
         self.run_ok("x = 1")
         self.run_ok("from assay import Signal", "b")
         self.run_ok("x", "c")
-        self.assertEqual(self.summary(), (EMPTY, {}))
+        self.assertEqual(self.reactivity_summary(), (EMPTY, {}))
 
     def test_pk12_signals_widgets_and_locals(self):
         self.run_ok("from assay import Signal, w_select\ny, x = Signal(1), Signal(2)\nunused = Signal(0)", "a")
@@ -31,7 +31,7 @@ class TestReactivitySummary(KernelTest):
         self.run_ok("some = [Signal(i) for i in range(3)]\nx(y() + 1)", "b")
         self.run_ok("x(), w.value, some[2](), some[0]()", "c")
         self.run_ok("y()", "d")
-        summary, cells = self.summary()
+        summary, cells = self.reactivity_summary()
         self.assertEqual(
             summary,
             "## Reactive Dependencies\n"
@@ -69,40 +69,40 @@ class TestReactivitySummary(KernelTest):
             },
         )
 
-    def test_pk12_it_follows_what_changes(self):
+    def test_pk12_the_summary_follows_changes(self):
         self.run_ok("from assay import Signal\ns = Signal(1)", "a")
         self.run_ok("s()", "b")
         self.run_ok("s = Signal(1)", "c")
-        _, cells = self.summary()
-        self.assertEqual(cells["c"]["signals_defined"], ["s"], "who made it last")
+        _, cells = self.reactivity_summary()
+        self.assertEqual(cells["c"]["signals_defined"], ["s"], "the cell that defined it last")
         self.assertEqual(cells["b"]["depends_on_cells"], ["c"])
         self.assertNotIn("a", cells)
         self.kernel.send("dispose_cell", cell_id="b")
         self.run_ok("t = s\ndel s", "d")
-        summary, cells = self.summary()
+        summary, cells = self.reactivity_summary()
         self.assertIn("- **t** (global variable) - used by cells: none\n", summary)
         self.assertEqual(list(cells), ["c"])
         self.run_ok("del t", "d")
-        self.assertEqual(self.summary(), (EMPTY, {}))
+        self.assertEqual(self.reactivity_summary(), (EMPTY, {}))
 
-    def test_pk12_a_signal_made_by_code_and_a_name_of_several(self):
-        self.kernel.execute("from assay import Signal\nb = a = Signal(1)\nclass N: s = Signal(2)")
+    def test_pk12_signals_of_execute_code_and_signals_with_two_names(self):
+        self.kernel.execute_code("from assay import Signal\nb = a = Signal(1)\nclass N: s = Signal(2)")
         self.run_ok("b(), N.s()", "c")
-        summary, cells = self.summary()
+        summary, cells = self.reactivity_summary()
         self.assertIn("- **a** (global variable) - used by cells: c\n- **local-1** (local) - used by cells: c\n", summary)
         self.assertEqual(cells["c"], {"signals_defined": [], "depends_on_signals": ["a", "local-1"], "depends_on_cells": []})
 
-    def test_pk12_a_cell_that_reads_its_own(self):
+    def test_pk12_a_cell_that_reads_its_own_signal(self):
         self.run_ok("from assay import Signal\ns = Signal(1)\ns()", "a")
-        _, cells = self.summary()
+        _, cells = self.reactivity_summary()
         self.assertEqual(cells["a"], {"signals_defined": ["s"], "depends_on_signals": ["s"], "depends_on_cells": []})
 
-    def test_pk12_names_stay_on_their_line(self):
+    def test_pk12_line_breaks_in_names_are_removed(self):
         self.run_ok("from assay import w_slider\nw = w_slider(key='a\\n## b')\nw.value", "c\nd")
-        summary, _ = self.summary()
+        summary, _ = self.reactivity_summary()
         self.assertIn("- **c d/a ## b** (widget) - used by cells: c d\n", summary)
 
-    def test_pk12_a_widget_dropped_is_gone_when_nobody_reads_it(self):
+    def test_pk12_a_widget_that_is_not_made_again_and_not_read_is_left_out(self):
         self.run_ok("from assay import w_slider\nw_slider(key='a')", "c")
         self.run_ok("1", "c")
-        self.assertEqual(self.summary(), (EMPTY, {}))
+        self.assertEqual(self.reactivity_summary(), (EMPTY, {}))

@@ -1,4 +1,4 @@
-"""Starting and ending a kernel, and the frames it does not understand."""
+"""Starting and ending a kernel, and requests that are malformed or unknown."""
 
 import os
 import signal
@@ -6,11 +6,11 @@ import subprocess
 import sys
 import time
 
-from harness import PATIENCE, PROGRAM, Kernel, KernelTest, Run
+from harness import TIMEOUT, IMPORT_ROOT, KernelProcess, KernelTest, RunRecord
 
 
 class TestStart(KernelTest):
-    def test_ready_comes_first_and_says_what_this_is(self):
+    def test_ready_comes_first_and_describes_the_kernel(self):
         self.assertEqual(
             self.kernel.ready,
             {
@@ -23,9 +23,9 @@ class TestStart(KernelTest):
             },
         )
 
-    def test_a_bare_start_leaves_no_trace(self):
-        self.kernel.ask("ping", "pong")
-        self.assertEqual(self.kernel.written("out") + self.kernel.written("err"), "")
+    def test_a_start_creates_no_files_and_prints_nothing(self):
+        self.kernel.request("ping", "pong")
+        self.assertEqual(self.kernel.descriptor_text("out") + self.kernel.descriptor_text("err"), "")
         found = sorted(path.name for path in self.kernel.folder.rglob("*"))
         self.assertEqual(found, ["cwd", "err", "out"])
 
@@ -39,7 +39,7 @@ class TestStart(KernelTest):
                 "BEFORE", repr(_modules_of_a_bare_interpreter())
             )
         )
-        self.assertEqual(run.shown, "[]")
+        self.assertEqual(run.shown_text, "[]")
 
     def test_the_folder_comes_first_on_the_path_and_the_kernel_is_not_on_it(self):
         (self.kernel.folder / "cwd" / "channel.py").write_text("mine = 1")
@@ -49,9 +49,9 @@ class TestStart(KernelTest):
             "import assay.introspect.bounded_repr\n"
             "(sys.path[0], channel.mine, run.mine, sys.argv)"
         )
-        self.assertEqual(run.shown, "('', 1, 2, [''])")
-        run = self.run_ok(f"[entry for entry in sys.path if entry.startswith({PROGRAM!r})]")
-        self.assertEqual(run.shown, "[]")
+        self.assertEqual(run.shown_text, "('', 1, 2, [''])")
+        run = self.run_ok(f"[entry for entry in sys.path if entry.startswith({IMPORT_ROOT!r})]")
+        self.assertEqual(run.shown_text, "[]")
 
     def test_the_globals_hold_nothing_of_the_kernel(self):
         run = self.run_ok("print(*sorted(name for name in globals() if name != '_'))")
@@ -64,20 +64,20 @@ class TestStart(KernelTest):
             "subprocess.run(['ls', '-l', '/proc/self/fd'], capture_output=True, close_fds=False,"
             " text=True).stdout.count('socket')"
         )
-        self.assertEqual(run.shown, "0")
+        self.assertEqual(run.shown_text, "0")
 
 
 class TestEnd(KernelTest):
     def test_the_end_of_the_socket_ends_a_busy_kernel(self):
-        self.kernel.begin("print('begun')\nwhile True: pass")
+        self.kernel.run_until_begun("print('begun')\nwhile True: pass")
         started = time.monotonic()
         self.assertEqual(self.kernel.close(), 0)
         self.assertLess(time.monotonic() - started, 2)
 
     def test_sigterm_ends_a_busy_kernel(self):
-        self.kernel.begin("print('begun')\nwhile True: pass")
+        self.kernel.run_until_begun("print('begun')\nwhile True: pass")
         self.kernel.process.send_signal(signal.SIGTERM)
-        self.assertEqual(self.kernel.process.wait(PATIENCE), -signal.SIGTERM)
+        self.assertEqual(self.kernel.process.wait(TIMEOUT), -signal.SIGTERM)
 
     def test_a_user_thread_does_not_keep_the_kernel_alive(self):
         self.kernel.run("import threading\nthreading.Thread(target=threading.Event().wait).start()")
@@ -86,26 +86,26 @@ class TestEnd(KernelTest):
     def test_a_broken_header_ends_the_kernel_with_a_reason(self):
         for length in (0, -1, 1 << 40):
             with self.subTest(length=length):
-                kernel = Kernel()
+                kernel = KernelProcess()
                 self.addCleanup(kernel.close)
                 kernel.socket.sendall(length.to_bytes(8, "little", signed=True))
-                self.assertEqual(kernel.process.wait(PATIENCE), 1)
-                self.assertIn(f"frame length {length}", kernel.written("err"))
+                self.assertEqual(kernel.process.wait(TIMEOUT), 1)
+                self.assertIn(f"frame length {length}", kernel.descriptor_text("err"))
 
-    def test_pk6_a_crash_says_where(self):
+    def test_pk6_a_crash_prints_the_cell(self):
         self.kernel.send("run_cell", cell_id="c", code="import ctypes\nctypes.string_at(0)")
-        self.assertEqual(self.kernel.process.wait(PATIENCE), -signal.SIGSEGV)
-        self.assertIn("<cell c>", self.kernel.written("err"))
+        self.assertEqual(self.kernel.process.wait(TIMEOUT), -signal.SIGSEGV)
+        self.assertIn("<cell c>", self.kernel.descriptor_text("err"))
 
-    def test_pk6_the_last_words_before_an_exit_arrive(self):
+    def test_pk6_text_printed_right_before_an_exit_arrives(self):
         self.kernel.send("run_cell", cell_id="c", code="import os\nprint('bye')\nos._exit(3)")
-        self.kernel.until_printed("bye\n")
-        self.assertEqual(self.kernel.process.wait(PATIENCE), 3)
+        self.kernel.receive_until_printed("bye\n")
+        self.assertEqual(self.kernel.process.wait(TIMEOUT), 3)
 
 
 class TestRequests(KernelTest):
     def test_malformed_messages_are_answered_and_change_nothing(self):
-        for body, said in (
+        for body, expected_text in (
             (b"{", "message is not JSON"),
             (b"\xff", "message is not JSON"),
             (b"[" * 100_000, "message is not JSON"),
@@ -124,49 +124,49 @@ class TestRequests(KernelTest):
                 self.kernel.send_body(body)
                 answer = self.kernel.receive()
                 self.assertEqual(answer["type"], "error")
-                self.assertIn(said, answer["data"]["message"])
+                self.assertIn(expected_text, answer["data"]["message"])
         self.assertEqual(self.run_ok("1 + 1").result["run_sequencer"], 1)
 
-    def test_init_is_taken_in_silence(self):
+    def test_init_is_not_answered(self):
         self.kernel.send("init", widget_states={}, kernel_pid=1)
         self.kernel.send("ping", agent_tx_id="p")
         self.assertEqual(self.kernel.receive(), {"type": "pong", "agent_tx_id": "p"})
 
     def test_set_widget_value_fails_each_key(self):
-        answer = self.kernel.ask(
+        answer = self.kernel.request(
             "set_widget_value", "set_widget_value_response", data={"c/a": "1", "c/b": "2"}
         )
         self.assertEqual(answer["status"], "error")
         self.assertEqual(sorted(answer["errors"]), ["c/a", "c/b"])
 
     def test_reactivity_summary_is_well_formed(self):
-        answer = self.kernel.ask("reactivity_summary", "reactivity_summary", agent_tx_id="r")
+        answer = self.kernel.request("reactivity_summary", "reactivity_summary", agent_tx_id="r")
         self.assertEqual(answer["cell_reactivity"], {})
         self.assertIn("## Reactive Dependencies", answer["summary"])
         self.assertEqual(answer["agent_tx_id"], "r")
 
     def test_summaries_in_the_older_form(self):
         self.kernel.run("x = 1")
-        answer = self.kernel.ask(
+        answer = self.kernel.request(
             "agent_action", "agent_action_response", action="request_globals_summary", tx_id="a"
         )
         self.assertEqual(answer["tx_id"], "a")
         self.assertEqual(answer["status"], "success")
         self.assertEqual(answer["summary"], {"x": {"type": "int", "repr": "1"}})
-        answer = self.kernel.ask(
+        answer = self.kernel.request(
             "agent_action", "agent_action_response", action="request_reactivity_summary", tx_id="b"
         )
         self.assertEqual((answer["tx_id"], answer["cell_reactivity"]), ("b", {}))
 
-    def test_debug_state_tells_what_runs(self):
-        self.kernel.begin("print('begun')\nimport time\ntime.sleep(60)")
+    def test_debug_state_lists_running_and_queued_cells(self):
+        self.kernel.run_until_begun("print('begun')\nimport time\ntime.sleep(60)")
         self.kernel.send("run_cell", cell_id="d", code="1")
-        state = self.kernel.ask("debug_state", "debug_state")["data"]
+        state = self.kernel.request("debug_state", "debug_state")["data"]
         self.assertEqual(state["running"], ["c"])
         self.assertEqual(state["queue"], ["d"])
         self.assertEqual(state["run_sequencer"], 1)
         self.kernel.send("stop_cell", cell_id="c")
-        self.assertIsInstance(Run(self.kernel.until("start_cell", cell_id=None)), Run)
+        self.assertIsInstance(RunRecord(self.kernel.receive_until("start_cell", cell_id=None)), RunRecord)
 
 
 def _modules_of_a_bare_interpreter() -> str:

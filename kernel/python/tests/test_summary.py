@@ -1,14 +1,14 @@
-"""What is told of the globals, at rest and while a cell runs."""
+"""Summaries of the user's variables, between runs and while a cell runs."""
 
 import time
 
-from harness import KernelTest, needs
+from harness import KernelTest, skip_unless_installed
 
 
 class TestSummary(KernelTest):
     def test_pk8_user_names_only(self):
         self.run_ok("import os, sys as s\nfrom os import path\n_a = 1\n__b = 2\nc = 3\n4")
-        self.assertEqual(self.kernel.summary(), {"c": {"type": "int", "repr": "3"}})
+        self.assertEqual(self.kernel.globals_summary(), {"c": {"type": "int", "repr": "3"}})
 
     def test_pk8_values(self):
         self.run_ok(
@@ -26,7 +26,7 @@ class TestSummary(KernelTest):
             "k = D([1])\n"
             "when = datetime.date(2024, 1, 2)"
         )
-        summary = self.kernel.summary()
+        summary = self.kernel.globals_summary()
         for name, info in (
             ("i", {"type": "int", "repr": "1"}),
             ("f", {"type": "float", "repr": "1.5"}),
@@ -48,7 +48,7 @@ class TestSummary(KernelTest):
                 self.assertEqual(summary[name], info)
         self.assertEqual(summary["g"]["type"], "function")
 
-    def test_pk8_dear_values_are_cheap(self):
+    def test_pk8_large_values_are_summarized_quickly(self):
         self.run_ok(
             "numbers = list(range(10_000_000))\n"
             "table = dict.fromkeys(range(1_000_000))\n"
@@ -61,7 +61,7 @@ class TestSummary(KernelTest):
             "me['me'] = me"
         )
         started = time.monotonic()
-        summary = self.kernel.summary()
+        summary = self.kernel.globals_summary()
         self.assertLess(time.monotonic() - started, 1.0)
         for name, info in summary.items():
             with self.subTest(name=name):
@@ -93,8 +93,8 @@ class TestSummary(KernelTest):
             "A(), Slow(), 1, Busy(), Raises(), Exits(), Prints(), Wrong(), 2"
         )
         self.kernel.send("globals_summary")
-        frames = self.kernel.until("globals_summary")
-        self.assertEqual(len(frames), 1, "what a repr prints was sent")
+        frames = self.kernel.receive_until("globals_summary")
+        self.assertEqual(len(frames), 1, "text that a __repr__ printed was sent")
         summary = frames[0]["summary"]
         self.assertEqual(summary["slow"]["error"], "its inspection takes over 0.1 s")
         self.assertEqual(summary["busy"]["error"], "its inspection takes over 0.1 s")
@@ -103,12 +103,12 @@ class TestSummary(KernelTest):
         self.assertEqual(summary["prints"]["repr"], "quiet")
         self.assertIn("TypeError", summary["wrong"]["error"])
         self.assertEqual((summary["b"]["repr"], summary["z"]["repr"]), ("1", "2"))
-        again = self.kernel.summary()
+        again = self.kernel.globals_summary()
         self.assertEqual(again["slow"]["error"], "an earlier inspection of it has not ended")
-        state = self.kernel.ask("debug_state", "debug_state")["data"]
+        state = self.kernel.request("debug_state", "debug_state")["data"]
         self.assertEqual(state["abandoned_inspections"], 2)
 
-    def test_pk8_many_slow_values_are_given_up(self):
+    def test_pk8_inspection_ends_after_a_second_in_all(self):
         self.run_ok(
             "import time\n"
             "class Slow:\n"
@@ -118,23 +118,23 @@ class TestSummary(KernelTest):
             "for i in range(40): globals()[f'v{i}'] = Slow()"
         )
         started = time.monotonic()
-        summary = self.kernel.summary()
+        summary = self.kernel.globals_summary()
         self.assertLess(time.monotonic() - started, 2.0)
         self.assertEqual(summary["v0"], {"type": "Slow", "repr": "slow"})
         self.assertIn("not inspected", summary["v39"]["error"])
 
     def test_pk8_at_most_500_names(self):
         self.run_ok("for i in range(499): globals()[f'v{i}'] = i")
-        answer = self.kernel.ask("globals_summary", "globals_summary", agent_tx_id="s")
+        answer = self.kernel.request("globals_summary", "globals_summary", agent_tx_id="s")
         self.assertEqual((len(answer["summary"]), answer["truncated"]), (500, False))
         self.assertEqual(answer["agent_tx_id"], "s")
         self.run_ok("one_more = 1")
-        answer = self.kernel.ask("globals_summary", "globals_summary")
+        answer = self.kernel.request("globals_summary", "globals_summary")
         self.assertEqual((len(answer["summary"]), answer["truncated"]), (500, True))
 
     def test_global_info(self):
         self.run_ok("x = [1]")
-        answer = self.kernel.ask(
+        answer = self.kernel.request(
             "get_global_info", "get_global_info_response", key="x", agent_tx_id="g"
         )
         self.assertEqual(
@@ -146,17 +146,17 @@ class TestSummary(KernelTest):
                 "info": {"type": "list", "repr": "[1]", "len": 1},
             },
         )
-        answer = self.kernel.ask("get_global_info", "get_global_info_response", key="os")
+        answer = self.kernel.request("get_global_info", "get_global_info_response", key="os")
         self.assertEqual((answer["status"], "'os'" in answer["error"]), ("error", True))
 
-    def test_pk1_answers_come_while_a_cell_runs(self):
-        self.kernel.begin("x = 5\nprint('begun')\nwhile True: pass")
+    def test_pk1_requests_are_answered_while_a_cell_runs(self):
+        self.kernel.run_until_begun("x = 5\nprint('begun')\nwhile True: pass")
         times = []
         for _ in range(40):
             started = time.monotonic()
-            self.assertEqual(self.kernel.summary()["x"]["repr"], "5")
+            self.assertEqual(self.kernel.globals_summary()["x"]["repr"], "5")
             times.append(time.monotonic() - started)
-            self.kernel.ask("ping", "pong")
+            self.kernel.request("ping", "pong")
         self.assertLess(sorted(times)[20], 0.025)
         self.assertEqual(self.kernel.stop().result["status"], "interrupted")
 
@@ -167,11 +167,11 @@ class TestSummary(KernelTest):
             "    def __repr__(self): return str(threading.current_thread() is threading.main_thread())\n"
             "a = A()"
         )
-        self.assertEqual(self.kernel.summary()["a"]["repr"], "False")
+        self.assertEqual(self.kernel.globals_summary()["a"]["repr"], "False")
 
 
 class TestSummaryOfTables(KernelTest):
-    @needs("numpy", "pandas")
+    @skip_unless_installed("numpy", "pandas")
     def test_pk8_tables_and_arrays(self):
         self.run_ok(
             "import numpy as np, pandas as pd\n"
@@ -184,7 +184,7 @@ class TestSummaryOfTables(KernelTest):
             "scalar = np.float64(2.5)\n"
             "nested = [array, df]"
         )
-        summary = self.kernel.summary()
+        summary = self.kernel.globals_summary()
         self.assertEqual(
             summary["df"],
             {
@@ -207,7 +207,7 @@ class TestSummaryOfTables(KernelTest):
         self.assertEqual(summary["nested"]["repr"], nested)
 
     def test_pk8_annotated_data(self):
-        """anndata itself is not needed: what it is, is told by names."""
+        """anndata itself is not needed, because its class is recognized by name."""
         self.run_ok(
             "class Frame:\n"
             "    columns = [f'c{i}' for i in range(51)]\n"
@@ -217,7 +217,7 @@ class TestSummaryOfTables(KernelTest):
             "AnnData.__module__ = 'anndata._core.anndata'\n"
             "adata = AnnData()"
         )
-        info = self.kernel.summary()["adata"]
+        info = self.kernel.globals_summary()["adata"]
         self.assertEqual(
             (info["type"], info["n_obs"], info["n_vars"], info["obsm_keys"]),
             ("AnnData", 3, 4, ["X_pca"]),

@@ -1,4 +1,4 @@
-"""What is printed, and how it reaches the server."""
+"""Printed text, and the frames in which it is sent."""
 
 import time
 
@@ -34,11 +34,11 @@ class TestText(KernelTest):
         longest = max(len(f["data"]) for f in run.frames if f["type"] == "kernel_stdio")
         self.assertEqual(longest, 64 << 10)
 
-    def test_pk5_text_goes_out_while_the_cell_runs(self):
+    def test_pk5_text_is_sent_while_the_cell_runs(self):
         for code in ("print('now', end='')", "print('now', end='', flush=True)"):
             with self.subTest(code=code):
                 self.kernel.send("run_cell", cell_id="c", code=f"{code}\nimport time\ntime.sleep(60)")
-                self.kernel.until("kernel_stdio", data="now")
+                self.kernel.receive_until("kernel_stdio", data="now")
                 self.kernel.stop()
 
     def test_pk5_text_of_children_and_of_c_is_there_before_the_result(self):
@@ -52,7 +52,7 @@ class TestText(KernelTest):
         ):
             with self.subTest(code=code):
                 self.run_ok(code)
-                self.assertIn(("child\n", "from c", "direct", "under")[number], self.kernel.written())
+                self.assertIn(("child\n", "from c", "direct", "under")[number], self.kernel.descriptor_text())
 
     def test_text_of_threads_belongs_to_the_running_cell(self):
         self.run_ok(
@@ -82,9 +82,9 @@ class TestText(KernelTest):
             "threading.Thread(target=say).start()"
         )
         (self.kernel.folder / "cwd" / "go").touch()
-        self.assertIsNone(self.kernel.until_printed("late\n")[-1]["active_cell"])
+        self.assertIsNone(self.kernel.receive_until_printed("late\n")[-1]["active_cell"])
 
-    def test_text_of_a_finalizer_does_not_stall_the_kernel(self):
+    def test_printing_in_a_finalizer_does_not_block_the_kernel(self):
         run = self.run_ok(
             "import gc\n"
             "class A:\n"
@@ -102,7 +102,7 @@ class TestText(KernelTest):
     def test_lone_surrogates_are_escaped(self):
         run = self.run_ok("print('a\\udc80b')\n'\\udc80'")
         self.assertEqual(run.text(), "a\\udc80b\n")
-        self.assertEqual(run.shown, "'\\udc80'")
+        self.assertEqual(run.shown_text, "'\\udc80'")
         self.run_ok("display({'text/plain': '\\udc80'}, raw=True)")
 
     def test_the_streams_are_files(self):
@@ -117,29 +117,29 @@ class TestText(KernelTest):
             " sys.stdout.isatty(), sys.stdout.encoding, sys.stdout.closed, sys.stdout.writable())"
         )
         self.assertEqual(run.text(), "ä\ufffd\nab\n")
-        self.assertEqual(run.shown, "(True, 1, 2, False, 'utf-8', False, True)")
-        self.assertEqual(self.run_failing("sys.stdout.write(b'x')").error["ename"], "TypeError")
-        self.assertEqual(self.run_failing("sys.stdout.buffer.write('x')").error["ename"], "TypeError")
+        self.assertEqual(run.shown_text, "(True, 1, 2, False, 'utf-8', False, True)")
+        self.assertEqual(self.run_failing("sys.stdout.write(b'x')").error_output["ename"], "TypeError")
+        self.assertEqual(self.run_failing("sys.stdout.buffer.write('x')").error_output["ename"], "TypeError")
 
-    def test_redirected_text_stays_where_it_is_sent(self):
+    def test_redirected_text_is_not_sent(self):
         run = self.run_ok(
             "import contextlib, io\n"
             "with contextlib.redirect_stdout(io.StringIO()) as kept: print('inside')\n"
             "kept.getvalue()"
         )
-        self.assertEqual((run.text(), run.shown), ("", "'inside\\n'"))
+        self.assertEqual((run.text(), run.shown_text), ("", "'inside\\n'"))
 
-    def test_pk7_input_is_at_its_end(self):
+    def test_pk7_input_raises_eof_error(self):
         started = time.monotonic()
         run = self.run_failing("input('name? ')")
         self.assertLess(time.monotonic() - started, 2)
-        self.assertEqual(run.error["ename"], "EOFError")
+        self.assertEqual(run.error_output["ename"], "EOFError")
         reason = "EOF when reading a line: input() is not offered in this notebook"
-        self.assertEqual(run.error["evalue"], reason)
+        self.assertEqual(run.error_output["evalue"], reason)
         self.assertTrue(run.result["exception"].endswith(f"EOFError: {reason}\n"))
-        self.assertEqual(self.run_failing("raise EOFError('ours')").error["evalue"], "ours")
-        self.assertEqual(self.run_failing("raise EOFError").error["evalue"], "")
+        self.assertEqual(self.run_failing("raise EOFError('ours')").error_output["evalue"], "ours")
+        self.assertEqual(self.run_failing("raise EOFError").error_output["evalue"], "")
         self.assertEqual(run.text(), "name? ")
-        self.assertEqual(self.run_ok("import sys\nsys.stdin.read()").shown, "''")
-        self.assertEqual(self.run_failing("exit()\ninput()").error["ename"], "SystemExit")
-        self.assertEqual(self.run_failing("input()").error["ename"], "EOFError")
+        self.assertEqual(self.run_ok("import sys\nsys.stdin.read()").shown_text, "''")
+        self.assertEqual(self.run_failing("exit()\ninput()").error_output["ename"], "SystemExit")
+        self.assertEqual(self.run_failing("input()").error_output["ename"], "EOFError")

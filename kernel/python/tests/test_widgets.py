@@ -1,35 +1,35 @@
-"""Widgets: what is told of them, what they can be set to, and who runs then."""
+"""Widgets: their states, the values they can be set to, and the cells that run then."""
 
 import json
 
-from harness import needs
-from test_reactive import HOLD, IDLE, ReactiveTest, ran, told
+from harness import skip_unless_installed
+from test_reactive import HOLD_CODE, IDLE, ReactiveTest, cells_run, run_events
 
-IMPORT = "from assay.widgets import *\n"
+IMPORT_WIDGETS = "from assay.widgets import *\n"
 
 
 class WidgetTest(ReactiveTest):
-    def widgets(self, frames):
-        """Returns the last states told of each cell."""
+    def widget_states(self, frames):
+        """Returns the last states sent for each cell, by cell and key."""
         return {f["cell_id"]: f["widget_state"] for f in frames if f["type"] == "cell_widgets"}
 
-    def made(self, code, cell_id="c"):
+    def make_widgets(self, code, cell_id="c"):
         """Runs a cell, and returns the states of its widgets."""
-        return self.widgets(self.run_ok(IMPORT + code, cell_id).frames).get(cell_id, {})
+        return self.widget_states(self.run_ok(IMPORT_WIDGETS + code, cell_id).frames).get(cell_id, {})
 
-    def set(self, **values):
-        """Sets widgets of the cell c, and returns the frames until all is idle."""
-        self.send_set(**values)
-        return self.kernel.until("start_cell", cell_id=None)
+    def set_values(self, **values):
+        """Sets widgets of the cell c by key, and returns the frames until the kernel is idle."""
+        self.send_values(**values)
+        return self.kernel.receive_until("start_cell", cell_id=None)
 
-    def send_set(self, **values):
+    def send_values(self, **values):
         data = {f"c/{key}": json.dumps(value) for key, value in values.items()}
         self.kernel.send("set_widget_value", data=data)
 
-    def refused(self, key, value):
-        """Returns why a widget of c, which nobody reads, cannot be set; "" if it can."""
+    def set_error(self, key, value):
+        """Sets a widget of c that no cell reads. Returns the error, "" if there is none."""
         text = value if isinstance(value, str) else json.dumps(value)
-        answer = self.kernel.ask(
+        answer = self.kernel.request(
             "set_widget_value", "set_widget_value_response", data={f"c/{key}": text}, agent_tx_id="w"
         )
         self.assertEqual(answer["agent_tx_id"], "w")
@@ -38,18 +38,18 @@ class WidgetTest(ReactiveTest):
 
 
 class TestStates(WidgetTest):
-    def test_pk11_a_widget_that_is_drawn_is_not_printed_too(self):
-        run = self.run_ok(IMPORT + "w_row([w_slider('N'), w_checkbox('Yes')])")
+    def test_pk11_a_widget_as_last_value_is_not_also_an_output(self):
+        run = self.run_ok(IMPORT_WIDGETS + "w_row([w_slider('N'), w_checkbox('Yes')])")
         self.assertEqual(run.outputs, [])
-        self.assertIn("c/row_1", self.widgets(run.frames)["c"])
-        self.assertEqual(self.run_ok("_.key", "d").shown, "'c/row_1'")
-        self.assertEqual(self.run_ok("_ and 1; w = w_button('B'); [w]", "e").shown, "[<w_button e/button_1>]")
-        self.assertEqual(self.run_ok("w", "f").shown, "<w_button e/button_1>")
+        self.assertIn("c/row_1", self.widget_states(run.frames)["c"])
+        self.assertEqual(self.run_ok("_.key", "d").shown_text, "'c/row_1'")
+        self.assertEqual(self.run_ok("_ and 1; w = w_button('B'); [w]", "e").shown_text, "[<w_button e/button_1>]")
+        self.assertEqual(self.run_ok("w", "f").shown_text, "<w_button e/button_1>")
         bare = "class W(type(w)): __init__ = lambda self: None\n__repr__ = 1\nW.__repr__ = lambda self: 'bare'\nW()"
-        self.assertEqual(self.run_ok(bare, "g").shown, "bare")
+        self.assertEqual(self.run_ok(bare, "g").shown_text, "bare")
 
     def test_pk11_inputs(self):
-        states = self.made(
+        states = self.make_widgets(
             "w_select('Pick', ['a', 'b'], default='b', appearance={'placeholder': '...'})\n"
             "w_multi_select(label='Some', options=(1, 2.5), default=[1], required=True, readonly=True)\n"
             "w_radio('One', range(2), direction='vertical')\n"
@@ -87,10 +87,10 @@ class TestStates(WidgetTest):
             },
         }  # fmt: skip
         self.assertEqual(states, {f"c/{key}": {**common, **state} for key, state in expected.items()})
-        self.assertEqual(list(states), [f"c/{key}" for key in expected], "the order of the calls")
+        self.assertEqual(list(states), [f"c/{key}" for key in expected], "states are in the order of the calls")
 
     def test_pk11_outputs_and_layouts(self):
-        states = self.made(
+        states = self.make_widgets(
             "a, b = w_text_output('# Hi', appearance={'message_box': 'info'}), w_text_output(3)\n"
             "w_row(items=[a, b])\n"
             "w_column([a])\n"
@@ -110,7 +110,7 @@ class TestStates(WidgetTest):
         self.assertTrue(all(state["readonly"] for state in states.values()))
 
     def test_pk11_values(self):
-        self.made(
+        self.make_widgets(
             "import datetime\n"
             "day = datetime.date(2024, 1, 2)\n"
             "values = [w.value for w in (w_select(options='ab'), w_multi_select(options='ab'), w_radio(options='ab'), w_text_input(),"
@@ -120,18 +120,18 @@ class TestStates(WidgetTest):
         shown = "[None, [], None, '', False, False, 0, -1, (2, 5), (0, 0), datetime.date(2024, 1, 2), 't', None]"
         self.assertEqual(self.run_ok("print(values)", "d").text(), shown + "\n")
 
-    def test_pk11_a_star_import_brings_all(self):
+    def test_pk11_a_star_import_imports_all_names(self):
         names = "[name for name in dir() if name.startswith('w_')]"
         frames = self.run_ok(f"from assay import *\nfrom assay.widgets import __all__ as listed\n"
                              f"sorted(listed) == sorted([*{names}, 'submit_widget_state']), Signal.__name__").frames
         self.assertIn("(True, 'Signal')", json.dumps(frames))
 
     def test_pk11_keys(self):
-        states = self.made("w_checkbox(key='checkbox_1')\nw_checkbox()\nw_checkbox(key='a/b')\nw_slider()\nw_checkbox()")
+        states = self.make_widgets("w_checkbox(key='checkbox_1')\nw_checkbox()\nw_checkbox(key='a/b')\nw_slider()\nw_checkbox()")
         keys = ["checkbox_1", "checkbox_2", "a/b", "slider_1", "checkbox_3"]
         self.assertEqual(list(states), [f"c/{key}" for key in keys])
 
-    def test_pk11_what_cannot_be_made(self):
+    def test_pk11_wrong_arguments_raise(self):
         for code, error in (
             ("w_select('x', ['a'], default='b')", "ValueError: default: 'b' is not an option; they are ['a']"),
             ("w_slider(min=1, max=3, value=4)", "ValueError: value: 4 is above max, 3"),
@@ -146,39 +146,39 @@ class TestStates(WidgetTest):
             ("w_grid(columns=0)", "ValueError: columns: expected a number from 1 on, found 0"),
         ):
             with self.subTest(code=code):
-                run = self.run_failing(IMPORT + code)
+                run = self.run_failing(IMPORT_WIDGETS + code)
                 self.assertIn(error, run.result["exception"])
                 self.assertNotIn("/assay/", run.result["exception"])
 
-    def test_pk11_only_a_cell_can_make_one(self):
-        answer = self.kernel.execute(IMPORT + "w_slider()")
+    def test_pk11_only_a_running_cell_can_make_a_widget(self):
+        answer = self.kernel.execute_code(IMPORT_WIDGETS + "w_slider()")
         self.assertEqual(answer["error"], "w_slider: only the code of a running cell can make a widget")
         run = self.run_ok("import threading\nt = threading.Thread(target=w_slider)\nt.start()\nt.join()")
         self.assertIn("only the code of a running cell", run.text("stderr"))
 
-    def test_pk11_widgets_of_a_failing_cell_are_shown(self):
-        run = self.kernel.run(IMPORT + "w_text_output('No data')\nexit()")
-        self.assertEqual([kind for kind, *_ in told(run.frames)], ["start_cell", "cell_widgets", "cell_result", "start_cell"])
+    def test_pk11_widgets_of_a_failing_cell_are_sent(self):
+        run = self.kernel.run(IMPORT_WIDGETS + "w_text_output('No data')\nexit()")
+        self.assertEqual([kind for kind, *_ in run_events(run.frames)], ["start_cell", "cell_widgets", "cell_result", "start_cell"])
 
     def test_pk11_updated_widgets_are_those_that_changed(self):
-        run = self.run_ok(IMPORT + "w_slider('a', key='a')\nw_slider('b', key='b')")
+        run = self.run_ok(IMPORT_WIDGETS + "w_slider('a', key='a')\nw_slider('b', key='b')")
         updated = [f["updated_widgets"] for f in run.frames if f["type"] == "cell_widgets"]
         self.assertEqual(updated, [["c/a", "c/b"]])
         run = self.run_ok("w_slider('a', key='a')\nw_slider('B', key='b')\nw_slider(key='c')")
         updated = [f["updated_widgets"] for f in run.frames if f["type"] == "cell_widgets"]
         self.assertEqual(updated, [["c/b", "c/c"]])
         run = self.run_ok("1")
-        self.assertEqual(self.widgets(run.frames), {"c": {}})
-        self.assertEqual(self.widgets(self.run_ok("1").frames), {})
+        self.assertEqual(self.widget_states(run.frames), {"c": {}})
+        self.assertEqual(self.widget_states(self.run_ok("1").frames), {})
 
-    def test_pk11_a_cell_that_goes_on_shows_what_it_has(self):
-        run = self.run_ok(IMPORT + "w_slider()\nsubmit_widget_state()\nw_checkbox()\nprint('on')")
-        kinds = [f["type"] for f in run.frames]
+    def test_pk11_submit_widget_state_sends_widgets_before_the_cell_ends(self):
+        run = self.run_ok(IMPORT_WIDGETS + "w_slider()\nsubmit_widget_state()\nw_checkbox()\nprint('on')")
+        frame_types = [f["type"] for f in run.frames]
         expected = ["start_cell", "cell_widgets", "kernel_stdio", "cell_widgets", "cell_result", "start_cell"]
-        self.assertEqual(kinds, expected)
+        self.assertEqual(frame_types, expected)
 
     def test_pk11_states_are_strict_json_and_bounded(self):
-        states = self.made(
+        states = self.make_widgets(
             "class A:\n    def __repr__(self): raise ValueError\n"
             "w_select('x', [float('nan'), A()], appearance={1: A()})\nw_text_output('x' * 1_000_000)"
         )
@@ -186,14 +186,14 @@ class TestStates(WidgetTest):
         self.assertIn("its repr raised ValueError", states["c/select_1"]["options"][1])
         self.assertLess(len(states["c/text_output_1"]["content"]), 70_000)
 
-    def test_pk11_states_too_large_for_a_message_are_told_short(self):
-        states = self.made("w_select('big', [str(i) * 20 for i in range(1_000_000)])")
+    def test_pk11_states_too_large_for_a_message_are_shortened(self):
+        states = self.make_widgets("w_select('big', [str(i) * 1_000_000 for i in range(70)])")
         self.assertEqual((states["c/select_1"]["type"], states["c/select_1"]["label"]), ("select", "big"))
         self.assertIn("over the limit", states["c/select_1"]["error"])
 
-    @needs("pandas")
+    @skip_unless_installed("pandas")
     def test_pk11_a_table(self):
-        states = self.made(
+        states = self.make_widgets(
             "import pandas as pd\n"
             "df = pd.DataFrame({'a': range(100), 'b': ['x' * 1000] * 100, 'c': pd.Timestamp('2024-01-02'), 'd': [list(range(10**6))] * 100})\n"
             "t = w_table(label='T', source=df)\n"
@@ -208,27 +208,27 @@ class TestStates(WidgetTest):
         self.assertLess(len(json.dumps(state)), 20_000)
         self.assertEqual(state["value"], {"columns": ["a", "b", "c", "d"], "shape": [100, 4]})
         self.assertEqual(states["c/select_1"]["options"], [0, 1])
-        self.assertEqual(self.run_ok("t.value is df, pick.value", "d").shown, "(True, 1)")
+        self.assertEqual(self.run_ok("t.value is df, pick.value", "d").shown_text, "(True, 1)")
 
-    @needs("matplotlib")
+    @skip_unless_installed("matplotlib")
     def test_pk11_a_plot_is_shown_once_with_its_key(self):
         run = self.run_ok(
-            IMPORT + "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2])\nw_plot(label='P', source=ax, key='p');"
+            IMPORT_WIDGETS + "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2])\nw_plot(label='P', source=ax, key='p');"
         )
         (output,) = run.outputs
         self.assertIn("image/png", output["data"])
         self.assertEqual(output["transient"]["display_id"], "c/p")
-        self.assertEqual(self.widgets(run.frames)["c"]["c/p"]["display_id"], "c/p")
+        self.assertEqual(self.widget_states(run.frames)["c"]["c/p"]["display_id"], "c/p")
 
 
 class TestSetting(WidgetTest):
     def test_pk11_a_value_set_from_outside_runs_the_readers(self):
-        self.made("w = w_select('Pick', ['a', 'b'], default='a', key='w')")
+        self.make_widgets("w = w_select('Pick', ['a', 'b'], default='a', key='w')")
         self.run_ok("print(w.value)", "r")
         self.run_ok("w.sample(), w._signal.sample()", "n")
-        frames = self.set(w="b")
+        frames = self.set_values(w="b")
         self.assertEqual(
-            told(frames),
+            run_events(frames),
             [
                 ("set_widget_value_response", None),
                 ("cell_widgets", "c"),
@@ -239,12 +239,12 @@ class TestSetting(WidgetTest):
                 IDLE,
             ],
         )
-        self.assertEqual(self.widgets(frames)["c"]["c/w"]["value"], "b")
+        self.assertEqual(self.widget_states(frames)["c"]["c/w"]["value"], "b")
         self.assertEqual(frames[1]["updated_widgets"], ["c/w"])
         self.assertEqual("".join(f["data"] for f in frames if f["type"] == "kernel_stdio"), "b\n")
 
-    def test_pk11_what_is_set_is_checked(self):
-        self.made(
+    def test_pk11_values_set_from_outside_are_checked(self):
+        self.make_widgets(
             "w_select('', ['a', 1, True], key='s')\nw_select('', ['a'], required=True, key='q')\n"
             "w_multi_select('', ['a', 'b'], key='m')\nw_text_input(key='t')\nw_checkbox(key='c')\nw_button(key='b')\n"
             "w_slider(min=0, max=1, key='n')\nw_range_slider(min=0, max=9, key='r')\nw_slider(key='ro', readonly=True)\nw_row(key='row')"
@@ -269,15 +269,15 @@ class TestSetting(WidgetTest):
             ("n", "{", "the value is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ):  # fmt: skip
             with self.subTest(key=key, value=value):
-                self.assertEqual(self.refused(key, value), error)
-        self.assertIn("not JSON", self.refused("t", "[" * 100_000))
-        answer = self.kernel.ask("set_widget_value", "set_widget_value_response", data={"c/n": 1})
+                self.assertEqual(self.set_error(key, value), error)
+        self.assertIn("not JSON", self.set_error("t", "[" * 100_000))
+        answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={"c/n": 1})
         self.assertEqual(answer["errors"], {"c/n": "the value is not a string of JSON"})
 
     def test_pk11_one_bad_key_fails_that_key_only(self):
-        self.made("a, b = w_slider(min=0, max=5, key='a'), w_slider(min=0, max=5, key='b')")
+        self.make_widgets("a, b = w_slider(min=0, max=5, key='a'), w_slider(min=0, max=5, key='b')")
         self.run_ok("print(a.value, b.value)", "r")
-        frames = self.set(a=9, b=3, z=1)
+        frames = self.set_values(a=9, b=3, z=1)
         self.assertEqual(
             frames[0],
             {
@@ -288,12 +288,12 @@ class TestSetting(WidgetTest):
         )
         self.assertIn("0 3\n", [f.get("data") for f in frames])
 
-    def test_two_sets_in_one_message_are_one_wave(self):
-        self.made("a, b = w_slider(key='a'), w_slider(key='b')")
+    def test_two_values_in_one_message_cause_one_rerun(self):
+        self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')")
         self.run_ok("print(a.value, b.value)", "r")
-        frames = self.set(a=1, b=2)
+        frames = self.set_values(a=1, b=2)
         self.assertEqual(
-            told(frames),
+            run_events(frames),
             [
                 ("set_widget_value_response", None),
                 ("cell_widgets", "c"),
@@ -306,63 +306,63 @@ class TestSetting(WidgetTest):
         )
         self.assertEqual([f["data"] for f in frames if "data" in f], ["1 2\n"])
 
-    def test_a_set_of_the_same_value_changes_nothing(self):
-        self.made("a = w_slider(key='a')")
+    def test_setting_the_same_value_reruns_nothing(self):
+        self.make_widgets("a = w_slider(key='a')")
         self.run_ok("a.value", "r")
-        self.set(a=1)
-        self.send_set(a=1)
+        self.set_values(a=1)
+        self.send_values(a=1)
         self.kernel.send("ping")
-        self.assertEqual([f["type"] for f in self.kernel.until("pong")], ["set_widget_value_response", "pong"])
-        self.assertEqual(ran(self.run_ok("2", "d").frames), ["d"])
+        self.assertEqual([f["type"] for f in self.kernel.receive_until("pong")], ["set_widget_value_response", "pong"])
+        self.assertEqual(cells_run(self.run_ok("2", "d").frames), ["d"])
 
-    def test_what_was_set_survives_a_re_run_of_its_cell(self):
+    def test_a_value_set_from_outside_survives_a_rerun_of_its_cell(self):
         code = "a = w_select('', ['x', 'y'], default='x', key='a')\nprint(a.value)"
-        self.made(code)
-        frames = self.set(a="y")
-        self.assertEqual((ran(frames), [f["data"] for f in frames if "data" in f]), (["c"], ["y\n"]))
+        self.make_widgets(code)
+        frames = self.set_values(a="y")
+        self.assertEqual((cells_run(frames), [f["data"] for f in frames if "data" in f]), (["c"], ["y\n"]))
         self.assertEqual(self.run_ok(code).text(), "y\n")
-        self.assertEqual(self.run_ok(code.replace("'y']", "'z']")).text(), "x\n", "no longer an option")
-        self.assertEqual(self.run_ok(code).text(), "x\n", "and then forgotten")
+        self.assertEqual(self.run_ok(code.replace("'y']", "'z']")).text(), "x\n", "y is no longer an option")
+        self.assertEqual(self.run_ok(code).text(), "x\n", "the value was forgotten")
 
-    def test_readers_follow_the_widget_that_takes_its_place(self):
-        self.made("a = w_slider(key='a', value=1)")
+    def test_readers_follow_the_widget_that_replaces_theirs(self):
+        self.make_widgets("a = w_slider(key='a', value=1)")
         self.run_ok("print(a.value)", "r")
-        self.assertEqual(ran(self.run_ok("a = w_slider(key='a', value=1)", "c").frames), ["c"])
-        self.assertEqual(ran(self.run_ok("a = w_slider(key='a', value=2)", "c").frames), ["c", "r"])
-        self.assertEqual(ran(self.set(a=7)), ["r"])
+        self.assertEqual(cells_run(self.run_ok("a = w_slider(key='a', value=1)", "c").frames), ["c"])
+        self.assertEqual(cells_run(self.run_ok("a = w_slider(key='a', value=2)", "c").frames), ["c", "r"])
+        self.assertEqual(cells_run(self.set_values(a=7)), ["r"])
 
-    def test_readers_wait_for_a_widget_that_is_not_made_for_a_while(self):
-        self.made("a = w_slider(key='a')")
+    def test_readers_are_kept_while_their_widget_is_not_made(self):
+        self.make_widgets("a = w_slider(key='a')")
         self.run_ok("a.value", "r")
         for broken in ("1 / 0", "x = = 1", "exit()", "1"):
             with self.subTest(broken=broken):
                 self.kernel.run(broken)
                 frames = self.run_ok("a = w_slider(key='a')", "c").frames
-                self.assertEqual(ran(frames), ["c"])
+                self.assertEqual(cells_run(frames), ["c"])
                 self.run_value += 1
-                self.assertEqual(ran(self.set(a=self.run_value)), ["r"])
+                self.assertEqual(cells_run(self.set_values(a=self.run_value)), ["r"])
 
     def test_keys_of_cells_with_slashes(self):
-        self.made("a = w_slider(key='x/a')", "c/d")
+        self.make_widgets("a = w_slider(key='x/a')", "c/d")
         self.run_ok("a.value", "r")
         self.kernel.send("set_widget_value", data={"c/d/x/a": "1"})
-        frames = self.kernel.until("start_cell", cell_id=None)
-        self.assertEqual((ran(frames), list(self.widgets(frames))), (["r"], ["c/d"]))
+        frames = self.kernel.receive_until("start_cell", cell_id=None)
+        self.assertEqual((cells_run(frames), list(self.widget_states(frames))), (["r"], ["c/d"]))
 
     def test_a_widget_set_while_its_cell_runs(self):
-        self.made("a = w_slider(key='a')")
+        self.make_widgets("a = w_slider(key='a')")
         self.run_ok("a.value", "r")
-        code = f"a = w_slider(key='a')\n{HOLD}\nprint(a.value)"
+        code = f"a = w_slider(key='a')\n{HOLD_CODE}\nprint(a.value)"
         for begin in (code, code.replace("a = w_slider(key='a')\n", "", 1) + "\na = w_slider(key='a')"):
             with self.subTest(begin=begin):
-                self.kernel.begin(begin)
+                self.kernel.run_until_begun(begin)
                 before = self.run_value
                 self.run_value = before + 1
-                self.send_set(a=self.run_value)
-                frames = self.release() + self.kernel.until_printed("begun\n")
-                frames += self.released()
+                self.send_values(a=self.run_value)
+                frames = self.release() + self.kernel.receive_until_printed("begun\n")
+                frames += self.release_and_finish()
                 self.assertEqual(
-                    told(frames),
+                    run_events(frames),
                     [
                         ("set_widget_value_response", None),
                         ("cell_widgets", "c"),
@@ -384,98 +384,98 @@ class TestSetting(WidgetTest):
 
     run_value = 0
 
-    def test_a_set_that_its_cell_makes_impossible_is_told(self):
-        self.made("a = w_slider(key='a')")
-        self.kernel.begin(HOLD + "\na = w_slider(key='a', max=1)", "c")
-        self.send_set(a=5)
-        frames = self.released()
+    def test_a_value_that_the_remade_widget_cannot_have_is_reported(self):
+        self.make_widgets("a = w_slider(key='a')")
+        self.kernel.run_until_begun(HOLD_CODE + "\na = w_slider(key='a', max=1)", "c")
+        self.send_values(a=5)
+        frames = self.release_and_finish()
         (error,) = [frame for frame in frames if frame["type"] == "error"]
         self.assertEqual(error["data"]["message"], "set_widget_value: c/a: 5 is above max, 1")
-        self.assertEqual(self.run_ok("a.sample()", "d").shown, "0")
+        self.assertEqual(self.run_ok("a.sample()", "d").shown_text, "0")
 
     def test_pk10_widgets_of_a_cell_that_runs_again_are_dropped_first(self):
-        self.made("a, b = w_slider(key='a'), w_slider(key='b')")
+        self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')")
         self.run_ok("a.value + b.value", "r")
-        self.made("a = w_slider(key='a')")
-        self.assertEqual(self.refused("b", 1), "there is no such widget")
-        self.assertEqual(ran(self.set(a=1)), ["r"])
+        self.make_widgets("a = w_slider(key='a')")
+        self.assertEqual(self.set_error("b", 1), "there is no such widget")
+        self.assertEqual(cells_run(self.set_values(a=1)), ["r"])
 
-    def test_pk10_widgets_of_a_disposed_cell_are_gone_with_what_was_set(self):
-        self.made("a = w_slider(key='a')")
-        self.set_quietly("a", 4)
+    def test_pk10_disposing_a_cell_forgets_its_widgets_and_their_values(self):
+        self.make_widgets("a = w_slider(key='a')")
+        self.set_one_value("a", 4)
         self.kernel.send("dispose_cell", cell_id="c")
-        self.assertEqual(self.refused("a", 1), "there is no such widget")
-        self.assertEqual(self.made("a = w_slider(key='a')")["c/a"]["value"], 0)
+        self.assertEqual(self.set_error("a", 1), "there is no such widget")
+        self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
-    def set_quietly(self, key, value):
-        self.assertEqual(self.refused(key, value), "")
-        self.kernel.until("cell_widgets")
+    def set_one_value(self, key, value):
+        self.assertEqual(self.set_error(key, value), "")
+        self.kernel.receive_until("cell_widgets")
 
     def test_a_stopped_re_run_keeps_the_widgets(self):
-        self.made("a, b = w_slider(key='a'), w_slider(key='b')\nb.value")
-        self.run_ok(f"if a.value: {HOLD}\nb.sample()", "r")
-        self.made("a.value\nb = w_slider(key='b')", "s")
-        self.send_set(a=1, b=1)
-        self.kernel.until_printed("begun\n")
+        self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')\nb.value")
+        self.run_ok(f"if a.value: {HOLD_CODE}\nb.sample()", "r")
+        self.make_widgets("a.value\nb = w_slider(key='b')", "s")
+        self.send_values(a=1, b=1)
+        self.kernel.receive_until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="s")
-        frames = self.kernel.until("cell_result", cell_id="s")
-        self.assertEqual(told(frames)[1:], [("start_cell", "s"), ("cell_widgets", "s"), ("cell_result", "s", "interrupted")])
+        frames = self.kernel.receive_until("cell_result", cell_id="s")
+        self.assertEqual(run_events(frames)[1:], [("start_cell", "s"), ("cell_widgets", "s"), ("cell_result", "s", "interrupted")])
         self.assertEqual(list(frames[-2]["widget_state"]), ["s/b"])
 
     def test_a_loop_keeps_the_widgets(self):
-        frames = self.kernel.run(IMPORT + "from assay import Signal\ns = globals().get('s') or Signal(0)\nw_slider(key='a')\ns(s() + 1)").frames
-        self.assertEqual(told(frames)[-3:], [("cell_widgets", "c"), ("cell_result", "c", "error"), IDLE])
-        self.assertEqual(list(self.widgets(frames)["c"]), ["c/a"])
+        frames = self.kernel.run(IMPORT_WIDGETS + "from assay import Signal\ns = globals().get('s') or Signal(0)\nw_slider(key='a')\ns(s() + 1)").frames
+        self.assertEqual(run_events(frames)[-3:], [("cell_widgets", "c"), ("cell_result", "c", "error"), IDLE])
+        self.assertEqual(list(self.widget_states(frames)["c"]), ["c/a"])
 
     def test_pk11_a_press_is_true_in_the_runs_that_it_causes(self):
-        self.made("go = w_button('Go', key='go')\nn = w_slider(key='n')\nprint('own', go.value)")
+        self.make_widgets("go = w_button('Go', key='go')\nn = w_slider(key='n')\nprint('own', go.value)")
         self.run_ok("print('r', go.value, n.value)", "r")
-        frames = self.set(go=True)
+        frames = self.set_values(go=True)
         printed = "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
-        self.assertEqual((ran(frames), printed), (["c", "r"], "own True\nr True 0\n"))
-        self.assertEqual(self.widgets(frames)["c"]["c/go"]["value"], 1)
-        frames = self.set(n=5)
+        self.assertEqual((cells_run(frames), printed), (["c", "r"], "own True\nr True 0\n"))
+        self.assertEqual(self.widget_states(frames)["c"]["c/go"]["value"], 1)
+        frames = self.set_values(n=5)
         self.assertEqual([f["data"] for f in frames if f["type"] == "kernel_stdio"], ["r False 5\n"])
-        self.assertEqual(ran(self.set(go=True)), ["c", "r"])
-        self.assertEqual(self.run_ok("go.value", "new").shown, "False")
-        self.assertEqual(self.kernel.execute("go.value")["result"], "False")
+        self.assertEqual(cells_run(self.set_values(go=True)), ["c", "r"])
+        self.assertEqual(self.run_ok("go.value", "new").shown_text, "False")
+        self.assertEqual(self.kernel.execute_code("go.value")["result"], "False")
 
-    def test_pk11_a_press_that_nobody_waited_for_is_over(self):
-        self.made("go = w_button(key='go')\nn = w_slider(key='n')")
+    def test_pk11_a_press_that_no_cell_has_read_has_no_later_effect(self):
+        self.make_widgets("go = w_button(key='go')\nn = w_slider(key='n')")
         self.run_ok("n.value == 1 or print(go.value)", "r")
-        self.set(n=1)
-        self.set_quietly("go", True)
-        self.assertIn("False\n", [f.get("data") for f in self.set(n=2)])
+        self.set_values(n=1)
+        self.set_one_value("go", True)
+        self.assertIn("False\n", [f.get("data") for f in self.set_values(n=2)])
 
-    def test_pk10_cells_that_read_a_widget_run_behind_its_cell(self):
+    def test_pk10_cells_that_read_a_widget_run_after_its_cell(self):
         self.run_ok("from assay import Signal\nfile = Signal('f')", "s")
-        self.made("pick = w_select('', [file() + '1', file() + '2'], key='p', default=file() + '1')")
+        self.make_widgets("pick = w_select('', [file() + '1', file() + '2'], key='p', default=file() + '1')")
         self.run_ok("print(file(), pick.value)", "a")
         frames = self.run_ok("file('g')", "z").frames
-        self.assertEqual((ran(frames), [f["data"] for f in frames if "data" in f]), (["z", "c", "a"], ["g g1\n"]))
+        self.assertEqual((cells_run(frames), [f["data"] for f in frames if "data" in f]), (["z", "c", "a"], ["g g1\n"]))
 
     def test_init_restores_values(self):
         states = {"c/a": {"type": "slider", "value": 3}, "c/b": {"value": "z"}, "c/c": 7, "c/d": {}}
         self.kernel.send("init", widget_states=states)
-        made = self.made("w_slider(key='a')\nw_select('', ['x'], value='x', key='b')\nw_slider(key='c')\nw_slider(key='d')")
+        made = self.make_widgets("w_slider(key='a')\nw_select('', ['x'], value='x', key='b')\nw_slider(key='c')\nw_slider(key='d')")
         self.assertEqual([state["value"] for state in made.values()], [3, "x", 0, 0])
 
-    def test_pk14_a_reset_leaves_no_widgets_and_says_so(self):
-        self.made("a = w_slider(key='a')")
-        self.set_quietly("a", 4)
+    def test_pk14_a_reset_removes_widgets_and_tells_the_server(self):
+        self.make_widgets("a = w_slider(key='a')")
+        self.set_one_value("a", 4)
         self.kernel.send("reset_kernel_globals")
-        frames = self.kernel.until("reset_kernel_globals_complete")
-        self.assertEqual(self.widgets(frames), {"c": {}})
-        self.assertEqual(self.refused("a", 1), "there is no such widget")
-        self.assertEqual(self.made("a = w_slider(key='a')")["c/a"]["value"], 0)
+        frames = self.kernel.receive_until("reset_kernel_globals_complete")
+        self.assertEqual(self.widget_states(frames), {"c": {}})
+        self.assertEqual(self.set_error("a", 1), "there is no such widget")
+        self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
-    def test_before_anything_was_imported_no_widget_is_there(self):
-        self.assertEqual(self.refused("a", 1), "there is no such widget")
-        answer = self.kernel.ask("set_widget_value", "set_widget_value_response", data={})
+    def test_setting_a_widget_before_widgets_are_imported(self):
+        self.assertEqual(self.set_error("a", 1), "there is no such widget")
+        answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={})
         self.assertEqual((answer["status"], answer["errors"]), ("success", {}))
-        answer = self.kernel.ask("set_widget_value", "error", data=[])
+        answer = self.kernel.request("set_widget_value", "error", data=[])
         self.assertIn("data is not an object", answer["data"]["message"])
 
-    def test_pk8_a_widget_in_a_global_is_told_by_its_key(self):
-        self.made("w = w_select('', ['a'], key='w')")
-        self.assertEqual(self.kernel.summary()["w"], {"type": "Select", "repr": "<w_select c/w>"})
+    def test_pk8_the_summary_names_a_widget_by_its_key(self):
+        self.make_widgets("w = w_select('', ['a'], key='w')")
+        self.assertEqual(self.kernel.globals_summary()["w"], {"type": "Select", "repr": "<w_select c/w>"})

@@ -58,13 +58,13 @@ def preload(modules: list[str]) -> tuple[dict[str, str], dict[str, str]]:
                 continue
             threads = len(os.listdir("/proc/self/task")) - 1
             if threads:
-                refused[module] = "while it is imported it starts threads"
+                refused[module] = "its import starts threads"
                 break
             if _signal_handlers() != handlers:
-                refused[module] = "while it is imported it sets a handler of a signal"
+                refused[module] = "its import sets a signal handler"
             elif watch.reads:
                 reads = ", ".join(sorted(watch.reads))
-                refused[module] = f"while it is imported it looks at {reads}"
+                refused[module] = f"its import reads {reads}"
     return failed, refused
 
 

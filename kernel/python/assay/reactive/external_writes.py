@@ -49,7 +49,7 @@ class ExternalWrites(Work):
     def finish_with_error(self, error: BaseException) -> None:
         """Ends it and reports error, which run itself raised."""
         self._host.schedule.finish(self)
-        self.report_error(f"what was set could not be applied: {type(error).__name__}: {error}")
+        self.report_error(f"widget values and signal writes could not be applied: {type(error).__name__}: {error}")
 
     def answer_not_run(self) -> None:
         """Does nothing: no request waits for an answer."""

@@ -35,7 +35,7 @@ def loop_message(cell: str, steps: list[Step], names: SignalNames) -> str:
         for writer, node, reader in steps
     )
     return (
-        f"cell {cell} was run again {_MAX_RERUNS} times by one cause, and not once more. "
+        f"cell {cell} was run again {_MAX_RERUNS} times because of one change, and does not run again. "
         + (f"The loop: {loop}. " if loop else "")
-        + "Write a signal only where it has to change, or read it with sample()"
+        + "Write a signal only when its value has to change, or read it with sample()"
     )

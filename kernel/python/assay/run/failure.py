@@ -43,7 +43,7 @@ class Failure:
             _explain_missing_input(error)
             message = str(call_user_code(str, error))
         except BaseException as str_error:  # its own __str__ raised, or was interrupted
-            last_line = f"{class_name}: <its text failed with {type(str_error).__name__}>"
+            last_line = f"{class_name}: <its __str__ raised {type(str_error).__name__}>"
             return cls(class_name, "", _brief_traceback(error, last_line))
         try:
             traceback = _full_traceback(error)

@@ -1,7 +1,6 @@
-"""The Python door of the server's fence: plans are carried out, or are an error.
+"""Applies single steps of sandbox plans in Python, and checks their effects and errors.
 
-What the plans that the server makes hold is tried through both doors by the
-server's own tests.
+The server's own tests check whole plans, both in Python and in Go.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ import tempfile
 import threading
 import unittest
 
-from harness import PROGRAM
+from harness import IMPORT_ROOT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-sys.path.insert(0, PROGRAM)
+sys.path.insert(0, IMPORT_ROOT)
 from assay.sandbox.steps import _libc, apply_plan  # noqa: E402
 
-NOTHING: dict[str, Any] = {
+EMPTY_PLAN: dict[str, Any] = {
     "namespaces": 0,
     "mounts": None,
     "loopback": False,
@@ -42,17 +41,17 @@ HAS_LANDLOCK = _libc.syscall(444, None, 0, 1, 0) > 0
 NEW_MOUNTS, NEW_NETWORK, NEW_USERS = 0x00020000, 0x40000000, 0x10000000
 
 
-def fenced(action: Callable[[], Any], **steps: Any) -> Any:
-    """What an action returns in a fork that is behind a plan, or its error's text."""
+def run_sandboxed(action: Callable[[], Any], **steps: Any) -> Any:
+    """Returns what an action returns in a fork to which a plan was applied, or the text of its error."""
     source, sink = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            apply_plan({**NOTHING, **steps})
-            said = action()
+            apply_plan({**EMPTY_PLAN, **steps})
+            result = action()
         except BaseException as error:
-            said = f"{type(error).__name__}: {error}"
-        os.write(sink, json.dumps(said).encode())
+            result = f"{type(error).__name__}: {error}"
+        os.write(sink, json.dumps(result).encode())
         os._exit(0)
     os.close(sink)
     with open(source) as answer:
@@ -61,34 +60,34 @@ def fenced(action: Callable[[], Any], **steps: Any) -> Any:
     return json.loads(text)
 
 
-def status() -> dict[str, str]:
+def process_status() -> dict[str, str]:
     with open("/proc/self/status") as lines:
         return dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
 
 
-def filter_of(*instructions: tuple[int, int, int, int]) -> str:
+def encode_filter(*instructions: tuple[int, int, int, int]) -> str:
     program = b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
     return base64.b64encode(program).decode()
 
 
-class FenceTest(unittest.TestCase):
-    def test_nothing_is_left_of_privileges(self) -> None:
-        said = fenced(status)
+class TestSandboxSteps(unittest.TestCase):
+    def test_all_capabilities_are_dropped(self) -> None:
+        result = run_sandboxed(process_status)
         for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
-            self.assertEqual(int(said[name], 16), 0, name)
-        self.assertEqual(said["NoNewPrivs"], "1")
+            self.assertEqual(int(result[name], 16), 0, name)
+        self.assertEqual(result["NoNewPrivs"], "1")
 
-    def test_the_bounding_set(self) -> None:
-        if not int(status()["CapEff"], 16) & 1 << 8:
-            self.assertIn("drop capabilities", fenced(status, bounding=1))
+    def test_capabilities_are_dropped_from_the_bounding_set(self) -> None:
+        if not int(process_status()["CapEff"], 16) & 1 << 8:
+            self.assertIn("drop capabilities", run_sandboxed(process_status, bounding=1))
             return
-        self.assertEqual(int(fenced(status, bounding=2)["CapBnd"], 16) & 3, 0)
+        self.assertEqual(int(run_sandboxed(process_status, bounding=2)["CapBnd"], 16) & 3, 0)
 
     @unittest.skipUnless(HAS_LANDLOCK, "this kernel has no Landlock")
-    def test_landlock(self) -> None:
+    def test_landlock_allows_only_the_listed_paths(self) -> None:
         with tempfile.TemporaryDirectory() as inside, tempfile.TemporaryDirectory() as outside:
 
-            def look() -> list[str]:
+            def observe() -> list[str]:
                 seen = []
                 for folder in (inside, outside):
                     try:
@@ -108,36 +107,36 @@ class FenceTest(unittest.TestCase):
                     {"path": outside + "/missing", "access": WRITE},
                 ],
             }
-            self.assertEqual(fenced(look, landlock=rules), ["made", "refused"])
+            self.assertEqual(run_sandboxed(observe, landlock=rules), ["made", "refused"])
             self.assertEqual(os.listdir(outside), [])
 
-            rules["paths"] = [{"path": inside, "access": READ}]  # which is not among files
-            self.assertIn(f"OSError: [Errno 22] allow {inside}", fenced(look, landlock=rules))
+            rules["paths"] = [{"path": inside, "access": READ}]  # a right that the ruleset does not handle
+            self.assertIn(f"OSError: [Errno 22] allow {inside}", run_sandboxed(observe, landlock=rules))
 
     @unittest.skipUnless(GETPPID, "the numbers of this machine's system calls are not known here")
-    def test_the_filter(self) -> None:
+    def test_the_seccomp_filter_is_installed(self) -> None:
         load, equals, answer = 0x20, 0x15, 0x06
         refused, allowed = (answer, 0, 0, 0x00050007), (answer, 0, 0, 0x7FFF0000)
-        code = filter_of((load, 0, 0, 0), (equals, 0, 1, GETPPID or 0), refused, allowed)
+        code = encode_filter((load, 0, 0, 0), (equals, 0, 1, GETPPID or 0), refused, allowed)
 
         def ask() -> list[int]:
             import ctypes
 
             return [_libc.syscall(GETPPID, 0, 0, 0, 0), ctypes.get_errno()]
 
-        self.assertEqual(fenced(ask, filter=code), [-1, 7])
-        self.assertEqual(fenced(ask)[0], os.getpid())
-        self.assertIn("OSError: [Errno 22] prctl 22", fenced(ask, filter=filter_of((0, 0, 0, 0))))
+        self.assertEqual(run_sandboxed(ask, filter=code), [-1, 7])
+        self.assertEqual(run_sandboxed(ask)[0], os.getpid())
+        self.assertIn("OSError: [Errno 22] prctl 22", run_sandboxed(ask, filter=encode_filter((0, 0, 0, 0))))
 
     def test_limits_are_lowered_and_never_raised(self) -> None:
         def limit() -> tuple[int, int]:
             return resource.getrlimit(resource.RLIMIT_NOFILE)
 
         lower = {"resource": resource.RLIMIT_NOFILE, "value": 100}
-        self.assertEqual(fenced(limit, limits=[lower]), [100, 100])
+        self.assertEqual(run_sandboxed(limit, limits=[lower]), [100, 100])
         _, most = limit()
         higher = {"resource": resource.RLIMIT_NOFILE, "value": 1 << 40}
-        self.assertEqual(fenced(limit, limits=[higher]), [most, most])
+        self.assertEqual(run_sandboxed(limit, limits=[higher]), [most, most])
 
     def test_a_file_that_grows_too_large_is_an_error(self) -> None:
         def grow() -> None:
@@ -145,12 +144,12 @@ class FenceTest(unittest.TestCase):
                 file.truncate(2 << 20)
 
         limits = [{"resource": resource.RLIMIT_FSIZE, "value": 1 << 20}]
-        self.assertEqual(fenced(grow, limits=limits), "OSError: [Errno 27] File too large")
+        self.assertEqual(run_sandboxed(grow, limits=limits), "OSError: [Errno 27] File too large")
 
-    def test_namespaces(self) -> None:
+    def test_namespaces_mounts_and_loopback(self) -> None:
         spaces = NEW_MOUNTS | NEW_NETWORK | (NEW_USERS if os.geteuid() else 0)
 
-        def look() -> list[Any]:
+        def observe() -> list[Any]:
             import socket
 
             with socket.create_server(("127.0.0.1", 0)) as server:
@@ -158,22 +157,22 @@ class FenceTest(unittest.TestCase):
             return [os.getuid(), os.listdir("/dev/shm"), socket.if_nameindex()]
 
         mounts = [{"type": "tmpfs", "target": "/dev/shm", "data": "mode=1777,size=4096"}]
-        said = fenced(look, namespaces=spaces, mounts=mounts, loopback=True)
-        if isinstance(said, str) and "make namespaces" in said:
-            self.skipTest(said)
-        self.assertEqual(said, [os.getuid(), [], [[1, "lo"]]])
+        result = run_sandboxed(observe, namespaces=spaces, mounts=mounts, loopback=True)
+        if isinstance(result, str) and "make namespaces" in result:
+            self.skipTest(result)
+        self.assertEqual(result, [os.getuid(), [], [[1, "lo"]]])
 
         nowhere = [{"type": "tmpfs", "target": "/no/such/folder", "data": ""}]
-        said = fenced(look, namespaces=spaces, mounts=nowhere)
-        self.assertIn("FileNotFoundError: [Errno 2] mount /no/such/folder", said)
+        result = run_sandboxed(observe, namespaces=spaces, mounts=nowhere)
+        self.assertIn("FileNotFoundError: [Errno 2] mount /no/such/folder", result)
 
-    def test_a_process_with_threads_is_not_fenced(self) -> None:
+    def test_a_process_with_threads_is_not_sandboxed(self) -> None:
         def start() -> None:
             threading.Thread(target=threading.Event().wait, daemon=True).start()
-            apply_plan(NOTHING)
+            apply_plan(EMPTY_PLAN)
 
-        said = fenced(start)
-        self.assertEqual(said, "RuntimeError: a process with several threads cannot be sandboxed")
+        result = run_sandboxed(start)
+        self.assertEqual(result, "RuntimeError: a process with several threads cannot be sandboxed")
 
 
 if __name__ == "__main__":
