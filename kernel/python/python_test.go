@@ -189,7 +189,7 @@ func startKernel(t *testing.T) protocol.Conn {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
-	// The test's context ends before its cleanup, which has the kernel exit by itself.
+	// Not the test's context, which ends before the cleanup lets the kernel exit by itself.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "python3", "-u", start, "3")
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.Stderr = t.Output()
@@ -240,6 +240,6 @@ func receive(t *testing.T, conn protocol.Conn, kind string, into any) {
 		Type string `json:"type"`
 	}
 	require.NoError(t, json.Unmarshal(body, &typed))
-	require.Equal(t, kind, typed.Type, "%s", body)
+	require.Equal(t, messageType, typed.Type, "%s", body)
 	require.NoError(t, json.Unmarshal(body, into))
 }

@@ -33,9 +33,9 @@ class TestStart(KernelTest):
         self.run_ok("print(1)\n1 + 1")
         run = self.run_ok(
             "import sys\n"
-            "dear = 'asyncio inspect typing dataclasses traceback ast socket ctypes'.split()\n"
+            "slow = 'asyncio inspect typing dataclasses traceback ast socket ctypes queue contextvars'.split()\n"
             "before = set(BEFORE.split())\n"
-            "[name for name in dear if name in sys.modules and name not in before]".replace(
+            "[name for name in slow if name in sys.modules and name not in before]".replace(
                 "BEFORE", repr(_modules_of_a_bare_interpreter())
             )
         )

@@ -36,7 +36,7 @@ class SignalNames:
                 local_counts[prefix] = local_counts.get(prefix, 0) + 1
                 self._names[node] = (f"{prefix}local-{local_counts[prefix]}", "local")
 
-    def of(self, nodes: Iterable[Node]) -> list[str]:
+    def sorted_names(self, nodes: Iterable[Node]) -> list[str]:
         """Returns the names of nodes, sorted. Nodes without a name are left out."""
         return sorted(self._names[node][0] for node in nodes if node in self._names)
 
@@ -60,8 +60,8 @@ def dependency_report(relations: Relations, global_names: Mapping[Node, str]) ->
     for cell in sorted(relations):
         defined, read = relations[cell]
         fields = {
-            "signals_defined": names.of(defined),
-            "depends_on_signals": names.of(read),
+            "signals_defined": names.sorted_names(defined),
+            "depends_on_signals": names.sorted_names(read),
             "depends_on_cells": sorted(set().union(*map(producing_cells, read)) - {cell}),
         }
         if any(fields.values()):

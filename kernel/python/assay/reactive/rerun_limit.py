@@ -31,7 +31,7 @@ class RerunCause:
 def loop_message(cell: str, steps: list[Step], names: SignalNames) -> str:
     """Returns the text of the ReactiveLoop of a cell; steps lead from the cell back to it."""
     loop = "; ".join(
-        f"{writer} writes {', '.join(names.of([node]))}, which {reader} reads"
+        f"{writer} writes {', '.join(names.sorted_names([node]))}, which {reader} reads"
         for writer, node, reader in steps
     )
     return (

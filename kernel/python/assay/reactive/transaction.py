@@ -134,7 +134,7 @@ class Transaction:
         """
         work, state = self._work, self._state
         if self._dropped:
-            names = ", ".join(state.signal_names().of(self._dropped)) or "signals"
+            names = ", ".join(state.signal_names().sorted_names(self._dropped)) or "signals"
             work.sink.write(2, f"The run failed or was stopped: its writes to {names} are dropped.\n")
         state.widgets.publish(self._changed, work.cell_id)
         cells = sorted(self._cells_to_rerun & set(state.sources))

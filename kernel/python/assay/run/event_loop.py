@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextvars import Context, copy_context
+from _contextvars import Context, copy_context  # contextvars itself is slower to import
 
 from assay.run.user_code import run_event_loop
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from _contextvars import ContextVar  # contextvars itself is slower to import
 from time import monotonic
 
 TYPE_CHECKING = False

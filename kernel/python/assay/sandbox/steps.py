@@ -66,14 +66,15 @@ def apply_plan(plan: Plan) -> None:
 
 
 def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
+    """Enters new namespaces, in which the user keeps its ids, and mounts file systems there."""
     has_user_namespace = namespaces & _CLONE_NEWUSER
     uid, gid = os.geteuid(), os.getegid()
     if namespaces:
-        _check("make namespaces", _libc.unshare(namespaces))
+        _check_result("make namespaces", _libc.unshare(namespaces))
     if has_user_namespace:
-        _write("/proc/self/setgroups", "deny")
-        _write("/proc/self/uid_map", f"{uid} {uid} 1")
-        _write("/proc/self/gid_map", f"{gid} {gid} 1")
+        _write_file("/proc/self/setgroups", "deny")
+        _write_file("/proc/self/uid_map", f"{uid} {uid} 1")
+        _write_file("/proc/self/gid_map", f"{gid} {gid} 1")
     if namespaces & _CLONE_NEWNS:
         _mount("none", "/", "", _MS_REC | _MS_PRIVATE, "")
     for mount in mounts:
@@ -82,7 +83,7 @@ def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
 
 def _mount(source: str, target: str, file_system: str, flags: int, data: str) -> None:
     arguments = source.encode(), os.fsencode(target), file_system.encode(), flags, data.encode()
-    _check(f"mount {target}", _libc.mount(*arguments))
+    _check_result(f"mount {target}", _libc.mount(*arguments))
 
 
 def _bring_up_loopback() -> None:
@@ -94,6 +95,7 @@ def _bring_up_loopback() -> None:
 
 
 def _apply_landlock(rules: Ruleset) -> None:
+    """Restricts this process to the paths, ports and scopes of a ruleset."""
     attributes = struct.pack("QQQ", rules["files"], rules["ports"], rules["scoped"])
     ruleset = _syscall("make a landlock ruleset", _CREATE_RULESET, attributes, len(attributes), 0)
     try:
@@ -105,6 +107,7 @@ def _apply_landlock(rules: Ruleset) -> None:
 
 
 def _allow_path(ruleset: int, path: str, access: int) -> None:
+    """Allows access beneath a path. One that is missing or cannot be opened is skipped."""
     try:
         beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
@@ -117,13 +120,15 @@ def _allow_path(ruleset: int, path: str, access: int) -> None:
 
 
 def _drop_capabilities(bounding: int) -> None:
+    """Drops all capabilities, and removes those numbered below bounding from the bounding set."""
     for capability in range(bounding):
-        _check("drop capabilities", _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0))
+        _check_result("drop capabilities", _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0))
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
-    _check("drop capabilities", _libc.capset(header, bytes(24)))
+    _check_result("drop capabilities", _libc.capset(header, bytes(24)))
 
 
 def _install_filter(program: bytes) -> None:
+    """Installs a seccomp filter: a BPF program of 8 bytes an instruction."""
     code = ctypes.create_string_buffer(program, len(program))
     filter_program = struct.pack("HP", len(program) // 8, ctypes.addressof(code))
     _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_program)
@@ -139,21 +144,22 @@ def _lower_limit(which: int, value: int) -> None:
 
 def _prctl(option: int, *arguments: int | bytes) -> None:
     padded = [*arguments, 0, 0, 0][:4]
-    _check(f"prctl {option}", _libc.prctl(option, *padded))
+    _check_result(f"prctl {option}", _libc.prctl(option, *padded))
 
 
 def _syscall(step: str, number: int, *arguments: int | bytes) -> int:
     padded = [*arguments, 0, 0][:4]
-    return _check(step, _libc.syscall(number, *padded))
+    return _check_result(step, _libc.syscall(number, *padded))
 
 
-def _check(step: str, result: int) -> int:
+def _check_result(step: str, result: int) -> int:
+    """Returns the result of a C function. Raises OSError with errno and the step if it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{step}: {os.strerror(number)}")
     return result
 
 
-def _write(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     with open(path, "w") as file:
         file.write(text)

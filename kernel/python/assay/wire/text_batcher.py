@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from _queue import SimpleQueue  # queue itself is slower to import
 from _thread import start_new_thread
 from collections import deque
-from queue import SimpleQueue
 from time import monotonic, sleep
 
 from assay.wire.channel import stream_frame
