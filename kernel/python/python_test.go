@@ -231,8 +231,8 @@ func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	require.Equal(t, want, got)
 }
 
-// receive receives a message, which must be of type kind, and decodes it.
-func receive(t *testing.T, conn protocol.Conn, kind string, into any) {
+// receive receives a message, which must be of this type, and decodes it.
+func receive(t *testing.T, conn protocol.Conn, messageType string, into any) {
 	t.Helper()
 	body, err := conn.Read()
 	require.NoError(t, err)
