@@ -1,9 +1,12 @@
 package testcases
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,4 +65,103 @@ func checkSandbox(f *fields, files []File) {
 			}
 		}
 	}
+}
+
+// readData reads data_node: nothing, a name, or a list of names, of which each
+// counts once.
+func readData(f *fields, file string, prefixes map[string]string) []DataFile {
+	var names pyvalue.List
+	switch v := f.get("data_node").(type) {
+	case nil:
+	case pyvalue.String:
+		if v != "" {
+			names = pyvalue.List{v}
+		}
+	case pyvalue.List:
+		names = v
+	default:
+		f.wrong("data_node", "a string or a list of strings", v)
+	}
+	var data []DataFile
+	for i, item := range names {
+		field := fmt.Sprintf("data_node[%d]", i)
+		name, ok := item.(pyvalue.String)
+		base := path.Base(string(name))
+		switch {
+		case !ok:
+			f.wrong(field, "a string", item)
+		case slices.Contains(names[:i], item):
+			// the same file
+		case unfit(base) != "":
+			f.failLate(field, "%q does not end in the name of a file", string(name))
+		case f.owners["data/"+base] != "":
+			f.failLate(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.owners["data/"+base])
+		default:
+			f.own("data/"+base, field)
+			data = append(data, DataFile{Name: string(name), Base: base, Path: localPath(string(name), file, prefixes)})
+		}
+	}
+	return data
+}
+
+// localPath returns where a data file lies: below the folder of the longest
+// prefix that fits, else, unless it is an address, beside the case file. Empty
+// means nowhere.
+func localPath(name, file string, prefixes map[string]string) string {
+	found, local := "", ""
+	for prefix, dir := range prefixes {
+		rest, fits := under(name, prefix)
+		if fits && (local == "" || len(prefix) > len(found)) {
+			found, local = prefix, filepath.Join(dir, rest)
+		}
+	}
+	switch {
+	case local != "":
+	case strings.Contains(name, "://"):
+		return ""
+	case filepath.IsAbs(name):
+		local = name
+	default:
+		local = filepath.Join(filepath.Dir(file), name)
+	}
+	full, err := filepath.Abs(local)
+	if err != nil {
+		return ""
+	}
+	return full
+}
+
+// under cuts a prefix off that ends where a part of the address does. What is
+// left must not lead out of the prefix's folder.
+func under(name, prefix string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(name, prefix)
+	whole := rest == "" || strings.HasPrefix(rest, "/") || strings.HasSuffix(prefix, "/")
+	rest = strings.TrimLeft(rest, "/")
+	return rest, ok && whole && (rest == "" || filepath.IsLocal(rest))
+}
+
+// CheckData says which data of the case is not there, naming the case and the
+// file. It looks at the disk each time.
+func (c Case) CheckData() error {
+	var errs []error
+	for _, d := range c.Data {
+		if err := d.Check(); err != nil {
+			errs = append(errs, fmt.Errorf("case %q: data %s: %w", c.ID, d.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d DataFile) Check() error {
+	if d.Path == "" {
+		return errors.New("no local folder is given for such an address (--data PREFIX=DIR)")
+	}
+	info, err := os.Stat(d.Path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", d.Path)
+	}
+	return nil
 }

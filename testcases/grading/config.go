@@ -1,6 +1,9 @@
 package grading
 
-import "assay/testcases/grading/pyvalue"
+import (
+	"assay/testcases/grading/pyvalue"
+	"fmt"
+)
 
 // section returns the object that o has under a key, an empty one without the
 // key. Anything else there is an error, null too.
@@ -30,4 +33,12 @@ func passThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 		return nil, err
 	}
 	return section(scoring, "pass_thresholds")
+}
+
+// checkAnswerField finds what is wrong with answer_field, which may be absent.
+func checkAnswerField(config *pyvalue.Object) error {
+	if field := config.Get("answer_field"); field != nil && pyvalue.KindOf(field) != "string" {
+		return fmt.Errorf("answer_field: want a string, found %s", pyvalue.KindOf(field))
+	}
+	return nil
 }

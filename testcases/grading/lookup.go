@@ -114,3 +114,15 @@ func withFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object,
 	}
 	return object, nil, nil
 }
+
+// partOf returns what of the answer our own graders look at, and its name for
+// messages: the field that answer_field names, see [lookup], nil if there is
+// none; the whole answer without answer_field.
+func partOf(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
+	field, ok := config.Get("answer_field").(pyvalue.String)
+	if !ok {
+		return "the answer", answer, nil
+	}
+	part, err = lookup(answer, string(field))
+	return string(field), part, err
+}

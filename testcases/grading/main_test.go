@@ -1,9 +1,60 @@
 package grading_test
 
 import (
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// row is a grading: what comes of a config and an answer. outcome is "pass",
+// "fail" or the kind of the error, and metrics are some of the metrics, as an
+// object; empty: there must be none.
+type row struct{ config, answer, outcome, metrics string }
+
+func gradeRows(t *testing.T, kind string, rows map[string]row) {
+	t.Helper()
+	for name, c := range rows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := grade(t, kind, c.config, c.answer)
+			require.Equal(t, c.outcome, outcome(got), got.Reasoning)
+			if c.metrics == "" {
+				require.Zero(t, got.Metrics.Len(), pyvaluetest.JSON(t, got.Metrics))
+				require.Zero(t, got.Score)
+				return
+			}
+			for key, want := range pyvaluetest.Object(t, pyvaluetest.Decode(t, c.metrics)).All() {
+				require.True(t, got.Metrics.Has(key), "%s is not among %s", key, pyvaluetest.JSON(t, got.Metrics))
+				require.Equal(t, pyvaluetest.JSON(t, want), pyvaluetest.JSON(t, got.Metrics.Get(key)), key)
+			}
+		})
+	}
+}
+
+// keys lists the keys of an object in order.
+func keys(o *pyvalue.Object) (names []string) {
+	for key := range o.All() {
+		names = append(names, key)
+	}
+	return names
+}
+
+// huge is an integer that no double holds.
+func huge() string { return "1" + zeros(400) }
+
+func zeros(n int) string { return strings.Repeat("0", n) }
+
+// above and below are the nearest doubles to f, as JSON.
+func above(f float64) string { return literal(math.Nextafter(f, math.Inf(1))) }
+func below(f float64) string { return literal(math.Nextafter(f, math.Inf(-1))) }
+
+func literal(f float64) string { return strconv.FormatFloat(f, 'e', -1, 64) }

@@ -3,7 +3,6 @@ package grading
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"assay/testcases/grading/pyvalue"
 )
@@ -221,13 +220,4 @@ func (t tolerance) amount(v pyvalue.Value) string {
 		return brief(v)
 	}
 	return brief(pyvalue.Float(f*100)) + " %"
-}
-
-// brief writes a number with six digits.
-func brief(v pyvalue.Value) string {
-	n, ok := pyvalue.AsNumber(v)
-	if f, err := n.Float(); ok && err == nil {
-		return strconv.FormatFloat(f, 'g', 6, 64)
-	}
-	return show(v)
 }

@@ -103,3 +103,80 @@ func show(v pyvalue.Value) string {
 	}
 	return fmt.Sprintf("%s… (%d characters)", string(text[:most]), len(text))
 }
+
+// byField judges every field of the ground truth, in order. The score is the
+// share of those that passed, 0 when there are none. The error of judge ends the
+// grading; what is merely wrong with the answer does not.
+func (r *report) byField(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
+	scores, passed := &pyvalue.Object{}, 0
+	for name, expected := range truth.All() {
+		ok, err := judge(name, expected)
+		if err != nil {
+			return Result{}, err
+		}
+		scores.Set(name, pyvalue.Float(0))
+		if ok {
+			scores.Set(name, pyvalue.Float(1))
+			passed++
+		}
+	}
+	result := r.result(float64(passed) / float64(max(1, truth.Len())))
+	result.FieldScores = scores
+	return result, nil
+}
+
+// atLeast reports whether a measured value is at least a bound, in a line and,
+// if not, as a failure that says by how much.
+func (r *report) atLeast(what string, v, bound pyvalue.Value) (bool, error) {
+	ok, err := pyvalue.AtMost(bound, v)
+	if err != nil {
+		return false, err
+	}
+	r.measured(ok, what, v, "at least", bound)
+	return ok, nil
+}
+
+// AtMost is atLeast the other way round.
+func (r *report) atMost(what string, v, bound pyvalue.Value) (bool, error) {
+	ok, err := pyvalue.AtMost(v, bound)
+	if err != nil {
+		return false, err
+	}
+	r.measured(ok, what, v, "at most", bound)
+	return ok, nil
+}
+
+func (r *report) measured(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
+	r.line(ok, fmt.Sprintf("%s: %s, expected %s %s", what, show(v), relation, show(bound)))
+	if !ok {
+		r.fail(fmt.Sprintf("%s: found %s, expected %s %s%s", what, show(v), relation, show(bound), offBy(v, bound)))
+	}
+}
+
+// offBy says how far v is from a bound, "" where that cannot be calculated.
+func offBy(v, bound pyvalue.Value) string {
+	off, err := pyvalue.Distance(v, bound)
+	if err != nil {
+		return ""
+	}
+	return ": off by " + brief(off)
+}
+
+// names lists things of one kind, if there are any.
+func (r *report) names(ok bool, what string, items pyvalue.List) {
+	if len(items) > 0 {
+		r.line(ok, fmt.Sprintf("%d %s: %s", len(items), what, show(items)))
+	}
+}
+
+// texts are strings as a list of values.
+func texts(items []string) pyvalue.List {
+	list := pyvalue.List{}
+	for _, item := range items {
+		list = append(list, pyvalue.String(item))
+	}
+	return list
+}
+
+// count is the length of a list.
+func count(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }

@@ -69,13 +69,3 @@ func isShare(v pyvalue.Value) bool {
 	f, err := floatOf(v)
 	return err == nil && 0 <= f && f <= 1
 }
-
-// floatOf is a number as a float. A boolean is none, and an integer may be too
-// large.
-func floatOf(v pyvalue.Value) (float64, error) {
-	n, ok := pyvalue.AsNumber(v)
-	if !ok || isA[pyvalue.Bool](v) {
-		return 0, pyvalue.TypeError("want a number, found %s", show(v))
-	}
-	return n.Float()
-}
