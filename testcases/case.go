@@ -36,7 +36,7 @@ type Case struct {
 	Graders []grading.Spec  // none: the case is not graded
 	Oracle  json.RawMessage // the solution, {"cells" [, "answer"]} or {"turns"}; nil when there is none
 
-	unfit []error // what keeps it from being run, although it loads; see CheckRun
+	runErrors []error // what keeps it from being run, although it loads; see CheckRun
 }
 
 // Source says where a case was read.
@@ -112,7 +112,7 @@ func CheckRun(cases []Case) error {
 		} else {
 			first[c.ID] = c.Source
 		}
-		errs = append(errs, c.unfit...)
+		errs = append(errs, c.runErrors...)
 		for _, spec := range c.Graders {
 			if err := grading.Check(spec); err != nil {
 				errs = append(errs, fmt.Errorf("%s: case %q: %w", c.Source, c.ID, err))

@@ -28,54 +28,54 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes t
 		{"c.json", `{}`, "c.json: case \"\": field id: missing\nc.json: case \"\": field task: missing"},
 		{"c.json", `{"id": null, "task": ""}`, `c.json: case "": field id: want a string, found null`},
 		{"c.json", `[{"id": "a", "task": ""}, {"id": "b", "task": true}]`, `c.json[1]: case "b": field task: want a string, found boolean`},
-		{"c.json", with(`"notes": 5`), bad(`notes: want a string, found integer`)},
-		{"c.json", with(`"data_node": 5`), bad(`data_node: want a string or a list of strings, found integer`)},
-		{"c.json", with(`"data_node": ["a", 5]`), bad(`data_node[1]: want a string, found integer`)},
-		{"c.json", with(`"data_node": "x.csv", "files": {"data/x.csv": ""}`), bad(`files["data/x.csv"]: data_node[0] has that name in the sandbox`)},
-		{"c.json", with(`"data_node": "x.csv", "files": {"data": ""}`), bad(`data_node[0]: files["data"] is a file where this needs a folder`)},
-		{"c.json", with(`"files": {"a": "", "a/b": ""}`), bad(`files["a/b"]: files["a"] is a file where this needs a folder`)},
-		{"c.json", with(`"files": {"/etc/x": ""}`), bad(`files["/etc/x"]: the name is not relative`)},
-		{"c.json", with(`"files": {"a/../b": ""}`), bad(`files["a/../b"]: the name leaves the sandbox`)},
-		{"c.json", with(`"files": {"": ""}`), bad(`files[""]: not the name of a file`)},
-		{"c.json", with(`"files": {"a//b": ""}`), bad(`files["a//b"]: not the name of a file`)},
-		{"c.json", with(`"files": {"a/": ""}`), bad(`files["a/"]: not the name of a file`)},
-		{"c.json", with(`"files": {".": ""}`), bad(`files["."]: not the name of a file`)},
-		{"c.json", with(`"files": {"a\u0000": ""}`), bad(`files["a\x00"]: not the name of a file`)},
-		{"c.json", with(`"files": {".assay/x": ""}`), bad(`files[".assay/x"]: names in .assay are taken`)},
-		{"c.json", with(`"files": {"x": 5}`), bad(`files["x"]: want a string, found integer`)},
-		{"c.json", with(`"files": ["x"]`), bad(`files: want an object, found list`)},
-		{"c.json", with(`"grader": []`), bad(`grader: want an object, found list`)},
-		{"c.json", with(`"metadata": []`), bad(`metadata: want an object, found list`)},
-		{"c.json", with(`"timeout": 600.5`), bad(`timeout: want a whole number of seconds, found 600.5`)},
-		{"c.json", with(`"timeout": Infinity`), bad(`timeout: want a whole number of seconds, found inf`)},
-		{"c.json", with(`"timeout": 1e19`), bad(`timeout: want a whole number of seconds, found 1e+19`)},
-		{"c.json", with(`"timeout": "600.5"`), bad(`timeout: want a whole number of seconds, found 600.5`)},
-		{"c.json", with(`"timeout": "600."`), bad(`timeout: want a whole number of seconds, found 600.`)},
-		{"c.json", with(`"timeout": "6__0"`), bad(`timeout: want a whole number of seconds, found 6__0`)},
-		{"c.json", with(`"timeout": "_6"`), bad(`timeout: want a whole number of seconds, found _6`)},
-		{"c.json", with(`"timeout": "+-6"`), bad(`timeout: want a whole number of seconds, found +-6`)},
-		{"c.json", with(`"timeout": "6e2"`), bad(`timeout: want a whole number of seconds, found 6e2`)},
-		{"c.json", with(`"timeout": "٦"`), bad(`timeout: want a whole number of seconds, found ٦`)},
-		{"c.json", with(`"timeout": ""`), bad(`timeout: want a whole number of seconds, found `)},
-		{"c.json", with(`"agent_timeout": "ten"`), bad(`agent_timeout: want a whole number of seconds, found ten`)},
-		{"c.json", with(`"download_timeout": []`), bad(`download_timeout: want a whole number of seconds, found []`)},
-		{"c.json", with(`"requires": ["numpy"]`), bad(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "numpy"`)},
-		{"c.json", with(`"requires": ["python:"]`), bad(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "python:"`)},
-		{"c.json", with(`"tags": ["a", 1]`), bad(`tags[1]: want a string, found integer`)},
-		{"c.json", with(`"setup": []`), bad(`setup: want a string, found list`)},
-		{"c.json", with(`"limits": {"wall": 5}`), bad(`limits.wall: unknown; known are wall_s, idle_s, cell_s, turns, actions, tokens, cost_usd`)},
-		{"c.json", with(`"limits": {"wall_s": 0}`), bad(`limits.wall_s: want a number above 0, found 0`)},
-		{"c.json", with(`"limits": {"idle_s": "5"}`), bad(`limits.idle_s: want a number above 0, found 5`)},
-		{"c.json", with(`"limits": {"cell_s": Infinity}`), bad(`limits.cell_s: want a number above 0, found inf`)},
-		{"c.json", with(`"limits": {"turns": 1.5}`), bad(`limits.turns: want a whole number above 0, found 1.5`)},
-		{"c.json", with(`"limits": {"tokens": 1e30}`), bad(`limits.tokens: want a whole number above 0, found 1e+30`)},
-		{"c.json", with(`"oracle": "print(1)"`), bad(`oracle: want an object or a list, found string`)},
-		{"c.json", with(`"oracle": {}`), bad(`oracle.cells: want either cells or turns`)},
-		{"c.json", with(`"oracle": {"cells": [], "turns": []}`), bad(`oracle.cells: want either cells or turns`)},
-		{"c.json", with(`"oracle": {"turns": [], "answer": 1}`), bad(`oracle.answer: turns submit the answer themselves`)},
-		{"c.json", with(`"oracle": {"cells": [], "anwser": 1}`), bad(`oracle.anwser: unknown; known are cells, turns, answer`)},
-		{"c.json", with(`"oracle": ["a", {}]`), bad(`oracle.cells[1]: want a string, found object`)},
-		{"c.json", with(`"oracle": [{}, "a"]`), bad(`oracle.turns[1]: want an object, found string`)},
+		{"c.json", caseWith(`"notes": 5`), caseError(`notes: want a string, found integer`)},
+		{"c.json", caseWith(`"data_node": 5`), caseError(`data_node: want a string or a list of strings, found integer`)},
+		{"c.json", caseWith(`"data_node": ["a", 5]`), caseError(`data_node[1]: want a string, found integer`)},
+		{"c.json", caseWith(`"data_node": "x.csv", "files": {"data/x.csv": ""}`), caseError(`files["data/x.csv"]: data_node[0] has that name in the sandbox`)},
+		{"c.json", caseWith(`"data_node": "x.csv", "files": {"data": ""}`), caseError(`data_node[0]: files["data"] is a file where this needs a folder`)},
+		{"c.json", caseWith(`"files": {"a": "", "a/b": ""}`), caseError(`files["a/b"]: files["a"] is a file where this needs a folder`)},
+		{"c.json", caseWith(`"files": {"/etc/x": ""}`), caseError(`files["/etc/x"]: the name is not relative`)},
+		{"c.json", caseWith(`"files": {"a/../b": ""}`), caseError(`files["a/../b"]: the name leaves the sandbox`)},
+		{"c.json", caseWith(`"files": {"": ""}`), caseError(`files[""]: not the name of a file`)},
+		{"c.json", caseWith(`"files": {"a//b": ""}`), caseError(`files["a//b"]: not the name of a file`)},
+		{"c.json", caseWith(`"files": {"a/": ""}`), caseError(`files["a/"]: not the name of a file`)},
+		{"c.json", caseWith(`"files": {".": ""}`), caseError(`files["."]: not the name of a file`)},
+		{"c.json", caseWith(`"files": {"a\u0000": ""}`), caseError(`files["a\x00"]: not the name of a file`)},
+		{"c.json", caseWith(`"files": {".assay/x": ""}`), caseError(`files[".assay/x"]: names in .assay are taken`)},
+		{"c.json", caseWith(`"files": {"x": 5}`), caseError(`files["x"]: want a string, found integer`)},
+		{"c.json", caseWith(`"files": ["x"]`), caseError(`files: want an object, found list`)},
+		{"c.json", caseWith(`"grader": []`), caseError(`grader: want an object, found list`)},
+		{"c.json", caseWith(`"metadata": []`), caseError(`metadata: want an object, found list`)},
+		{"c.json", caseWith(`"timeout": 600.5`), caseError(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", caseWith(`"timeout": Infinity`), caseError(`timeout: want a whole number of seconds, found inf`)},
+		{"c.json", caseWith(`"timeout": 1e19`), caseError(`timeout: want a whole number of seconds, found 1e+19`)},
+		{"c.json", caseWith(`"timeout": "600.5"`), caseError(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", caseWith(`"timeout": "600."`), caseError(`timeout: want a whole number of seconds, found 600.`)},
+		{"c.json", caseWith(`"timeout": "6__0"`), caseError(`timeout: want a whole number of seconds, found 6__0`)},
+		{"c.json", caseWith(`"timeout": "_6"`), caseError(`timeout: want a whole number of seconds, found _6`)},
+		{"c.json", caseWith(`"timeout": "+-6"`), caseError(`timeout: want a whole number of seconds, found +-6`)},
+		{"c.json", caseWith(`"timeout": "6e2"`), caseError(`timeout: want a whole number of seconds, found 6e2`)},
+		{"c.json", caseWith(`"timeout": "٦"`), caseError(`timeout: want a whole number of seconds, found ٦`)},
+		{"c.json", caseWith(`"timeout": ""`), caseError(`timeout: want a whole number of seconds, found `)},
+		{"c.json", caseWith(`"agent_timeout": "ten"`), caseError(`agent_timeout: want a whole number of seconds, found ten`)},
+		{"c.json", caseWith(`"download_timeout": []`), caseError(`download_timeout: want a whole number of seconds, found []`)},
+		{"c.json", caseWith(`"requires": ["numpy"]`), caseError(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "numpy"`)},
+		{"c.json", caseWith(`"requires": ["python:"]`), caseError(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "python:"`)},
+		{"c.json", caseWith(`"tags": ["a", 1]`), caseError(`tags[1]: want a string, found integer`)},
+		{"c.json", caseWith(`"setup": []`), caseError(`setup: want a string, found list`)},
+		{"c.json", caseWith(`"limits": {"wall": 5}`), caseError(`limits.wall: unknown; known are wall_s, idle_s, cell_s, turns, actions, tokens, cost_usd`)},
+		{"c.json", caseWith(`"limits": {"wall_s": 0}`), caseError(`limits.wall_s: want a number above 0, found 0`)},
+		{"c.json", caseWith(`"limits": {"idle_s": "5"}`), caseError(`limits.idle_s: want a number above 0, found 5`)},
+		{"c.json", caseWith(`"limits": {"cell_s": Infinity}`), caseError(`limits.cell_s: want a number above 0, found inf`)},
+		{"c.json", caseWith(`"limits": {"turns": 1.5}`), caseError(`limits.turns: want a whole number above 0, found 1.5`)},
+		{"c.json", caseWith(`"limits": {"tokens": 1e30}`), caseError(`limits.tokens: want a whole number above 0, found 1e+30`)},
+		{"c.json", caseWith(`"oracle": "print(1)"`), caseError(`oracle: want an object or a list, found string`)},
+		{"c.json", caseWith(`"oracle": {}`), caseError(`oracle.cells: want either cells or turns`)},
+		{"c.json", caseWith(`"oracle": {"cells": [], "turns": []}`), caseError(`oracle.cells: want either cells or turns`)},
+		{"c.json", caseWith(`"oracle": {"turns": [], "answer": 1}`), caseError(`oracle.answer: turns submit the answer themselves`)},
+		{"c.json", caseWith(`"oracle": {"cells": [], "anwser": 1}`), caseError(`oracle.anwser: unknown; known are cells, turns, answer`)},
+		{"c.json", caseWith(`"oracle": ["a", {}]`), caseError(`oracle.cells[1]: want a string, found object`)},
+		{"c.json", caseWith(`"oracle": [{}, "a"]`), caseError(`oracle.turns[1]: want an object, found string`)},
 	} {
 		require.Equal(t, c.want, loadError(t, c.name, c.text), c.text)
 	}
@@ -92,18 +92,18 @@ func TestLoadsWhatCannotBeRun(t *testing.T) {
 		`"graders": {}`:                      `graders: want a list, found object`,
 		`"graders": [null]`:                  `graders[0]: want an object, found null`,
 	} {
-		cases, err := testcases.Parse("c.json", []byte(with(field)), nil)
+		cases, err := testcases.Parse("c.json", []byte(caseWith(field)), nil)
 		require.NoError(t, err, field)
-		require.EqualError(t, testcases.CheckRun(cases), bad(want))
+		require.EqualError(t, testcases.CheckRun(cases), caseError(want))
 	}
-	twice := loadOne(t, "c.json", with(`"data_node": ["a/x.csv", "a/x.csv"]`))
+	twice := loadOne(t, "c.json", caseWith(`"data_node": ["a/x.csv", "a/x.csv"]`))
 	require.NoError(t, testcases.CheckRun([]testcases.Case{twice}))
 	require.Len(t, twice.Data, 1, "the same file")
 }
 
-func with(field string) string { return `{"id": "a", "task": "", ` + field + `}` }
+func caseWith(field string) string { return `{"id": "a", "task": "", ` + field + `}` }
 
-func bad(field string) string { return `c.json: case "a": field ` + field }
+func caseError(field string) string { return `c.json: case "a": field ` + field }
 
 // TestLoadReportsEverything: one load tells all that is wrong.
 func TestLoadReportsEverything(t *testing.T) {
@@ -129,10 +129,10 @@ func TestTimeoutCoercion(t *testing.T) {
 		`"6_00"`: 10 * time.Minute, `"6_00.00"`: 10 * time.Minute, `"+600"`: 10 * time.Minute, `"0600"`: 10 * time.Minute, `"-5"`: -5 * time.Second,
 		`true`: time.Second, `false`: 0, `-5`: -5 * time.Second, `6e2`: 10 * time.Minute,
 	} {
-		require.Equal(t, want, loadOne(t, "c.json", with(`"timeout": `+text)).Timeouts.Timeout, text)
+		require.Equal(t, want, loadOne(t, "c.json", caseWith(`"timeout": `+text)).Timeouts.Timeout, text)
 	}
 	for _, huge := range []string{strings.Repeat("9", 400), `"` + strings.Repeat("9", 400) + `"`, `9e18`} {
-		forever := loadOne(t, "c.json", with(`"timeout": `+huge)).Timeouts.Timeout
+		forever := loadOne(t, "c.json", caseWith(`"timeout": `+huge)).Timeouts.Timeout
 		require.Greater(t, forever, 200*365*24*time.Hour)
 		require.Less(t, forever, time.Duration(math.MaxInt64))
 	}
@@ -152,7 +152,7 @@ func TestWallLimit(t *testing.T) {
 		`"limits": {"idle_s": 1.5}, "agent_timeout": 0, "timeout": -3, "metadata": {"timeout_s": 4}`: 4 * time.Second,
 		`"download_timeout": 9`: 0,
 	} {
-		require.Equal(t, want, loadOne(t, "c.json", with(field)).WallLimit(), field)
+		require.Equal(t, want, loadOne(t, "c.json", caseWith(field)).WallLimit(), field)
 	}
 }
 
@@ -168,6 +168,6 @@ func TestOracleForms(t *testing.T) {
 		`{"turns": [{"content": [{"type": "text"}]}]}`:       `{"turns":[{"content":[{"type":"text"}]}]}`,
 		`{"turns": [{"z": 1, "a": 12345678901234567890}]}`:   `{"turns":[{"z":1,"a":12345678901234567890}]}`,
 	} {
-		require.Equal(t, want, string(loadOne(t, "c.json", with(`"oracle": `+oracle)).Oracle), oracle)
+		require.Equal(t, want, string(loadOne(t, "c.json", caseWith(`"oracle": `+oracle)).Oracle), oracle)
 	}
 }

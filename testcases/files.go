@@ -14,26 +14,26 @@ import (
 )
 
 // readFiles reads the files that a case contains.
-func readFiles(f *fields) []File {
+func readFiles(f *fieldReader) []File {
 	var files []File
-	for name, v := range f.members("files").All() {
+	for name, v := range f.getObject("files").All() {
 		field := fmt.Sprintf("files[%q]", name)
-		if why := unfit(name); why != "" {
-			f.fail(field, "%s", why)
+		if why := invalidNameReason(name); why != "" {
+			f.addFault(field, "%s", why)
 			continue
 		}
 		text, ok := v.(pyvalue.String)
 		if !ok {
-			f.wrong(field, "a string", v)
+			f.addWrongKind(field, "a string", v)
 		}
 		files = append(files, File{Name: name, Text: string(text)})
 	}
 	return files
 }
 
-// unfit says why a name cannot be one in a sandbox. The folder .assay there is
+// invalidNameReason says why a name cannot be one in a sandbox. The folder .assay there is
 // the kernel's.
-func unfit(name string) string {
+func invalidNameReason(name string) string {
 	parts := strings.Split(name, "/")
 	switch {
 	case path.IsAbs(name):
@@ -48,20 +48,20 @@ func unfit(name string) string {
 	return ""
 }
 
-// checkSandbox reports what cannot lie in one sandbox together: two files of one
+// checkNameConflicts reports what cannot lie in one sandbox together: two files of one
 // name, and a file where another needs a folder.
-func checkSandbox(f *fields, files []File) {
+func checkNameConflicts(f *fieldReader, files []File) {
 	for _, file := range files {
 		field := fmt.Sprintf("files[%q]", file.Name)
-		if earlier := f.owners[file.Name]; earlier != "" {
-			f.fail(field, "%s has that name in the sandbox", earlier)
+		if earlier := f.nameOwners[file.Name]; earlier != "" {
+			f.addFault(field, "%s has that name in the sandbox", earlier)
 		}
-		f.own(file.Name, field)
+		f.claimName(file.Name, field)
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.owners)) {
+	for _, name := range slices.Sorted(maps.Keys(f.nameOwners)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if inTheWay, taken := f.owners[dir]; taken {
-				f.fail(f.owners[name], "%s is a file where this needs a folder", inTheWay)
+			if inTheWay, taken := f.nameOwners[dir]; taken {
+				f.addFault(f.nameOwners[name], "%s is a file where this needs a folder", inTheWay)
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func checkSandbox(f *fields, files []File) {
 
 // readData reads data_node: nothing, a name, or a list of names, of which each
 // counts once.
-func readData(f *fields, file string, prefixes map[string]string) []DataFile {
+func readData(f *fieldReader, file string, prefixes map[string]string) []DataFile {
 	var names pyvalue.List
 	switch v := f.get("data_node").(type) {
 	case nil:
@@ -80,7 +80,7 @@ func readData(f *fields, file string, prefixes map[string]string) []DataFile {
 	case pyvalue.List:
 		names = v
 	default:
-		f.wrong("data_node", "a string or a list of strings", v)
+		f.addWrongKind("data_node", "a string or a list of strings", v)
 	}
 	var data []DataFile
 	for i, item := range names {
@@ -89,15 +89,15 @@ func readData(f *fields, file string, prefixes map[string]string) []DataFile {
 		base := path.Base(string(name))
 		switch {
 		case !ok:
-			f.wrong(field, "a string", item)
+			f.addWrongKind(field, "a string", item)
 		case slices.Contains(names[:i], item):
 			// the same file
-		case unfit(base) != "":
-			f.failLate(field, "%q does not end in the name of a file", string(name))
-		case f.owners["data/"+base] != "":
-			f.failLate(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.owners["data/"+base])
+		case invalidNameReason(base) != "":
+			f.addLateFault(field, "%q does not end in the name of a file", string(name))
+		case f.nameOwners["data/"+base] != "":
+			f.addLateFault(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.nameOwners["data/"+base])
 		default:
-			f.own("data/"+base, field)
+			f.claimName("data/"+base, field)
 			data = append(data, DataFile{Name: string(name), Base: base, Path: localPath(string(name), file, prefixes)})
 		}
 	}
@@ -110,7 +110,7 @@ func readData(f *fields, file string, prefixes map[string]string) []DataFile {
 func localPath(name, file string, prefixes map[string]string) string {
 	found, local := "", ""
 	for prefix, dir := range prefixes {
-		rest, fits := under(name, prefix)
+		rest, fits := cutPrefix(name, prefix)
 		if fits && (local == "" || len(prefix) > len(found)) {
 			found, local = prefix, filepath.Join(dir, rest)
 		}
@@ -131,9 +131,9 @@ func localPath(name, file string, prefixes map[string]string) string {
 	return full
 }
 
-// under cuts a prefix off that ends where a part of the address does. What is
+// cutPrefix cuts a prefix off that ends where a part of the address does. What is
 // left must not lead out of the prefix's folder.
-func under(name, prefix string) (rest string, ok bool) {
+func cutPrefix(name, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, prefix)
 	whole := rest == "" || strings.HasPrefix(rest, "/") || strings.HasSuffix(prefix, "/")
 	rest = strings.TrimLeft(rest, "/")

@@ -21,8 +21,8 @@ type FoundFile struct {
 	Err   error // why nothing was found there; of filesToLint only
 }
 
-// find lists the files of paths, each once.
-func find(paths []string) ([]FoundFile, error) {
+// findAll lists the files of paths, each once.
+func findAll(paths []string) ([]FoundFile, error) {
 	var files []FoundFile
 	for _, path := range paths {
 		found, err := FindFiles(path)

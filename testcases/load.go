@@ -42,7 +42,7 @@ func Load(paths []string, opts Options) ([]Case, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	files, err := find(paths)
+	files, err := findAll(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func loadFile(f FoundFile, opts Options) ([]Case, error) {
 func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	var cases []Case
 	var errs []error
-	for i, e := range ParseEntries(path, text) {
+	for i, e := range ParseRawCases(path, text) {
 		if e.Err != nil {
 			errs = append(errs, e.Err)
 			continue
@@ -89,48 +89,48 @@ func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	return cases, errors.Join(errs...)
 }
 
-// Entry is a value that should be a case, and where it was; or err says why
+// RawCase is a value that should be a case, and where it was; or err says why
 // there is none.
-type Entry struct {
+type RawCase struct {
 	Value pyvalue.Value
 	Place string
 	Err   error
 }
 
-func ParseEntries(path string, text []byte) []Entry {
-	entries := parseForm(path, text)
-	sound := !slices.ContainsFunc(entries, func(e Entry) bool { return e.Err != nil })
+func ParseRawCases(path string, text []byte) []RawCase {
+	entries := parseByExtension(path, text)
+	sound := !slices.ContainsFunc(entries, func(e RawCase) bool { return e.Err != nil })
 	if sound && !utf8.Valid(text) { // a surrogate in bytes, which Decode takes
-		return []Entry{{Place: path, Err: fmt.Errorf("%s: not UTF-8", path)}}
+		return []RawCase{{Place: path, Err: fmt.Errorf("%s: not UTF-8", path)}}
 	}
 	return entries
 }
 
-// parseForm reads a file by its name.
-func parseForm(path string, text []byte) []Entry {
+// parseByExtension reads a file by its name.
+func parseByExtension(path string, text []byte) []RawCase {
 	switch filepath.Ext(path) {
 	case ".json":
-		return ParseJSONEntries(path, string(text))
+		return ParseRawJSON(path, string(text))
 	case ".jsonl", ".ndjson":
 		return parseLines(path, text)
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
 	default:
 		err := fmt.Errorf("%s: not a case file: want %s", path, CaseFileNames)
-		return []Entry{{Place: path, Err: err}}
+		return []RawCase{{Place: path, Err: err}}
 	}
 }
 
-func ParseJSONEntries(path, text string) []Entry {
+func ParseRawJSON(path, text string) []RawCase {
 	v, err := pyvalue.Decode(text)
 	if err != nil {
-		return []Entry{{Place: path, Err: located(path, 0, err)}}
+		return []RawCase{{Place: path, Err: withPosition(path, 0, err)}}
 	}
-	return items(v, path)
+	return rawCasesOf(v, path)
 }
 
-func parseLines(path string, text []byte) []Entry {
-	var entries []Entry
+func parseLines(path string, text []byte) []RawCase {
+	var entries []RawCase
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
@@ -139,29 +139,29 @@ func parseLines(path string, text []byte) []Entry {
 		}
 		v, err := pyvalue.Decode(string(line))
 		if err != nil {
-			err = located(path, n-1, err)
+			err = withPosition(path, n-1, err)
 		}
-		entries = append(entries, Entry{v, fmt.Sprintf("%s:%d", path, n), err})
+		entries = append(entries, RawCase{v, fmt.Sprintf("%s:%d", path, n), err})
 	}
 	return entries
 }
 
-// items returns the members of a list, or v alone.
-func items(v pyvalue.Value, where string) []Entry {
+// rawCasesOf returns the members of a list, or v alone.
+func rawCasesOf(v pyvalue.Value, where string) []RawCase {
 	list, ok := v.(pyvalue.List)
 	if !ok {
-		return []Entry{{Value: v, Place: where}}
+		return []RawCase{{Value: v, Place: where}}
 	}
-	entries := make([]Entry, len(list))
+	entries := make([]RawCase, len(list))
 	for i, item := range list {
-		entries[i] = Entry{Value: item, Place: fmt.Sprintf("%s[%d]", where, i)}
+		entries[i] = RawCase{Value: item, Place: fmt.Sprintf("%s[%d]", where, i)}
 	}
 	return entries
 }
 
-// located puts file, line and column before an error of [pyvalue.Decode] in text
+// withPosition puts file, line and column before an error of [pyvalue.Decode] in text
 // that begins after so many lines.
-func located(path string, lines int, err error) error {
+func withPosition(path string, lines int, err error) error {
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return fmt.Errorf("%s:%d:%d: %s", path, lines+bad.Line, bad.Column, bad.Text)
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestLoadEveryField(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"full.json": full})
+	dir := folder(t, map[string]string{"full.json": caseWithAllFields})
 	file := filepath.Join(dir, "full.json")
 	cases, err := testcases.Load([]string{file}, testcases.Options{Data: map[string]string{"latch://": dir}})
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestLoadMinimal(t *testing.T) {
 // TestLoadSameInEveryFormat: one case, written in each format.
 func TestLoadSameInEveryFormat(t *testing.T) {
 	t.Parallel()
-	want := loadOne(t, "c.json", full)
+	want := loadOne(t, "c.json", caseWithAllFields)
 	inYAML := `
 id: full
 task: |
@@ -93,8 +93,8 @@ tags: [easy, csv]
 limits: {wall_s: 30, idle_s: 1.5, cell_s: 10, turns: 5, actions: 50, tokens: 100_000, cost_usd: .25}
 `
 	for name, text := range map[string]string{
-		"c.jsonl":  "\n" + strings.ReplaceAll(full, "\n", " ") + "\n",
-		"c.ndjson": strings.ReplaceAll(full, "\n", " "),
+		"c.jsonl":  "\n" + strings.ReplaceAll(caseWithAllFields, "\n", " ") + "\n",
+		"c.ndjson": strings.ReplaceAll(caseWithAllFields, "\n", " "),
 		"c.yaml":   inYAML,
 		"c.yml":    "---\n- " + strings.ReplaceAll(strings.TrimSpace(inYAML), "\n", "\n  "),
 	} {
@@ -117,7 +117,7 @@ func TestLoadSeveral(t *testing.T) {
 	})
 	cases, err := testcases.Load([]string{dir + "/list.json", dir + "/lines.jsonl", dir + "/docs.yaml"}, testcases.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "g"}, ids(cases))
+	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "g"}, caseIDs(cases))
 	var where []string
 	for _, c := range cases {
 		where = append(where, strings.TrimPrefix(c.Source.String(), dir+"/"))
@@ -140,22 +140,22 @@ func TestLoadFolders(t *testing.T) {
 	opts := testcases.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	cases, err := testcases.Load([]string{dir}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"y", "z", "b"}, ids(cases))
+	require.Equal(t, []string{"y", "z", "b"}, caseIDs(cases))
 	for _, name := range []string{"manifest.json", "other.json", "data.json", "empty.json", "values.yaml"} {
 		require.Contains(t, log.String(), name, "what is passed over is said")
 	}
 
 	cases, err = testcases.Load([]string{dir + "/b.json", dir + "/a", dir, dir + "/./b.json"}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"b", "y", "z"}, ids(cases), "each once, in the order of the paths")
+	require.Equal(t, []string{"b", "y", "z"}, caseIDs(cases), "each once, in the order of the paths")
 
 	cases, err = testcases.Load([]string{dir + "/*"}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"y", "z", "b"}, ids(cases))
+	require.Equal(t, []string{"y", "z", "b"}, caseIDs(cases))
 
 	cases, err = testcases.Load([]string{dir + "/[a-b]*/?.json"}, testcases.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"z"}, ids(cases))
+	require.Equal(t, []string{"z"}, caseIDs(cases))
 
 	for path, want := range map[string]string{
 		dir + "/*.toml":        "/*.toml: no file matches",
@@ -194,7 +194,7 @@ func TestMayHoldCases(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	f.Add("c.json", full)
+	f.Add("c.json", caseWithAllFields)
 	f.Add("c.json", `[{"id": "a", "task": "b", "oracle": [{"content": "x"}]}]`)
 	f.Add("c.json", `{"id": "a", "task": "", "files": {"/a": "", "//b": "", "c/": ""}, "data_node": ["/", "..", "a"]}`)
 	f.Add("c.jsonl", "{\"id\": \"a\"}\n\nx")
@@ -214,8 +214,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// full is a case with every field.
-const full = `{
+// caseWithAllFields is a case with every field.
+const caseWithAllFields = `{
 	"id": "full", "task": "Count the rows.\n", "notes": "easy", "canary": "ignored",
 	"data_node": ["rows.csv", "latch://38.account/a/b.h5ad"],
 	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 3}}, "scoring": {}},

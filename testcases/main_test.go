@@ -49,7 +49,7 @@ func loadError(t *testing.T, name, text string) string {
 	return err.Error()
 }
 
-func ids(cases []testcases.Case) []string {
+func caseIDs(cases []testcases.Case) []string {
 	var out []string
 	for _, c := range cases {
 		out = append(out, c.ID)

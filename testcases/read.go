@@ -20,8 +20,8 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 	var errs []error
 	for _, fault := range faults {
 		err := fmt.Errorf("%s: case %q: %w", source, c.ID, fault)
-		if fault.Late {
-			c.unfit = append(c.unfit, err)
+		if fault.LoadsAnyway {
+			c.runErrors = append(c.runErrors, err)
 		} else {
 			errs = append(errs, err)
 		}
@@ -30,54 +30,54 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 }
 
 func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
-	f := &fields{object: object}
+	f := &fieldReader{object: object}
 	c := Case{
-		ID:     f.required("id"),
-		Task:   f.required("task"),
-		Notes:  f.text("notes"),
+		ID:     f.getRequiredText("id"),
+		Task:   f.getRequiredText("task"),
+		Notes:  f.getText("notes"),
 		Source: source,
 
-		Kernel:   f.text("kernel"),
+		Kernel:   f.getText("kernel"),
 		Requires: readRequires(f),
-		Tags:     f.texts("tags"),
-		Metadata: f.members("metadata"),
+		Tags:     f.getTexts("tags"),
+		Metadata: f.getObject("metadata"),
 		Limits:   readLimits(f),
 		Timeouts: readTimeouts(f),
 
 		Data:  readData(f, source.File, data),
 		Files: readFiles(f),
-		Setup: f.text("setup"),
+		Setup: f.getText("setup"),
 
 		Graders: readGraders(f),
 		Oracle:  readOracle(f),
 	}
-	checkSandbox(f, c.Files)
+	checkNameConflicts(f, c.Files)
 	return c, f.faults
 }
 
 // readTimeouts reads the limits of the public format. Nothing there says what
 // metadata must hold, so a timeout_s that is no whole number is no limit.
-func readTimeouts(f *fields) Timeouts {
-	timeouts := Timeouts{Agent: f.timeout("agent_timeout"), Timeout: f.timeout("timeout")}
-	f.timeout("download_timeout") // nothing is downloaded, but it must be sound
+func readTimeouts(f *fieldReader) Timeouts {
+	timeouts := Timeouts{Agent: f.getTimeout("agent_timeout"), Timeout: f.getTimeout("timeout")}
+	f.getTimeout("download_timeout") // nothing is downloaded, but it must be sound
 	metadata, _ := f.get("metadata").(*pyvalue.Object)
-	if n, ok := wholeNumber(metadata.Get("timeout_s")); ok {
-		timeouts.Metadata = seconds(n)
+	if n, ok := parseWholeNumber(metadata.Get("timeout_s")); ok {
+		timeouts.Metadata = toDuration(n)
 	}
 	return timeouts
 }
 
-func readLimits(f *fields) Limits {
-	l := &fields{object: f.members("limits"), prefix: "limits."}
-	l.onlyKeys("wall_s", "idle_s", "cell_s", "turns", "actions", "tokens", "cost_usd")
+func readLimits(f *fieldReader) Limits {
+	l := &fieldReader{object: f.getObject("limits"), prefix: "limits."}
+	l.rejectUnknownKeys("wall_s", "idle_s", "cell_s", "turns", "actions", "tokens", "cost_usd")
 	limits := Limits{
-		Wall:    l.duration("wall_s"),
-		Idle:    l.duration("idle_s"),
-		Cell:    l.duration("cell_s"),
-		Turns:   int(l.count("turns")),
-		Actions: int(l.count("actions")),
-		Tokens:  l.count("tokens"),
-		CostUSD: l.amount("cost_usd"),
+		Wall:    l.getDuration("wall_s"),
+		Idle:    l.getDuration("idle_s"),
+		Cell:    l.getDuration("cell_s"),
+		Turns:   int(l.getCount("turns")),
+		Actions: int(l.getCount("actions")),
+		Tokens:  l.getCount("tokens"),
+		CostUSD: l.getAmount("cost_usd"),
 	}
 	f.faults = append(f.faults, l.faults...)
 	return limits
@@ -85,40 +85,40 @@ func readLimits(f *fields) Limits {
 
 // readGraders reads grader and then graders. What an entry holds is not checked
 // beyond its being an object: see CheckRun.
-func readGraders(f *fields) []grading.Spec {
+func readGraders(f *fieldReader) []grading.Spec {
 	var specs []grading.Spec
-	if one := f.members("grader"); one != nil {
-		specs = append(specs, spec(one, "grader"))
+	if one := f.getObject("grader"); one != nil {
+		specs = append(specs, graderSpec(one, "grader"))
 	}
 	several := f.get("graders")
 	list, ok := several.(pyvalue.List)
 	if several != nil && !ok {
-		f.failLate("graders", "want a list, found %s", pyvalue.KindOf(several))
+		f.addLateFault("graders", "want a list, found %s", pyvalue.KindOf(several))
 	}
 	for i, item := range list {
 		name := fmt.Sprintf("graders[%d]", i)
 		object, ok := item.(*pyvalue.Object)
 		if !ok {
-			f.failLate(name, "want an object, found %s", pyvalue.KindOf(item))
+			f.addLateFault(name, "want an object, found %s", pyvalue.KindOf(item))
 			continue
 		}
-		specs = append(specs, spec(object, name))
+		specs = append(specs, graderSpec(object, name))
 	}
 	return specs
 }
 
-func spec(o *pyvalue.Object, field string) grading.Spec {
+func graderSpec(o *pyvalue.Object, field string) grading.Spec {
 	kind, _ := o.Get("type").(pyvalue.String)
 	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
 }
 
 // readRequires reads what must be on the machine.
-func readRequires(f *fields) []string {
-	requires := f.texts("requires")
+func readRequires(f *fieldReader) []string {
+	requires := f.getTexts("requires")
 	for i, r := range requires {
 		kind, name, _ := strings.Cut(r, ":")
 		if name == "" || kind != "python" && kind != "command" && kind != "kernel" {
-			f.fail(fmt.Sprintf("requires[%d]", i), "want python:MODULE, command:NAME or kernel:NAME, found %q", r)
+			f.addFault(fmt.Sprintf("requires[%d]", i), "want python:MODULE, command:NAME or kernel:NAME, found %q", r)
 		}
 	}
 	return requires
@@ -127,37 +127,37 @@ func readRequires(f *fields) []string {
 // readOracle reads the solution and writes it in one form: {"cells": [source]}
 // with an "answer" if it has one, or {"turns": [line]}. A bare list is cells when
 // it holds strings, turns when it holds objects.
-func readOracle(f *fields) json.RawMessage {
-	o := &fields{prefix: "oracle."}
+func readOracle(f *fieldReader) json.RawMessage {
+	o := &fieldReader{prefix: "oracle."}
 	switch v := f.get("oracle").(type) {
 	case nil:
 		return nil
 	case pyvalue.List:
-		o.object = pyvalue.NewObject(kindOfSteps(v), v)
+		o.object = pyvalue.NewObject(oracleKind(v), v)
 	case *pyvalue.Object:
 		o.object = v
 	default:
-		f.wrong("oracle", "an object or a list", v)
+		f.addWrongKind("oracle", "an object or a list", v)
 		return nil
 	}
-	o.onlyKeys("cells", "turns", "answer")
+	o.rejectUnknownKeys("cells", "turns", "answer")
 	name, want := "cells", "a string"
 	if o.get("cells") == nil {
 		name, want = "turns", "an object"
 	}
 	switch {
 	case (o.get("cells") == nil) == (o.get("turns") == nil):
-		o.fail("cells", "want either cells or turns")
+		o.addFault("cells", "want either cells or turns")
 	case name == "turns" && o.object.Has("answer"):
-		o.fail("answer", "turns submit the answer themselves")
+		o.addFault("answer", "turns submit the answer themselves")
 	}
-	steps := o.list(name)
+	steps := o.getList(name)
 	if len(steps) == 0 && !o.object.Has("answer") && len(o.faults) == 0 {
-		o.fail(name, "there is nothing to play: want at least one, or an answer")
+		o.addFault(name, "there is nothing to play: want at least one, or an answer")
 	}
 	for i, step := range steps {
 		if !strings.HasSuffix(want, pyvalue.KindOf(step)) {
-			o.wrong(fmt.Sprintf("%s[%d]", name, i), want, step)
+			o.addWrongKind(fmt.Sprintf("%s[%d]", name, i), want, step)
 		}
 	}
 	f.faults = append(f.faults, o.faults...)
@@ -169,7 +169,7 @@ func readOracle(f *fields) json.RawMessage {
 	return text
 }
 
-func kindOfSteps(list pyvalue.List) string {
+func oracleKind(list pyvalue.List) string {
 	if len(list) > 0 && pyvalue.KindOf(list[0]) == "object" {
 		return "turns"
 	}

@@ -56,7 +56,7 @@ func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Req
 	if len(modules) == 0 {
 		return r, nil
 	}
-	return r, r.askPython(ctx, machine.Python, modules)
+	return r, r.findMissingModules(ctx, machine.Python, modules)
 }
 
 // Missing says what the case requires and does not get, empty when nothing is
@@ -71,7 +71,7 @@ func (r *Requirements) Missing(c Case) string {
 	return strings.Join(reasons, "; ")
 }
 
-func (r *Requirements) askPython(ctx context.Context, python string, modules []string) error {
+func (r *Requirements) findMissingModules(ctx context.Context, python string, modules []string) error {
 	const deadline = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

@@ -21,7 +21,7 @@ type Selection struct {
 	From, To int    // positions from From, counted from 0, up to but without To; To 0: to the end
 	Sample   int    // as many, drawn at random; 0: all
 	Seed     uint64 // of the draw: the same seed draws the same
-	First    int    // at most as many; 0: all
+	MaxCases int    // at most as many; 0: all
 }
 
 // Select returns the selected cases. The error says that the pattern is
@@ -39,10 +39,10 @@ func Select(cases []Case, s Selection) ([]Case, error) {
 	to := min(cmp.Or(s.To, len(chosen)), len(chosen))
 	chosen = chosen[min(max(s.From, 0), to):to]
 	if s.Sample > 0 && s.Sample < len(chosen) {
-		chosen = draw(chosen, s.Sample, s.Seed)
+		chosen = drawSample(chosen, s.Sample, s.Seed)
 	}
-	if s.First > 0 {
-		chosen = chosen[:min(s.First, len(chosen))]
+	if s.MaxCases > 0 {
+		chosen = chosen[:min(s.MaxCases, len(chosen))]
 	}
 	return chosen, nil
 }
@@ -57,14 +57,14 @@ func (s Selection) matches(c Case) bool {
 		return false
 	}
 	for key, want := range s.Meta {
-		if v := c.Metadata.Get(key); v == nil || metaText(v) != want {
+		if v := c.Metadata.Get(key); v == nil || metadataText(v) != want {
 			return false
 		}
 	}
 	return true
 }
 
-func metaText(v pyvalue.Value) string {
+func metadataText(v pyvalue.Value) string {
 	if s, ok := v.(pyvalue.String); ok {
 		return string(s)
 	}
@@ -72,7 +72,7 @@ func metaText(v pyvalue.Value) string {
 	return string(text)
 }
 
-func draw(cases []Case, n int, seed uint64) []Case {
+func drawSample(cases []Case, n int, seed uint64) []Case {
 	positions := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:n] //nolint:gosec // a draw that can be repeated, not a secret
 	slices.Sort(positions)
 	drawn := make([]Case, n)

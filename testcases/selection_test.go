@@ -35,21 +35,21 @@ func TestSelect(t *testing.T) {
 		{testcases.Selection{Meta: map[string]string{"kit": "x"}}, "12"},
 		{testcases.Selection{Meta: map[string]string{"kit": "x", "n": "1"}}, "2"},
 		{testcases.Selection{Meta: map[string]string{"n": "1.0", "ok": "true"}}, "3"},
-		{testcases.Selection{First: 2}, "01"},
-		{testcases.Selection{First: 99}, "01234"},
+		{testcases.Selection{MaxCases: 2}, "01"},
+		{testcases.Selection{MaxCases: 99}, "01234"},
 		{testcases.Selection{From: 1, To: 3}, "12"},
 		{testcases.Selection{From: 3}, "34"},
 		{testcases.Selection{From: 9}, ""},
 		{testcases.Selection{From: 3, To: 2}, ""},
 		{testcases.Selection{To: 99}, "01234"},
-		{testcases.Selection{Tags: []string{"easy", "plot"}, From: 1, First: 1}, "1"},
+		{testcases.Selection{Tags: []string{"easy", "plot"}, From: 1, MaxCases: 1}, "1"},
 		{testcases.Selection{Sample: 5}, "01234"},
 		{testcases.Selection{Sample: 9}, "01234"},
 	} {
 		chosen, err := testcases.Select(cases, c.selection)
 		require.NoError(t, err)
 		got := ""
-		for _, id := range ids(chosen) {
+		for _, id := range caseIDs(chosen) {
 			got += id[len(id)-1:]
 		}
 		require.Equal(t, c.want, got, "%+v", c.selection)
@@ -71,7 +71,7 @@ func TestSelectSample(t *testing.T) {
 	other, err := testcases.Select(cases, testcases.Selection{Sample: 10, Seed: 2})
 	require.NoError(t, err)
 	require.Len(t, one, 10)
-	require.Equal(t, ids(one), ids(again))
-	require.NotEqual(t, ids(one), ids(other))
-	require.IsIncreasing(t, ids(one), "what is drawn stays in order, and no case twice")
+	require.Equal(t, caseIDs(one), caseIDs(again))
+	require.NotEqual(t, caseIDs(one), caseIDs(other))
+	require.IsIncreasing(t, caseIDs(one), "what is drawn stays in order, and no case twice")
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // parseYAML reads every document of a file.
-func parseYAML(path string, text []byte) []Entry {
-	var entries []Entry
+func parseYAML(path string, text []byte) []RawCase {
+	var entries []RawCase
 	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
 		err := documents.Decode(&document)
@@ -27,15 +27,15 @@ func parseYAML(path string, text []byte) []Entry {
 			err = document.Decode(&plain) // refuses keys that occur twice, and aliases without end
 		}
 		if err != nil {
-			return append(entries, Entry{Place: path, Err: fmt.Errorf("%s: %w", path, err)})
+			return append(entries, RawCase{Place: path, Err: fmt.Errorf("%s: %w", path, err)})
 		}
 		root := document.Content[0]
 		if root.Kind != yaml.SequenceNode {
-			entries = append(entries, Entry{Value: yamlValue(root), Place: fmt.Sprintf("%s:%d", path, root.Line)})
+			entries = append(entries, RawCase{Value: yamlValue(root), Place: fmt.Sprintf("%s:%d", path, root.Line)})
 			continue
 		}
 		for _, item := range root.Content {
-			entries = append(entries, Entry{Value: yamlValue(item), Place: fmt.Sprintf("%s:%d", path, item.Line)})
+			entries = append(entries, RawCase{Value: yamlValue(item), Place: fmt.Sprintf("%s:%d", path, item.Line)})
 		}
 	}
 }

@@ -54,14 +54,14 @@ func TestYAMLRefusals(t *testing.T) { //nolint:paralleltest // loadError changes
 		"":                                  "no case in c.yaml",
 		"---\n":                             "c.yaml:2: want a case, which is an object, found null",
 		"just text":                         "c.yaml:1: want a case, which is an object, found string",
-		bomb():                              "excessive aliasing",
+		aliasBomb():                         "excessive aliasing",
 	} {
 		require.Contains(t, loadError(t, "c.yaml", text), want, text)
 	}
 }
 
-// bomb is a document that would grow without end if its aliases were followed.
-func bomb() string {
+// aliasBomb is a document that would grow without end if its aliases were followed.
+func aliasBomb() string {
 	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
 		name, before := string(rune('b'+i)), string(rune('a'+i))

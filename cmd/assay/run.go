@@ -71,7 +71,7 @@ at once).`,
 	flags.StringVar(&s.ID, "id", "", "only cases whose id matches the `glob`")
 	flags.StringArrayVar(&s.Tags, "tag", nil, "only cases with this `tag` (repeatable: any of them)")
 	flags.StringToStringVar(&s.Meta, "meta", nil, "only cases with this metadata, as `KEY=VALUE`")
-	flags.IntVar(&s.First, "first", 0, "only the first `N` of the selected cases")
+	flags.IntVar(&s.MaxCases, "first", 0, "only the first `N` of the selected cases")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 // load reads and selects the cases, and refuses a run that could not be graded.
 func (f *runFlags) load(p *process, paths []string) ([]testcases.Case, error) {
 	switch {
-	case f.jobs < 1 || f.epochs < 1 || f.selection.First < 0:
+	case f.jobs < 1 || f.epochs < 1 || f.selection.MaxCases < 0:
 		return nil, errors.New("-j and --epochs are at least 1, --first at least 0")
 	case f.host.agent == agentMCP:
 		return nil, errors.New("--agent mcp waits for a client that comes by itself, and none comes to a run: want --agent 'mcp: COMMAND', or assay serve --agent mcp")

@@ -33,8 +33,8 @@ func gradingNotebook(language string, cells []notebook.Cell, executions *noteboo
 	}
 	out := &grading.Notebook{Language: language, Cells: make([]grading.Cell, len(cells))}
 	for i, cell := range cells {
-		graded := grading.Cell{Code: cell.Type == notebook.CodeCell, Source: cell.Source}
-		if graded.Code {
+		graded := grading.Cell{IsCode: cell.Type == notebook.CodeCell, Source: cell.Source}
+		if graded.IsCode {
 			graded.Status, graded.Text = gradingStatus(executions.CellStatus(cell.ID)), executions.TextOutput(cell.ID)
 		}
 		out.Cells[i] = graded

@@ -44,12 +44,12 @@ func (a *attempt) grade(ctx context.Context) {
 		return
 	}
 	a.job.Progress.setActivity("grading")
-	in := grading.Input{Answer: found.Answer, NoAnswer: found.Reason}
+	in := grading.Input{Answer: found.Answer, NoAnswerReason: found.Reason}
 	if err != nil {
-		in.NoAnswer = err.Error()
+		in.NoAnswerReason = err.Error()
 	}
 	if !isAnswerGraded {
-		in.Answer, in.NoAnswer = nil, "the attempt ended as "+string(a.result.Outcome)
+		in.Answer, in.NoAnswerReason = nil, "the attempt ended as "+string(a.result.Outcome)
 	}
 	if ctx.Err() == nil {
 		a.runGraders(ctx, in)
@@ -97,7 +97,7 @@ func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
 	if a.cfg.OpenJudge != nil {
 		in.Judge = a.openJudge
 	}
-	if !slices.ContainsFunc(a.job.Case.Graders, grading.Spec.ReadsRecord) {
+	if !slices.ContainsFunc(a.job.Case.Graders, grading.Spec.NeedsRecord) {
 		return nil
 	}
 	err := a.writeFilesSoFar(ctx)

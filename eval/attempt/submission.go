@@ -146,7 +146,7 @@ func submissionsIn(blocks []contentBlock) []submission {
 	var all []submission
 	for _, b := range blocks {
 		var s submission
-		if b.Type == "tool_use" && grading.IsSubmission(b.Name) && json.Unmarshal(b.Input, &s) == nil {
+		if b.Type == "tool_use" && grading.IsSubmissionTool(b.Name) && json.Unmarshal(b.Input, &s) == nil {
 			all = append(all, s)
 		}
 	}
@@ -168,7 +168,7 @@ func hasToolUse(blocks []contentBlock) bool {
 func (w *completionWatcher) countMarkerOutsideSubmissions(content json.RawMessage, blocks []contentBlock) {
 	inside := 0
 	for _, b := range blocks {
-		if b.Type == "tool_use" && grading.IsSubmission(b.Name) {
+		if b.Type == "tool_use" && grading.IsSubmissionTool(b.Name) {
 			inside += bytes.Count(b.Input, []byte(CompletionMarker))
 		}
 	}

@@ -73,9 +73,9 @@ func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGrade
 	}
 	var err error
 	if isAnswerGraded {
-		in.Answer, in.NoAnswer, err = storedAnswer(a.Attempt)
+		in.Answer, in.NoAnswerReason, err = storedAnswer(a.Attempt)
 	} else {
-		in.NoAnswer = "the attempt ended as " + string(a.Outcome)
+		in.NoAnswerReason = "the attempt ended as " + string(a.Outcome)
 	}
 	if err == nil {
 		in.Record, err = s.commandRecord(a, c, isAnswerGraded)

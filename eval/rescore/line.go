@@ -50,7 +50,7 @@ func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base grading.Input) (reply *pyvalue.Object, isFaulty bool) {
 	in := base
 	if in.Answer = line.Get("answer"); in.Answer == nil {
-		in.NoAnswer = `the line has no "answer"`
+		in.NoAnswerReason = `the line has no "answer"`
 	}
 	one, several := line.Get("grader"), line.Get("graders")
 	switch {

@@ -79,8 +79,8 @@ func (e *storedEvidence) notebook() *grading.Notebook {
 // gradingCell returns the cell as graders see it. status is the cell's status in state.json, or ""
 // if that is unknown.
 func (c ipynbCell) gradingCell(status string) grading.Cell {
-	cell := grading.Cell{Code: c.Type == "code", Source: string(c.Source)}
-	if !cell.Code {
+	cell := grading.Cell{IsCode: c.Type == "code", Source: string(c.Source)}
+	if !cell.IsCode {
 		return cell
 	}
 	hasRaised := false

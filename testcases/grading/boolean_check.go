@@ -6,42 +6,42 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// booleanCheck passes when every field of the ground truth is in the answer and
+// gradeBooleanCheck passes when every field of the ground truth is in the answer and
 // the same boolean there. What is no boolean, on either side, fails and leaves
 // nothing in the metrics. Without a ground truth it passes.
-func booleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	truth, err := section(config, "ground_truth")
+func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	truth, err := getSection(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Boolean check")
 	for field, expected := range truth.All() {
-		found, err := take(answer, pyvalue.String(field))
+		found, err := takeField(answer, pyvalue.String(field))
 		if err != nil {
 			return Result{}, err
 		}
-		r.boolean(field, expected, found)
+		r.checkBoolean(field, expected, found)
 	}
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }
 
-func (r *report) boolean(field string, expected, found pyvalue.Value) {
+func (r *report) checkBoolean(field string, expected, found pyvalue.Value) {
 	want, known := expected.(pyvalue.Bool)
 	got, given := found.(pyvalue.Bool)
 	switch {
 	case found == nil:
-		r.fail(field + ": missing from the answer, expected " + show(expected))
+		r.addFailure(field + ": missing from the answer, expected " + showValue(expected))
 	case !known:
-		r.fail(fmt.Sprintf("%s: the ground truth is not a boolean but %s", field, show(expected)))
+		r.addFailure(fmt.Sprintf("%s: the ground truth is not a boolean but %s", field, showValue(expected)))
 	case !given:
-		r.fail(fmt.Sprintf("%s: found %s, which is not a boolean, expected %s", field, show(found), show(expected)))
+		r.addFailure(fmt.Sprintf("%s: found %s, which is not a boolean, expected %s", field, showValue(found), showValue(expected)))
 	default:
 		r.metrics.Set(field+"_actual", got)
 		r.metrics.Set(field+"_expected", want)
 		r.metrics.Set(field+"_pass", pyvalue.Bool(got == want))
-		r.line(got == want, fmt.Sprintf("%s: %s, expected %s", field, show(got), show(want)))
+		r.addLine(got == want, fmt.Sprintf("%s: %s, expected %s", field, showValue(got), showValue(want)))
 		if got != want {
-			r.fail(fmt.Sprintf("%s: found %s, expected %s", field, show(got), show(want)))
+			r.addFailure(fmt.Sprintf("%s: found %s, expected %s", field, showValue(got), showValue(want)))
 		}
 	}
 }

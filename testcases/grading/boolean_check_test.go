@@ -9,7 +9,7 @@ import (
 func TestBooleanCheck(t *testing.T) {
 	t.Parallel()
 	const config = `{"ground_truth": {"ok": true}}`
-	gradeRows(t, "boolean_check", map[string]row{
+	gradeRows(t, "boolean_check", map[string]gradeRow{
 		"same":                          {config, `{"ok": true}`, "pass", `{"ok_actual": true, "ok_expected": true, "ok_pass": true}`},
 		"both false":                    {`{"ground_truth": {"ok": false}}`, `{"ok": false}`, "pass", `{"ok_pass": true}`},
 		"other":                         {config, `{"ok": false}`, "fail", `{"ok_actual": false, "ok_expected": true, "ok_pass": false}`},
@@ -33,13 +33,13 @@ func TestBooleanCheck(t *testing.T) {
 func TestBooleanCheckWithoutGroundTruth(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{`{"ok": false}`, `[]`, `5`} {
-		require.True(t, grade(t, "boolean_check", `{"ground_truth": {}}`, answer).Passed)
+		require.True(t, gradeJSON(t, "boolean_check", `{"ground_truth": {}}`, answer).Passed)
 	}
 }
 
 func TestBooleanCheckReasoning(t *testing.T) {
 	t.Parallel()
-	got := grade(t, "boolean_check", `{"ground_truth": {"ok": true, "done": true, "sane": true, "gone": false, "odd": 1}}`, `{"ok": true, "done": false, "sane": "yes", "odd": true}`)
+	got := gradeJSON(t, "boolean_check", `{"ground_truth": {"ok": true, "done": true, "sane": true, "gone": false, "odd": 1}}`, `{"ok": true, "done": false, "sane": "yes", "odd": true}`)
 	require.Equal(t, `Boolean check: FAIL
 
 + ok: True, expected True

@@ -9,51 +9,51 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// cellTyping passes when the cluster that the answer chose scores highest on the
+// gradeCellTyping passes when the cluster that the answer chose scores highest on the
 // markers, by a factor over the second, and the samples it took from there score
 // higher than the others, by their AUROC. A score is the mean over all markers,
 // in which one that is not given is 0.
-func cellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	markers, err := pyvalue.Iterate("markers", orElse(config, "markers", pyvalue.List{}))
+func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	markers, err := pyvalue.Iterate("markers", getOr(config, "markers", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Cell typing")
-	given, missing, err := withFields(answer, "chosen_cluster", "samples_chosen", "samples_other", "cluster_medians")
+	given, missing, err := requireFields(answer, "chosen_cluster", "samples_chosen", "samples_other", "cluster_medians")
 	if err != nil || missing != nil {
-		return r.without(answer, missing...), err
+		return r.missingFieldsResult(answer, missing...), err
 	}
-	chosen, err := scoresOf(given, "samples_chosen", markers)
+	chosen, err := scoreSamples(given, "samples_chosen", markers)
 	if err != nil {
 		return Result{}, err
 	}
-	others, err := scoresOf(given, "samples_other", markers)
+	others, err := scoreSamples(given, "samples_other", markers)
 	if err != nil {
 		return Result{}, err
 	}
-	area, err := auroc(chosen, others)
+	area, err := checkedAUROC(chosen, others)
 	if err != nil {
-		r.fail(err.Error())
-		return r.verdict(), nil
+		r.addFailure(err.Error())
+		return r.binaryResult(), nil
 	}
-	clusters, err := clusterScores(given.Get("cluster_medians"), markers)
+	clusters, err := scoreClusters(given.Get("cluster_medians"), markers)
 	if err != nil {
 		return Result{}, err
 	}
 	if len(clusters) < 2 {
-		r.fail(fmt.Sprintf("cluster_medians: want at least 2 clusters, found %d", len(clusters)))
-		return r.verdict(), nil
+		r.addFailure(fmt.Sprintf("cluster_medians: want at least 2 clusters, found %d", len(clusters)))
+		return r.binaryResult(), nil
 	}
 	thresholds, err := typingThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
-	return r.cellTyping(area, clusters, given.Get("chosen_cluster"), thresholds)
+	return r.checkCellTyping(area, clusters, given.Get("chosen_cluster"), thresholds)
 }
 
-// auroc returns the AUROC of the scores, or a value error if a side is empty or a score
+// checkedAUROC returns the AUROC of the scores, or a value error if a side is empty or a score
 // is not finite.
-func auroc(positive, negative []float64) (float64, error) {
+func checkedAUROC(positive, negative []float64) (float64, error) {
 	if len(positive) == 0 || len(negative) == 0 {
 		return 0, pyvalue.ValueError("an AUROC needs samples on both sides, found %d and %d", len(positive), len(negative))
 	}
@@ -73,7 +73,7 @@ func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 		thresholds.Set("gap_ratio", pyvalue.Float(1.15))
 		return thresholds, nil
 	}
-	thresholds, err := section(config, "thresholds")
+	thresholds, err := getSection(config, "thresholds")
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	return thresholds, nil
 }
 
-func (r *report) cellTyping(area float64, clusters []clusterScore, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
+func (r *report) checkCellTyping(area float64, clusters []clusterScore, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
 	if pyvalue.CheckHashable(chosen) != nil {
 		return Result{}, pyvalue.TypeError("chosen_cluster: want the name of a cluster, found %s", pyvalue.KindOf(chosen))
 	}
@@ -108,31 +108,31 @@ func (r *report) cellTyping(area float64, clusters []clusterScore, chosen pyvalu
 	r.metrics.Set("gap_ratio", pyvalue.Float(gap))
 
 	isTop := pyvalue.Equal(chosen, top.name)
-	r.line(isTop, fmt.Sprintf("chose %s, highest is %s with %s, then %s with %s", show(chosen), show(top.name), pyvalue.FormatFloat(top.score), show(second.name), pyvalue.FormatFloat(second.score)))
+	r.addLine(isTop, fmt.Sprintf("chose %s, highest is %s with %s, then %s with %s", showValue(chosen), showValue(top.name), pyvalue.FormatFloat(top.score), showValue(second.name), pyvalue.FormatFloat(second.score)))
 	if !isTop {
-		r.fail(fmt.Sprintf("chosen_cluster: found %s, expected %s, which scores highest", show(chosen), show(top.name)))
+		r.addFailure(fmt.Sprintf("chosen_cluster: found %s, expected %s, which scores highest", showValue(chosen), showValue(top.name)))
 	}
-	apart, err := r.atLeast("AUROC of the chosen samples", pyvalue.Float(area), thresholds.Get("auroc"))
+	apart, err := r.requireAtLeast("AUROC of the chosen samples", pyvalue.Float(area), thresholds.Get("auroc"))
 	if err != nil {
 		return Result{}, err
 	}
-	ahead, err := r.atLeast("highest score by second", pyvalue.Float(gap), thresholds.Get("gap_ratio"))
+	ahead, err := r.requireAtLeast("highest score by second", pyvalue.Float(gap), thresholds.Get("gap_ratio"))
 	if err != nil {
 		return Result{}, err
 	}
 	r.metrics.Set("is_top_cluster", pyvalue.Bool(isTop))
 	r.metrics.Set("auroc_pass", pyvalue.Bool(apart))
 	r.metrics.Set("gap_pass", pyvalue.Bool(ahead))
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }
 
-// scoresOf scores each sample in a list of the answer.
-func scoresOf(given *pyvalue.Object, field string, markers pyvalue.List) ([]float64, error) {
+// scoreSamples scores each sample in a list of the answer.
+func scoreSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]float64, error) {
 	samples, err := pyvalue.Iterate(field, given.Get(field))
 	if err != nil {
 		return nil, err
 	}
-	if err := affordable(field+" and markers", len(samples), len(markers)); err != nil {
+	if err := checkSteps(field+" and markers", len(samples), len(markers)); err != nil {
 		return nil, err
 	}
 	scores := make([]float64, len(samples))
@@ -149,14 +149,14 @@ type clusterScore struct {
 	score float64
 }
 
-// clusterScores scores the clusters, and sorts them from the highest down. Of
+// scoreClusters scores the clusters, and sorts them from the highest down. Of
 // equal ones the first listed comes first.
-func clusterScores(medians pyvalue.Value, markers pyvalue.List) ([]clusterScore, error) {
+func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]clusterScore, error) {
 	clusters, ok := medians.(*pyvalue.Object)
 	if !ok {
 		return nil, pyvalue.TypeError("cluster_medians: want an object, found %s", pyvalue.KindOf(medians))
 	}
-	if err := affordable("cluster_medians and markers", clusters.Len(), len(markers)); err != nil {
+	if err := checkSteps("cluster_medians and markers", clusters.Len(), len(markers)); err != nil {
 		return nil, err
 	}
 	var names []pyvalue.String
@@ -187,7 +187,7 @@ func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float6
 	}
 	values := make([]float64, len(markers))
 	for i, marker := range markers {
-		v, err := take(given, marker)
+		v, err := takeField(given, marker)
 		if err != nil {
 			return 0, err
 		}
@@ -196,7 +196,7 @@ func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float6
 		}
 		n, ok := pyvalue.AsNumber(v)
 		if !ok {
-			return 0, pyvalue.TypeError("%s: the value of %s is not a number but %s", field, show(marker), show(v))
+			return 0, pyvalue.TypeError("%s: the value of %s is not a number but %s", field, showValue(marker), showValue(v))
 		}
 		if values[i], err = n.Float(); err != nil {
 			return 0, err

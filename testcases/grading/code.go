@@ -9,19 +9,19 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// codeOf returns what is code in source: for python and elisp without comments,
+// extractCode returns what is code in source: for python and elisp without comments,
 // and with nothing between the quotes of strings but the expressions of
 // f-strings. Python's names are as Python takes them, in normal form KC and
 // without white space around dots. The source of other languages stays as it is.
-func codeOf(language, source string) string {
-	s := &scanner{rest: source}
+func extractCode(language, source string) string {
+	s := &codeScanner{rest: source}
 	switch language {
 	case "python":
 		s.rest = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source) // both end a line
-		s.python("")
+		s.scanPython("")
 		return regexp.MustCompile(`(\s|\\\n)*\.(\s|\\\n)*`).ReplaceAllString(norm.NFKC.String(s.code.String()), ".")
 	case "elisp":
-		s.elisp()
+		s.scanElisp()
 		return s.code.String()
 	default:
 		return source
@@ -42,7 +42,7 @@ func hasWord(language, text, name string) bool {
 		at += from
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		after, _ := utf8.DecodeRuneInString(text[at+len(name):])
-		longer := inName(language, first) && inName(language, before) || inName(language, last) && inName(language, after)
+		longer := isNameRune(language, first) && isNameRune(language, before) || isNameRune(language, last) && isNameRune(language, after)
 		if !longer {
 			return true
 		}
@@ -51,9 +51,9 @@ func hasWord(language, text, name string) bool {
 	}
 }
 
-// inName says whether names of the language may have r in them; RuneError is
+// isNameRune says whether names of the language may have r in them; RuneError is
 // where a text has ended.
-func inName(language string, r rune) bool {
+func isNameRune(language string, r rune) bool {
 	if r == utf8.RuneError {
 		return false
 	}
@@ -63,24 +63,24 @@ func inName(language string, r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// scanner goes through a source once and keeps what is code.
-type scanner struct {
+// codeScanner goes through a source once and keeps what is code.
+type codeScanner struct {
 	rest   string
 	code   strings.Builder
 	nested int // f-strings inside of one another
 }
 
-// take moves n bytes on, which are code.
-func (s *scanner) take(n int) {
+// keep moves n bytes on, which are code.
+func (s *codeScanner) keep(n int) {
 	s.code.WriteString(s.rest[:n])
 	s.rest = s.rest[n:]
 }
 
 // skip moves n bytes on, or to the end, which are none.
-func (s *scanner) skip(n int) { s.rest = s.rest[min(n, len(s.rest)):] }
+func (s *codeScanner) skip(n int) { s.rest = s.rest[min(n, len(s.rest)):] }
 
 // skipLine moves to the end of the line.
-func (s *scanner) skipLine() {
+func (s *codeScanner) skipLine() {
 	if end := strings.IndexByte(s.rest, '\n'); end >= 0 {
 		s.skip(end)
 		return
@@ -88,9 +88,9 @@ func (s *scanner) skipLine() {
 	s.rest = ""
 }
 
-// elisp keeps what is not behind a semicolon or between double quotes; of ?" and
+// scanElisp keeps what is not behind a semicolon or between double quotes; of ?" and
 // ?; too, which are characters.
-func (s *scanner) elisp() {
+func (s *codeScanner) scanElisp() {
 	for s.rest != "" {
 		switch {
 		case s.rest[0] == ';':
@@ -98,20 +98,20 @@ func (s *scanner) elisp() {
 		case s.rest[0] == '"':
 			s.code.WriteString(`""`)
 			s.skip(1)
-			s.toQuote(`"`, false)
+			s.skipString(`"`, false)
 		case strings.HasPrefix(s.rest, `?\`):
-			s.take(min(3, len(s.rest)))
+			s.keep(min(3, len(s.rest)))
 		case strings.HasPrefix(s.rest, `?"`), strings.HasPrefix(s.rest, "?;"):
-			s.take(2)
+			s.keep(2)
 		default:
-			s.take(1)
+			s.keep(1)
 		}
 	}
 }
 
-// toQuote moves behind the closing quote of a string, or, where one line is all
+// skipString moves behind the closing quote of a string, or, where one line is all
 // it may have, to the line's end.
-func (s *scanner) toQuote(quote string, oneLine bool) {
+func (s *codeScanner) skipString(quote string, oneLine bool) {
 	for s.rest != "" {
 		switch {
 		case strings.HasPrefix(s.rest, quote):
@@ -127,50 +127,50 @@ func (s *scanner) toQuote(quote string, oneLine bool) {
 	}
 }
 
-// python keeps Python code up to one of the stops, which stand outside of all
+// scanPython keeps Python code up to one of the stops, which stand outside of all
 // brackets; without any, up to the end.
-func (s *scanner) python(stops string) {
+func (s *codeScanner) scanPython(stops string) {
 	depth := 0
 	for s.rest != "" {
 		c := s.rest[0]
 		switch {
 		case strings.HasPrefix(s.rest, "!="):
-			s.take(2)
+			s.keep(2)
 			continue
 		case depth == 0 && strings.IndexByte(stops, c) >= 0:
 			return
 		case c == '#':
 			s.skipLine()
 			continue
-		case s.pythonString():
+		case s.scanPythonString():
 			continue
 		case strings.IndexByte("([{", c) >= 0:
 			depth++
 		case strings.IndexByte(")]}", c) >= 0:
 			depth--
 		}
-		s.takeWord()
+		s.keepWord()
 	}
 }
 
-// takeWord takes a name, or a byte of anything else.
-func (s *scanner) takeWord() {
+// keepWord takes a name, or a byte of anything else.
+func (s *codeScanner) keepWord() {
 	n := 0
-	for n < len(s.rest) && wordByte(s.rest[n]) {
+	for n < len(s.rest) && isWordByte(s.rest[n]) {
 		n++
 	}
-	s.take(max(n, 1))
+	s.keep(max(n, 1))
 }
 
-// wordByte says whether names may have c in them; all beyond ASCII is taken for
+// isWordByte says whether names may have c in them; all beyond ASCII is taken for
 // letters.
-func wordByte(c byte) bool {
+func isWordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// pythonString moves behind a string, if one begins here, and keeps two quotes
+// scanPythonString moves behind a string, if one begins here, and keeps two quotes
 // of it and the expressions in it.
-func (s *scanner) pythonString() bool {
+func (s *codeScanner) scanPythonString() bool {
 	n := 0
 	for n < len(s.rest) && n < 2 && strings.IndexByte("rRbBuUfFtT", s.rest[n]) >= 0 {
 		n++
@@ -185,20 +185,20 @@ func (s *scanner) pythonString() bool {
 	s.skip(n + len(quote))
 	s.code.WriteString(`""`)
 	if strings.ContainsAny(prefix, "fFtT") {
-		s.fString(quote)
+		s.scanFString(quote)
 	} else {
-		s.toQuote(quote, len(quote) == 1)
+		s.skipString(quote, len(quote) == 1)
 	}
 	return true
 }
 
-// mostNested is how deep f-strings may stand inside one another. Python itself
+// maxFStringNesting is how deep f-strings may stand inside one another. Python itself
 // takes no more than 150; what is deeper is no code of a cell that ran.
-const mostNested = 200
+const maxFStringNesting = 200
 
-// fString moves behind the closing quote of an f-string, and keeps the
+// scanFString moves behind the closing quote of an f-string, and keeps the
 // expressions between its braces, those of format specifications too.
-func (s *scanner) fString(quote string) {
+func (s *codeScanner) scanFString(quote string) {
 	open := 0 // braces whose format specification this is in
 	for s.rest != "" {
 		switch {
@@ -211,11 +211,11 @@ func (s *scanner) fString(quote string) {
 			return
 		case strings.HasPrefix(s.rest, "{{") && open == 0:
 			s.skip(2)
-		case s.rest[0] == '{' && s.nested < mostNested:
+		case s.rest[0] == '{' && s.nested < maxFStringNesting:
 			s.skip(1)
 			s.code.WriteByte(' ')
 			s.nested++
-			s.python("}:!")
+			s.scanPython("}:!")
 			s.nested--
 			s.code.WriteByte(' ')
 			if strings.HasPrefix(s.rest, ":") || strings.HasPrefix(s.rest, "!") {

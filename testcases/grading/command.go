@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	commandTime = time.Minute    // what a command has, unless its config says otherwise
-	commandMost = 24 * time.Hour // what its config may say
+	defaultCommandTimeout = time.Minute    // what a command has, unless its config says otherwise
+	maxCommandTimeout     = 24 * time.Hour // what its config may say
 )
 
-// command runs a program of the case's author and takes its word. argv[0] is
+// gradeCommand runs a program of the case's author and takes its word. argv[0] is
 // found on PATH, or, with a slash in it, relative to [Input].Dir, where the
 // program runs; no shell is involved. On stdin it reads Input.Record. It answers
 // on stdout with one JSON object, passed and, if it likes, score (0 to 1, by
@@ -24,8 +24,8 @@ const (
 // Its exit status must agree with that: 0 goes with any answer, 1 with one that
 // did not pass. Whatever else happens is an error, and so not a pass: another
 // status, a signal, no answer, one that cannot be read, or more than timeout_s.
-func command(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
-	argv, limit, err := readCommand(config)
+func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
+	argv, limit, err := readCommandConfig(config)
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
@@ -33,39 +33,39 @@ func command(ctx context.Context, config *pyvalue.Object, in Input) (Result, err
 	defer cancel()
 	p := program{argv: argv, dir: in.Dir, env: in.Environ, stdin: in.Record}
 	if p.stdin == nil {
-		p.stdin = pyvalue.AppendJSON(nil, pyvalue.NewObject("answer", orNull(in.Answer)))
+		p.stdin = pyvalue.AppendJSON(nil, pyvalue.NewObject("answer", nullIfAbsent(in.Answer)))
 	}
 	done, err := p.run(ctx)
 	if err != nil {
 		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
 	}
-	said, err := commandAnswer(done)
+	said, err := parseCommandAnswer(done)
 	if err != nil {
-		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withTail(err))}
+		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withStderr(err))}
 	}
 	return commandResult(argv[0], said), nil
 }
 
-func orNull(v pyvalue.Value) pyvalue.Value {
+func nullIfAbsent(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}
 	}
 	return v
 }
 
-// commandAnswer is what the program said, if its exit status agrees.
-func commandAnswer(done exit) (*pyvalue.Object, error) {
+// parseCommandAnswer is what the program said, if its exit status agrees.
+func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 	if done.status > 1 {
 		return nil, fmt.Errorf("exited with status %d", done.status)
 	}
 	if strings.TrimSpace(done.stdout) == "" {
 		return nil, fmt.Errorf("exited with status %d and without an answer on stdout", done.status)
 	}
-	said, err := decodeObject(done.stdout, []member{
-		{name: "passed", required: true, want: "true or false", fits: isA[pyvalue.Bool]},
-		{name: "score", want: "a number from 0 to 1", fits: isShare},
-		{name: "reasoning", want: "a string", fits: isA[pyvalue.String]},
-		{name: "metrics", want: "an object", fits: isA[*pyvalue.Object]},
+	said, err := decodeStrictObject(done.stdout, []objectMember{
+		{name: "passed", required: true, want: "true or false", fits: hasType[pyvalue.Bool]},
+		{name: "score", want: "a number from 0 to 1", fits: isFraction},
+		{name: "reasoning", want: "a string", fits: hasType[pyvalue.String]},
+		{name: "metrics", want: "an object", fits: hasType[*pyvalue.Object]},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exited with status %d and gave an answer that cannot be read: %w", done.status, err)
@@ -79,10 +79,10 @@ func commandAnswer(done exit) (*pyvalue.Object, error) {
 func commandResult(name string, said *pyvalue.Object) Result {
 	r := newReport("Command")
 	if said.Get("passed") == pyvalue.Bool(false) {
-		r.fail(name + " says that it did not pass, and not why")
+		r.addFailure(name + " says that it did not pass, and not why")
 	}
-	result := r.verdict()
-	if score, err := floatOf(said.Get("score")); err == nil {
+	result := r.binaryResult()
+	if score, err := floatValue(said.Get("score")); err == nil {
 		result.Score = score
 	}
 	if reasoning, ok := said.Get("reasoning").(pyvalue.String); ok && reasoning != "" {
@@ -94,15 +94,15 @@ func commandResult(name string, said *pyvalue.Object) Result {
 	return result
 }
 
-func checkCommand(config *pyvalue.Object) error {
-	_, _, err := readCommand(config)
+func checkCommandConfig(config *pyvalue.Object) error {
+	_, _, err := readCommandConfig(config)
 	return err
 }
 
-func readCommand(config *pyvalue.Object) (argv []string, limit time.Duration, err error) {
+func readCommandConfig(config *pyvalue.Object) (argv []string, limit time.Duration, err error) {
 	list, ok := config.Get("argv").(pyvalue.List)
-	if !ok || len(list) == 0 || !isTexts(list) {
-		return nil, 0, fmt.Errorf("argv: want a list of strings, the program first, found %s", show(config.Get("argv")))
+	if !ok || len(list) == 0 || !isStringList(list) {
+		return nil, 0, fmt.Errorf("argv: want a list of strings, the program first, found %s", showValue(config.Get("argv")))
 	}
 	for _, arg := range list {
 		text := pyvalue.Text(arg)
@@ -115,11 +115,11 @@ func readCommand(config *pyvalue.Object) (argv []string, limit time.Duration, er
 		argv = append(argv, text)
 	}
 	if !config.Has("timeout_s") {
-		return argv, commandTime, nil
+		return argv, defaultCommandTimeout, nil
 	}
-	seconds, err := floatOf(config.Get("timeout_s"))
-	if err != nil || !(seconds > 0 && seconds <= commandMost.Seconds()) {
-		return nil, 0, fmt.Errorf("timeout_s: want a number of seconds above 0 and up to %g, found %s", commandMost.Seconds(), show(config.Get("timeout_s")))
+	seconds, err := floatValue(config.Get("timeout_s"))
+	if err != nil || !(seconds > 0 && seconds <= maxCommandTimeout.Seconds()) {
+		return nil, 0, fmt.Errorf("timeout_s: want a number of seconds above 0 and up to %g, found %s", maxCommandTimeout.Seconds(), showValue(config.Get("timeout_s")))
 	}
 	return argv, time.Duration(seconds * float64(time.Second)), nil
 }

@@ -25,7 +25,7 @@ func runShell(ctx context.Context, script string, in grading.Input) grading.Resu
 	return grading.Grade(ctx, grading.Spec{Type: "command", Config: config}, in)
 }
 
-func TestCommandAnswers(t *testing.T) {
+func TestCommandVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		script, outcome string
@@ -65,7 +65,7 @@ func TestCommandAnswers(t *testing.T) {
 		{`echo '{"passed": true, "metrics": [1]}'`, "command", 0, "metrics: want an object, found [1]"},
 	} {
 		got := runShell(t.Context(), c.script, grading.Input{})
-		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.script, got.Reasoning)
+		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.script, got.Reasoning)
 		require.InDelta(t, c.score, got.Score, 0, c.script)
 		require.Contains(t, got.Reasoning, c.reasoning, c.script)
 	}
@@ -73,9 +73,9 @@ func TestCommandAnswers(t *testing.T) {
 	require.Equal(t, `{"z":1,"a":1.0}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
-// TestCommandGetsTheRecord: stdin, folder, environment and arguments are what
+// TestCommandStdin: stdin, folder, environment and arguments are what
 // they should be, and no shell has a hand in it.
-func TestCommandGetsTheRecord(t *testing.T) {
+func TestCommandStdin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := "#!/bin/sh\nread -r line\nprintf '{\"passed\": true, \"metrics\": {\"in\": %s, \"dir\": \"%s\", \"arg\": \"%s\", \"key\": \"%s\", \"home\": \"%s\"}}' \"$line\" \"$PWD\" \"$1\" \"$KEY\" \"$HOME\"\n"
@@ -85,7 +85,7 @@ func TestCommandGetsTheRecord(t *testing.T) {
 	run := func(program string, in grading.Input) string {
 		config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String(program), pyvalue.String("$HOME *;")})
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, in)
-		require.Equal(t, "pass", outcome(got), got.Reasoning)
+		require.Equal(t, "pass", resultKind(got), got.Reasoning)
 		return pyvaluetest.JSON(t, got.Metrics)
 	}
 	answer := pyvaluetest.Decode(t, `{"n": NaN, "e": "é"}`)
@@ -103,32 +103,32 @@ func TestCommandGetsTheRecord(t *testing.T) {
 	require.ErrorContains(t, got.Error, "no such file or directory")
 }
 
-// TestCommandThatDoesNotRead: a program need not read what it is given, be it
+// TestCommandIgnoringStdin: a program need not read what it is given, be it
 // more than a pipe holds.
-func TestCommandThatDoesNotRead(t *testing.T) {
+func TestCommandIgnoringStdin(t *testing.T) {
 	t.Parallel()
 	record := json.RawMessage(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)
 	got := runShell(t.Context(), `exec <&-; echo '{"passed": true}'`, grading.Input{Record: record})
-	require.Equal(t, "pass", outcome(got), got.Reasoning)
+	require.Equal(t, "pass", resultKind(got), got.Reasoning)
 	got = runShell(t.Context(), `printf '{"passed": true, "metrics": {"n": %d}}' $(wc -c)`, grading.Input{Record: record})
 	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
-func TestCommandThatSaysTooMuch(t *testing.T) {
+func TestCommandStdoutLimit(t *testing.T) {
 	t.Parallel()
 	got := runShell(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
 	require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
 	got = runShell(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
-	require.Equal(t, "pass", outcome(got), "up to 1 MiB is fine, and stderr has no limit")
+	require.Equal(t, "pass", resultKind(got), "up to 1 MiB is fine, and stderr has no limit")
 	got = runShell(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
 	require.Less(t, len(got.Error.Text), 4200)
 	require.True(t, strings.HasSuffix(got.Error.Text, "yyylast"))
 	require.NotContains(t, got.Error.Text, "first")
 }
 
-// gone waits until nobody answers to pid any more. A zombie that nobody has
+// requireNoProcess waits until nobody answers to pid any more. A zombie that nobody has
 // reaped yet has ended, too.
-func gone(t *testing.T, pid int) {
+func requireNoProcess(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -139,7 +139,7 @@ func gone(t *testing.T, pid int) {
 	}, 10*time.Second, 10*time.Millisecond, "process %d lives on", pid)
 }
 
-func pidIn(t *testing.T, file string) int {
+func readPID(t *testing.T, file string) int {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -148,16 +148,16 @@ func pidIn(t *testing.T, file string) int {
 	return pid
 }
 
-// TestCommandLeavesNothing: what a program started goes with it, whether it
+// TestCommandGroupIsKilled: what a program started goes with it, whether it
 // ends by itself or is stopped, and holds nobody up though it has the pipes.
-func TestCommandLeavesNothing(t *testing.T) {
+func TestCommandGroupIsKilled(t *testing.T) {
 	t.Parallel()
 	t.Run("it ends before its child", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		got := runShell(t.Context(), `sleep 3600 & echo $! > pid; echo '{"passed": true}'`, grading.Input{Dir: dir})
-		require.Equal(t, "pass", outcome(got), got.Reasoning)
-		gone(t, pidIn(t, filepath.Join(dir, "pid")))
+		require.Equal(t, "pass", resultKind(got), got.Reasoning)
+		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("it takes too long", func(t *testing.T) {
 		t.Parallel()
@@ -165,7 +165,7 @@ func TestCommandLeavesNothing(t *testing.T) {
 		config := pyvaluetest.Decode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, grading.Input{Dir: dir})
 		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
-		gone(t, pidIn(t, filepath.Join(dir, "pid")))
+		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("the run is broken off", func(t *testing.T) {
 		t.Parallel()
@@ -178,14 +178,14 @@ func TestCommandLeavesNothing(t *testing.T) {
 		}()
 		got := runShell(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
 		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: the server is stopping"}, got.Error)
-		gone(t, pidIn(t, filepath.Join(dir, "pid")))
+		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("its child has left the group and holds the pipes", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		got := runShell(t.Context(), `setsid sh -c 'echo $$ > pid; : > ready; exec sleep 3600' & while [ ! -e ready ]; do :; done; echo '{"passed": true}'`, grading.Input{Dir: dir})
-		require.Equal(t, "pass", outcome(got), got.Reasoning)
-		require.NoError(t, syscall.Kill(pidIn(t, filepath.Join(dir, "pid")), syscall.SIGKILL))
+		require.Equal(t, "pass", resultKind(got), got.Reasoning)
+		require.NoError(t, syscall.Kill(readPID(t, filepath.Join(dir, "pid")), syscall.SIGKILL))
 	})
 }
 
@@ -203,7 +203,7 @@ func FuzzCommandAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		said, ok := strictly(text, "passed", "score", "reasoning", "metrics")
+		said, ok := decodeWithStdlib(text, "passed", "score", "reasoning", "metrics")
 		require.True(t, ok, text)
 		require.Equal(t, said["passed"], passed)
 		require.True(t, 0 <= score && score <= 1)

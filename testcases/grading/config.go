@@ -1,13 +1,14 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"fmt"
+
+	"assay/testcases/grading/pyvalue"
 )
 
-// section returns the object that o has under a key, an empty one without the
+// getSection returns the object that o has under a key, an empty one without the
 // key. Anything else there is an error, null too.
-func section(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
+func getSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	switch v := o.Get(key).(type) {
 	case nil:
 		return &pyvalue.Object{}, nil
@@ -18,8 +19,8 @@ func section(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	}
 }
 
-// orElse is what o has under a key, be it null; fallback without the key.
-func orElse(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
+// getOr is what o has under a key, be it null; fallback without the key.
+func getOr(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
 	if v := o.Get(key); v != nil {
 		return v
 	}
@@ -28,11 +29,11 @@ func orElse(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value
 
 // passThresholds returns scoring.pass_thresholds of a config.
 func passThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
-	scoring, err := section(config, "scoring")
+	scoring, err := getSection(config, "scoring")
 	if err != nil {
 		return nil, err
 	}
-	return section(scoring, "pass_thresholds")
+	return getSection(scoring, "pass_thresholds")
 }
 
 // checkAnswerField finds what is wrong with answer_field, which may be absent.

@@ -6,91 +6,91 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// holdsValues passes when the answer, or the field of it that answer_field
+// gradeContains passes when the answer, or the field of it that answer_field
 // names, contains all the values, or with mode any at least one. What contains a
 // value is a list that has it as a member, an object that has it as a key, and a
-// text that has it as a part. Members are compared as [exact] compares: 1 is
+// text that has it as a part. Members are compared as [gradeExact] compares: 1 is
 // 1.0 and true. A value that is no text is in no text and is no key.
 //
 // Metrics: found and missing, lists of the values.
-func holdsValues(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	values, needAll, err := readContains(config)
+func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	values, needAll, err := readContainsConfig(config)
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, part, err := partOf(config, answer)
+	name, part, err := answerPart(config, answer)
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Contains")
 	switch part.(type) {
 	case nil:
-		r.fail(fmt.Sprintf("%s: missing from the answer, expected something that contains %s", name, show(values)))
-		return r.verdict(), nil
+		r.addFailure(fmt.Sprintf("%s: missing from the answer, expected something that contains %s", name, showValue(values)))
+		return r.binaryResult(), nil
 	case pyvalue.String, pyvalue.List, *pyvalue.Object:
 	default:
-		r.fail(fmt.Sprintf("%s: want text, a list or an object, found %s", name, show(part)))
-		return r.verdict(), nil
+		r.addFailure(fmt.Sprintf("%s: want text, a list or an object, found %s", name, showValue(part)))
+		return r.binaryResult(), nil
 	}
-	if err := searchable(values, part); err != nil {
+	if err := checkSearchSteps(values, part); err != nil {
 		return Result{}, err
 	}
 	found, missing := pyvalue.List{}, pyvalue.List{}
 	for _, value := range values {
-		there := hasValue(part, value)
+		there := containsValue(part, value)
 		if there {
 			found = append(found, value)
 		} else {
 			missing = append(missing, value)
 		}
-		r.line(there, show(value))
+		r.addLine(there, showValue(value))
 	}
 	r.metrics.Set("found", found)
 	r.metrics.Set("missing", missing)
 	switch {
 	case needAll && len(missing) > 0:
-		r.fail(fmt.Sprintf("%s: %d of %d values are missing: %s; found %s", name, len(missing), len(values), show(missing), show(part)))
+		r.addFailure(fmt.Sprintf("%s: %d of %d values are missing: %s; found %s", name, len(missing), len(values), showValue(missing), showValue(part)))
 	case len(found) == 0:
-		r.fail(fmt.Sprintf("%s: none of %s; found %s", name, show(values), show(part)))
+		r.addFailure(fmt.Sprintf("%s: none of %s; found %s", name, showValue(values), showValue(part)))
 	}
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }
 
-// searchable is an error if there is too much to search. Text is searched in
+// checkSearchSteps is an error if there is too much to search. Text is searched in
 // words of the machine, and a key is found at once.
-func searchable(values pyvalue.List, part pyvalue.Value) error {
+func checkSearchSteps(values pyvalue.List, part pyvalue.Value) error {
 	switch part := part.(type) {
 	case pyvalue.List:
-		return affordable("values and members", len(values), len(part))
+		return checkSteps("values and members", len(values), len(part))
 	case pyvalue.String:
-		return affordable("values and text", len(values), len(part)/64)
+		return checkSteps("values and text", len(values), len(part)/64)
 	default:
 		return nil
 	}
 }
 
-// hasValue is [contains], where an error says that it cannot be.
-func hasValue(container, value pyvalue.Value) bool {
+// containsValue is [contains], where an error says that it cannot be.
+func containsValue(container, value pyvalue.Value) bool {
 	there, err := contains(container, value)
 	return err == nil && there
 }
 
-func checkContains(config *pyvalue.Object) error {
-	_, _, err := readContains(config)
+func checkContainsConfig(config *pyvalue.Object) error {
+	_, _, err := readContainsConfig(config)
 	return err
 }
 
-func readContains(config *pyvalue.Object) (values pyvalue.List, needAll bool, err error) {
+func readContainsConfig(config *pyvalue.Object) (values pyvalue.List, needAll bool, err error) {
 	values, ok := config.Get("values").(pyvalue.List)
 	if !ok || len(values) == 0 {
-		return nil, false, fmt.Errorf("values: want a list of at least one, found %s", show(config.Get("values")))
+		return nil, false, fmt.Errorf("values: want a list of at least one, found %s", showValue(config.Get("values")))
 	}
 	switch mode := config.Get("mode"); mode {
 	case nil, pyvalue.String("all"):
 		needAll = true
 	case pyvalue.String("any"):
 	default:
-		return nil, false, fmt.Errorf("mode: want all or any, found %s", show(mode))
+		return nil, false, fmt.Errorf("mode: want all or any, found %s", showValue(mode))
 	}
 	return values, needAll, checkAnswerField(config)
 }

@@ -19,8 +19,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// pair is something to grade.
-type pair struct {
+// configAndAnswer is something to grade.
+type configAndAnswer struct {
 	Grader string          `json:"grader"`
 	Config *pyvalue.Object `json:"config"`
 	Answer pyvalue.Value   `json:"answer"`
@@ -33,11 +33,11 @@ type pair struct {
 func TestAgainstPython(t *testing.T) {
 	t.Parallel()
 	const each = 1500
-	var pairs []pair
-	for grader, draw := range plausible() {
+	var pairs []configAndAnswer
+	for grader, draw := range plausibleDraws() {
 		name := fnv.New64()
 		name.Write([]byte(grader))
-		g := gen{rand.New(rand.NewPCG(1, name.Sum64()))}
+		g := generator{rand.New(rand.NewPCG(1, name.Sum64()))}
 		for range each {
 			config, answer := draw(g)
 			for range max(0, g.IntN(5)-1) {
@@ -47,20 +47,20 @@ func TestAgainstPython(t *testing.T) {
 					answer = g.mutate(answer)
 				}
 			}
-			pairs = append(pairs, pair{grader, config, answer})
+			pairs = append(pairs, configAndAnswer{grader, config, answer})
 		}
 	}
 	verdicts := map[string]map[string]int{}
-	for i, python := range askGraders(t, pairs) {
+	for i, python := range gradeInPython(t, pairs) {
 		p := pairs[i]
 		got := grading.Grade(t.Context(), grading.Spec{Type: p.Grader, Config: p.Config}, grading.Input{Answer: p.Answer})
-		if difference := differs(python, got); difference != "" {
+		if difference := compareResults(python, got); difference != "" {
 			t.Errorf("%s: %s\n%s", p.Grader, difference, pyvaluetest.JSON(t, p))
 		}
 		if verdicts[p.Grader] == nil {
 			verdicts[p.Grader] = map[string]int{}
 		}
-		verdicts[p.Grader][kindOf(got)]++
+		verdicts[p.Grader][verdictKind(got)]++
 	}
 	for grader, seen := range verdicts {
 		for _, kind := range []string{"pass", "fail with metrics", "fail", "error"} {
@@ -69,7 +69,7 @@ func TestAgainstPython(t *testing.T) {
 	}
 }
 
-func kindOf(r grading.Result) string {
+func verdictKind(r grading.Result) string {
 	switch {
 	case r.Error != nil:
 		return "error"
@@ -82,8 +82,8 @@ func kindOf(r grading.Result) string {
 	}
 }
 
-// askGraders asks testdata/graders.py.
-func askGraders(t *testing.T, pairs []pair) []*pyvalue.Object {
+// gradeInPython asks testdata/graders.py.
+func gradeInPython(t *testing.T, pairs []configAndAnswer) []*pyvalue.Object {
 	t.Helper()
 	var stdin, stderr bytes.Buffer
 	for _, p := range pairs {
@@ -103,23 +103,23 @@ func askGraders(t *testing.T, pairs []pair) []*pyvalue.Object {
 	return answers
 }
 
-// differs says where a result is not what Python said, "" if it is.
-func differs(python *pyvalue.Object, got grading.Result) string {
+// compareResults says where a result is not what Python said, "" if it is.
+func compareResults(python *pyvalue.Object, got grading.Result) string {
 	want := python.Get("passed")
 	switch {
 	case (python.Get("raised") != pyvalue.Null{}) != (got.Error != nil):
 		return "raised " + pyvalue.Text(python.Get("raised")) + ", found " + got.Reasoning
-	case want != pyvalue.Bool(got.Passed) && !floatSensitive(got.Metrics):
+	case want != pyvalue.Bool(got.Passed) && !dependsOnRounding(got.Metrics):
 		return "passed " + pyvalue.Text(want) + ", found " + got.Reasoning
 	case got.Error != nil && got.Error.Kind == "panic":
 		return got.Error.Text
 	}
-	return differentMetric("metrics", python.Get("metrics"), got.Metrics)
+	return firstMetricDiff("metrics", python.Get("metrics"), got.Metrics)
 }
 
-// floatSensitive says that a verdict hangs on how a statistic is rounded, which no
+// dependsOnRounding says that a verdict hangs on how a statistic is rounded, which no
 // two ways to compute it agree on.
-func floatSensitive(metrics *pyvalue.Object) bool {
+func dependsOnRounding(metrics *pyvalue.Object) bool {
 	ami, ok := metrics.Get("ami").(pyvalue.Float)
 	for _, bound := range []string{"ami_min_threshold", "ami_max_threshold"} {
 		f, isNumber := pyvalue.ParseFloat(pyvalue.Text(metrics.Get(bound)))
@@ -130,32 +130,32 @@ func floatSensitive(metrics *pyvalue.Object) bool {
 	return false
 }
 
-func differentMetric(path string, want, got pyvalue.Value) string {
+func firstMetricDiff(path string, want, got pyvalue.Value) string {
 	switch want := want.(type) {
 	case *pyvalue.Object:
-		if got, ok := got.(*pyvalue.Object); ok && slices.Equal(keys(want), keys(got)) {
+		if got, ok := got.(*pyvalue.Object); ok && slices.Equal(objectKeys(want), objectKeys(got)) {
 			for key, item := range want.All() {
-				if d := differentMetric(path+"."+key, item, got.Get(key)); d != "" {
+				if d := firstMetricDiff(path+"."+key, item, got.Get(key)); d != "" {
 					return d
 				}
 			}
 			return ""
 		}
 	case pyvalue.Float:
-		if got, ok := got.(pyvalue.Float); ok && nearEnough(path, float64(want), float64(got)) {
+		if got, ok := got.(pyvalue.Float); ok && isCloseMetric(path, float64(want), float64(got)) {
 			return ""
 		}
 	default:
-		if text(want) == text(got) || strings.HasSuffix(path, ".error") {
+		if jsonText(want) == jsonText(got) || strings.HasSuffix(path, ".error") {
 			return ""
 		}
 	}
 	return path + ": want " + pyvalue.Repr(want) + ", found " + pyvalue.Repr(got)
 }
 
-// text is a value as Python writes it. Where NaN is in a list, sorting it has left
+// jsonText is a value as Python writes it. Where NaN is in a list, sorting it has left
 // the items in any order; here it does not matter.
-func text(v pyvalue.Value) string {
+func jsonText(v pyvalue.Value) string {
 	var items []string
 	list, _ := v.(pyvalue.List)
 	for _, item := range list {
@@ -168,8 +168,8 @@ func text(v pyvalue.Value) string {
 	return strings.Join(items, " ")
 }
 
-// nearEnough wants the same double, except where Python computes by another formula.
-func nearEnough(path string, want, got float64) bool {
+// isCloseMetric wants the same double, except where Python computes by another formula.
+func isCloseMetric(path string, want, got float64) bool {
 	switch path {
 	case "metrics.ami", "metrics.p_value", "metrics.q_value":
 		if math.Abs(want-got) <= 1e-9*math.Abs(want)+1e-13 {

@@ -7,27 +7,27 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// distributionComparison passes when the share of each cell type is found in the
+// gradeDistribution passes when the share of each cell type is found in the
 // answer within one tolerance for all, in percentage points, whatever its type is
 // said to be. The total of cells is compared, too, when both sides have one.
 // What else is in the answer has no effect.
-func distributionComparison(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	g, err := newDistributionGrader(config)
 	if err != nil {
 		return Result{}, err
 	}
-	given, missing, err := withFields(answer, "cell_type_distribution")
+	given, missing, err := requireFields(answer, "cell_type_distribution")
 	if err != nil || missing != nil {
-		return g.report.without(answer, missing...), err
+		return g.report.missingFieldsResult(answer, missing...), err
 	}
 	if err := g.total(given); err != nil {
 		return Result{}, err
 	}
-	expected, err := section(g.truth, "cell_type_distribution")
+	expected, err := getSection(g.truth, "cell_type_distribution")
 	if err != nil {
 		return Result{}, err
 	}
-	found, err := section(given, "cell_type_distribution")
+	found, err := getSection(given, "cell_type_distribution")
 	if err != nil {
 		return Result{}, err
 	}
@@ -37,7 +37,7 @@ func distributionComparison(config *pyvalue.Object, answer pyvalue.Value) (Resul
 		}
 	}
 	g.extra(expected, found)
-	return g.report.verdict(), nil
+	return g.report.binaryResult(), nil
 }
 
 type distributionGrader struct {
@@ -48,47 +48,47 @@ type distributionGrader struct {
 
 func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err error) {
 	g.report = newReport("Distribution")
-	if g.truth, err = section(config, "ground_truth"); err != nil {
+	if g.truth, err = getSection(config, "ground_truth"); err != nil {
 		return g, err
 	}
-	if g.tolerances, err = section(config, "tolerances"); err != nil {
+	if g.tolerances, err = getSection(config, "tolerances"); err != nil {
 		return g, err
 	}
-	percentages, err := section(g.tolerances, "cell_type_percentages")
-	g.tolerance = orElse(percentages, "value", pyvalue.Float(3))
+	percentages, err := getSection(g.tolerances, "cell_type_percentages")
+	g.tolerance = getOr(percentages, "value", pyvalue.Float(3))
 	return g, err
 }
 
 // total compares the total of cells; a tolerance is only looked for then.
 func (g distributionGrader) total(given *pyvalue.Object) error {
-	expected, found := orElse(g.truth, "total_cells", pyvalue.Null{}), orElse(given, "total_cells", pyvalue.Null{})
+	expected, found := getOr(g.truth, "total_cells", pyvalue.Null{}), getOr(given, "total_cells", pyvalue.Null{})
 	if expected == (pyvalue.Null{}) || found == (pyvalue.Null{}) {
 		return nil
 	}
-	tolerance, err := section(g.tolerances, "total_cells")
+	tolerance, err := getSection(g.tolerances, "total_cells")
 	if err != nil {
 		return err
 	}
-	_, err = g.near("total_cells", found, expected, orElse(tolerance, "value", pyvalue.NewInt(0)))
+	_, err = g.near("total_cells", found, expected, getOr(tolerance, "value", pyvalue.NewInt(0)))
 	return err
 }
 
 // cellType compares one type; found is nil if the answer lacks it. All that is
 // compared must fit a double, and an expected share even when nothing is.
 func (g distributionGrader) cellType(name string, expected, found pyvalue.Value) error {
-	if err := decimals(expected); err != nil {
+	if err := checkFitsFloat(expected); err != nil {
 		return err
 	}
 	if found == nil {
 		g.record(name, pyvalue.Null{}, expected, pyvalue.Null{}, false)
-		g.report.fail(name + ": missing from the answer, expected " + show(expected))
+		g.report.addFailure(name + ": missing from the answer, expected " + showValue(expected))
 		return nil
 	}
 	off, err := g.near(name, found, expected, g.tolerance)
 	if err != nil {
 		return err
 	}
-	return decimals(found, off)
+	return checkFitsFloat(found, off)
 }
 
 // near reports whether found is within a tolerance of what is expected, and how
@@ -102,10 +102,10 @@ func (g distributionGrader) near(name string, found, expected, tolerance pyvalue
 		return nil, err
 	}
 	g.record(name, found, expected, off, ok)
-	wanted := fmt.Sprintf("expected %s within %s", show(expected), show(tolerance))
-	g.report.line(ok, fmt.Sprintf("%s: %s, %s", name, show(found), wanted))
+	wanted := fmt.Sprintf("expected %s within %s", showValue(expected), showValue(tolerance))
+	g.report.addLine(ok, fmt.Sprintf("%s: %s, %s", name, showValue(found), wanted))
 	if !ok {
-		g.report.fail(fmt.Sprintf("%s: found %s, %s: off by %s", name, show(found), wanted, brief(off)))
+		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: off by %s", name, showValue(found), wanted, formatBrief(off)))
 	}
 	return off, nil
 }
@@ -129,6 +129,6 @@ func (g distributionGrader) extra(expected, found *pyvalue.Object) {
 		return
 	}
 	slices.Sort(names)
-	g.report.metrics.Set("extra_cell_types", texts(names))
-	g.report.names(true, "more, which do not count", texts(names))
+	g.report.metrics.Set("extra_cell_types", stringList(names))
+	g.report.addItems(true, "more, which do not count", stringList(names))
 }

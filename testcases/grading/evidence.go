@@ -11,46 +11,46 @@ import (
 )
 
 const (
-	partBytes = 48 << 10 // of text in a part of the evidence: task, answer, notebook, conversation
-	textBytes = 8 << 10  // of a text in the notebook or the conversation
-	nameBytes = 200      // of the name of a tool
+	maxPartBytes     = 48 << 10 // of text in a part of the evidence: task, answer, notebook, conversation
+	maxTextBytes     = 8 << 10  // of a text in the notebook or the conversation
+	maxToolNameBytes = 200      // of the name of a tool
 
-	// entryBytes is what an entry of the notebook or the conversation counts
+	// entryOverheadBytes is what an entry of the notebook or the conversation counts
 	// beside its text.
-	entryBytes = 64
+	entryOverheadBytes = 64
 )
 
 // evidence is what a judge sees of an attempt, as one JSON document. All that
 // others wrote is in its strings.
 type evidence struct {
-	Task         string      `json:"task"`
-	Answer       *string     `json:"answer"` // JSON text
-	NoAnswer     string      `json:"no_answer,omitempty"`
-	Notebook     []shownCell `json:"notebook"`
-	Conversation []utterance `json:"conversation"`
+	Task         string          `json:"task"`
+	Answer       *string         `json:"answer"` // JSON text
+	NoAnswer     string          `json:"no_answer,omitempty"`
+	Notebook     []evidenceCell  `json:"notebook"`
+	Conversation []evidenceEntry `json:"conversation"`
 }
 
-// shownCell is a cell of the notebook, or what was left out between two.
-type shownCell struct {
+// evidenceCell is a cell of the notebook, or what was left out between two.
+type evidenceCell struct {
 	Kind   string `json:"kind"` // code, markdown or left_out
 	Source string `json:"source,omitempty"`
 	Status string `json:"status,omitempty"`
 	Text   string `json:"text,omitempty"` // of left_out how much
 }
 
-func evidenceOf(in Input) (string, error) {
+func encodeEvidence(in Input) (string, error) {
 	e := evidence{
-		Task:         clip(in.Task, partBytes),
-		Conversation: shorten(utterances(in.Conversation), utterance.size, func(gap string) utterance { return utterance{Kind: "left_out", Text: gap} }),
+		Task:         clipMiddle(in.Task, maxPartBytes),
+		Conversation: dropMiddle(conversationEntries(in.Conversation), evidenceEntry.size, func(gap string) evidenceEntry { return evidenceEntry{Kind: "left_out", Text: gap} }),
 	}
 	if in.Answer != nil && in.Answer != (pyvalue.Null{}) {
-		text := clip(string(pyvalue.AppendJSON(nil, in.Answer)), partBytes)
+		text := clipMiddle(string(pyvalue.AppendJSON(nil, in.Answer)), maxPartBytes)
 		e.Answer = &text
 	} else {
-		e.NoAnswer = clip(in.NoAnswer, textBytes)
+		e.NoAnswer = clipMiddle(in.NoAnswerReason, maxTextBytes)
 	}
 	if in.Notebook != nil {
-		e.Notebook = shorten(shownCells(in.Notebook.Cells), shownCell.size, func(gap string) shownCell { return shownCell{Kind: "left_out", Text: gap} })
+		e.Notebook = dropMiddle(evidenceCells(in.Notebook.Cells), evidenceCell.size, func(gap string) evidenceCell { return evidenceCell{Kind: "left_out", Text: gap} })
 	}
 	text, err := json.MarshalIndent(e, "", " ")
 	if err != nil {
@@ -59,30 +59,30 @@ func evidenceOf(in Input) (string, error) {
 	return string(text), nil
 }
 
-func shownCells(cells []Cell) []shownCell {
-	out := []shownCell{}
+func evidenceCells(cells []Cell) []evidenceCell {
+	out := []evidenceCell{}
 	for _, c := range cells {
 		kind := "markdown"
-		if c.Code {
+		if c.IsCode {
 			kind = "code"
 		}
-		out = append(out, shownCell{Kind: kind, Source: clip(c.Source, textBytes), Status: c.Status, Text: clip(c.Text, textBytes)})
+		out = append(out, evidenceCell{Kind: kind, Source: clipMiddle(c.Source, maxTextBytes), Status: c.Status, Text: clipMiddle(c.Text, maxTextBytes)})
 	}
 	return out
 }
 
-func (c shownCell) size() int { return entryBytes + len(c.Source) + len(c.Text) }
+func (c evidenceCell) size() int { return entryOverheadBytes + len(c.Source) + len(c.Text) }
 
-// shorten keeps items from both ends, up to partBytes in all, with a marker for
+// dropMiddle keeps items from both ends, up to maxPartBytes in all, with a marker for
 // those in between.
-func shorten[T any](items []T, size func(T) int, marker func(gap string) T) []T {
+func dropMiddle[T any](items []T, size func(T) int, marker func(gap string) T) []T {
 	head, used := 0, 0
-	for head < len(items) && used+size(items[head]) <= partBytes/2 {
+	for head < len(items) && used+size(items[head]) <= maxPartBytes/2 {
 		used += size(items[head])
 		head++
 	}
 	tail := len(items)
-	for tail > head && used+size(items[tail-1]) <= partBytes {
+	for tail > head && used+size(items[tail-1]) <= maxPartBytes {
 		tail--
 		used += size(items[tail])
 	}
@@ -94,9 +94,9 @@ func shorten[T any](items []T, size func(T) int, marker func(gap string) T) []T 
 	return append(out, items[tail:]...)
 }
 
-// clip shortens a text to limit bytes and a marker: its head and its tail stay,
+// clipMiddle shortens a text to limit bytes and a marker: its head and its tail stay,
 // and no character is cut.
-func clip(text string, limit int) string {
+func clipMiddle(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -110,8 +110,8 @@ func clip(text string, limit int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", text[:head], tail-head, text[tail:])
 }
 
-// utterance is a piece of the conversation.
-type utterance struct {
+// evidenceEntry is a piece of the conversation.
+type evidenceEntry struct {
 	Role    string `json:"role,omitempty"` // user or assistant; empty for an entry of another shape
 	Kind    string `json:"kind"`           // text, image, tool_call, tool_result, other or left_out
 	Tool    string `json:"tool,omitempty"` // of a tool_call
@@ -120,27 +120,27 @@ type utterance struct {
 	LeftOut string `json:"left_out,omitempty"` // of a tool_result: that there were images, too
 }
 
-func (u utterance) size() int { return entryBytes + len(u.Tool) + len(u.Text) }
+func (u evidenceEntry) size() int { return entryOverheadBytes + len(u.Tool) + len(u.Text) }
 
-// utterances makes short entries of those of a conversation. Thinking is left
+// conversationEntries makes short entries of those of a conversation. Thinking is left
 // out, of images it is only said that there were some.
-func utterances(conversation []json.RawMessage) []utterance {
-	out := []utterance{}
+func conversationEntries(conversation []json.RawMessage) []evidenceEntry {
+	out := []evidenceEntry{}
 	for _, entry := range conversation {
-		out = append(out, utterancesOf(entry)...)
+		out = append(out, messageEntries(entry)...)
 	}
 	return out
 }
 
-func utterancesOf(entry json.RawMessage) []utterance {
+func messageEntries(entry json.RawMessage) []evidenceEntry {
 	var message model.Message
 	err := json.Unmarshal(entry, &message)
 	if err != nil || message.Role != model.RoleUser && message.Role != model.RoleAssistant {
-		return []utterance{{Kind: "other", Text: clip(string(entry), textBytes)}} // such as an agent_result
+		return []evidenceEntry{{Kind: "other", Text: clipMiddle(string(entry), maxTextBytes)}} // such as an agent_result
 	}
-	var out []utterance
+	var out []evidenceEntry
 	for _, block := range message.Content {
-		if u, ok := utteranceOf(block); ok {
+		if u, ok := blockEntry(block); ok {
 			u.Role = message.Role
 			out = append(out, u)
 		}
@@ -148,22 +148,22 @@ func utterancesOf(entry json.RawMessage) []utterance {
 	return out
 }
 
-// utteranceOf makes an entry of a block, unless it is one that is not shown.
-func utteranceOf(block model.Block) (utterance, bool) {
+// blockEntry makes an entry of a block, unless it is one that is not shown.
+func blockEntry(block model.Block) (evidenceEntry, bool) {
 	switch block.Type {
 	case model.BlockText:
-		return utterance{Kind: "text", Text: clip(block.Text, textBytes)}, true
+		return evidenceEntry{Kind: "text", Text: clipMiddle(block.Text, maxTextBytes)}, true
 	case model.BlockImage:
-		return utterance{Kind: "image"}, true
+		return evidenceEntry{Kind: "image"}, true
 	case model.BlockToolUse:
-		return utterance{Kind: "tool_call", Tool: clip(block.Name, nameBytes), Text: clip(string(block.Input), textBytes)}, true
+		return evidenceEntry{Kind: "tool_call", Tool: clipMiddle(block.Name, maxToolNameBytes), Text: clipMiddle(string(block.Input), maxTextBytes)}, true
 	case model.BlockToolResult:
-		u := utterance{Kind: "tool_result", Text: clip(model.PlainText(block.Content), textBytes), Failed: block.IsError}
+		u := evidenceEntry{Kind: "tool_result", Text: clipMiddle(model.PlainText(block.Content), maxTextBytes), Failed: block.IsError}
 		if slices.ContainsFunc(block.Content, func(part model.Block) bool { return part.Type == model.BlockImage }) {
 			u.LeftOut = "images"
 		}
 		return u, true
 	default:
-		return utterance{}, false
+		return evidenceEntry{}, false
 	}
 }

@@ -6,7 +6,7 @@ import "assay/internal/model"
 
 // CommandVerdict is what comes of an answer on stdout and an exit status.
 func CommandVerdict(stdout string, status int) (passed bool, score float64, err error) {
-	said, err := commandAnswer(exit{status: status, stdout: stdout})
+	said, err := parseCommandAnswer(exitState{status: status, stdout: stdout})
 	if err != nil {
 		return false, 0, err
 	}
@@ -20,6 +20,6 @@ func JudgeVerdict(reply *model.Response) (passed bool, score float64, err error)
 	if err != nil {
 		return false, 0, err
 	}
-	score, err = floatOf(said.score)
+	score, err = floatValue(said.score)
 	return said.passed, score, err
 }

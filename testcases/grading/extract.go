@@ -20,23 +20,23 @@ type Extraction struct {
 // first submission. What is between the tags is the answer or there is none:
 // nothing is repaired, and no other place is looked at. JSON null is no answer.
 //
-// A submission is a tool_use of [IsSubmission] in an assistant message, or an
+// A submission is a tool_use of [IsSubmissionTool] in an assistant message, or an
 // agent_result.
 //
 // The error, an [*Error], says that the conversation is not of the shape it
 // must have, or that the answer passes a limit of [Decode]. There is no answer
 // then either.
 func Extract(history []json.RawMessage) (Extraction, error) {
-	return extract(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
+	return extractFrom(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
 }
 
 // ExtractMessages is [Extract] for a conversation that has been read.
 func ExtractMessages(history pyvalue.List) (Extraction, error) {
-	return extract(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
+	return extractFrom(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
 }
 
-// extract goes over n entries from the last to the first.
-func extract(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error) {
+// extractFrom goes over n entries from the last to the first.
+func extractFrom(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error) {
 	none := Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}
 	for i := n - 1; i >= 0; i-- {
 		v, err := entry(i)
@@ -45,8 +45,8 @@ func extract(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error
 		}
 		summaries, err := summariesOf(v)
 		for _, summary := range summaries {
-			if text, ok := tagged(summary); ok {
-				return read(text)
+			if text, ok := taggedText(summary); ok {
+				return parseAnswer(text)
 			}
 		}
 		if err != nil {
@@ -58,28 +58,28 @@ func extract(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error
 
 // ExtractSummary is [Extract] for one summary.
 func ExtractSummary(summary string) (Extraction, error) {
-	text, ok := tagged(summary)
+	text, ok := taggedText(summary)
 	if !ok {
 		return Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}, nil
 	}
-	return read(text)
+	return parseAnswer(text)
 }
 
-// IsSubmission says whether a tool of this name submits the answer:
+// IsSubmissionTool says whether a tool of this name submits the answer:
 // submit_response, also when it was offered over MCP, which puts
 // mcp__<server>__ before it.
-func IsSubmission(tool string) bool {
+func IsSubmissionTool(tool string) bool {
 	const name = "submit_response"
 	return tool == name || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+name)
 }
 
-func tagged(summary string) (string, bool) {
+func taggedText(summary string) (string, bool) {
 	_, rest, opened := strings.Cut(summary, "<EVAL_ANSWER>")
 	text, _, closed := strings.Cut(rest, "</EVAL_ANSWER>")
 	return text, opened && closed
 }
 
-func read(text string) (Extraction, error) {
+func parseAnswer(text string) (Extraction, error) {
 	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil
@@ -133,7 +133,7 @@ func blockSummaries(content pyvalue.List) (summaries []string, err error) {
 	for _, item := range content {
 		block, ok := item.(*pyvalue.Object)
 		name, _ := block.Get("name").(pyvalue.String)
-		if !ok || !pyvalue.Equal(block.Get("type"), pyvalue.String("tool_use")) || !IsSubmission(string(name)) {
+		if !ok || !pyvalue.Equal(block.Get("type"), pyvalue.String("tool_use")) || !IsSubmissionTool(string(name)) {
 			continue
 		}
 		s, err := summaryOf(block.Get("input"), "the input of a submission")
@@ -173,9 +173,9 @@ func summaryOf(v pyvalue.Value, what string) (string, error) {
 	}
 }
 
-// excerpt is how much of a file that is no JSON its reason shows, in
+// maxExcerptRunes is how much of a file that is no JSON its reason shows, in
 // characters.
-const excerpt = 500
+const maxExcerptRunes = 500
 
 // ExtractFile is [Extract] for agents that leave their answer in a file: all of
 // its text is the JSON, without tags. Only the white space of JSON may stand
@@ -184,8 +184,8 @@ const excerpt = 500
 func ExtractFile(text string) (Extraction, error) {
 	v, err := pyvalue.Decode(text)
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
-		begin := pyvalue.Runes(text[:min(len(text), 4*excerpt)]) // a character has 4 bytes at most
-		return Extraction{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + joinRunes(begin[:min(len(begin), excerpt)])}, nil
+		begin := pyvalue.Runes(text[:min(len(text), 4*maxExcerptRunes)]) // a character has 4 bytes at most
+		return Extraction{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + encodeRunes(begin[:min(len(begin), maxExcerptRunes)])}, nil
 	}
 	if err != nil {
 		return Extraction{Reason: err.Error()}, err
@@ -196,8 +196,8 @@ func ExtractFile(text string) (Extraction, error) {
 	return Extraction{Answer: v}, nil
 }
 
-// joinRunes is the text of code points, lone surrogates too.
-func joinRunes(points []rune) string {
+// encodeRunes is the text of code points, lone surrogates too.
+func encodeRunes(points []rune) string {
 	var text []byte
 	for _, r := range points {
 		text = pyvalue.AppendRune(text, r)

@@ -14,12 +14,12 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// entry is an assistant message of these blocks.
-func entry(blocks ...string) string {
+// assistantEntry is an assistant message of these blocks.
+func assistantEntry(blocks ...string) string {
 	return `{"type": "anthropic_message", "role": "assistant", "content": [` + strings.Join(blocks, ", ") + `]}`
 }
 
-func submit(summary string) string {
+func submission(summary string) string {
 	text, _ := json.Marshal(summary)
 	return fmt.Sprintf(`{"type": "tool_use", "name": "submit_response", "input": {"summary": %s, "next_status": "done"}}`, text)
 }
@@ -27,73 +27,73 @@ func submit(summary string) string {
 // TestExtract: want is the answer as JSON, "none", or the kind of the error.
 func TestExtract(t *testing.T) {
 	t.Parallel()
-	one := submit(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
-	two := submit("done\n<EVAL_ANSWER>\n\u00a0{\"n\": 2}\u2003\n</EVAL_ANSWER> [EVAL_COMPLETE]")
-	bad := submit(`<EVAL_ANSWER>{"n": 3,}</EVAL_ANSWER>`)
-	tagless := submit(`all done`)
+	one := submission(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
+	two := submission("done\n<EVAL_ANSWER>\n\u00a0{\"n\": 2}\u2003\n</EVAL_ANSWER> [EVAL_COMPLETE]")
+	bad := submission(`<EVAL_ANSWER>{"n": 3,}</EVAL_ANSWER>`)
+	tagless := submission(`all done`)
 	for name, c := range map[string]struct {
 		history []string
 		want    string
 	}{
 		"nothing":                          {nil, "none"},
-		"one":                              {[]string{entry(one)}, `{"n":1}`},
-		"spaces are trimmed":               {[]string{entry(two)}, `{"n":2}`},
-		"the last message wins":            {[]string{entry(one), entry(two)}, `{"n":2}`},
-		"the first block wins":             {[]string{entry(one, two)}, `{"n":1}`},
-		"without tags the next block":      {[]string{entry(tagless, two)}, `{"n":2}`},
-		"without tags the message before":  {[]string{entry(one), entry(tagless)}, `{"n":1}`},
-		"bad JSON ends the search":         {[]string{entry(one), entry(bad, two)}, "none"},
-		"the first tags decide":            {[]string{entry(submit(`say <EVAL_ANSWER></EVAL_ANSWER>: <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
-		"a stray opening tag swallows":     {[]string{entry(submit(`<EVAL_ANSWER> and <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
-		"a stray closing tag does not":     {[]string{entry(submit(`</EVAL_ANSWER><EVAL_ANSWER>1</EVAL_ANSWER>`))}, `1`},
-		"a closing tag in a string":        {[]string{entry(submit(`<EVAL_ANSWER>"</EVAL_ANSWER>"</EVAL_ANSWER>`))}, "none"},
-		"tags in lower case":               {[]string{entry(submit(`<eval_answer>1</eval_answer>`))}, "none"},
-		"tags with a space":                {[]string{entry(submit(`<EVAL_ANSWER >1</EVAL_ANSWER>`))}, "none"},
-		"fences around":                    {[]string{entry(submit("```\n<EVAL_ANSWER>1</EVAL_ANSWER>\n```"))}, `1`},
-		"fences inside":                    {[]string{entry(submit("<EVAL_ANSWER>```json\n1\n```</EVAL_ANSWER>"))}, "none"},
-		"null is no answer":                {[]string{entry(one), entry(submit(`<EVAL_ANSWER>null</EVAL_ANSWER>`))}, "none"},
-		"0":                                {[]string{entry(submit(`<EVAL_ANSWER>0</EVAL_ANSWER>`))}, `0`},
-		"false":                            {[]string{entry(submit(`<EVAL_ANSWER>false</EVAL_ANSWER>`))}, `false`},
-		"empty string":                     {[]string{entry(submit(`<EVAL_ANSWER>""</EVAL_ANSWER>`))}, `""`},
-		"empty list":                       {[]string{entry(submit(`<EVAL_ANSWER>[]</EVAL_ANSWER>`))}, `[]`},
-		"NaN":                              {[]string{entry(submit(`<EVAL_ANSWER>NaN</EVAL_ANSWER>`))}, `{"$float":"NaN"}`},
-		"empty":                            {[]string{entry(submit(`<EVAL_ANSWER> </EVAL_ANSWER>`))}, "none"},
-		"lone surrogate":                   {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>\"\ud800\"</EVAL_ANSWER>"}}`)}, `"\ud800"`},
-		"next_status is not looked at":     {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>1</EVAL_ANSWER>", "next_status": "thinking"}}`)}, `1`},
-		"over MCP":                         {[]string{entry(strings.ReplaceAll(one, "submit_response", "mcp__assay__submit_response"))}, `{"n":1}`},
-		"another tool that ends like it":   {[]string{entry(strings.ReplaceAll(one, "submit_response", "not_submit_response"))}, "none"},
-		"another tool":                     {[]string{entry(strings.ReplaceAll(one, "submit_response", "create_cell"))}, "none"},
-		"text":                             {[]string{entry(`{"type": "text", "text": "<EVAL_ANSWER>1</EVAL_ANSWER>"}`)}, "none"},
-		"thinking":                         {[]string{entry(`{"type": "thinking", "thinking": "<EVAL_ANSWER>1</EVAL_ANSWER>"}`)}, "none"},
-		"another field":                    {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": {"plan": "<EVAL_ANSWER>1</EVAL_ANSWER>"}}`)}, "none"},
-		"a user says it":                   {[]string{strings.Replace(entry(one), "assistant", "user", 1)}, "none"},
-		"another type of entry":            {[]string{strings.Replace(entry(one), "anthropic_message", "note", 1)}, "none"},
+		"one":                              {[]string{assistantEntry(one)}, `{"n":1}`},
+		"spaces are trimmed":               {[]string{assistantEntry(two)}, `{"n":2}`},
+		"the last message wins":            {[]string{assistantEntry(one), assistantEntry(two)}, `{"n":2}`},
+		"the first block wins":             {[]string{assistantEntry(one, two)}, `{"n":1}`},
+		"without tags the next block":      {[]string{assistantEntry(tagless, two)}, `{"n":2}`},
+		"without tags the message before":  {[]string{assistantEntry(one), assistantEntry(tagless)}, `{"n":1}`},
+		"bad JSON ends the search":         {[]string{assistantEntry(one), assistantEntry(bad, two)}, "none"},
+		"the first tags decide":            {[]string{assistantEntry(submission(`say <EVAL_ANSWER></EVAL_ANSWER>: <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
+		"a stray opening tag swallows":     {[]string{assistantEntry(submission(`<EVAL_ANSWER> and <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
+		"a stray closing tag does not":     {[]string{assistantEntry(submission(`</EVAL_ANSWER><EVAL_ANSWER>1</EVAL_ANSWER>`))}, `1`},
+		"a closing tag in a string":        {[]string{assistantEntry(submission(`<EVAL_ANSWER>"</EVAL_ANSWER>"</EVAL_ANSWER>`))}, "none"},
+		"tags in lower case":               {[]string{assistantEntry(submission(`<eval_answer>1</eval_answer>`))}, "none"},
+		"tags with a space":                {[]string{assistantEntry(submission(`<EVAL_ANSWER >1</EVAL_ANSWER>`))}, "none"},
+		"fences around":                    {[]string{assistantEntry(submission("```\n<EVAL_ANSWER>1</EVAL_ANSWER>\n```"))}, `1`},
+		"fences inside":                    {[]string{assistantEntry(submission("<EVAL_ANSWER>```json\n1\n```</EVAL_ANSWER>"))}, "none"},
+		"null is no answer":                {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>null</EVAL_ANSWER>`))}, "none"},
+		"0":                                {[]string{assistantEntry(submission(`<EVAL_ANSWER>0</EVAL_ANSWER>`))}, `0`},
+		"false":                            {[]string{assistantEntry(submission(`<EVAL_ANSWER>false</EVAL_ANSWER>`))}, `false`},
+		"empty string":                     {[]string{assistantEntry(submission(`<EVAL_ANSWER>""</EVAL_ANSWER>`))}, `""`},
+		"empty list":                       {[]string{assistantEntry(submission(`<EVAL_ANSWER>[]</EVAL_ANSWER>`))}, `[]`},
+		"NaN":                              {[]string{assistantEntry(submission(`<EVAL_ANSWER>NaN</EVAL_ANSWER>`))}, `{"$float":"NaN"}`},
+		"empty":                            {[]string{assistantEntry(submission(`<EVAL_ANSWER> </EVAL_ANSWER>`))}, "none"},
+		"lone surrogate":                   {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>\"\ud800\"</EVAL_ANSWER>"}}`)}, `"\ud800"`},
+		"next_status is not looked at":     {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>1</EVAL_ANSWER>", "next_status": "thinking"}}`)}, `1`},
+		"over MCP":                         {[]string{assistantEntry(strings.ReplaceAll(one, "submit_response", "mcp__assay__submit_response"))}, `{"n":1}`},
+		"another tool that ends like it":   {[]string{assistantEntry(strings.ReplaceAll(one, "submit_response", "not_submit_response"))}, "none"},
+		"another tool":                     {[]string{assistantEntry(strings.ReplaceAll(one, "submit_response", "create_cell"))}, "none"},
+		"text":                             {[]string{assistantEntry(`{"type": "text", "text": "<EVAL_ANSWER>1</EVAL_ANSWER>"}`)}, "none"},
+		"thinking":                         {[]string{assistantEntry(`{"type": "thinking", "thinking": "<EVAL_ANSWER>1</EVAL_ANSWER>"}`)}, "none"},
+		"another field":                    {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"plan": "<EVAL_ANSWER>1</EVAL_ANSWER>"}}`)}, "none"},
+		"a user says it":                   {[]string{strings.Replace(assistantEntry(one), "assistant", "user", 1)}, "none"},
+		"another type of entry":            {[]string{strings.Replace(assistantEntry(one), "anthropic_message", "note", 1)}, "none"},
 		"no type":                          {[]string{`{"role": "assistant", "content": [` + one + `]}`}, "none"},
-		"agent_result":                     {[]string{entry(one), `{"type": "agent_result", "structured_output": {"summary": "<EVAL_ANSWER>4</EVAL_ANSWER>"}}`}, `4`},
-		"agent_result without output":      {[]string{entry(one), `{"type": "agent_result"}`}, `{"n":1}`},
-		"content is text":                  {[]string{entry(one), `{"type": "anthropic_message", "role": "assistant", "content": "<EVAL_ANSWER>1</EVAL_ANSWER>"}`}, `{"n":1}`},
+		"agent_result":                     {[]string{assistantEntry(one), `{"type": "agent_result", "structured_output": {"summary": "<EVAL_ANSWER>4</EVAL_ANSWER>"}}`}, `4`},
+		"agent_result without output":      {[]string{assistantEntry(one), `{"type": "agent_result"}`}, `{"n":1}`},
+		"content is text":                  {[]string{assistantEntry(one), `{"type": "anthropic_message", "role": "assistant", "content": "<EVAL_ANSWER>1</EVAL_ANSWER>"}`}, `{"n":1}`},
 		"content is an object":             {[]string{`{"type": "anthropic_message", "role": "assistant", "content": {"a": 1}}`}, "none"},
 		"content missing":                  {[]string{`{"type": "anthropic_message", "role": "assistant"}`}, "none"},
-		"blocks that are no objects":       {[]string{entry(`"submit_response"`, `1`, `null`, one)}, `{"n":1}`},
-		"no input":                         {[]string{entry(`{"type": "tool_use", "name": "submit_response"}`, two)}, `{"n":2}`},
-		"no summary":                       {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": {}}`)}, "none"},
-		"content null":                     {[]string{entry(one), `{"type": "anthropic_message", "role": "assistant", "content": null}`}, "type_error"},
-		"content null, of a user":          {[]string{entry(one), `{"type": "anthropic_message", "role": "user", "content": null}`}, `{"n":1}`},
+		"blocks that are no objects":       {[]string{assistantEntry(`"submit_response"`, `1`, `null`, one)}, `{"n":1}`},
+		"no input":                         {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response"}`, two)}, `{"n":2}`},
+		"no summary":                       {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {}}`)}, "none"},
+		"content null":                     {[]string{assistantEntry(one), `{"type": "anthropic_message", "role": "assistant", "content": null}`}, "type_error"},
+		"content null, of a user":          {[]string{assistantEntry(one), `{"type": "anthropic_message", "role": "user", "content": null}`}, `{"n":1}`},
 		"content a number":                 {[]string{`{"type": "anthropic_message", "role": "assistant", "content": 5}`}, "type_error"},
-		"input null":                       {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": null}`)}, "type_error"},
-		"input a list":                     {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": []}`)}, "type_error"},
-		"summary null":                     {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": null}}`)}, "type_error"},
-		"wrong input after the answer":     {[]string{entry(one, `{"type": "tool_use", "name": "submit_response", "input": null}`)}, `{"n":1}`},
-		"wrong input before the answer":    {[]string{entry(`{"type": "tool_use", "name": "submit_response", "input": null}`, one)}, "type_error"},
-		"a message that is no object":      {[]string{entry(one), `["x"]`}, "type_error"},
-		"a message that is not looked at":  {[]string{`["x"]`, entry(one)}, `{"n":1}`},
-		"a message that is no JSON":        {[]string{entry(one), `{`}, "value_error"},
-		"an integer of too many digits":    {[]string{entry(one), entry(submit(`<EVAL_ANSWER>` + strings.Repeat("1", 4301) + `</EVAL_ANSWER>`))}, "value_error"},
-		"nested too deep":                  {[]string{entry(one), entry(submit(`<EVAL_ANSWER>` + strings.Repeat("[", 2000) + `</EVAL_ANSWER>`))}, "recursion_error"},
-		"an integer that is exact":         {[]string{entry(submit(`<EVAL_ANSWER>` + strings.Repeat("1", 4300) + `</EVAL_ANSWER>`))}, strings.Repeat("1", 4300)},
-		"placeholders are not filled in":   {[]string{entry(submit(`<EVAL_ANSWER>{"answer": <letter>}</EVAL_ANSWER>`))}, "none"},
-		"anything is returned as it is":    {[]string{entry(submit(`<EVAL_ANSWER>{"answer": {"answer": 1}}</EVAL_ANSWER>`))}, `{"answer":{"answer":1}}`},
-		"only an opening tag, then before": {[]string{entry(one), entry(submit(`<EVAL_ANSWER>2`))}, `{"n":1}`},
+		"input null":                       {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": null}`)}, "type_error"},
+		"input a list":                     {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": []}`)}, "type_error"},
+		"summary null":                     {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": null}}`)}, "type_error"},
+		"wrong input after the answer":     {[]string{assistantEntry(one, `{"type": "tool_use", "name": "submit_response", "input": null}`)}, `{"n":1}`},
+		"wrong input before the answer":    {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": null}`, one)}, "type_error"},
+		"a message that is no object":      {[]string{assistantEntry(one), `["x"]`}, "type_error"},
+		"a message that is not looked at":  {[]string{`["x"]`, assistantEntry(one)}, `{"n":1}`},
+		"a message that is no JSON":        {[]string{assistantEntry(one), `{`}, "value_error"},
+		"an integer of too many digits":    {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>` + strings.Repeat("1", 4301) + `</EVAL_ANSWER>`))}, "value_error"},
+		"nested too deep":                  {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>` + strings.Repeat("[", 2000) + `</EVAL_ANSWER>`))}, "recursion_error"},
+		"an integer that is exact":         {[]string{assistantEntry(submission(`<EVAL_ANSWER>` + strings.Repeat("1", 4300) + `</EVAL_ANSWER>`))}, strings.Repeat("1", 4300)},
+		"placeholders are not filled in":   {[]string{assistantEntry(submission(`<EVAL_ANSWER>{"answer": <letter>}</EVAL_ANSWER>`))}, "none"},
+		"anything is returned as it is":    {[]string{assistantEntry(submission(`<EVAL_ANSWER>{"answer": {"answer": 1}}</EVAL_ANSWER>`))}, `{"answer":{"answer":1}}`},
+		"only an opening tag, then before": {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>2`))}, `{"n":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +119,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-func TestExtractSaysWhy(t *testing.T) {
+func TestExtractReasons(t *testing.T) {
 	t.Parallel()
 	got, err := grading.ExtractSummary("<EVAL_ANSWER>\n{\"n\": 3,}\n</EVAL_ANSWER>")
 	require.NoError(t, err)
@@ -127,8 +127,8 @@ func TestExtractSaysWhy(t *testing.T) {
 }
 
 func FuzzExtract(f *testing.F) {
-	f.Add(entry(submit(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)))
-	f.Add(entry(`{"type": "tool_use", "name": "submit_response", "input": null}`))
+	f.Add(assistantEntry(submission(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)))
+	f.Add(assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": null}`))
 	f.Add(`{"type": "agent_result", "structured_output": {"summary": "<EVAL_ANSWER>[]</EVAL_ANSWER>"}}`)
 	f.Add(`[`)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -25,9 +25,9 @@ type Spec struct {
 	Field  string        // where the case has it, for messages: "grader", "graders[1]"
 }
 
-// ReadsRecord says whether its grader reads [Input].Record or Conversation, which
+// NeedsRecord says whether its grader reads [Input].Record or Conversation, which
 // take some work to make.
-func (s Spec) ReadsRecord() bool { return graders()[s.Type].readsRecord }
+func (s Spec) NeedsRecord() bool { return graderTypes()[s.Type].needsRecord }
 
 // Digest tells specs that grade differently apart, in 16 characters.
 func (s Spec) Digest() string {
@@ -39,8 +39,8 @@ func (s Spec) Digest() string {
 // Input is what there is to grade. The zero Input has no answer, and nothing else
 // either. What a grader needs and does not find is its error.
 type Input struct {
-	Answer   pyvalue.Value // nil or [Null]: no answer
-	NoAnswer string        // why there is none, for the reasoning; may be empty
+	Answer         pyvalue.Value // nil or [Null]: no answer
+	NoAnswerReason string        // why there is none, for the reasoning; may be empty
 
 	Task         string            // what the agent was told, verbatim
 	Notebook     *Notebook         // what it left behind; nil: not known
@@ -74,7 +74,7 @@ type Notebook struct {
 
 // Cell is a cell of a [Notebook].
 type Cell struct {
-	Code   bool // otherwise it is Markdown
+	IsCode bool // otherwise it is Markdown
 	Source string
 	Status string // of the last run: "ok", "error" or "interrupted"; empty: it did not run
 	Text   string // what it printed and showed as text, in order
@@ -103,22 +103,22 @@ type grader struct {
 	check func(config *pyvalue.Object) error
 	grade func(ctx context.Context, config *pyvalue.Object, in Input) (Result, error)
 
-	readsRecord bool // it reads Input.Record or Input.Conversation
+	needsRecord bool // it reads Input.Record or Input.Conversation
 }
 
 // Types returns the known grader types, sorted.
-func Types() []string { return slices.Sorted(maps.Keys(graders())) }
+func Types() []string { return slices.Sorted(maps.Keys(graderTypes())) }
 
 // Check says what would keep spec from grading anything, before a run starts:
 // an unknown type, which the error answers with the known ones, or a config of
 // the wrong kind or, for our own types, with wrong content. The error names the
 // field.
 func Check(spec Spec) error {
-	g, ok := graders()[spec.Type]
+	g, ok := graderTypes()[spec.Type]
 	if !ok {
 		return fmt.Errorf("field %s.type: unknown grader type %q; known are %s", spec.Field, spec.Type, strings.Join(Types(), ", "))
 	}
-	config, err := configOf(spec)
+	config, err := configObject(spec)
 	if err != nil || g.check == nil {
 		return err
 	}
@@ -134,21 +134,21 @@ func Check(spec Spec) error {
 func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			result = failed(&pyvalue.Error{Kind: "panic", Text: fmt.Sprint(p)})
+			result = failedResult(&pyvalue.Error{Kind: "panic", Text: fmt.Sprint(p)})
 		}
 		result.Type = spec.Type
 	}()
-	g, ok := graders()[spec.Type]
+	g, ok := graderTypes()[spec.Type]
 	if !ok {
-		return failed(&pyvalue.Error{Kind: "unknown_grader", Text: Check(spec).Error()})
+		return failedResult(&pyvalue.Error{Kind: "unknown_grader", Text: Check(spec).Error()})
 	}
-	config, err := configOf(spec)
+	config, err := configObject(spec)
 	if err != nil {
-		return failed(pyvalue.TypeError("%v", err))
+		return failedResult(pyvalue.TypeError("%v", err))
 	}
 	result, err = g.grade(ctx, config, in)
 	if err != nil {
-		return failed(err)
+		return failedResult(err)
 	}
 	return result
 }
@@ -167,7 +167,7 @@ func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, pa
 	return results, passed, score / float64(max(1, len(specs)))
 }
 
-func configOf(spec Spec) (*pyvalue.Object, error) {
+func configObject(spec Spec) (*pyvalue.Object, error) {
 	switch config := spec.Config.(type) {
 	case nil:
 		return &pyvalue.Object{}, nil
@@ -178,62 +178,62 @@ func configOf(spec Spec) (*pyvalue.Object, error) {
 	}
 }
 
-// ofAnswer makes a grader out of a function that reads nothing but the answer.
-func ofAnswer(grade func(config *pyvalue.Object, answer pyvalue.Value) (Result, error)) func(context.Context, *pyvalue.Object, Input) (Result, error) {
+// answerGrader makes a grader out of a function that reads nothing but the answer.
+func answerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Result, error)) func(context.Context, *pyvalue.Object, Input) (Result, error) {
 	return func(_ context.Context, config *pyvalue.Object, in Input) (Result, error) {
 		if in.Answer == nil || in.Answer == (pyvalue.Null{}) {
-			return noAnswer(in.NoAnswer), nil
+			return noAnswerResult(in.NoAnswerReason), nil
 		}
 		return grade(config, in.Answer)
 	}
 }
 
-func noAnswer(why string) Result {
+func noAnswerResult(why string) Result {
 	r := newReport("Answer")
 	if why == "" {
 		why = "nothing was submitted"
 	}
-	r.fail("there is no answer to grade: " + why)
+	r.addFailure("there is no answer to grade: " + why)
 	return r.result(0)
 }
 
-// graders is the one place that lists them. The types that other harnesses know
+// graderTypes is the one place that lists them. The types that other harnesses know
 // too have no check, so that their cases run as they are.
-func graders() map[string]grader {
+func graderTypes() map[string]grader {
 	return map[string]grader{
-		"adjusted_mutual_information":  {grade: ofAnswer(mutualInformation)},
-		"boolean_check":                {grade: ofAnswer(booleanCheck)},
-		"cell_typing":                  {grade: ofAnswer(cellTyping)},
-		"command":                      {check: checkCommand, grade: command, readsRecord: true},
-		"contains":                     {check: checkContains, grade: ofAnswer(holdsValues)},
-		"distribution_comparison":      {grade: ofAnswer(distributionComparison)},
-		"exact":                        {check: checkExact, grade: ofAnswer(exact)},
-		"jaccard_label_set":            {grade: ofAnswer(labelSet)},
-		"kernel_check":                 {check: checkKernelCheck, grade: kernelCheck},
-		"label_set_jaccard":            {grade: ofAnswer(labelSet)},
-		"llm_judge":                    {check: checkJudge, grade: llmJudge, readsRecord: true},
-		"marker_gene_precision_recall": {grade: ofAnswer(markerGenes)},
-		"marker_gene_separation":       {grade: ofAnswer(markerSeparation)},
-		"multiple_choice":              {grade: ofAnswer(multipleChoice)},
-		"notebook_check":               {check: checkNotebookCheck, grade: notebookCheck},
-		"numeric_range":                {grade: ofAnswer(numericRange)},
-		"numeric_tolerance":            {grade: ofAnswer(numericTolerance)},
-		"proportion_consistency":       {grade: ofAnswer(proportionConsistency)},
-		"regex":                        {check: checkRegex, grade: ofAnswer(matches)},
-		"spatial_adjacency":            {grade: ofAnswer(spatialAdjacency)},
-		"spatial_adjacency_simple":     {grade: ofAnswer(spatialAdjacency)},
+		"adjusted_mutual_information":  {grade: answerGrader(gradeMutualInformation)},
+		"boolean_check":                {grade: answerGrader(gradeBooleanCheck)},
+		"cell_typing":                  {grade: answerGrader(gradeCellTyping)},
+		"command":                      {check: checkCommandConfig, grade: gradeCommand, needsRecord: true},
+		"contains":                     {check: checkContainsConfig, grade: answerGrader(gradeContains)},
+		"distribution_comparison":      {grade: answerGrader(gradeDistribution)},
+		"exact":                        {check: checkExactConfig, grade: answerGrader(gradeExact)},
+		"jaccard_label_set":            {grade: answerGrader(gradeLabelSet)},
+		"kernel_check":                 {check: checkKernelCheckConfig, grade: gradeKernelCheck},
+		"label_set_jaccard":            {grade: answerGrader(gradeLabelSet)},
+		"llm_judge":                    {check: checkJudgeConfig, grade: gradeLLMJudge, needsRecord: true},
+		"marker_gene_precision_recall": {grade: answerGrader(gradeMarkerGenes)},
+		"marker_gene_separation":       {grade: answerGrader(gradeMarkerSeparation)},
+		"multiple_choice":              {grade: answerGrader(gradeMultipleChoice)},
+		"notebook_check":               {check: checkNotebookCheckConfig, grade: gradeNotebookCheck},
+		"numeric_range":                {grade: answerGrader(gradeNumericRange)},
+		"numeric_tolerance":            {grade: answerGrader(gradeNumericTolerance)},
+		"proportion_consistency":       {grade: answerGrader(gradeProportionConsistency)},
+		"regex":                        {check: checkRegexConfig, grade: answerGrader(gradeRegex)},
+		"spatial_adjacency":            {grade: answerGrader(gradeSpatialAdjacency)},
+		"spatial_adjacency_simple":     {grade: answerGrader(gradeSpatialAdjacency)},
 	}
 }
 
-// mostSteps bounds the work of graders that grows with the product of two
+// maxSteps bounds the work of graders that grows with the product of two
 // lengths: some seconds of it. What a case asks for is far below; it is an answer
 // made to keep the grader busy, or to fill the memory, that is beyond.
-const mostSteps = 50_000_000
+const maxSteps = 50_000_000
 
-// affordable is an error if a times b steps are too many. What describes them.
-func affordable(what string, a, b int) error {
-	if a > 0 && b > mostSteps/a {
-		return pyvalue.ValueError("%s: %d times %d steps are more than a grader may take (%d)", what, a, b, mostSteps)
+// checkSteps is an error if a times b steps are too many. What describes them.
+func checkSteps(what string, a, b int) error {
+	if a > 0 && b > maxSteps/a {
+		return pyvalue.ValueError("%s: %d times %d steps are more than a grader may take (%d)", what, a, b, maxSteps)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestTypes(t *testing.T) {
 
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	for _, in := range []grading.Input{{}, {Answer: pyvalue.Null{}}, {NoAnswer: "the tags are empty"}} {
+	for _, in := range []grading.Input{{}, {Answer: pyvalue.Null{}}, {NoAnswerReason: "the tags are empty"}} {
 		for _, kind := range []string{"exact", "multiple_choice", "numeric_tolerance"} {
 			got := grading.Grade(t.Context(), grading.Spec{Type: kind}, in)
 			require.False(t, got.Passed)
@@ -32,7 +32,7 @@ func TestNoAnswer(t *testing.T) {
 			require.Nil(t, got.Error)
 			require.Equal(t, kind, got.Type)
 			require.Contains(t, got.Reasoning, "there is no answer to grade: ")
-			require.Contains(t, got.Reasoning, in.NoAnswer)
+			require.Contains(t, got.Reasoning, in.NoAnswerReason)
 			require.Zero(t, got.Metrics.Len())
 		}
 	}
@@ -40,11 +40,11 @@ func TestNoAnswer(t *testing.T) {
 
 func TestResultAsJSON(t *testing.T) {
 	t.Parallel()
-	got := grade(t, "numeric_tolerance", `{"ground_truth": {"n": 1}}`, `{"n": null}`)
+	got := gradeJSON(t, "numeric_tolerance", `{"ground_truth": {"n": 1}}`, `{"n": null}`)
 	require.JSONEq(t, `{"type":"numeric_tolerance","passed":false,"score":0,"error":null,"field_scores":{"n":0.0},
 		"reasoning":"Numeric tolerance: FAIL\n\nFailures:\n- n: null is not a number, expected 1",
 		"metrics":{"n_actual":null,"n_expected":1,"n_error":{"$float":"Infinity"},"n_pass":false}}`, pyvaluetest.JSON(t, got))
-	got = grade(t, "multiple_choice", `{"correct_answer": 1}`, `{}`)
+	got = gradeJSON(t, "multiple_choice", `{"correct_answer": 1}`, `{}`)
 	require.JSONEq(t, `{"type":"multiple_choice","passed":false,"score":0,"metrics":{},
 		"error":{"kind":"type_error","text":"correct answer: want a string, found integer"},
 		"reasoning":"could not be graded: correct answer: want a string, found integer"}`, pyvaluetest.JSON(t, got))
@@ -56,9 +56,9 @@ func TestGradeConfig(t *testing.T) {
 	got := grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice"}, in)
 	require.True(t, got.Passed, "a config that is not given is empty")
 	got = grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice", Config: pyvalue.Null{}}, in)
-	require.Equal(t, "type_error", outcome(got))
+	require.Equal(t, "type_error", resultKind(got))
 	got = grading.Grade(t.Context(), grading.Spec{Type: "Exact", Field: "graders[2]"}, in)
-	require.Equal(t, "unknown_grader", outcome(got))
+	require.Equal(t, "unknown_grader", resultKind(got))
 	require.Equal(t, "Exact", got.Type)
 	require.Contains(t, got.Reasoning, `field graders[2].type: unknown grader type "Exact"; known are `+strings.Join(grading.Types(), ", "))
 }
@@ -112,7 +112,7 @@ func TestGradeAll(t *testing.T) {
 	require.InDelta(t, 1, score, 1e-12)
 
 	results, passed, score = grading.GradeAll(t.Context(), []grading.Spec{unknown, choice}, in)
-	require.Equal(t, "unknown_grader", outcome(results[0]))
+	require.Equal(t, "unknown_grader", resultKind(results[0]))
 	require.True(t, results[1].Passed, "one that cannot grade does not keep the others from it")
 	require.False(t, passed)
 	require.InDelta(t, 0.5, score, 0)
@@ -123,14 +123,16 @@ func TestGradeAll(t *testing.T) {
 	require.Zero(t, score)
 }
 
-type panicking struct{}
+type panickingKernel struct{}
 
-func (panicking) Execute(context.Context, string) (grading.Execution, error) { panic("out of sockets") }
+func (panickingKernel) Execute(context.Context, string) (grading.Execution, error) {
+	panic("out of sockets")
+}
 
 func TestGradeRecovers(t *testing.T) {
 	t.Parallel()
 	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, `{"code": "1"}`)}
-	got := grading.Grade(t.Context(), spec, grading.Input{Kernel: panicking{}})
+	got := grading.Grade(t.Context(), spec, grading.Input{Kernel: panickingKernel{}})
 	require.Equal(t, &pyvalue.Error{Kind: "panic", Text: "out of sockets"}, got.Error)
 	require.False(t, got.Passed)
 	require.NotNil(t, got.Metrics)
@@ -144,7 +146,7 @@ func TestGradeNeverPanics(t *testing.T) {
 		kind := rapid.SampledFrom(grading.Types()).Draw(t, "type")
 		config := pyvaluetest.Values().Draw(t, "config")
 		if rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
-			config = likelyConfig(t)
+			config = drawLikelyConfig(t)
 		}
 		spec := grading.Spec{Type: kind, Config: config}
 		got := grading.Grade(t.Context(), spec, grading.Input{Answer: pyvaluetest.Values().Draw(t, "answer")})
@@ -161,7 +163,7 @@ func TestGradeNeverPanics(t *testing.T) {
 	})
 }
 
-func likelyConfig(t *rapid.T) pyvalue.Value {
+func drawLikelyConfig(t *rapid.T) pyvalue.Value {
 	config := &pyvalue.Object{}
 	for _, key := range []string{"ground_truth", "tolerances", "correct_answers"} {
 		if rapid.Bool().Draw(t, key) {
@@ -175,9 +177,9 @@ func likelyConfig(t *rapid.T) pyvalue.Value {
 	return config
 }
 
-// TestWorkIsBounded: answers that would keep a grader busy for ever, or take all
+// TestStepLimits: answers that would keep a grader busy for ever, or take all
 // of the memory, are errors at once.
-func TestWorkIsBounded(t *testing.T) {
+func TestStepLimits(t *testing.T) {
 	t.Parallel()
 	many := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 	const n = 10_000
@@ -198,15 +200,15 @@ func TestWorkIsBounded(t *testing.T) {
 		"parts":   {"contains", `{"values":` + many(`"x"`, n) + `}`, `"` + strings.Repeat("y", 1<<20) + `"`},
 		"pattern": {"regex", `{"pattern":"(a?){1000}b"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
 	} {
-		got := grade(t, c.kind, c.config, c.answer)
-		require.Equal(t, "value_error", outcome(got), name)
+		got := gradeJSON(t, c.kind, c.config, c.answer)
+		require.Equal(t, "value_error", resultKind(got), name)
 		require.Contains(t, got.Error.Text, "steps are more than a grader may take", name)
 	}
 }
 
-// TestCheckOfOurOwn: a config that could grade nothing is refused before a run,
+// TestCheckAssayTypes: a config that could grade nothing is refused before a run,
 // and is an error if it is graded by all the same.
-func TestCheckOfOurOwn(t *testing.T) {
+func TestCheckAssayTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want string }{
 		{"regex", `{"pattern": "a.*"}`, ""},

@@ -61,14 +61,14 @@ func (k *pythonKernel) run(t *testing.T, code string) {
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
-func check(t *testing.T, kernel grading.Kernel, config string) grading.Result {
+func checkKernel(t *testing.T, kernel grading.Kernel, config string) grading.Result {
 	t.Helper()
 	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, config)}
 	require.NoError(t, grading.Check(spec))
 	return grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
 }
 
-const namespace = `
+const kernelGlobals = `
 import collections, datetime, decimal, enum
 n, f, s, b, none = 3, 2.5, "it's \u00e9\U0001F600", True, None
 xs, pair, d = [1, 2.0, "a", [None]], (1, 2), {"a": 1, "b": {"c": [1]}}
@@ -101,7 +101,7 @@ def generator(): yield 1
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, namespace)
+	kernel.run(t, kernelGlobals)
 	for _, c := range []struct{ probe, outcome, line string }{
 		{`{"expr": "n", "equals": 3}`, "pass", "+ n: as expected"},
 		{`{"expr": "n", "equals": 3.0}`, "pass", ""},
@@ -171,8 +171,8 @@ func TestProbes(t *testing.T) {
 		{`{"expr": "long", "equals": []}`, "not_json", ""},
 		{`{"expr": "b'x'", "equals": "x"}`, "not_json", ""},
 	} {
-		got := check(t, kernel, `{"probes": [`+c.probe+`]}`)
-		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.probe, got.Reasoning)
+		got := checkKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
+		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.probe, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.line, c.probe)
 	}
 }
@@ -180,8 +180,8 @@ func TestProbes(t *testing.T) {
 func TestProbesAreAllEvaluated(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, namespace)
-	got := check(t, kernel, `{"probes": [{"expr": "n", "equals": 9}, {"expr": "a_set", "equals": 1}, {"expr": "f", "equals": 2.5}, {"expr": "xs", "len": 4}]}`)
+	kernel.run(t, kernelGlobals)
+	got := checkKernel(t, kernel, `{"probes": [{"expr": "n", "equals": 9}, {"expr": "a_set", "equals": 1}, {"expr": "f", "equals": 2.5}, {"expr": "xs", "len": 4}]}`)
 	require.False(t, got.Passed)
 	require.InDelta(t, 0.5, got.Score, 0)
 	require.Equal(t, &pyvalue.Error{Kind: "not_json", Text: "a_set: builtins.set is not JSON; turn it into lists or an object"}, got.Error)
@@ -199,9 +199,9 @@ Failures:
 - a_set: expected 1, found no JSON: builtins.set is not JSON; turn it into lists or an object`), got.Reasoning)
 }
 
-// TestProbesWithoutTheirNames: nothing that the agent rebinds changes what the
+// TestProbesWithShadowedBuiltins: nothing that the agent rebinds changes what the
 // probes find, and the probes leave no name behind.
-func TestProbesWithoutTheirNames(t *testing.T) {
+func TestProbesWithShadowedBuiltins(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
 	kernel.run(t, `
@@ -214,14 +214,14 @@ import sys as system
 system.stdout = io.StringIO()
 before = sorted(vars())
 `)
-	got := check(t, kernel, `{"probes": [{"expr": "x", "equals": [1, 2], "type": "list", "len": 2}, {"expr": "print", "equals": null}]}`)
+	got := checkKernel(t, kernel, `{"probes": [{"expr": "x", "equals": [1, 2], "type": "list", "len": 2}, {"expr": "print", "equals": null}]}`)
 	require.True(t, got.Passed, got.Reasoning)
-	got = check(t, kernel, `{"probes": [{"expr": "sorted(set(vars()) - set(before)) == ['before']", "equals": true}]}`)
+	got = checkKernel(t, kernel, `{"probes": [{"expr": "sorted(set(vars()) - set(before)) == ['before']", "equals": true}]}`)
 	require.True(t, got.Passed, got.Reasoning)
 }
 
-// TestProbesAreData: no expression gets out of its string.
-func TestProbesAreData(t *testing.T) {
+// TestProbeExpressionsAreNotInjected: no expression gets out of its string.
+func TestProbeExpressionsAreNotInjected(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
 	kernel.run(t, "x = 1")
@@ -230,9 +230,9 @@ func TestProbesAreData(t *testing.T) {
 		probes.Set("equals", pyvalue.NewInt(1))
 		spec := grading.Spec{Type: "kernel_check", Config: pyvalue.NewObject("probes", pyvalue.List{probes})}
 		got := grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
-		require.Equal(t, "fail", outcome(got), got.Reasoning)
+		require.Equal(t, "fail", resultKind(got), got.Reasoning)
 	}
-	require.True(t, check(t, kernel, `{"probes": [{"expr": "x", "equals": 1}]}`).Passed)
+	require.True(t, checkKernel(t, kernel, `{"probes": [{"expr": "x", "equals": 1}]}`).Passed)
 }
 
 func TestCodeCheck(t *testing.T) {
@@ -252,7 +252,7 @@ func TestCodeCheck(t *testing.T) {
 	} {
 		config := pyvalue.NewObject("code", pyvalue.String(c.code))
 		got := grading.Grade(t.Context(), grading.Spec{Type: "kernel_check", Config: config}, grading.Input{Kernel: kernel})
-		require.Equal(t, c.outcome, outcome(got), c.code)
+		require.Equal(t, c.outcome, resultKind(got), c.code)
 		require.True(t, strings.HasPrefix(got.Reasoning, c.reasoning), got.Reasoning)
 	}
 }
@@ -266,7 +266,7 @@ func (k failingKernel) Execute(context.Context, string) (grading.Execution, erro
 	return k.done, k.err
 }
 
-func TestKernelThatCannot(t *testing.T) {
+func TestFailingKernel(t *testing.T) {
 	t.Parallel()
 	probes := `{"probes": [{"expr": "n", "equals": 1}]}`
 	for _, c := range []struct {
@@ -282,7 +282,7 @@ func TestKernelThatCannot(t *testing.T) {
 		{failingKernel{done: grading.Execution{Status: "ok", Result: "<x>"}}, probes, "the probe n brought nothing but '<x>'"},
 		{failingKernel{done: grading.Execution{Status: "ok", Result: "[]"}}, probes, "the probe n brought nothing but '[]'"},
 	} {
-		got := check(t, c.kernel, c.config)
+		got := checkKernel(t, c.kernel, c.config)
 		require.Equal(t, &pyvalue.Error{Kind: "kernel", Text: c.text}, got.Error)
 		require.False(t, got.Passed)
 	}
@@ -330,9 +330,9 @@ mixed = {"mean": a.mean(), np.int64(3): [i, f]}
 		{`{"expr": "day", "equals": ""}`, "not_json"},
 		{`{"expr": "z", "equals": 1}`, "not_json"},
 	} {
-		got := check(t, kernel, `{"probes": [`+c.probe+`]}`)
-		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.probe, got.Reasoning)
+		got := checkKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
+		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.probe, got.Reasoning)
 	}
 	code := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, `{"code": "(a > 2).all()"}`)}
-	require.Equal(t, "fail", outcome(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
+	require.Equal(t, "fail", resultKind(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
 }

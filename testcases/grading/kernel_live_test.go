@@ -46,17 +46,17 @@ func startLiveKernel(t *testing.T) liveKernel {
 // run runs code of the agent's.
 func (k liveKernel) run(t *testing.T, code string) {
 	t.Helper()
-	done, err := k.ask(protocol.KernelRequest{Code: &code})
+	done, err := k.execute(protocol.KernelRequest{Code: &code})
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
 // Execute runs code of a grader's.
 func (k liveKernel) Execute(_ context.Context, code string) (grading.Execution, error) {
-	return k.ask(protocol.KernelRequest{Code: &code, Pristine: true})
+	return k.execute(protocol.KernelRequest{Code: &code, Pristine: true})
 }
 
-func (k liveKernel) ask(request protocol.KernelRequest) (grading.Execution, error) {
+func (k liveKernel) execute(request protocol.KernelRequest) (grading.Execution, error) {
 	request.Type, request.AgentTxID = protocol.TypeExecuteCode, "t"
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -82,9 +82,9 @@ func (k liveKernel) ask(request protocol.KernelRequest) (grading.Execution, erro
 	}
 }
 
-// tricks are what an agent may do so that a wrong notebook looks right. The
+// tamperingCode are what an agent may do so that a wrong notebook looks right. The
 // right one has total 10 and rows [1, 2, 3, 4]; theirs has 9 and [4, 5].
-func tricks() map[string]string {
+func tamperingCode() map[string]string {
 	const forge = `
 import assay.run.safe_repr, assay.run.snippet
 def safe_repr(value): return '{"type": "int", "len": 4, "value": 10}'
@@ -218,12 +218,12 @@ vars(assay.run.snippet)[Key("x")] = 1
 	}
 }
 
-// TestTricks: whichever of these the agent plays on the kernel, the graders see
+// TestTamperingCodeDoesNotPass: whichever of these the agent plays on the kernel, the graders see
 // what is there, and the truth about it is still seen. What it could play with
 // frames, gc, ctypes, audit hooks or code that runs meanwhile is not among them.
-func TestTricks(t *testing.T) {
+func TestTamperingCodeDoesNotPass(t *testing.T) {
 	t.Parallel()
-	for name, trick := range tricks() {
+	for name, trick := range tamperingCode() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kernel := startLiveKernel(t)
@@ -232,22 +232,22 @@ func TestTricks(t *testing.T) {
 				`{"probes": [{"expr": "total", "equals": 10}, {"expr": "rows", "len": 4}, {"expr": "len(rows)", "equals": 4}, {"expr": "sorted(rows)", "equals": [1, 2, 3, 4]}, {"expr": "total", "type": "list"}]}`,
 				`{"code": "len(rows) == 4"}`, `{"code": "assert sorted(rows) == [1, 2, 3, 4]"}`, `{"code": "isinstance(rows, dict)"}`,
 			} {
-				got := check(t, kernel, config)
+				got := checkKernel(t, kernel, config)
 				require.False(t, got.Passed, "%s: %s", config, got.Reasoning)
 				require.Zero(t, got.Score)
 				require.Nil(t, got.Error, "%s: %s", config, got.Reasoning)
 			}
-			got := check(t, kernel, `{"probes": [{"expr": "total", "equals": 9, "type": "int"}, {"expr": "rows", "equals": [4, 5], "len": 2, "type": "list"}, {"expr": "sorted(rows)", "contains": 5}]}`)
+			got := checkKernel(t, kernel, `{"probes": [{"expr": "total", "equals": 9, "type": "int"}, {"expr": "rows", "equals": [4, 5], "len": 2, "type": "list"}, {"expr": "sorted(rows)", "contains": 5}]}`)
 			require.True(t, got.Passed, got.Reasoning)
-			got = check(t, kernel, `{"code": "print('rows', rows)\nimport sys\nsys.stdout.write('and more')\nlen(rows) == 2 and [len(r) for r in [rows]] == [2]"}`)
+			got = checkKernel(t, kernel, `{"code": "print('rows', rows)\nimport sys\nsys.stdout.write('and more')\nlen(rows) == 2 and [len(r) for r in [rows]] == [2]"}`)
 			require.True(t, got.Passed, got.Reasoning)
 			require.Equal(t, "rows [4, 5]\nand more", got.Reasoning)
 		})
 	}
 }
 
-// TestLies: objects that say of themselves what they like.
-func TestLies(t *testing.T) {
+// TestObjectsThatLieAboutThemselves: objects that say of themselves what they like.
+func TestObjectsThatLieAboutThemselves(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
 	kernel.run(t, `
@@ -297,11 +297,11 @@ loud = Loud()
 		{`{"expr": "loud", "len": 1}`, "found that it raises LoudError: (no message)"},
 		{`{"expr": "n +", "equals": 1}`, "found that it raises SyntaxError: "},
 	} {
-		got := check(t, kernel, `{"probes": [`+c.probe+`]}`)
+		got := checkKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
 		require.False(t, got.Passed, "%s: %s", c.probe, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.line)
 	}
-	got := check(t, kernel, `{"code": "n ="}`)
+	got := checkKernel(t, kernel, `{"code": "n ="}`)
 	require.Contains(t, got.Reasoning, "SyntaxError")
 }
 
@@ -319,7 +319,7 @@ func TestChecksSeeTheGlobals(t *testing.T) {
 		`{"code": "import asyncio\nawait asyncio.sleep(0)\ncounter == 2"}`,
 		`{"code": "sorted(set(globals()) - set(before)) == ['before']"}`,
 	} {
-		got := check(t, kernel, config)
+		got := checkKernel(t, kernel, config)
 		require.True(t, got.Passed, "%s: %s", config, got.Reasoning)
 	}
 	kernel.run(t, "assert counter == 2 and sum == 15")
@@ -334,9 +334,9 @@ func TestProbesThatAreTooLarge(t *testing.T) {
 	for range 5 {
 		probes = append(probes, `{"expr": "large", "contains": "éé"}`)
 	}
-	got := check(t, kernel, `{"probes": [`+strings.Join(probes, ",")+`, {"expr": "n", "equals": 3}]}`)
+	got := checkKernel(t, kernel, `{"probes": [`+strings.Join(probes, ",")+`, {"expr": "n", "equals": 3}]}`)
 	require.True(t, got.Passed, got.Reasoning)
-	got = check(t, kernel, `{"probes": [{"expr": "larger", "contains": "é"}, {"expr": "n", "equals": 3}]}`)
+	got = checkKernel(t, kernel, `{"probes": [{"expr": "larger", "contains": "é"}, {"expr": "n", "equals": 3}]}`)
 	require.Equal(t, &pyvalue.Error{Kind: "not_json", Text: "larger: more than 1000000 bytes of JSON; look at a part"}, got.Error)
 	require.InDelta(t, 0.5, got.Score, 0)
 }

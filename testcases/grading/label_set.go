@@ -2,33 +2,33 @@ package grading
 
 import "assay/testcases/grading/pyvalue"
 
-// labelSet passes when the Jaccard index of the expected and the answered labels,
+// gradeLabelSet passes when the Jaccard index of the expected and the answered labels,
 // the share of all labels that both have, is at least a threshold. Both sides are
 // sets as Python makes them, and two empty ones have the index 0.
-func labelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	expected, err := pyvalue.NewSet("ground_truth_labels", orElse(config, "ground_truth_labels", pyvalue.List{}))
+func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	expected, err := pyvalue.NewSet("ground_truth_labels", getOr(config, "ground_truth_labels", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
-	scoring, err := section(config, "scoring")
+	scoring, err := getSection(config, "scoring")
 	if err != nil {
 		return Result{}, err
 	}
-	field := orElse(config, "answer_field", pyvalue.String("cell_types_predicted"))
+	field := getOr(config, "answer_field", pyvalue.String("cell_types_predicted"))
 	r := newReport("Label set")
-	found, err := take(answer, field)
+	found, err := takeField(answer, field)
 	if err != nil {
 		return Result{}, err
 	}
 	if found == nil {
-		return r.without(answer, pyvalue.Text(field)), nil
+		return r.missingFieldsResult(answer, pyvalue.Text(field)), nil
 	}
 	predicted, err := pyvalue.NewSet("the answer's "+pyvalue.Text(field), found)
 	if err != nil {
 		return Result{}, err
 	}
-	threshold := orElse(scoring, "pass_threshold", pyvalue.Float(0.9))
-	if err := decimals(threshold); err != nil {
+	threshold := getOr(scoring, "pass_threshold", pyvalue.Float(0.9))
+	if err := checkFitsFloat(threshold); err != nil {
 		return Result{}, err
 	}
 	return r.compareLabels(expected, predicted, field, threshold)
@@ -57,9 +57,9 @@ func (r *report) compareLabels(expected, predicted *pyvalue.Dict, field, thresho
 	r.metrics.Set("predicted_count", pyvalue.NewInt(int64(len(predicted.Keys()))))
 	r.metrics.Set("ground_truth_count", pyvalue.NewInt(int64(len(expected.Keys()))))
 
-	_, err = r.atLeast("Jaccard index", index, threshold)
-	r.names(true, "as expected", both)
-	r.names(false, "missing", missing)
-	r.names(false, "not expected", extra)
-	return r.verdict(), err
+	_, err = r.requireAtLeast("Jaccard index", index, threshold)
+	r.addItems(true, "as expected", both)
+	r.addItems(false, "missing", missing)
+	r.addItems(false, "not expected", extra)
+	return r.binaryResult(), err
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	judgeTime = 3 * time.Minute // for everything, retries and waiting included
-	passScore = 0.5             // unless the config says otherwise
+	judgeTimeout     = 3 * time.Minute // for everything, retries and waiting included
+	defaultPassScore = 0.5             // unless the config says otherwise
 )
 
-// llmJudge asks a language model what it makes of the attempt by the criteria
+// gradeLLMJudge asks a language model what it makes of the attempt by the criteria
 // in prompt. The model sees task, answer, notebook and conversation as quoted
 // data, see [evidence]; a reply that is not exactly what was asked for is asked
 // for once more and then an error, see [readVerdict]. It passes when the judge
@@ -24,8 +24,8 @@ const (
 //
 // Metrics: model, score, pass_score, judge_passed, successes, failures, and what
 // it took: calls, input_tokens, output_tokens.
-func llmJudge(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
-	c, err := readJudge(config)
+func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
+	c, err := readJudgeConfig(config)
 	switch {
 	case err != nil:
 		return Result{}, pyvalue.ValueError("%v", err)
@@ -36,10 +36,10 @@ func llmJudge(ctx context.Context, config *pyvalue.Object, in Input) (Result, er
 	if err != nil {
 		return Result{}, modelError("%v", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, judgeTime, fmt.Errorf("the judge had %v", judgeTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, judgeTimeout, fmt.Errorf("the judge had %v", judgeTimeout))
 	defer cancel()
-	j := &judging{client: client}
-	said, err := j.verdict(ctx, c.prompt, in)
+	j := &judgeConversation{client: client}
+	said, err := j.askForVerdict(ctx, c.prompt, in)
 	if err != nil {
 		return Result{}, modelError("%s: %v", c.model, err)
 	}
@@ -50,55 +50,55 @@ func modelError(format string, args ...any) *pyvalue.Error {
 	return &pyvalue.Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
 }
 
-// judge is what a config says.
-type judge struct {
+// gradeByJudge is what a config says.
+type judgeConfig struct {
 	prompt, model string
 	pass          pyvalue.Value // the least score that passes, a number from 0 to 1
 }
 
-func checkJudge(config *pyvalue.Object) error {
-	_, err := readJudge(config)
+func checkJudgeConfig(config *pyvalue.Object) error {
+	_, err := readJudgeConfig(config)
 	return err
 }
 
-func readJudge(config *pyvalue.Object) (judge, error) {
+func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 	prompt, ok := config.Get("prompt").(pyvalue.String)
 	if !ok || strings.TrimSpace(string(prompt)) == "" {
-		return judge{}, fmt.Errorf("prompt: want the criteria to judge by, found %s", show(config.Get("prompt")))
+		return judgeConfig{}, fmt.Errorf("prompt: want the criteria to judge by, found %s", showValue(config.Get("prompt")))
 	}
 	name, ok := config.Get("model").(pyvalue.String)
 	if !ok {
-		return judge{}, fmt.Errorf("model: want a string, found %s", pyvalue.KindOf(config.Get("model")))
+		return judgeConfig{}, fmt.Errorf("model: want a string, found %s", pyvalue.KindOf(config.Get("model")))
 	}
 	if err := model.CheckName(string(name)); err != nil {
-		return judge{}, fmt.Errorf("model: %w", err)
+		return judgeConfig{}, fmt.Errorf("model: %w", err)
 	}
 	pass := config.Get("pass_score")
 	if pass == nil {
-		pass = pyvalue.Float(passScore)
+		pass = pyvalue.Float(defaultPassScore)
 	}
-	if !isShare(pass) {
-		return judge{}, fmt.Errorf("pass_score: want a number from 0 to 1, found %s", show(pass))
+	if !isFraction(pass) {
+		return judgeConfig{}, fmt.Errorf("pass_score: want a number from 0 to 1, found %s", showValue(pass))
 	}
-	return judge{prompt: string(prompt), model: string(name), pass: pass}, nil
+	return judgeConfig{prompt: string(prompt), model: string(name), pass: pass}, nil
 }
 
-func (c judge) result(said *verdict, j *judging) Result {
+func (c judgeConfig) result(said *judgeVerdict, j *judgeConversation) Result {
 	r := newReport("Judge")
 	for _, text := range said.successes {
-		r.line(true, pyvalue.Text(text))
+		r.addLine(true, pyvalue.Text(text))
 	}
 	for _, text := range said.failures {
-		r.line(false, pyvalue.Text(text))
+		r.addLine(false, pyvalue.Text(text))
 	}
 	enough, _ := pyvalue.AtMost(c.pass, said.score) // both are numbers
 	switch {
 	case !said.passed:
-		r.fail("the judge says that it did not pass: " + said.reasoning)
+		r.addFailure("the judge says that it did not pass: " + said.reasoning)
 	case !enough:
-		r.fail(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", show(said.score), show(c.pass), said.reasoning))
+		r.addFailure(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", showValue(said.score), showValue(c.pass), said.reasoning))
 	default:
-		r.line(true, fmt.Sprintf("score %s, at least %s: %s", show(said.score), show(c.pass), said.reasoning))
+		r.addLine(true, fmt.Sprintf("score %s, at least %s: %s", showValue(said.score), showValue(c.pass), said.reasoning))
 	}
 	r.metrics.Set("model", pyvalue.String(c.model))
 	r.metrics.Set("score", said.score)
@@ -109,33 +109,33 @@ func (c judge) result(said *verdict, j *judging) Result {
 	r.metrics.Set("calls", pyvalue.NewInt(j.calls))
 	r.metrics.Set("input_tokens", pyvalue.NewInt(j.usage.PromptTokens()))
 	r.metrics.Set("output_tokens", pyvalue.NewInt(j.usage.OutputTokens))
-	score, _ := floatOf(said.score) // as readVerdict has it
+	score, _ := floatValue(said.score) // as readVerdict has it
 	return r.result(score)
 }
 
 const (
-	judgeRetries = 3           // of one call that failed and may succeed
-	retryWait    = time.Second // before the first; it doubles, unless the API says how long
+	maxJudgeRetries = 3           // of one call that failed and may succeed
+	firstRetryDelay = time.Second // before the first; it doubles, unless the API says how long
 )
 
-// judging is the conversation with a judge, and what it took.
-type judging struct {
+// judgeConversation is the conversation with a judge, and what it took.
+type judgeConversation struct {
 	client model.Client
 	calls  int64
 	usage  model.Usage
 }
 
-// verdict asks for a verdict, and once more if the reply is none.
-func (j *judging) verdict(ctx context.Context, criteria string, in Input) (*verdict, error) {
-	question, err := judgeQuestion(criteria, in)
+// askForVerdict asks for a verdict, and once more if the reply is none.
+func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, in Input) (*judgeVerdict, error) {
+	question, err := judgePrompt(criteria, in)
 	if err != nil {
 		return nil, err
 	}
 	req := model.Request{
-		System:   []model.Block{model.Text(judgeRules)},
+		System:   []model.Block{model.Text(judgeSystemPrompt)},
 		Messages: []model.Message{{Role: model.RoleUser, Content: []model.Block{model.Text(question)}}},
 	}
-	reply, err := j.ask(ctx, req)
+	reply, err := j.call(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func (j *judging) verdict(ctx context.Context, criteria string, in Input) (*verd
 	if wrong == nil {
 		return said, nil
 	}
-	req.Messages = append(req.Messages, askAgain(reply, wrong)...)
-	if reply, err = j.ask(ctx, req); err != nil {
+	req.Messages = append(req.Messages, correctionMessages(reply, wrong)...)
+	if reply, err = j.call(ctx, req); err != nil {
 		return nil, err
 	}
 	said, stillWrong := readVerdict(reply)
@@ -154,10 +154,10 @@ func (j *judging) verdict(ctx context.Context, criteria string, in Input) (*verd
 	return said, nil
 }
 
-// ask makes one call, and makes it again while it fails for a reason that may
+// call makes one call, and makes it again while it fails for a reason that may
 // pass.
-func (j *judging) ask(ctx context.Context, req model.Request) (*model.Response, error) {
-	wait := retryWait
+func (j *judgeConversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
+	wait := firstRetryDelay
 	for retries := 0; ; retries++ {
 		j.calls++
 		reply, err := j.client.Complete(ctx, req, nil)
@@ -165,20 +165,20 @@ func (j *judging) ask(ctx context.Context, req model.Request) (*model.Response, 
 			j.usage = j.usage.Add(reply.Usage)
 			return reply, nil
 		}
-		if !model.IsTransient(err) || retries == judgeRetries {
+		if !model.IsTransient(err) || retries == maxJudgeRetries {
 			return nil, err
 		}
-		if err := pause(ctx, wait, err); err != nil {
+		if err := waitBeforeRetry(ctx, wait, err); err != nil {
 			return nil, err
 		}
 		wait *= 2
 	}
 }
 
-// pause waits before a call is made again that ended with failed: for as long as
+// waitBeforeRetry waits before a call is made again that ended with failed: for as long as
 // the API asked, else for usual. If ctx ends before that, there is no use in
 // waiting, and the error says so.
-func pause(ctx context.Context, usual time.Duration, failed error) error {
+func waitBeforeRetry(ctx context.Context, usual time.Duration, failed error) error {
 	if api, ok := errors.AsType[*model.APIError](failed); ok && api.RetryAfter > 0 {
 		usual = api.RetryAfter
 	}

@@ -26,34 +26,34 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// bench is a judge that plays a script, and what it was asked.
-type bench struct {
+// fakeJudge is a judge that plays a script, and what it was asked.
+type fakeJudge struct {
 	client model.Client
 	asked  []model.Request
 }
 
-func (b *bench) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+func (b *fakeJudge) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	b.asked = append(b.asked, req)
 	return b.client.Complete(ctx, req, onDelta)
 }
 
-func (b *bench) open(string) (model.Client, error) { return b, nil }
+func (b *fakeJudge) open(string) (model.Client, error) { return b, nil }
 
-// playing returns a judge that plays the lines of a script.
-func playing(t *testing.T, lines ...string) *bench {
+// scriptedJudge returns a judge that plays the lines of a script.
+func scriptedJudge(t *testing.T, lines ...string) *fakeJudge {
 	t.Helper()
 	script, err := script.Parse("judge.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(t, err)
-	return &bench{client: script.Client()}
+	return &fakeJudge{client: script.Client()}
 }
 
-// reply is a line of a script that says text.
-func reply(text string) string {
+// judgeReplyLine is a line of a script that says text.
+func judgeReplyLine(text string) string {
 	line, _ := json.Marshal(map[string]any{"content": text, "usage": map[string]int{"input_tokens": 100, "output_tokens": 7, "cache_read_input_tokens": 20}})
 	return string(line)
 }
 
-func judge(ctx context.Context, b *bench, config string, in grading.Input) grading.Result {
+func gradeByJudge(ctx context.Context, b *fakeJudge, config string, in grading.Input) grading.Result {
 	c, err := pyvalue.Decode(config)
 	if err != nil {
 		panic(err)
@@ -84,18 +84,18 @@ func TestJudgeVerdicts(t *testing.T) {
 		{leniently, " \n```json\n{\"score\": 1, \"passed\": true,\n\"reasoning\": \"```\"}\n```\n", "pass", 1, ""},
 		{leniently, "```\n{\"score\": 1.0, \"passed\": true, \"reasoning\": \"x\"}\n```", "pass", 1, ""},
 	} {
-		got := judge(t.Context(), playing(t, reply(c.reply)), c.config, grading.Input{})
-		require.Equal(t, c.outcome, outcome(got), "%s: %s", c.reply, got.Reasoning)
+		got := gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(c.reply)), c.config, grading.Input{})
+		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.reply, got.Reasoning)
 		require.InDelta(t, c.score, got.Score, 0, c.reply)
 		require.Contains(t, got.Reasoning, c.text)
 	}
-	got := judge(t.Context(), playing(t, reply(`{"score": 1, "passed": true, "reasoning": "x", "successes": ["a"]}`)), strictly08, grading.Input{})
+	got := gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x", "successes": ["a"]}`)), strictly08, grading.Input{})
 	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
-// nonsense is replies that are no verdict, though most have something in them
+// malformedReplies is replies that are no verdict, though most have something in them
 // that says passed.
-func nonsense() []string {
+func malformedReplies() []string {
 	const pass = `{"score": 1, "passed": true, "reasoning": "x"}`
 	const fail = `{"score": 0, "passed": false, "reasoning": "x"}`
 	return []string{
@@ -117,15 +117,15 @@ func nonsense() []string {
 	}
 }
 
-// TestJudgeNonsense: what is no verdict is asked for once more, and then is an
+// TestJudgeMalformedReplies: what is no verdict is asked for once more, and then is an
 // error, never a pass.
-func TestJudgeNonsense(t *testing.T) {
+func TestJudgeMalformedReplies(t *testing.T) {
 	t.Parallel()
 	const good = `{"score": 0.75, "passed": true, "reasoning": "on second thought"}`
-	for _, text := range nonsense() {
-		b := playing(t, reply(text), reply(text), reply(good))
-		got := judge(t.Context(), b, leniently, grading.Input{})
-		require.Equal(t, "model", outcome(got), text)
+	for _, text := range malformedReplies() {
+		b := scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(text), judgeReplyLine(good))
+		got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
+		require.Equal(t, "model", resultKind(got), text)
 		require.Zero(t, got.Score, text)
 		require.Contains(t, got.Error.Text, "the judge gave no verdict, twice: ", text)
 		require.Len(t, b.asked, 2, text)
@@ -133,42 +133,42 @@ func TestJudgeNonsense(t *testing.T) {
 		if strings.TrimSpace(text) == "" {
 			continue // the script tells by the replies where it is
 		}
-		got = judge(t.Context(), playing(t, reply(text), reply(good)), leniently, grading.Input{})
-		require.Equal(t, "pass", outcome(got), text)
+		got = gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(good)), leniently, grading.Input{})
+		require.Equal(t, "pass", resultKind(got), text)
 		require.InDelta(t, 0.75, got.Score, 0)
 		require.Equal(t, pyvalue.NewInt(2), got.Metrics.Get("calls"))
 		require.Equal(t, pyvalue.NewInt(240), got.Metrics.Get("input_tokens"))
 	}
 }
 
-// TestJudgeCutOff: a verdict that is whole, in a reply that is not, is none.
-func TestJudgeCutOff(t *testing.T) {
+// TestJudgeReplyCutOff: a verdict that is whole, in a reply that is not, is none.
+func TestJudgeReplyCutOff(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"max_tokens", "refusal", "pause_turn", "tool_use", "model_context_window_exceeded", "unheard_of"} {
 		line := fmt.Sprintf(`{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}", "stop_reason": %q}`, reason)
-		got := judge(t.Context(), playing(t, line, line), leniently, grading.Input{})
-		require.Equal(t, "model", outcome(got), reason)
+		got := gradeByJudge(t.Context(), scriptedJudge(t, line, line), leniently, grading.Input{})
+		require.Equal(t, "model", resultKind(got), reason)
 		require.Contains(t, got.Error.Text, fmt.Sprintf("it ended with stop reason %q", reason))
 	}
 }
 
-func TestJudgeIsToldWhatWasWrong(t *testing.T) {
+func TestJudgeIsAskedAgainWithTheError(t *testing.T) {
 	t.Parallel()
-	b := playing(t, `{"content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "{\"score\": 2, \"passed\": true, \"reasoning\": \"x\"}"}]}`,
-		reply(`{"score": 1, "passed": true, "reasoning": "x"}`))
-	got := judge(t.Context(), b, leniently, grading.Input{})
-	require.Equal(t, "pass", outcome(got), got.Reasoning)
+	b := scriptedJudge(t, `{"content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "{\"score\": 2, \"passed\": true, \"reasoning\": \"x\"}"}]}`,
+		judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x"}`))
+	got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
+	require.Equal(t, "pass", resultKind(got), got.Reasoning)
 	again := b.asked[1].Messages
 	require.Len(t, again, 3)
 	require.Equal(t, []model.Block{model.Text(`{"score": 2, "passed": true, "reasoning": "x"}`)}, again[1].Content)
 	require.Contains(t, again[2].Content[0].Text, "That is not the reply that was asked for: score: want a number from 0 to 1, found 2.")
 
-	b = playing(t, `{"content": []}`, `{"content": []}`)
-	judge(t.Context(), b, leniently, grading.Input{})
+	b = scriptedJudge(t, `{"content": []}`, `{"content": []}`)
+	gradeByJudge(t.Context(), b, leniently, grading.Input{})
 	require.Equal(t, []model.Block{model.Text("(no text)")}, b.asked[1].Messages[1].Content)
 }
 
-func TestJudgeThatCannotBeAsked(t *testing.T) {
+func TestJudgeUnavailable(t *testing.T) {
 	t.Parallel()
 	spec := grading.Spec{Type: "llm_judge", Config: pyvaluetest.Decode(t, leniently)}
 	got := grading.Grade(t.Context(), spec, grading.Input{})
@@ -179,15 +179,15 @@ func TestJudgeThatCannotBeAsked(t *testing.T) {
 	require.Equal(t, &pyvalue.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
 }
 
-// TestJudgeFilesLieWithTheCase: the file of a scripted judge is named like the
+// TestJudgeScriptFileIsRelativeToCase: the file of a scripted judge is named like the
 // other files of a case.
-func TestJudgeFilesLieWithTheCase(t *testing.T) {
+func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(reply(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
 	open := func(name string) (model.Client, error) { return open.Open(name, open.Options{}) }
 	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: pyvaluetest.Decode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
-	require.Equal(t, "pass", outcome(got), got.Reasoning)
+	require.Equal(t, "pass", resultKind(got), got.Reasoning)
 	require.Equal(t, pyvalue.String("script:judge.jsonl"), got.Metrics.Get("model"))
 }
 
@@ -217,12 +217,12 @@ func TestJudgeRetries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b, start := playing(t, c.lines...), time.Now()
-				got := judge(t.Context(), b, leniently, grading.Input{})
+				b, start := scriptedJudge(t, c.lines...), time.Now()
+				got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
 				require.Equal(t, c.took, time.Since(start))
 				require.Len(t, b.asked, c.calls)
 				if c.text == "" {
-					require.Equal(t, "pass", outcome(got), got.Reasoning)
+					require.Equal(t, "pass", resultKind(got), got.Reasoning)
 					require.Equal(t, pyvalue.NewInt(int64(c.calls)), got.Metrics.Get("calls"))
 					return
 				}
@@ -232,22 +232,22 @@ func TestJudgeRetries(t *testing.T) {
 	}
 }
 
-func TestJudgeEndsWithTheRun(t *testing.T) {
+func TestJudgeStopsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(5*time.Second, func() { cancel(errors.New("the server is stopping")) })
-		got := judge(ctx, playing(t, `{"error": {"status": 429, "retry_after": 60}}`), leniently, grading.Input{})
+		got := gradeByJudge(ctx, scriptedJudge(t, `{"error": {"status": 429, "retry_after": 60}}`), leniently, grading.Input{})
 		require.Equal(t, "anthropic/claude-x: the server is stopping, while waiting after script: 429 rate_limit_error: refused by the script", got.Error.Text)
 	})
 }
 
-// TestCO12_JudgeIsRecordedAndPlayedAgain, over the real wire: the result of a
+// TestJudgeRecordAndReplay, over the real wire: the result of a
 // replay is the result.
-func TestCO12_JudgeIsRecordedAndPlayedAgain(t *testing.T) {
+func TestJudgeRecordAndReplay(t *testing.T) {
 	t.Parallel()
 	script, err := script.Parse("judge.jsonl", []byte(strings.Join([]string{
-		`{"error": {"status": 429, "retry_after": 0.01}}`, reply("I pass it."), reply(`{"score": 0.75, "passed": true, "reasoning": "é <b>"}`),
+		`{"error": {"status": 429, "retry_after": 0.01}}`, judgeReplyLine("I pass it."), judgeReplyLine(`{"score": 0.75, "passed": true, "reasoning": "é <b>"}`),
 	}, "\n")))
 	require.NoError(t, err)
 	server := httptest.NewServer(mockapi.New(script, nil))
@@ -255,24 +255,24 @@ func TestCO12_JudgeIsRecordedAndPlayedAgain(t *testing.T) {
 	live, err := open.Open("anthropic/claude-x", open.Options{APIKey: "secret", BaseURL: server.URL})
 	require.NoError(t, err)
 
-	in := attack()
+	in := injectedInput()
 	var recording bytes.Buffer
-	want := judge(t.Context(), &bench{client: replay.Record("anthropic/claude-x", live, &recording)}, leniently, in)
-	require.Equal(t, "pass", outcome(want), want.Reasoning)
+	want := gradeByJudge(t.Context(), &fakeJudge{client: replay.Record("anthropic/claude-x", live, &recording)}, leniently, in)
+	require.Equal(t, "pass", resultKind(want), want.Reasoning)
 	require.Equal(t, pyvalue.NewInt(3), want.Metrics.Get("calls"))
 	require.NotContains(t, recording.String(), "secret")
 
 	calls, err := replay.ParseRecording("calls.jsonl", recording.Bytes())
 	require.NoError(t, err)
-	require.Equal(t, want, judge(t.Context(), &bench{client: calls.NewReplayer()}, leniently, in))
+	require.Equal(t, want, gradeByJudge(t.Context(), &fakeJudge{client: calls.NewReplayer()}, leniently, in))
 	in.Task += "!"
-	got := judge(t.Context(), &bench{client: calls.NewReplayer()}, leniently, in)
+	got := gradeByJudge(t.Context(), &fakeJudge{client: calls.NewReplayer()}, leniently, in)
 	require.Contains(t, got.Error.Text, `calls.jsonl:1: the request was not recorded: at "/messages/0/content/0/text"`)
 }
 
 // FuzzJudgeReply: no reply is a verdict unless a second, strict reader agrees.
 func FuzzJudgeReply(f *testing.F) {
-	for _, text := range nonsense() {
+	for _, text := range malformedReplies() {
 		f.Add(text, "", "end_turn")
 	}
 	f.Add(`{"score": 1, "passed": true,`, `"reasoning": "x"}`, "stop_sequence")
@@ -289,7 +289,7 @@ func FuzzJudgeReply(f *testing.F) {
 			require.Equal(t, "```", lines[len(lines)-1])
 			text = strings.Join(lines[1:len(lines)-1], "\n")
 		}
-		object, ok := strictly(text, "score", "passed", "reasoning", "successes", "failures")
+		object, ok := decodeWithStdlib(text, "score", "passed", "reasoning", "successes", "failures")
 		require.True(t, ok, text)
 		require.Equal(t, object["passed"], passed)
 		require.IsType(t, "", object["reasoning"])

@@ -7,10 +7,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// lookup finds a field of an answer; nil means it is not there. A name with
+// lookupField finds a field of an answer; nil means it is not there. A name with
 // dots is a path through nested objects, whatever the answer is; a name without
 // them wants an object.
-func lookup(answer pyvalue.Value, field string) (pyvalue.Value, error) {
+func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	if !strings.Contains(field, ".") {
 		object, ok := answer.(*pyvalue.Object)
 		if !ok {
@@ -56,10 +56,10 @@ func contains(container, key pyvalue.Value) (bool, error) {
 	}
 }
 
-// take returns answer[field] if answer contains field, as Python has both: what
+// takeField returns answer[field] if answer contains field, as Python has both: what
 // is contained in a string cannot be taken out, and in a list it must be an
 // index, too. nil means it is not contained.
-func take(answer, field pyvalue.Value) (pyvalue.Value, error) {
+func takeField(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	there, err := contains(answer, field)
 	if err != nil || !there {
 		return nil, err
@@ -68,14 +68,14 @@ func take(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	case *pyvalue.Object:
 		return a.Get(pyvalue.Text(field)), nil
 	case pyvalue.List:
-		return at(a, field)
+		return listItem(a, field)
 	default:
 		return nil, pyvalue.TypeError("the answer: want an object, found %s", pyvalue.KindOf(answer))
 	}
 }
 
-// at is list[index]: an integer, or a boolean, which may count from the end.
-func at(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
+// listItem is list[index]: an integer, or a boolean, which may count from the end.
+func listItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 	n, ok := pyvalue.AsNumber(index)
 	if !ok || n.Int() == nil {
 		return nil, pyvalue.TypeError("the answer: want an object, found list")
@@ -88,14 +88,14 @@ func at(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 		i += len(list)
 	}
 	if i < 0 || i >= len(list) {
-		return nil, &pyvalue.Error{Kind: "key_error", Text: fmt.Sprintf("the answer: a list of %d has no item %s", len(list), show(index))}
+		return nil, &pyvalue.Error{Kind: "key_error", Text: fmt.Sprintf("the answer: a list of %d has no item %s", len(list), showValue(index))}
 	}
 	return list[i], nil
 }
 
-// withFields returns answer as an object if it contains all of these fields,
+// requireFields returns answer as an object if it contains all of these fields,
 // else those that it does not contain.
-func withFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
+func requireFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
 	for _, field := range fields {
 		there, err := contains(answer, pyvalue.String(field))
 		if err != nil {
@@ -115,14 +115,14 @@ func withFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object,
 	return object, nil, nil
 }
 
-// partOf returns what of the answer our own graders look at, and its name for
-// messages: the field that answer_field names, see [lookup], nil if there is
+// answerPart returns what of the answer our own graders look at, and its name for
+// messages: the field that answer_field names, see [lookupField], nil if there is
 // none; the whole answer without answer_field.
-func partOf(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
+func answerPart(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
 	field, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {
 		return "the answer", answer, nil
 	}
-	part, err = lookup(answer, string(field))
+	part, err = lookupField(answer, string(field))
 	return string(field), part, err
 }

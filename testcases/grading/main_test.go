@@ -15,18 +15,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// row is a grading: what comes of a config and an answer. outcome is "pass",
+// gradeRow is a grading: what comes of a config and an answer. outcome is "pass",
 // "fail" or the kind of the error, and metrics are some of the metrics, as an
 // object; empty: there must be none.
-type row struct{ config, answer, outcome, metrics string }
+type gradeRow struct{ config, answer, outcome, metrics string }
 
-func gradeRows(t *testing.T, kind string, rows map[string]row) {
+func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
 	t.Helper()
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := grade(t, kind, c.config, c.answer)
-			require.Equal(t, c.outcome, outcome(got), got.Reasoning)
+			got := gradeJSON(t, kind, c.config, c.answer)
+			require.Equal(t, c.outcome, resultKind(got), got.Reasoning)
 			if c.metrics == "" {
 				require.Zero(t, got.Metrics.Len(), pyvaluetest.JSON(t, got.Metrics))
 				require.Zero(t, got.Score)
@@ -40,21 +40,21 @@ func gradeRows(t *testing.T, kind string, rows map[string]row) {
 	}
 }
 
-// keys lists the keys of an object in order.
-func keys(o *pyvalue.Object) (names []string) {
+// objectKeys lists the keys of an object in order.
+func objectKeys(o *pyvalue.Object) (names []string) {
 	for key := range o.All() {
 		names = append(names, key)
 	}
 	return names
 }
 
-// huge is an integer that no double holds.
-func huge() string { return "1" + zeros(400) }
+// hugeInteger is an integer that no double holds.
+func hugeInteger() string { return "1" + zeros(400) }
 
 func zeros(n int) string { return strings.Repeat("0", n) }
 
-// above and below are the nearest doubles to f, as JSON.
-func above(f float64) string { return literal(math.Nextafter(f, math.Inf(1))) }
-func below(f float64) string { return literal(math.Nextafter(f, math.Inf(-1))) }
+// nextAbove and below are the nearest doubles to f, as JSON.
+func nextAbove(f float64) string { return floatLiteral(math.Nextafter(f, math.Inf(1))) }
+func nextBelow(f float64) string { return floatLiteral(math.Nextafter(f, math.Inf(-1))) }
 
-func literal(f float64) string { return strconv.FormatFloat(f, 'e', -1, 64) }
+func floatLiteral(f float64) string { return strconv.FormatFloat(f, 'e', -1, 64) }

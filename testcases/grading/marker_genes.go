@@ -7,32 +7,32 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// markerGenes passes when the answered marker genes are precise, by the share of
+// gradeMarkerGenes passes when the answered marker genes are precise, by the share of
 // them that is canonical, and complete, by the share of the canonical ones that
 // is among them. Genes are compared in lower case. When both sides are objects,
 // cell type to genes, it asks how many types are complete enough.
 //
 // When the answer lacks the field, its first list or object is taken for it.
-func markerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	canonical := orElse(config, "canonical_markers", orElse(config, "ground_truth_labels", pyvalue.List{}))
-	scoring, err := section(config, "scoring")
+func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	canonical := getOr(config, "canonical_markers", getOr(config, "ground_truth_labels", pyvalue.List{}))
+	scoring, err := getSection(config, "scoring")
 	if err != nil {
 		return Result{}, err
 	}
-	field, predicted, err := markerField(answer, orElse(config, "answer_field", pyvalue.String("top_marker_genes")))
+	field, predicted, err := markerField(answer, getOr(config, "answer_field", pyvalue.String("top_marker_genes")))
 	if err != nil {
 		return Result{}, err
 	}
 	g := markerGrader{report: newReport("Marker genes"), scoring: scoring, field: field}
 	if predicted == nil {
-		return g.report.without(answer, pyvalue.Text(field)), nil
+		return g.report.missingFieldsResult(answer, pyvalue.Text(field)), nil
 	}
 	byType, ok := canonical.(*pyvalue.Object)
 	if ok {
 		if answered, both := predicted.(*pyvalue.Object); both {
 			return g.cellTypes(byType, answered)
 		}
-		entry, err := take(byType, field)
+		entry, err := takeField(byType, field)
 		if err != nil {
 			return Result{}, err
 		}
@@ -46,7 +46,7 @@ func markerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 // markerField returns the field of the answer that is graded and what is in it,
 // nil if there is none.
 func markerField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, err error) {
-	predicted, err = take(answer, field)
+	predicted, err = takeField(answer, field)
 	if err != nil || predicted != nil {
 		return field, predicted, err
 	}
@@ -72,13 +72,13 @@ type markerGrader struct {
 func (g markerGrader) flat(canonical, predicted pyvalue.Value) (Result, error) {
 	given, isList := predicted.(pyvalue.List)
 	if !isList {
-		g.report.fail(pyvalue.Text(g.field) + ": want a list, found " + show(predicted))
-		return g.report.verdict(), nil
+		g.report.addFailure(pyvalue.Text(g.field) + ": want a list, found " + showValue(predicted))
+		return g.report.binaryResult(), nil
 	}
 	wanted, isList := canonical.(pyvalue.List)
 	if !isList {
-		g.report.fail("the case's canonical markers for " + pyvalue.Text(g.field) + " are not a list but " + show(canonical))
-		return g.report.verdict(), nil
+		g.report.addFailure("the case's canonical markers for " + pyvalue.Text(g.field) + " are not a list but " + showValue(canonical))
+		return g.report.binaryResult(), nil
 	}
 	return g.lists(wanted, given)
 }
@@ -86,31 +86,31 @@ func (g markerGrader) flat(canonical, predicted pyvalue.Value) (Result, error) {
 // lists compares two lists of genes. Precision is by the number of genes given,
 // with repetitions; recall by that of different canonical ones.
 func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
-	thresholds, err := section(g.scoring, "pass_thresholds")
+	thresholds, err := getSection(g.scoring, "pass_thresholds")
 	if err != nil {
 		return Result{}, err
 	}
-	leastPrecision := orElse(thresholds, "precision_at_k", pyvalue.Float(0.6))
-	leastRecall := orElse(thresholds, "recall_at_k", pyvalue.Float(0.5))
-	if err := decimals(leastPrecision, leastRecall); err != nil {
+	leastPrecision := getOr(thresholds, "precision_at_k", pyvalue.Float(0.6))
+	leastRecall := getOr(thresholds, "recall_at_k", pyvalue.Float(0.5))
+	if err := checkFitsFloat(leastPrecision, leastRecall); err != nil {
 		return Result{}, err
 	}
-	c := compareGenes(spellings(wanted), spellings(given))
+	c := compareGenes(genesBySpelling(wanted), genesBySpelling(given))
 	precision, recall := ratio(len(c.both), len(given)), ratio(len(c.both), len(c.both)+len(c.missing))
-	precise, err := g.report.atLeast("precision", precision, leastPrecision)
+	precise, err := g.report.requireAtLeast("precision", precision, leastPrecision)
 	if err != nil {
 		return Result{}, err
 	}
-	complete, err := g.report.atLeast("recall", recall, leastRecall)
+	complete, err := g.report.requireAtLeast("recall", recall, leastRecall)
 	if err != nil {
 		return Result{}, err
 	}
-	g.report.names(true, "canonical", c.both)
-	g.report.names(false, "missing", c.missing)
-	g.report.names(false, "not canonical", c.extra)
+	g.report.addItems(true, "canonical", c.both)
+	g.report.addItems(false, "missing", c.missing)
+	g.report.addItems(false, "not canonical", c.extra)
 
 	m := g.report.metrics
-	m.Set("k", count(given))
+	m.Set("k", lengthOf(given))
 	m.Set("precision_at_k", precision)
 	m.Set("recall_at_k", recall)
 	m.Set("precision_threshold", leastPrecision)
@@ -118,28 +118,28 @@ func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
 	m.Set("true_positives", c.both)
 	m.Set("false_positives", c.extra)
 	m.Set("false_negatives", c.missing)
-	m.Set("num_true_positives", count(c.both))
-	m.Set("num_false_positives", count(c.extra))
-	m.Set("num_false_negatives", count(c.missing))
+	m.Set("num_true_positives", lengthOf(c.both))
+	m.Set("num_false_positives", lengthOf(c.extra))
+	m.Set("num_false_negatives", lengthOf(c.missing))
 	m.Set("num_canonical_markers", pyvalue.NewInt(int64(len(c.both)+len(c.missing))))
 	m.Set("precision_pass", pyvalue.Bool(precise))
 	m.Set("recall_pass", pyvalue.Bool(complete))
 	m.Set("answer_field_used", g.field)
-	return g.report.verdict(), nil
+	return g.report.binaryResult(), nil
 }
 
 // cellTypes asks of each canonical cell type what share of its genes the answer
 // has, and passes when enough types have enough. Other types do not count.
 func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, error) {
-	thresholds, err := section(g.scoring, "pass_thresholds")
+	thresholds, err := getSection(g.scoring, "pass_thresholds")
 	if err != nil {
 		return Result{}, err
 	}
-	leastRecall := orElse(thresholds, "min_recall_per_celltype", orElse(thresholds, "recall_at_k", pyvalue.Float(0.5)))
-	leastTypes := orElse(thresholds, "min_celltypes_passing", pyvalue.NewInt(int64(canonical.Len())))
+	leastRecall := getOr(thresholds, "min_recall_per_celltype", getOr(thresholds, "recall_at_k", pyvalue.Float(0.5)))
+	leastTypes := getOr(thresholds, "min_celltypes_passing", pyvalue.NewInt(int64(canonical.Len())))
 	perType, passing := &pyvalue.Object{}, int64(0)
 	for name, wanted := range canonical.All() {
-		outcome, ok, err := g.cellType(name, wanted, orElse(predicted, name, pyvalue.List{}), leastRecall)
+		outcome, ok, err := g.cellType(name, wanted, getOr(predicted, name, pyvalue.List{}), leastRecall)
 		if err != nil {
 			return Result{}, err
 		}
@@ -153,7 +153,7 @@ func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, e
 		return Result{}, err
 	}
 	if !enough {
-		g.report.fail(fmt.Sprintf("%d of %d cell types pass, expected at least %s", passing, canonical.Len(), show(leastTypes)))
+		g.report.addFailure(fmt.Sprintf("%d of %d cell types pass, expected at least %s", passing, canonical.Len(), showValue(leastTypes)))
 	}
 	m := g.report.metrics
 	m.Set("celltypes_passing", pyvalue.NewInt(passing))
@@ -162,28 +162,28 @@ func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, e
 	m.Set("min_recall_per_celltype", leastRecall)
 	m.Set("per_celltype", perType)
 	m.Set("answer_field_used", g.field)
-	return g.report.verdict(), nil
+	return g.report.binaryResult(), nil
 }
 
 // cellType grades one type, and reports it as a line: it is the number of types
 // that fails. The threshold must fit a double.
 func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) (outcome *pyvalue.Object, ok bool, err error) {
-	if err := decimals(least); err != nil {
+	if err := checkFitsFloat(least); err != nil {
 		return nil, false, err
 	}
 	items, isList := given.(pyvalue.List)
 	if !isList {
-		g.report.line(false, name+": want a list, found "+pyvalue.KindOf(given))
+		g.report.addLine(false, name+": want a list, found "+pyvalue.KindOf(given))
 		outcome = pyvalue.NewObject("pass", pyvalue.Bool(false))
 		outcome.Set("recall", pyvalue.Float(0))
-		outcome.Set("error", pyvalue.String("Expected list, got "+pyvalue.TypeName(given))) // a metric, so its wording is part of the format
+		outcome.Set("error", pyvalue.String("Expected list, got "+pyvalue.PythonTypeName(given))) // a metric, so its wording is part of the format
 		return outcome, false, nil
 	}
 	members, err := pyvalue.Iterate("canonical_markers."+name, wanted)
 	if err != nil {
 		return nil, false, err
 	}
-	c := compareGenes(lowered(members), lowered(items))
+	c := compareGenes(lowerCaseGenes(members), lowerCaseGenes(items))
 	recall := pyvalue.Float(1)
 	if len(c.both)+len(c.missing) > 0 {
 		recall = ratio(len(c.both), len(c.both)+len(c.missing))
@@ -191,26 +191,26 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 	if ok, err = pyvalue.AtMost(least, recall); err != nil {
 		return nil, false, err
 	}
-	text := fmt.Sprintf("%s: recall %s, expected at least %s", name, show(recall), show(least))
+	text := fmt.Sprintf("%s: recall %s, expected at least %s", name, showValue(recall), showValue(least))
 	if len(c.missing) > 0 {
-		text += "; missing: " + show(c.missing)
+		text += "; missing: " + showValue(c.missing)
 	}
-	g.report.line(ok, text)
+	g.report.addLine(ok, text)
 	outcome = pyvalue.NewObject("pass", pyvalue.Bool(ok))
 	outcome.Set("recall", recall)
-	outcome.Set("num_predicted", count(items))
+	outcome.Set("num_predicted", lengthOf(items))
 	outcome.Set("num_canonical", pyvalue.NewInt(int64(len(c.both)+len(c.missing))))
 	outcome.Set("true_positives", c.both)
 	outcome.Set("false_negatives", c.missing)
 	return outcome, ok, nil
 }
 
-// genes is what became of two sets of them, each sorted, as it was last spelled
+// geneComparison is what became of two sets of them, each sorted, as it was last spelled
 // where it is from; those of both as in the answer.
-type genes struct{ both, extra, missing pyvalue.List }
+type geneComparison struct{ both, extra, missing pyvalue.List }
 
-// spellings maps each gene in lower case to how it was last spelled.
-func spellings(items pyvalue.List) map[string]string {
+// genesBySpelling maps each gene in lower case to how it was last spelled.
+func genesBySpelling(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for _, item := range items {
 		spelled[pyvalue.Lower(pyvalue.Text(item))] = pyvalue.Text(item)
@@ -218,16 +218,16 @@ func spellings(items pyvalue.List) map[string]string {
 	return spelled
 }
 
-// lowered maps each gene in lower case to itself.
-func lowered(items pyvalue.List) map[string]string {
+// lowerCaseGenes maps each gene in lower case to itself.
+func lowerCaseGenes(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
-	for gene := range spellings(items) {
+	for gene := range genesBySpelling(items) {
 		spelled[gene] = gene
 	}
 	return spelled
 }
 
-func compareGenes(canonical, predicted map[string]string) genes {
+func compareGenes(canonical, predicted map[string]string) geneComparison {
 	var both, extra, missing []string
 	for gene, spelling := range predicted {
 		if _, ok := canonical[gene]; ok {
@@ -244,5 +244,5 @@ func compareGenes(canonical, predicted map[string]string) genes {
 	for _, names := range [][]string{both, extra, missing} {
 		slices.Sort(names)
 	}
-	return genes{both: texts(both), extra: texts(extra), missing: texts(missing)}
+	return geneComparison{both: stringList(both), extra: stringList(extra), missing: stringList(missing)}
 }

@@ -7,29 +7,29 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// multipleChoice passes when the answer's field "answer", as upper-case text, is
+// gradeMultipleChoice passes when the answer's field "answer", as upper-case text, is
 // one of the correct ones. Nothing but case and the white space around it is
 // forgiven.
-func multipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+func gradeMultipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	correct, err := correctAnswers(config)
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Multiple choice")
-	fields, missing, err := withFields(answer, "answer")
+	fields, missing, err := requireFields(answer, "answer")
 	if err != nil || missing != nil {
-		return r.without(answer, missing...), err
+		return r.missingFieldsResult(answer, missing...), err
 	}
 	given := fields.Get("answer")
 	text := pyvalue.Upper(pyvalue.TrimSpace(pyvalue.Text(given)))
 	r.metrics.Set("correct_answers", correct)
 	r.metrics.Set("agent_answer", pyvalue.String(text))
 	ok := slices.Contains(correct, pyvalue.Value(pyvalue.String(text)))
-	r.line(ok, "answered "+show(given))
+	r.addLine(ok, "answered "+showValue(given))
 	if !ok {
-		r.fail("expected " + alternatives(correct) + ", found " + show(pyvalue.String(text)))
+		r.addFailure("expected " + joinAlternatives(correct) + ", found " + showValue(pyvalue.String(text)))
 	}
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }
 
 // correctAnswers returns the normalised correct answers.
@@ -55,10 +55,10 @@ func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	return correct, nil
 }
 
-func alternatives(correct pyvalue.List) string {
+func joinAlternatives(correct pyvalue.List) string {
 	texts := make([]string, len(correct))
 	for i, c := range correct {
-		texts[i] = show(c)
+		texts[i] = showValue(c)
 	}
 	if len(texts) == 0 {
 		return "nothing, as there is no correct answer"

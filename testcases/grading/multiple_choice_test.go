@@ -55,8 +55,8 @@ func TestMultipleChoice(t *testing.T) {
 		{`{"correct_answer": "B"}`, `5`, "type_error", ""},
 		{`{"correct_answer": "B"}`, `true`, "type_error", ""},
 	} {
-		got := grade(t, "multiple_choice", c.config, c.answer)
-		require.Equal(t, c.outcome, outcome(got), "%s %s", c.config, c.answer)
+		got := gradeJSON(t, "multiple_choice", c.config, c.answer)
+		require.Equal(t, c.outcome, resultKind(got), "%s %s", c.config, c.answer)
 		given := ""
 		if v := got.Metrics.Get("agent_answer"); v != nil {
 			given = `"` + pyvalue.Text(v) + `"`
@@ -68,8 +68,8 @@ func TestMultipleChoice(t *testing.T) {
 
 func TestMultipleChoiceReasoning(t *testing.T) {
 	t.Parallel()
-	got := grade(t, "multiple_choice", `{"correct_answers": ["a", "d"]}`, `{"answer": "b"}`)
+	got := gradeJSON(t, "multiple_choice", `{"correct_answers": ["a", "d"]}`, `{"answer": "b"}`)
 	require.Equal(t, "Multiple choice: FAIL\n\nx answered 'b'\n\nFailures:\n- expected 'A' or 'D', found 'B'", got.Reasoning)
-	got = grade(t, "multiple_choice", `{"correct_answer": "a"}`, `{"choice": "b"}`)
+	got = gradeJSON(t, "multiple_choice", `{"correct_answer": "a"}`, `{"choice": "b"}`)
 	require.Equal(t, "Multiple choice: FAIL\n\nFailures:\n- the answer has no field \"answer\"; it is {'choice': 'b'}", got.Reasoning)
 }

@@ -9,19 +9,19 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gen draws values.
-type gen struct{ *rand.Rand }
+// generator draws values.
+type generator struct{ *rand.Rand }
 
-// one of them.
-func one[T any](g gen, of ...T) T { return of[g.IntN(len(of))] }
+// oneOf of them.
+func oneOf[T any](g generator, of ...T) T { return of[g.IntN(len(of))] }
 
-// sometimes is true once in n times.
-func (g gen) sometimes(n int) bool { return g.IntN(n) == 0 }
+// oneIn is true once in n times.
+func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 
-// awkward draws a value of the kind that graders stumble over.
-func (g gen) awkward() pyvalue.Value {
+// awkwardValue draws a value of the kind that graders stumble over.
+func (g generator) awkwardValue() pyvalue.Value {
 	huge := new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil)
-	return one[pyvalue.Value](
+	return oneOf[pyvalue.Value](
 		g, pyvalue.Null{}, pyvalue.Null{}, pyvalue.Bool(true), pyvalue.Bool(false), pyvalue.NewInt(0), pyvalue.NewInt(1), pyvalue.NewInt(-3), pyvalue.NewInt(1<<53+1),
 		pyvalue.NewBigInt(huge), pyvalue.NewBigInt(new(big.Int).Neg(huge)), pyvalue.Float(math.Copysign(0, -1)), pyvalue.Float(1), pyvalue.Float(0.5), pyvalue.Float(1e16),
 		pyvalue.Float(math.NaN()), pyvalue.Float(math.Inf(1)), pyvalue.Float(math.Inf(-1)),
@@ -32,22 +32,22 @@ func (g gen) awkward() pyvalue.Value {
 }
 
 // mutate changes one node of v, which may be v itself.
-func (g gen) mutate(v pyvalue.Value) pyvalue.Value {
-	left := g.IntN(size(v))
-	return g.at(v, &left)
+func (g generator) mutate(v pyvalue.Value) pyvalue.Value {
+	left := g.IntN(countNodes(v))
+	return g.mutateAt(v, &left)
 }
 
 // mutateObject is mutate for what must stay an object.
-func (g gen) mutateObject(o *pyvalue.Object) pyvalue.Value {
-	left := 1 + g.IntN(size(o))
-	if left == size(o) {
+func (g generator) mutateObject(o *pyvalue.Object) pyvalue.Value {
+	left := 1 + g.IntN(countNodes(o))
+	if left == countNodes(o) {
 		return g.reshapeObject(o)
 	}
-	return g.at(o, &left)
+	return g.mutateAt(o, &left)
 }
 
-// at copies v and changes the node that is left nodes further.
-func (g gen) at(v pyvalue.Value, left *int) pyvalue.Value {
+// mutateAt copies v and changes the node that is left nodes further.
+func (g generator) mutateAt(v pyvalue.Value, left *int) pyvalue.Value {
 	*left--
 	if *left == -1 {
 		return g.change(v)
@@ -56,13 +56,13 @@ func (g gen) at(v pyvalue.Value, left *int) pyvalue.Value {
 	case pyvalue.List:
 		items := slices.Clone(v)
 		for i, item := range items {
-			items[i] = g.at(item, left)
+			items[i] = g.mutateAt(item, left)
 		}
 		return items
 	case *pyvalue.Object:
 		items := &pyvalue.Object{}
 		for key, item := range v.All() {
-			items.Set(key, g.at(item, left))
+			items.Set(key, g.mutateAt(item, left))
 		}
 		return items
 	default:
@@ -70,42 +70,42 @@ func (g gen) at(v pyvalue.Value, left *int) pyvalue.Value {
 	}
 }
 
-// size counts the nodes.
-func size(v pyvalue.Value) int {
+// countNodes counts the nodes.
+func countNodes(v pyvalue.Value) int {
 	n := 1
 	switch v := v.(type) {
 	case pyvalue.List:
 		for _, item := range v {
-			n += size(item)
+			n += countNodes(item)
 		}
 	case *pyvalue.Object:
 		for _, item := range v.All() {
-			n += size(item)
+			n += countNodes(item)
 		}
 	}
 	return n
 }
 
-func (g gen) change(v pyvalue.Value) pyvalue.Value {
-	if g.sometimes(3) {
-		return g.awkward()
+func (g generator) change(v pyvalue.Value) pyvalue.Value {
+	if g.oneIn(3) {
+		return g.awkwardValue()
 	}
 	switch v := v.(type) {
 	case pyvalue.Float:
-		return pyvalue.Float(math.Nextafter(float64(v), one(g, -1e9, 1e9)))
+		return pyvalue.Float(math.Nextafter(float64(v), oneOf(g, -1e9, 1e9)))
 	case pyvalue.List:
 		return g.reshapeList(v)
 	case *pyvalue.Object:
 		return g.reshapeObject(v)
 	default:
-		return g.awkward()
+		return g.awkwardValue()
 	}
 }
 
-func (g gen) reshapeList(v pyvalue.List) pyvalue.Value {
+func (g generator) reshapeList(v pyvalue.List) pyvalue.Value {
 	items := slices.Clone(v)
 	if len(items) == 0 {
-		return pyvalue.List{g.awkward()}
+		return pyvalue.List{g.awkwardValue()}
 	}
 	i := g.IntN(len(items))
 	switch g.IntN(4) {
@@ -121,7 +121,7 @@ func (g gen) reshapeList(v pyvalue.List) pyvalue.Value {
 	}
 }
 
-func (g gen) reshapeObject(v *pyvalue.Object) pyvalue.Value {
+func (g generator) reshapeObject(v *pyvalue.Object) pyvalue.Value {
 	var names []string
 	for key := range v.All() {
 		names = append(names, key)
@@ -139,10 +139,10 @@ func (g gen) reshapeObject(v *pyvalue.Object) pyvalue.Value {
 		items.Set(key, v.Get(key))
 	}
 	if action == 2 {
-		items.Set(one(g, "type", "value", "answer", "a"), g.awkward())
+		items.Set(oneOf(g, "type", "value", "answer", "a"), g.awkwardValue())
 	}
 	if action == 3 && len(names) > 0 {
-		items.Set(one(g, names...), v.Get(one(g, names...)))
+		items.Set(oneOf(g, names...), v.Get(oneOf(g, names...)))
 	}
 	return items
 }

@@ -8,41 +8,41 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// mutualInformation passes when clusters and samples have something to do with
+// gradeMutualInformation passes when clusters and samples have something to do with
 // each other, but not too much: their adjusted mutual information, by the
 // contingency table of the answer, is between two thresholds. The lower is 0
 // unless given, which clusters that are perfectly mixed miss by a little.
-func mutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Adjusted mutual information")
-	given, missing, err := withFields(answer, "clusters", "samples", "contingency")
+	given, missing, err := requireFields(answer, "clusters", "samples", "contingency")
 	if err != nil || missing != nil {
-		return r.without(answer, missing...), err
+		return r.missingFieldsResult(answer, missing...), err
 	}
 	clusters, _ := given.Get("clusters").(pyvalue.List)
 	samples, _ := given.Get("samples").(pyvalue.List)
 	cells, fault := readContingency(given.Get("contingency"), len(clusters), len(samples))
 	if fault != "" {
-		r.fail(fault)
-		return r.verdict(), nil
+		r.addFailure(fault)
+		return r.binaryResult(), nil
 	}
-	table, err := mergeLabels(clusters, samples, cells)
+	table, err := mergeContingency(clusters, samples, cells)
 	if err != nil {
 		return Result{}, err
 	}
 	if len(table) == 0 {
-		r.fail("contingency: every count is 0")
-		return r.verdict(), nil
+		r.addFailure("contingency: every count is 0")
+		return r.binaryResult(), nil
 	}
-	least, most := orElse(thresholds, "ami_min", pyvalue.Float(0)), orElse(thresholds, "ami_max", pyvalue.Null{})
-	if err := affordableTable(table); err != nil {
+	least, most := getOr(thresholds, "ami_min", pyvalue.Float(0)), getOr(thresholds, "ami_max", pyvalue.Null{})
+	if err := checkTableSteps(table); err != nil {
 		return Result{}, err
 	}
 	ami := pyvalue.Float(stats.AdjustedMutualInformation(table))
-	if err := r.mutualInformation(ami, least, most); err != nil {
+	if err := r.checkMutualInformation(ami, least, most); err != nil {
 		return Result{}, err
 	}
 	r.metrics.Set("ami", ami)
@@ -50,13 +50,13 @@ func mutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	r.metrics.Set("ami_max_threshold", most)
 	r.metrics.Set("clusters", clusters)
 	r.metrics.Set("samples", samples)
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }
 
-// affordableTable returns an error if a table has so many rows, columns and counts that
+// checkTableSteps returns an error if a table has so many rows, columns and counts that
 // its mutual information would take too long.
-func affordableTable(table [][]int) error {
-	if stats.AdjustedMutualInformationSteps(table) <= 2*mostSteps {
+func checkTableSteps(table [][]int) error {
+	if stats.AdjustedMutualInformationSteps(table) <= 2*maxSteps {
 		return nil
 	}
 	sum := 0
@@ -68,18 +68,18 @@ func affordableTable(table [][]int) error {
 	return pyvalue.ValueError("contingency: a table of %d by %d with a sum of %d takes more steps than a grader may", len(table), len(table[0]), sum)
 }
 
-func (r *report) mutualInformation(ami, least, most pyvalue.Value) error {
+func (r *report) checkMutualInformation(ami, least, most pyvalue.Value) error {
 	const what = "adjusted mutual information"
-	if _, err := r.atLeast(what, ami, least); err != nil {
+	if _, err := r.requireAtLeast(what, ami, least); err != nil {
 		return err
 	}
 	if most == (pyvalue.Null{}) {
-		return decimals(least)
+		return checkFitsFloat(least)
 	}
-	if _, err := r.atMost(what, ami, most); err != nil {
+	if _, err := r.requireAtMost(what, ami, most); err != nil {
 		return err
 	}
-	return decimals(least, most)
+	return checkFitsFloat(least, most)
 }
 
 // readContingency makes numbers of a table of counts, of strings too, which must
@@ -94,13 +94,13 @@ func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fau
 	for i, item := range list {
 		row, _ := item.(pyvalue.List)
 		if len(row) != columns {
-			return nil, fmt.Sprintf("contingency[%d]: want a list of %d counts, found %s", i, columns, show(item))
+			return nil, fmt.Sprintf("contingency[%d]: want a list of %d counts, found %s", i, columns, showValue(item))
 		}
 		cells = append(cells, make([]float64, columns))
 		for j, cell := range row {
 			f, ok := readCount(cell)
 			if !ok || f < 0 {
-				return nil, fmt.Sprintf("contingency[%d][%d]: want a count, found %s", i, j, show(cell))
+				return nil, fmt.Sprintf("contingency[%d][%d]: want a count, found %s", i, j, showValue(cell))
 			}
 			cells[i][j] = f
 			some = some || f != 0
@@ -122,10 +122,10 @@ func readCount(cell pyvalue.Value) (float64, bool) {
 	return f, ok && isNumber && err == nil
 }
 
-// mergeLabels rounds the counts, half to even, and returns them with one row for
+// mergeContingency rounds the counts, half to even, and returns them with one row for
 // each cluster and one column for each sample that is left with any: labels that
 // are equal are one. It has no rows when nothing is left.
-func mergeLabels(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
+func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
 	type entry struct{ row, column, count int }
 	var entries []entry
 	var rowLabels, columnLabels pyvalue.List
@@ -176,7 +176,7 @@ func numberLabels(what string, labels pyvalue.List) (numbers []int, distinct int
 	for _, label := range labels {
 		key, err := labelKey(label, text, float)
 		if err != nil {
-			return nil, 0, pyvalue.TypeError("%s: want names or numbers, found %s", what, show(label))
+			return nil, 0, pyvalue.TypeError("%s: want names or numbers, found %s", what, showValue(label))
 		}
 		if _, ok := known[key]; !ok {
 			known[key] = len(known)

@@ -17,7 +17,7 @@ import (
 func pythonNotebook(sources ...string) *grading.Notebook {
 	n := &grading.Notebook{Language: "python"}
 	for _, source := range sources {
-		n.Cells = append(n.Cells, grading.Cell{Code: true, Source: source, Status: "ok"})
+		n.Cells = append(n.Cells, grading.Cell{IsCode: true, Source: source, Status: "ok"})
 	}
 	return n
 }
@@ -44,7 +44,7 @@ func TestNotebookCheckConfig(t *testing.T) {
 	}
 }
 
-func TestNotebookCheckWithout(t *testing.T) {
+func TestNotebookCheckWithoutNotebook(t *testing.T) {
 	t.Parallel()
 	got := checkNotebook(t, `{"no_errors": true}`, grading.Input{})
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "what the notebook was is not known"}, got.Error)
@@ -52,7 +52,7 @@ func TestNotebookCheckWithout(t *testing.T) {
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "a notebook cannot be run again here"}, got.Error)
 }
 
-func TestNotebookCheckOfAllDemands(t *testing.T) {
+func TestNotebookCheckReportsAllDemands(t *testing.T) {
 	t.Parallel()
 	n := pythonNotebook("import pandas as pd", "# only a comment", "", "df = pd.read_csv('x')", "1/0", "while True: pass")
 	n.Cells[4].Status, n.Cells[5].Status = "error", "interrupted"
@@ -135,7 +135,7 @@ func TestNotebookCheckNames(t *testing.T) {
 		{"R", "# lm is text as it is", "lm", true},
 		{"R", "lmer(x)", "lm", false},
 	} {
-		n := &grading.Notebook{Language: c.language, Cells: []grading.Cell{{Code: true, Source: "1"}, {Code: true, Source: c.source}}}
+		n := &grading.Notebook{Language: c.language, Cells: []grading.Cell{{IsCode: true, Source: "1"}, {IsCode: true, Source: c.source}}}
 		for key, want := range map[string]bool{"must_use": c.uses, "must_not_use": !c.uses} {
 			config := pyvalue.NewObject(key, pyvalue.List{pyvalue.String(c.name)})
 			got := grading.Grade(t.Context(), grading.Spec{Type: "notebook_check", Config: config}, grading.Input{Notebook: n})
@@ -144,7 +144,7 @@ func TestNotebookCheckNames(t *testing.T) {
 	}
 }
 
-func rerun(cells []grading.Cell, err error) func(context.Context) (*grading.Notebook, error) {
+func rerunReturning(cells []grading.Cell, err error) func(context.Context) (*grading.Notebook, error) {
 	return func(context.Context) (*grading.Notebook, error) {
 		if err != nil {
 			return nil, err
@@ -153,10 +153,10 @@ func rerun(cells []grading.Cell, err error) func(context.Context) (*grading.Note
 	}
 }
 
-func TestNotebookRunAgain(t *testing.T) {
+func TestMustRunClean(t *testing.T) {
 	t.Parallel()
 	cell := func(status, text string) grading.Cell {
-		return grading.Cell{Code: true, Source: "x", Status: status, Text: text}
+		return grading.Cell{IsCode: true, Source: "x", Status: status, Text: text}
 	}
 	for _, c := range []struct {
 		shown, again grading.Cell
@@ -177,10 +177,10 @@ func TestNotebookRunAgain(t *testing.T) {
 		{cell("ok", ""), cell("", ""), "cell 2, run again: it ended with no run at all"},
 		{cell("ok", ""), cell("interrupted", ""), "cell 2, run again: it ended with interrupted"},
 	} {
-		comment := grading.Cell{Code: true, Source: "# never run"}
+		comment := grading.Cell{IsCode: true, Source: "# never run"}
 		n := &grading.Notebook{Language: "python", Cells: []grading.Cell{{Source: "text"}, c.shown, comment}}
 		got := checkNotebook(t, `{"must_run_clean": true, "min_cells": 1}`, grading.Input{
-			Notebook: n, Rerun: rerun([]grading.Cell{{Source: "text"}, c.again, comment}, nil),
+			Notebook: n, Rerun: rerunReturning([]grading.Cell{{Source: "text"}, c.again, comment}, nil),
 		})
 		require.Nil(t, got.Error)
 		require.Equal(t, c.failure == "", got.Passed, got.Reasoning)
@@ -189,36 +189,36 @@ func TestNotebookRunAgain(t *testing.T) {
 		if c.failure != "" {
 			differing = `[2]`
 		}
-		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+errorsOf(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.JSON(t, got.Metrics))
+		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+cellErrors(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.JSON(t, got.Metrics))
 	}
 }
 
-func errorsOf(cell grading.Cell) string {
+func cellErrors(cell grading.Cell) string {
 	if cell.Status == "error" {
 		return "[2]"
 	}
 	return "[]"
 }
 
-func TestNotebookThatCannotBeRunAgain(t *testing.T) {
+func TestMustRunCleanWithoutRerun(t *testing.T) {
 	t.Parallel()
-	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: rerun(nil, errors.New("no kernel"))}
+	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: rerunReturning(nil, errors.New("no kernel"))}
 	got := checkNotebook(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "the notebook could not be run again: no kernel"}, got.Error)
-	in.Rerun = rerun([]grading.Cell{{Code: true}}, nil)
+	in.Rerun = rerunReturning([]grading.Cell{{IsCode: true}}, nil)
 	got = checkNotebook(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, "notebook", got.Error.Kind)
 }
 
-// FuzzNotebookNames: no source breaks the scanner, and code is never more than
+// FuzzExtractCode: no source breaks the scanner, and code is never more than
 // there was, but for the quotes of strings and spaces around expressions.
-func FuzzNotebookNames(f *testing.F) {
+func FuzzExtractCode(f *testing.F) {
 	for _, source := range []string{`f"{`, `f'{x:{`, `"\`, `?\`, `rb'''`, `f"{f'{f'`, "!=", "'", `{"a": f'{b!r}'}`, "\xff'"} {
 		f.Add(source)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		for _, language := range []string{"python", "elisp"} {
-			n := &grading.Notebook{Language: language, Cells: []grading.Cell{{Code: true, Source: source}}}
+			n := &grading.Notebook{Language: language, Cells: []grading.Cell{{IsCode: true, Source: source}}}
 			spec := grading.Spec{Type: "notebook_check", Config: pyvalue.NewObject("must_use", pyvalue.List{pyvalue.String("x")})}
 			got := grading.Grade(t.Context(), spec, grading.Input{Notebook: n})
 			require.Nil(t, got.Error, source)
@@ -226,9 +226,9 @@ func FuzzNotebookNames(f *testing.F) {
 	})
 }
 
-// TestNotebookOfEvilSource: what a cell holds neither ends the program nor hides
+// TestExtractCodeOfHugeSource: what a cell holds neither ends the program nor hides
 // from what must not be used.
-func TestNotebookOfEvilSource(t *testing.T) {
+func TestExtractCodeOfHugeSource(t *testing.T) {
 	t.Parallel()
 	for source, ok := range map[string]bool{
 		strings.Repeat(`f"{`, 3_000_000):         true,
@@ -239,7 +239,7 @@ func TestNotebookOfEvilSource(t *testing.T) {
 		"f'{1:{2:{eval(\"3\")}}}'":               false,
 		strings.Repeat("f'{", 100) + "eval('1')": false,
 	} {
-		n := &grading.Notebook{Language: "python", Cells: []grading.Cell{{Code: true, Source: source, Status: "ok"}}}
+		n := &grading.Notebook{Language: "python", Cells: []grading.Cell{{IsCode: true, Source: source, Status: "ok"}}}
 		got := checkNotebook(t, `{"must_not_use": ["eval"]}`, grading.Input{Notebook: n})
 		require.Nil(t, got.Error)
 		require.Equal(t, ok, got.Passed, "%.40q", source)

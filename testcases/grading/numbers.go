@@ -1,8 +1,9 @@
 package grading
 
 import (
-	"assay/testcases/grading/pyvalue"
 	"strconv"
+
+	"assay/testcases/grading/pyvalue"
 )
 
 // readNumber makes a number of a string that is one, and of a boolean. Other
@@ -26,12 +27,12 @@ func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 	}
 }
 
-// floatOf is a number as a float. A boolean is none, and an integer may be too
+// floatValue is a number as a float. A boolean is none, and an integer may be too
 // large.
-func floatOf(v pyvalue.Value) (float64, error) {
+func floatValue(v pyvalue.Value) (float64, error) {
 	n, ok := pyvalue.AsNumber(v)
-	if !ok || isA[pyvalue.Bool](v) {
-		return 0, pyvalue.TypeError("want a number, found %s", show(v))
+	if !ok || hasType[pyvalue.Bool](v) {
+		return 0, pyvalue.TypeError("want a number, found %s", showValue(v))
 	}
 	return n.Float()
 }
@@ -43,14 +44,14 @@ func isNumber(v pyvalue.Value) bool {
 	return ok && !isBool
 }
 
-// decimals says that the values can be written with a fixed number of decimals,
+// checkFitsFloat says that the values can be written with a fixed number of decimals,
 // which the harness whose verdicts we share does with them: a number that fits a
 // double can.
-func decimals(values ...pyvalue.Value) error {
+func checkFitsFloat(values ...pyvalue.Value) error {
 	for _, v := range values {
 		n, ok := pyvalue.AsNumber(v)
 		if !ok {
-			return noDecimals(v)
+			return notNumberError(v)
 		}
 		if _, err := n.Float(); err != nil {
 			return err
@@ -59,20 +60,20 @@ func decimals(values ...pyvalue.Value) error {
 	return nil
 }
 
-func noDecimals(v pyvalue.Value) error {
+func notNumberError(v pyvalue.Value) error {
 	if _, ok := v.(pyvalue.String); ok {
-		return pyvalue.ValueError("want a number, found %s", show(v))
+		return pyvalue.ValueError("want a number, found %s", showValue(v))
 	}
 	return pyvalue.TypeError("want a number, found %s", pyvalue.KindOf(v))
 }
 
-// brief writes a number with six digits.
-func brief(v pyvalue.Value) string {
+// formatBrief writes a number with six digits.
+func formatBrief(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	if f, err := n.Float(); ok && err == nil {
 		return strconv.FormatFloat(f, 'g', 6, 64)
 	}
-	return show(v)
+	return showValue(v)
 }
 
 // ratio is n / m, 0 when m is 0.

@@ -6,19 +6,19 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// numericRange passes when every field of the ground truth is found in the
+// gradeNumericRange passes when every field of the ground truth is found in the
 // answer strictly between the min and the max of its range. A range must have
 // the ground truth strictly inside. Without ground truth or ranges it fails.
-func numericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	r := newReport("Numeric range")
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
 	ranges, _ := config.Get("ranges").(*pyvalue.Object)
 	if truth.Len() == 0 || ranges.Len() == 0 {
-		r.fail("the case has no ground_truth, or no ranges, to grade by")
-		return r.verdict(), nil
+		r.addFailure("the case has no ground_truth, or no ranges, to grade by")
+		return r.binaryResult(), nil
 	}
 	g := rangeGrader{report: r, answer: answer, ranges: ranges}
-	return r.byField(truth, g.field)
+	return r.gradeFields(truth, g.field)
 }
 
 type rangeGrader struct {
@@ -31,15 +31,15 @@ type rangeGrader struct {
 // nothing can be looked up.
 func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
 	limits, _ := g.ranges.Get(name).(*pyvalue.Object)
-	low, high := orElse(limits, "min", pyvalue.Null{}), orElse(limits, "max", pyvalue.Null{})
+	low, high := getOr(limits, "min", pyvalue.Null{}), getOr(limits, "max", pyvalue.Null{})
 	g.report.metrics.Set(name+"_expected", expected)
 	g.report.metrics.Set(name+"_min", low)
 	g.report.metrics.Set(name+"_max", high)
 
 	var actual pyvalue.Value = pyvalue.Null{}
-	fault := g.badRange(name, low, high, expected)
+	fault := g.checkRange(name, low, high, expected)
 	if fault == "" {
-		found, err := lookup(g.answer, name)
+		found, err := lookupField(g.answer, name)
 		if err != nil {
 			return false, err
 		}
@@ -47,32 +47,32 @@ func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
 	}
 	g.report.metrics.Set(name+"_actual", actual)
 	g.report.metrics.Set(name+"_pass", pyvalue.Bool(fault == ""))
-	g.report.line(fault == "", fmt.Sprintf("%s: %s, expected between %s and %s", name, show(actual), show(low), show(high)))
+	g.report.addLine(fault == "", fmt.Sprintf("%s: %s, expected between %s and %s", name, showValue(actual), showValue(low), showValue(high)))
 	if fault != "" {
-		g.report.fail(name + ": " + fault)
+		g.report.addFailure(name + ": " + fault)
 	}
 	return fault == "", nil
 }
 
-// badRange says what keeps a range from being one, "" if nothing does.
-func (g rangeGrader) badRange(name string, low, high, expected pyvalue.Value) string {
+// checkRange says what keeps a range from being one, "" if nothing does.
+func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) string {
 	entry := g.ranges.Get(name)
 	if entry == nil {
 		return "the case has no range for it"
 	}
 	if _, ok := entry.(*pyvalue.Object); !ok {
-		return "its range is not an object but " + show(entry)
+		return "its range is not an object but " + showValue(entry)
 	}
 	for _, bound := range []struct {
 		name string
 		v    pyvalue.Value
 	}{{"min", low}, {"max", high}, {"ground truth", expected}} {
 		if k := pyvalue.KindOf(bound.v); k != "integer" && k != "number" {
-			return fmt.Sprintf("its %s is not a number but %s", bound.name, show(bound.v))
+			return fmt.Sprintf("its %s is not a number but %s", bound.name, showValue(bound.v))
 		}
 	}
 	if !strictlyBetween(low, expected, high) {
-		return fmt.Sprintf("its ground truth %s is not strictly between min %s and max %s", show(expected), show(low), show(high))
+		return fmt.Sprintf("its ground truth %s is not strictly between min %s and max %s", showValue(expected), showValue(low), showValue(high))
 	}
 	return ""
 }
@@ -85,7 +85,7 @@ func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value
 	}
 	actual, ok := readNumber(found)
 	if _, number := pyvalue.AsNumber(actual); !ok || !number {
-		return actual, show(found) + " is not a number"
+		return actual, showValue(found) + " is not a number"
 	}
 	if strictlyBetween(low, actual, high) {
 		return actual, ""
@@ -94,7 +94,7 @@ func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value
 	if above, _ := pyvalue.Less(low, actual); above {
 		bound = high
 	}
-	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", show(actual), show(low), show(high), offBy(actual, bound))
+	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", showValue(actual), showValue(low), showValue(high), offByText(actual, bound))
 }
 
 // strictlyBetween is low < v < high of numbers; with NaN it is false.

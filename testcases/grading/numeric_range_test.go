@@ -9,23 +9,23 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-func ranged(low, truth, high string) string {
+func rangeConfig(low, truth, high string) string {
 	return fmt.Sprintf(`{"ground_truth": {"n": %s}, "ranges": {"n": {"min": %s, "max": %s}}}`, truth, low, high)
 }
 
 func TestNumericRange(t *testing.T) {
 	t.Parallel()
-	unit := ranged("0", "0.5", "1")
+	unit := rangeConfig("0", "0.5", "1")
 	const unread = `{"n_actual": null, "n_pass": false}`
-	gradeRows(t, "numeric_range", map[string]row{
+	gradeRows(t, "numeric_range", map[string]gradeRow{
 		"inside":                         {unit, `{"n": 0.25}`, "pass", `{"n_expected": 0.5, "n_min": 0, "n_max": 1, "n_actual": 0.25, "n_pass": true}`},
 		"the minimum is outside":         {unit, `{"n": 0}`, "fail", `{"n_actual": 0, "n_pass": false}`},
 		"the maximum is outside":         {unit, `{"n": 1.0}`, "fail", `{"n_actual": 1.0}`},
-		"the nearest above the minimum":  {unit, `{"n": ` + above(0) + `}`, "pass", `{"n_pass": true}`},
-		"the nearest below the maximum":  {unit, `{"n": ` + below(1) + `}`, "pass", `{"n_pass": true}`},
+		"the nearest above the minimum":  {unit, `{"n": ` + nextAbove(0) + `}`, "pass", `{"n_pass": true}`},
+		"the nearest below the maximum":  {unit, `{"n": ` + nextBelow(1) + `}`, "pass", `{"n_pass": true}`},
 		"negative zero is the minimum":   {unit, `{"n": -0.0}`, "fail", `{"n_actual": -0.0}`},
 		"true is 1":                      {unit, `{"n": true}`, "fail", `{"n_actual": 1}`},
-		"true is 1, inside":              {ranged("0", "0.5", "2"), `{"n": true}`, "pass", `{"n_actual": 1}`},
+		"true is 1, inside":              {rangeConfig("0", "0.5", "2"), `{"n": true}`, "pass", `{"n_actual": 1}`},
 		"text":                           {unit, `{"n": " 2_5e-2 "}`, "pass", `{"n_actual": 0.25}`},
 		"text that is no number":         {unit, `{"n": "50%"}`, "fail", `{"n_actual": "50%", "n_pass": false}`},
 		"text that is NaN":               {unit, `{"n": "nan"}`, "fail", `{"n_actual": NaN}`},
@@ -34,23 +34,23 @@ func TestNumericRange(t *testing.T) {
 		"list":                           {unit, `{"n": [0.5]}`, "fail", `{"n_actual": [0.5], "n_pass": false}`},
 		"object":                         {unit, `{"n": {"n": 0.5}}`, "fail", `{"n_actual": {"n": 0.5}}`},
 		"NaN":                            {unit, `{"n": NaN}`, "fail", `{"n_actual": NaN}`},
-		"infinite bounds":                {ranged("-Infinity", "5", "Infinity"), `{"n": ` + huge() + `}`, "pass", `{"n_min": -Infinity, "n_max": Infinity}`},
-		"infinity is no less than it":    {ranged("-Infinity", "5", "Infinity"), `{"n": Infinity}`, "fail", `{"n_pass": false}`},
-		"huge bounds":                    {ranged("-"+huge(), "0", huge()), `{"n": 1e308}`, "pass", `{"n_actual": 1e308}`},
-		"integers beyond doubles":        {ranged("9007199254740992.0", "1e17", "1e18"), `{"n": 9007199254740993}`, "pass", `{"n_pass": true}`},
-		"NaN minimum":                    {ranged("NaN", "0.5", "1"), `{"n": 0.5}`, "fail", unread},
-		"NaN maximum":                    {ranged("0", "0.5", "NaN"), `{"n": 0.5}`, "fail", unread},
-		"NaN ground truth":               {ranged("0", "NaN", "1"), `{"n": 0.5}`, "fail", unread},
-		"null minimum":                   {ranged("null", "0.5", "1"), `{"n": 0.5}`, "fail", `{"n_min": null, "n_actual": null}`},
-		"boolean minimum":                {ranged("false", "0.5", "1"), `{"n": 0.5}`, "fail", `{"n_min": false, "n_actual": null}`},
-		"boolean maximum":                {ranged("0", "0.5", "true"), `{"n": 0.5}`, "fail", unread},
-		"text as maximum":                {ranged("0", "0.5", `"1"`), `{"n": 0.5}`, "fail", `{"n_max": "1", "n_actual": null}`},
-		"boolean ground truth":           {ranged("0", "true", "2"), `{"n": 1}`, "fail", `{"n_expected": true, "n_actual": null}`},
-		"list as ground truth":           {ranged("0", "[1]", "2"), `{"n": 1}`, "fail", unread},
-		"minimum above maximum":          {ranged("2", "1", "0"), `{"n": 1}`, "fail", unread},
-		"minimum is maximum":             {ranged("1", "1", "1"), `{"n": 1}`, "fail", unread},
-		"ground truth on the edge":       {ranged("0", "1", "1"), `{"n": 0.5}`, "fail", unread},
-		"ground truth outside":           {ranged("0", "3", "1"), `{"n": 0.5}`, "fail", unread},
+		"infinite bounds":                {rangeConfig("-Infinity", "5", "Infinity"), `{"n": ` + hugeInteger() + `}`, "pass", `{"n_min": -Infinity, "n_max": Infinity}`},
+		"infinity is no less than it":    {rangeConfig("-Infinity", "5", "Infinity"), `{"n": Infinity}`, "fail", `{"n_pass": false}`},
+		"huge bounds":                    {rangeConfig("-"+hugeInteger(), "0", hugeInteger()), `{"n": 1e308}`, "pass", `{"n_actual": 1e308}`},
+		"integers beyond doubles":        {rangeConfig("9007199254740992.0", "1e17", "1e18"), `{"n": 9007199254740993}`, "pass", `{"n_pass": true}`},
+		"NaN minimum":                    {rangeConfig("NaN", "0.5", "1"), `{"n": 0.5}`, "fail", unread},
+		"NaN maximum":                    {rangeConfig("0", "0.5", "NaN"), `{"n": 0.5}`, "fail", unread},
+		"NaN ground truth":               {rangeConfig("0", "NaN", "1"), `{"n": 0.5}`, "fail", unread},
+		"null minimum":                   {rangeConfig("null", "0.5", "1"), `{"n": 0.5}`, "fail", `{"n_min": null, "n_actual": null}`},
+		"boolean minimum":                {rangeConfig("false", "0.5", "1"), `{"n": 0.5}`, "fail", `{"n_min": false, "n_actual": null}`},
+		"boolean maximum":                {rangeConfig("0", "0.5", "true"), `{"n": 0.5}`, "fail", unread},
+		"text as maximum":                {rangeConfig("0", "0.5", `"1"`), `{"n": 0.5}`, "fail", `{"n_max": "1", "n_actual": null}`},
+		"boolean ground truth":           {rangeConfig("0", "true", "2"), `{"n": 1}`, "fail", `{"n_expected": true, "n_actual": null}`},
+		"list as ground truth":           {rangeConfig("0", "[1]", "2"), `{"n": 1}`, "fail", unread},
+		"minimum above maximum":          {rangeConfig("2", "1", "0"), `{"n": 1}`, "fail", unread},
+		"minimum is maximum":             {rangeConfig("1", "1", "1"), `{"n": 1}`, "fail", unread},
+		"ground truth on the edge":       {rangeConfig("0", "1", "1"), `{"n": 0.5}`, "fail", unread},
+		"ground truth outside":           {rangeConfig("0", "3", "1"), `{"n": 0.5}`, "fail", unread},
 		"no bounds":                      {`{"ground_truth": {"n": 1}, "ranges": {"n": {}}}`, `{"n": 1}`, "fail", `{"n_min": null, "n_max": null}`},
 		"no range of its own":            {`{"ground_truth": {"n": 1}, "ranges": {"m": {"min": 0, "max": 2}}}`, `{"n": 1}`, "fail", `{"n_min": null, "n_actual": null}`},
 		"a range that is a list":         {`{"ground_truth": {"n": 1}, "ranges": {"n": [0, 2]}}`, `{"n": 1}`, "fail", unread},
@@ -63,7 +63,7 @@ func TestNumericRange(t *testing.T) {
 		"empty ranges":                   {`{"ground_truth": {"n": 1}, "ranges": {}}`, `{"n": 1}`, "fail", ""},
 		"answer is a list":               {unit, `["n"]`, "type_error", ""},
 		"answer is a number":             {unit, `5`, "type_error", ""},
-		"answer is text, range is bad":   {ranged("1", "1", "1"), `"n"`, "fail", unread},
+		"answer is text, range is bad":   {rangeConfig("1", "1", "1"), `"n"`, "fail", unread},
 		"a path":                         {`{"ground_truth": {"a.b": 1}, "ranges": {"a.b": {"min": 0, "max": 2}}}`, `{"a": {"b": 1.5}}`, "pass", `{"a.b_actual": 1.5}`},
 		"a path is no key of the answer": {`{"ground_truth": {"a.b": 1}, "ranges": {"a.b": {"min": 0, "max": 2}}}`, `{"a.b": 1.5}`, "fail", `{"a.b_actual": null}`},
 		"a path is a key of the ranges":  {`{"ground_truth": {"a.b": 1}, "ranges": {"a": {"b": {"min": 0, "max": 2}}}}`, `{"a": {"b": 1.5}}`, "fail", `{"a.b_actual": null}`},
@@ -74,10 +74,10 @@ func TestNumericRange(t *testing.T) {
 func TestNumericRangeScoresAndReasoning(t *testing.T) {
 	t.Parallel()
 	config := `{"ground_truth": {"a": 1, "b": 1, "c": 1, "d": 1}, "ranges": {"a": {"min": 0, "max": 2}, "b": {"min": 0, "max": 2}, "c": {"min": 5, "max": 2}, "d": {"min": 0, "max": 2}}}`
-	got := grade(t, "numeric_range", config, `{"a": 1, "b": 2.5, "c": 3}`)
+	got := gradeJSON(t, "numeric_range", config, `{"a": 1, "b": 2.5, "c": 3}`)
 	require.InDelta(t, 0.25, got.Score, 0)
 	require.Equal(t, `{"a":1.0,"b":0.0,"c":0.0,"d":0.0}`, pyvaluetest.JSON(t, got.FieldScores))
-	require.Equal(t, []string{"a_expected", "a_min", "a_max", "a_actual", "a_pass"}, keys(got.Metrics)[:5])
+	require.Equal(t, []string{"a_expected", "a_min", "a_max", "a_actual", "a_pass"}, objectKeys(got.Metrics)[:5])
 	require.Equal(t, `Numeric range: FAIL
 
 + a: 1, expected between 0 and 2
@@ -89,5 +89,5 @@ Failures:
 - b: found 2.5, expected more than 0 and less than 2: off by 0.5
 - c: its ground truth 1 is not strictly between min 5 and max 2
 - d: missing from the answer`, got.Reasoning)
-	require.Nil(t, grade(t, "numeric_range", `{}`, `{"a": 1}`).FieldScores)
+	require.Nil(t, gradeJSON(t, "numeric_range", `{}`, `{"a": 1}`).FieldScores)
 }

@@ -6,20 +6,20 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// numericTolerance passes when every field of the ground truth is found in the
+// gradeNumericTolerance passes when every field of the ground truth is found in the
 // answer within its tolerance. Without a ground truth it passes with score 0.
-func numericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	truth, err := section(config, "ground_truth")
+func gradeNumericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	truth, err := getSection(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
 	}
-	g := toleranceGrader{report: newReport("Numeric tolerance"), answer: answer, tolerances: tolerancesOf(config)}
-	return g.report.byField(truth, g.field)
+	g := toleranceGrader{report: newReport("Numeric tolerance"), answer: answer, tolerances: configTolerances(config)}
+	return g.report.gradeFields(truth, g.field)
 }
 
-// tolerancesOf returns what the config has under "tolerances" or, without that
+// configTolerances returns what the config has under "tolerances" or, without that
 // key, under "tolerance".
-func tolerancesOf(config *pyvalue.Object) pyvalue.Value {
+func configTolerances(config *pyvalue.Object) pyvalue.Value {
 	for _, key := range []string{"tolerances", "tolerance"} {
 		if v := config.Get(key); v != nil {
 			return v
@@ -37,29 +37,29 @@ type toleranceGrader struct {
 // field judges one field of the ground truth and reports it. The error ends the
 // grading; what is merely wrong with the answer does not.
 func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, error) {
-	found, err := lookup(g.answer, name)
+	found, err := lookupField(g.answer, name)
 	if err != nil {
 		return false, err
 	}
 	if found == nil {
-		g.report.fail(name + ": missing from the answer, expected " + show(expected))
+		g.report.addFailure(name + ": missing from the answer, expected " + showValue(expected))
 		return false, nil
 	}
 	actual, ok := readNumber(found)
 	if !ok {
-		g.report.fail(fmt.Sprintf("%s: %s is not a number, expected %s", name, show(found), show(expected)))
+		g.report.addFailure(fmt.Sprintf("%s: %s is not a number, expected %s", name, showValue(found), showValue(expected)))
 		return false, nil
 	}
-	own, err := ownTolerance(g.tolerances, name)
+	own, err := fieldTolerance(g.tolerances, name)
 	if err != nil {
 		return false, err
 	}
 	if actual == (pyvalue.Null{}) {
-		g.record(name, actual, expected, hopeless())
-		g.report.fail(name + ": null is not a number, expected " + show(expected))
+		g.record(name, actual, expected, failedJudgement())
+		g.report.addFailure(name + ": null is not a number, expected " + showValue(expected))
 		return false, nil
 	}
-	t, err := toleranceOf(g.tolerances, own)
+	t, err := pickTolerance(g.tolerances, own)
 	if err != nil {
 		return false, err
 	}
@@ -68,17 +68,17 @@ func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, erro
 		return false, err
 	}
 	g.record(name, actual, expected, j)
-	g.report.line(j.within, fmt.Sprintf("%s: %s, %s", name, show(actual), t.wanted(expected)))
-	if !j.within {
-		g.report.fail(fmt.Sprintf("%s: found %s, %s: %s", name, show(actual), t.wanted(expected), t.missed(j)))
+	g.report.addLine(j.isWithin, fmt.Sprintf("%s: %s, %s", name, showValue(actual), t.describe(expected)))
+	if !j.isWithin {
+		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: %s", name, showValue(actual), t.describe(expected), t.describeMiss(j)))
 	}
-	return j.within, nil
+	return j.isWithin, nil
 }
 
-func (g *toleranceGrader) record(name string, actual, expected pyvalue.Value, j judgement) {
+func (g *toleranceGrader) record(name string, actual, expected pyvalue.Value, j toleranceJudgement) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", actual)
 	metrics.Set(name+"_expected", expected)
-	metrics.Set(name+"_error", j.off)
-	metrics.Set(name+"_pass", pyvalue.Bool(j.within))
+	metrics.Set(name+"_error", j.distance)
+	metrics.Set(name+"_pass", pyvalue.Bool(j.isWithin))
 }

@@ -9,32 +9,32 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// demandNames lists what a probe can demand, for messages.
-const demandNames = "equals, approx, type, len, contains"
+// probeDemandNames lists what a probe can demand, for messages.
+const probeDemandNames = "equals, approx, type, len, contains"
 
 // probe is an expression and what must be true of its value.
 type probe struct {
 	expr    string
-	demands []demand
+	demands []probeDemand
 }
 
-// demand is one thing that must be true, of what the kernel says about a value.
-type demand struct {
-	about string // "value", "type" or "len"
-	text  string // what is expected
-	met   func(found pyvalue.Value) bool
+// probeDemand is one thing that must be true, of what the kernel says about a value.
+type probeDemand struct {
+	aspect string // "value", "type" or "len"
+	text   string // what is expected
+	isMet  func(found pyvalue.Value) bool
 }
 
-// probesOf reads the probes of a config. A probe has an expression and at least
+// parseProbes reads the probes of a config. A probe has an expression and at least
 // one demand; several must all be met.
-func probesOf(config *pyvalue.Object) ([]probe, error) {
+func parseProbes(config *pyvalue.Object) ([]probe, error) {
 	list, ok := config.Get("probes").(pyvalue.List)
 	if !ok || len(list) == 0 {
-		return nil, fmt.Errorf("probes: want a list of at least one, found %s", show(config.Get("probes")))
+		return nil, fmt.Errorf("probes: want a list of at least one, found %s", showValue(config.Get("probes")))
 	}
 	probes := make([]probe, len(list))
 	for i, item := range list {
-		p, err := probeOf(item)
+		p, err := parseProbe(item)
 		if err != nil {
 			return nil, fmt.Errorf("probes[%d]: %w", i, err)
 		}
@@ -43,21 +43,21 @@ func probesOf(config *pyvalue.Object) ([]probe, error) {
 	return probes, nil
 }
 
-func probeOf(v pyvalue.Value) (probe, error) {
+func parseProbe(v pyvalue.Value) (probe, error) {
 	o, ok := v.(*pyvalue.Object)
 	if !ok {
 		return probe{}, fmt.Errorf("want an object, found %s", pyvalue.KindOf(v))
 	}
 	expr, ok := o.Get("expr").(pyvalue.String)
 	if !ok || o.Len() < 2 {
-		return probe{}, fmt.Errorf("want a string expr and at least one of %s", demandNames)
+		return probe{}, fmt.Errorf("want a string expr and at least one of %s", probeDemandNames)
 	}
 	p := probe{expr: string(expr)}
 	for key, v := range o.All() {
 		if key == "expr" {
 			continue
 		}
-		d, err := demandOf(key, v)
+		d, err := parseDemand(key, v)
 		if err != nil {
 			return probe{}, fmt.Errorf("%s: %w", key, err)
 		}
@@ -66,52 +66,52 @@ func probeOf(v pyvalue.Value) (probe, error) {
 	return p, nil
 }
 
-func demandOf(key string, want pyvalue.Value) (demand, error) {
+func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	switch key {
 	case "equals":
-		return demand{"value", show(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
+		return probeDemand{"value", showValue(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
 	case "approx":
-		return approx(want)
+		return approxDemand(want)
 	case "contains":
-		return demand{"value", "something that contains " + show(want), func(found pyvalue.Value) bool { return holds(found, want) }}, nil
+		return probeDemand{"value", "something that contains " + showValue(want), func(found pyvalue.Value) bool { return probeContains(found, want) }}, nil
 	case "type":
 		if pyvalue.KindOf(want) != "string" {
-			return demand{}, fmt.Errorf("want a string, found %s", show(want))
+			return probeDemand{}, fmt.Errorf("want a string, found %s", showValue(want))
 		}
-		return demand{"type", "type " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
+		return probeDemand{"type", "type " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
 	case "len":
 		if pyvalue.KindOf(want) != "integer" {
-			return demand{}, fmt.Errorf("want an integer, found %s", show(want))
+			return probeDemand{}, fmt.Errorf("want an integer, found %s", showValue(want))
 		}
-		return demand{"len", "len " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
+		return probeDemand{"len", "len " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
 	default:
-		return demand{}, fmt.Errorf("no such demand; known are %s", demandNames)
+		return probeDemand{}, fmt.Errorf("no such demand; known are %s", probeDemandNames)
 	}
 }
 
-// approx wants |found - value| <= max(abs, rel * |value|).
-func approx(want pyvalue.Value) (demand, error) {
-	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", show(want))
+// approxDemand wants |found - value| <= max(abs, rel * |value|).
+func approxDemand(want pyvalue.Value) (probeDemand, error) {
+	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", showValue(want))
 	o, ok := want.(*pyvalue.Object)
 	if !ok || !o.Has("value") {
-		return demand{}, bad
+		return probeDemand{}, bad
 	}
 	value, margins := o.Get("value"), map[string]pyvalue.Value{"abs": pyvalue.NewInt(0), "rel": pyvalue.NewInt(0)}
 	for key, v := range o.All() {
 		if margins[key] != nil {
 			margins[key] = v
 		} else if key != "value" {
-			return demand{}, bad
+			return probeDemand{}, bad
 		}
 		if !isNumber(v) {
-			return demand{}, bad
+			return probeDemand{}, bad
 		}
 	}
-	text := fmt.Sprintf("%s within %s or a relative %s", show(value), show(margins["abs"]), show(margins["rel"]))
-	return demand{"value", text, func(found pyvalue.Value) bool { return near(found, value, margins["abs"], margins["rel"]) }}, nil
+	text := fmt.Sprintf("%s within %s or a relative %s", showValue(value), showValue(margins["abs"]), showValue(margins["rel"]))
+	return probeDemand{"value", text, func(found pyvalue.Value) bool { return isNear(found, value, margins["abs"], margins["rel"]) }}, nil
 }
 
-func near(found, value, absolute, relative pyvalue.Value) bool {
+func isNear(found, value, absolute, relative pyvalue.Value) bool {
 	if !isNumber(found) {
 		return false
 	}
@@ -130,8 +130,8 @@ func near(found, value, absolute, relative pyvalue.Value) bool {
 	return within
 }
 
-// holds says whether found has want as a member, a key or a part.
-func holds(found, want pyvalue.Value) bool {
+// probeContains says whether found has want as a member, a key or a part.
+func probeContains(found, want pyvalue.Value) bool {
 	if list, ok := found.(pyvalue.List); ok {
 		for _, item := range list {
 			if pyvalue.SameJSON(item, want) {
@@ -144,19 +144,19 @@ func holds(found, want pyvalue.Value) bool {
 	return err == nil && there
 }
 
-// judge says whether a finding meets all demands, in a text that names the
+// check says whether a finding meets all demands, in a text that names the
 // expression, what was expected and what was found.
-func (p probe) judge(finding *pyvalue.Object) (text string, ok bool) {
+func (p probe) check(finding *pyvalue.Object) (text string, ok bool) {
 	ok = true
 	var expected, found []string
 	for _, d := range p.demands {
-		seen := finding.Get(d.about)
-		if seen != nil && d.met(seen) {
+		seen := finding.Get(d.aspect)
+		if seen != nil && d.isMet(seen) {
 			continue
 		}
 		ok = false
 		expected = append(expected, d.text)
-		found = append(found, p.seen(finding, d.about))
+		found = append(found, p.describeFinding(finding, d.aspect))
 	}
 	if ok {
 		return p.expr + ": as expected", true
@@ -164,7 +164,7 @@ func (p probe) judge(finding *pyvalue.Object) (text string, ok bool) {
 	return fmt.Sprintf("%s: expected %s, found %s", p.expr, strings.Join(expected, " and "), strings.Join(found, " and ")), false
 }
 
-func (p probe) seen(finding *pyvalue.Object, about string) string {
+func (p probe) describeFinding(finding *pyvalue.Object, about string) string {
 	if why := finding.Get("raised"); why != nil {
 		return "that it raises " + pyvalue.Text(why)
 	}
@@ -172,14 +172,14 @@ func (p probe) seen(finding *pyvalue.Object, about string) string {
 		return "no JSON: " + pyvalue.Text(why)
 	}
 	if about == "value" {
-		return show(finding.Get(about))
+		return showValue(finding.Get(about))
 	}
 	return about + " " + pyvalue.Text(finding.Get(about))
 }
 
-func (p probe) asks(about string) bool {
+func (p probe) needs(about string) bool {
 	for _, d := range p.demands {
-		if d.about == about {
+		if d.aspect == about {
 			return true
 		}
 	}
@@ -192,24 +192,24 @@ func (p probe) asks(about string) bool {
 //go:embed probe.py
 var probeProgram string
 
-// checkByProbes evaluates all probes, each in an execution of its own, so that
+// gradeByProbes evaluates all probes, each in an execution of its own, so that
 // one that is too large fails alone.
-func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
+func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
 	r := newReport("Kernel check")
 	met := 0
 	var notJSON *pyvalue.Error
 	for _, p := range probes {
-		finding, err := look(ctx, p, kernel)
+		finding, err := evaluateProbe(ctx, p, kernel)
 		if err != nil {
 			return Result{}, err
 		}
-		text, ok := p.judge(finding)
-		r.line(ok, text)
+		text, ok := p.check(finding)
+		r.addLine(ok, text)
 		if ok {
 			met++
 			continue
 		}
-		r.fail(text)
+		r.addFailure(text)
 		if why := finding.Get("not_json"); why != nil && notJSON == nil {
 			notJSON = &pyvalue.Error{Kind: "not_json", Text: p.expr + ": " + pyvalue.Text(why)}
 		}
@@ -221,9 +221,9 @@ func checkByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 	return result, nil
 }
 
-// look evaluates a probe. What it found has type, len and value, as far as they
+// evaluateProbe evaluates a probe. What it found has type, len and value, as far as they
 // were asked for; or raised, or not_json, which say why not.
-func look(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) {
+func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) {
 	done, err := execute(ctx, kernel, probeCode(p))
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func look(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) 
 	v, err := pyvalue.Decode(done.Result)
 	finding, ok := v.(*pyvalue.Object)
 	if err != nil || !ok {
-		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, show(pyvalue.String(done.Result)))}
+		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, showValue(pyvalue.String(done.Result)))}
 	}
 	return finding, nil
 }
@@ -243,5 +243,5 @@ func look(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) 
 // which Python reads as JSON does, so that it cannot become code of the program.
 func probeCode(p probe) string {
 	return fmt.Sprintf("%s__assay_probe__(%s, %s, %s)\n", probeProgram,
-		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.asks("len"))), pyvalue.Repr(pyvalue.Bool(p.asks("value"))))
+		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.needs("len"))), pyvalue.Repr(pyvalue.Bool(p.needs("value"))))
 }

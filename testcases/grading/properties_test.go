@@ -16,17 +16,17 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// ofAnswers are the graders that read nothing but the answer.
-func ofAnswers() []string {
+// answerGraderTypes are the graders that read nothing but the answer.
+func answerGraderTypes() []string {
 	return slices.DeleteFunc(grading.Types(), func(kind string) bool {
 		return slices.Contains([]string{"command", "kernel_check", "llm_judge", "notebook_check"}, kind)
 	})
 }
 
 // drawPlausible draws a config and an answer that go together.
-func drawPlausible(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g gen) {
-	g = gen{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
-	draw := plausible()[kind]
+func drawPlausible(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g generator) {
+	g = generator{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+	draw := plausibleDraws()[kind]
 	require.NotNil(t, draw, kind)
 	config, answer = draw(g)
 	return config, answer, g
@@ -41,9 +41,9 @@ func gradeValues(t *rapid.T, kind string, config, answer pyvalue.Value) grading.
 func TestAnyConfigAnyAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(ofAnswers()).Draw(t, "type")
+		kind := rapid.SampledFrom(answerGraderTypes()).Draw(t, "type")
 		config, answer := pyvaluetest.Values().Draw(t, "config"), pyvaluetest.Values().Draw(t, "answer")
-		if plausible()[kind] != nil && rapid.IntRange(0, 3).Draw(t, "plausible") > 0 {
+		if plausibleDraws()[kind] != nil && rapid.IntRange(0, 3).Draw(t, "plausible") > 0 {
 			c, a, g := drawPlausible(t, kind)
 			config, answer = g.mutateObject(c), g.mutate(g.mutate(a))
 		}
@@ -64,11 +64,11 @@ func TestAnyConfigAnyAnswer(t *testing.T) {
 		again, err := pyvalue.Decode(string(out))
 		require.NoError(t, err)
 		object, _ := again.(*pyvalue.Object)
-		require.Equal(t, written(got.Metrics), written(object.Get("metrics")))
+		require.Equal(t, marshalText(got.Metrics), marshalText(object.Get("metrics")))
 	})
 }
 
-func written(v pyvalue.Value) string {
+func marshalText(v pyvalue.Value) string {
 	out, err := v.MarshalJSON()
 	if err != nil {
 		return err.Error()
@@ -80,7 +80,7 @@ func written(v pyvalue.Value) string {
 // metrics anew.
 func TestVerdictFollowsFromMetrics(t *testing.T) {
 	t.Parallel()
-	conditions := conditions()
+	conditions := passConditions()
 	kinds := []string{}
 	for kind := range conditions {
 		kinds = append(kinds, kind)
@@ -91,17 +91,17 @@ func TestVerdictFollowsFromMetrics(t *testing.T) {
 		config, answer, _ := drawPlausible(t, kind)
 		got := gradeValues(t, kind, config, answer)
 		if got.Error == nil && got.Metrics.Len() > 0 {
-			require.Equal(t, conditions[kind](metrics{got.Metrics}, config), got.Passed, "%s\n%s", got.Reasoning, written(got.Metrics))
+			require.Equal(t, conditions[kind](metricsReader{got.Metrics}, config), got.Passed, "%s\n%s", got.Reasoning, marshalText(got.Metrics))
 		}
 	})
 }
 
-// metrics are read as doubles, which suffices for what plausible draws.
-type metrics struct{ *pyvalue.Object }
+// metricsReader are read as doubles, which suffices for what plausible draws.
+type metricsReader struct{ *pyvalue.Object }
 
-func (m metrics) number(key string) float64 { return asFloat(m.Get(key)) }
+func (m metricsReader) number(key string) float64 { return asFloat(m.Get(key)) }
 
-func (m metrics) length(key string) float64 {
+func (m metricsReader) length(key string) float64 {
 	items, _ := m.Get(key).(pyvalue.List)
 	return float64(len(items))
 }
@@ -123,9 +123,9 @@ func asFloat(v pyvalue.Value) float64 {
 	}
 }
 
-// each says whether a condition holds for all names of which there is a metric
+// allNames says whether a condition holds for all names of which there is a metric
 // with this ending.
-func (m metrics) each(ending string, holds func(name string) bool) bool {
+func (m metricsReader) allNames(ending string, holds func(name string) bool) bool {
 	for key := range m.All() {
 		if name, ok := strings.CutSuffix(key, ending); ok && !holds(name) {
 			return false
@@ -134,30 +134,30 @@ func (m metrics) each(ending string, holds func(name string) bool) bool {
 	return true
 }
 
-func conditions() map[string]func(m metrics, config *pyvalue.Object) bool {
-	labels := func(m metrics, _ *pyvalue.Object) bool {
+func passConditions() map[string]func(m metricsReader, config *pyvalue.Object) bool {
+	labels := func(m metricsReader, _ *pyvalue.Object) bool {
 		both := m.length("true_positives")
 		all := both + m.length("false_positives") + m.length("false_negatives")
 		return both/max(1, all) >= m.number("pass_threshold")
 	}
-	adjacent := func(m metrics, _ *pyvalue.Object) bool {
+	adjacent := func(m metricsReader, _ *pyvalue.Object) bool {
 		claim := pyvalue.Text(m.Get("adjacency_pass"))
 		return m.number("median_ic_to_pc_um") <= m.number("max_median_threshold") && m.number("p90_ic_to_pc_um") <= m.number("max_p90_threshold") &&
 			m.number("pct_ic_within_15um") >= m.number("min_pct_15um_threshold") && m.number("pct_ic_mixed_within_55um") >= m.number("min_pct_55um_threshold") &&
 			!slices.Contains([]string{"", "0", "0.0", "-0.0", "False", "None", "[]", "{}"}, claim)
 	}
-	return map[string]func(m metrics, config *pyvalue.Object) bool{
+	return map[string]func(m metricsReader, config *pyvalue.Object) bool{
 		"label_set_jaccard": labels,
 		"jaccard_label_set": labels,
 		"spatial_adjacency": adjacent,
-		"numeric_range": func(m metrics, _ *pyvalue.Object) bool {
-			return m.each("_pass", func(n string) bool {
+		"numeric_range": func(m metricsReader, _ *pyvalue.Object) bool {
+			return m.allNames("_pass", func(n string) bool {
 				return m.number(n+"_min") < m.number(n+"_actual") && m.number(n+"_actual") < m.number(n+"_max")
 			})
 		},
-		"distribution_comparison": func(m metrics, config *pyvalue.Object) bool {
+		"distribution_comparison": func(m metricsReader, config *pyvalue.Object) bool {
 			tolerances, _ := config.Get("tolerances").(*pyvalue.Object)
-			return m.each("_pass", func(n string) bool {
+			return m.allNames("_pass", func(n string) bool {
 				limit, key := 3.0, "cell_type_percentages"
 				if n == "total_cells" {
 					limit, key = 0, n
@@ -168,12 +168,12 @@ func conditions() map[string]func(m metrics, config *pyvalue.Object) bool {
 				return math.Abs(m.number(n+"_actual")-m.number(n+"_expected")) <= limit
 			})
 		},
-		"marker_gene_separation": func(m metrics, _ *pyvalue.Object) bool {
+		"marker_gene_separation": func(m metricsReader, _ *pyvalue.Object) bool {
 			return m.number("mean_auroc_agent") >= m.number("mean_auroc_threshold") && m.length("high_auroc_genes")/m.number("num_genes") >= m.number("fraction_high_threshold")
 		},
-		"marker_gene_precision_recall": func(m metrics, _ *pyvalue.Object) bool {
+		"marker_gene_precision_recall": func(m metricsReader, _ *pyvalue.Object) bool {
 			if perType, ok := m.Get("per_celltype").(*pyvalue.Object); ok {
-				return passing(perType, m.number("min_recall_per_celltype")) >= m.number("min_celltypes_passing")
+				return countPassingTypes(perType, m.number("min_recall_per_celltype")) >= m.number("min_celltypes_passing")
 			}
 			both := m.length("true_positives")
 			return both/max(1, m.number("k")) >= m.number("precision_threshold") && both/max(1, both+m.length("false_negatives")) >= m.number("recall_threshold")
@@ -181,10 +181,10 @@ func conditions() map[string]func(m metrics, config *pyvalue.Object) bool {
 	}
 }
 
-func passing(perType *pyvalue.Object, least float64) (n float64) {
+func countPassingTypes(perType *pyvalue.Object, least float64) (n float64) {
 	for _, v := range perType.All() {
 		one, _ := v.(*pyvalue.Object)
-		m := metrics{one}
+		m := metricsReader{one}
 		if canonical := m.number("num_canonical"); canonical == 0 && least <= 1 || m.length("true_positives")/canonical >= least {
 			n++
 		}
@@ -199,27 +199,27 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		kind := rapid.SampledFrom([]string{"label_set_jaccard", "marker_gene_precision_recall", "distribution_comparison"}).Draw(t, "type")
 		config, answer, g := drawPlausible(t, kind)
 		if object, ok := answer.(*pyvalue.Object); ok && kind == "marker_gene_precision_recall" {
-			config.Set("answer_field", pyvalue.String(keys(object)[object.Len()-1])) // else the first list is taken
+			config.Set("answer_field", pyvalue.String(objectKeys(object)[object.Len()-1])) // else the first list is taken
 		}
-		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, shuffle(g, config), shuffle(g, answer))
+		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, shuffleValue(g, config), shuffleValue(g, answer))
 		require.Equal(t, before.Passed, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
 		require.Equal(t, before.Error == nil, after.Error == nil)
 	})
 }
 
-// shuffle changes the order of all keys and members.
-func shuffle(g gen, v pyvalue.Value) pyvalue.Value {
+// shuffleValue changes the order of all keys and members.
+func shuffleValue(g generator, v pyvalue.Value) pyvalue.Value {
 	switch v := v.(type) {
 	case pyvalue.List:
 		items := pyvalue.List{}
 		for _, i := range g.Perm(len(v)) {
-			items = append(items, shuffle(g, v[i]))
+			items = append(items, shuffleValue(g, v[i]))
 		}
 		return items
 	case *pyvalue.Object:
-		items, names := &pyvalue.Object{}, keys(v)
+		items, names := &pyvalue.Object{}, objectKeys(v)
 		for _, i := range g.Perm(len(names)) {
-			items.Set(names[i], shuffle(g, v.Get(names[i])))
+			items.Set(names[i], shuffleValue(g, v.Get(names[i])))
 		}
 		return items
 	default:
@@ -236,7 +236,7 @@ func TestEasierNeverFails(t *testing.T) {
 			"distribution_comparison", "label_set_jaccard", "marker_gene_precision_recall", "marker_gene_separation", "numeric_range", "proportion_consistency", "spatial_adjacency",
 		}).Draw(t, "type")
 		config, answer, _ := drawPlausible(t, kind)
-		easier := ease(config, "", rapid.Float64Range(0, 2).Draw(t, "by"))
+		easier := easeThresholds(config, "", rapid.Float64Range(0, 2).Draw(t, "by"))
 		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, easier, answer)
 		if before.Passed {
 			require.True(t, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
@@ -244,12 +244,12 @@ func TestEasierNeverFails(t *testing.T) {
 	})
 }
 
-// ease moves every threshold in a config, by its name, to where it asks for less.
-func ease(v pyvalue.Value, name string, by float64) pyvalue.Value {
+// easeThresholds moves every threshold in a config, by its name, to where it asks for less.
+func easeThresholds(v pyvalue.Value, name string, by float64) pyvalue.Value {
 	if object, ok := v.(*pyvalue.Object); ok {
 		easier := &pyvalue.Object{}
 		for key, item := range object.All() {
-			easier.Set(key, ease(item, key, by))
+			easier.Set(key, easeThresholds(item, key, by))
 		}
 		return easier
 	}

@@ -8,27 +8,27 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// proportionConsistency passes when the samples of the answer have their cell
+// gradeProportionConsistency passes when the samples of the answer have their cell
 // types in like proportions: a chi-square test finds no difference, and Cramér's
 // V is small. The proportions are tested as they are given, as if they were
 // counts.
-func proportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Proportion consistency")
-	given, missing, err := withFields(answer, "cell_types", "samples")
+	given, missing, err := requireFields(answer, "cell_types", "samples")
 	if err != nil || missing != nil {
-		return r.without(answer, missing...), err
+		return r.missingFieldsResult(answer, missing...), err
 	}
 	types, _ := given.Get("cell_types").(pyvalue.List)
 	samples, _ := given.Get("samples").(pyvalue.List)
 	if len(types) == 0 || len(samples) < 2 {
-		r.fail(fmt.Sprintf("want lists of at least 1 cell type and 2 samples, found %d and %d", len(types), len(samples)))
-		return r.verdict(), nil
+		r.addFailure(fmt.Sprintf("want lists of at least 1 cell type and 2 samples, found %d and %d", len(types), len(samples)))
+		return r.binaryResult(), nil
 	}
-	if err := affordable("cell_types and samples", len(types), len(samples)); err != nil {
+	if err := checkSteps("cell_types and samples", len(types), len(samples)); err != nil {
 		return Result{}, err
 	}
 	p, fault, err := readProportions(types, samples)
@@ -36,20 +36,20 @@ func proportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (Result
 		return Result{}, err
 	}
 	if fault != "" {
-		r.fail(fault)
-		return r.verdict(), nil
+		r.addFailure(fault)
+		return r.binaryResult(), nil
 	}
 	test, err := testIndependence(p.table)
 	if err != nil {
-		r.fail(err.Error())
-		return r.verdict(), nil
+		r.addFailure(err.Error())
+		return r.binaryResult(), nil
 	}
 	for _, name := range append(append(pyvalue.List{}, types...), p.names...) {
 		if pyvalue.KindOf(name) != "string" {
-			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", show(name))
+			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", showValue(name))
 		}
 	}
-	return r.consistency(p, test, orElse(thresholds, "chi2_q_min", pyvalue.Float(0.05)), orElse(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
+	return r.checkConsistency(p, test, getOr(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOr(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
 }
 
 // proportions are a row for each sample and a column for each cell type.
@@ -65,15 +65,15 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 	for i, item := range samples {
 		sample, _ := item.(*pyvalue.Object)
 		if !sample.Has("sample") || !sample.Has("proportions") {
-			return p, fmt.Sprintf("samples[%d]: want an object with sample and proportions, found %s", i, show(item)), nil
+			return p, fmt.Sprintf("samples[%d]: want an object with sample and proportions, found %s", i, showValue(item)), nil
 		}
-		parts, err := section(sample, "proportions")
+		parts, err := getSection(sample, "proportions")
 		if err != nil {
 			return p, "", err
 		}
 		row := make([]float64, len(types))
 		for j, name := range types {
-			v, err := take(parts, name)
+			v, err := takeField(parts, name)
 			if err != nil {
 				return p, "", err
 			}
@@ -82,7 +82,7 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 			}
 			n, ok := pyvalue.AsNumber(v)
 			if row[j], err = n.Float(); !ok || err != nil {
-				fault = fmt.Sprintf("samples[%d]: the proportion of %s is not a number but %s", i, show(name), show(v))
+				fault = fmt.Sprintf("samples[%d]: the proportion of %s is not a number but %s", i, showValue(name), showValue(v))
 			}
 		}
 		p.names = append(p.names, sample.Get("sample"))
@@ -121,11 +121,11 @@ func (p proportions) cramersV(statistic float64) float64 {
 	return math.Sqrt(statistic / (total * float64(smaller)))
 }
 
-func (r *report) consistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
+func (r *report) checkConsistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
 	v := pyvalue.Float(p.cramersV(test.Statistic))
 	q := pyvalue.Float(test.P) // Benjamini and Hochberg leave a single p as it is
-	r.metrics.Set("num_samples", count(p.names))
-	r.metrics.Set("num_cell_types", count(p.types))
+	r.metrics.Set("num_samples", lengthOf(p.names))
+	r.metrics.Set("num_cell_types", lengthOf(p.types))
 	r.metrics.Set("chi2_statistic", pyvalue.Float(test.Statistic))
 	r.metrics.Set("p_value", pyvalue.Float(test.P))
 	r.metrics.Set("q_value", q)
@@ -133,11 +133,11 @@ func (r *report) consistency(p proportions, test stats.ChiSquareTest, least, mos
 	r.metrics.Set("cramers_v", v)
 	r.metrics.Set("chi2_q_min_threshold", least)
 	r.metrics.Set("cramers_v_max_threshold", most)
-	likely, err := r.atLeast("q of the chi-square test", q, least)
+	likely, err := r.requireAtLeast("q of the chi-square test", q, least)
 	if err != nil {
 		return Result{}, err
 	}
-	small, err := r.atMost("Cramér's V", v, most)
+	small, err := r.requireAtMost("Cramér's V", v, most)
 	if err != nil {
 		return Result{}, err
 	}
@@ -145,5 +145,5 @@ func (r *report) consistency(p proportions, test stats.ChiSquareTest, least, mos
 	r.metrics.Set("cramers_pass", pyvalue.Bool(small))
 	r.metrics.Set("cell_types", p.types)
 	r.metrics.Set("sample_names", p.names)
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }

@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// composed is an answer with the cell types t0, t1, … and a sample for each row.
-func composed(rows ...[]float64) string {
+// proportionsAnswer is an answer with the cell types t0, t1, … and a sample for each row.
+func proportionsAnswer(rows ...[]float64) string {
 	var types, samples []string
 	for j := range rows[0] {
 		types = append(types, fmt.Sprintf(`"t%d"`, j))
@@ -28,7 +28,7 @@ func composed(rows ...[]float64) string {
 	return fmt.Sprintf(`{"cell_types": [%s], "samples": [%s]}`, strings.Join(types, ", "), strings.Join(samples, ", "))
 }
 
-func twoSamples(first, second string) string {
+func twoSampleProportions(first, second string) string {
 	return `{"cell_types": ["T", "B", "NK"], "samples": [{"sample": "s1", "proportions": ` + first + `}, {"sample": "s2", "proportions": ` + second + `}]}`
 }
 
@@ -38,31 +38,31 @@ func TestProportionConsistency(t *testing.T) {
 	limits := func(q, v string) string {
 		return fmt.Sprintf(`{"scoring": {"pass_thresholds": {"chi2_q_min": %s, "cramers_v_max": %s}}}`, q, v)
 	}
-	same := composed([]float64{3, 1}, []float64{3, 1})
-	gradeRows(t, "proportion_consistency", map[string]row{
-		"same": {`{"test": "ignored"}`, twoSamples(some, some), "pass", `{"num_samples": 2, "num_cell_types": 3, "chi2_statistic": 0.0, "p_value": 1.0, "q_value": 1.0, "degrees_of_freedom": 2, "cramers_v": 0.0,
+	same := proportionsAnswer([]float64{3, 1}, []float64{3, 1})
+	gradeRows(t, "proportion_consistency", map[string]gradeRow{
+		"same": {`{"test": "ignored"}`, twoSampleProportions(some, some), "pass", `{"num_samples": 2, "num_cell_types": 3, "chi2_statistic": 0.0, "p_value": 1.0, "q_value": 1.0, "degrees_of_freedom": 2, "cramers_v": 0.0,
 			"chi2_q_min_threshold": 0.05, "cramers_v_max_threshold": 0.15, "q_pass": true, "cramers_pass": true, "cell_types": ["T", "B", "NK"], "sample_names": ["s1", "s2"]}`},
 		"on the thresholds":         {limits("1", "0"), same, "pass", `{"q_pass": true, "cramers_pass": true}`},
-		"q just missed":             {limits(above(1), "0"), same, "fail", `{"q_pass": false, "cramers_pass": true}`},
-		"V just missed":             {limits("1", below(0)), same, "fail", `{"q_pass": true, "cramers_pass": false}`},
-		"fractions hide in p":       {`{}`, composed([]float64{.5, .3, .2}, []float64{.2, .3, .5}), "fail", `{"q_pass": true, "cramers_pass": false, "cramers_v": 0.35856858280031806}`},
-		"a type that is missing":    {`{}`, twoSamples(some, `{"T": 50, "B": 30}`), "fail", `{"degrees_of_freedom": 2}`},
-		"a type that is not listed": {`{}`, twoSamples(some, `{"T": 50, "B": 30, "NK": 20, "M": 900}`), "pass", `{"chi2_statistic": 0.0}`},
-		"one cell type":             {`{}`, composed([]float64{1}, []float64{1000}), "pass", `{"chi2_statistic": 0.0, "p_value": 1.0, "degrees_of_freedom": 0, "cramers_v": 0.0}`},
+		"q just missed":             {limits(nextAbove(1), "0"), same, "fail", `{"q_pass": false, "cramers_pass": true}`},
+		"V just missed":             {limits("1", nextBelow(0)), same, "fail", `{"q_pass": true, "cramers_pass": false}`},
+		"fractions hide in p":       {`{}`, proportionsAnswer([]float64{.5, .3, .2}, []float64{.2, .3, .5}), "fail", `{"q_pass": true, "cramers_pass": false, "cramers_v": 0.35856858280031806}`},
+		"a type that is missing":    {`{}`, twoSampleProportions(some, `{"T": 50, "B": 30}`), "fail", `{"degrees_of_freedom": 2}`},
+		"a type that is not listed": {`{}`, twoSampleProportions(some, `{"T": 50, "B": 30, "NK": 20, "M": 900}`), "pass", `{"chi2_statistic": 0.0}`},
+		"one cell type":             {`{}`, proportionsAnswer([]float64{1}, []float64{1000}), "pass", `{"chi2_statistic": 0.0, "p_value": 1.0, "degrees_of_freedom": 0, "cramers_v": 0.0}`},
 		"a type twice":              {`{}`, `{"cell_types": ["T", "T"], "samples": [{"sample": "a", "proportions": {"T": 1}}, {"sample": "b", "proportions": {"T": 9}}]}`, "pass", `{"num_cell_types": 2, "cramers_v": 0.0}`},
-		"booleans are numbers":      {`{}`, twoSamples(`{"T": true, "B": true, "NK": true}`, `{"T": 1, "B": 1, "NK": 1}`), "pass", `{"chi2_statistic": 0.0}`},
-		"a huge threshold":          {limits("-"+huge(), huge()), same, "pass", `{"cramers_v_max_threshold": ` + huge() + `}`},
-		"NaN":                       {`{}`, twoSamples(some, `{"T": NaN, "B": 1, "NK": 1}`), "fail", `{"p_value": {"$float": "NaN"}, "cramers_v": 0.0, "q_pass": false, "cramers_pass": true}`},
-		"nothing at all":            {`{}`, twoSamples(`{}`, `{}`), "fail", `{"chi2_statistic": {"$float": "NaN"}, "q_pass": false}`},
-		"infinity":                  {`{}`, twoSamples(some, `{"T": Infinity, "B": 1, "NK": 1}`), "fail", ""},
-		"negative":                  {`{}`, twoSamples(some, `{"T": -1, "B": 1, "NK": 1}`), "fail", ""},
-		"an empty row":              {`{}`, twoSamples(some, `{"M": 1}`), "fail", ""},
-		"an empty column":           {`{}`, twoSamples(`{"T": 1, "B": 1}`, `{"T": 1, "B": 2}`), "fail", ""},
-		"text":                      {`{}`, twoSamples(some, `{"T": "50", "B": 30, "NK": 20}`), "fail", ""},
-		"null":                      {`{}`, twoSamples(some, `{"T": null, "B": 30, "NK": 20}`), "fail", ""},
-		"a list":                    {`{}`, twoSamples(some, `{"T": [50], "B": 30, "NK": 20}`), "fail", ""},
-		"huge":                      {`{}`, twoSamples(some, `{"T": `+huge()+`, "B": 30, "NK": 20}`), "fail", ""},
-		"one sample":                {`{}`, composed([]float64{3, 1}), "fail", ""},
+		"booleans are numbers":      {`{}`, twoSampleProportions(`{"T": true, "B": true, "NK": true}`, `{"T": 1, "B": 1, "NK": 1}`), "pass", `{"chi2_statistic": 0.0}`},
+		"a huge threshold":          {limits("-"+hugeInteger(), hugeInteger()), same, "pass", `{"cramers_v_max_threshold": ` + hugeInteger() + `}`},
+		"NaN":                       {`{}`, twoSampleProportions(some, `{"T": NaN, "B": 1, "NK": 1}`), "fail", `{"p_value": {"$float": "NaN"}, "cramers_v": 0.0, "q_pass": false, "cramers_pass": true}`},
+		"nothing at all":            {`{}`, twoSampleProportions(`{}`, `{}`), "fail", `{"chi2_statistic": {"$float": "NaN"}, "q_pass": false}`},
+		"infinity":                  {`{}`, twoSampleProportions(some, `{"T": Infinity, "B": 1, "NK": 1}`), "fail", ""},
+		"negative":                  {`{}`, twoSampleProportions(some, `{"T": -1, "B": 1, "NK": 1}`), "fail", ""},
+		"an empty row":              {`{}`, twoSampleProportions(some, `{"M": 1}`), "fail", ""},
+		"an empty column":           {`{}`, twoSampleProportions(`{"T": 1, "B": 1}`, `{"T": 1, "B": 2}`), "fail", ""},
+		"text":                      {`{}`, twoSampleProportions(some, `{"T": "50", "B": 30, "NK": 20}`), "fail", ""},
+		"null":                      {`{}`, twoSampleProportions(some, `{"T": null, "B": 30, "NK": 20}`), "fail", ""},
+		"a list":                    {`{}`, twoSampleProportions(some, `{"T": [50], "B": 30, "NK": 20}`), "fail", ""},
+		"huge":                      {`{}`, twoSampleProportions(some, `{"T": `+hugeInteger()+`, "B": 30, "NK": 20}`), "fail", ""},
+		"one sample":                {`{}`, proportionsAnswer([]float64{3, 1}), "fail", ""},
 		"no samples":                {`{}`, `{"cell_types": ["T"], "samples": []}`, "fail", ""},
 		"no cell types":             {`{}`, `{"cell_types": [], "samples": [{"sample": "a", "proportions": {}}, {"sample": "b", "proportions": {}}]}`, "fail", ""},
 		"cell types as text":        {`{}`, `{"cell_types": "TB", "samples": [{"sample": "a", "proportions": {}}, {"sample": "b", "proportions": {}}]}`, "fail", ""},
@@ -70,8 +70,8 @@ func TestProportionConsistency(t *testing.T) {
 		"a sample that is a list":   {`{}`, `{"cell_types": ["T"], "samples": [["sample", "proportions"], {"sample": "b", "proportions": {"T": 1}}]}`, "fail", ""},
 		"a name that is a number":   {`{}`, `{"cell_types": ["T"], "samples": [{"sample": 1, "proportions": {"T": 1}}, {"sample": "b", "proportions": {"T": 1}}]}`, "type_error", ""},
 		"a type that is a list":     {`{}`, `{"cell_types": [["T"]], "samples": [{"sample": "a", "proportions": {"T": 1}}, {"sample": "b", "proportions": {"T": 1}}]}`, "type_error", ""},
-		"proportions as a list":     {`{}`, twoSamples(some, `[1, 2, 3]`), "type_error", ""},
-		"proportions null":          {`{}`, twoSamples(some, `null`), "type_error", ""},
+		"proportions as a list":     {`{}`, twoSampleProportions(some, `[1, 2, 3]`), "type_error", ""},
+		"proportions null":          {`{}`, twoSampleProportions(some, `null`), "type_error", ""},
 		"threshold null":            {limits("null", "1"), same, "type_error", ""},
 		"threshold text":            {limits("0", `"1"`), same, "type_error", ""},
 		"scoring null":              {`{"scoring": null}`, same, "type_error", ""},
@@ -96,15 +96,15 @@ func TestChiSquare(t *testing.T) {
 		{[][]float64{{700, 10}, {20, 900}}, "1506.7739965124028", "0.9614578643155585", 0},
 		{[][]float64{{90, 5, 5}, {30, 40, 30}}, "75.07936507936508", "0.6126963566048238", 4.974197451002384e-17},
 	} {
-		got := grade(t, "proportion_consistency", `{}`, composed(c.rows...))
+		got := gradeJSON(t, "proportion_consistency", `{}`, proportionsAnswer(c.rows...))
 		require.Equal(t, c.statistic, pyvaluetest.JSON(t, got.Metrics.Get("chi2_statistic")))
 		require.Equal(t, c.v, pyvaluetest.JSON(t, got.Metrics.Get("cramers_v")))
-		require.InDelta(t, c.p, number(t, got, "p_value"), 1e-12*c.p)
+		require.InDelta(t, c.p, metricNumber(t, got, "p_value"), 1e-12*c.p)
 	}
 }
 
-// number is a metric that is a float.
-func number(t *testing.T, got grading.Result, metric string) (f float64) {
+// metricNumber is a metric that is a float.
+func metricNumber(t *testing.T, got grading.Result, metric string) (f float64) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(pyvaluetest.JSON(t, got.Metrics.Get(metric))), &f), got.Reasoning)
 	return f
@@ -112,7 +112,7 @@ func number(t *testing.T, got grading.Result, metric string) (f float64) {
 
 func TestProportionConsistencyReasoning(t *testing.T) {
 	t.Parallel()
-	got := grade(t, "proportion_consistency", `{"scoring": {"pass_thresholds": {"chi2_q_min": 2, "cramers_v_max": -1}}}`, composed([]float64{3, 1}, []float64{3, 1}))
+	got := gradeJSON(t, "proportion_consistency", `{"scoring": {"pass_thresholds": {"chi2_q_min": 2, "cramers_v_max": -1}}}`, proportionsAnswer([]float64{3, 1}, []float64{3, 1}))
 	require.Equal(t, `Proportion consistency: FAIL
 
 x q of the chi-square test: 1.0, expected at least 2
@@ -122,12 +122,12 @@ Failures:
 - q of the chi-square test: found 1.0, expected at least 2: off by 1
 - Cramér's V: found 0.0, expected at most -1: off by 1`, got.Reasoning)
 	for answer, want := range map[string]string{
-		composed([]float64{0, 1}, []float64{0, 1}):                  "row 1 or column 1 has nothing",
-		composed([]float64{-1, 1}, []float64{0, 1}):                 "without negative values, found -1.0",
-		composed([]float64{1}):                                      "found 1 and 1",
-		twoSamples(`{"T": "50"}`, `{}`):                             "samples[0]: the proportion of 'T' is not a number but '50'",
+		proportionsAnswer([]float64{0, 1}, []float64{0, 1}):         "row 1 or column 1 has nothing",
+		proportionsAnswer([]float64{-1, 1}, []float64{0, 1}):        "without negative values, found -1.0",
+		proportionsAnswer([]float64{1}):                             "found 1 and 1",
+		twoSampleProportions(`{"T": "50"}`, `{}`):                   "samples[0]: the proportion of 'T' is not a number but '50'",
 		`{"cell_types": ["T"], "samples": [1, {"proportions": 1}]}`: "samples[0]: want an object with sample and proportions, found 1",
 	} {
-		require.Contains(t, grade(t, "proportion_consistency", `{}`, answer).Reasoning, want)
+		require.Contains(t, gradeJSON(t, "proportion_consistency", `{}`, answer).Reasoning, want)
 	}
 }

@@ -8,47 +8,47 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// matches passes when pattern matches somewhere in the answer, or in the field
+// gradeRegex passes when pattern matches somewhere in the answer, or in the field
 // of it that answer_field names. Both are text; what is no text is searched as
 // [Text] writes it. Patterns are those of Go (RE2): ^ and $ are the ends of the
 // text unless (?m) is set, and there are no backreferences.
 //
 // Metrics: pattern, and match, the first text that matched or null.
-func matches(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	pattern, err := readRegex(config)
+func gradeRegex(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+	pattern, err := readRegexConfig(config)
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, part, err := partOf(config, answer)
+	name, part, err := answerPart(config, answer)
 	if err != nil {
 		return Result{}, err
 	}
 	r := newReport("Regex")
 	if part == nil {
-		r.fail(name + ": missing from the answer, expected a match of " + show(pyvalue.String(pattern.String())))
-		return r.verdict(), nil
+		r.addFailure(name + ": missing from the answer, expected a match of " + showValue(pyvalue.String(pattern.String())))
+		return r.binaryResult(), nil
 	}
 	text := pyvalue.Text(part)
-	if err := affordable("pattern and text", instructions(pattern), len(text)/16); err != nil {
+	if err := checkSteps("pattern and text", instructionCount(pattern), len(text)/16); err != nil {
 		return Result{}, err
 	}
 	found := pattern.FindStringIndex(text)
 	r.metrics.Set("pattern", pyvalue.String(pattern.String()))
 	r.metrics.Set("match", pyvalue.Null{})
 	if found == nil {
-		failure := fmt.Sprintf("%s: no match of %s in %s", name, show(pyvalue.String(pattern.String())), show(pyvalue.String(text)))
-		r.line(false, failure)
-		r.fail(failure)
-		return r.verdict(), nil
+		failure := fmt.Sprintf("%s: no match of %s in %s", name, showValue(pyvalue.String(pattern.String())), showValue(pyvalue.String(text)))
+		r.addLine(false, failure)
+		r.addFailure(failure)
+		return r.binaryResult(), nil
 	}
 	match := pyvalue.String(text[found[0]:found[1]])
 	r.metrics.Set("match", match)
-	r.line(true, fmt.Sprintf("%s: %s matches %s", name, show(match), show(pyvalue.String(pattern.String()))))
-	return r.verdict(), nil
+	r.addLine(true, fmt.Sprintf("%s: %s matches %s", name, showValue(match), showValue(pyvalue.String(pattern.String()))))
+	return r.binaryResult(), nil
 }
 
-// instructions is how many steps the search takes at most for each byte of text.
-func instructions(pattern *regexp.Regexp) int {
+// instructionCount is how many steps the search takes at most for each byte of text.
+func instructionCount(pattern *regexp.Regexp) int {
 	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
 	if err != nil {
 		return 0
@@ -60,12 +60,12 @@ func instructions(pattern *regexp.Regexp) int {
 	return len(program.Inst)
 }
 
-func checkRegex(config *pyvalue.Object) error {
-	_, err := readRegex(config)
+func checkRegexConfig(config *pyvalue.Object) error {
+	_, err := readRegexConfig(config)
 	return err
 }
 
-func readRegex(config *pyvalue.Object) (*regexp.Regexp, error) {
+func readRegexConfig(config *pyvalue.Object) (*regexp.Regexp, error) {
 	text, ok := config.Get("pattern").(pyvalue.String)
 	if !ok {
 		return nil, fmt.Errorf("pattern: want a string, found %s", pyvalue.KindOf(config.Get("pattern")))

@@ -8,17 +8,17 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// member is a key of an object that a program or a model answers with.
-type member struct {
+// objectMember is a key of an object that a program or a model answers with.
+type objectMember struct {
 	name     string
 	required bool
 	want     string // what its value must be, for messages
 	fits     func(pyvalue.Value) bool
 }
 
-// decodeObject reads a text that must be one JSON object of these members and
+// decodeStrictObject reads a text that must be one JSON object of these members and
 // no others, none of them twice. Nothing is repaired.
-func decodeObject(text string, members []member) (*pyvalue.Object, error) {
+func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, error) {
 	v, err := pyvalue.DecodeUnique(text)
 	if err != nil {
 		return nil, fmt.Errorf("want one JSON object: %w", err)
@@ -28,12 +28,12 @@ func decodeObject(text string, members []member) (*pyvalue.Object, error) {
 		return nil, fmt.Errorf("want a JSON object, found %s", pyvalue.KindOf(v))
 	}
 	for key, v := range object.All() {
-		i := slices.IndexFunc(members, func(m member) bool { return m.name == key })
+		i := slices.IndexFunc(members, func(m objectMember) bool { return m.name == key })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown key %q; known are %s", key, memberNames(members))
+			return nil, fmt.Errorf("unknown key %q; known are %s", key, objectMemberNames(members))
 		}
 		if !members[i].fits(v) {
-			return nil, fmt.Errorf("%s: want %s, found %s", key, members[i].want, show(v))
+			return nil, fmt.Errorf("%s: want %s, found %s", key, members[i].want, showValue(v))
 		}
 	}
 	for _, m := range members {
@@ -44,7 +44,7 @@ func decodeObject(text string, members []member) (*pyvalue.Object, error) {
 	return object, nil
 }
 
-func memberNames(members []member) string {
+func objectMemberNames(members []objectMember) string {
 	names := make([]string, len(members))
 	for i, m := range members {
 		names[i] = m.name
@@ -52,20 +52,20 @@ func memberNames(members []member) string {
 	return strings.Join(names, ", ")
 }
 
-// isA says whether a value is of the kind T.
-func isA[T pyvalue.Value](v pyvalue.Value) bool {
+// hasType says whether a value is of the kind T.
+func hasType[T pyvalue.Value](v pyvalue.Value) bool {
 	_, ok := v.(T)
 	return ok
 }
 
-// isTexts says whether a value is a list of strings.
-func isTexts(v pyvalue.Value) bool {
+// isStringList says whether a value is a list of strings.
+func isStringList(v pyvalue.Value) bool {
 	list, ok := v.(pyvalue.List)
-	return ok && !slices.ContainsFunc(list, func(item pyvalue.Value) bool { return !isA[pyvalue.String](item) })
+	return ok && !slices.ContainsFunc(list, func(item pyvalue.Value) bool { return !hasType[pyvalue.String](item) })
 }
 
-// isShare says whether a value is a number from 0 to 1; booleans are none.
-func isShare(v pyvalue.Value) bool {
-	f, err := floatOf(v)
+// isFraction says whether a value is a number from 0 to 1; booleans are none.
+func isFraction(v pyvalue.Value) bool {
+	f, err := floatValue(v)
 	return err == nil && 0 <= f && f <= 1
 }

@@ -21,13 +21,13 @@ type Result struct {
 	Error       *pyvalue.Error  `json:"error"`                  // why it could not be graded, nil if it could
 }
 
-func isKind(err error, kind string) bool {
+func hasErrorKind(err error, kind string) bool {
 	e, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && e.Kind == kind
 }
 
-// failed is the result of a grader that could not come to a verdict.
-func failed(err error) Result {
+// failedResult is the result of a grader that could not come to a verdict.
+func failedResult(err error) Result {
 	e, ok := errors.AsType[*pyvalue.Error](err)
 	if !ok {
 		e = &pyvalue.Error{Kind: "value_error", Text: err.Error()}
@@ -46,7 +46,7 @@ type report struct {
 
 func newReport(title string) *report { return &report{title: title, metrics: &pyvalue.Object{}} }
 
-func (r *report) line(ok bool, text string) {
+func (r *report) addLine(ok bool, text string) {
 	mark := "x "
 	if ok {
 		mark = "+ "
@@ -54,17 +54,17 @@ func (r *report) line(ok bool, text string) {
 	r.lines = append(r.lines, mark+text)
 }
 
-func (r *report) fail(text string) { r.failures = append(r.failures, text) }
+func (r *report) addFailure(text string) { r.failures = append(r.failures, text) }
 
-func (r *report) passed() bool { return len(r.failures) == 0 }
+func (r *report) hasPassed() bool { return len(r.failures) == 0 }
 
 func (r *report) result(score float64) Result {
 	verdict := "PASS"
-	if !r.passed() {
+	if !r.hasPassed() {
 		verdict = "FAIL"
 	}
 	text := append([]string{r.title + ": " + verdict, ""}, r.lines...)
-	if !r.passed() {
+	if !r.hasPassed() {
 		if len(r.lines) > 0 {
 			text = append(text, "")
 		}
@@ -73,29 +73,29 @@ func (r *report) result(score float64) Result {
 			text = append(text, "- "+failure)
 		}
 	}
-	return Result{Passed: r.passed(), Score: score, Reasoning: strings.TrimRight(strings.Join(text, "\n"), "\n"), Metrics: r.metrics}
+	return Result{Passed: r.hasPassed(), Score: score, Reasoning: strings.TrimRight(strings.Join(text, "\n"), "\n"), Metrics: r.metrics}
 }
 
-// verdict is result with the score that follows from having passed.
-func (r *report) verdict() Result {
-	if r.passed() {
+// binaryResult is result with the score that follows from having passed.
+func (r *report) binaryResult() Result {
+	if r.hasPassed() {
 		return r.result(1)
 	}
 	return r.result(0)
 }
 
-// without is the result of an answer that lacks fields.
-func (r *report) without(answer pyvalue.Value, fields ...string) Result {
+// missingFieldsResult is the result of an answer that lacks fields.
+func (r *report) missingFieldsResult(answer pyvalue.Value, fields ...string) Result {
 	names := make([]string, len(fields))
 	for i, field := range fields {
 		names[i] = strconv.Quote(field)
 	}
-	r.fail("the answer has no field " + strings.Join(names, ", ") + "; it is " + show(answer))
-	return r.verdict()
+	r.addFailure("the answer has no field " + strings.Join(names, ", ") + "; it is " + showValue(answer))
+	return r.binaryResult()
 }
 
-// show is v as Python writes it, cut to a length that fits a line.
-func show(v pyvalue.Value) string {
+// showValue is v as Python writes it, cut to a length that fits a line.
+func showValue(v pyvalue.Value) string {
 	const most = 200
 	text := pyvalue.Runes(pyvalue.Repr(v))
 	if len(text) <= most {
@@ -104,10 +104,10 @@ func show(v pyvalue.Value) string {
 	return fmt.Sprintf("%s… (%d characters)", string(text[:most]), len(text))
 }
 
-// byField judges every field of the ground truth, in order. The score is the
+// gradeFields judges every field of the ground truth, in order. The score is the
 // share of those that passed, 0 when there are none. The error of judge ends the
 // grading; what is merely wrong with the answer does not.
-func (r *report) byField(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
+func (r *report) gradeFields(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
 	scores, passed := &pyvalue.Object{}, 0
 	for name, expected := range truth.All() {
 		ok, err := judge(name, expected)
@@ -125,52 +125,52 @@ func (r *report) byField(truth *pyvalue.Object, judge func(name string, expected
 	return result, nil
 }
 
-// atLeast reports whether a measured value is at least a bound, in a line and,
+// requireAtLeast reports whether a measured value is at least a bound, in a line and,
 // if not, as a failure that says by how much.
-func (r *report) atLeast(what string, v, bound pyvalue.Value) (bool, error) {
+func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.AtMost(bound, v)
 	if err != nil {
 		return false, err
 	}
-	r.measured(ok, what, v, "at least", bound)
+	r.addMeasurement(ok, what, v, "at least", bound)
 	return ok, nil
 }
 
-// AtMost is atLeast the other way round.
-func (r *report) atMost(what string, v, bound pyvalue.Value) (bool, error) {
+// AtMost is requireAtLeast the other way round.
+func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.AtMost(v, bound)
 	if err != nil {
 		return false, err
 	}
-	r.measured(ok, what, v, "at most", bound)
+	r.addMeasurement(ok, what, v, "at most", bound)
 	return ok, nil
 }
 
-func (r *report) measured(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
-	r.line(ok, fmt.Sprintf("%s: %s, expected %s %s", what, show(v), relation, show(bound)))
+func (r *report) addMeasurement(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
+	r.addLine(ok, fmt.Sprintf("%s: %s, expected %s %s", what, showValue(v), relation, showValue(bound)))
 	if !ok {
-		r.fail(fmt.Sprintf("%s: found %s, expected %s %s%s", what, show(v), relation, show(bound), offBy(v, bound)))
+		r.addFailure(fmt.Sprintf("%s: found %s, expected %s %s%s", what, showValue(v), relation, showValue(bound), offByText(v, bound)))
 	}
 }
 
-// offBy says how far v is from a bound, "" where that cannot be calculated.
-func offBy(v, bound pyvalue.Value) string {
+// offByText says how far v is from a bound, "" where that cannot be calculated.
+func offByText(v, bound pyvalue.Value) string {
 	off, err := pyvalue.Distance(v, bound)
 	if err != nil {
 		return ""
 	}
-	return ": off by " + brief(off)
+	return ": off by " + formatBrief(off)
 }
 
-// names lists things of one kind, if there are any.
-func (r *report) names(ok bool, what string, items pyvalue.List) {
+// addItems lists things of one kind, if there are any.
+func (r *report) addItems(ok bool, what string, items pyvalue.List) {
 	if len(items) > 0 {
-		r.line(ok, fmt.Sprintf("%d %s: %s", len(items), what, show(items)))
+		r.addLine(ok, fmt.Sprintf("%d %s: %s", len(items), what, showValue(items)))
 	}
 }
 
-// texts are strings as a list of values.
-func texts(items []string) pyvalue.List {
+// stringList are strings as a list of values.
+func stringList(items []string) pyvalue.List {
 	list := pyvalue.List{}
 	for _, item := range items {
 		list = append(list, pyvalue.String(item))
@@ -178,5 +178,5 @@ func texts(items []string) pyvalue.List {
 	return list
 }
 
-// count is the length of a list.
-func count(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }
+// lengthOf is the length of a list.
+func lengthOf(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }

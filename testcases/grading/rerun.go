@@ -11,7 +11,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// mustRunClean demands that the notebook, run again from top to bottom in a
+// mustRunCleanDemand demands that the notebook, run again from top to bottom in a
 // fresh kernel, does what it shows: each cell with code in it ends well, there
 // and in the notebook, and has the same lines of text, be they in another order:
 // what a program prints that a cell has started comes sooner or later than what
@@ -19,7 +19,7 @@ import (
 // the same; the work of [Input.Rerun] is that paths into the sandbox are.
 // Everything else that changes from run to run, times and random numbers above
 // all, is a difference.
-func mustRunClean(ctx context.Context, l *notebookLook) error {
+func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	if l.rerun == nil {
 		return notebookError("a notebook cannot be run again here")
 	}
@@ -34,11 +34,11 @@ func mustRunClean(ctx context.Context, l *notebookLook) error {
 	for _, cell := range l.cells {
 		if difference := rerunDifference(cell.Cell, again.Cells[cell.number-1]); difference != "" {
 			differing = append(differing, pyvalue.NewInt(int64(cell.number)))
-			l.say(false, fmt.Sprintf("cell %d, run again: %s", cell.number, difference))
+			l.addCheck(false, fmt.Sprintf("cell %d, run again: %s", cell.number, difference))
 		}
 	}
 	if len(differing) == 0 {
-		l.say(true, fmt.Sprintf("%d cells, run again in a fresh kernel, do what the notebook shows", len(l.cells)))
+		l.addCheck(true, fmt.Sprintf("%d cells, run again in a fresh kernel, do what the notebook shows", len(l.cells)))
 	}
 	l.metrics.Set("differing", differing)
 	return nil
@@ -51,7 +51,7 @@ func rerunDifference(shown, again Cell) string {
 	case again.Status != "ok":
 		text := "it ended with " + cmp.Or(again.Status, "no run at all")
 		if line := lastLine(again.Text); line != "" {
-			text += ": " + clipped(line)
+			text += ": " + showLine(line)
 		}
 		return text
 	case shown.Status == "":
@@ -59,7 +59,7 @@ func rerunDifference(shown, again Cell) string {
 	case shown.Status != "ok":
 		return "it ended with ok, where the notebook shows " + shown.Status
 	}
-	return textDifference(withoutAddresses(shown.Text), withoutAddresses(again.Text))
+	return textDifference(normalizeAddresses(shown.Text), normalizeAddresses(again.Text))
 }
 
 // textDifference names the first line in which found is not what is expected, ""
@@ -71,24 +71,24 @@ func textDifference(expected, found string) string {
 	}
 	for i := range min(len(before), len(after)) {
 		if before[i] != after[i] {
-			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, clipped(before[i]), clipped(after[i]))
+			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, showLine(before[i]), showLine(after[i]))
 		}
 	}
 	n := min(len(before), len(after))
 	if len(before) > n {
-		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, clipped(before[n]))
+		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, showLine(before[n]))
 	}
-	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, clipped(after[n]))
+	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, showLine(after[n]))
 }
 
-func clipped(line string) string { return show(pyvalue.String(line)) }
+func showLine(line string) string { return showValue(pyvalue.String(line)) }
 
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// withoutAddresses gives all hexadecimal numbers behind 0x the same digits.
-func withoutAddresses(text string) string {
+// normalizeAddresses gives all hexadecimal numbers behind 0x the same digits.
+func normalizeAddresses(text string) string {
 	return regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`).ReplaceAllString(text, "0x0")
 }

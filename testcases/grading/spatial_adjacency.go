@@ -6,9 +6,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// spatialAdjacency passes when the four numbers of the answer keep their
+// gradeSpatialAdjacency passes when the four numbers of the answer keep their
 // thresholds and it says itself, by any true value, that the adjacency is there.
-func spatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
+func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
 		return Result{}, err
@@ -19,9 +19,9 @@ func spatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 	for _, test := range tests {
 		fields = append(fields, test.field)
 	}
-	given, missing, err := withFields(answer, append(fields, "adjacency_pass")...)
+	given, missing, err := requireFields(answer, append(fields, "adjacency_pass")...)
 	if err != nil || missing != nil {
-		return r.without(answer, missing...), err
+		return r.missingFieldsResult(answer, missing...), err
 	}
 	for _, name := range slices.Concat(fields, []string{"adjacency_pass"}) {
 		r.metrics.Set(name, given.Get(name))
@@ -30,16 +30,16 @@ func spatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 		r.metrics.Set(test.limitMetric, test.limit(thresholds))
 	}
 	for _, test := range tests {
-		if err := r.spatial(test, given.Get(test.field), test.limit(thresholds)); err != nil {
+		if err := r.checkSpatialTest(test, given.Get(test.field), test.limit(thresholds)); err != nil {
 			return Result{}, err
 		}
 	}
 	claim := given.Get("adjacency_pass")
-	r.line(pyvalue.IsTruthy(claim), "adjacency_pass: "+show(claim))
+	r.addLine(pyvalue.IsTruthy(claim), "adjacency_pass: "+showValue(claim))
 	if !pyvalue.IsTruthy(claim) {
-		r.fail("adjacency_pass: the answer itself says " + show(claim))
+		r.addFailure("adjacency_pass: the answer itself says " + showValue(claim))
 	}
-	return r.verdict(), nil
+	return r.binaryResult(), nil
 }
 
 // spatialTest is one number of the answer, the threshold it has to keep, and the
@@ -61,16 +61,16 @@ func spatialTests() []spatialTest {
 }
 
 func (t spatialTest) limit(thresholds *pyvalue.Object) pyvalue.Value {
-	return orElse(thresholds, t.threshold, pyvalue.Float(t.fallback))
+	return getOr(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
-func (r *report) spatial(test spatialTest, found, limit pyvalue.Value) error {
-	if err := decimals(found, limit); err != nil {
+func (r *report) checkSpatialTest(test spatialTest, found, limit pyvalue.Value) error {
+	if err := checkFitsFloat(found, limit); err != nil {
 		return err
 	}
-	compare := r.atLeast
+	compare := r.requireAtLeast
 	if test.isMax {
-		compare = r.atMost
+		compare = r.requireAtMost
 	}
 	ok, err := compare(test.field, found, limit)
 	r.metrics.Set(test.passMetric, pyvalue.Bool(ok))

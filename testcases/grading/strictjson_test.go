@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// strictly reads a text that is one JSON object of these keys, none twice, with
+// decodeWithStdlib reads a text that is one JSON object of these keys, none twice, with
 // a reader that has nothing in common with the one under test but for NaN and
 // infinities, which JSON does not have, and so are made another number first.
-func strictly(text string, keys ...string) (map[string]any, bool) {
+func decodeWithStdlib(text string, keys ...string) (map[string]any, bool) {
 	said := map[string]any{}
-	dec := json.NewDecoder(strings.NewReader(withoutConstants(text)))
+	dec := json.NewDecoder(strings.NewReader(replaceConstants(text)))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
 		return nil, false
 	}
@@ -37,9 +37,9 @@ func strictly(text string, keys ...string) (map[string]any, bool) {
 	return said, errors.Is(err, io.EOF)
 }
 
-// withoutConstants replaces, outside of strings, the numbers that only Python
+// replaceConstants replaces, outside of strings, the numbers that only Python
 // reads as such.
-func withoutConstants(text string) string {
+func replaceConstants(text string) string {
 	part := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b|-?\d+(?:\.\d+)?[eE][+-]?\d+`)
 	return part.ReplaceAllStringFunc(text, func(found string) string {
 		if found[0] == '"' {

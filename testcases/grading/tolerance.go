@@ -12,37 +12,39 @@ type tolerance struct {
 	kind         pyvalue.Value // absolute, relative, min or max; nothing else passes
 	value        pyvalue.Value
 	lower, upper pyvalue.Value   // nil unless given, be it as null
-	own          *pyvalue.Object // the field's entry, which need not be where the rest is from
+	fieldEntry   *pyvalue.Object // the field's entry, which need not be where the rest is from
 }
 
-// judgement is what became of one field. What off means depends on the
+// toleranceJudgement is what became of one field. What off means depends on the
 // tolerance: a distance, a signed difference, a share, or how much a bound was
 // missed by; it is infinite when nothing could be calculated.
-type judgement struct {
-	within bool
-	off    pyvalue.Value
-	reason string // why nothing could be calculated
+type toleranceJudgement struct {
+	isWithin bool
+	distance pyvalue.Value
+	reason   string // why nothing could be calculated
 }
 
-func hopeless() judgement { return judgement{off: pyvalue.Float(math.Inf(1))} }
+func failedJudgement() toleranceJudgement {
+	return toleranceJudgement{distance: pyvalue.Float(math.Inf(1))}
+}
 
-// ownTolerance returns the entry of a field, an empty one if it has none.
-func ownTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
+// fieldTolerance returns the entry of a field, an empty one if it has none.
+func fieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
-		return &pyvalue.Object{}, nil // toleranceOf refuses them
+		return &pyvalue.Object{}, nil // pickTolerance refuses them
 	}
-	own, ok := orElse(all, field, &pyvalue.Object{}).(*pyvalue.Object)
+	own, ok := getOr(all, field, &pyvalue.Object{}).(*pyvalue.Object)
 	if !ok {
 		return nil, pyvalue.TypeError("tolerances.%s: want an object, found %s", field, pyvalue.KindOf(all.Get(field)))
 	}
 	return own, nil
 }
 
-// toleranceOf picks the tolerance of a field whose own entry is own. Tolerances
+// pickTolerance picks the tolerance of a field whose own entry is own. Tolerances
 // with a "type" of their own are one tolerance for all fields, which yields only
 // to an entry that has a "value".
-func toleranceOf(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
+func pickTolerance(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
 		return tolerance{}, pyvalue.TypeError("tolerances: want an object, found %s", pyvalue.KindOf(tolerances))
@@ -52,172 +54,172 @@ func toleranceOf(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, erro
 		from = all
 	}
 	return tolerance{
-		kind:  orElse(from, "type", pyvalue.String("absolute")),
-		value: orElse(from, "value", pyvalue.NewInt(0)),
-		lower: from.Get("lower"),
-		upper: from.Get("upper"),
-		own:   own,
+		kind:       getOr(from, "type", pyvalue.String("absolute")),
+		value:      getOr(from, "value", pyvalue.NewInt(0)),
+		lower:      from.Get("lower"),
+		upper:      from.Get("upper"),
+		fieldEntry: own,
 	}, nil
 }
 
-// asymmetric says that an absolute tolerance has a bound on either side.
-func (t tolerance) asymmetric() bool { return t.lower != nil && t.upper != nil }
+// isAsymmetric says that an absolute tolerance has a bound on either side.
+func (t tolerance) isAsymmetric() bool { return t.lower != nil && t.upper != nil }
 
 // judge decides about actual. What is no number fails; the error is an overflow.
-func (t tolerance) judge(actual, expected pyvalue.Value) (judgement, error) {
-	j, err := t.compare(actual, expected)
-	if isKind(err, "type_error") {
-		j = hopeless()
+func (t tolerance) judge(actual, expected pyvalue.Value) (toleranceJudgement, error) {
+	j, err := t.judgeByKind(actual, expected)
+	if hasErrorKind(err, "type_error") {
+		j = failedJudgement()
 		j.reason = err.Error()
 		return j, nil
 	}
 	if err != nil {
-		return judgement{}, err
+		return toleranceJudgement{}, err
 	}
-	return j, t.presentable(j)
+	return j, t.checkPresentable(j)
 }
 
-func (t tolerance) compare(actual, expected pyvalue.Value) (judgement, error) {
+func (t tolerance) judgeByKind(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	switch t.kind {
 	case pyvalue.String("absolute"):
-		if t.asymmetric() {
-			return t.between(actual, expected)
+		if t.isAsymmetric() {
+			return t.judgeBetween(actual, expected)
 		}
 		off, err := pyvalue.Distance(actual, expected)
 		if err != nil {
-			return judgement{}, err
+			return toleranceJudgement{}, err
 		}
 		within, err := pyvalue.AtMost(off, t.value)
-		return judgement{within: within, off: off}, err
+		return toleranceJudgement{isWithin: within, distance: off}, err
 	case pyvalue.String("relative"):
-		return t.share(actual, expected)
+		return t.judgeRelative(actual, expected)
 	case pyvalue.String("min"):
-		return bounded(actual, t.value, false)
+		return judgeBound(actual, t.value, false)
 	case pyvalue.String("max"):
-		return bounded(actual, t.value, true)
+		return judgeBound(actual, t.value, true)
 	default:
-		j := hopeless()
+		j := failedJudgement()
 		j.reason = "no such type of tolerance"
 		return j, nil
 	}
 }
 
-// between wants expected - lower <= actual <= expected + upper.
-func (t tolerance) between(actual, expected pyvalue.Value) (judgement, error) {
+// judgeBetween wants expected - lower <= actual <= expected + upper.
+func (t tolerance) judgeBetween(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	low, err := pyvalue.Subtract(expected, t.lower)
 	if err != nil {
-		return judgement{}, err
+		return toleranceJudgement{}, err
 	}
 	within, err := pyvalue.AtMost(low, actual)
 	if err != nil {
-		return judgement{}, err
+		return toleranceJudgement{}, err
 	}
 	if within {
 		high, err := pyvalue.Add(expected, t.upper)
 		if err != nil {
-			return judgement{}, err
+			return toleranceJudgement{}, err
 		}
 		if within, err = pyvalue.AtMost(actual, high); err != nil {
-			return judgement{}, err
+			return toleranceJudgement{}, err
 		}
 	}
 	off, err := pyvalue.Subtract(actual, expected)
-	return judgement{within: within, off: off}, err
+	return toleranceJudgement{isWithin: within, distance: off}, err
 }
 
-// share wants |actual - expected| / |expected| <= value, and is never content
+// judgeRelative wants |actual - expected| / |expected| <= value, and is never content
 // around 0.
-func (t tolerance) share(actual, expected pyvalue.Value) (judgement, error) {
+func (t tolerance) judgeRelative(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	var off pyvalue.Value = pyvalue.Float(math.Inf(1))
 	if !pyvalue.Equal(expected, pyvalue.NewInt(0)) {
 		far, err := pyvalue.Distance(actual, expected)
 		if err != nil {
-			return judgement{}, err
+			return toleranceJudgement{}, err
 		}
 		if off, err = pyvalue.Divide(far, pyvalue.Abs(expected)); err != nil {
-			return judgement{}, err
+			return toleranceJudgement{}, err
 		}
 	}
 	within, err := pyvalue.AtMost(off, t.value)
-	return judgement{within: within, off: off}, err
+	return toleranceJudgement{isWithin: within, distance: off}, err
 }
 
-// bounded wants actual on the right side of bound, or on it. NaN is on neither.
-func bounded(actual, bound pyvalue.Value, isMax bool) (judgement, error) {
+// judgeBound wants actual on the right side of bound, or on it. NaN is on neither.
+func judgeBound(actual, bound pyvalue.Value, isMax bool) (toleranceJudgement, error) {
 	small, large := bound, actual
 	if isMax {
 		small, large = actual, bound
 	}
 	within, err := pyvalue.AtMost(small, large)
 	if err != nil {
-		return judgement{}, err
+		return toleranceJudgement{}, err
 	}
 	beyond, err := pyvalue.Less(large, small)
 	if err != nil || !beyond {
-		return judgement{within: within, off: pyvalue.NewInt(0)}, err
+		return toleranceJudgement{isWithin: within, distance: pyvalue.NewInt(0)}, err
 	}
 	off, err := pyvalue.Subtract(small, large)
-	return judgement{within: within, off: off}, err
+	return toleranceJudgement{isWithin: within, distance: off}, err
 }
 
-// presentable refuses an integer that is too large for a double where the
+// checkPresentable refuses an integer that is too large for a double where the
 // harness whose verdicts we share writes it with decimals: in its list of fields,
 // unless the field's own entry names bounds, and in its list of failures, unless
 // the tolerance in force does.
-func (t tolerance) presentable(j judgement) error {
-	listed := !boundsOnly(t.own.Get("type"), t.own.Get("lower"), t.own.Get("upper"))
-	failure := !j.within && !boundsOnly(t.kind, t.lower, t.upper)
+func (t tolerance) checkPresentable(j toleranceJudgement) error {
+	listed := !isBoundsOnly(t.fieldEntry.Get("type"), t.fieldEntry.Get("lower"), t.fieldEntry.Get("upper"))
+	failure := !j.isWithin && !isBoundsOnly(t.kind, t.lower, t.upper)
 	if listed || failure {
-		return decimals(j.off)
+		return checkFitsFloat(j.distance)
 	}
 	return nil
 }
 
-// boundsOnly says that a tolerance is told by its bounds, without a distance.
-func boundsOnly(kind, lower, upper pyvalue.Value) bool {
+// isBoundsOnly says that a tolerance is told by its bounds, without a distance.
+func isBoundsOnly(kind, lower, upper pyvalue.Value) bool {
 	return kind == pyvalue.String("min") || kind == pyvalue.String("max") || lower != nil && upper != nil
 }
 
-// wanted says what the tolerance asks for.
-func (t tolerance) wanted(expected pyvalue.Value) string {
+// describe says what the tolerance asks for.
+func (t tolerance) describe(expected pyvalue.Value) string {
 	switch t.kind {
 	case pyvalue.String("min"):
-		return "expected at least " + show(t.value)
+		return "expected at least " + showValue(t.value)
 	case pyvalue.String("max"):
-		return "expected at most " + show(t.value)
+		return "expected at most " + showValue(t.value)
 	case pyvalue.String("relative"):
-		return fmt.Sprintf("expected %s within %s of it", show(expected), t.amount(t.value))
+		return fmt.Sprintf("expected %s within %s of it", showValue(expected), t.formatAmount(t.value))
 	case pyvalue.String("absolute"):
-		if t.asymmetric() {
-			return fmt.Sprintf("expected %s, at most %s below or %s above", show(expected), show(t.lower), show(t.upper))
+		if t.isAsymmetric() {
+			return fmt.Sprintf("expected %s, at most %s below or %s above", showValue(expected), showValue(t.lower), showValue(t.upper))
 		}
-		return fmt.Sprintf("expected %s within %s", show(expected), show(t.value))
+		return fmt.Sprintf("expected %s within %s", showValue(expected), showValue(t.value))
 	default:
-		return fmt.Sprintf("expected %s, tolerance type %s", show(expected), show(t.kind))
+		return fmt.Sprintf("expected %s, tolerance type %s", showValue(expected), showValue(t.kind))
 	}
 }
 
-// missed says by how much.
-func (t tolerance) missed(j judgement) string {
+// describeMiss says by how much.
+func (t tolerance) describeMiss(j toleranceJudgement) string {
 	if j.reason != "" {
 		return j.reason
 	}
-	if f, ok := j.off.(pyvalue.Float); ok && (math.IsNaN(float64(f)) || math.IsInf(float64(f), 0)) {
+	if f, ok := j.distance.(pyvalue.Float); ok && (math.IsNaN(float64(f)) || math.IsInf(float64(f), 0)) {
 		return "no distance can be within that"
 	}
-	over, err := pyvalue.Subtract(j.off, t.value)
-	if err != nil || t.asymmetric() || t.kind == pyvalue.String("min") || t.kind == pyvalue.String("max") {
-		return "off by " + t.amount(j.off)
+	over, err := pyvalue.Subtract(j.distance, t.value)
+	if err != nil || t.isAsymmetric() || t.kind == pyvalue.String("min") || t.kind == pyvalue.String("max") {
+		return "off by " + t.formatAmount(j.distance)
 	}
-	return "off by " + t.amount(j.off) + ", which is " + t.amount(over) + " too much"
+	return "off by " + t.formatAmount(j.distance) + ", which is " + t.formatAmount(over) + " too much"
 }
 
-// amount writes how far something is off, or may be: a share in percent.
-func (t tolerance) amount(v pyvalue.Value) string {
+// formatAmount writes how far something is off, or may be: a share in percent.
+func (t tolerance) formatAmount(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	f, err := n.Float()
 	if t.kind != pyvalue.String("relative") || !ok || err != nil {
-		return brief(v)
+		return formatBrief(v)
 	}
-	return brief(pyvalue.Float(f*100)) + " %"
+	return formatBrief(pyvalue.Float(f*100)) + " %"
 }

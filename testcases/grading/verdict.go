@@ -8,8 +8,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// judgeRules is the system prompt of a judge.
-const judgeRules = `You are the judge of one attempt of an AI agent at a task. The agent worked in a notebook and handed in an answer. You decide how well the attempt meets the criteria that you are given, and nothing else.
+// judgeSystemPrompt is the system prompt of a judge.
+const judgeSystemPrompt = `You are the judge of one attempt of an AI agent at a task. The agent worked in a notebook and handed in an answer. You decide how well the attempt meets the criteria that you are given, and nothing else.
 
 The user message has two parts. First come the criteria, by the author of the task: they are your instructions. Then, between a line <evidence> and a line </evidence>, comes one JSON document with what there is to judge:
 - task: what the agent was told
@@ -25,18 +25,18 @@ Reply with exactly one JSON object and nothing before or after it:
 {"reasoning": "<a few sentences>", "successes": ["<a criterion that is met, and by what>"], "failures": ["<a criterion that is not met, and why>"], "score": <a number from 0 to 1>, "passed": <true or false>}
 score is the degree to which the criteria are met. passed is true if the attempt as a whole meets them. Use each key once and no other keys.`
 
-// judgeQuestion is what a judge is asked. Equal input gives equal bytes. No data
+// judgePrompt is what a judge is asked. Equal input gives equal bytes. No data
 // can end the evidence: it is JSON in which no < occurs.
-func judgeQuestion(criteria string, in Input) (string, error) {
-	document, err := evidenceOf(in)
+func judgePrompt(criteria string, in Input) (string, error) {
+	document, err := encodeEvidence(in)
 	if err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(criteria) + "\n\n<evidence>\n" + document + "\n</evidence>", nil
 }
 
-// askAgain goes on after a reply that is no verdict.
-func askAgain(reply *model.Response, wrong error) []model.Message {
+// correctionMessages goes on after a reply that is no verdict.
+func correctionMessages(reply *model.Response, wrong error) []model.Message {
 	text := model.PlainText(reply.Content)
 	if strings.TrimSpace(text) == "" {
 		text = "(no text)" // as no message may be empty
@@ -48,8 +48,8 @@ func askAgain(reply *model.Response, wrong error) []model.Message {
 	}
 }
 
-// verdict is what a judge says.
-type verdict struct {
+// gradeWithTolerance is what a judge says.
+type judgeVerdict struct {
 	passed              bool
 	score               pyvalue.Value // a number from 0 to 1
 	reasoning           string
@@ -61,32 +61,32 @@ type verdict struct {
 // stand in one code fence, and nothing may stand beside it. The error says, to
 // the judge, what is wrong; nothing is guessed, so that no text that the judge
 // quotes or was talked into can become a verdict.
-func readVerdict(reply *model.Response) (*verdict, error) {
+func readVerdict(reply *model.Response) (*judgeVerdict, error) {
 	if reply.StopReason != model.StopEndTurn && reply.StopReason != model.StopSequence {
 		return nil, fmt.Errorf("it ended with stop reason %q", reply.StopReason)
 	}
-	text, err := unfence(strings.TrimSpace(model.PlainText(reply.Content)))
+	text, err := stripCodeFence(strings.TrimSpace(model.PlainText(reply.Content)))
 	if err != nil {
 		return nil, err
 	}
-	said, err := decodeObject(text, []member{
-		{name: "score", required: true, want: "a number from 0 to 1", fits: isShare},
-		{name: "passed", required: true, want: "true or false", fits: isA[pyvalue.Bool]},
-		{name: "reasoning", required: true, want: "a string", fits: isA[pyvalue.String]},
-		{name: "successes", want: "a list of strings", fits: isTexts},
-		{name: "failures", want: "a list of strings", fits: isTexts},
+	said, err := decodeStrictObject(text, []objectMember{
+		{name: "score", required: true, want: "a number from 0 to 1", fits: isFraction},
+		{name: "passed", required: true, want: "true or false", fits: hasType[pyvalue.Bool]},
+		{name: "reasoning", required: true, want: "a string", fits: hasType[pyvalue.String]},
+		{name: "successes", want: "a list of strings", fits: isStringList},
+		{name: "failures", want: "a list of strings", fits: isStringList},
 	})
 	if err != nil {
 		return nil, err
 	}
-	v := &verdict{passed: said.Get("passed") == pyvalue.Bool(true), score: said.Get("score"), reasoning: pyvalue.Text(said.Get("reasoning"))}
-	v.successes, _ = orElse(said, "successes", pyvalue.List{}).(pyvalue.List) // it is one
-	v.failures, _ = orElse(said, "failures", pyvalue.List{}).(pyvalue.List)
+	v := &judgeVerdict{passed: said.Get("passed") == pyvalue.Bool(true), score: said.Get("score"), reasoning: pyvalue.Text(said.Get("reasoning"))}
+	v.successes, _ = getOr(said, "successes", pyvalue.List{}).(pyvalue.List) // it is one
+	v.failures, _ = getOr(said, "failures", pyvalue.List{}).(pyvalue.List)
 	return v, nil
 }
 
-// unfence returns what is in a code fence if text is one, else text as it is.
-func unfence(text string) (string, error) {
+// stripCodeFence returns what is in a code fence if text is one, else text as it is.
+func stripCodeFence(text string) (string, error) {
 	const fence = "```"
 	if !strings.HasPrefix(text, fence) {
 		return text, nil
@@ -95,7 +95,7 @@ func unfence(text string) (string, error) {
 	inside, closed := strings.CutSuffix(rest, "\n"+fence)
 	info := strings.ToLower(strings.TrimSpace(first[len(fence):]))
 	if !closed || info != "" && info != "json" {
-		return "", fmt.Errorf("want one JSON object, or a code fence of json that spans the whole reply, found %s", show(pyvalue.String(text)))
+		return "", fmt.Errorf("want one JSON object, or a code fence of json that spans the whole reply, found %s", showValue(pyvalue.String(text)))
 	}
 	return inside, nil
 }

@@ -14,60 +14,60 @@ type caseCheck struct {
 	*linter
 	issues
 
-	object   *pyvalue.Object
-	refusals []string // see [Result]
-	ours     bool     // it has a field of our own, so what the public benchmarks want of theirs does not hold
+	object         *pyvalue.Object
+	refusals       []string // see [Result]
+	hasAssayFields bool     // it has a field of our own, so what the public benchmarks want of theirs does not hold
 }
 
 // checkCase finds what is wrong with a case, in the order of its fields.
 func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) Result {
-	c := &caseCheck{linter: l, object: object, ours: isOurs(object)}
-	c.required()
-	c.metadata()
-	c.dataNode()
-	c.answerTemplate()
-	c.graders()
-	c.answerFields()
-	c.unknownFields()
-	read := c.loading(source)
+	c := &caseCheck{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
+	c.checkRequired()
+	c.checkMetadata()
+	c.checkDataNode()
+	c.checkAnswerTemplate()
+	c.checkGraders()
+	c.checkAnswerFields()
+	c.checkUnknownFields()
+	read := c.checkLoading(source)
 	return Result{File: source.String(), Issues: c.issues, Case: &read, Refusals: c.refusals}
 }
 
-// isOurs says whether a case has a field that the public format does not have.
-func isOurs(object *pyvalue.Object) bool {
-	return slices.ContainsFunc(ownFields(), object.Has)
+// hasAssayFields says whether a case has a field that the public format does not have.
+func hasAssayFields(object *pyvalue.Object) bool {
+	return slices.ContainsFunc(assayFields(), object.Has)
 }
 
-// ownFields are the fields that the public format does not have.
-func ownFields() []string {
+// assayFields are the fields that the public format does not have.
+func assayFields() []string {
 	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
 }
 
-func (c *caseCheck) required() {
+func (c *caseCheck) checkRequired() {
 	if id := c.object.Get("id"); id == nil {
 		c.add("E001", "", "id is missing: give the case a name of its own")
 	} else if text, ok := id.(pyvalue.String); !ok || isBlank(string(text)) {
-		c.add("E002", "", "id: want a text that is not blank, found %s", shown(id))
+		c.add("E002", "", "id: want a text that is not blank, found %s", showValue(id))
 	}
 	if task := c.object.Get("task"); task == nil {
 		c.add("E003", "", "task is missing: say what the agent has to do")
 	} else if text, ok := task.(pyvalue.String); !ok || isBlank(string(text)) {
-		c.add("E004", "", "task: want a text that is not blank, found %s", shown(task))
+		c.add("E004", "", "task: want a text that is not blank, found %s", showValue(task))
 	}
 	metadata := c.object.Get("metadata")
 	_, isObject := metadata.(*pyvalue.Object)
 	switch {
-	case c.ours || isObject:
+	case c.hasAssayFields || isObject:
 	case metadata == nil:
 		c.add("E005", "", "metadata is missing: want an object with task, kit, time_horizon and eval_type, or a field of Assay's own, such as tags")
 	default:
-		c.add("E006", "", "metadata: want an object, found %s", shown(metadata))
+		c.add("E006", "", "metadata: want an object, found %s", showValue(metadata))
 	}
 }
 
-// unknownFields warns of members that nobody reads.
-func (c *caseCheck) unknownFields() {
-	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, ownFields()...)
+// checkUnknownFields warns of members that nobody reads.
+func (c *caseCheck) checkUnknownFields() {
+	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, assayFields()...)
 	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
 	for key := range c.object.All() {
 		switch {
@@ -79,13 +79,13 @@ func (c *caseCheck) unknownFields() {
 		}
 	}
 	metadata, _ := c.object.Get("metadata").(*pyvalue.Object)
-	c.unknownMembers("W021", "metadata", metadata, []string{"task", "kit", "time_horizon", "eval_type", "timeout_s"})
+	c.checkUnknownMembers("W021", "metadata", metadata, []string{"task", "kit", "time_horizon", "eval_type", "timeout_s"})
 	for _, entry := range c.graderObjects() {
-		c.unknownMembers("W022", entry.path, entry.object, []string{"type", "config"})
+		c.checkUnknownMembers("W022", entry.path, entry.object, []string{"type", "config"})
 	}
 }
 
-func (c *caseCheck) unknownMembers(code, path string, object *pyvalue.Object, known []string) {
+func (c *caseCheck) checkUnknownMembers(code, path string, object *pyvalue.Object, known []string) {
 	for key := range object.All() {
 		if !slices.Contains(known, key) {
 			c.add(code, path+"."+key, "there is no such field: it is ignored").rename(key, known, object)
@@ -93,28 +93,28 @@ func (c *caseCheck) unknownMembers(code, path string, object *pyvalue.Object, kn
 	}
 }
 
-// loading reports what a run would refuse and nothing else here has said. In the
+// checkLoading reports what a run would refuse and nothing else here has said. In the
 // public format that is no issue, as its own linter does not look for it.
-func (c *caseCheck) loading(source testcases.Source) testcases.Case {
+func (c *caseCheck) checkLoading(source testcases.Source) testcases.Case {
 	read, faults := testcases.ReadFields(c.object, source, c.data)
 	for _, f := range faults {
-		switch code := c.codeOf(f); {
+		switch code := c.faultCode(f); {
 		case code == "":
-		case c.ours:
+		case c.hasAssayFields:
 			c.add(code, f.Field, "%s", f.Text)
 		default:
 			c.refusals = append(c.refusals, f.Error())
 		}
 	}
-	if c.ours && len(faults) == 0 {
-		c.missingData(read)
+	if c.hasAssayFields && len(faults) == 0 {
+		c.noteMissingData(read)
 	}
 	return read
 }
 
-// missingData tells of local files that are not there, which they may well be
+// noteMissingData tells of local files that are not there, which they may well be
 // where the case is run.
-func (c *caseCheck) missingData(read testcases.Case) {
+func (c *caseCheck) noteMissingData(read testcases.Case) {
 	for _, d := range read.Data {
 		if d.Path == "" {
 			continue
@@ -125,10 +125,10 @@ func (c *caseCheck) missingData(read testcases.Case) {
 	}
 }
 
-// codeOf returns the code of a fault, empty for one that has been reported.
-func (c *caseCheck) codeOf(f testcases.FieldError) string {
+// faultCode returns the code of a fault, empty for one that has been reported.
+func (c *caseCheck) faultCode(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
-	if field == "metadata" && !c.ours || field == "data_node" && f.WrongKind {
+	if field == "metadata" && !c.hasAssayFields || field == "data_node" && f.WrongKind {
 		return ""
 	}
 	return map[string]string{
@@ -138,15 +138,15 @@ func (c *caseCheck) codeOf(f testcases.FieldError) string {
 	}[field]
 }
 
-// shown is v for a message: a text, number or word as it stands, if it is short,
+// showValue is v for a message: a text, number or word as it stands, if it is short,
 // else what kind of value it is.
-func shown(v pyvalue.Value) string {
+func showValue(v pyvalue.Value) string {
 	const most = 60
 	switch v.(type) {
 	case pyvalue.List, *pyvalue.Object:
 		return pyvalue.KindOf(v)
 	}
-	text := inJSON(v)
+	text := toJSON(v)
 	if len(text) > most {
 		return fmt.Sprintf("%s of %d characters", pyvalue.KindOf(v), len(text))
 	}

@@ -9,8 +9,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// kinds wants the parts of a config to be objects and lists.
-func (g *graderCheck) kinds() {
+// checkKinds wants the parts of a config to be objects and lists.
+func (g *graderCheck) checkKinds() {
 	for _, part := range []struct{ key, code, want string }{
 		{"ground_truth", "E060", "an object"},
 		{"ground_truth_labels", "E062", "a list"},
@@ -18,33 +18,33 @@ func (g *graderCheck) kinds() {
 	} {
 		v := g.config.Get(part.key)
 		if slices.Contains(g.keys(), part.key) && !isAbsent(v) && !strings.HasSuffix(part.want, pyvalue.KindOf(v)) {
-			g.add(part.code, g.at(part.key), "want %s, found %s", part.want, shown(v))
+			g.add(part.code, g.at(part.key), "want %s, found %s", part.want, showValue(v))
 		}
 	}
 }
 
-// thresholds wants shares to be between 0 and 1.
-func (g *graderCheck) thresholds() {
+// checkThresholds wants shares to be between 0 and 1.
+func (g *graderCheck) checkThresholds() {
 	scoring, _ := g.config.Get("scoring").(*pyvalue.Object)
 	switch g.kind {
 	case "label_set_jaccard", "jaccard_label_set":
-		g.share("E081", scoring, "scoring.", "pass_threshold")
+		g.checkFraction("E081", scoring, "scoring.", "pass_threshold")
 	case "marker_gene_precision_recall":
 		thresholds, _ := scoring.Get("pass_thresholds").(*pyvalue.Object)
-		g.share("E082", thresholds, "scoring.pass_thresholds.", "precision_at_k")
-		g.share("E082", thresholds, "scoring.pass_thresholds.", "recall_at_k")
+		g.checkFraction("E082", thresholds, "scoring.pass_thresholds.", "precision_at_k")
+		g.checkFraction("E082", thresholds, "scoring.pass_thresholds.", "recall_at_k")
 	}
 }
 
-func (g *graderCheck) share(code string, object *pyvalue.Object, path, key string) {
-	n, _ := number(object.Get(key))
+func (g *graderCheck) checkFraction(code string, object *pyvalue.Object, path, key string) {
+	n, _ := numberValue(object.Get(key))
 	if isLess(n, new(big.Float)) || isLess(big.NewFloat(1), n) {
-		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", shown(object.Get(key)))
+		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", showValue(object.Get(key)))
 	}
 }
 
-// doubtful warns of what is allowed, and probably not what was meant.
-func (g *graderCheck) doubtful() {
+// checkDoubtful warns of what is allowed, and probably not what was meant.
+func (g *graderCheck) checkDoubtful() {
 	has := g.config.Has
 	switch {
 	case g.kind == "numeric_tolerance" && has("tolerance") && has("tolerances"):
@@ -52,12 +52,12 @@ func (g *graderCheck) doubtful() {
 	case g.kind == "marker_gene_precision_recall" && !has("canonical_markers") && has("ground_truth_labels"):
 		g.add("W086", g.path+".config", "ground_truth_labels is read in place of canonical_markers: call it that")
 	case g.kind == "distribution_comparison":
-		g.percentages()
+		g.checkPercentages()
 	}
 }
 
-// percentages wants what is compared to be percentages: a sum of about 100.
-func (g *graderCheck) percentages() {
+// checkPercentages wants what is compared to be percentages: a sum of about 100.
+func (g *graderCheck) checkPercentages() {
 	const sum, most = 100, 5
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	distribution := truth
@@ -66,7 +66,7 @@ func (g *graderCheck) percentages() {
 	}
 	total, any := 0.0, false
 	for _, v := range distribution.All() {
-		n, ok := number(v)
+		n, ok := numberValue(v)
 		switch {
 		case !ok:
 		case n == nil:

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// maxLinted is the largest file that is linted, in bytes: what is larger holds
+	// maxFileBytes is the largest file that is linted, in bytes: what is larger holds
 	// data, and could take a hundred times its size in memory.
-	maxLinted = 16 << 20
+	maxFileBytes = 16 << 20
 
-	// maxEntries is the longest list of cases that is linted.
-	maxEntries = 100_000
+	// maxCasesPerFile is the longest list of cases that is linted.
+	maxCasesPerFile = 100_000
 )
 
 // filesToLint lists the files of paths, each once. A path that leads to no file
@@ -67,45 +67,45 @@ type linter struct {
 	data  map[string]string // as in [Options]
 	specs map[string]graderSpec
 
-	platform *regexp.Regexp // an address there
-	template *regexp.Regexp // of an answer: braces without others inside, between tags
-	field    *regexp.Regexp // in a template
-	choice   *regexp.Regexp // placeholder of a multiple choice
+	addressPattern  *regexp.Regexp // an address there
+	templatePattern *regexp.Regexp // of an answer: braces without others inside, between tags
+	fieldPattern    *regexp.Regexp // in a template
+	choicePattern   *regexp.Regexp // placeholder of a multiple choice
 }
 
 func newLinter(data map[string]string) *linter {
 	const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]*` // of Python
 	return &linter{
-		data:     data,
-		specs:    graderSpecs(),
-		platform: regexp.MustCompile(`^latch://\p{Nd}+\.(account|node)(/.*)?\n?$`),
-		template: regexp.MustCompile(`<EVAL_ANSWER>` + space + `(\{[^}]+\})` + space + `</EVAL_ANSWER>`),
-		field:    regexp.MustCompile(`"([^"]+)"` + space + `:`),
-		choice:   regexp.MustCompile(`"answer"` + space + `:` + space + `"([^"]*)"`),
+		data:            data,
+		specs:           graderSpecs(),
+		addressPattern:  regexp.MustCompile(`^latch://\p{Nd}+\.(account|node)(/.*)?\n?$`),
+		templatePattern: regexp.MustCompile(`<EVAL_ANSWER>` + space + `(\{[^}]+\})` + space + `</EVAL_ANSWER>`),
+		fieldPattern:    regexp.MustCompile(`"([^"]+)"` + space + `:`),
+		choicePattern:   regexp.MustCompile(`"answer"` + space + `:` + space + `"([^"]*)"`),
 	}
 }
 
-// file lints each case of a file; none is a file that was passed over.
-func (l *linter) file(f testcases.FoundFile) []result {
+// checkFile lints each case of a file; none is a file that was passed over.
+func (l *linter) checkFile(f testcases.FoundFile) []caseResult {
 	text, err := readFile(f)
 	switch {
 	case f.Err != nil:
-		return []result{notRead(f.Path, "E000", f.Err)}
+		return []caseResult{notRead(f.Path, "E000", f.Err)}
 	case err != nil:
-		return []result{notRead(f.Path, "E001", err)}
-	case !f.Named && (len(text) > maxLinted || !looksMeant(f.Path, text)):
+		return []caseResult{notRead(f.Path, "E001", err)}
+	case !f.Named && (len(text) > maxFileBytes || !looksLikeCases(f.Path, text)):
 		return nil
-	case len(text) > maxLinted:
-		return []result{notRead(f.Path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.Path, maxLinted>>20))}
+	case len(text) > maxFileBytes:
+		return []caseResult{notRead(f.Path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.Path, maxFileBytes>>20))}
 	}
-	return l.text(f.Path, text)
+	return l.checkText(f.Path, text)
 }
 
-// text lints each case of a file that has been read.
-func (l *linter) text(path string, text []byte) []result {
-	var results []result
+// checkText lints each case of a file that has been read.
+func (l *linter) checkText(path string, text []byte) []caseResult {
+	var results []caseResult
 	for i, e := range parseEntries(path, text) {
-		result := result{Result: Result{File: e.Place}}
+		result := caseResult{Result: Result{File: e.Place}}
 		object, isObject := e.Value.(*pyvalue.Object)
 		switch {
 		case e.Err != nil:
@@ -124,23 +124,23 @@ func (l *linter) text(path string, text []byte) []result {
 	return results
 }
 
-func notRead(where, code string, err error) result {
-	return result{Result: Result{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
+func notRead(where, code string, err error) caseResult {
+	return caseResult{Result: Result{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
 }
 
 // parseEntries is parse for files of any name. It returns one entry at least.
-func parseEntries(path string, text []byte) []testcases.Entry {
-	var entries []testcases.Entry
+func parseEntries(path string, text []byte) []testcases.RawCase {
+	var entries []testcases.RawCase
 	if testcases.IsCaseFile(path) {
-		entries = testcases.ParseEntries(path, text)
+		entries = testcases.ParseRawCases(path, text)
 	} else {
-		entries = testcases.ParseJSONEntries(path, string(text))
+		entries = testcases.ParseRawJSON(path, string(text))
 	}
 	switch {
 	case len(entries) == 0:
-		return []testcases.Entry{{Place: path, Value: pyvalue.List{}}}
-	case len(entries) > maxEntries:
-		return []testcases.Entry{{Place: path, Err: fmt.Errorf("%s: a list of %d, more than %d, is no file of cases", path, len(entries), maxEntries)}}
+		return []testcases.RawCase{{Place: path, Value: pyvalue.List{}}}
+	case len(entries) > maxCasesPerFile:
+		return []testcases.RawCase{{Place: path, Err: fmt.Errorf("%s: a list of %d, more than %d, is no file of cases", path, len(entries), maxCasesPerFile)}}
 	}
 	return entries
 }
@@ -155,13 +155,13 @@ func readFile(f testcases.FoundFile) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxLinted+1))
+	return io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 }
 
-// looksMeant says whether a file in a folder is one of cases, be they broken, and
+// looksLikeCases says whether a file in a folder is one of cases, be they broken, and
 // neither data nor a list of the cases beside it: JSON that lacks everything, or
 // that nobody can read, is.
-func looksMeant(name string, text []byte) bool {
+func looksLikeCases(name string, text []byte) bool {
 	switch {
 	case filepath.Base(name) == "manifest.json":
 		return false

@@ -16,9 +16,9 @@ import (
 	"assay/testcases/lint"
 )
 
-// lintAll lints paths of a folder and returns "file code location" of each
+// checkFolder lints paths of a folder and returns "file code location" of each
 // issue, and the file alone where there is none.
-func lintAll(t *testing.T, dir string, opts lint.Options, paths ...string) []string {
+func checkFolder(t *testing.T, dir string, opts lint.Options, paths ...string) []string {
 	t.Helper()
 	for i := range paths {
 		paths[i] = filepath.Join(dir, paths[i])
@@ -28,7 +28,7 @@ func lintAll(t *testing.T, dir string, opts lint.Options, paths ...string) []str
 	found := []string{}
 	for _, result := range report.Results {
 		file := strings.TrimPrefix(strings.TrimPrefix(result.File, dir), "/")
-		for _, code := range codes(result) {
+		for _, code := range issueCodes(result) {
 			found = append(found, file+" "+code)
 		}
 		if len(result.Issues) == 0 {
@@ -59,7 +59,7 @@ func TestLintFormats(t *testing.T) {
 			"c.yaml": "id: a\ntask: t\ntags: []\n---\n- " + two + "\n- {id: c, task: '', tags: [1]}\n", "c.yml": one + "\n---\na: [", "e.yaml": "# nothing\n", "e.jsonl": "\n",
 			"c.txt": one, "c.JSON": "[]", "d.txt": "id: a",
 		})
-		require.Equal(t, want, lintAll(t, dir, lint.Options{}, name))
+		require.Equal(t, want, checkFolder(t, dir, lint.Options{}, name))
 	}
 }
 
@@ -74,15 +74,15 @@ func TestLintPaths(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
 	var log bytes.Buffer
 	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, lintAll(t, dir, opts, "."))
+	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, checkFolder(t, dir, opts, "."))
 	require.Contains(t, log.String(), "manifest.json")
 	require.Contains(t, log.String(), "rows.json")
-	require.Equal(t, []string{"b.json", "absent.json E000", "a/deep/y.yaml:1", "a/z.json"}, lintAll(t, dir, opts, "b.json", "absent.json", "a", "b.json"))
-	require.Equal(t, []string{"a/z.json"}, lintAll(t, dir, opts, "a/*.json"))
-	require.Equal(t, []string{"x*.json E000"}, lintAll(t, dir, opts, "x*.json"))
-	require.Empty(t, lintAll(t, dir, opts, "folder.json"))
+	require.Equal(t, []string{"b.json", "absent.json E000", "a/deep/y.yaml:1", "a/z.json"}, checkFolder(t, dir, opts, "b.json", "absent.json", "a", "b.json"))
+	require.Equal(t, []string{"a/z.json"}, checkFolder(t, dir, opts, "a/*.json"))
+	require.Equal(t, []string{"x*.json E000"}, checkFolder(t, dir, opts, "x*.json"))
+	require.Empty(t, checkFolder(t, dir, opts, "folder.json"))
 
-	pattern := func(p string) []string { return lintAll(t, dir, lint.Options{Pattern: p}, ".") }
+	pattern := func(p string) []string { return checkFolder(t, dir, lint.Options{Pattern: p}, ".") }
 	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json"}, pattern("a/**/[yz].*"))
 	require.Equal(t, []string{"c.txt W000"}, pattern("*.txt"))
 	require.Equal(t, []string{"a/z.json"}, pattern("*/*.json"))
@@ -97,17 +97,17 @@ func TestLintUnreadable(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(dir, "big.json"), 17<<20))
 	writeFile(t, filepath.Join(dir, "long.json"), "["+strings.Repeat("1,", 100_000)+"1]")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link.json")))
-	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, lintAll(t, dir, lint.Options{}, "big.json", "long.json", "link.json"))
-	require.Equal(t, []string{"link.json E001"}, lintAll(t, dir, lint.Options{}, "."), "a large file in a folder is data")
+	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, checkFolder(t, dir, lint.Options{}, "big.json", "long.json", "link.json"))
+	require.Equal(t, []string{"link.json E001"}, checkFolder(t, dir, lint.Options{}, "."), "a large file in a folder is data")
 }
 
 // TestLintPipes: nobody waits for what a pipe in a folder may bring.
 func TestLintPipes(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + sound + "}"})
+	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "b.json"), 0o600))
 	require.NoError(t, os.Symlink("b.json", filepath.Join(dir, "c.json")))
-	require.Equal(t, []string{"a.json"}, lintAll(t, dir, lint.Options{}, "."))
+	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, lint.Options{}, "."))
 	cases, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
@@ -116,11 +116,11 @@ func TestLintPipes(t *testing.T) {
 func TestLintCategory(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
-		"a.json": "{" + sound + "}", "b.json": strings.ReplaceAll("{"+sound+"}", `"qc"`, `"clustering"`),
-		"c.json": unsound(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
+		"a.json": "{" + validMembers + "}", "b.json": strings.ReplaceAll("{"+validMembers+"}", `"qc"`, `"clustering"`),
+		"c.json": withMembers(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
 	})
-	require.Equal(t, []string{"a.json", "d.json E001"}, lintAll(t, dir, lint.Options{Category: "qc"}, "."))
-	require.Equal(t, []string{"d.json E001"}, lintAll(t, dir, lint.Options{Category: "none"}, "."))
+	require.Equal(t, []string{"a.json", "d.json E001"}, checkFolder(t, dir, lint.Options{Category: "qc"}, "."))
+	require.Equal(t, []string{"d.json E001"}, checkFolder(t, dir, lint.Options{Category: "none"}, "."))
 }
 
 // TestLintTwins: no two cases of a run may share an id. Blank ones are reported
@@ -131,7 +131,7 @@ func TestLintTwins(t *testing.T) {
 		"a.json": `[{"id": "a", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}]`,
 		"b.yaml": "id: a\ntask: t\ntags: []\n",
 	})
-	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, lintAll(t, dir, lint.Options{}, "."))
+	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, checkFolder(t, dir, lint.Options{}, "."))
 	report, err := lint.Check([]string{dir}, lint.Options{})
 	require.NoError(t, err)
 	require.Equal(t, dir+`/a.json[0] has the same id "a": no two cases of a run may share one`, report.Results[3].Issues[0].Message)
@@ -142,10 +142,10 @@ func TestLintTwins(t *testing.T) {
 // issue; the log says that they cannot be in one run.
 func TestLintForeignTwins(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + sound + "}", "b.json": "{" + sound + "}", "c.json": "[{" + sound + "}, {" + sound + "}]"})
+	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": "{" + validMembers + "}", "c.json": "[{" + validMembers + "}, {" + validMembers + "}]"})
 	var log bytes.Buffer
 	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, lintAll(t, dir, opts, "."))
+	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, checkFolder(t, dir, opts, "."))
 	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
 }
 
@@ -153,15 +153,15 @@ func TestLintForeignTwins(t *testing.T) {
 // although their own linter does not mind, is said in the log and no issue.
 func TestLintRefusals(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + sound + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
+	dir := folder(t, map[string]string{"a.json": "{" + validMembers + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
 	var log bytes.Buffer
 	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	require.Equal(t, []string{"a.json"}, lintAll(t, dir, opts, "."))
+	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, opts, "."))
 	require.Contains(t, log.String(), "field notes: want a string, found integer")
 	require.Contains(t, log.String(), "field data_node[1]: ")
 	log.Reset()
 	ours := folder(t, map[string]string{"a.json": `{"id": "a", "task": "t", "tags": [], "data_node": "gone.csv"}`})
-	require.Equal(t, []string{"a.json"}, lintAll(t, ours, opts, "."))
+	require.Equal(t, []string{"a.json"}, checkFolder(t, ours, opts, "."))
 	require.Contains(t, log.String(), "data gone.csv: ")
 	_, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.ErrorContains(t, err, "field notes: want a string, found integer")
@@ -177,13 +177,13 @@ func TestLintFolder(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		"broken.json E001", "empty.json E001", "empty.json E003", "empty.json E005", "empty.json W010", "list.json E002", "no-id.json E001", "none.json E001", "text.json E002",
-	}, lintAll(t, dir, lint.Options{}, "."))
+	}, checkFolder(t, dir, lint.Options{}, "."))
 }
 
 // TestLintJSON: the form that programs read.
 func TestLintJSON(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + sound + "}", "b.json": graded("Exact", "{}")})
+	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": withGrader("Exact", "{}")})
 	report, err := lint.Check([]string{dir}, lint.Options{})
 	require.NoError(t, err)
 	for i := range report.Results[1].Issues {
@@ -201,19 +201,19 @@ func TestLintJSON(t *testing.T) {
 func TestLintFixes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]lint.Fix{
-		unsound(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
-		unsound(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
-		unsound(`"difficulty": 1`):                                         {},
-		unsound(`"Task": 1`):                                               {}, // the case has a task
-		unsound(`"data_node": "s3://x"`):                                   {},
-		unsound(`"grader": {"type": "multiple-choice"}`):                   {Before: `"type": "multiple-choice"`, After: `"type": "multiple_choice"`},
-		unsound(`"grader": {"type": "regexp"}`):                            {Before: `"type": "regexp"`, After: `"type": "regex"`},
-		unsound(`"grader": {"type": "cell_typing"}`):                       {},
-		unsound(`"grader": {"type": "` + strings.Repeat("x", 1000) + `"}`): {},
-		unsound(`"metadata": {"task": "qc", "kit": "bd rhapsody", "time_horizon": "small", "eval_type": "scientific"}`):                                              {Before: `"kit": "bd rhapsody"`, After: `"kit": "bd_rhapsody"`},
-		unsound(`"metadata": {"task": 5, "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"}`):                                                      {},
-		graded("label_set_jaccard", `{"ground_truth_labels": [], "scorings": {}}`):                                                                                   {Before: `"scorings"`, After: `"scoring"`},
-		unsound(`"grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}}, "task": "Return exactly <EVAL_ANSWER>{\"answer\": \"A\"}</EVAL_ANSWER>"`): {Before: `"answer": "A"`, After: `"answer": "<letter>"`},
+		withMembers(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
+		withMembers(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
+		withMembers(`"difficulty": 1`):                                         {},
+		withMembers(`"Task": 1`):                                               {}, // the case has a task
+		withMembers(`"data_node": "s3://x"`):                                   {},
+		withMembers(`"grader": {"type": "multiple-choice"}`):                   {Before: `"type": "multiple-choice"`, After: `"type": "multiple_choice"`},
+		withMembers(`"grader": {"type": "regexp"}`):                            {Before: `"type": "regexp"`, After: `"type": "regex"`},
+		withMembers(`"grader": {"type": "cell_typing"}`):                       {},
+		withMembers(`"grader": {"type": "` + strings.Repeat("x", 1000) + `"}`): {},
+		withMembers(`"metadata": {"task": "qc", "kit": "bd rhapsody", "time_horizon": "small", "eval_type": "scientific"}`):                                              {Before: `"kit": "bd rhapsody"`, After: `"kit": "bd_rhapsody"`},
+		withMembers(`"metadata": {"task": 5, "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"}`):                                                      {},
+		withGrader("label_set_jaccard", `{"ground_truth_labels": [], "scorings": {}}`):                                                                                   {Before: `"scorings"`, After: `"scoring"`},
+		withMembers(`"grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}}, "task": "Return exactly <EVAL_ANSWER>{\"answer\": \"A\"}</EVAL_ANSWER>"`): {Before: `"answer": "A"`, After: `"answer": "<letter>"`},
 	} {
 		issues := lintFile(t, "c.json", text).Results[0].Issues
 		require.Len(t, issues, 1, text)

@@ -31,28 +31,28 @@ func (c *caseCheck) graderObjects() []graderObject {
 	return found
 }
 
-// graders lints grader and graders. What is wrong with the choice between them
+// checkGraders lints grader and graders. What is wrong with the choice between them
 // comes between the two, and when something is, the entries of graders are not
 // looked at.
-func (c *caseCheck) graders() {
+func (c *caseCheck) checkGraders() {
 	entries := c.graderObjects()
 	one, isObject := c.object.Get("grader").(*pyvalue.Object)
 	if isObject {
-		c.grader(graderObject{"grader", one})
+		c.checkGrader(graderObject{"grader", one})
 		entries = entries[1:]
 	} else if v := c.object.Get("grader"); !isAbsent(v) {
-		c.add("E030", "grader", "want an object {type, config}, found %s", shown(v))
+		c.add("E030", "grader", "want an object {type, config}, found %s", showValue(v))
 	}
-	if c.choiceOfGraders() {
+	if c.checkGraderChoice() {
 		for _, entry := range entries {
-			c.grader(entry)
+			c.checkGrader(entry)
 		}
 	}
 }
 
-// choiceOfGraders wants either grader or a list of at least one object. A grader
+// checkGraderChoice wants either grader or a list of at least one object. A grader
 // that is no object counts here again.
-func (c *caseCheck) choiceOfGraders() (ok bool) {
+func (c *caseCheck) checkGraderChoice() (ok bool) {
 	before := len(c.issues)
 	one, several := c.object.Get("grader"), c.object.Get("graders")
 	_, isObject := one.(*pyvalue.Object)
@@ -61,11 +61,11 @@ func (c *caseCheck) choiceOfGraders() (ok bool) {
 	}
 	list, isList := several.(pyvalue.List)
 	if !isAbsent(several) && !isList {
-		c.add("E039", "graders", "want a list of objects {type, config}, found %s", shown(several))
+		c.add("E039", "graders", "want a list of objects {type, config}, found %s", showValue(several))
 	}
 	for i, item := range list {
 		if _, ok := item.(*pyvalue.Object); !ok {
-			c.add("E039", "graders", "item %d: want an object {type, config}, found %s", i, shown(item))
+			c.add("E039", "graders", "item %d: want an object {type, config}, found %s", i, showValue(item))
 		}
 	}
 	switch {
@@ -87,66 +87,66 @@ type graderCheck struct {
 	config *pyvalue.Object
 }
 
-func (c *caseCheck) grader(entry graderObject) {
+func (c *caseCheck) checkGrader(entry graderObject) {
 	kind, config := entry.object.Get("type"), entry.object.Get("config")
 	name, _ := kind.(pyvalue.String)
 	spec, known := c.specs[string(name)]
 	object, isObject := config.(*pyvalue.Object)
 	switch {
 	case isAbsent(kind):
-		c.add("E031", entry.path+".type", "missing: want one of %s", strings.Join(c.types(), ", "))
-	case !known && !c.older(string(name)):
-		c.unknownType(entry.path+".type", kind)
+		c.add("E031", entry.path+".type", "missing: want one of %s", strings.Join(c.typeNames(), ", "))
+	case !known && !c.isOlderType(string(name)):
+		c.addUnknownType(entry.path+".type", kind)
 	case isAbsent(config):
 		c.add("E033", entry.path+".config", "missing: want an object")
 	case !isObject:
-		c.add("E034", entry.path+".config", "want an object, found %s", shown(config))
+		c.add("E034", entry.path+".config", "want an object, found %s", showValue(config))
 	case known:
 		g := &graderCheck{caseCheck: c, path: entry.path, kind: string(name), spec: spec, config: object}
-		g.lint()
+		g.checkAll()
 	}
 }
 
-// older says whether a type is one of the older set, which grades here, in a case
+// isOlderType says whether a type is one of the older set, which grades here, in a case
 // that is ours: elsewhere nobody knows it.
-func (c *caseCheck) older(kind string) bool {
+func (c *caseCheck) isOlderType(kind string) bool {
 	_, known := c.specs[kind]
-	return c.ours && !known && slices.Contains(grading.Types(), kind)
+	return c.hasAssayFields && !known && slices.Contains(grading.Types(), kind)
 }
 
-func (c *caseCheck) types() []string { return slices.Sorted(maps.Keys(c.specs)) }
+func (c *caseCheck) typeNames() []string { return slices.Sorted(maps.Keys(c.specs)) }
 
-func (c *caseCheck) unknownType(at string, kind pyvalue.Value) {
+func (c *caseCheck) addUnknownType(at string, kind pyvalue.Value) {
 	name, _ := kind.(pyvalue.String)
 	if slices.Contains(grading.Types(), string(name)) {
 		c.add("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
 		return
 	}
-	c.add("E032", at, "%s is no type of a grader: want one of %s", shown(kind), strings.Join(c.types(), ", ")).
-		correct("type", kind, c.types())
+	c.add("E032", at, "%s is no type of a grader: want one of %s", showValue(kind), strings.Join(c.typeNames(), ", ")).
+		correct("type", kind, c.typeNames())
 }
 
 // at is the location of a key of the config.
 func (g *graderCheck) at(key string) string { return g.path + ".config." + key }
 
-func (g *graderCheck) lint() {
-	if g.spec.ours {
-		g.unreadKeys()
-		g.refusal()
+func (g *graderCheck) checkAll() {
+	if g.spec.isAssayType {
+		g.checkUnreadKeys()
+		g.checkAssayConfig()
 		return
 	}
-	g.requiredKeys()
-	g.tolerances()
-	g.ranges()
-	g.unreadKeys()
-	g.kinds()
-	g.fieldsWithoutTolerance()
-	g.negativeTolerances()
-	g.thresholds()
-	g.doubtful()
+	g.checkRequiredKeys()
+	g.checkTolerances()
+	g.checkRanges()
+	g.checkUnreadKeys()
+	g.checkKinds()
+	g.checkFieldTolerances()
+	g.checkNegativeTolerances()
+	g.checkThresholds()
+	g.checkDoubtful()
 }
 
-func (g *graderCheck) requiredKeys() {
+func (g *graderCheck) checkRequiredKeys() {
 	for _, key := range g.spec.required {
 		switch {
 		case g.config.Has(key):
@@ -162,14 +162,14 @@ func (g *graderCheck) requiredKeys() {
 	switch g.config.Get("answer_field").(type) {
 	case pyvalue.List, *pyvalue.Object:
 		if slices.Contains(g.keys(), "answer_field") {
-			g.add("E037", g.at("answer_field"), "want the name of a field of the answer, found %s", shown(g.config.Get("answer_field")))
+			g.add("E037", g.at("answer_field"), "want the name of a field of the answer, found %s", showValue(g.config.Get("answer_field")))
 		}
 	}
 }
 
 func (g *graderCheck) keys() []string { return slices.Concat(g.spec.required, g.spec.optional) }
 
-func (g *graderCheck) unreadKeys() {
+func (g *graderCheck) checkUnreadKeys() {
 	for key := range g.config.All() {
 		if !slices.Contains(g.keys(), key) {
 			g.add("W030", g.at(key), "%s does not read it: it is ignored", g.kind).rename(key, g.keys(), g.config)
@@ -177,8 +177,8 @@ func (g *graderCheck) unreadKeys() {
 	}
 }
 
-// refusal reports what a grader of our own says of its config.
-func (g *graderCheck) refusal() {
+// checkAssayConfig reports what a grader of our own says of its config.
+func (g *graderCheck) checkAssayConfig() {
 	err := grading.Check(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
 		return
@@ -191,10 +191,10 @@ func (g *graderCheck) refusal() {
 
 // fieldsRead is what a grader reads of the answer.
 type fieldsRead struct {
-	path   string
-	ours   bool
-	fields []answerField
-	whole  bool // all of it
+	path        string
+	isAssayType bool
+	fields      []answerField
+	wholeAnswer bool // all of it
 }
 
 // fieldsRead lists what each grader of a known type reads of the answer.
@@ -203,8 +203,8 @@ func (c *caseCheck) fieldsRead() []fieldsRead {
 	for _, entry := range c.graderObjects() {
 		name, _ := entry.object.Get("type").(pyvalue.String)
 		spec, known := c.specs[string(name)]
-		if c.older(string(name)) {
-			read = append(read, fieldsRead{path: entry.path, ours: true, whole: true})
+		if c.isOlderType(string(name)) {
+			read = append(read, fieldsRead{path: entry.path, isAssayType: true, wholeAnswer: true})
 			continue
 		}
 		config := entry.object.Get("config")
@@ -215,8 +215,8 @@ func (c *caseCheck) fieldsRead() []fieldsRead {
 		if !known || !isObject || spec.answer == nil {
 			continue
 		}
-		r := fieldsRead{path: entry.path, ours: spec.ours}
-		r.fields, r.whole = spec.answer(object)
+		r := fieldsRead{path: entry.path, isAssayType: spec.isAssayType}
+		r.fields, r.wholeAnswer = spec.answer(object)
 		read = append(read, r)
 	}
 	return read

@@ -31,8 +31,8 @@ func (l *issues) add(code, location, format string, args ...any) *Issue {
 // rename adds a fix that replaces the name of a member by the known one next to
 // it, if there is one near enough that object does not have.
 func (i *Issue) rename(key string, known []string, object *pyvalue.Object) {
-	if near := nearest(key, known); near != "" && !object.Has(near) {
-		i.Fix = &Fix{Before: inJSON(pyvalue.String(key)), After: inJSON(pyvalue.String(near))}
+	if near := nearestWord(key, known); near != "" && !object.Has(near) {
+		i.Fix = &Fix{Before: toJSON(pyvalue.String(key)), After: toJSON(pyvalue.String(near))}
 	}
 }
 
@@ -40,25 +40,25 @@ func (i *Issue) rename(key string, known []string, object *pyvalue.Object) {
 // to it, if there is one near enough.
 func (i *Issue) correct(key string, found pyvalue.Value, known []string) {
 	text, _ := found.(pyvalue.String)
-	if near := nearest(string(text), known); near != "" {
+	if near := nearestWord(string(text), known); near != "" {
 		i.replace(key, text, pyvalue.String(near))
 	}
 }
 
 func (i *Issue) replace(key string, before, after pyvalue.Value) {
-	name := inJSON(pyvalue.String(key)) + ": "
-	i.Fix = &Fix{Before: name + inJSON(before), After: name + inJSON(after)}
+	name := toJSON(pyvalue.String(key)) + ": "
+	i.Fix = &Fix{Before: name + toJSON(before), After: name + toJSON(after)}
 }
 
-func inJSON(v pyvalue.Value) string {
+func toJSON(v pyvalue.Value) string {
 	text, _ := v.MarshalJSON()
 	return string(text)
 }
 
-// nearest returns the known word that word was probably meant to be, empty if
+// nearestWord returns the known word that word was probably meant to be, empty if
 // there is none: a letter in three may be wrong, up to two; case and the kind of
 // separator do not count.
-func nearest(word string, known []string) string {
+func nearestWord(word string, known []string) string {
 	const most = 64 // longer words are no names
 	if len(word) > most {
 		return ""
@@ -66,16 +66,16 @@ func nearest(word string, known []string) string {
 	plain := func(s string) string { return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(s)) }
 	best, found := min(3, len(word)/3+1), ""
 	for _, candidate := range known {
-		if d := distance(plain(word), plain(candidate)); d < best {
+		if d := editDistance(plain(word), plain(candidate)); d < best {
 			best, found = d, candidate
 		}
 	}
 	return found
 }
 
-// distance is how many characters must be inserted, deleted or replaced to make
+// editDistance is how many characters must be inserted, deleted or replaced to make
 // b of a.
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	row := make([]int, len(to)+1) // of what has been seen of a: the distance to each beginning of b
 	for j := range row {
@@ -103,9 +103,9 @@ func isBlank(text string) bool {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }) == ""
 }
 
-// number returns v without rounding, and whether it is a number; booleans are,
+// numberValue returns v without rounding, and whether it is a number; booleans are,
 // as in Python. NaN is one, and returned as nil: comparisons with it are false.
-func number(v pyvalue.Value) (n *big.Float, ok bool) {
+func numberValue(v pyvalue.Value) (n *big.Float, ok bool) {
 	switch v := v.(type) {
 	case pyvalue.Bool:
 		return big.NewFloat(map[pyvalue.Bool]float64{true: 1}[v]), true
@@ -122,7 +122,7 @@ func number(v pyvalue.Value) (n *big.Float, ok bool) {
 }
 
 func isNumber(v pyvalue.Value) bool {
-	_, ok := number(v)
+	_, ok := numberValue(v)
 	return ok
 }
 

@@ -94,13 +94,13 @@ func Check(paths []string, opts Options) (Report, error) {
 		return Report{}, fmt.Errorf("pattern %q: %w", opts.Pattern, err)
 	}
 	files := filesToLint(paths, opts.Pattern)
-	found := make([][]result, len(files))
+	found := make([][]caseResult, len(files))
 	l := newLinter(opts.Data)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, f := range files {
 		group.Go(func() error {
-			found[i] = l.file(f)
+			found[i] = l.checkFile(f)
 			return nil
 		})
 	}
@@ -113,19 +113,19 @@ func Check(paths []string, opts Options) (Report, error) {
 	return newReport(found, opts), nil
 }
 
-// result is a result in the making.
-type result struct {
+// caseResult is a result in the making.
+type caseResult struct {
 	Result
 	object *pyvalue.Object // the case; nil when there is none to read
 }
 
-func newReport(found [][]result, opts Options) Report {
+func newReport(found [][]caseResult, opts Options) Report {
 	r := Report{Results: []Result{}}
 	docs := map[string]string{}
 	for _, rule := range Rules() {
 		docs[rule.Code] = rule.Docs
 	}
-	ids := idCheck{first: map[pyvalue.String]place{}, log: opts.Log}
+	ids := idCheck{first: map[pyvalue.String]caseLocation{}, log: opts.Log}
 	for i, file := range found {
 		for _, c := range file {
 			if opts.Category != "" && c.object != nil && !isCategory(c.object, opts.Category) {
@@ -148,19 +148,19 @@ func isCategory(object *pyvalue.Object, category string) bool {
 
 // idCheck wants no id twice.
 type idCheck struct {
-	first map[pyvalue.String]place
+	first map[pyvalue.String]caseLocation
 	log   *slog.Logger
 }
 
-// place is where a case stands.
-type place struct {
+// caseLocation is where a case stands.
+type caseLocation struct {
 	file int // its number
 	name string
 }
 
 // check reports an id that another case has. Files of the public benchmarks do
 // share ids, and their own linter does not mind: of those only the log speaks.
-func (ids *idCheck) check(c *result, file int) {
+func (ids *idCheck) check(c *caseResult, file int) {
 	id, ok := c.object.Get("id").(pyvalue.String)
 	if !ok || isBlank(string(id)) {
 		return
@@ -168,8 +168,8 @@ func (ids *idCheck) check(c *result, file int) {
 	earlier, taken := ids.first[id]
 	switch {
 	case !taken:
-		ids.first[id] = place{file, c.File}
-	case isOurs(c.object) || earlier.file == file:
+		ids.first[id] = caseLocation{file, c.File}
+	case hasAssayFields(c.object) || earlier.file == file:
 		c.Issues = append(c.Issues, newIssue("W100", "id", "%s has the same id %q: no two cases of a run may share one", earlier.name, string(id)))
 	default:
 		ids.log.Warn("two files have one id, so they cannot be in one run", "id", string(id), "file", c.File, "earlier", earlier.name)

@@ -14,22 +14,22 @@ import (
 	"assay/testcases/lint"
 )
 
-// sound is the members of a case with which nothing is wrong. What is written
+// validMembers is the members of a case with which nothing is wrong. What is written
 // after them takes their place.
-const sound = `"id": "a", "task": "Count. Return EXACTLY: <EVAL_ANSWER>{\"n\": <int>}</EVAL_ANSWER>", "data_node": "latch://12.node",
+const validMembers = `"id": "a", "task": "Count. Return EXACTLY: <EVAL_ANSWER>{\"n\": <int>}</EVAL_ANSWER>", "data_node": "latch://12.node",
 	"metadata": {"task": "qc", "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"},
 	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 10}, "tolerances": {"n": {"type": "absolute", "value": 1}}}}`
 
-// unsound is sound with other members, in JSON.
-func unsound(members string) string { return "{" + sound + ", " + members + "}" }
+// withMembers is sound with other members, in JSON.
+func withMembers(members string) string { return "{" + validMembers + ", " + members + "}" }
 
-// graded is sound with another grader, which reads the answer's fields.
-func graded(kind, config string, fields ...string) string {
+// withGrader is sound with another grader, which reads the answer's fields.
+func withGrader(kind, config string, fields ...string) string {
 	task := `"task": "Return exactly <EVAL_ANSWER>{`
 	for _, field := range fields {
 		task += `\"` + field + `\": 1,`
 	}
-	return unsound(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
+	return withMembers(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
 }
 
 // lintFile lints a file of that name.
@@ -40,8 +40,8 @@ func lintFile(t *testing.T, name, text string) lint.Report {
 	return report
 }
 
-// codes are the issues of a result: "E021 data_node".
-func codes(result lint.Result) []string {
+// issueCodes are the issues of a result: "E021 data_node".
+func issueCodes(result lint.Result) []string {
 	found := []string{}
 	for _, issue := range result.Issues {
 		found = append(found, strings.TrimSpace(issue.Code+" "+issue.Location))
@@ -56,9 +56,9 @@ func TestLintCodes(t *testing.T) {
 		"E000": true, "W000": true, "W100": true, // by the tests of files
 		"E110": true, "E111": true, "W110": true, "W111": true, // by playing, in cmd/assay
 	}
-	for _, c := range everyCode() {
+	for _, c := range allProvocations() {
 		result := lintFile(t, "c.json", c.text).Results[0]
-		require.Equal(t, c.want, codes(result), c.text)
+		require.Equal(t, c.want, issueCodes(result), c.text)
 		for _, issue := range result.Issues {
 			provoked[issue.Code] = true
 			require.NotEmpty(t, issue.Message)
@@ -70,13 +70,13 @@ func TestLintCodes(t *testing.T) {
 		delete(provoked, rule.Code)
 		page, heading, _ := strings.Cut(rule.Docs, "#")
 		require.NotEmpty(t, rule.Meaning)
-		require.Contains(t, headings(t, page), heading, rule.Code)
+		require.Contains(t, docAnchors(t, page), heading, rule.Code)
 	}
 	require.Empty(t, provoked, "codes that Rules does not have")
 }
 
-// headings are the anchors of a page of the docs.
-func headings(t *testing.T, page string) []string {
+// docAnchors are the anchors of a page of the docs.
+func docAnchors(t *testing.T, page string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", page))
 	require.NoError(t, err)
@@ -134,15 +134,15 @@ func TestLintFamilies(t *testing.T) {
 	const sc = `"metadata": {"task": "qc", "kit": "missionbio-tapestri", "time_horizon": "long", "eval_type": "scientific", "timeout_s": 3600}, "canary": "x", `
 	const older = `{"id": "a", "task": "Count.", "data_node": ["latch://1.account/a b/x.h5ad"], "grader": `
 	for text, want := range map[string][]string{
-		unsound(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "answer_field": "markers", "scoring": {"pass_thresholds": {}}}}`): {"W001"},
-		unsound(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "pass_thresholds": {"recall_at_k": 0.65}}}`):                      {"W001", "E035 grader.config.scoring", "E037 grader.config.answer_field", "W030 grader.config.pass_thresholds", "E050 task", "W031 task"},
-		unsound(sc + `"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 1}, "tolerances": {"n": {"type": "absolute", "lower": 1, "upper": 2}}}}`):               {},
+		withMembers(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "answer_field": "markers", "scoring": {"pass_thresholds": {}}}}`): {"W001"},
+		withMembers(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "pass_thresholds": {"recall_at_k": 0.65}}}`):                      {"W001", "E035 grader.config.scoring", "E037 grader.config.answer_field", "W030 grader.config.pass_thresholds", "E050 task", "W031 task"},
+		withMembers(sc + `"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 1}, "tolerances": {"n": {"type": "absolute", "lower": 1, "upper": 2}}}}`):               {},
 		older + `null}`: {"E005", "W010"},
 		older + `{"type": "cell_typing", "config": {"markers": []}}}`: {"E005", "W010", "E032 grader.type"},
 		older + `{"type": "numeric_tolerance", "scoring": {}, "config": {"ground_truth": {"m.v": 1}, "tolerances": {"m.v": {"type": "range", "min": 0, "max": 2}}}}}`: {"E005", "W010", "E043 grader.config.tolerances.m.v.type", "E044 grader.config.tolerances.m.v", "W022 grader.scoring"},
 		older + `{"type": "label_set_jaccard", "config": {"ground_truth_labels": ["a"], "scoring": {"pass_threshold": {"a": 1}, "method": "x"}}}}`:                    {"E005", "W010"},
 	} {
-		require.Equal(t, want, codes(lintFile(t, "c.json", text).Results[0]), text)
+		require.Equal(t, want, issueCodes(lintFile(t, "c.json", text).Results[0]), text)
 		require.NoError(t, testcases.CheckRun([]testcases.Case{loadOne(t, "c.json", text)}), text)
 	}
 }

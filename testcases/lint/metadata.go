@@ -8,24 +8,24 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// metadata wants the four values by which the public benchmarks sort their
+// checkMetadata wants the four values by which the public benchmarks sort their
 // cases. Kits and horizons are those that occur in their files; a new one is
 // not wrong.
-func (c *caseCheck) metadata() {
+func (c *caseCheck) checkMetadata() {
 	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
-	if !ok || c.ours {
+	if !ok || c.hasAssayFields {
 		return
 	}
-	c.oneOf(metadata, "task", "E010", "E011",
+	c.checkOneOf(metadata, "task", "E010", "E011",
 		"qc", "normalization", "dimensionality_reduction", "clustering", "cell_typing", "differential_expression", "spatial_analysis")
-	c.oneOf(metadata, "kit", "E012", "W013",
+	c.checkOneOf(metadata, "kit", "E012", "W013",
 		"xenium", "visium", "merfish", "vizgen", "cosmx", "seeker", "takara", "atlasxomics", "curio",
 		"chromium", "bd_rhapsody", "csgenetics", "illumina-snrna", "missionbio-tapestri", "parsebio")
-	c.oneOf(metadata, "time_horizon", "E014", "W015", "small", "long")
-	c.oneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
+	c.checkOneOf(metadata, "time_horizon", "E014", "W015", "small", "long")
+	c.checkOneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
 }
 
-func (c *caseCheck) oneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
+func (c *caseCheck) checkOneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
 	want := "one of " + strings.Join(known, ", ")
 	v := metadata.Get(key)
 	text, isText := v.(pyvalue.String)
@@ -33,32 +33,32 @@ func (c *caseCheck) oneOf(metadata *pyvalue.Object, key, missing, unknown string
 	case v == nil:
 		c.add(missing, "", "metadata.%s is missing: want %s", key, want)
 	case !isText || !slices.Contains(known, string(text)):
-		c.add(unknown, "", "metadata.%s: %s is not known: want %s", key, shown(v), want).correct(key, v, known)
+		c.add(unknown, "", "metadata.%s: %s is not known: want %s", key, showValue(v), want).correct(key, v, known)
 	}
 }
 
-// dataNode wants addresses of the platform, or in a case of ours any text.
-func (c *caseCheck) dataNode() {
+// checkDataNode wants addresses of the platform, or in a case of ours any text.
+func (c *caseCheck) checkDataNode() {
 	switch v := c.object.Get("data_node").(type) {
 	case nil, pyvalue.Null:
 	case pyvalue.String:
-		c.address("data_node", string(v))
+		c.checkAddress("data_node", string(v))
 	case pyvalue.List:
 		for i, item := range v {
 			at := fmt.Sprintf("data_node[%d]", i)
 			if name, ok := item.(pyvalue.String); ok {
-				c.address(at, string(name))
+				c.checkAddress(at, string(name))
 			} else {
-				c.add("E020", at, "want a text, found %s", shown(item))
+				c.add("E020", at, "want a text, found %s", showValue(item))
 			}
 		}
 	default:
-		c.add("E022", "", "data_node: want a text or a list of texts, found %s", shown(v))
+		c.add("E022", "", "data_node: want a text or a list of texts, found %s", showValue(v))
 	}
 }
 
-func (c *caseCheck) address(at, name string) {
-	if !c.ours && !c.platform.MatchString(name) {
-		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", shown(pyvalue.String(name)))
+func (c *caseCheck) checkAddress(at, name string) {
+	if !c.hasAssayFields && !c.addressPattern.MatchString(name) {
+		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", showValue(pyvalue.String(name)))
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"assay/testcases/lint"
 )
 
-// checkAgainstRun wants lint and a run to agree on a file: what has no error can
+// requireAgreesWithRun wants lint and a run to agree on a file: what has no error can
 // be run, and what lint says about running, which are codes from E100 on, is so.
-func checkAgainstRun(t require.TestingT, path, text string) {
+func requireAgreesWithRun(t require.TestingT, path, text string) {
 	report := lint.CheckText(path, []byte(text))
 	errs, aboutRunning, odd := 0, 0, false
 	for _, result := range report.Results {
@@ -43,9 +43,9 @@ func checkAgainstRun(t require.TestingT, path, text string) {
 	}
 }
 
-// members are what TestLintAgreesWithRuns makes cases of: each with values that
+// memberValues are what TestLintAgreesWithRuns makes cases of: each with values that
 // are right and values that are not.
-func members() map[string][]string {
+func memberValues() map[string][]string {
 	odd := []string{`null`, `5`, `1.5`, `true`, `""`, `"x"`, `[]`, `["x"]`, `[5]`, `{}`, `{"x": 1}`}
 	with := func(good ...string) []string { return append(append(append([]string{}, good...), good...), odd...) }
 	graders := []string{
@@ -68,18 +68,18 @@ func TestLintAgreesWithRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var text []string
-		for name, values := range members() {
+		for name, values := range memberValues() {
 			n := rapid.IntRange(-len(values)/2, len(values)-1).Draw(t, name)
 			if n >= 0 || name == "id" || name == "task" {
 				text = append(text, fmt.Sprintf("%q: %s", name, values[max(n, 0)]))
 			}
 		}
-		checkAgainstRun(t, "c.json", "{"+strings.Join(text, ", ")+"}")
+		requireAgreesWithRun(t, "c.json", "{"+strings.Join(text, ", ")+"}")
 	})
 }
 
 func FuzzLint(f *testing.F) {
-	for _, c := range everyCode() {
+	for _, c := range allProvocations() {
 		if len(c.text) < 1000 { // a large seed slows all down
 			f.Add("c.json", c.text)
 		}
@@ -90,7 +90,7 @@ func FuzzLint(f *testing.F) {
 	f.Add("c.txt", "[{}]")
 	f.Fuzz(func(t *testing.T, path, text string) {
 		if filepath.Base(path) == path {
-			checkAgainstRun(t, path, text)
+			requireAgreesWithRun(t, path, text)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func FuzzLint(f *testing.F) {
 func BenchmarkLint(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 1000 {
-		writeFile(b, filepath.Join(dir, fmt.Sprintf("%03d.json", i)), strings.Replace("{"+sound+"}", `"a"`, fmt.Sprintf(`"a%d"`, i), 1))
+		writeFile(b, filepath.Join(dir, fmt.Sprintf("%03d.json", i)), strings.Replace("{"+validMembers+"}", `"a"`, fmt.Sprintf(`"a%d"`, i), 1))
 	}
 	for b.Loop() {
 		report, err := lint.Check([]string{dir}, lint.Options{})

@@ -8,9 +8,9 @@ import (
 
 // graderSpec is what a type of grader reads.
 type graderSpec struct {
-	ours     bool     // unknown to the public format; grading.Check knows more of it
-	required []string // keys that its config must have
-	optional []string // further keys that it reads
+	isAssayType bool     // unknown to the public format; grading.Check knows more of it
+	required    []string // keys that its config must have
+	optional    []string // further keys that it reads
 
 	// answer says what it reads of the answer. Nil: nothing.
 	answer func(config *pyvalue.Object) (fields []answerField, whole bool)
@@ -18,8 +18,8 @@ type graderSpec struct {
 
 // answerField is a field of the answer that a grader reads.
 type answerField struct {
-	name string
-	odd  bool // the config has something other than a text here, so no template can show it
+	name      string
+	isNotText bool // the config has something other than a text here, so no template can show it
 }
 
 // graderSpecs has the types that lint knows, by name. Those of the older set
@@ -56,13 +56,13 @@ func graderSpecs() map[string]graderSpec {
 		},
 		"multiple_choice": {optional: []string{"correct_answer", "correct_answers"}, answer: theseFields(answerField{name: "answer"})},
 
-		"exact":          {ours: true, optional: []string{"ground_truth", "answer_field"}, answer: pathField},
-		"regex":          {ours: true, optional: []string{"pattern", "answer_field"}, answer: pathField},
-		"contains":       {ours: true, optional: []string{"values", "answer_field", "mode"}, answer: pathField},
-		"kernel_check":   {ours: true, optional: []string{"code", "probes"}},
-		"notebook_check": {ours: true, optional: []string{"min_cells", "no_errors", "must_run_clean", "must_use", "must_not_use"}},
-		"command":        {ours: true, optional: []string{"argv", "timeout_s"}, answer: wholeAnswer},
-		"llm_judge":      {ours: true, optional: []string{"prompt", "model", "pass_score"}, answer: wholeAnswer},
+		"exact":          {isAssayType: true, optional: []string{"ground_truth", "answer_field"}, answer: pathField},
+		"regex":          {isAssayType: true, optional: []string{"pattern", "answer_field"}, answer: pathField},
+		"contains":       {isAssayType: true, optional: []string{"values", "answer_field", "mode"}, answer: pathField},
+		"kernel_check":   {isAssayType: true, optional: []string{"code", "probes"}},
+		"notebook_check": {isAssayType: true, optional: []string{"min_cells", "no_errors", "must_run_clean", "must_use", "must_not_use"}},
+		"command":        {isAssayType: true, optional: []string{"argv", "timeout_s"}, answer: readsWholeAnswer},
+		"llm_judge":      {isAssayType: true, optional: []string{"prompt", "model", "pass_score"}, answer: readsWholeAnswer},
 	}
 }
 
@@ -70,7 +70,7 @@ func theseFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bo
 	return func(*pyvalue.Object) ([]answerField, bool) { return fields, false }
 }
 
-func wholeAnswer(*pyvalue.Object) ([]answerField, bool) { return nil, true }
+func readsWholeAnswer(*pyvalue.Object) ([]answerField, bool) { return nil, true }
 
 // truthFields are the keys of the ground truth, dots and all.
 func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
@@ -92,7 +92,7 @@ func namedField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
 			return nil, false
 		default:
 			_, isText := v.(pyvalue.String)
-			return []answerField{{name: pyvalue.Text(v), odd: !isText}}, false
+			return []answerField{{name: pyvalue.Text(v), isNotText: !isText}}, false
 		}
 	}
 }

@@ -12,34 +12,34 @@ const (
 	closeTag = "</EVAL_ANSWER>"
 )
 
-// task returns the text of the task, and whether it has one or none at all; one
+// taskText returns the text of the task, and whether it has one or none at all; one
 // that is no text has been reported.
-func (c *caseCheck) task() (text string, ok bool) {
+func (c *caseCheck) taskText() (text string, ok bool) {
 	task := c.object.Get("task")
 	s, isText := task.(pyvalue.String)
 	return string(s), isText || task == nil
 }
 
-// answerTemplate wants the task to show the form of the answer.
-func (c *caseCheck) answerTemplate() {
-	task, ok := c.task()
+// checkAnswerTemplate wants the task to show the form of the answer.
+func (c *caseCheck) checkAnswerTemplate() {
+	task, ok := c.taskText()
 	if !ok {
 		return
 	}
 	if !strings.Contains(task, openTag) || !strings.Contains(task, closeTag) {
-		c.noTemplate(task)
+		c.addNoTemplate(task)
 		return
 	}
 	lower := strings.ToLower(task)
-	if !c.ours && !strings.Contains(lower, "return exactly") && !strings.Contains(lower, "respond exactly") {
+	if !c.hasAssayFields && !strings.Contains(lower, "return exactly") && !strings.Contains(lower, "respond exactly") {
 		c.add("W012", "", `the task shows a template of the answer: say "Return exactly" in front of it`)
 	}
-	c.choicePlaceholder(task)
+	c.checkChoicePlaceholder(task)
 }
 
-func (c *caseCheck) noTemplate(task string) {
+func (c *caseCheck) addNoTemplate(task string) {
 	switch {
-	case c.ours:
+	case c.hasAssayFields:
 	case !strings.Contains(task, openTag):
 		c.add("W010", "", "the task does not show the form of the answer: end it with %s{…}%s", openTag, closeTag)
 	default:
@@ -47,11 +47,11 @@ func (c *caseCheck) noTemplate(task string) {
 	}
 }
 
-// choicePlaceholder wants the template of a multiple choice to show a letter as
+// checkChoicePlaceholder wants the template of a multiple choice to show a letter as
 // is usual, and not a choice.
-func (c *caseCheck) choicePlaceholder(task string) {
+func (c *caseCheck) checkChoicePlaceholder(task string) {
 	isChoice := func(g graderObject) bool { return g.object.Get("type") == pyvalue.String("multiple_choice") }
-	shows := c.choice.FindStringSubmatch(task)
+	shows := c.choicePattern.FindStringSubmatch(task)
 	if shows == nil || shows[1] == "<letter>" || !slices.ContainsFunc(c.graderObjects(), isChoice) {
 		return
 	}
@@ -59,19 +59,19 @@ func (c *caseCheck) choicePlaceholder(task string) {
 		replace("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
 }
 
-// answerFields compares what graders read with what the template shows.
-func (c *caseCheck) answerFields() {
-	task, ok := c.task()
+// checkAnswerFields compares what graders read with what the template shows.
+func (c *caseCheck) checkAnswerFields() {
+	task, ok := c.taskText()
 	if !ok {
 		return
 	}
 	read := c.fieldsRead()
-	c.claimedTwice(read)
+	c.checkClaimedTwice(read)
 	var expected []answerField
 	whole := false
 	for _, r := range read {
 		expected = append(expected, r.fields...)
-		whole = whole || r.whole
+		whole = whole || r.wholeAnswer
 	}
 	template := c.templateFields(task)
 	if len(expected) == 0 || len(template) == 0 {
@@ -79,10 +79,10 @@ func (c *caseCheck) answerFields() {
 	}
 	var names []string
 	for i, field := range expected {
-		if !field.odd {
+		if !field.isNotText {
 			names = append(names, field.name)
 		}
-		isShown := !field.odd && slices.Contains(template, field.name)
+		isShown := !field.isNotText && slices.Contains(template, field.name)
 		if !isShown && !slices.Contains(expected[:i], field) {
 			c.add("E050", "task", "a grader reads %q, which the template of the answer does not show", field.name)
 		}
@@ -94,16 +94,16 @@ func (c *caseCheck) answerFields() {
 	}
 }
 
-// claimedTwice wants no field to be read by two graders of the public format.
+// checkClaimedTwice wants no field to be read by two graders of the public format.
 // Our own may look at one field together.
-func (c *caseCheck) claimedTwice(read []fieldsRead) {
+func (c *caseCheck) checkClaimedTwice(read []fieldsRead) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
 	for _, r := range read {
 		for _, field := range r.fields {
 			earlier, taken := owners[field]
 			switch {
-			case r.ours:
+			case r.isAssayType:
 			case !taken:
 				owners[field] = r.path
 			case !reported[field]:
@@ -117,12 +117,12 @@ func (c *caseCheck) claimedTwice(read []fieldsRead) {
 // templateFields lists the fields of the first flat template, each once: none
 // when there is no such template.
 func (c *caseCheck) templateFields(task string) []string {
-	template := c.template.FindStringSubmatch(task)
+	template := c.templatePattern.FindStringSubmatch(task)
 	if template == nil {
 		return nil
 	}
 	var names []string
-	for _, match := range c.field.FindAllStringSubmatch(template[1], -1) {
+	for _, match := range c.fieldPattern.FindAllStringSubmatch(template[1], -1) {
 		if !slices.Contains(names, match[1]) {
 			names = append(names, match[1])
 		}

@@ -9,28 +9,28 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// tolerances lints the tolerances of any grader.
-func (g *graderCheck) tolerances() {
+// checkTolerances lints the tolerances of any grader.
+func (g *graderCheck) checkTolerances() {
 	v := g.config.Get("tolerances")
 	if isAbsent(v) {
 		return
 	}
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
-		g.add("E040", g.at("tolerances"), "want an object from fields to tolerances, found %s", shown(v))
+		g.add("E040", g.at("tolerances"), "want an object from fields to tolerances, found %s", showValue(v))
 		return
 	}
 	for field, entry := range object.All() {
 		at := g.at("tolerances." + field)
 		if tolerance, ok := entry.(*pyvalue.Object); ok {
-			g.tolerance(at, tolerance)
+			g.checkTolerance(at, tolerance)
 		} else {
-			g.add("E041", at, `want an object such as {"type": "absolute", "value": 1}, found %s`, shown(entry))
+			g.add("E041", at, `want an object such as {"type": "absolute", "value": 1}, found %s`, showValue(entry))
 		}
 	}
 }
 
-func (g *graderCheck) tolerance(at string, t *pyvalue.Object) {
+func (g *graderCheck) checkTolerance(at string, t *pyvalue.Object) {
 	known := []string{"absolute", "relative", "min", "max"}
 	kind := t.Get("type")
 	name, _ := kind.(pyvalue.String)
@@ -41,7 +41,7 @@ func (g *graderCheck) tolerance(at string, t *pyvalue.Object) {
 	case name == "range":
 		g.add("E043", at+".type", "only the older set had it, and no answer would pass: use absolute with lower and upper")
 	case !isKnown:
-		g.add("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", shown(kind), strings.Join(known, ", ")).
+		g.add("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", showValue(kind), strings.Join(known, ", ")).
 			correct("type", kind, known)
 	}
 	if !t.Has("value") && !t.Has("lower") && !t.Has("upper") {
@@ -55,13 +55,13 @@ func (g *graderCheck) tolerance(at string, t *pyvalue.Object) {
 	}
 	for _, part := range []struct{ key, code string }{{"value", "E045"}, {"lower", "E046"}, {"upper", "E047"}} {
 		if v := t.Get(part.key); v != nil && !isNumber(v) {
-			g.add(part.code, at+"."+part.key, "want a number, found %s", shown(v))
+			g.add(part.code, at+"."+part.key, "want a number, found %s", showValue(v))
 		}
 	}
 }
 
-// fieldsWithoutTolerance warns of fields that must be met exactly.
-func (g *graderCheck) fieldsWithoutTolerance() {
+// checkFieldTolerances warns of fields that must be met exactly.
+func (g *graderCheck) checkFieldTolerances() {
 	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
 	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)
 	if g.kind != "numeric_tolerance" || !hasTruth || !isObject && g.config.Has("tolerances") {
@@ -74,38 +74,38 @@ func (g *graderCheck) fieldsWithoutTolerance() {
 	}
 }
 
-func (g *graderCheck) negativeTolerances() {
+func (g *graderCheck) checkNegativeTolerances() {
 	tolerances, _ := g.config.Get("tolerances").(*pyvalue.Object)
 	for field, entry := range tolerances.All() {
 		tolerance, _ := entry.(*pyvalue.Object)
 		for _, key := range []string{"value", "lower", "upper"} {
-			if n, _ := number(tolerance.Get(key)); isLess(n, new(big.Float)) {
-				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", shown(tolerance.Get(key)))
+			if n, _ := numberValue(tolerance.Get(key)); isLess(n, new(big.Float)) {
+				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", showValue(tolerance.Get(key)))
 			}
 		}
 	}
 }
 
-// ranges lints the ranges of any grader: all that is wrong is one issue.
-func (g *graderCheck) ranges() {
+// checkRanges lints the ranges of any grader: all that is wrong is one issue.
+func (g *graderCheck) checkRanges() {
 	v := g.config.Get("ranges")
 	if isAbsent(v) {
 		return
 	}
 	ranges, ok := v.(*pyvalue.Object)
 	if !ok {
-		g.add("E083", g.at("ranges"), "want an object from fields to {min, max}, found %s", shown(v))
+		g.add("E083", g.at("ranges"), "want an object from fields to {min, max}, found %s", showValue(v))
 		return
 	}
 	var wrong []string
 	for field, entry := range ranges.All() {
-		if _, _, problem := bounds(entry); problem != "" {
+		if _, _, problem := rangeBounds(entry); problem != "" {
 			wrong = append(wrong, field+": "+problem)
 		}
 	}
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	for field, expected := range truth.All() {
-		if problem := misfit(expected, ranges.Get(field)); problem != "" {
+		if problem := rangeMisfit(expected, ranges.Get(field)); problem != "" {
 			wrong = append(wrong, field+": "+problem)
 		}
 	}
@@ -114,41 +114,41 @@ func (g *graderCheck) ranges() {
 	}
 }
 
-// bounds reads a range; problem says what is wrong with it.
-func bounds(entry pyvalue.Value) (lowest, highest *big.Float, problem string) {
+// rangeBounds reads a range; problem says what is wrong with it.
+func rangeBounds(entry pyvalue.Value) (lowest, highest *big.Float, problem string) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
-		return nil, nil, "want an object {min, max}, found " + shown(entry)
+		return nil, nil, "want an object {min, max}, found " + showValue(entry)
 	}
 	for _, key := range []string{"min", "max"} {
 		switch v := object.Get(key); {
 		case v == nil:
 			return nil, nil, key + " is missing"
 		case !isNumber(v):
-			return nil, nil, fmt.Sprintf("%s: want a number, found %s", key, shown(v))
+			return nil, nil, fmt.Sprintf("%s: want a number, found %s", key, showValue(v))
 		}
 	}
-	lowest, _ = number(object.Get("min"))
-	highest, _ = number(object.Get("max"))
+	lowest, _ = numberValue(object.Get("min"))
+	highest, _ = numberValue(object.Get("max"))
 	if lowest != nil && highest != nil && lowest.Cmp(highest) >= 0 {
-		return nil, nil, fmt.Sprintf("min %s is not below max %s", shown(object.Get("min")), shown(object.Get("max")))
+		return nil, nil, fmt.Sprintf("min %s is not below max %s", showValue(object.Get("min")), showValue(object.Get("max")))
 	}
 	return lowest, highest, ""
 }
 
-// misfit says why the ground truth and its range do not fit, empty if they do or
+// rangeMisfit says why the ground truth and its range do not fit, empty if they do or
 // the range itself is wrong.
-func misfit(expected, entry pyvalue.Value) string {
-	n, ok := number(expected)
+func rangeMisfit(expected, entry pyvalue.Value) string {
+	n, ok := numberValue(expected)
 	switch {
 	case entry == nil:
 		return "it has no range"
 	case !ok:
-		return "the ground truth is no number but " + shown(expected)
+		return "the ground truth is no number but " + showValue(expected)
 	}
-	lowest, highest, problem := bounds(entry)
+	lowest, highest, problem := rangeBounds(entry)
 	if problem == "" && (!isLess(lowest, n) || !isLess(n, highest)) {
-		return fmt.Sprintf("the ground truth %s is not strictly inside the range", shown(expected))
+		return fmt.Sprintf("the ground truth %s is not strictly inside the range", showValue(expected))
 	}
 	return ""
 }

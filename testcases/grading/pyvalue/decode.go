@@ -33,11 +33,11 @@ func (e *SyntaxError) Error() string {
 // The error is a [*SyntaxError], or an [*Error] when the text passes a limit of
 // Python's: kind value_error for an integer of more than 4300 digits,
 // recursion_error for more than 990 levels.
-func Decode(text string) (Value, error) { return (&decoder{text: text}).all() }
+func Decode(text string) (Value, error) { return (&decoder{text: text}).parseAll() }
 
 // DecodeUnique is [Decode] for texts in which a key that occurs twice in one
 // object is a mistake, and so a [*SyntaxError].
-func DecodeUnique(text string) (Value, error) { return (&decoder{text: text, unique: true}).all() }
+func DecodeUnique(text string) (Value, error) { return (&decoder{text: text, unique: true}).parseAll() }
 
 type decoder struct {
 	text   string
@@ -45,21 +45,21 @@ type decoder struct {
 	unique bool // a key that occurs twice is an error
 }
 
-// all reads a value that is the whole text.
-func (d *decoder) all() (Value, error) {
-	v, err := d.value(0)
+// parseAll reads a value that is the whole text.
+func (d *decoder) parseAll() (Value, error) {
+	v, err := d.parseValue(0)
 	if err != nil {
 		return nil, err
 	}
-	d.space()
+	d.skipSpace()
 	if d.pos < len(d.text) {
-		return nil, d.expected("the end")
+		return nil, d.syntaxError("the end")
 	}
 	return v, nil
 }
 
-func (d *decoder) value(depth int) (Value, error) {
-	d.space()
+func (d *decoder) parseValue(depth int) (Value, error) {
+	d.skipSpace()
 	switch c := d.peek(); {
 	case c == '{' || c == '[':
 		if depth >= maxDepth {
@@ -67,14 +67,14 @@ func (d *decoder) value(depth int) (Value, error) {
 		}
 		d.pos++
 		if c == '{' {
-			return d.object(depth + 1)
+			return d.parseObject(depth + 1)
 		}
-		return d.list(depth + 1)
+		return d.parseList(depth + 1)
 	case c == '"':
-		s, err := d.str()
+		s, err := d.parseString()
 		return String(s), err
 	case '0' <= c && c <= '9':
-		return d.number()
+		return d.parseNumber()
 	case d.skip("null"):
 		return Null{}, nil
 	case d.skip("true"):
@@ -88,68 +88,68 @@ func (d *decoder) value(depth int) (Value, error) {
 	case d.skip("-Infinity"):
 		return Float(math.Inf(-1)), nil
 	default:
-		return d.number()
+		return d.parseNumber()
 	}
 }
 
-func (d *decoder) list(depth int) (Value, error) {
+func (d *decoder) parseList(depth int) (Value, error) {
 	items := List{}
 	for {
-		d.space()
+		d.skipSpace()
 		if len(items) == 0 && d.skip("]") {
 			return items, nil
 		}
-		v, err := d.value(depth)
+		v, err := d.parseValue(depth)
 		if err != nil {
 			return nil, err
 		}
 		items = append(items, v)
-		if d.space(); d.skip("]") {
+		if d.skipSpace(); d.skip("]") {
 			return items, nil
 		}
 		if !d.skip(",") {
-			return nil, d.expected("',' or ']'")
+			return nil, d.syntaxError("',' or ']'")
 		}
 	}
 }
 
-func (d *decoder) object(depth int) (Value, error) {
+func (d *decoder) parseObject(depth int) (Value, error) {
 	object := &Object{}
 	for {
-		d.space()
+		d.skipSpace()
 		if object.Len() == 0 && d.skip("}") {
 			return object, nil
 		}
 		if d.peek() != '"' {
-			return nil, d.expected("a key in double quotes")
+			return nil, d.syntaxError("a key in double quotes")
 		}
 		start := d.pos
-		key, err := d.str()
+		key, err := d.parseString()
 		if err != nil {
 			return nil, err
 		}
 		if d.unique && object.Has(key) {
 			d.pos = start
-			return nil, d.expected("a key that is new to the object")
+			return nil, d.syntaxError("a key that is new to the object")
 		}
-		if d.space(); !d.skip(":") {
-			return nil, d.expected("':'")
+		if d.skipSpace(); !d.skip(":") {
+			return nil, d.syntaxError("':'")
 		}
-		v, err := d.value(depth)
+		v, err := d.parseValue(depth)
 		if err != nil {
 			return nil, err
 		}
 		object.Set(key, v)
-		if d.space(); d.skip("}") {
+		if d.skipSpace(); d.skip("}") {
 			return object, nil
 		}
 		if !d.skip(",") {
-			return nil, d.expected("',' or '}'")
+			return nil, d.syntaxError("',' or '}'")
 		}
 	}
 }
 
-func (d *decoder) space() {
+func (d *decoder) skipSpace() {
 	for c := d.peek(); c == ' ' || c == '\t' || c == '\r' || c == '\n'; c = d.peek() {
 		d.pos++
 	}
@@ -171,8 +171,8 @@ func (d *decoder) skip(word string) bool {
 	return true
 }
 
-// expected makes the error of something else at the current position.
-func (d *decoder) expected(what string) *SyntaxError {
+// syntaxError makes the error of something else at the current position.
+func (d *decoder) syntaxError(what string) *SyntaxError {
 	before := d.text[:d.pos]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	found := "the end"
@@ -189,15 +189,15 @@ func (d *decoder) expected(what string) *SyntaxError {
 // maxDigits is the longest integer that Python converts from text.
 const maxDigits = 4300
 
-func (d *decoder) number() (Value, error) {
+func (d *decoder) parseNumber() (Value, error) {
 	start := d.pos
 	d.skip("-")
-	if !d.skip("0") && d.digits() == 0 {
+	if !d.skip("0") && d.skipDigits() == 0 {
 		d.pos = start
-		return nil, d.expected("a value")
+		return nil, d.syntaxError("a value")
 	}
 	end := d.pos
-	if d.skip(".") && d.digits() > 0 {
+	if d.skip(".") && d.skipDigits() > 0 {
 		end = d.pos
 	}
 	d.pos = end
@@ -205,16 +205,16 @@ func (d *decoder) number() (Value, error) {
 		if !d.skip("-") {
 			d.skip("+")
 		}
-		if d.digits() > 0 {
+		if d.skipDigits() > 0 {
 			end = d.pos
 		}
 	}
 	d.pos = end
-	return number(d.text[start:end])
+	return numberValue(d.text[start:end])
 }
 
-// number converts text that has the form of a JSON number.
-func number(text string) (Value, error) {
+// numberValue converts text that has the form of a JSON number.
+func numberValue(text string) (Value, error) {
 	if strings.ContainsAny(text, ".eE") {
 		f, _ := strconv.ParseFloat(text, 64) // out of range is an infinity here
 		return Float(f), nil
@@ -229,8 +229,8 @@ func number(text string) (Value, error) {
 	return Int{i}, nil
 }
 
-// str reads a string, whose opening quote is next.
-func (d *decoder) str() (string, error) {
+// parseString reads a string, whose opening quote is next.
+func (d *decoder) parseString() (string, error) {
 	d.pos++
 	start, plain := d.pos, true
 	var out []byte
@@ -243,12 +243,12 @@ func (d *decoder) str() (string, error) {
 			}
 			return string(out), nil
 		case c < ' ':
-			return "", d.expected("no raw control character in a string")
+			return "", d.syntaxError("no raw control character in a string")
 		case c == '\\':
 			if plain {
 				out, plain = append(out, d.text[start:d.pos]...), false
 			}
-			r, err := d.escape()
+			r, err := d.parseEscape()
 			if err != nil {
 				return "", err
 			}
@@ -258,7 +258,7 @@ func (d *decoder) str() (string, error) {
 		default:
 			r, size := decodeRune(d.text[d.pos:])
 			if r == utf8.RuneError && size == 1 {
-				return "", d.expected("UTF-8")
+				return "", d.syntaxError("UTF-8")
 			}
 			if !plain {
 				out = append(out, d.text[d.pos:d.pos+size]...)
@@ -267,11 +267,11 @@ func (d *decoder) str() (string, error) {
 		}
 	}
 	d.pos = start - 1
-	return "", d.expected("a string that ends")
+	return "", d.syntaxError("a string that ends")
 }
 
-// escape reads an escape sequence; both halves of a surrogate pair at once.
-func (d *decoder) escape() (rune, error) {
+// parseEscape reads an escape sequence; both halves of a surrogate pair at once.
+func (d *decoder) parseEscape() (rune, error) {
 	if d.pos+1 < len(d.text) {
 		const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 		if i := strings.IndexByte(letters, d.text[d.pos+1]); i >= 0 {
@@ -281,7 +281,7 @@ func (d *decoder) escape() (rune, error) {
 	}
 	r, ok := hexEscape(d.text[d.pos:])
 	if !ok {
-		return 0, d.expected("a valid escape")
+		return 0, d.syntaxError("a valid escape")
 	}
 	d.pos += 6
 	if low, ok := hexEscape(d.text[d.pos:]); ok && r < 0xdc00 && isSurrogate(r) && low >= 0xdc00 && isSurrogate(low) {
@@ -300,8 +300,8 @@ func hexEscape(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// digits skips decimal digits and returns how many there were.
-func (d *decoder) digits() int {
+// skipDigits skips decimal digits and returns how many there were.
+func (d *decoder) skipDigits() int {
 	start := d.pos
 	for c := d.peek(); '0' <= c && c <= '9'; c = d.peek() {
 		d.pos++

@@ -30,7 +30,7 @@ func TestDecodeAsPython(t *testing.T) {
 		`[]`, `[ ]`, `[1]`, `[1,]`, `[,1]`, `[1 2]`, `[1`, `[`, `]`, `[1]]`, `[[[]]]`, `["a", 'b']`,
 		`{}`, `{ }`, `{"a":1}`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{1:2}`, `{"a":1 "b":2}`, `{"a":1`, `{"a" : 1 , "b" : 2}`,
 		`{"b":1,"a":2,"b":3}`, `{"":0}`, `{"a":{"a":{"a":1}}}`, `{"a":[1,{"b":[true,null]}]}`,
-		nested("[", "]", 400), nested(`{"a":`, "}", 400),
+		nestedJSON("[", "]", 400), nestedJSON(`{"a":`, "}", 400),
 		"```json\n{}\n```", `{"answer": "<letter>"}`, `answer is C`, `True`, `None`,
 	}
 	for i, python := range askPython(t, "loads", texts) {
@@ -40,7 +40,7 @@ func TestDecodeAsPython(t *testing.T) {
 		switch {
 		case err == nil:
 			ours = pyvalue.Repr(v)
-		case json.Valid([]byte(texts[i])) || !isSyntax(err):
+		case json.Valid([]byte(texts[i])) || !isSyntaxError(err):
 			require.ErrorAs(t, err, &limit, texts[i])
 			ours = map[string]string{"value_error": "ValueError"}[limit.Kind]
 		}
@@ -48,21 +48,21 @@ func TestDecodeAsPython(t *testing.T) {
 	}
 }
 
-func isSyntax(err error) bool {
+func isSyntaxError(err error) bool {
 	_, ok := errors.AsType[*pyvalue.SyntaxError](err)
 	return ok
 }
 
-func nested(open, end string, n int) string {
+func nestedJSON(open, end string, n int) string {
 	return strings.Repeat(open, n) + "1" + strings.Repeat(end, n)
 }
 
 func TestDecodeNesting(t *testing.T) {
 	t.Parallel()
-	_, err := pyvalue.Decode(nested("[", "]", 990))
+	_, err := pyvalue.Decode(nestedJSON("[", "]", 990))
 	require.NoError(t, err)
 	for _, text := range []string{
-		nested("[", "]", 991), nested(`{"a":`, "}", 991), nested(`[{"a":`, "}]", 500),
+		nestedJSON("[", "]", 991), nestedJSON(`{"a":`, "}", 991), nestedJSON(`[{"a":`, "}]", 500),
 		strings.Repeat("[", 1_000_000), "[1, " + strings.Repeat(`{"a":`, 100_000),
 	} {
 		_, err = pyvalue.Decode(text)
@@ -111,8 +111,8 @@ func TestMarshalNonFinite(t *testing.T) {
 	require.Contains(t, string(out), `"\ud800"`, "the surrogate survives")
 }
 
-// TestRoundTrip: what is written reads back as the same.
-func TestRoundTrip(t *testing.T) {
+// TestMarshalDecodeRoundTrip: what is written reads back as the same.
+func TestMarshalDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		v := pyvaluetest.Values().Draw(t, "value")
@@ -133,7 +133,7 @@ func FuzzDecode(f *testing.F) {
 		v, err := pyvalue.Decode(text)
 		if err != nil {
 			if json.Valid([]byte(text)) && utf8.ValidString(text) {
-				require.False(t, isSyntax(err), "valid JSON was refused: %v", err)
+				require.False(t, isSyntaxError(err), "valid JSON was refused: %v", err)
 			}
 			return
 		}
@@ -165,9 +165,9 @@ func TestRestoreFloats(t *testing.T) {
 	}
 }
 
-// TestFloatsRoundTrip: what is written and restored is what it was, whatever
+// TestRestoreFloatsRoundTrip: what is written and restored is what it was, whatever
 // numbers are in it.
-func TestFloatsRoundTrip(t *testing.T) {
+func TestRestoreFloatsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		v := pyvalue.List{pyvaluetest.Values().Draw(t, "value"), pyvalue.Float(rapid.Float64().Draw(t, "float"))}

@@ -52,7 +52,7 @@ func hash(key Value) (string, error) {
 		return "i" + whole.String(), nil
 	}
 	if n, ok := AsNumber(key); ok {
-		return "i" + n.i.String(), nil
+		return "i" + n.integer.String(), nil
 	}
 	return "", TypeError("unhashable: %s", KindOf(key))
 }

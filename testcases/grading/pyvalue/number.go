@@ -10,25 +10,25 @@ import (
 // Number is a number as Python computes with it. Integers are exact, and
 // booleans are integers.
 type Number struct {
-	i *big.Int // nil for a float
-	f float64
+	integer *big.Int // nil for a float
+	double  float64
 }
 
 // Int returns the number if it is an integer, else nil. It is shared and must not be
 // changed.
-func (n Number) Int() *big.Int { return n.i }
+func (n Number) Int() *big.Int { return n.integer }
 
 func AsNumber(v Value) (Number, bool) {
 	switch v := v.(type) {
 	case Bool:
 		if v {
-			return Number{i: big.NewInt(1)}, true
+			return Number{integer: big.NewInt(1)}, true
 		}
-		return Number{i: new(big.Int)}, true
+		return Number{integer: new(big.Int)}, true
 	case Int:
-		return Number{i: v.Big()}, true
+		return Number{integer: v.Big()}, true
 	case Float:
-		return Number{f: float64(v)}, true
+		return Number{double: float64(v)}, true
 	default:
 		return Number{}, false
 	}
@@ -36,10 +36,10 @@ func AsNumber(v Value) (Number, bool) {
 
 // Float converts n; an integer that does not fit is an overflow.
 func (n Number) Float() (float64, error) {
-	if n.i == nil {
-		return n.f, nil
+	if n.integer == nil {
+		return n.double, nil
 	}
-	f, _ := new(big.Float).SetInt(n.i).Float64()
+	f, _ := new(big.Float).SetInt(n.integer).Float64()
 	if math.IsInf(f, 0) {
 		return 0, &Error{Kind: "overflow", Text: "integer too large to convert to a float"}
 	}
@@ -49,17 +49,17 @@ func (n Number) Float() (float64, error) {
 // compare orders two numbers without rounding. With NaN there is no order.
 func (n Number) compare(m Number) (order int, ordered bool) {
 	switch {
-	case n.i != nil && m.i != nil:
-		return n.i.Cmp(m.i), true
-	case n.i == nil && m.i == nil:
-		return cmp.Compare(n.f, m.f), !math.IsNaN(n.f) && !math.IsNaN(m.f)
-	case n.i != nil:
+	case n.integer != nil && m.integer != nil:
+		return n.integer.Cmp(m.integer), true
+	case n.integer == nil && m.integer == nil:
+		return cmp.Compare(n.double, m.double), !math.IsNaN(n.double) && !math.IsNaN(m.double)
+	case n.integer != nil:
 		order, ordered = m.compare(n)
 		return -order, ordered
-	case math.IsNaN(n.f):
+	case math.IsNaN(n.double):
 		return 0, false
 	}
-	return new(big.Float).SetFloat64(n.f).Cmp(new(big.Float).SetInt(m.i)), true
+	return new(big.Float).SetFloat64(n.double).Cmp(new(big.Float).SetInt(m.integer)), true
 }
 
 // Equal is Python's ==: 1, 1.0 and true are equal. NaN equals nothing, but a list
@@ -70,7 +70,7 @@ func Equal(a, b Value) bool {
 		order, ordered := n.compare(m)
 		return ordered && order == 0
 	}
-	return sameShape(a, b, IsSame)
+	return equalStructure(a, b, IsSame)
 }
 
 // IsSame says whether Python takes a for b when it looks for b in a
@@ -93,11 +93,11 @@ func SameJSON(a, b Value) bool {
 	if _, ok := AsNumber(a); ok {
 		return Equal(a, b)
 	}
-	return sameShape(a, b, SameJSON)
+	return equalStructure(a, b, SameJSON)
 }
 
-// sameShape compares what is no number, by same what stands inside.
-func sameShape(a, b Value, same func(a, b Value) bool) bool {
+// equalStructure compares what is no number, by same what stands inside.
+func equalStructure(a, b Value, same func(a, b Value) bool) bool {
 	switch a := a.(type) {
 	case Null:
 		return b == Null{}
@@ -189,26 +189,26 @@ func IsTruthy(v Value) bool {
 // else in doubles, into which an integer must fit.
 
 func Add(a, b Value) (Value, error) {
-	return arithmetic(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
+	return calculate(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
 }
 
 func Subtract(a, b Value) (Value, error) {
-	return arithmetic(a, b, (*big.Int).Sub, func(x, y float64) float64 { return x - y })
+	return calculate(a, b, (*big.Int).Sub, func(x, y float64) float64 { return x - y })
 }
 
 func Multiply(a, b Value) (Value, error) {
-	return arithmetic(a, b, (*big.Int).Mul, func(x, y float64) float64 { return x * y })
+	return calculate(a, b, (*big.Int).Mul, func(x, y float64) float64 { return x * y })
 }
 
-func arithmetic(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x, y float64) float64) (Value, error) {
+func calculate(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x, y float64) float64) (Value, error) {
 	n, m, err := operands(a, b)
 	if err != nil {
 		return nil, err
 	}
-	if n.i != nil && m.i != nil {
-		return Int{exact(new(big.Int), n.i, m.i)}, nil
+	if n.integer != nil && m.integer != nil {
+		return Int{exact(new(big.Int), n.integer, m.integer)}, nil
 	}
-	x, y, err := doubles(n, m)
+	x, y, err := toDoubles(n, m)
 	return Float(double(x, y)), err
 }
 
@@ -219,24 +219,24 @@ func Divide(a, b Value) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.i != nil && m.i != nil {
-		f, _ := new(big.Rat).SetFrac(n.i, m.i).Float64()
+	if n.integer != nil && m.integer != nil {
+		f, _ := new(big.Rat).SetFrac(n.integer, m.integer).Float64()
 		if math.IsInf(f, 0) {
 			return nil, &Error{Kind: "overflow", Text: "quotient of integers too large for a float"}
 		}
 		return Float(f), nil
 	}
-	x, y, err := doubles(n, m)
+	x, y, err := toDoubles(n, m)
 	return Float(x / y), err
 }
 
 // Abs is Python's abs of v, which must be a number.
 func Abs(v Value) Value {
 	n, _ := AsNumber(v)
-	if n.i != nil {
-		return Int{new(big.Int).Abs(n.i)}
+	if n.integer != nil {
+		return Int{new(big.Int).Abs(n.integer)}
 	}
-	return Float(math.Abs(n.f))
+	return Float(math.Abs(n.double))
 }
 
 // Distance is |a - b|.
@@ -257,7 +257,7 @@ func operands(a, b Value) (n, m Number, err error) {
 	return n, m, nil
 }
 
-func doubles(n, m Number) (x, y float64, err error) {
+func toDoubles(n, m Number) (x, y float64, err error) {
 	if x, err = n.Float(); err != nil {
 		return 0, 0, err
 	}

@@ -142,20 +142,20 @@ func JSONKey(v Value) string {
 // decimal digits of any script, single underscores between digits, inf and nan
 // in any case. A value out of range is an infinity.
 func ParseFloat(s string) (float64, bool) {
-	s = strings.Trim(asciiDigits(s), " \t\n\r\v\f")
-	if f, ok := nonFinite(s); ok {
+	s = strings.Trim(toASCIIDigits(s), " \t\n\r\v\f")
+	if f, ok := parseNonFinite(s); ok {
 		return f, true
 	}
-	if strings.Trim(s, "0123456789.+-eE_") != "" || !underscoresFit(s) {
+	if strings.Trim(s, "0123456789.+-eE_") != "" || !hasValidUnderscores(s) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// asciiDigits makes every decimal digit an ASCII one and white space beyond
+// toASCIIDigits makes every decimal digit an ASCII one and white space beyond
 // ASCII a space. What else is beyond ASCII stays, and is no number.
-func asciiDigits(s string) string {
+func toASCIIDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r < 0x80:
@@ -179,7 +179,7 @@ func digitValue(r rune) rune {
 	return n % 10
 }
 
-func nonFinite(s string) (float64, bool) {
+func parseNonFinite(s string) (float64, bool) {
 	sign := 1
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		if s[0] == '-' {
@@ -196,7 +196,7 @@ func nonFinite(s string) (float64, bool) {
 	return 0, false
 }
 
-func underscoresFit(s string) bool {
+func hasValidUnderscores(s string) bool {
 	digit := func(i int) bool { return i >= 0 && i < len(s) && '0' <= s[i] && s[i] <= '9' }
 	for i := range len(s) {
 		if s[i] == '_' && (!digit(i-1) || !digit(i+1)) {

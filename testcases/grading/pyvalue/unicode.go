@@ -47,12 +47,12 @@ func Runes(s string) []rune {
 }
 
 // Upper is full Unicode upper-casing: ß becomes SS. Lone surrogates stay.
-func Upper(s string) string { return withCase(cases.Upper(language.Und), s) }
+func Upper(s string) string { return mapCase(cases.Upper(language.Und), s) }
 
 // Lower is full Unicode lower-casing: a sigma that ends a word is ς.
-func Lower(s string) string { return withCase(cases.Lower(language.Und), s) }
+func Lower(s string) string { return mapCase(cases.Lower(language.Und), s) }
 
-func withCase(caser cases.Caser, s string) string {
+func mapCase(caser cases.Caser, s string) string {
 	var out strings.Builder
 	for _, part := range splitSurrogates(s) {
 		if r, _ := decodeRune(part); isSurrogate(r) {

@@ -130,8 +130,8 @@ func (String) kind() string  { return "string" }
 func (List) kind() string    { return "list" }
 func (*Object) kind() string { return "object" }
 
-// TypeName names the type that a value has in Python.
-func TypeName(v Value) string {
+// PythonTypeName names the type that a value has in Python.
+func PythonTypeName(v Value) string {
 	return map[string]string{
 		"null": "NoneType", "boolean": "bool", "integer": "int", "number": "float", "string": "str", "list": "list", "object": "dict",
 	}[KindOf(v)]
