@@ -6,9 +6,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeBooleanCheck passes when every field of the ground truth is in the answer and
-// the same boolean there. What is no boolean, on either side, fails and leaves
-// nothing in the metrics. Without a ground truth it passes.
+// gradeBooleanCheck passes if the answer has every field of the ground truth with the
+// same boolean. A field that is not a boolean, on either side, fails and sets no
+// metrics. Without a ground truth it passes.
 func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	truth, err := getSection(config, "ground_truth")
 	if err != nil {
@@ -25,6 +25,7 @@ func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	return r.binaryResult(), nil
 }
 
+// checkBoolean checks one field of the answer. Found is nil if the answer lacks it.
 func (r *report) checkBoolean(field string, expected, found pyvalue.Value) {
 	want, known := expected.(pyvalue.Bool)
 	got, given := found.(pyvalue.Bool)

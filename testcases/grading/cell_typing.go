@@ -9,10 +9,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeCellTyping passes when the cluster that the answer chose scores highest on the
-// markers, by a factor over the second, and the samples it took from there score
-// higher than the others, by their AUROC. A score is the mean over all markers,
-// in which one that is not given is 0.
+// gradeCellTyping passes if the cluster that the answer chose has the highest score, by
+// a factor over the second, and the samples that it took from there score higher than
+// the others, measured by their AUROC. A score is the mean over all markers, in which
+// an absent marker counts as 0.
 func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	markers, err := pyvalue.Iterate("markers", getOr(config, "markers", pyvalue.List{}))
 	if err != nil {
@@ -51,8 +51,8 @@ func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, erro
 	return r.checkCellTyping(area, clusters, given.Get("chosen_cluster"), thresholds)
 }
 
-// checkedAUROC returns the AUROC of the scores, or a value error if a side is empty or a score
-// is not finite.
+// checkedAUROC returns the AUROC of the scores, or a value error if a side is empty or
+// a score is not finite.
 func checkedAUROC(positive, negative []float64) (float64, error) {
 	if len(positive) == 0 || len(negative) == 0 {
 		return 0, pyvalue.ValueError("an AUROC needs samples on both sides, found %d and %d", len(positive), len(negative))
@@ -65,8 +65,8 @@ func checkedAUROC(positive, negative []float64) (float64, error) {
 	return stats.AUROC(positive, negative), nil
 }
 
-// typingThresholds returns an object with auroc and gap_ratio. Thresholds that
-// are given must have both.
+// typingThresholds returns an object with auroc and gap_ratio. Thresholds in the config
+// must have both; else the result is a key error. Without any it returns the defaults.
 func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	if !config.Has("thresholds") {
 		thresholds := pyvalue.NewObject("auroc", pyvalue.Float(0.75))
@@ -85,6 +85,8 @@ func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	return thresholds, nil
 }
 
+// checkCellTyping sets the metrics and checks the three conditions of a pass. Clusters
+// has at least two, the highest score first.
 func (r *report) checkCellTyping(area float64, clusters []clusterScore, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
 	if pyvalue.CheckHashable(chosen) != nil {
 		return Result{}, pyvalue.TypeError("chosen_cluster: want the name of a cluster, found %s", pyvalue.KindOf(chosen))
@@ -126,7 +128,7 @@ func (r *report) checkCellTyping(area float64, clusters []clusterScore, chosen p
 	return r.binaryResult(), nil
 }
 
-// scoreSamples scores each sample in a list of the answer.
+// scoreSamples returns the score of each sample in a list of the answer.
 func scoreSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]float64, error) {
 	samples, err := pyvalue.Iterate(field, given.Get(field))
 	if err != nil {
@@ -144,13 +146,14 @@ func scoreSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]
 	return scores, nil
 }
 
+// clusterScore is a cluster of the answer with its score.
 type clusterScore struct {
 	name  pyvalue.String
 	score float64
 }
 
-// scoreClusters scores the clusters, and sorts them from the highest down. Of
-// equal ones the first listed comes first.
+// scoreClusters returns the clusters with their scores, from the highest score down. Of
+// equal scores the one that is listed first comes first.
 func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]clusterScore, error) {
 	clusters, ok := medians.(*pyvalue.Object)
 	if !ok {
@@ -175,8 +178,9 @@ func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]clusterScore,
 	return sorted, nil
 }
 
-// markerScore is the mean over the markers of what cell, an object of marker to
-// number, has for them. Without markers it is 0, whatever cell is.
+// markerScore returns the mean over the markers of the values in cell, an object from
+// marker to number, in which an absent marker counts as 0. Without markers it is 0 for
+// any cell.
 func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float64, error) {
 	if len(markers) == 0 {
 		return 0, nil

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// extractCode returns what is code in source: for python and elisp without comments,
-// and with nothing between the quotes of strings but the expressions of
-// f-strings. Python's names are as Python takes them, in normal form KC and
-// without white space around dots. The source of other languages stays as it is.
+// extractCode returns the code in source: python and elisp without comments, and with
+// only the expressions of f-strings between the quotes of strings. Python's names are
+// normalised as Python does (NFKC), and white space around dots is removed. Source in
+// other languages is returned unchanged.
 func extractCode(language, source string) string {
 	s := &codeScanner{rest: source}
 	switch language {
 	case "python":
-		s.rest = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source) // both end a line
+		s.rest = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source) // each of them ends a line
 		s.scanPython("")
 		return regexp.MustCompile(`(\s|\\\n)*\.(\s|\\\n)*`).ReplaceAllString(norm.NFKC.String(s.code.String()), ".")
 	case "elisp":
@@ -28,9 +28,9 @@ func extractCode(language, source string) string {
 	}
 }
 
-// hasWord says whether text has name where it is not part of a longer name of
-// the language. A name may begin or end with signs, as in %timeit: beside these
-// anything may stand.
+// hasWord reports whether text contains name other than as a part of a longer name of
+// the language. If name begins or ends with a sign, as %timeit does, any character may
+// be beside that.
 func hasWord(language, text, name string) bool {
 	first, _ := utf8.DecodeRuneInString(name)
 	last, _ := utf8.DecodeLastRuneInString(name)
@@ -51,8 +51,8 @@ func hasWord(language, text, name string) bool {
 	}
 }
 
-// isNameRune says whether names of the language may have r in them; RuneError is
-// where a text has ended.
+// isNameRune reports whether names of the language may contain r. RuneError stands for
+// the end of a text and is never part of a name.
 func isNameRune(language string, r rune) bool {
 	if r == utf8.RuneError {
 		return false
@@ -63,20 +63,20 @@ func isNameRune(language string, r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// codeScanner goes through a source once and keeps what is code.
+// codeScanner goes through a source once and collects what is code.
 type codeScanner struct {
 	rest   string
 	code   strings.Builder
-	nested int // f-strings inside of one another
+	nested int // depth of f-strings inside of f-strings
 }
 
-// keep moves n bytes on, which are code.
+// keep moves past n bytes, which are code.
 func (s *codeScanner) keep(n int) {
 	s.code.WriteString(s.rest[:n])
 	s.rest = s.rest[n:]
 }
 
-// skip moves n bytes on, or to the end, which are none.
+// skip moves past n bytes, or to the end, which are not code.
 func (s *codeScanner) skip(n int) { s.rest = s.rest[min(n, len(s.rest)):] }
 
 // skipLine moves to the end of the line.
@@ -88,8 +88,8 @@ func (s *codeScanner) skipLine() {
 	s.rest = ""
 }
 
-// scanElisp keeps what is not behind a semicolon or between double quotes; of ?" and
-// ?; too, which are characters.
+// scanElisp collects all but comments and the contents of strings. ?" and ?; are
+// characters.
 func (s *codeScanner) scanElisp() {
 	for s.rest != "" {
 		switch {
@@ -109,8 +109,8 @@ func (s *codeScanner) scanElisp() {
 	}
 }
 
-// skipString moves behind the closing quote of a string, or, where one line is all
-// it may have, to the line's end.
+// skipString moves past the closing quote of a string. A string of oneLine ends at the
+// end of the line at the latest.
 func (s *codeScanner) skipString(quote string, oneLine bool) {
 	for s.rest != "" {
 		switch {
@@ -127,8 +127,8 @@ func (s *codeScanner) skipString(quote string, oneLine bool) {
 	}
 }
 
-// scanPython keeps Python code up to one of the stops, which stand outside of all
-// brackets; without any, up to the end.
+// scanPython collects Python code up to one of the characters in stops outside of all
+// brackets, or to the end.
 func (s *codeScanner) scanPython(stops string) {
 	depth := 0
 	for s.rest != "" {
@@ -153,7 +153,7 @@ func (s *codeScanner) scanPython(stops string) {
 	}
 }
 
-// keepWord takes a name, or a byte of anything else.
+// keepWord collects a name, or one byte of anything else.
 func (s *codeScanner) keepWord() {
 	n := 0
 	for n < len(s.rest) && isWordByte(s.rest[n]) {
@@ -162,14 +162,14 @@ func (s *codeScanner) keepWord() {
 	s.keep(max(n, 1))
 }
 
-// isWordByte says whether names may have c in them; all beyond ASCII is taken for
+// isWordByte reports whether names may contain c. Bytes outside of ASCII are taken for
 // letters.
 func isWordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// scanPythonString moves behind a string, if one begins here, and keeps two quotes
-// of it and the expressions in it.
+// scanPythonString moves past a string if one begins here, and collects two quotes and
+// the expressions in it. It reports whether there was a string.
 func (s *codeScanner) scanPythonString() bool {
 	n := 0
 	for n < len(s.rest) && n < 2 && strings.IndexByte("rRbBuUfFtT", s.rest[n]) >= 0 {
@@ -192,14 +192,14 @@ func (s *codeScanner) scanPythonString() bool {
 	return true
 }
 
-// maxFStringNesting is how deep f-strings may stand inside one another. Python itself
-// takes no more than 150; what is deeper is no code of a cell that ran.
+// maxFStringNesting is how deeply f-strings may be nested. Python accepts no more than
+// 150 levels, so deeper ones cannot be in a cell that ran.
 const maxFStringNesting = 200
 
-// scanFString moves behind the closing quote of an f-string, and keeps the
-// expressions between its braces, those of format specifications too.
+// scanFString moves past the closing quote of an f-string and collects the expressions
+// between its braces, including those in format specifications.
 func (s *codeScanner) scanFString(quote string) {
-	open := 0 // braces whose format specification this is in
+	open := 0 // number of braces in whose format specifications this is
 	for s.rest != "" {
 		switch {
 		case strings.HasPrefix(s.rest, quote):

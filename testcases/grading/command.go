@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	defaultCommandTimeout = time.Minute    // what a command has, unless its config says otherwise
-	maxCommandTimeout     = 24 * time.Hour // what its config may say
+	defaultCommandTimeout = time.Minute // without timeout_s
+	maxCommandTimeout     = 24 * time.Hour // upper limit of timeout_s
 )
 
-// gradeCommand runs a program of the case's author and takes its word. argv[0] is
-// found on PATH, or, with a slash in it, relative to [Input].Dir, where the
-// program runs; no shell is involved. On stdin it reads Input.Record. It answers
-// on stdout with one JSON object, passed and, if it likes, score (0 to 1, by
-// default what follows from passed), reasoning and metrics.
+// gradeCommand runs a program of the case's author and returns its verdict. argv[0] is
+// found on PATH, or, if it contains a slash, relative to [Input].Dir, where the program
+// runs; there is no shell. The program reads Input.Record on stdin. It answers on
+// stdout with one JSON object: passed and, optionally, score (0 to 1, by default 1 if
+// passed, else 0), reasoning and metrics.
 //
-// Its exit status must agree with that: 0 goes with any answer, 1 with one that
-// did not pass. Whatever else happens is an error, and so not a pass: another
-// status, a signal, no answer, one that cannot be read, or more than timeout_s.
+// The exit status must agree: 0 with any answer, 1 with passed false. Everything else
+// is an error and thus not a pass: another status, a signal, no answer, a malformed
+// answer, or a run longer than timeout_s.
 func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	argv, limit, err := readCommandConfig(config)
 	if err != nil {
@@ -46,6 +46,7 @@ func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result
 	return commandResult(argv[0], said), nil
 }
 
+// nullIfAbsent returns v, or null if v is nil.
 func nullIfAbsent(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}
@@ -53,7 +54,8 @@ func nullIfAbsent(v pyvalue.Value) pyvalue.Value {
 	return v
 }
 
-// parseCommandAnswer is what the program said, if its exit status agrees.
+// parseCommandAnswer returns the program's answer. It is an error if the answer is
+// absent or malformed, or disagrees with the exit status.
 func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 	if done.status > 1 {
 		return nil, fmt.Errorf("exited with status %d", done.status)
@@ -76,6 +78,7 @@ func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 	return said, nil
 }
 
+// commandResult converts the answer of the program with that name.
 func commandResult(name string, said *pyvalue.Object) Result {
 	r := newReport("Command")
 	if said.Get("passed") == pyvalue.Bool(false) {
@@ -94,11 +97,15 @@ func commandResult(name string, said *pyvalue.Object) Result {
 	return result
 }
 
+// checkCommandConfig returns an error if the config of a command grader is malformed.
 func checkCommandConfig(config *pyvalue.Object) error {
 	_, _, err := readCommandConfig(config)
 	return err
 }
 
+// readCommandConfig returns the arguments, program first, and the timeout. It is an
+// error if argv is no list of strings, has an empty string or a zero byte, or if
+// timeout_s is out of range.
 func readCommandConfig(config *pyvalue.Object) (argv []string, limit time.Duration, err error) {
 	list, ok := config.Get("argv").(pyvalue.List)
 	if !ok || len(list) == 0 || !isStringList(list) {

@@ -6,8 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// getSection returns the object that o has under a key, an empty one without the
-// key. Anything else there is an error, null too.
+// getSection returns the object that o has under a key, or an empty one without the
+// key. Any other value there, null included, is a type error.
 func getSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	switch v := o.Get(key).(type) {
 	case nil:
@@ -19,7 +19,8 @@ func getSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	}
 }
 
-// getOr is what o has under a key, be it null; fallback without the key.
+// getOr returns the value that o has under a key, which may be null, or fallback
+// without the key.
 func getOr(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
 	if v := o.Get(key); v != nil {
 		return v
@@ -27,7 +28,8 @@ func getOr(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value 
 	return fallback
 }
 
-// passThresholds returns scoring.pass_thresholds of a config.
+// passThresholds returns scoring.pass_thresholds of a config, an empty object if it is
+// absent.
 func passThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	scoring, err := getSection(config, "scoring")
 	if err != nil {
@@ -36,7 +38,7 @@ func passThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	return getSection(scoring, "pass_thresholds")
 }
 
-// checkAnswerField finds what is wrong with answer_field, which may be absent.
+// checkAnswerField returns an error if answer_field is there and not a string.
 func checkAnswerField(config *pyvalue.Object) error {
 	if field := config.Get("answer_field"); field != nil && pyvalue.KindOf(field) != "string" {
 		return fmt.Errorf("answer_field: want a string, found %s", pyvalue.KindOf(field))

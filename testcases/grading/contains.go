@@ -6,11 +6,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeContains passes when the answer, or the field of it that answer_field
-// names, contains all the values, or with mode any at least one. What contains a
-// value is a list that has it as a member, an object that has it as a key, and a
-// text that has it as a part. Members are compared as [gradeExact] compares: 1 is
-// 1.0 and true. A value that is no text is in no text and is no key.
+// gradeContains passes if the answer, or the field of it that answer_field names,
+// contains all values, or with mode any at least one. A list contains its members, an
+// object its keys, and a text its parts. Members are compared as [gradeExact] compares:
+// 1 equals 1.0 and true. A value that is not a text is never a key or a part of a text.
 //
 // Metrics: found and missing, lists of the values.
 func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
@@ -56,8 +55,8 @@ func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	return r.binaryResult(), nil
 }
 
-// checkSearchSteps is an error if there is too much to search. Text is searched in
-// words of the machine, and a key is found at once.
+// checkSearchSteps returns an error if the search would take too long. A text is
+// searched 64 bytes per step, and a key is found at once.
 func checkSearchSteps(values pyvalue.List, part pyvalue.Value) error {
 	switch part := part.(type) {
 	case pyvalue.List:
@@ -69,17 +68,21 @@ func checkSearchSteps(values pyvalue.List, part pyvalue.Value) error {
 	}
 }
 
-// containsValue is [contains], where an error says that it cannot be.
+// containsValue is [contains], with false for values that cannot be contained.
 func containsValue(container, value pyvalue.Value) bool {
 	there, err := contains(container, value)
 	return err == nil && there
 }
 
+// checkContainsConfig returns an error if the config of a contains grader is malformed.
 func checkContainsConfig(config *pyvalue.Object) error {
 	_, _, err := readContainsConfig(config)
 	return err
 }
 
+// readContainsConfig returns the values, and whether all of them must be there. It is
+// an error if values is no list of at least one, if mode is neither all nor any, or if
+// answer_field is no string.
 func readContainsConfig(config *pyvalue.Object) (values pyvalue.List, needAll bool, err error) {
 	values, ok := config.Get("values").(pyvalue.List)
 	if !ok || len(values) == 0 {

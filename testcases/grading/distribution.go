@@ -7,10 +7,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeDistribution passes when the share of each cell type is found in the
-// answer within one tolerance for all, in percentage points, whatever its type is
-// said to be. The total of cells is compared, too, when both sides have one.
-// What else is in the answer has no effect.
+// gradeDistribution passes if the percentage of each cell type in the answer is within
+// one tolerance for all types, in percentage points, whatever type the tolerance has.
+// The total of cells is compared too if both sides have one. Other fields and types of
+// the answer have no effect.
 func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	g, err := newDistributionGrader(config)
 	if err != nil {
@@ -40,12 +40,14 @@ func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	return g.report.binaryResult(), nil
 }
 
+// distributionGrader grades one answer against the ground truth of a config.
 type distributionGrader struct {
 	report            *report
 	truth, tolerances *pyvalue.Object
-	tolerance         pyvalue.Value // of percentages
+	tolerance         pyvalue.Value // for percentages
 }
 
+// newDistributionGrader reads a config. The default tolerance is 3 percentage points.
 func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err error) {
 	g.report = newReport("Distribution")
 	if g.truth, err = getSection(config, "ground_truth"); err != nil {
@@ -59,7 +61,8 @@ func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err er
 	return g, err
 }
 
-// total compares the total of cells; a tolerance is only looked for then.
+// total compares the total of cells if both sides have one. Its tolerance is only read
+// then.
 func (g distributionGrader) total(given *pyvalue.Object) error {
 	expected, found := getOr(g.truth, "total_cells", pyvalue.Null{}), getOr(given, "total_cells", pyvalue.Null{})
 	if expected == (pyvalue.Null{}) || found == (pyvalue.Null{}) {
@@ -73,8 +76,8 @@ func (g distributionGrader) total(given *pyvalue.Object) error {
 	return err
 }
 
-// cellType compares one type; found is nil if the answer lacks it. All that is
-// compared must fit a double, and an expected share even when nothing is.
+// cellType compares the percentage of one type; found is nil if the answer lacks it.
+// All compared numbers must fit a double, the expected one even if nothing is compared.
 func (g distributionGrader) cellType(name string, expected, found pyvalue.Value) error {
 	if err := checkFitsFloat(expected); err != nil {
 		return err
@@ -91,8 +94,8 @@ func (g distributionGrader) cellType(name string, expected, found pyvalue.Value)
 	return checkFitsFloat(found, off)
 }
 
-// near reports whether found is within a tolerance of what is expected, and how
-// far off it is.
+// near checks whether found is within tolerance of expected, and returns how far off it
+// is.
 func (g distributionGrader) near(name string, found, expected, tolerance pyvalue.Value) (off pyvalue.Value, err error) {
 	if off, err = pyvalue.Distance(found, expected); err != nil {
 		return nil, err
@@ -110,6 +113,7 @@ func (g distributionGrader) near(name string, found, expected, tolerance pyvalue
 	return off, nil
 }
 
+// record sets the metrics of one compared number.
 func (g distributionGrader) record(name string, found, expected, off pyvalue.Value, ok bool) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", found)
@@ -118,6 +122,7 @@ func (g distributionGrader) record(name string, found, expected, off pyvalue.Val
 	metrics.Set(name+"_pass", pyvalue.Bool(ok))
 }
 
+// extra reports the types that only the answer has.
 func (g distributionGrader) extra(expected, found *pyvalue.Object) {
 	var names []string
 	for name := range found.All() {

@@ -11,33 +11,35 @@ import (
 )
 
 const (
-	maxPartBytes     = 48 << 10 // of text in a part of the evidence: task, answer, notebook, conversation
-	maxTextBytes     = 8 << 10  // of a text in the notebook or the conversation
-	maxToolNameBytes = 200      // of the name of a tool
+	maxPartBytes     = 48 << 10 // of text in a part of the evidence: task, answer, notebook or conversation
+	maxTextBytes     = 8 << 10 // of a text in the notebook or the conversation
+	maxToolNameBytes = 200 // of the name of a tool
 
 	// entryOverheadBytes is what an entry of the notebook or the conversation counts
-	// beside its text.
+	// in addition to its text.
 	entryOverheadBytes = 64
 )
 
-// evidence is what a judge sees of an attempt, as one JSON document. All that
+// evidence is what a judge sees of an attempt, as one JSON document. All text that
 // others wrote is in its strings.
 type evidence struct {
 	Task         string          `json:"task"`
-	Answer       *string         `json:"answer"` // JSON text
+	Answer       *string         `json:"answer"` // JSON as text, null if there is no answer
 	NoAnswer     string          `json:"no_answer,omitempty"`
 	Notebook     []evidenceCell  `json:"notebook"`
 	Conversation []evidenceEntry `json:"conversation"`
 }
 
-// evidenceCell is a cell of the notebook, or what was left out between two.
+// evidenceCell is a cell of the notebook, or a marker for cells that are left out.
 type evidenceCell struct {
 	Kind   string `json:"kind"` // code, markdown or left_out
 	Source string `json:"source,omitempty"`
 	Status string `json:"status,omitempty"`
-	Text   string `json:"text,omitempty"` // of left_out how much
+	Text   string `json:"text,omitempty"` // output; of left_out how many entries
 }
 
+// encodeEvidence returns the evidence of in as indented JSON. The parts are shortened
+// to maxPartBytes each.
 func encodeEvidence(in Input) (string, error) {
 	e := evidence{
 		Task:         clipMiddle(in.Task, maxPartBytes),
@@ -59,6 +61,7 @@ func encodeEvidence(in Input) (string, error) {
 	return string(text), nil
 }
 
+// evidenceCells converts the cells of a notebook, with long texts shortened.
 func evidenceCells(cells []Cell) []evidenceCell {
 	out := []evidenceCell{}
 	for _, c := range cells {
@@ -73,8 +76,8 @@ func evidenceCells(cells []Cell) []evidenceCell {
 
 func (c evidenceCell) size() int { return entryOverheadBytes + len(c.Source) + len(c.Text) }
 
-// dropMiddle keeps items from both ends, up to maxPartBytes in all, with a marker for
-// those in between.
+// dropMiddle keeps items from both ends, maxPartBytes in all, and puts a marker in
+// place of those between.
 func dropMiddle[T any](items []T, size func(T) int, marker func(gap string) T) []T {
 	head, used := 0, 0
 	for head < len(items) && used+size(items[head]) <= maxPartBytes/2 {
@@ -94,8 +97,8 @@ func dropMiddle[T any](items []T, size func(T) int, marker func(gap string) T) [
 	return append(out, items[tail:]...)
 }
 
-// clipMiddle shortens a text to limit bytes and a marker: its head and its tail stay,
-// and no character is cut.
+// clipMiddle shortens a text to its head and its tail, limit bytes in all, with a
+// marker between them. No character is cut.
 func clipMiddle(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -112,18 +115,18 @@ func clipMiddle(text string, limit int) string {
 
 // evidenceEntry is a piece of the conversation.
 type evidenceEntry struct {
-	Role    string `json:"role,omitempty"` // user or assistant; empty for an entry of another shape
-	Kind    string `json:"kind"`           // text, image, tool_call, tool_result, other or left_out
-	Tool    string `json:"tool,omitempty"` // of a tool_call
-	Text    string `json:"text"`           // of a tool_call the input as JSON text, of left_out how much
+	Role    string `json:"role,omitempty"` // user or assistant; empty for an entry that is no message
+	Kind    string `json:"kind"` // text, image, tool_call, tool_result, other or left_out
+	Tool    string `json:"tool,omitempty"` // tool_call only
+	Text    string `json:"text"` // of a tool_call its input as JSON text; of left_out how many entries
 	Failed  bool   `json:"failed,omitempty"`
-	LeftOut string `json:"left_out,omitempty"` // of a tool_result: that there were images, too
+	LeftOut string `json:"left_out,omitempty"` // tool_result only: "images" if it had some
 }
 
 func (u evidenceEntry) size() int { return entryOverheadBytes + len(u.Tool) + len(u.Text) }
 
-// conversationEntries makes short entries of those of a conversation. Thinking is left
-// out, of images it is only said that there were some.
+// conversationEntries returns the pieces of a conversation, with long texts shortened.
+// Thinking is left out; an image is only mentioned.
 func conversationEntries(conversation []json.RawMessage) []evidenceEntry {
 	out := []evidenceEntry{}
 	for _, entry := range conversation {
@@ -132,11 +135,12 @@ func conversationEntries(conversation []json.RawMessage) []evidenceEntry {
 	return out
 }
 
+// messageEntries converts one entry of a conversation.
 func messageEntries(entry json.RawMessage) []evidenceEntry {
 	var message model.Message
 	err := json.Unmarshal(entry, &message)
 	if err != nil || message.Role != model.RoleUser && message.Role != model.RoleAssistant {
-		return []evidenceEntry{{Kind: "other", Text: clipMiddle(string(entry), maxTextBytes)}} // such as an agent_result
+		return []evidenceEntry{{Kind: "other", Text: clipMiddle(string(entry), maxTextBytes)}} // for example an agent_result
 	}
 	var out []evidenceEntry
 	for _, block := range message.Content {
@@ -148,7 +152,8 @@ func messageEntries(entry json.RawMessage) []evidenceEntry {
 	return out
 }
 
-// blockEntry makes an entry of a block, unless it is one that is not shown.
+// blockEntry converts a block of a message. It reports false for blocks that the judge
+// does not see.
 func blockEntry(block model.Block) (evidenceEntry, bool) {
 	switch block.Type {
 	case model.BlockText:

@@ -7,9 +7,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeExact passes when the answer, or the field of it that answer_field names,
-// equals the ground truth as Python's == has it: whatever is inside, 1 equals
-// 1.0, and the order of keys does not matter.
+// gradeExact passes if the answer, or the field of it that answer_field names, equals
+// the ground truth by Python's ==: 1 equals 1.0, also inside of lists and objects, and
+// the order of keys does not matter.
 func gradeExact(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err := checkExactConfig(config); err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
@@ -34,6 +34,7 @@ func gradeExact(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	return r.binaryResult(), nil
 }
 
+// checkExactConfig returns an error if the config of an exact grader is malformed.
 func checkExactConfig(config *pyvalue.Object) error {
 	if !config.Has("ground_truth") {
 		return errors.New("ground_truth is missing")
@@ -41,7 +42,8 @@ func checkExactConfig(config *pyvalue.Object) error {
 	return checkAnswerField(config)
 }
 
-// firstDiff says where found stops to equal expected, "" if it does not.
+// firstDiff describes the first place at which found differs from expected, "" if there
+// is none. Where is the place of both values.
 func firstDiff(where string, expected, found pyvalue.Value) string {
 	if pyvalue.Equal(expected, found) {
 		return ""

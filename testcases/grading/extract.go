@@ -8,34 +8,33 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Extraction is what a conversation says was submitted.
+// Extraction is the answer that a conversation submitted.
 type Extraction struct {
-	Answer pyvalue.Value // nil: no answer
-	Reason string        // why there is none; empty when there is one
+	Answer pyvalue.Value // nil means that there is none
+	Reason string // why there is no answer; "" if there is one
 }
 
-// Extract looks for the answer in the entries of a conversation, oldest first.
-// It is the JSON between the first <EVAL_ANSWER> and the next </EVAL_ANSWER> of
-// a submission's summary. The last entry with such tags counts, and in it the
-// first submission. What is between the tags is the answer or there is none:
-// nothing is repaired, and no other place is looked at. JSON null is no answer.
+// Extract finds the answer in the entries of a conversation, oldest first. It is the
+// JSON between the first <EVAL_ANSWER> and the next </EVAL_ANSWER> in the summary of a
+// submission. The last entry with such tags counts, and in it the first submission. If
+// the text between the tags is not JSON, there is no answer: nothing is repaired, and
+// no other place is searched. JSON null is no answer.
 //
-// A submission is a tool_use of [IsSubmissionTool] in an assistant message, or an
+// A submission is a tool_use of [IsSubmissionTool] in a message of the assistant, or an
 // agent_result.
 //
-// The error, an [*Error], says that the conversation is not of the shape it
-// must have, or that the answer passes a limit of [Decode]. There is no answer
-// then either.
+// The error is a [*pyvalue.Error]: the conversation has a wrong shape, or the answer
+// exceeds a limit of [pyvalue.Decode]. There is no answer then.
 func Extract(history []json.RawMessage) (Extraction, error) {
 	return extractFrom(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
 }
 
-// ExtractMessages is [Extract] for a conversation that has been read.
+// ExtractMessages is [Extract] for a conversation that is decoded already.
 func ExtractMessages(history pyvalue.List) (Extraction, error) {
 	return extractFrom(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
 }
 
-// extractFrom goes over n entries from the last to the first.
+// extractFrom searches n entries, from the last to the first.
 func extractFrom(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error) {
 	none := Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}
 	for i := n - 1; i >= 0; i-- {
@@ -56,7 +55,7 @@ func extractFrom(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, e
 	return none, nil
 }
 
-// ExtractSummary is [Extract] for one summary.
+// ExtractSummary is [Extract] for a single summary.
 func ExtractSummary(summary string) (Extraction, error) {
 	text, ok := taggedText(summary)
 	if !ok {
@@ -65,20 +64,23 @@ func ExtractSummary(summary string) (Extraction, error) {
 	return parseAnswer(text)
 }
 
-// IsSubmissionTool says whether a tool of this name submits the answer:
-// submit_response, also when it was offered over MCP, which puts
-// mcp__<server>__ before it.
+// IsSubmissionTool reports whether a tool of this name submits the answer:
+// submit_response, or the same offered over MCP, which puts mcp__<server>__ before the
+// name.
 func IsSubmissionTool(tool string) bool {
 	const name = "submit_response"
 	return tool == name || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+name)
 }
 
+// taggedText returns the text between the tags of a summary, or false if there are no
+// such tags.
 func taggedText(summary string) (string, bool) {
 	_, rest, opened := strings.Cut(summary, "<EVAL_ANSWER>")
 	text, _, closed := strings.Cut(rest, "</EVAL_ANSWER>")
 	return text, opened && closed
 }
 
+// parseAnswer decodes the text between the tags.
 func parseAnswer(text string) (Extraction, error) {
 	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
@@ -93,6 +95,7 @@ func parseAnswer(text string) (Extraction, error) {
 	return Extraction{Answer: v}, nil
 }
 
+// decodeEntry decodes an entry of a conversation. Malformed JSON is a value error.
 func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
 	v, err := pyvalue.Decode(string(entry))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
@@ -101,8 +104,8 @@ func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
 	return v, err
 }
 
-// summariesOf returns the summaries of an entry's submissions, in order. With an
-// error it returns those before the place that is wrong.
+// summariesOf returns the summaries of the submissions in an entry, in their order.
+// With an error it returns those before the malformed place.
 func summariesOf(v pyvalue.Value) ([]string, error) {
 	message, ok := v.(*pyvalue.Object)
 	if !ok {
@@ -118,17 +121,20 @@ func summariesOf(v pyvalue.Value) ([]string, error) {
 	}
 }
 
+// contentSummaries returns the summaries of the submissions in a message.
 func contentSummaries(message *pyvalue.Object) ([]string, error) {
 	switch content := message.Get("content").(type) {
 	case pyvalue.List:
 		return blockSummaries(content)
 	case nil, pyvalue.String, *pyvalue.Object:
-		return nil, nil // nothing in it is a block
+		return nil, nil // no blocks in it
 	default:
 		return nil, pyvalue.TypeError("the content of a message: want a list, found %s", pyvalue.KindOf(content))
 	}
 }
 
+// blockSummaries returns the summaries of the submissions among the blocks of a
+// message. With an error it returns those before the malformed block.
 func blockSummaries(content pyvalue.List) (summaries []string, err error) {
 	for _, item := range content {
 		block, ok := item.(*pyvalue.Object)
@@ -145,6 +151,7 @@ func blockSummaries(content pyvalue.List) (summaries []string, err error) {
 	return summaries, nil
 }
 
+// structuredSummary returns the summary in an agent_result.
 func structuredSummary(result *pyvalue.Object) ([]string, error) {
 	s, err := summaryOf(result.Get("structured_output"), "the structured_output of an agent_result")
 	if err != nil {
@@ -153,8 +160,8 @@ func structuredSummary(result *pyvalue.Object) ([]string, error) {
 	return []string{s}, nil
 }
 
-// summaryOf returns the summary in v, which what describes. Neither v nor the
-// summary need be there.
+// summaryOf returns the summary in v, "" if v is nil or has none. What describes v in
+// the type error for values of the wrong kind.
 func summaryOf(v pyvalue.Value, what string) (string, error) {
 	if v == nil {
 		return "", nil
@@ -173,18 +180,17 @@ func summaryOf(v pyvalue.Value, what string) (string, error) {
 	}
 }
 
-// maxExcerptRunes is how much of a file that is no JSON its reason shows, in
-// characters.
+// maxExcerptRunes is how many characters of a file that is not JSON its reason quotes.
 const maxExcerptRunes = 500
 
-// ExtractFile is [Extract] for agents that leave their answer in a file: all of
-// its text is the JSON, without tags. Only the white space of JSON may stand
-// around it, and nothing is repaired. JSON null is no answer. The reason why a
-// text is no answer holds its first 500 characters.
+// ExtractFile is [Extract] for agents that leave their answer in a file: the whole text
+// is the JSON, without tags. Only the white space of JSON may be around it, and nothing
+// is repaired. JSON null is no answer. If the text is no answer, the reason quotes its
+// first 500 characters.
 func ExtractFile(text string) (Extraction, error) {
 	v, err := pyvalue.Decode(text)
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
-		begin := pyvalue.Runes(text[:min(len(text), 4*maxExcerptRunes)]) // a character has 4 bytes at most
+		begin := pyvalue.Runes(text[:min(len(text), 4*maxExcerptRunes)]) // a character has at most 4 bytes
 		return Extraction{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + encodeRunes(begin[:min(len(begin), maxExcerptRunes)])}, nil
 	}
 	if err != nil {
@@ -196,7 +202,7 @@ func ExtractFile(text string) (Extraction, error) {
 	return Extraction{Answer: v}, nil
 }
 
-// encodeRunes is the text of code points, lone surrogates too.
+// encodeRunes returns the text of code points, including lone surrogates.
 func encodeRunes(points []rune) string {
 	var text []byte
 	for _, r := range points {

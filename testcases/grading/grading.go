@@ -18,51 +18,52 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Spec says how to grade: one entry of a case's graders.
+// Spec says how to grade: it is one entry of a case's graders.
 type Spec struct {
-	Type   string        // one of [Types]; empty when the case gives none, or no string
-	Config pyvalue.Value // nil when the case gives none, which is an empty one
-	Field  string        // where the case has it, for messages: "grader", "graders[1]"
+	Type   string // one of [Types]; "" if the case gives none, or no string
+	Config pyvalue.Value // nil if the case gives none, which is the same as an empty object
+	Field  string // place in the case, for messages: "grader", "graders[1]"
 }
 
-// NeedsRecord says whether its grader reads [Input].Record or Conversation, which
-// take some work to make.
+// NeedsRecord reports whether the grader reads Record or Conversation of [Input], which
+// take some time to make.
 func (s Spec) NeedsRecord() bool { return graderTypes()[s.Type].needsRecord }
 
-// Digest tells specs that grade differently apart, in 16 characters.
+// Digest returns 16 characters that differ for specs that grade differently.
 func (s Spec) Digest() string {
 	text := pyvalue.AppendJSON(pyvalue.AppendJSON(nil, pyvalue.String(s.Type)), s.Config)
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Input is what there is to grade. The zero Input has no answer, and nothing else
-// either. What a grader needs and does not find is its error.
+// Input is what there is to grade. The zero Input has no answer and nothing else. If a
+// grader needs something that is absent, its result is an error.
 type Input struct {
-	Answer         pyvalue.Value // nil or [Null]: no answer
-	NoAnswerReason string        // why there is none, for the reasoning; may be empty
+	Answer         pyvalue.Value // nil or null means no answer
+	NoAnswerReason string // why there is none, for the reasoning; may be ""
 
-	Task         string            // what the agent was told, verbatim
-	Notebook     *Notebook         // what it left behind; nil: not known
+	Task         string // what the agent was told, verbatim
+	Notebook     *Notebook // as the agent left it; nil means unknown
 	Conversation []json.RawMessage // the entries of the agent's history, oldest first
 
-	// Record is what a command grader reads on stdin, an object; nil: it gets
-	// {"answer": …}. Dir is the folder of the case file, in which the command
-	// runs; empty: the current one. Environ is all of its environment; nil: no
-	// more than a PATH.
+	// Record is the JSON object that a command grader reads on stdin; nil means
+	// {"answer": …}. Dir is the folder of the case file, in which the command runs; ""
+	// means the current one. Environ is the whole environment of the command; nil
+	// means only a PATH.
 	Record  json.RawMessage
 	Dir     string
 	Environ []string
 
-	// Kernel is the one the agent worked in; nil: it is gone. Rerun runs the
-	// notebook's code cells from top to bottom in a fresh kernel, in a sandbox as
-	// the case began with, and returns them as they are then; nil: that cannot be
-	// done here. The error of Rerun says that it could not do it, not that a cell
-	// failed.
+	// Kernel is the one that the agent worked in; nil means that it is gone. Rerun
+	// runs the notebook's code cells from top to bottom in a fresh kernel, in a
+	// sandbox as at the beginning of the case, and returns the notebook with its new
+	// outputs; nil means that this is not possible here. Its error means that it could
+	// not run the notebook, not that a cell failed.
 	Kernel Kernel
 	Rerun  func(context.Context) (*Notebook, error)
 
-	// Judge opens the model of that name, for llm_judge; nil: there is none here.
+	// Judge returns the model of that name for llm_judge; nil means that there is none
+	// here.
 	Judge func(name string) (model.Client, error)
 }
 
@@ -74,45 +75,46 @@ type Notebook struct {
 
 // Cell is a cell of a [Notebook].
 type Cell struct {
-	IsCode bool // otherwise it is Markdown
+	IsCode bool // false means Markdown
 	Source string
-	Status string // of the last run: "ok", "error" or "interrupted"; empty: it did not run
-	Text   string // what it printed and showed as text, in order
+	Status string // of the last run: "ok", "error" or "interrupted"; "" means that it did not run
+	Text   string // text output in its order: printed, and shown as text
 }
 
-// Kernel is the kernel that the agent worked in, which by now nobody else uses.
+// Kernel is the kernel that the agent worked in. Nobody else uses it while it is
+// graded.
 type Kernel interface {
-	// Execute runs code among the kernel's globals and waits for its end. The
-	// error says that the kernel could not do that, not that the code failed.
+	// Execute runs code in the namespace of the agent's cells and waits for its end.
+	// The error means that the kernel could not run the code, not that the code
+	// failed.
 	Execute(ctx context.Context, code string) (Execution, error)
 }
 
-// Execution is how the code given to a [Kernel] ended.
+// Execution is how code that a [Kernel] ran has ended.
 type Execution struct {
 	Status    string // "ok", "error" or "interrupted"
-	Result    string // the repr of the last value, empty for None
+	Result    string // repr of the last value, "" for None
 	Stdout    string
 	Stderr    string
-	Exception string // the traceback, empty if none was raised
+	Exception string // traceback, "" if no exception was raised
 }
 
-// grader grades by one type of spec.
+// grader is one type of grader.
 type grader struct {
-	// check finds what is wrong with a config before there is anything to
-	// grade. It is nil where a bad config must yield a verdict instead.
+	// check returns an error if a config is malformed, before there is anything to
+	// grade. It is nil for types whose malformed config must give a verdict instead.
 	check func(config *pyvalue.Object) error
 	grade func(ctx context.Context, config *pyvalue.Object, in Input) (Result, error)
 
-	needsRecord bool // it reads Input.Record or Input.Conversation
+	needsRecord bool // reads Record or Conversation of Input
 }
 
-// Types returns the known grader types, sorted.
+// Types returns the names of all types of graders, sorted.
 func Types() []string { return slices.Sorted(maps.Keys(graderTypes())) }
 
-// Check says what would keep spec from grading anything, before a run starts:
-// an unknown type, which the error answers with the known ones, or a config of
-// the wrong kind or, for our own types, with wrong content. The error names the
-// field.
+// Check returns an error if spec can grade nothing, before a run starts: an unknown
+// type, for which the error lists the known ones; a config that is no object; or, for
+// Assay's own types, a malformed config. The error names the field.
 func Check(spec Spec) error {
 	g, ok := graderTypes()[spec.Type]
 	if !ok {
@@ -128,9 +130,8 @@ func Check(spec Spec) error {
 	return nil
 }
 
-// Grade grades in by spec. Whatever goes wrong becomes a result that did not
-// pass and has an error, a panic included. It may be called by several
-// goroutines as far as the kernel allows it.
+// Grade grades in by spec. Every failure, including a panic, becomes a result that did
+// not pass and has an Error. It is safe for concurrent use if the kernel is.
 func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -153,8 +154,8 @@ func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	return result
 }
 
-// GradeAll grades in by each spec, in order. It passed when all results did, and
-// the score is their mean. Without specs nothing passed and the score is 0.
+// GradeAll grades in by each spec, in their order. Passed is true if all results
+// passed, and the score is their mean. Without specs passed is false and the score 0.
 func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, passed bool, score float64) {
 	passed = len(specs) > 0
 	for _, spec := range specs {
@@ -167,6 +168,8 @@ func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, pa
 	return results, passed, score / float64(max(1, len(specs)))
 }
 
+// configObject returns the config of a spec, an empty object for nil. Another kind of
+// value is an error.
 func configObject(spec Spec) (*pyvalue.Object, error) {
 	switch config := spec.Config.(type) {
 	case nil:
@@ -178,7 +181,8 @@ func configObject(spec Spec) (*pyvalue.Object, error) {
 	}
 }
 
-// answerGrader makes a grader out of a function that reads nothing but the answer.
+// answerGrader returns a grade function for a grader that reads only the answer.
+// Without an answer it does not call grade, and the result did not pass.
 func answerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Result, error)) func(context.Context, *pyvalue.Object, Input) (Result, error) {
 	return func(_ context.Context, config *pyvalue.Object, in Input) (Result, error) {
 		if in.Answer == nil || in.Answer == (pyvalue.Null{}) {
@@ -188,6 +192,8 @@ func answerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Resu
 	}
 }
 
+// noAnswerResult returns the result for an absent answer. An empty reason means that
+// nothing was submitted.
 func noAnswerResult(why string) Result {
 	r := newReport("Answer")
 	if why == "" {
@@ -197,8 +203,8 @@ func noAnswerResult(why string) Result {
 	return r.result(0)
 }
 
-// graderTypes is the one place that lists them. The types that other harnesses know
-// too have no check, so that their cases run as they are.
+// graderTypes returns all types of graders by name. The types that other harnesses know
+// too have no check, so that their cases run unchanged.
 func graderTypes() map[string]grader {
 	return map[string]grader{
 		"adjusted_mutual_information":  {grade: answerGrader(gradeMutualInformation)},
@@ -225,12 +231,13 @@ func graderTypes() map[string]grader {
 	}
 }
 
-// maxSteps bounds the work of graders that grows with the product of two
-// lengths: some seconds of it. What a case asks for is far below; it is an answer
-// made to keep the grader busy, or to fill the memory, that is beyond.
+// maxSteps limits the work of graders whose time or memory grows with the product of
+// two lengths, to a few seconds. Real cases stay far below it; only an answer that is
+// made to keep the grader busy exceeds it.
 const maxSteps = 50_000_000
 
-// checkSteps is an error if a times b steps are too many. What describes them.
+// checkSteps returns a value error if a times b is more than maxSteps. What names the
+// two lengths.
 func checkSteps(what string, a, b int) error {
 	if a > 0 && b > maxSteps/a {
 		return pyvalue.ValueError("%s: %d times %d steps are more than a grader may take (%d)", what, a, b, maxSteps)

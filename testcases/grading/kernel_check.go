@@ -10,12 +10,13 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// kernelCheckTimeout is what the probes of a check have together, or its code.
+// kernelCheckTimeout is the time that all probes of a check, or its code, have
+// together.
 const kernelCheckTimeout = time.Minute
 
-// gradeKernelCheck looks at what is in the kernel, whether or not there is an answer:
-// by probes, which are expressions and what must be true of their values, or by
-// code that must neither raise nor end in a false value.
+// gradeKernelCheck checks the state of the kernel, with or without an answer: by
+// probes, which are expressions with conditions for their values, or by code that must
+// neither raise nor end in a false value.
 func gradeKernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	code, probes, err := readKernelCheckConfig(config)
 	switch {
@@ -32,12 +33,14 @@ func gradeKernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Re
 	return gradeByCode(ctx, code, in.Kernel)
 }
 
+// checkKernelCheckConfig returns an error if the config of a kernel_check is malformed.
 func checkKernelCheckConfig(config *pyvalue.Object) error {
 	_, _, err := readKernelCheckConfig(config)
 	return err
 }
 
-// readKernelCheckConfig returns either code or probes; probes are nil if it is code.
+// readKernelCheckConfig returns either code or probes; probes are nil if it is code. It
+// is an error if the config has both or neither, or if they are malformed.
 func readKernelCheckConfig(config *pyvalue.Object) (code string, probes []probe, err error) {
 	text := config.Get("code")
 	switch {
@@ -52,6 +55,7 @@ func readKernelCheckConfig(config *pyvalue.Object) (code string, probes []probe,
 	return pyvalue.Text(text), nil, nil
 }
 
+// gradeByCode runs the code. What it prints becomes the reasoning.
 func gradeByCode(ctx context.Context, code string, kernel Kernel) (Result, error) {
 	done, err := execute(ctx, kernel, code)
 	if err != nil {
@@ -71,12 +75,14 @@ func gradeByCode(ctx context.Context, code string, kernel Kernel) (Result, error
 	return result, nil
 }
 
-// isFalseRepr says whether a repr is that of false: Python's, numpy's (older and
-// newer) or Lisp's.
+// isFalseRepr reports whether a repr is that of false in Python, in old and new numpy,
+// or nil in Lisp.
 func isFalseRepr(repr string) bool {
 	return repr == "False" || repr == "np.False_" || repr == "nil"
 }
 
+// execute runs code in the kernel. If the kernel cannot run it, the error is of kind
+// kernel.
 func execute(ctx context.Context, kernel Kernel, code string) (Execution, error) {
 	done, err := kernel.Execute(ctx, code)
 	if err != nil {

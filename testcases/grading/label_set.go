@@ -2,9 +2,9 @@ package grading
 
 import "assay/testcases/grading/pyvalue"
 
-// gradeLabelSet passes when the Jaccard index of the expected and the answered labels,
-// the share of all labels that both have, is at least a threshold. Both sides are
-// sets as Python makes them, and two empty ones have the index 0.
+// gradeLabelSet passes if the Jaccard index of expected and answered labels, the share
+// of all labels that both sides have, is at least a threshold. Both sides are sets as
+// Python makes them. Two empty sets have the index 0.
 func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	expected, err := pyvalue.NewSet("ground_truth_labels", getOr(config, "ground_truth_labels", pyvalue.List{}))
 	if err != nil {
@@ -34,6 +34,7 @@ func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	return r.compareLabels(expected, predicted, field, threshold)
 }
 
+// compareLabels sets the metrics and compares the Jaccard index with the threshold.
 func (r *report) compareLabels(expected, predicted *pyvalue.Dict, field, threshold pyvalue.Value) (Result, error) {
 	both, err := pyvalue.Sorted(pyvalue.Intersection(expected, predicted))
 	if err != nil {

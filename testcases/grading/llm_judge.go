@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	judgeTimeout     = 3 * time.Minute // for everything, retries and waiting included
-	defaultPassScore = 0.5             // unless the config says otherwise
+	judgeTimeout     = 3 * time.Minute // for the whole grading, including retries and delays
+	defaultPassScore = 0.5 // without pass_score
 )
 
-// gradeLLMJudge asks a language model what it makes of the attempt by the criteria
-// in prompt. The model sees task, answer, notebook and conversation as quoted
-// data, see [evidence]; a reply that is not exactly what was asked for is asked
-// for once more and then an error, see [readVerdict]. It passes when the judge
-// says so and gives at least pass_score.
+// gradeLLMJudge asks a language model to judge the attempt by the criteria in prompt.
+// The model sees task, answer, notebook and conversation as quoted data, see
+// [evidence]. A reply that is not exactly in the requested form is requested once more;
+// the second such reply is an error, see [readVerdict]. It passes if the judge says
+// that it passed and gives at least pass_score.
 //
-// Metrics: model, score, pass_score, judge_passed, successes, failures, and what
-// it took: calls, input_tokens, output_tokens.
+// Metrics: model, score, pass_score, judge_passed, successes and failures; and of the
+// calls: calls, input_tokens, output_tokens.
 func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	c, err := readJudgeConfig(config)
 	switch {
@@ -46,21 +46,25 @@ func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Resul
 	return c.result(said, j), nil
 }
 
+// modelError returns an error of kind model with a formatted text.
 func modelError(format string, args ...any) *pyvalue.Error {
 	return &pyvalue.Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
 }
 
-// gradeByJudge is what a config says.
+// judgeConfig is the config of an llm_judge.
 type judgeConfig struct {
 	prompt, model string
 	pass          pyvalue.Value // the least score that passes, a number from 0 to 1
 }
 
+// checkJudgeConfig returns an error if the config of an llm_judge is malformed.
 func checkJudgeConfig(config *pyvalue.Object) error {
 	_, err := readJudgeConfig(config)
 	return err
 }
 
+// readJudgeConfig reads a config. It is an error if the prompt is blank, if the model
+// has no known name, or if pass_score is not from 0 to 1.
 func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 	prompt, ok := config.Get("prompt").(pyvalue.String)
 	if !ok || strings.TrimSpace(string(prompt)) == "" {
@@ -83,6 +87,7 @@ func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 	return judgeConfig{prompt: string(prompt), model: string(name), pass: pass}, nil
 }
 
+// result converts the verdict of a judge.
 func (c judgeConfig) result(said *judgeVerdict, j *judgeConversation) Result {
 	r := newReport("Judge")
 	for _, text := range said.successes {
@@ -91,7 +96,7 @@ func (c judgeConfig) result(said *judgeVerdict, j *judgeConversation) Result {
 	for _, text := range said.failures {
 		r.addLine(false, pyvalue.Text(text))
 	}
-	enough, _ := pyvalue.AtMost(c.pass, said.score) // both are numbers
+	enough, _ := pyvalue.AtMost(c.pass, said.score) // cannot fail: both are numbers
 	switch {
 	case !said.passed:
 		r.addFailure("the judge says that it did not pass: " + said.reasoning)
@@ -109,23 +114,23 @@ func (c judgeConfig) result(said *judgeVerdict, j *judgeConversation) Result {
 	r.metrics.Set("calls", pyvalue.NewInt(j.calls))
 	r.metrics.Set("input_tokens", pyvalue.NewInt(j.usage.PromptTokens()))
 	r.metrics.Set("output_tokens", pyvalue.NewInt(j.usage.OutputTokens))
-	score, _ := floatValue(said.score) // as readVerdict has it
+	score, _ := floatValue(said.score) // cannot fail: readVerdict has checked it
 	return r.result(score)
 }
 
 const (
-	maxJudgeRetries = 3           // of one call that failed and may succeed
-	firstRetryDelay = time.Second // before the first; it doubles, unless the API says how long
+	maxJudgeRetries = 3 // of one call that failed transiently
+	firstRetryDelay = time.Second // doubles with each retry, unless the API says how long to wait
 )
 
-// judgeConversation is the conversation with a judge, and what it took.
+// judgeConversation is the conversation with a judge, and what it has used.
 type judgeConversation struct {
 	client model.Client
 	calls  int64
 	usage  model.Usage
 }
 
-// askForVerdict asks for a verdict, and once more if the reply is none.
+// askForVerdict asks for a verdict, and once more if the reply is not one.
 func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, in Input) (*judgeVerdict, error) {
 	question, err := judgePrompt(criteria, in)
 	if err != nil {
@@ -154,8 +159,7 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 	return said, nil
 }
 
-// call makes one call, and makes it again while it fails for a reason that may
-// pass.
+// call makes one call of the model, and retries it after transient errors.
 func (j *judgeConversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
 	wait := firstRetryDelay
 	for retries := 0; ; retries++ {
@@ -175,9 +179,8 @@ func (j *judgeConversation) call(ctx context.Context, req model.Request) (*model
 	}
 }
 
-// waitBeforeRetry waits before a call is made again that ended with failed: for as long as
-// the API asked, else for usual. If ctx ends before that, there is no use in
-// waiting, and the error says so.
+// waitBeforeRetry waits before a call that failed is made again: as long as the API
+// asked, else for usual. If ctx ends before that, it returns an error without waiting.
 func waitBeforeRetry(ctx context.Context, usual time.Duration, failed error) error {
 	if api, ok := errors.AsType[*model.APIError](failed); ok && api.RetryAfter > 0 {
 		usual = api.RetryAfter

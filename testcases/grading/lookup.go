@@ -7,9 +7,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// lookupField finds a field of an answer; nil means it is not there. A name with
-// dots is a path through nested objects, whatever the answer is; a name without
-// them wants an object.
+// lookupField returns a field of an answer, or nil if it is absent. A name with dots is
+// a path through nested objects, for any answer; with a name without dots, an answer
+// that is no object is a type error.
 func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	if !strings.Contains(field, ".") {
 		object, ok := answer.(*pyvalue.Object)
@@ -28,8 +28,9 @@ func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	return answer, nil
 }
 
-// contains is Python's `key in container`: a key of an object, a member of a
-// list, a part of a string.
+// contains is Python's `key in container`: a key of an object, a member of a list, a
+// part of a string. Other containers, unhashable keys of objects, and a string's part
+// that is no string are type errors.
 func contains(container, key pyvalue.Value) (bool, error) {
 	switch c := container.(type) {
 	case *pyvalue.Object:
@@ -56,9 +57,9 @@ func contains(container, key pyvalue.Value) (bool, error) {
 	}
 }
 
-// takeField returns answer[field] if answer contains field, as Python has both: what
-// is contained in a string cannot be taken out, and in a list it must be an
-// index, too. nil means it is not contained.
+// takeField returns answer[field] if answer contains field, by Python's rules for both,
+// else nil. An item of a list must contain field and have it as its index; a string has
+// no items. Both are type errors otherwise.
 func takeField(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	there, err := contains(answer, field)
 	if err != nil || !there {
@@ -74,7 +75,8 @@ func takeField(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	}
 }
 
-// listItem is list[index]: an integer, or a boolean, which may count from the end.
+// listItem returns list[index]. The index is an integer or a boolean and may count from
+// the end. An index out of range is a key error.
 func listItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 	n, ok := pyvalue.AsNumber(index)
 	if !ok || n.Int() == nil {
@@ -93,8 +95,8 @@ func listItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 	return list[i], nil
 }
 
-// requireFields returns answer as an object if it contains all of these fields,
-// else those that it does not contain.
+// requireFields returns answer as an object if it contains all fields, else the fields
+// that it does not contain.
 func requireFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
 	for _, field := range fields {
 		there, err := contains(answer, pyvalue.String(field))
@@ -115,9 +117,9 @@ func requireFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Obje
 	return object, nil, nil
 }
 
-// answerPart returns what of the answer our own graders look at, and its name for
-// messages: the field that answer_field names, see [lookupField], nil if there is
-// none; the whole answer without answer_field.
+// answerPart returns the part of the answer that Assay's own graders check, and its
+// name for messages: the field that answer_field names (see [lookupField]), nil if it
+// is absent; the whole answer without answer_field.
 func answerPart(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
 	field, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {

@@ -7,12 +7,12 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeMarkerGenes passes when the answered marker genes are precise, by the share of
-// them that is canonical, and complete, by the share of the canonical ones that
-// is among them. Genes are compared in lower case. When both sides are objects,
-// cell type to genes, it asks how many types are complete enough.
+// gradeMarkerGenes passes if the answered marker genes have enough precision, the share
+// of them that is canonical, and recall, the share of the canonical genes that is among
+// them. Genes are compared in lower case. If both sides are objects from cell type to
+// genes, it checks how many types have enough recall.
 //
-// When the answer lacks the field, its first list or object is taken for it.
+// If the answer lacks the field, its first list or object is graded instead.
 func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	canonical := getOr(config, "canonical_markers", getOr(config, "ground_truth_labels", pyvalue.List{}))
 	scoring, err := getSection(config, "scoring")
@@ -43,8 +43,8 @@ func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 	return g.flat(canonical, predicted)
 }
 
-// markerField returns the field of the answer that is graded and what is in it,
-// nil if there is none.
+// markerField returns the name of the field of the answer that is graded, and its
+// value, nil if there is none.
 func markerField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, err error) {
 	predicted, err = takeField(answer, field)
 	if err != nil || predicted != nil {
@@ -62,13 +62,14 @@ func markerField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, 
 	return field, nil, nil
 }
 
+// markerGrader grades one field of an answer.
 type markerGrader struct {
 	report  *report
 	scoring *pyvalue.Object
 	field   pyvalue.Value
 }
 
-// flat is for two lists, and fails for anything else.
+// flat grades two lists. Other values fail.
 func (g markerGrader) flat(canonical, predicted pyvalue.Value) (Result, error) {
 	given, isList := predicted.(pyvalue.List)
 	if !isList {
@@ -83,8 +84,9 @@ func (g markerGrader) flat(canonical, predicted pyvalue.Value) (Result, error) {
 	return g.lists(wanted, given)
 }
 
-// lists compares two lists of genes. Precision is by the number of genes given,
-// with repetitions; recall by that of different canonical ones.
+// lists compares two lists of genes. Precision is relative to the number of answered
+// genes, repetitions included; recall is relative to the number of distinct canonical
+// ones.
 func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
 	thresholds, err := getSection(g.scoring, "pass_thresholds")
 	if err != nil {
@@ -128,8 +130,8 @@ func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
 	return g.report.binaryResult(), nil
 }
 
-// cellTypes asks of each canonical cell type what share of its genes the answer
-// has, and passes when enough types have enough. Other types do not count.
+// cellTypes checks the recall of each canonical cell type, and passes if enough types
+// have enough of it. Other types of the answer do not count.
 func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, error) {
 	thresholds, err := getSection(g.scoring, "pass_thresholds")
 	if err != nil {
@@ -165,8 +167,8 @@ func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, e
 	return g.report.binaryResult(), nil
 }
 
-// cellType grades one type, and reports it as a line: it is the number of types
-// that fails. The threshold must fit a double.
+// cellType grades one type and reports it as a line, not as a failure: only the number
+// of passing types decides. The threshold must fit a double.
 func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) (outcome *pyvalue.Object, ok bool, err error) {
 	if err := checkFitsFloat(least); err != nil {
 		return nil, false, err
@@ -176,7 +178,7 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 		g.report.addLine(false, name+": want a list, found "+pyvalue.KindOf(given))
 		outcome = pyvalue.NewObject("pass", pyvalue.Bool(false))
 		outcome.Set("recall", pyvalue.Float(0))
-		outcome.Set("error", pyvalue.String("Expected list, got "+pyvalue.PythonTypeName(given))) // a metric, so its wording is part of the format
+		outcome.Set("error", pyvalue.String("Expected list, got "+pyvalue.PythonTypeName(given))) // part of the metrics' format, so it is worded as in the reference
 		return outcome, false, nil
 	}
 	members, err := pyvalue.Iterate("canonical_markers."+name, wanted)
@@ -205,11 +207,12 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 	return outcome, ok, nil
 }
 
-// geneComparison is what became of two sets of them, each sorted, as it was last spelled
-// where it is from; those of both as in the answer.
+// geneComparison is the result of comparing two sets of genes. Each list is sorted.
+// Genes have the spelling of the last occurrence on their side; those of both, that in
+// the answer.
 type geneComparison struct{ both, extra, missing pyvalue.List }
 
-// genesBySpelling maps each gene in lower case to how it was last spelled.
+// genesBySpelling returns the last spelling of each gene, by the gene in lower case.
 func genesBySpelling(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for _, item := range items {
@@ -218,7 +221,7 @@ func genesBySpelling(items pyvalue.List) map[string]string {
 	return spelled
 }
 
-// lowerCaseGenes maps each gene in lower case to itself.
+// lowerCaseGenes returns the genes in lower case, each mapped to itself.
 func lowerCaseGenes(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for gene := range genesBySpelling(items) {
@@ -227,6 +230,7 @@ func lowerCaseGenes(items pyvalue.List) map[string]string {
 	return spelled
 }
 
+// compareGenes compares genes that are given as maps from lower case to spelling.
 func compareGenes(canonical, predicted map[string]string) geneComparison {
 	var both, extra, missing []string
 	for gene, spelling := range predicted {

@@ -6,9 +6,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeMarkerSeparation passes when the mean AUROC that the answer reports, and the
-// share of its genes whose AUROC is high, are at least thresholds. The mean of
-// the genes is calculated, too, and compared with nothing.
+// gradeMarkerSeparation passes if the mean AUROC that the answer reports, and the share
+// of its genes whose AUROC is high, are at least their thresholds. The mean of the
+// genes is calculated too, but only for the metrics.
 func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
@@ -37,8 +37,8 @@ func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result
 	return s.grade()
 }
 
-// readAUROCs reads what the answer says of each gene: of several rows for one, the
-// last counts. fault says what is wrong with the rows, "" if nothing is.
+// readAUROCs returns the AUROC of each gene in the answer. Of several rows for one gene
+// the last counts. Fault describes a malformed row, "" if there is none.
 func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err error) {
 	if len(stats) == 0 {
 		return nil, "per_gene_stats: want a list of at least one", nil
@@ -56,13 +56,13 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 	return genes, "", nil
 }
 
-// separationConfig is what the answer reports, what it is held to, and what measure
-// makes of it.
+// separationGrader is one answer with the thresholds, and what measure calculates from
+// it.
 type separationGrader struct {
 	report                           *report
 	genes                            *pyvalue.Dict
-	rows                             int           // with repetitions
-	reported                         pyvalue.Value // the answer's own mean
+	rows                             int // repetitions included
+	reported                         pyvalue.Value // the mean in the answer
 	leastMean, leastFraction, cutoff pyvalue.Value
 
 	mean      pyvalue.Value
@@ -70,6 +70,7 @@ type separationGrader struct {
 	fraction  pyvalue.Float
 }
 
+// grade compares the reported mean and the share of high genes with their thresholds.
 func (s *separationGrader) grade() (Result, error) {
 	if err := s.measure(); err != nil {
 		return Result{}, err
@@ -83,7 +84,7 @@ func (s *separationGrader) grade() (Result, error) {
 	}
 	fractionPass, err := s.report.requireAtLeast("share of genes with an AUROC of at least "+showValue(s.cutoff), s.fraction, s.leastFraction)
 	if err == nil && !fractionPass {
-		err = checkFitsFloat(s.leastFraction) // which is written then only
+		err = checkFitsFloat(s.leastFraction) // the reference formats it only then
 	}
 	if err != nil {
 		return Result{}, err
@@ -93,6 +94,7 @@ func (s *separationGrader) grade() (Result, error) {
 	return s.report.binaryResult(), nil
 }
 
+// record sets the metrics.
 func (s *separationGrader) record(meanPass, fractionPass bool) {
 	m := s.report.metrics
 	m.Set("num_genes", pyvalue.NewInt(int64(s.rows)))
@@ -111,8 +113,8 @@ func (s *separationGrader) record(meanPass, fractionPass bool) {
 	m.Set("per_gene_aurocs", s.perGene())
 }
 
-// measure calculates the mean, adding from the left, and the share of high genes
-// in all rows.
+// measure calculates the mean, adding from first to last, and the share of rows that
+// are genes with a high AUROC.
 func (s *separationGrader) measure() error {
 	var sum pyvalue.Value = pyvalue.NewInt(0)
 	var err error
@@ -129,8 +131,8 @@ func (s *separationGrader) measure() error {
 	return err
 }
 
-// split sorts the genes into those at or above the cutoff and those below. NaN is
-// neither.
+// split returns the genes at or above the cutoff and those below it, each sorted. NaN
+// is neither.
 func (s *separationGrader) split() (high, low pyvalue.List, err error) {
 	for _, gene := range s.genes.Keys() {
 		auroc := s.genes.Get(gene)
@@ -151,8 +153,8 @@ func (s *separationGrader) split() (high, low pyvalue.List, err error) {
 	return high, low, err
 }
 
-// perGene is the genes as an object, whose keys are text: a gene that is none is
-// written as JSON has it.
+// perGene returns the AUROCs by gene. A gene that is not a text becomes the key that
+// Python's json module would write.
 func (s *separationGrader) perGene() *pyvalue.Object {
 	object := &pyvalue.Object{}
 	for _, gene := range s.genes.Keys() {

@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep lists and objects may stand inside one another. Python
-// stops at its recursion limit of 1000, less the calls that led to the decoder.
+// maxDepth is how many levels of lists and objects a text may have. Python stops at its
+// recursion limit of 1000, less the calls that led to the decoder.
 const maxDepth = 990
 
-// SyntaxError says that a text is not JSON, and where: lines and columns count
+// SyntaxError means that a text is not JSON at the given place. Lines and columns count
 // from 1, columns in code points.
 type SyntaxError struct {
 	Line, Column int
@@ -24,28 +24,28 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d column %d: %s", e.Line, e.Column, e.Text)
 }
 
-// Decode reads one JSON value in the dialect of Python's default decoder: NaN,
-// Infinity and -Infinity are numbers, integers have any size, the last of
-// several equal keys counts and stands where the first stood, and nothing that
-// JSON does not allow is repaired. Lone surrogates may be escaped, or stand raw
-// as [String] keeps them.
+// Decode decodes one JSON value in the dialect of Python's default decoder: NaN,
+// Infinity and -Infinity are numbers, integers have any size, and of several equal keys
+// the last one counts, in the place of the first. Lone surrogates may be escaped, or be
+// encoded as in [String]. Nothing else that JSON does not allow is accepted.
 //
-// The error is a [*SyntaxError], or an [*Error] when the text passes a limit of
-// Python's: kind value_error for an integer of more than 4300 digits,
-// recursion_error for more than 990 levels.
+// The error is a [*SyntaxError], or an [*Error] if the text exceeds a limit of Python:
+// kind value_error for an integer of more than 4300 digits, recursion_error for more
+// than 990 levels.
 func Decode(text string) (Value, error) { return (&decoder{text: text}).parseAll() }
 
-// DecodeUnique is [Decode] for texts in which a key that occurs twice in one
-// object is a mistake, and so a [*SyntaxError].
+// DecodeUnique is [Decode], except that a key that occurs twice in one object is a
+// [*SyntaxError].
 func DecodeUnique(text string) (Value, error) { return (&decoder{text: text, unique: true}).parseAll() }
 
+// decoder is the state of [Decode].
 type decoder struct {
 	text   string
 	pos    int
-	unique bool // a key that occurs twice is an error
+	unique bool // a key that occurs twice in an object is an error
 }
 
-// parseAll reads a value that is the whole text.
+// parseAll parses a value that must be the whole text.
 func (d *decoder) parseAll() (Value, error) {
 	v, err := d.parseValue(0)
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *decoder) skipSpace() {
 	}
 }
 
-// peek returns the next byte, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (d *decoder) peek() byte {
 	if d.pos == len(d.text) {
 		return 0
@@ -171,7 +171,8 @@ func (d *decoder) skip(word string) bool {
 	return true
 }
 
-// syntaxError makes the error of something else at the current position.
+// syntaxError returns the error that something other than what is at the current
+// position.
 func (d *decoder) syntaxError(what string) *SyntaxError {
 	before := d.text[:d.pos]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
@@ -186,7 +187,8 @@ func (d *decoder) syntaxError(what string) *SyntaxError {
 	}
 }
 
-// maxDigits is the longest integer that Python converts from text.
+// maxDigits is the number of digits of the longest integer that Python converts from
+// text.
 const maxDigits = 4300
 
 func (d *decoder) parseNumber() (Value, error) {
@@ -213,10 +215,12 @@ func (d *decoder) parseNumber() (Value, error) {
 	return numberValue(d.text[start:end])
 }
 
-// numberValue converts text that has the form of a JSON number.
+// numberValue converts text in the form of a JSON number. Fractions and exponents make
+// it a Float, which is infinite if it is out of range. An integer of more than
+// maxDigits is an error.
 func numberValue(text string) (Value, error) {
 	if strings.ContainsAny(text, ".eE") {
-		f, _ := strconv.ParseFloat(text, 64) // out of range is an infinity here
+		f, _ := strconv.ParseFloat(text, 64) // infinite if out of range
 		return Float(f), nil
 	}
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -229,7 +233,7 @@ func numberValue(text string) (Value, error) {
 	return Int{i}, nil
 }
 
-// parseString reads a string, whose opening quote is next.
+// parseString parses a string. The next byte is its opening quote.
 func (d *decoder) parseString() (string, error) {
 	d.pos++
 	start, plain := d.pos, true
@@ -270,7 +274,8 @@ func (d *decoder) parseString() (string, error) {
 	return "", d.syntaxError("a string that ends")
 }
 
-// parseEscape reads an escape sequence; both halves of a surrogate pair at once.
+// parseEscape parses an escape sequence. Two escapes that are a surrogate pair are
+// parsed together.
 func (d *decoder) parseEscape() (rune, error) {
 	if d.pos+1 < len(d.text) {
 		const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
@@ -291,7 +296,8 @@ func (d *decoder) parseEscape() (rune, error) {
 	return r, nil
 }
 
-// hexEscape reads \uXXXX at the beginning of s.
+// hexEscape returns the code unit of the escape \uXXXX that s begins with, or false if
+// s begins with something else.
 func hexEscape(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false
@@ -300,7 +306,7 @@ func hexEscape(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// skipDigits skips decimal digits and returns how many there were.
+// skipDigits skips decimal digits and returns their number.
 func (d *decoder) skipDigits() int {
 	start := d.pos
 	for c := d.peek(); '0' <= c && c <= '9'; c = d.peek() {

@@ -14,8 +14,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// TestDecodeAsPython reads each text with Python too and compares what both
-// make of it, by Python's repr.
+// TestDecodeAsPython compares, by Python's repr, what Decode and Python make of each
+// text.
 func TestDecodeAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{
@@ -111,7 +111,7 @@ func TestMarshalNonFinite(t *testing.T) {
 	require.Contains(t, string(out), `"\ud800"`, "the surrogate survives")
 }
 
-// TestMarshalDecodeRoundTrip: what is written reads back as the same.
+// A value that is encoded and decoded again is equal to the first.
 func TestMarshalDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -165,8 +165,7 @@ func TestRestoreFloats(t *testing.T) {
 	}
 }
 
-// TestRestoreFloatsRoundTrip: what is written and restored is what it was, whatever
-// numbers are in it.
+// A value with any floats is the same after encoding, decoding and RestoreFloats.
 func TestRestoreFloatsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

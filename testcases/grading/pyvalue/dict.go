@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Dict is a Python dict. Keys that are equal, as 1, 1.0 and true are, are one:
-// the first stays, in its place, and the last value counts. A set is a dict
-// whose values do not matter.
+// Dict is a Python dict. Keys that are equal, such as 1, 1.0 and true, are one key: the
+// first keeps its place, and the last value counts. A set is a Dict whose values do not
+// matter.
 type Dict struct {
 	keys  List
 	items map[string]Value // by hash of the key
 }
 
-// Put fails for a key that is a list or an object.
+// Put sets the value of a key. A key that is a list or an object is a type error.
 func (d *Dict) Put(key, v Value) error {
 	h, err := hash(key)
 	if err != nil {
@@ -30,14 +30,15 @@ func (d *Dict) Put(key, v Value) error {
 	return nil
 }
 
-// Get returns nil for a key that is not there. The key must have been in a dict.
+// Get returns the value of a key, or nil if there is no such key. A list or an object
+// is never a key.
 func (d *Dict) Get(key Value) Value {
 	h, _ := hash(key)
 	return d.items[h]
 }
 
-// hash returns the same text for keys that Python takes for one. Lists and
-// objects have none.
+// hash returns a text that is equal for keys that are equal in Python. It is a type
+// error for a list or an object.
 func hash(key Value) (string, error) {
 	switch k := key.(type) {
 	case Null:
@@ -57,18 +58,19 @@ func hash(key Value) (string, error) {
 	return "", TypeError("unhashable: %s", KindOf(key))
 }
 
-// Keys returns the keys in their order. The list must not be changed.
+// Keys returns the keys in their order. The caller must not change the list.
 func (d *Dict) Keys() List { return d.keys }
 
-// CheckHashable returns a type error for a list or an object, which cannot be the key
-// of a Python dict.
+// CheckHashable returns a type error for a list or an object, which cannot be a key of
+// a Python dict.
 func CheckHashable(key Value) error {
 	_, err := hash(key)
 	return err
 }
 
-// NewSet is Python's set(v): of the members of a list, the characters of a string
-// or the keys of an object. name is for the error.
+// NewSet returns Python's set(v): the members of a list, the characters of a string or
+// the keys of an object. Other values and unhashable members are type errors, which
+// begin with name.
 func NewSet(name string, v Value) (*Dict, error) {
 	items, err := Iterate(name, v)
 	if err != nil {
@@ -83,8 +85,8 @@ func NewSet(name string, v Value) (*Dict, error) {
 	return set, nil
 }
 
-// Intersection is a & b. Like Python it keeps the elements of the smaller set, and
-// those of b when they are of one size.
+// Intersection returns Python's a & b. Like Python it returns the elements of the
+// smaller set, or those of b if both have one size.
 func Intersection(a, b *Dict) List {
 	if len(b.keys) > len(a.keys) {
 		a, b = b, a
@@ -92,13 +94,14 @@ func Intersection(a, b *Dict) List {
 	return slices.DeleteFunc(slices.Clone(b.keys), func(key Value) bool { return a.Get(key) == nil })
 }
 
-// Difference is a - b.
+// Difference returns Python's a - b.
 func Difference(a, b *Dict) List {
 	return slices.DeleteFunc(slices.Clone(a.keys), func(key Value) bool { return b.Get(key) != nil })
 }
 
-// Iterate lists what Python's iteration over v yields: members, keys or
-// characters. name is for the error.
+// Iterate returns what Python's iteration over v yields: the members of a list, the
+// keys of an object or the characters of a string. Other values are a type error, which
+// begins with name.
 func Iterate(name string, v Value) (List, error) {
 	items := List{}
 	switch v := v.(type) {
@@ -118,9 +121,9 @@ func Iterate(name string, v Value) (List, error) {
 	return items, nil
 }
 
-// Sorted is Python's sorted for elements of one set: numbers by their value,
-// strings by code points. More than one element of other kinds, or of both, is a
-// type error. Where NaN ends up is arbitrary, as it is there.
+// Sorted returns Python's sorted of the elements of a set: numbers by value, strings by
+// code points. A mixture of both, and two or more elements of other kinds, are a type
+// error. The place of NaN is arbitrary, as in Python.
 func Sorted(items List) (List, error) {
 	items = append(List{}, items...)
 	for i := 1; i < len(items); i++ {

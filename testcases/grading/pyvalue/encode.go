@@ -29,6 +29,7 @@ func (l List) MarshalJSON() ([]byte, error) { return AppendJSON(nil, l), nil }
 // MarshalJSON implements [json.Marshaler].
 func (o *Object) MarshalJSON() ([]byte, error) { return AppendJSON(nil, o), nil }
 
+// AppendJSON appends the JSON of v, null if v is nil.
 func AppendJSON(dst []byte, v Value) []byte {
 	switch v := v.(type) {
 	case Bool:
@@ -57,11 +58,12 @@ func AppendJSON(dst []byte, v Value) []byte {
 	}
 }
 
+// appendInt appends the decimal digits of an integer.
 func appendInt(dst []byte, i Int) []byte {
 	if big := i.Big(); !big.IsInt64() {
 		return big.Append(dst, 10)
 	}
-	return strconv.AppendInt(dst, i.Big().Int64(), 10) // much quicker
+	return strconv.AppendInt(dst, i.Big().Int64(), 10) // faster than big.Int
 }
 
 func appendComma(dst []byte, i int) []byte {
@@ -71,8 +73,8 @@ func appendComma(dst []byte, i int) []byte {
 	return append(dst, ',')
 }
 
-// appendFloat keeps the point or the exponent, by which a reader tells a float
-// from an integer.
+// appendFloat appends a float with its point or exponent, which distinguishes it from
+// an integer. A float that is not finite becomes an object, see [Value].
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -85,10 +87,11 @@ func appendFloat(dst []byte, f float64) []byte {
 	return append(dst, FormatFloat(f)...)
 }
 
-// appendString escapes what JSON wants escaped, and the line ends of JavaScript.
+// appendString appends a JSON string. It also escapes the line ends of JavaScript and
+// lone surrogates.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
-	start := 0 // of what has not been appended yet
+	start := 0 // of the bytes that are not appended yet
 	for i := 0; i < len(s); {
 		if c := s[i]; ' ' <= c && c < utf8.RuneSelf && c != '"' && c != '\\' {
 			i++
@@ -104,6 +107,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
+// appendEscape appends the JSON escape of a character.
 func appendEscape(dst []byte, r rune) []byte {
 	const letters, meanings = `"\nrt`, "\"\\\n\r\t"
 	if i := strings.IndexRune(meanings, r); i >= 0 {
@@ -112,13 +116,12 @@ func appendEscape(dst []byte, r rune) []byte {
 	return fmt.Appendf(dst, `\u%04x`, r)
 }
 
-// RestoreFloats makes every {"$float": "NaN" | "Infinity" | "-Infinity"}, as
-// which a [Value] is written that JSON has no number for, that number again. It
-// must be an object of exactly this one member; any other stays as it is.
+// RestoreFloats replaces each {"$float": "NaN" | "Infinity" | "-Infinity"}, as which a
+// [Value] is encoded that is not finite, by that number. An object with other members,
+// or other values, stays as it is.
 //
-// It changes what is inside of v in place, and returns v, or the number if v is
-// such an object itself. So it is for whoever has just decoded v, before anybody
-// else reads it.
+// It changes v in place and returns it, or the number if v itself is such an object. So
+// only the code that has just decoded v may call it.
 func RestoreFloats(v Value) Value {
 	switch v := v.(type) {
 	case List:
@@ -136,6 +139,8 @@ func RestoreFloats(v Value) Value {
 	return v
 }
 
+// restoredFloat returns the number for which an object stands, or false if it stands
+// for itself.
 func restoredFloat(o *Object) (Float, bool) {
 	text, ok := o.Get("$float").(String)
 	if !ok || o.Len() != 1 {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Number is a number as Python computes with it. Integers are exact, and
-// booleans are integers.
+// Number is a number as Python calculates with it: an exact integer, which booleans are
+// too, or a double.
 type Number struct {
-	integer *big.Int // nil for a float
+	integer *big.Int // nil for a double
 	double  float64
 }
 
-// Int returns the number if it is an integer, else nil. It is shared and must not be
-// changed.
+// Int returns the number if it is an integer, else nil. The caller must not change it.
 func (n Number) Int() *big.Int { return n.integer }
 
+// AsNumber returns v as a [Number], or false if it is not a number or a boolean.
 func AsNumber(v Value) (Number, bool) {
 	switch v := v.(type) {
 	case Bool:
@@ -34,7 +34,8 @@ func AsNumber(v Value) (Number, bool) {
 	}
 }
 
-// Float converts n; an integer that does not fit is an overflow.
+// Float returns the number as a double. An integer that is too large is an error of
+// kind overflow.
 func (n Number) Float() (float64, error) {
 	if n.integer == nil {
 		return n.double, nil
@@ -46,7 +47,7 @@ func (n Number) Float() (float64, error) {
 	return f, nil
 }
 
-// compare orders two numbers without rounding. With NaN there is no order.
+// compare compares two numbers exactly. Ordered is false if one of them is NaN.
 func (n Number) compare(m Number) (order int, ordered bool) {
 	switch {
 	case n.integer != nil && m.integer != nil:
@@ -62,8 +63,8 @@ func (n Number) compare(m Number) (order int, ordered bool) {
 	return new(big.Float).SetFloat64(n.double).Cmp(new(big.Float).SetInt(m.integer)), true
 }
 
-// Equal is Python's ==: 1, 1.0 and true are equal. NaN equals nothing, but a list
-// or object that holds it equals another that does.
+// Equal is Python's ==: 1, 1.0 and true are equal. NaN is not equal to itself, but a
+// list or object that contains it is equal to another one that does.
 func Equal(a, b Value) bool {
 	n, ok := AsNumber(a)
 	if m, both := AsNumber(b); ok && both {
@@ -73,8 +74,8 @@ func Equal(a, b Value) bool {
 	return equalStructure(a, b, IsSame)
 }
 
-// IsSame says whether Python takes a for b when it looks for b in a
-// container: it is equal or, like the one NaN of its decoder, the same object.
+// IsSame reports whether Python takes a for b when it looks for b in a container: they
+// are equal, or both are NaN, since Python's decoder has only one NaN object.
 func IsSame(a, b Value) bool {
 	return isNaN(a) && isNaN(b) || Equal(a, b)
 }
@@ -84,7 +85,7 @@ func isNaN(v Value) bool {
 	return ok && math.IsNaN(float64(f))
 }
 
-// SameJSON is equal, except that booleans are no numbers.
+// SameJSON is [Equal], except that booleans do not equal numbers.
 func SameJSON(a, b Value) bool {
 	_, isBool := a.(Bool)
 	if _, alsoBool := b.(Bool); isBool != alsoBool {
@@ -96,7 +97,8 @@ func SameJSON(a, b Value) bool {
 	return equalStructure(a, b, SameJSON)
 }
 
-// equalStructure compares what is no number, by same what stands inside.
+// equalStructure compares two values that are not both numbers; it compares what is
+// inside them with same.
 func equalStructure(a, b Value, same func(a, b Value) bool) bool {
 	switch a := a.(type) {
 	case Null:
@@ -130,8 +132,8 @@ func equalStructure(a, b Value, same func(a, b Value) bool) bool {
 	}
 }
 
-// compare orders numbers, strings, or lists. Everything else, and a mixture,
-// is a type error.
+// compare orders two numbers, two strings or two lists. Other values, and a mixture,
+// are a type error. Ordered is false where NaN decides.
 func compare(a, b Value) (order int, ordered bool, err error) {
 	n, ok := AsNumber(a)
 	if m, both := AsNumber(b); ok && both {
@@ -160,17 +162,19 @@ func compareLists(a, b List) (order int, ordered bool, err error) {
 	return cmp.Compare(len(a), len(b)), true, nil
 }
 
+// Less is Python's a < b. Values that cannot be ordered are a type error.
 func Less(a, b Value) (bool, error) {
 	order, ordered, err := compare(a, b)
 	return ordered && order < 0, err
 }
 
+// AtMost is Python's a <= b. Values that cannot be ordered are a type error.
 func AtMost(a, b Value) (bool, error) {
 	order, ordered, err := compare(a, b)
 	return ordered && order <= 0, err
 }
 
-// IsTruthy is Python's bool(v): what is neither null, false, 0 nor empty.
+// IsTruthy is Python's bool(v): false for null, false, 0 and what is empty.
 func IsTruthy(v Value) bool {
 	switch v := v.(type) {
 	case String:
@@ -185,17 +189,19 @@ func IsTruthy(v Value) bool {
 	return !Equal(v, NewInt(0))
 }
 
-// add, subtract and multiply compute as Python does: exactly between integers,
-// else in doubles, into which an integer must fit.
-
+// Add returns a + b as Python calculates it: exactly with two integers, else with doubles.
+// An integer that does not fit a double is an error of kind overflow, a value that is not
+// a number a type error.
 func Add(a, b Value) (Value, error) {
 	return calculate(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
 }
 
+// Subtract returns a - b as Python calculates it, with the errors of [Add].
 func Subtract(a, b Value) (Value, error) {
 	return calculate(a, b, (*big.Int).Sub, func(x, y float64) float64 { return x - y })
 }
 
+// Multiply returns a * b as Python calculates it, with the errors of [Add].
 func Multiply(a, b Value) (Value, error) {
 	return calculate(a, b, (*big.Int).Mul, func(x, y float64) float64 { return x * y })
 }
@@ -212,8 +218,9 @@ func calculate(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x,
 	return Float(double(x, y)), err
 }
 
-// Divide is Python's true division by a number other than 0: the quotient of
-// two integers is rounded once, whatever their size.
+// Divide is Python's true division. B must not be 0. The quotient of two integers is
+// rounded only once, whatever their size; if it is too large for a double, the error is
+// of kind overflow.
 func Divide(a, b Value) (Value, error) {
 	n, m, err := operands(a, b)
 	if err != nil {
@@ -230,7 +237,7 @@ func Divide(a, b Value) (Value, error) {
 	return Float(x / y), err
 }
 
-// Abs is Python's abs of v, which must be a number.
+// Abs returns Python's abs(v). V must be a number.
 func Abs(v Value) Value {
 	n, _ := AsNumber(v)
 	if n.integer != nil {
@@ -239,7 +246,7 @@ func Abs(v Value) Value {
 	return Float(math.Abs(n.double))
 }
 
-// Distance is |a - b|.
+// Distance returns |a - b|, with the errors of [Subtract].
 func Distance(a, b Value) (Value, error) {
 	d, err := Subtract(a, b)
 	if err != nil {

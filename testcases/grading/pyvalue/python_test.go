@@ -16,9 +16,9 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// sampleRunes are the code points of all scripts and symbols, less the large
-// blocks of ideographs, and less those that Python's version of Unicode, or
-// ours, does not know.
+// sampleRunes returns the characters of all scripts and symbols, without the large
+// blocks of ideographs and without those that Python's or Go's version of Unicode does
+// not know.
 func sampleRunes(t *testing.T) []string {
 	t.Helper()
 	var texts []string
@@ -41,11 +41,12 @@ func sampleRunes(t *testing.T) []string {
 	return both
 }
 
+// isKnownRune reports whether Go's version of Unicode has assigned the character.
 func isKnownRune(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
 }
 
-// requireSame is require.Equal for many thousands of texts.
+// requireSame is require.Equal, but fast enough for many thousands of texts.
 func requireSame(t *testing.T, python, ours, text string) {
 	t.Helper()
 	if python != ours {
@@ -59,7 +60,7 @@ func TestUpperAsPython(t *testing.T) {
 	texts = append(texts, sampleRunes(t)...)
 	for i, python := range askPython(t, "upper", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !isKnownRune(r) }) {
-			continue // the upper case is of a newer Unicode than ours
+			continue // upper case is of a newer Unicode than Go's
 		}
 		requireSame(t, python, pyvalue.Upper(texts[i]), texts[i])
 	}
@@ -71,7 +72,7 @@ func TestLowerAsPython(t *testing.T) {
 	texts = append(texts, sampleRunes(t)...)
 	for i, python := range askPython(t, "lower", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !isKnownRune(r) }) {
-			continue // the lower case is of a newer Unicode than ours
+			continue // lower case is of a newer Unicode than Go's
 		}
 		requireSame(t, python, pyvalue.Lower(texts[i]), texts[i])
 	}
@@ -107,7 +108,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestParseFloatAsPython puts each code point alone, before, after and into a
+// TestParseFloatAsPython tries each character alone, before, after and inside of a
 // number.
 func TestParseFloatAsPython(t *testing.T) {
 	t.Parallel()
@@ -198,7 +199,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// askPython asks Python: see testdata/python.py.
+// askPython returns Python's answers to a question of testdata/python.py about each
+// text.
 func askPython(t *testing.T, question string, texts []string) []string {
 	t.Helper()
 	request := pyvalue.List{}

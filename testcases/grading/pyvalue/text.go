@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns v as Python's str writes it: a string as it is, True, None,
-// 1.0, ['B'], {'a': 1}.
+// Text returns v as Python's str writes it: a string unchanged, else such as True,
+// None, 1.0, ['B'] or {'a': 1}.
 func Text(v Value) string {
 	if s, ok := v.(String); ok {
 		return string(s)
@@ -18,6 +18,7 @@ func Text(v Value) string {
 	return Repr(v)
 }
 
+// Repr returns Python's repr of v.
 func Repr(v Value) string { return string(appendRepr(nil, v)) }
 
 func appendRepr(dst []byte, v Value) []byte {
@@ -59,8 +60,8 @@ func appendSeparator(dst []byte, i int) []byte {
 	return append(dst, ", "...)
 }
 
-// FormatFloat is the shortest text that reads back as f, with a point or an
-// exponent; the exponent is used below 1e-4 and from 1e16.
+// FormatFloat returns Python's repr of a float: the shortest text that reads back as f,
+// with a point or an exponent. The exponent is used below 1e-4 and from 1e16 on.
 func FormatFloat(f float64) string {
 	exponential := strconv.FormatFloat(f, 'e', -1, 64)
 	_, exponent, finite := strings.Cut(exponential, "e")
@@ -109,16 +110,16 @@ func appendQuoted(dst []byte, s string) []byte {
 	return utf8.AppendRune(dst, mark)
 }
 
-// TrimSpace removes what Python takes for white space: that of Unicode and the four
-// separators U+001C to U+001F.
+// TrimSpace removes what Python's strip removes at both ends: the white space of
+// Unicode and the separators U+001C to U+001F.
 func TrimSpace(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
 	})
 }
 
-// JSONKey is v as a key of a JSON object, as Python writes it there: true, null,
-// 1, 1.5, NaN.
+// JSONKey returns v as Python's json module writes it as a key of an object: true,
+// null, 1, 1.5, NaN.
 func JSONKey(v Value) string {
 	switch v.(type) {
 	case String:
@@ -138,9 +139,9 @@ func JSONKey(v Value) string {
 	return string(AppendJSON(nil, v))
 }
 
-// ParseFloat reads a number as Python's float does: white space around it, the
-// decimal digits of any script, single underscores between digits, inf and nan
-// in any case. A value out of range is an infinity.
+// ParseFloat parses a number as Python's float does: with white space around it,
+// decimal digits of any script, single underscores between digits, and inf and nan in
+// any case. A number out of range is infinite. It reports false for other texts.
 func ParseFloat(s string) (float64, bool) {
 	s = strings.Trim(toASCIIDigits(s), " \t\n\r\v\f")
 	if f, ok := parseNonFinite(s); ok {
@@ -153,8 +154,8 @@ func ParseFloat(s string) (float64, bool) {
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// toASCIIDigits makes every decimal digit an ASCII one and white space beyond
-// ASCII a space. What else is beyond ASCII stays, and is no number.
+// toASCIIDigits replaces each decimal digit by the ASCII digit of that value and white
+// space outside of ASCII by a space. Other characters stay.
 func toASCIIDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -169,8 +170,8 @@ func toASCIIDigits(s string) string {
 	}, s)
 }
 
-// digitValue returns the value of a decimal digit: Unicode lists the digits of
-// a script in runs of ten that begin with zero.
+// digitValue returns the value of a decimal digit. Unicode has the digits of each
+// script in runs of ten that begin with zero.
 func digitValue(r rune) rune {
 	n := rune(0)
 	for unicode.Is(unicode.Nd, r-n-1) {
@@ -179,6 +180,7 @@ func digitValue(r rune) rune {
 	return n % 10
 }
 
+// parseNonFinite parses inf, infinity and nan with an optional sign, in any case.
 func parseNonFinite(s string) (float64, bool) {
 	sign := 1
 	if s != "" && (s[0] == '+' || s[0] == '-') {
@@ -196,6 +198,7 @@ func parseNonFinite(s string) (float64, bool) {
 	return 0, false
 }
 
+// hasValidUnderscores reports whether each underscore in s is between two digits.
 func hasValidUnderscores(s string) bool {
 	digit := func(i int) bool { return i >= 0 && i < len(s) && '0' <= s[i] && s[i] <= '9' }
 	for i := range len(s) {

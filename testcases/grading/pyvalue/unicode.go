@@ -9,13 +9,13 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Lone surrogates live in our strings as ED A0 80 to ED BF BF, the bytes that
-// UTF-8 would give them if it allowed them.
+// A lone surrogate is encoded in strings of this package as ED A0 80 to ED BF BF, the
+// bytes that UTF-8 would give it if it allowed surrogates.
 
 func isSurrogate(r rune) bool { return utf16.IsSurrogate(r) }
 
-// decodeRune is utf8.DecodeRuneInString that also knows lone surrogates.
-// Any other invalid byte is utf8.RuneError of size 1.
+// decodeRune is utf8.DecodeRuneInString, except that it also decodes lone surrogates.
+// Any other invalid byte is utf8.RuneError with size 1.
 func decodeRune(s string) (rune, int) {
 	r, size := utf8.DecodeRuneInString(s)
 	if r != utf8.RuneError || size != 1 || len(s) < 3 {
@@ -27,7 +27,8 @@ func decodeRune(s string) (rune, int) {
 	return r, size
 }
 
-// AppendRune is utf8.AppendRune that also knows lone surrogates.
+// AppendRune is utf8.AppendRune, except that it also encodes lone surrogates, see
+// [String].
 func AppendRune(dst []byte, r rune) []byte {
 	if isSurrogate(r) {
 		return append(dst, 0xed, 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
@@ -35,7 +36,7 @@ func AppendRune(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// Runes returns the code points of s.
+// Runes returns the code points of s, lone surrogates included.
 func Runes(s string) []rune {
 	out := make([]rune, 0, len(s))
 	for len(s) > 0 {
@@ -46,12 +47,15 @@ func Runes(s string) []rune {
 	return out
 }
 
-// Upper is full Unicode upper-casing: ß becomes SS. Lone surrogates stay.
+// Upper returns s in upper case by all rules of Unicode: ß becomes SS. Lone surrogates
+// stay.
 func Upper(s string) string { return mapCase(cases.Upper(language.Und), s) }
 
-// Lower is full Unicode lower-casing: a sigma that ends a word is ς.
+// Lower returns s in lower case by all rules of Unicode: a sigma at the end of a word
+// becomes ς. Lone surrogates stay.
 func Lower(s string) string { return mapCase(cases.Lower(language.Und), s) }
 
+// mapCase applies caser to s without its lone surrogates.
 func mapCase(caser cases.Caser, s string) string {
 	var out strings.Builder
 	for _, part := range splitSurrogates(s) {
@@ -64,7 +68,7 @@ func mapCase(caser cases.Caser, s string) string {
 	return out.String()
 }
 
-// splitSurrogates cuts s before and after each lone surrogate.
+// splitSurrogates splits s before and after each lone surrogate.
 func splitSurrogates(s string) []string {
 	var parts []string
 	start := 0

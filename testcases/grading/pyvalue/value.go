@@ -9,17 +9,17 @@ import (
 	"math/big"
 )
 
-// Value is a JSON value with the meaning it has in Python: integers are exact
-// and differ from floats, and objects keep the order of their keys. It is one
-// of [Null], [Bool], [Int], [Float], [String], [List] and [*Object]; a nil
-// Value is the absence of one. Values are not changed once made, so they may be
-// read by several goroutines.
+// Value is a JSON value with the meaning that it has in Python: integers are exact and
+// differ from floats, and objects keep the order of their keys. It is one of [Null],
+// [Bool], [Int], [Float], [String], [List] and [*Object]. A nil Value means that there
+// is no value. Values do not change once they are made, so several goroutines may read
+// them.
 //
-// Every Value marshals to JSON. A non-finite number, which JSON lacks, is
-// written as {"$float": "NaN" | "Infinity" | "-Infinity"}.
+// Every Value marshals to JSON. A number that is not finite, which JSON cannot express,
+// becomes {"$float": "NaN" | "Infinity" | "-Infinity"}.
 type Value interface {
 	json.Marshaler
-	kind() string // as messages name it
+	kind() string // its name in messages, see KindOf
 }
 
 // Null is JSON null.
@@ -31,39 +31,37 @@ type Bool bool
 // Int is an integer of any size. The zero Int is 0.
 type Int struct{ digits *big.Int }
 
-// Float is a number that was written with a point or an exponent, or is not
-// finite.
+// Float is a number that has a point or an exponent, or is not finite.
 type Float float64
 
-// String is text in UTF-8. A surrogate without its partner, which JSON can
-// escape and UTF-8 cannot hold, is kept as the three bytes that UTF-8 would give
-// it.
+// String is text in UTF-8. A lone surrogate, which JSON can escape but UTF-8 cannot
+// encode, is kept as the three bytes that UTF-8 would give it.
 type String string
 
 // List is an array.
 type List []Value
 
-// Object is an object whose keys are in the order in which they first
-// occurred. The zero Object is empty, and so is a nil one, which can be read.
+// Object is a JSON object. Its keys keep the order in which they first occurred. The
+// zero Object is empty. A nil *Object can be read, and is empty.
 type Object struct {
 	keys  []string
 	items map[string]Value
 }
 
-// NewInt returns n as a Value.
+// NewInt returns n as an Int.
 func NewInt(n int64) Int { return Int{big.NewInt(n)} }
 
-// NewBigInt returns i as a Value. It must not be changed afterwards.
+// NewBigInt returns i as an Int. The caller must not change i afterwards.
 func NewBigInt(i *big.Int) Int { return Int{i} }
 
-// NewObject returns an Object of one member.
+// NewObject returns an Object with one member.
 func NewObject(key string, v Value) *Object {
 	o := &Object{}
 	o.Set(key, v)
 	return o
 }
 
-// Big returns the integer. It is shared and must not be changed.
+// Big returns the integer. The caller must not change it.
 func (i Int) Big() *big.Int {
 	if i.digits == nil {
 		return new(big.Int)
@@ -79,7 +77,7 @@ func (o *Object) Len() int {
 	return len(o.keys)
 }
 
-// Get returns the value of a key, nil if there is none.
+// Get returns the value of a key, or nil if there is no such key.
 func (o *Object) Get(key string) Value {
 	if o == nil {
 		return nil
@@ -87,10 +85,10 @@ func (o *Object) Get(key string) Value {
 	return o.items[key]
 }
 
-// Has says whether there is such a key.
+// Has reports whether there is such a key.
 func (o *Object) Has(key string) bool { return o.Get(key) != nil }
 
-// All iterates over keys and values in order.
+// All iterates over keys and values in their order.
 func (o *Object) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for i := range o.Len() {
@@ -101,8 +99,9 @@ func (o *Object) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Set adds a member, or replaces the value of a key in its place. It is for
-// whoever builds the object, before anybody else reads it. v is not nil.
+// Set adds a member, or replaces the value of a key, which keeps its place. V must not
+// be nil. Only the code that builds the object may call it, before others read the
+// object.
 func (o *Object) Set(key string, v Value) {
 	if o.items == nil {
 		o.items = map[string]Value{}
@@ -113,7 +112,7 @@ func (o *Object) Set(key string, v Value) {
 	o.items[key] = v
 }
 
-// KindOf names the kind of a value for messages: null, boolean, integer,
+// KindOf returns the name of a value's kind for messages: null, boolean, integer,
 // number, string, list or object; "nothing" for nil.
 func KindOf(v Value) string {
 	if v == nil {
@@ -130,7 +129,8 @@ func (String) kind() string  { return "string" }
 func (List) kind() string    { return "list" }
 func (*Object) kind() string { return "object" }
 
-// PythonTypeName names the type that a value has in Python.
+// PythonTypeName returns the name of the type that a value has in Python, such as
+// NoneType or dict.
 func PythonTypeName(v Value) string {
 	return map[string]string{
 		"null": "NoneType", "boolean": "bool", "integer": "int", "number": "float", "string": "str", "list": "list", "object": "dict",

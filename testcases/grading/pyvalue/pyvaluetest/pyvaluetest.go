@@ -13,6 +13,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
+// Decode decodes a text. A malformed one fails the test.
 func Decode(t *testing.T, text string) pyvalue.Value {
 	t.Helper()
 	v, err := pyvalue.Decode(text)
@@ -20,6 +21,7 @@ func Decode(t *testing.T, text string) pyvalue.Value {
 	return v
 }
 
+// Object returns v as an object. Another kind fails the test.
 func Object(t *testing.T, v pyvalue.Value) *pyvalue.Object {
 	t.Helper()
 	o, ok := v.(*pyvalue.Object)
@@ -27,6 +29,7 @@ func Object(t *testing.T, v pyvalue.Value) *pyvalue.Object {
 	return o
 }
 
+// List returns v as a list. Another kind fails the test.
 func List(t *testing.T, v pyvalue.Value) pyvalue.List {
 	t.Helper()
 	l, ok := v.(pyvalue.List)
@@ -34,7 +37,8 @@ func List(t *testing.T, v pyvalue.Value) pyvalue.List {
 	return l
 }
 
-// JSON keeps order and the difference between 1 and 1.0.
+// JSON returns the JSON of v as text, which shows the order of keys and the difference
+// between 1 and 1.0.
 func JSON(t *testing.T, v any) string {
 	t.Helper()
 	out, err := json.Marshal(v)
@@ -42,7 +46,8 @@ func JSON(t *testing.T, v any) string {
 	return string(out)
 }
 
-// Values draws JSON values with an inclination to the awkward.
+// Values generates JSON values of up to three levels, with many special cases among
+// them.
 func Values() *rapid.Generator[pyvalue.Value] {
 	return rapid.Custom(func(t *rapid.T) pyvalue.Value { return drawValue(t, 3) })
 }
@@ -78,7 +83,7 @@ func drawValue(t *rapid.T, depth int) pyvalue.Value {
 	}
 }
 
-// DrawKey draws names that graders look for, so that they find some.
+// DrawKey draws a key: often one that graders look for, else any text.
 func DrawKey(t *rapid.T) string {
 	return rapid.OneOf(rapid.SampledFrom([]string{
 		"answer", "ground_truth", "tolerances", "tolerance", "type", "value", "lower", "upper", "n", "a.b", "a", "b", "correct_answer", "correct_answers",
