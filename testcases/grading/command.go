@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	defaultCommandTimeout = time.Minute // without timeout_s
+	defaultCommandTimeout = time.Minute    // without timeout_s
 	maxCommandTimeout     = 24 * time.Hour // upper limit of timeout_s
 )
 
@@ -39,11 +39,11 @@ func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result
 	if err != nil {
 		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
 	}
-	said, err := parseCommandAnswer(done)
+	reply, err := parseCommandAnswer(done)
 	if err != nil {
 		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withStderr(err))}
 	}
-	return commandResult(argv[0], said), nil
+	return commandResult(argv[0], reply), nil
 }
 
 // nullIfAbsent returns v, or null if v is nil.
@@ -63,7 +63,7 @@ func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 	if strings.TrimSpace(done.stdout) == "" {
 		return nil, fmt.Errorf("exited with status %d and without an answer on stdout", done.status)
 	}
-	said, err := decodeStrictObject(done.stdout, []objectMember{
+	reply, err := decodeStrictObject(done.stdout, []objectMember{
 		{name: "passed", required: true, want: "true or false", fits: hasType[pyvalue.Bool]},
 		{name: "score", want: "a number from 0 to 1", fits: isFraction},
 		{name: "reasoning", want: "a string", fits: hasType[pyvalue.String]},
@@ -72,26 +72,26 @@ func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("exited with status %d and gave an answer that cannot be read: %w", done.status, err)
 	}
-	if done.status != 0 && said.Get("passed") == pyvalue.Bool(true) {
+	if done.status != 0 && reply.Get("passed") == pyvalue.Bool(true) {
 		return nil, fmt.Errorf("exited with status %d, which does not agree with passed true", done.status)
 	}
-	return said, nil
+	return reply, nil
 }
 
 // commandResult converts the answer of the program with that name.
-func commandResult(name string, said *pyvalue.Object) Result {
+func commandResult(name string, reply *pyvalue.Object) Result {
 	r := newReport("Command")
-	if said.Get("passed") == pyvalue.Bool(false) {
+	if reply.Get("passed") == pyvalue.Bool(false) {
 		r.addFailure(name + " says that it did not pass, and not why")
 	}
 	result := r.binaryResult()
-	if score, err := floatValue(said.Get("score")); err == nil {
+	if score, err := floatValue(reply.Get("score")); err == nil {
 		result.Score = score
 	}
-	if reasoning, ok := said.Get("reasoning").(pyvalue.String); ok && reasoning != "" {
+	if reasoning, ok := reply.Get("reasoning").(pyvalue.String); ok && reasoning != "" {
 		result.Reasoning = string(reasoning)
 	}
-	if metrics, ok := said.Get("metrics").(*pyvalue.Object); ok {
+	if metrics, ok := reply.Get("metrics").(*pyvalue.Object); ok {
 		result.Metrics = metrics
 	}
 	return result

@@ -12,8 +12,8 @@ import (
 
 const (
 	maxPartBytes     = 48 << 10 // of text in a part of the evidence: task, answer, notebook or conversation
-	maxTextBytes     = 8 << 10 // of a text in the notebook or the conversation
-	maxToolNameBytes = 200 // of the name of a tool
+	maxTextBytes     = 8 << 10  // of a text in the notebook or the conversation
+	maxToolNameBytes = 200      // of the name of a tool
 
 	// entryOverheadBytes is what an entry of the notebook or the conversation counts
 	// in addition to its text.
@@ -116,9 +116,9 @@ func clipMiddle(text string, limit int) string {
 // evidenceEntry is a piece of the conversation.
 type evidenceEntry struct {
 	Role    string `json:"role,omitempty"` // user or assistant; empty for an entry that is no message
-	Kind    string `json:"kind"` // text, image, tool_call, tool_result, other or left_out
+	Kind    string `json:"kind"`           // text, image, tool_call, tool_result, other or left_out
 	Tool    string `json:"tool,omitempty"` // tool_call only
-	Text    string `json:"text"` // of a tool_call its input as JSON text; of left_out how many entries
+	Text    string `json:"text"`           // of a tool_call its input as JSON text; of left_out how many entries
 	Failed  bool   `json:"failed,omitempty"`
 	LeftOut string `json:"left_out,omitempty"` // tool_result only: "images" if it had some
 }

@@ -2,9 +2,7 @@ package grading
 
 import "assay/internal/model"
 
-// What the tests compare with Python directly.
-
-// CommandVerdict is what comes of an answer on stdout and an exit status.
+// CommandVerdict parses the answer and exit status of a command.
 func CommandVerdict(stdout string, status int) (passed bool, score float64, err error) {
 	said, err := parseCommandAnswer(exitState{status: status, stdout: stdout})
 	if err != nil {
@@ -14,7 +12,7 @@ func CommandVerdict(stdout string, status int) (passed bool, score float64, err 
 	return result.Passed, result.Score, nil
 }
 
-// JudgeVerdict is what comes of a judge's reply.
+// JudgeVerdict parses the reply of a judge.
 func JudgeVerdict(reply *model.Response) (passed bool, score float64, err error) {
 	said, err := readVerdict(reply)
 	if err != nil {

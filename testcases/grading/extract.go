@@ -11,7 +11,7 @@ import (
 // Extraction is the answer that a conversation submitted.
 type Extraction struct {
 	Answer pyvalue.Value // nil means that there is none
-	Reason string // why there is no answer; "" if there is one
+	Reason string        // why there is no answer; "" if there is one
 }
 
 // Extract finds the answer in the entries of a conversation, oldest first. It is the

@@ -20,9 +20,9 @@ import (
 
 // Spec says how to grade: it is one entry of a case's graders.
 type Spec struct {
-	Type   string // one of [Types]; "" if the case gives none, or no string
+	Type   string        // one of [Types]; "" if the case gives none, or no string
 	Config pyvalue.Value // nil if the case gives none, which is the same as an empty object
-	Field  string // place in the case, for messages: "grader", "graders[1]"
+	Field  string        // place in the case, for messages: "grader", "graders[1]"
 }
 
 // NeedsRecord reports whether the grader reads Record or Conversation of [Input], which
@@ -40,10 +40,10 @@ func (s Spec) Digest() string {
 // grader needs something that is absent, its result is an error.
 type Input struct {
 	Answer         pyvalue.Value // nil or null means no answer
-	NoAnswerReason string // why there is none, for the reasoning; may be ""
+	NoAnswerReason string        // why there is none, for the reasoning; may be ""
 
-	Task         string // what the agent was told, verbatim
-	Notebook     *Notebook // as the agent left it; nil means unknown
+	Task         string            // what the agent was told, verbatim
+	Notebook     *Notebook         // as the agent left it; nil means unknown
 	Conversation []json.RawMessage // the entries of the agent's history, oldest first
 
 	// Record is the JSON object that a command grader reads on stdin; nil means

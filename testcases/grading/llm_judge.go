@@ -13,7 +13,7 @@ import (
 
 const (
 	judgeTimeout     = 3 * time.Minute // for the whole grading, including retries and delays
-	defaultPassScore = 0.5 // without pass_score
+	defaultPassScore = 0.5             // without pass_score
 )
 
 // gradeLLMJudge asks a language model to judge the attempt by the criteria in prompt.
@@ -39,11 +39,11 @@ func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Resul
 	ctx, cancel := context.WithTimeoutCause(ctx, judgeTimeout, fmt.Errorf("the judge had %v", judgeTimeout))
 	defer cancel()
 	j := &judgeConversation{client: client}
-	said, err := j.askForVerdict(ctx, c.prompt, in)
+	verdict, err := j.askForVerdict(ctx, c.prompt, in)
 	if err != nil {
 		return Result{}, modelError("%s: %v", c.model, err)
 	}
-	return c.result(said, j), nil
+	return c.result(verdict, j), nil
 }
 
 // modelError returns an error of kind model with a formatted text.
@@ -88,38 +88,38 @@ func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 }
 
 // result converts the verdict of a judge.
-func (c judgeConfig) result(said *judgeVerdict, j *judgeConversation) Result {
+func (c judgeConfig) result(verdict *judgeVerdict, j *judgeConversation) Result {
 	r := newReport("Judge")
-	for _, text := range said.successes {
+	for _, text := range verdict.successes {
 		r.addLine(true, pyvalue.Text(text))
 	}
-	for _, text := range said.failures {
+	for _, text := range verdict.failures {
 		r.addLine(false, pyvalue.Text(text))
 	}
-	enough, _ := pyvalue.AtMost(c.pass, said.score) // cannot fail: both are numbers
+	enough, _ := pyvalue.AtMost(c.pass, verdict.score) // cannot fail: both are numbers
 	switch {
-	case !said.passed:
-		r.addFailure("the judge says that it did not pass: " + said.reasoning)
+	case !verdict.passed:
+		r.addFailure("the judge says that it did not pass: " + verdict.reasoning)
 	case !enough:
-		r.addFailure(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", showValue(said.score), showValue(c.pass), said.reasoning))
+		r.addFailure(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", showValue(verdict.score), showValue(c.pass), verdict.reasoning))
 	default:
-		r.addLine(true, fmt.Sprintf("score %s, at least %s: %s", showValue(said.score), showValue(c.pass), said.reasoning))
+		r.addLine(true, fmt.Sprintf("score %s, at least %s: %s", showValue(verdict.score), showValue(c.pass), verdict.reasoning))
 	}
 	r.metrics.Set("model", pyvalue.String(c.model))
-	r.metrics.Set("score", said.score)
+	r.metrics.Set("score", verdict.score)
 	r.metrics.Set("pass_score", c.pass)
-	r.metrics.Set("judge_passed", pyvalue.Bool(said.passed))
-	r.metrics.Set("successes", said.successes)
-	r.metrics.Set("failures", said.failures)
+	r.metrics.Set("judge_passed", pyvalue.Bool(verdict.passed))
+	r.metrics.Set("successes", verdict.successes)
+	r.metrics.Set("failures", verdict.failures)
 	r.metrics.Set("calls", pyvalue.NewInt(j.calls))
 	r.metrics.Set("input_tokens", pyvalue.NewInt(j.usage.PromptTokens()))
 	r.metrics.Set("output_tokens", pyvalue.NewInt(j.usage.OutputTokens))
-	score, _ := floatValue(said.score) // cannot fail: readVerdict has checked it
+	score, _ := floatValue(verdict.score) // cannot fail: readVerdict has checked it
 	return r.result(score)
 }
 
 const (
-	maxJudgeRetries = 3 // of one call that failed transiently
+	maxJudgeRetries = 3           // of one call that failed transiently
 	firstRetryDelay = time.Second // doubles with each retry, unless the API says how long to wait
 )
 
@@ -144,19 +144,19 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 	if err != nil {
 		return nil, err
 	}
-	said, wrong := readVerdict(reply)
+	verdict, wrong := readVerdict(reply)
 	if wrong == nil {
-		return said, nil
+		return verdict, nil
 	}
 	req.Messages = append(req.Messages, correctionMessages(reply, wrong)...)
 	if reply, err = j.call(ctx, req); err != nil {
 		return nil, err
 	}
-	said, stillWrong := readVerdict(reply)
+	verdict, stillWrong := readVerdict(reply)
 	if stillWrong != nil {
 		return nil, fmt.Errorf("the judge gave no verdict, twice: %w; then %w", wrong, stillWrong)
 	}
-	return said, nil
+	return verdict, nil
 }
 
 // call makes one call of the model, and retries it after transient errors.

@@ -57,9 +57,9 @@ func contains(container, key pyvalue.Value) (bool, error) {
 	}
 }
 
-// takeField returns answer[field] if answer contains field, by Python's rules for both,
-// else nil. An item of a list must contain field and have it as its index; a string has
-// no items. Both are type errors otherwise.
+// takeField returns answer[field] if answer contains field, by Python's rules for both, else
+// nil. A list that contains field must also have an item with that index; if not, the error
+// is a type error or a key error. A string that contains field is a type error.
 func takeField(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	there, err := contains(answer, field)
 	if err != nil || !there {

@@ -97,7 +97,7 @@ func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
 	if err := checkFitsFloat(leastPrecision, leastRecall); err != nil {
 		return Result{}, err
 	}
-	c := compareGenes(genesBySpelling(wanted), genesBySpelling(given))
+	c := compareGenes(spellingsByGene(wanted), spellingsByGene(given))
 	precision, recall := ratio(len(c.both), len(given)), ratio(len(c.both), len(c.both)+len(c.missing))
 	precise, err := g.report.requireAtLeast("precision", precision, leastPrecision)
 	if err != nil {
@@ -212,8 +212,8 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 // the answer.
 type geneComparison struct{ both, extra, missing pyvalue.List }
 
-// genesBySpelling returns the last spelling of each gene, by the gene in lower case.
-func genesBySpelling(items pyvalue.List) map[string]string {
+// spellingsByGene returns the last spelling of each gene, by the gene in lower case.
+func spellingsByGene(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for _, item := range items {
 		spelled[pyvalue.Lower(pyvalue.Text(item))] = pyvalue.Text(item)
@@ -224,7 +224,7 @@ func genesBySpelling(items pyvalue.List) map[string]string {
 // lowerCaseGenes returns the genes in lower case, each mapped to itself.
 func lowerCaseGenes(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
-	for gene := range genesBySpelling(items) {
+	for gene := range spellingsByGene(items) {
 		spelled[gene] = gene
 	}
 	return spelled

@@ -61,7 +61,7 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 type separationGrader struct {
 	report                           *report
 	genes                            *pyvalue.Dict
-	rows                             int // repetitions included
+	rows                             int           // repetitions included
 	reported                         pyvalue.Value // the mean in the answer
 	leastMean, leastFraction, cutoff pyvalue.Value
 

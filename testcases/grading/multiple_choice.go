@@ -7,9 +7,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeMultipleChoice passes when the answer's field "answer", as upper-case text, is
-// one of the correct ones. Nothing but case and the white space around it is
-// forgiven.
+// gradeMultipleChoice passes if the answer's field "answer", as text in upper case and
+// without white space around it, is one of the correct answers.
 func gradeMultipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	correct, err := correctAnswers(config)
 	if err != nil {
@@ -32,7 +31,8 @@ func gradeMultipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, 
 	return r.binaryResult(), nil
 }
 
-// correctAnswers returns the normalised correct answers.
+// correctAnswers returns the correct answers in upper case and without white space
+// around them. An entry that is no string is a type error.
 func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	entries := pyvalue.List{pyvalue.String("")}
 	if one := config.Get("correct_answer"); one != nil {
@@ -55,6 +55,7 @@ func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	return correct, nil
 }
 
+// joinAlternatives lists the correct answers for a message.
 func joinAlternatives(correct pyvalue.List) string {
 	texts := make([]string, len(correct))
 	for i, c := range correct {

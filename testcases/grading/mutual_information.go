@@ -8,10 +8,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeMutualInformation passes when clusters and samples have something to do with
-// each other, but not too much: their adjusted mutual information, by the
-// contingency table of the answer, is between two thresholds. The lower is 0
-// unless given, which clusters that are perfectly mixed miss by a little.
+// gradeMutualInformation passes if clusters and samples are related, but not too much:
+// the adjusted mutual information of the answer's contingency table is between two
+// thresholds. The default of the lower one is 0, which perfectly mixed clusters miss by
+// a little; the upper one is optional.
 func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
@@ -68,6 +68,8 @@ func checkTableSteps(table [][]int) error {
 	return pyvalue.ValueError("contingency: a table of %d by %d with a sum of %d takes more steps than a grader may", len(table), len(table[0]), sum)
 }
 
+// checkMutualInformation compares the adjusted mutual information with the thresholds.
+// Most is null if there is no upper one.
 func (r *report) checkMutualInformation(ami, least, most pyvalue.Value) error {
 	const what = "adjusted mutual information"
 	if _, err := r.requireAtLeast(what, ami, least); err != nil {
@@ -82,9 +84,9 @@ func (r *report) checkMutualInformation(ami, least, most pyvalue.Value) error {
 	return checkFitsFloat(least, most)
 }
 
-// readContingency makes numbers of a table of counts, of strings too, which must
-// have this many rows and columns, none of them negative and one above 0. null is
-// NaN. fault says what is wrong with it, "" if nothing is.
+// readContingency returns a table of counts as numbers. It must have that many rows and
+// columns, no negative counts and at least one above 0. Counts may be strings; null is
+// NaN. Fault describes what is wrong with the table, "" if nothing is.
 func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fault string) {
 	list, _ := v.(pyvalue.List)
 	if rows == 0 || columns == 0 || len(list) != rows {
@@ -112,6 +114,7 @@ func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fau
 	return cells, ""
 }
 
+// readCount returns a cell of a contingency table as a number, or false if it is none.
 func readCount(cell pyvalue.Value) (float64, bool) {
 	if cell == (pyvalue.Null{}) {
 		return math.NaN(), true
@@ -122,9 +125,10 @@ func readCount(cell pyvalue.Value) (float64, bool) {
 	return f, ok && isNumber && err == nil
 }
 
-// mergeContingency rounds the counts, half to even, and returns them with one row for
-// each cluster and one column for each sample that is left with any: labels that
-// are equal are one. It has no rows when nothing is left.
+// mergeContingency rounds the counts, half to even, and returns them with one row per
+// distinct cluster and one column per distinct sample that has a count above 0. The
+// result has no rows if all counts are 0. A count that is not finite is a value error,
+// a sum above 2147483647 an error of kind overflow.
 func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
 	type entry struct{ row, column, count int }
 	var entries []entry
@@ -163,9 +167,10 @@ func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 	return table, nil
 }
 
-// numberLabels gives the same number, from 0 on, to labels that numpy makes
-// equal: when one is text it makes text of all, when one is a double, doubles.
-// The error is a label that is neither number nor text, or not finite.
+// numberLabels numbers the distinct labels from 0 on. Labels are equal if numpy makes
+// them equal: if one of them is a text, it converts all to texts; else if one is a
+// float, all to floats. A label that is neither a number nor a text, or not finite, is
+// a type error.
 func numberLabels(what string, labels pyvalue.List) (numbers []int, distinct int, err error) {
 	text, float := false, false
 	for _, label := range labels {
@@ -186,6 +191,7 @@ func numberLabels(what string, labels pyvalue.List) (numbers []int, distinct int
 	return numbers, len(known), nil
 }
 
+// labelKey returns the text by which a label is compared with the others.
 func labelKey(label pyvalue.Value, asText, asFloat bool) (string, error) {
 	n, ok := pyvalue.AsNumber(label)
 	switch {

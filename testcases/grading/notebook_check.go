@@ -10,11 +10,11 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeNotebookCheck looks at the notebook that was left behind, whether or not there
-// is an answer: min_cells cells with code in them; no_errors of their last runs;
-// names that must_use and must_not_use name, as whole words outside of comments
-// and strings (see [extractCode]); and must_run_clean (see [mustRunCleanDemand]). All that
-// is demanded is looked at; the score is the share that holds.
+// gradeNotebookCheck checks the notebook that the agent left behind, with or without an
+// answer: min_cells, the least number of cells with code; no_errors of the last runs;
+// must_use and must_not_use, names as whole words outside of comments and strings (see
+// [extractCode]); and must_run_clean (see [mustRunCleanDemand]). All demands are
+// checked; the score is the share of them that is met.
 func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	demands, err := readNotebookCheckConfig(config)
 	switch {
@@ -37,24 +37,26 @@ func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (
 	return look.result(float64(held) / float64(len(demands))), nil
 }
 
+// notebookError returns an error of kind notebook.
 func notebookError(text string) *pyvalue.Error { return &pyvalue.Error{Kind: "notebook", Text: text} }
 
-// notebookInspection is a notebook that is being looked at, and what was found so far.
+// notebookInspection is a notebook that is checked, with the results so far.
 type notebookInspection struct {
 	*report
 	notebook *Notebook
 	cells    []codeCell
-	rerun    func(context.Context) (*Notebook, error) // of [Input]
+	rerun    func(context.Context) (*Notebook, error) // see Input; nil means not possible
 }
 
-// codeCell is a cell with code in it.
+// codeCell is a cell that has code.
 type codeCell struct {
 	Cell
-	number int    // in the notebook, from 1
-	code   string // what [extractCode] leaves of its source
+	number int    // position in the notebook, from 1
+	code   string // the source as extractCode returns it
 }
 
-// inspectNotebook begins to look, and notes what there is.
+// inspectNotebook returns an inspection of the notebook, with the metrics that do not
+// depend on demands.
 func inspectNotebook(in Input) *notebookInspection {
 	l := &notebookInspection{report: newReport("Notebook check"), notebook: in.Notebook, rerun: in.Rerun}
 	for i, cell := range in.Notebook.Cells {
@@ -75,7 +77,7 @@ func inspectNotebook(in Input) *notebookInspection {
 	return l
 }
 
-// failedCells returns the cells whose last run did not end well.
+// failedCells returns the cells whose last run ended with an error or was interrupted.
 func (l *notebookInspection) failedCells() []codeCell {
 	var failing []codeCell
 	for _, cell := range l.cells {
@@ -86,7 +88,7 @@ func (l *notebookInspection) failedCells() []codeCell {
 	return failing
 }
 
-// addCheck adds a line, which is a failure too where it is not ok.
+// addCheck adds a line to the report. If not ok it is also a failure.
 func (l *notebookInspection) addCheck(ok bool, text string) {
 	l.addLine(ok, text)
 	if !ok {
@@ -94,17 +96,19 @@ func (l *notebookInspection) addCheck(ok bool, text string) {
 	}
 }
 
-// notebookDemand looks at a notebook and says what it found; its error is that
-// it could not look.
+// notebookDemand checks one demand and reports the result. Its error means that the
+// demand could not be checked.
 type notebookDemand func(ctx context.Context, l *notebookInspection) error
 
+// checkNotebookCheckConfig returns an error if the config of a notebook_check is
+// malformed.
 func checkNotebookCheckConfig(config *pyvalue.Object) error {
 	_, err := readNotebookCheckConfig(config)
 	return err
 }
 
-// readNotebookCheckConfig returns what a config demands, at least one thing. What is
-// null, false or an empty list demands nothing.
+// readNotebookCheckConfig returns the demands of a config. At least one is required. A
+// value of null, false or an empty list is no demand.
 func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 	readers := []struct {
 		key  string
@@ -138,6 +142,7 @@ func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 	return demands, nil
 }
 
+// minCellsDemand requires at least v cells with code.
 func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 	least, ok := v.(pyvalue.Int)
 	if !ok || least.Big().Sign() < 1 {
@@ -150,6 +155,8 @@ func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 	}, nil
 }
 
+// noErrorsDemand requires that no cell's last run ended with an error or was
+// interrupted.
 func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	failing := l.failedCells()
 	for _, cell := range failing {
@@ -161,7 +168,7 @@ func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	return nil
 }
 
-// boolDemand makes a reader of a demand that is made by true.
+// boolDemand returns a reader for a demand that is switched on by true.
 func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		wanted, ok := v.(pyvalue.Bool)
@@ -169,13 +176,13 @@ func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, erro
 		case !ok:
 			return nil, fmt.Errorf("want true or false, found %s", showValue(v))
 		case !bool(wanted):
-			return nil, nil //nolint:nilnil // it demands nothing, which is no error
+			return nil, nil //nolint:nilnil // no demand
 		}
 		return demand, nil
 	}
 }
 
-// namesDemand makes a reader of a demand about a list of names.
+// namesDemand returns a reader for a demand about a list of names.
 func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		list, ok := v.(pyvalue.List)
@@ -191,13 +198,13 @@ func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value)
 			names = append(names, strings.TrimSpace(string(name)))
 		}
 		if names == nil {
-			return nil, nil //nolint:nilnil // it demands nothing, which is no error
+			return nil, nil //nolint:nilnil // no demand
 		}
 		return demand(names), nil
 	}
 }
 
-// mustUseDemand demands that each name stands as a whole word in the code of some cell.
+// mustUseDemand requires each name to be a whole word in the code of some cell.
 func mustUseDemand(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookInspection) error {
 		missing := pyvalue.List{}
@@ -214,7 +221,7 @@ func mustUseDemand(names []string) notebookDemand {
 	}
 }
 
-// mustNotUseDemand demands that no name does.
+// mustNotUseDemand requires that no name is a whole word in the code of any cell.
 func mustNotUseDemand(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookInspection) error {
 		forbidden := pyvalue.List{}
@@ -232,8 +239,8 @@ func mustNotUseDemand(names []string) notebookDemand {
 	}
 }
 
-// cellUsing returns the number of the first cell whose code has name as a whole
-// word, 0 where none has.
+// cellUsing returns the number of the first cell whose code has name as a whole word, 0
+// if none has.
 func (l *notebookInspection) cellUsing(name string) int {
 	for _, cell := range l.cells {
 		if hasWord(l.notebook.Language, cell.code, name) {

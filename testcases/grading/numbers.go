@@ -6,9 +6,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// readNumber makes a number of a string that is one, and of a boolean. Other
-// kinds are returned as they are; the comparison will refuse them. ok is false
-// for a string that is no number, which is returned as it is, too.
+// readNumber converts a string that is a number to a float, and a boolean to 0 or 1.
+// Other kinds are returned unchanged, to be refused when they are compared. Ok is false
+// for a string that is not a number, which is returned unchanged too.
 func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 	switch v := v.(type) {
 	case pyvalue.String:
@@ -27,8 +27,8 @@ func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 	}
 }
 
-// floatValue is a number as a float. A boolean is none, and an integer may be too
-// large.
+// floatValue returns a number as a float. A boolean is a type error, an integer that is
+// too large an error of kind overflow.
 func floatValue(v pyvalue.Value) (float64, error) {
 	n, ok := pyvalue.AsNumber(v)
 	if !ok || hasType[pyvalue.Bool](v) {
@@ -37,16 +37,16 @@ func floatValue(v pyvalue.Value) (float64, error) {
 	return n.Float()
 }
 
-// isNumber says whether v is a number, which a boolean is not here.
+// isNumber reports whether v is a number. A boolean is not.
 func isNumber(v pyvalue.Value) bool {
 	_, isBool := v.(pyvalue.Bool)
 	_, ok := pyvalue.AsNumber(v)
 	return ok && !isBool
 }
 
-// checkFitsFloat says that the values can be written with a fixed number of decimals,
-// which the harness whose verdicts we share does with them: a number that fits a
-// double can.
+// checkFitsFloat returns an error if a value is no number or does not fit a double. The
+// reference implementation writes these values with a fixed number of decimals, which
+// fails then.
 func checkFitsFloat(values ...pyvalue.Value) error {
 	for _, v := range values {
 		n, ok := pyvalue.AsNumber(v)
@@ -60,6 +60,8 @@ func checkFitsFloat(values ...pyvalue.Value) error {
 	return nil
 }
 
+// notNumberError returns the error for a value that should be a number: a value error
+// for a string, else a type error.
 func notNumberError(v pyvalue.Value) error {
 	if _, ok := v.(pyvalue.String); ok {
 		return pyvalue.ValueError("want a number, found %s", showValue(v))
@@ -67,7 +69,7 @@ func notNumberError(v pyvalue.Value) error {
 	return pyvalue.TypeError("want a number, found %s", pyvalue.KindOf(v))
 }
 
-// formatBrief writes a number with six digits.
+// formatBrief returns a number with six significant digits.
 func formatBrief(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	if f, err := n.Float(); ok && err == nil {
@@ -76,7 +78,7 @@ func formatBrief(v pyvalue.Value) string {
 	return showValue(v)
 }
 
-// ratio is n / m, 0 when m is 0.
+// ratio returns n / m, or 0 if m is 0.
 func ratio(n, m int) pyvalue.Float {
 	if m == 0 {
 		return 0

@@ -6,9 +6,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeNumericRange passes when every field of the ground truth is found in the
-// answer strictly between the min and the max of its range. A range must have
-// the ground truth strictly inside. Without ground truth or ranges it fails.
+// gradeNumericRange passes if every field of the ground truth is in the answer,
+// strictly between the min and the max of its range. The ground truth must itself be
+// strictly inside the range. Without ground truth or without ranges it fails.
 func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	r := newReport("Numeric range")
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
@@ -21,14 +21,15 @@ func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	return r.gradeFields(truth, g.field)
 }
 
+// rangeGrader grades one answer against the ranges of a config.
 type rangeGrader struct {
 	report *report
 	answer pyvalue.Value
 	ranges *pyvalue.Object
 }
 
-// field judges one field and reports it. The error is that of an answer in which
-// nothing can be looked up.
+// field grades one field and reports it. It is an error if the answer is nothing in
+// which a field can be looked up.
 func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
 	limits, _ := g.ranges.Get(name).(*pyvalue.Object)
 	low, high := getOr(limits, "min", pyvalue.Null{}), getOr(limits, "max", pyvalue.Null{})
@@ -54,7 +55,7 @@ func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
 	return fault == "", nil
 }
 
-// checkRange says what keeps a range from being one, "" if nothing does.
+// checkRange describes what is wrong with a range of the case, "" if nothing is.
 func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) string {
 	entry := g.ranges.Get(name)
 	if entry == nil {
@@ -77,8 +78,8 @@ func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) 
 	return ""
 }
 
-// judge returns what was found as a number, where it can be one, and what is
-// wrong with it.
+// judge returns the found value as a number if possible, and describes what is wrong
+// with it, "" if nothing is. Found is nil if the answer lacks the field.
 func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
 	if found == nil {
 		return pyvalue.Null{}, "missing from the answer"
@@ -97,7 +98,8 @@ func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value
 	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", showValue(actual), showValue(low), showValue(high), offByText(actual, bound))
 }
 
-// strictlyBetween is low < v < high of numbers; with NaN it is false.
+// strictlyBetween reports whether low < v < high. It is false with NaN and with values
+// that are not numbers.
 func strictlyBetween(low, v, high pyvalue.Value) bool {
 	above, err := pyvalue.Less(low, v)
 	below, also := pyvalue.Less(v, high)

@@ -6,8 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeNumericTolerance passes when every field of the ground truth is found in the
-// answer within its tolerance. Without a ground truth it passes with score 0.
+// gradeNumericTolerance passes if every field of the ground truth is in the answer,
+// within its tolerance. Without a ground truth it passes with score 0.
 func gradeNumericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	truth, err := getSection(config, "ground_truth")
 	if err != nil {
@@ -17,8 +17,8 @@ func gradeNumericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result
 	return g.report.gradeFields(truth, g.field)
 }
 
-// configTolerances returns what the config has under "tolerances" or, without that
-// key, under "tolerance".
+// configTolerances returns "tolerances" of the config or, without that key,
+// "tolerance", or an empty object without both.
 func configTolerances(config *pyvalue.Object) pyvalue.Value {
 	for _, key := range []string{"tolerances", "tolerance"} {
 		if v := config.Get(key); v != nil {
@@ -28,14 +28,15 @@ func configTolerances(config *pyvalue.Object) pyvalue.Value {
 	return &pyvalue.Object{}
 }
 
+// toleranceGrader grades one answer against the tolerances of a config.
 type toleranceGrader struct {
 	report     *report
 	answer     pyvalue.Value
 	tolerances pyvalue.Value
 }
 
-// field judges one field of the ground truth and reports it. The error ends the
-// grading; what is merely wrong with the answer does not.
+// field grades one field of the ground truth and reports it. The error ends the
+// grading; a field that is missing or wrong is no error.
 func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, error) {
 	found, err := lookupField(g.answer, name)
 	if err != nil {
@@ -75,6 +76,7 @@ func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, erro
 	return j.isWithin, nil
 }
 
+// record sets the metrics of one field.
 func (g *toleranceGrader) record(name string, actual, expected pyvalue.Value, j toleranceJudgement) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", actual)

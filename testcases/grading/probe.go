@@ -9,24 +9,24 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// probeDemandNames lists what a probe can demand, for messages.
+// probeDemandNames lists the demands that a probe can have, for messages.
 const probeDemandNames = "equals, approx, type, len, contains"
 
-// probe is an expression and what must be true of its value.
+// probe is an expression with conditions for its value.
 type probe struct {
 	expr    string
 	demands []probeDemand
 }
 
-// probeDemand is one thing that must be true, of what the kernel says about a value.
+// probeDemand is one condition for what the kernel reports about a value.
 type probeDemand struct {
-	aspect string // "value", "type" or "len"
-	text   string // what is expected
+	aspect string // what it is about: "value", "type" or "len"
+	text   string // description of what is expected
 	isMet  func(found pyvalue.Value) bool
 }
 
-// parseProbes reads the probes of a config. A probe has an expression and at least
-// one demand; several must all be met.
+// parseProbes returns the probes of a config, at least one. A probe has an expression
+// and at least one demand; all its demands must be met.
 func parseProbes(config *pyvalue.Object) ([]probe, error) {
 	list, ok := config.Get("probes").(pyvalue.List)
 	if !ok || len(list) == 0 {
@@ -43,6 +43,7 @@ func parseProbes(config *pyvalue.Object) ([]probe, error) {
 	return probes, nil
 }
 
+// parseProbe parses one probe.
 func parseProbe(v pyvalue.Value) (probe, error) {
 	o, ok := v.(*pyvalue.Object)
 	if !ok {
@@ -66,6 +67,7 @@ func parseProbe(v pyvalue.Value) (probe, error) {
 	return p, nil
 }
 
+// parseDemand parses one demand of a probe.
 func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	switch key {
 	case "equals":
@@ -89,7 +91,7 @@ func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	}
 }
 
-// approxDemand wants |found - value| <= max(abs, rel * |value|).
+// approxDemand requires |found - value| <= max(abs, rel * |value|).
 func approxDemand(want pyvalue.Value) (probeDemand, error) {
 	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", showValue(want))
 	o, ok := want.(*pyvalue.Object)
@@ -111,13 +113,15 @@ func approxDemand(want pyvalue.Value) (probeDemand, error) {
 	return probeDemand{"value", text, func(found pyvalue.Value) bool { return isNear(found, value, margins["abs"], margins["rel"]) }}, nil
 }
 
+// isNear reports whether found is a number within the absolute or the relative margin
+// around value.
 func isNear(found, value, absolute, relative pyvalue.Value) bool {
 	if !isNumber(found) {
 		return false
 	}
 	off, err := pyvalue.Distance(found, value)
 	if err != nil {
-		return false // too large for a float, so far from one
+		return false // the distance is too large for a float
 	}
 	if within, _ := pyvalue.AtMost(off, absolute); within {
 		return true
@@ -130,7 +134,7 @@ func isNear(found, value, absolute, relative pyvalue.Value) bool {
 	return within
 }
 
-// probeContains says whether found has want as a member, a key or a part.
+// probeContains reports whether found has want as a member, as a key or as a part.
 func probeContains(found, want pyvalue.Value) bool {
 	if list, ok := found.(pyvalue.List); ok {
 		for _, item := range list {
@@ -144,8 +148,8 @@ func probeContains(found, want pyvalue.Value) bool {
 	return err == nil && there
 }
 
-// check says whether a finding meets all demands, in a text that names the
-// expression, what was expected and what was found.
+// check reports whether a finding meets all demands. The text names the expression, and
+// if it fails, what was expected and found.
 func (p probe) check(finding *pyvalue.Object) (text string, ok bool) {
 	ok = true
 	var expected, found []string
@@ -164,22 +168,24 @@ func (p probe) check(finding *pyvalue.Object) (text string, ok bool) {
 	return fmt.Sprintf("%s: expected %s, found %s", p.expr, strings.Join(expected, " and "), strings.Join(found, " and ")), false
 }
 
-func (p probe) describeFinding(finding *pyvalue.Object, about string) string {
+// describeFinding returns what was found about one aspect, for a message.
+func (p probe) describeFinding(finding *pyvalue.Object, aspect string) string {
 	if why := finding.Get("raised"); why != nil {
 		return "that it raises " + pyvalue.Text(why)
 	}
 	if why := finding.Get("not_json"); why != nil {
 		return "no JSON: " + pyvalue.Text(why)
 	}
-	if about == "value" {
-		return showValue(finding.Get(about))
+	if aspect == "value" {
+		return showValue(finding.Get(aspect))
 	}
-	return about + " " + pyvalue.Text(finding.Get(about))
+	return aspect + " " + pyvalue.Text(finding.Get(aspect))
 }
 
-func (p probe) needs(about string) bool {
+// needs reports whether a demand is about that aspect.
+func (p probe) needs(aspect string) bool {
 	for _, d := range p.demands {
-		if d.aspect == about {
+		if d.aspect == aspect {
 			return true
 		}
 	}
@@ -192,8 +198,8 @@ func (p probe) needs(about string) bool {
 //go:embed probe.py
 var probeProgram string
 
-// gradeByProbes evaluates all probes, each in an execution of its own, so that
-// one that is too large fails alone.
+// gradeByProbes evaluates each probe in a separate execution, so that a probe with too
+// large a result fails alone.
 func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
 	r := newReport("Kernel check")
 	met := 0
@@ -221,8 +227,8 @@ func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 	return result, nil
 }
 
-// evaluateProbe evaluates a probe. What it found has type, len and value, as far as they
-// were asked for; or raised, or not_json, which say why not.
+// evaluateProbe evaluates a probe in the kernel. The finding has those of type, len and
+// value that the probe needs; or raised or not_json with the reason why not.
 func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) {
 	done, err := execute(ctx, kernel, probeCode(p))
 	if err != nil {
@@ -239,8 +245,9 @@ func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object
 	return finding, nil
 }
 
-// probeCode is the program, called with a probe. The expression is JSON text,
-// which Python reads as JSON does, so that it cannot become code of the program.
+// probeCode returns the program with a call for the probe. The expression is passed as
+// a JSON string, which Python reads the same way, so that it cannot inject code into
+// the program.
 func probeCode(p probe) string {
 	return fmt.Sprintf("%s__assay_probe__(%s, %s, %s)\n", probeProgram,
 		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.needs("len"))), pyvalue.Repr(pyvalue.Bool(p.needs("value"))))

@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	maxStdoutBytes     = 1 << 20 // bytes of a program's answer
-	maxStderrTailBytes = 4 << 10 // bytes of what it prints on stderr
+	maxStdoutBytes     = 1 << 20 // of a program's answer
+	maxStderrTailBytes = 4 << 10 // of what a program prints on stderr
 
-	// pipeCloseTimeout is how long a program's pipes may stay open after its end and
-	// that of its group: a process that left the group may hold them for ever.
+	// pipeCloseTimeout is how long a program's pipes may stay open after it and its
+	// process group have ended. A process that has left the group could keep them open
+	// for ever.
 	pipeCloseTimeout = time.Second
 
 	defaultPATH = "PATH=/usr/local/bin:/usr/bin:/bin"
@@ -29,21 +30,21 @@ const (
 // program is a command that is run once.
 type program struct {
 	argv  []string
-	dir   string   // where it runs; empty: the current folder
-	env   []string // all of its environment; nil: defaultPATH
+	dir   string   // working directory; "" means the current one
+	env   []string // whole environment; nil means defaultPATH only
 	stdin []byte
 }
 
-// exitState is how a program ended by itself.
+// exitState is the result of a program that ended by itself.
 type exitState struct {
 	status int
 	stdout string
-	stderr string // the last of it
+	stderr string // the end of it
 }
 
-// run runs the program to its end and leaves nothing of its process group behind
-// then, whatever it started. When ctx ends the whole group is killed. The error
-// says that the program did not start, or did not end by itself.
+// run runs the program to its end and then kills all processes that are left in its
+// process group. When ctx ends, it kills the whole group. The error means that the
+// program did not start, was killed, or printed too much.
 func (p program) run(ctx context.Context) (exitState, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -54,13 +55,13 @@ func (p program) run(ctx context.Context) (exitState, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(p.stdin), stdout, stderr
 
-	runtime.LockOSThread() // Pdeathsig is sent when the thread that started it ends
+	runtime.LockOSThread() // Pdeathsig is sent when the thread that started the program ends
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return exitState{}, fmt.Errorf("does not start: %w", err)
 	}
 	waitAndKillGroup(ctx, cmd.Process.Pid)
-	_ = cmd.Wait() // how it ended is in ProcessState
+	_ = cmd.Wait() // ProcessState has the result
 
 	done := exitState{stdout: stdout.text.String(), stderr: strings.TrimSpace(string(stderr.last))}
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -77,9 +78,11 @@ func (p program) run(ctx context.Context) (exitState, error) {
 	}
 }
 
-// errStdoutTooLong says that an answer is longer than maxStdoutBytes.
+// errStdoutTooLong means that an answer is longer than maxStdoutBytes.
 var errStdoutTooLong = errors.New("printed more than 1 MiB on stdout")
 
+// command prepares the command, in a process group of its own that is killed with this
+// process.
 func (p program) command() (*exec.Cmd, error) {
 	env := p.env
 	if env == nil {
@@ -89,15 +92,15 @@ func (p program) command() (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(path) //nolint:noctx // it ends with its group, see waitAndKillGroup
+	cmd := exec.Command(path) //nolint:noctx // waitAndKillGroup ends it
 	cmd.Args, cmd.Dir, cmd.Env = p.argv, p.dir, env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.WaitDelay = pipeCloseTimeout
 	return cmd, nil
 }
 
-// lookPath finds a program on the PATH of env, which need not be ours. A name
-// with a slash is a path already.
+// lookPath finds a program on the PATH of env, which may differ from this process's. A
+// name with a slash is returned unchanged.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -110,7 +113,7 @@ func lookPath(name string, env []string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
-			continue // it would hang on where we run
+			continue // its meaning would depend on the working directory of this process
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil
@@ -119,9 +122,9 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("is not on PATH, which is %q", path)
 }
 
-// waitAndKillGroup waits for a child to end, which it does when ctx ends, and kills
-// what it left in its group. The child is not reaped before all that is over,
-// so that the group's number cannot be anybody else's.
+// waitAndKillGroup waits for a child to end, kills its group if ctx ends first, and
+// then kills what is left of the group. The child is only reaped afterwards, so that no
+// other process can get the number of the group meanwhile.
 func waitAndKillGroup(ctx context.Context, leader int) {
 	killed := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
@@ -140,10 +143,10 @@ func waitAndKillGroup(ctx context.Context, leader int) {
 	killGroup(leader)
 }
 
-// killGroup kills the process group that a child leads.
-func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) } // ESRCH: there is nobody left
+// killGroup kills the process group whose leader is that child.
+func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) } // ESRCH: the group is empty
 
-// withStderr adds to an error the last thing that the program printed on stderr.
+// withStderr adds the end of the program's stderr to an error.
 func (e exitState) withStderr(err error) error {
 	if e.stderr == "" {
 		return err
@@ -151,14 +154,15 @@ func (e exitState) withStderr(err error) error {
 	return fmt.Errorf("%w; on stderr it printed last: %s", err, e.stderr)
 }
 
-// limitedBuffer keeps what is written to it up to maxStdoutBytes, and says when it is full.
+// limitedBuffer keeps up to maxStdoutBytes of what is written to it, and calls onFull
+// when there is more.
 type limitedBuffer struct {
 	text       bytes.Buffer
 	overflowed bool
 	onFull     func(error)
 }
 
-// Write implements [io.Writer].
+// Write implements [io.Writer]. It fails when the buffer is full.
 func (c *limitedBuffer) Write(data []byte) (int, error) {
 	if c.text.Len()+len(data) > maxStdoutBytes {
 		c.overflowed = true
@@ -168,7 +172,7 @@ func (c *limitedBuffer) Write(data []byte) (int, error) {
 	return c.text.Write(data)
 }
 
-// tailBuffer keeps the last of what is written to it.
+// tailBuffer keeps the last maxStderrTailBytes of what is written to it.
 type tailBuffer struct{ last []byte }
 
 // Write implements [io.Writer].

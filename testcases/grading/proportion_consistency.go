@@ -8,10 +8,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeProportionConsistency passes when the samples of the answer have their cell
-// types in like proportions: a chi-square test finds no difference, and Cramér's
-// V is small. The proportions are tested as they are given, as if they were
-// counts.
+// gradeProportionConsistency passes if the samples of the answer have similar
+// proportions of cell types: a chi-square test finds no difference, and Cramér's V is
+// small. The proportions are tested as they are, as if they were counts.
 func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
@@ -52,14 +51,14 @@ func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (R
 	return r.checkConsistency(p, test, getOr(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOr(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
 }
 
-// proportions are a row for each sample and a column for each cell type.
+// proportions is a table with a row for each sample and a column for each cell type.
 type proportions struct {
 	types, names pyvalue.List
 	table        [][]float64
 }
 
-// readProportions makes the table. A cell type that a sample does not have is 0.
-// fault says what is wrong with the samples, "" if nothing is.
+// readProportions returns the table of an answer. A cell type that a sample lacks is 0.
+// Fault describes what is wrong with the samples, "" if nothing is.
 func readProportions(types, samples pyvalue.List) (p proportions, fault string, err error) {
 	p.types = types
 	for i, item := range samples {
@@ -108,7 +107,8 @@ func testIndependence(table [][]float64) (stats.ChiSquareTest, error) {
 	return test, nil
 }
 
-// cramersV is how strong a difference between the samples is, 0 to 1.
+// cramersV returns Cramér's V, the strength of the difference between the samples, from
+// 0 to 1.
 func (p proportions) cramersV(statistic float64) float64 {
 	var all []float64
 	for _, row := range p.table {
@@ -121,9 +121,11 @@ func (p proportions) cramersV(statistic float64) float64 {
 	return math.Sqrt(statistic / (total * float64(smaller)))
 }
 
+// checkConsistency sets the metrics and compares q and Cramér's V with their
+// thresholds.
 func (r *report) checkConsistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
 	v := pyvalue.Float(p.cramersV(test.Statistic))
-	q := pyvalue.Float(test.P) // Benjamini and Hochberg leave a single p as it is
+	q := pyvalue.Float(test.P) // the correction of Benjamini and Hochberg leaves a single p unchanged
 	r.metrics.Set("num_samples", lengthOf(p.names))
 	r.metrics.Set("num_cell_types", lengthOf(p.types))
 	r.metrics.Set("chi2_statistic", pyvalue.Float(test.Statistic))

@@ -8,12 +8,12 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeRegex passes when pattern matches somewhere in the answer, or in the field
-// of it that answer_field names. Both are text; what is no text is searched as
-// [Text] writes it. Patterns are those of Go (RE2): ^ and $ are the ends of the
-// text unless (?m) is set, and there are no backreferences.
+// gradeRegex passes if the pattern matches somewhere in the answer, or in the field of
+// it that answer_field names. A value that is no text is searched as [pyvalue.Text]
+// writes it. Patterns are those of Go (RE2): ^ and $ match at the ends of the text
+// unless (?m) is set, and there are no backreferences.
 //
-// Metrics: pattern, and match, the first text that matched or null.
+// Metrics: pattern, and match, the first matching text or null.
 func gradeRegex(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	pattern, err := readRegexConfig(config)
 	if err != nil {
@@ -47,7 +47,7 @@ func gradeRegex(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	return r.binaryResult(), nil
 }
 
-// instructionCount is how many steps the search takes at most for each byte of text.
+// instructionCount returns an upper limit for the steps of a search per byte of text.
 func instructionCount(pattern *regexp.Regexp) int {
 	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
 	if err != nil {
@@ -60,11 +60,14 @@ func instructionCount(pattern *regexp.Regexp) int {
 	return len(program.Inst)
 }
 
+// checkRegexConfig returns an error if the config of a regex grader is malformed.
 func checkRegexConfig(config *pyvalue.Object) error {
 	_, err := readRegexConfig(config)
 	return err
 }
 
+// readRegexConfig returns the compiled pattern. A pattern that is no string or does not
+// compile is an error.
 func readRegexConfig(config *pyvalue.Object) (*regexp.Regexp, error) {
 	text, ok := config.Get("pattern").(pyvalue.String)
 	if !ok {

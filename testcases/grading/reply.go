@@ -8,16 +8,16 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// objectMember is a key of an object that a program or a model answers with.
+// objectMember is a member of the JSON object with which a program or a model replies.
 type objectMember struct {
 	name     string
 	required bool
-	want     string // what its value must be, for messages
+	want     string // description of a valid value, for messages
 	fits     func(pyvalue.Value) bool
 }
 
-// decodeStrictObject reads a text that must be one JSON object of these members and
-// no others, none of them twice. Nothing is repaired.
+// decodeStrictObject decodes a text that must be one JSON object with only these
+// members, each at most once. Nothing is repaired. The error says what is wrong.
 func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, error) {
 	v, err := pyvalue.DecodeUnique(text)
 	if err != nil {
@@ -44,6 +44,7 @@ func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, e
 	return object, nil
 }
 
+// objectMemberNames lists the names of the members for a message.
 func objectMemberNames(members []objectMember) string {
 	names := make([]string, len(members))
 	for i, m := range members {
@@ -52,19 +53,19 @@ func objectMemberNames(members []objectMember) string {
 	return strings.Join(names, ", ")
 }
 
-// hasType says whether a value is of the kind T.
+// hasType reports whether v has the type T.
 func hasType[T pyvalue.Value](v pyvalue.Value) bool {
 	_, ok := v.(T)
 	return ok
 }
 
-// isStringList says whether a value is a list of strings.
+// isStringList reports whether v is a list of strings.
 func isStringList(v pyvalue.Value) bool {
 	list, ok := v.(pyvalue.List)
 	return ok && !slices.ContainsFunc(list, func(item pyvalue.Value) bool { return !hasType[pyvalue.String](item) })
 }
 
-// isFraction says whether a value is a number from 0 to 1; booleans are none.
+// isFraction reports whether v is a number from 0 to 1. A boolean is not.
 func isFraction(v pyvalue.Value) bool {
 	f, err := floatValue(v)
 	return err == nil && 0 <= f && f <= 1

@@ -12,21 +12,23 @@ import (
 // Result is the verdict of one grader.
 type Result struct {
 	Type        string          `json:"type"`
-	Spec        string          `json:"spec,omitempty"` // of [GradeAll]: [Spec.Digest], by which the grader is known again
+	Spec        string          `json:"spec,omitempty"` // Spec.Digest of the grader; set by GradeAll only
 	Passed      bool            `json:"passed"`
 	Score       float64         `json:"score"` // 0 to 1
 	Reasoning   string          `json:"reasoning"`
 	Metrics     *pyvalue.Object `json:"metrics"`                // never nil
-	FieldScores *pyvalue.Object `json:"field_scores,omitempty"` // field to 1.0 or 0.0; nil where a grader has no fields
-	Error       *pyvalue.Error  `json:"error"`                  // why it could not be graded, nil if it could
+	FieldScores *pyvalue.Object `json:"field_scores,omitempty"` // 1.0 or 0.0 for each field; nil for graders without fields
+	Error       *pyvalue.Error  `json:"error"`                  // why there is no verdict, nil if there is one
 }
 
+// hasErrorKind reports whether err is a pyvalue.Error of that kind.
 func hasErrorKind(err error, kind string) bool {
 	e, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && e.Kind == kind
 }
 
-// failedResult is the result of a grader that could not come to a verdict.
+// failedResult returns the result of a grader that failed with err before it had a
+// verdict. Errors other than a pyvalue.Error get the kind value_error.
 func failedResult(err error) Result {
 	e, ok := errors.AsType[*pyvalue.Error](err)
 	if !ok {
@@ -35,8 +37,8 @@ func failedResult(err error) Result {
 	return Result{Reasoning: "could not be graded: " + e.Text, Metrics: &pyvalue.Object{}, Error: e}
 }
 
-// report builds a result: a title, a line for each thing that was looked at,
-// marked + or x, and what is wrong. It has passed while nothing is.
+// report collects what a grader finds: lines marked + or x, and failures. It has passed
+// if there are no failures.
 type report struct {
 	title    string
 	lines    []string
@@ -44,8 +46,10 @@ type report struct {
 	metrics  *pyvalue.Object
 }
 
+// newReport returns an empty report. The title is the first line of the reasoning.
 func newReport(title string) *report { return &report{title: title, metrics: &pyvalue.Object{}} }
 
+// addLine adds a line, marked + if ok, else x.
 func (r *report) addLine(ok bool, text string) {
 	mark := "x "
 	if ok {
@@ -54,10 +58,12 @@ func (r *report) addLine(ok bool, text string) {
 	r.lines = append(r.lines, mark+text)
 }
 
+// addFailure adds a failure. The report has not passed then.
 func (r *report) addFailure(text string) { r.failures = append(r.failures, text) }
 
 func (r *report) hasPassed() bool { return len(r.failures) == 0 }
 
+// result returns the result with that score. It has passed if there are no failures.
 func (r *report) result(score float64) Result {
 	verdict := "PASS"
 	if !r.hasPassed() {
@@ -76,7 +82,7 @@ func (r *report) result(score float64) Result {
 	return Result{Passed: r.hasPassed(), Score: score, Reasoning: strings.TrimRight(strings.Join(text, "\n"), "\n"), Metrics: r.metrics}
 }
 
-// binaryResult is result with the score that follows from having passed.
+// binaryResult returns the result with score 1 if the report has passed, else 0.
 func (r *report) binaryResult() Result {
 	if r.hasPassed() {
 		return r.result(1)
@@ -84,7 +90,7 @@ func (r *report) binaryResult() Result {
 	return r.result(0)
 }
 
-// missingFieldsResult is the result of an answer that lacks fields.
+// missingFieldsResult returns the result for an answer that lacks the fields.
 func (r *report) missingFieldsResult(answer pyvalue.Value, fields ...string) Result {
 	names := make([]string, len(fields))
 	for i, field := range fields {
@@ -94,7 +100,7 @@ func (r *report) missingFieldsResult(answer pyvalue.Value, fields ...string) Res
 	return r.binaryResult()
 }
 
-// showValue is v as Python writes it, cut to a length that fits a line.
+// showValue returns v as Python writes it, cut after 200 characters.
 func showValue(v pyvalue.Value) string {
 	const most = 200
 	text := pyvalue.Runes(pyvalue.Repr(v))
@@ -104,9 +110,9 @@ func showValue(v pyvalue.Value) string {
 	return fmt.Sprintf("%s… (%d characters)", string(text[:most]), len(text))
 }
 
-// gradeFields judges every field of the ground truth, in order. The score is the
-// share of those that passed, 0 when there are none. The error of judge ends the
-// grading; what is merely wrong with the answer does not.
+// gradeFields calls judge for each field of the ground truth, in order. The score is
+// the share of fields that passed, 0 if there are none. An error of judge ends the
+// grading; a missing or wrong field is no error.
 func (r *report) gradeFields(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
 	scores, passed := &pyvalue.Object{}, 0
 	for name, expected := range truth.All() {
@@ -125,8 +131,9 @@ func (r *report) gradeFields(truth *pyvalue.Object, judge func(name string, expe
 	return result, nil
 }
 
-// requireAtLeast reports whether a measured value is at least a bound, in a line and,
-// if not, as a failure that says by how much.
+// requireAtLeast checks that a measured value is at least bound, and adds a line and,
+// if it is not, a failure with the difference. It reports whether the value is large
+// enough. Values that cannot be compared are a type error.
 func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.AtMost(bound, v)
 	if err != nil {
@@ -136,7 +143,7 @@ func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, erro
 	return ok, nil
 }
 
-// AtMost is requireAtLeast the other way round.
+// requireAtMost is [report.requireAtLeast] with an upper bound.
 func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.AtMost(v, bound)
 	if err != nil {
@@ -146,6 +153,8 @@ func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error
 	return ok, nil
 }
 
+// addMeasurement adds the line and, if not ok, the failure of a comparison with a
+// bound.
 func (r *report) addMeasurement(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
 	r.addLine(ok, fmt.Sprintf("%s: %s, expected %s %s", what, showValue(v), relation, showValue(bound)))
 	if !ok {
@@ -153,7 +162,8 @@ func (r *report) addMeasurement(ok bool, what string, v pyvalue.Value, relation 
 	}
 }
 
-// offByText says how far v is from a bound, "" where that cannot be calculated.
+// offByText describes how far v is from bound. It returns "" if that cannot be
+// calculated.
 func offByText(v, bound pyvalue.Value) string {
 	off, err := pyvalue.Distance(v, bound)
 	if err != nil {
@@ -162,14 +172,14 @@ func offByText(v, bound pyvalue.Value) string {
 	return ": off by " + formatBrief(off)
 }
 
-// addItems lists things of one kind, if there are any.
+// addItems adds a line that counts and lists items, unless there are none.
 func (r *report) addItems(ok bool, what string, items pyvalue.List) {
 	if len(items) > 0 {
 		r.addLine(ok, fmt.Sprintf("%d %s: %s", len(items), what, showValue(items)))
 	}
 }
 
-// stringList are strings as a list of values.
+// stringList returns strings as a list of values.
 func stringList(items []string) pyvalue.List {
 	list := pyvalue.List{}
 	for _, item := range items {
@@ -178,5 +188,5 @@ func stringList(items []string) pyvalue.List {
 	return list
 }
 
-// lengthOf is the length of a list.
+// lengthOf returns the number of items.
 func lengthOf(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }

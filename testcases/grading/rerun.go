@@ -11,14 +11,13 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// mustRunCleanDemand demands that the notebook, run again from top to bottom in a
-// fresh kernel, does what it shows: each cell with code in it ends well, there
-// and in the notebook, and has the same lines of text, be they in another order:
-// what a program prints that a cell has started comes sooner or later than what
-// the cell itself prints. Hexadecimal addresses, 0x and digits, are taken to be
-// the same; the work of [Input.Rerun] is that paths into the sandbox are.
-// Everything else that changes from run to run, times and random numbers above
-// all, is a difference.
+// mustRunCleanDemand requires that the notebook, run again from top to bottom in a
+// fresh kernel, does what it shows: each cell with code ends with ok, both in the
+// notebook and again, and has the same lines of text output, in any order, since the
+// output of a program that a cell starts may come before or after the cell's own.
+// Hexadecimal addresses, 0x and digits, count as equal; [Input.Rerun] makes paths into
+// the sandbox equal. All other text that changes between runs, such as times and random
+// numbers, is a difference.
 func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	if l.rerun == nil {
 		return notebookError("a notebook cannot be run again here")
@@ -44,8 +43,8 @@ func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	return nil
 }
 
-// rerunDifference says in what way a cell is not what the notebook shows, ""
-// where it is.
+// rerunDifference describes how a cell that was run again differs from the notebook, ""
+// if it does not.
 func rerunDifference(shown, again Cell) string {
 	switch {
 	case again.Status != "ok":
@@ -62,8 +61,8 @@ func rerunDifference(shown, again Cell) string {
 	return textDifference(normalizeAddresses(shown.Text), normalizeAddresses(again.Text))
 }
 
-// textDifference names the first line in which found is not what is expected, ""
-// if the lines of both are the same in any order.
+// textDifference describes the first line in which found differs from expected, "" if
+// both have the same lines in any order.
 func textDifference(expected, found string) string {
 	before, after := strings.Split(expected, "\n"), strings.Split(found, "\n")
 	if slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
@@ -81,14 +80,16 @@ func textDifference(expected, found string) string {
 	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, showLine(after[n]))
 }
 
+// showLine returns a line as a Python string, cut after 200 characters.
 func showLine(line string) string { return showValue(pyvalue.String(line)) }
 
+// lastLine returns the last line of a text that is not blank.
 func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// normalizeAddresses gives all hexadecimal numbers behind 0x the same digits.
+// normalizeAddresses replaces all hexadecimal numbers by 0x0.
 func normalizeAddresses(text string) string {
 	return regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`).ReplaceAllString(text, "0x0")
 }

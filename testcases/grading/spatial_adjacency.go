@@ -6,8 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeSpatialAdjacency passes when the four numbers of the answer keep their
-// thresholds and it says itself, by any true value, that the adjacency is there.
+// gradeSpatialAdjacency passes if the four numbers of the answer meet their thresholds
+// and its field adjacency_pass has a true value.
 func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := passThresholds(config)
 	if err != nil {
@@ -42,15 +42,16 @@ func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result
 	return r.binaryResult(), nil
 }
 
-// spatialTest is one number of the answer, the threshold it has to keep, and the
-// names of both in the metrics.
+// spatialTest is one number of the answer, its threshold, and the names of both in the
+// metrics.
 type spatialTest struct {
 	field, threshold        string
-	fallback                float64 // µm or percent
+	fallback                float64 // default of the threshold, in µm or percent
 	isMax                   bool
 	limitMetric, passMetric string
 }
 
+// spatialTests returns the four numbers in the order in which they are checked.
 func spatialTests() []spatialTest {
 	return []spatialTest{
 		{"median_ic_to_pc_um", "max_median_ic_to_pc_um", 25, true, "max_median_threshold", "median_pass"},
@@ -60,10 +61,12 @@ func spatialTests() []spatialTest {
 	}
 }
 
+// limit returns the threshold of a config, or the default.
 func (t spatialTest) limit(thresholds *pyvalue.Object) pyvalue.Value {
 	return getOr(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
+// checkSpatialTest compares one number with its threshold. Both must fit a double.
 func (r *report) checkSpatialTest(test spatialTest, found, limit pyvalue.Value) error {
 	if err := checkFitsFloat(found, limit); err != nil {
 		return err

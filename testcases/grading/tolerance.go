@@ -7,32 +7,35 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// tolerance says how far an answer may be from what was expected.
+// tolerance is how far a field of the answer may be from the expected value.
 type tolerance struct {
-	kind         pyvalue.Value // absolute, relative, min or max; nothing else passes
+	kind         pyvalue.Value // absolute, relative, min or max; with any other the field fails
 	value        pyvalue.Value
-	lower, upper pyvalue.Value   // nil unless given, be it as null
-	fieldEntry   *pyvalue.Object // the field's entry, which need not be where the rest is from
+	lower, upper pyvalue.Value   // nil if absent; may be null
+	fieldEntry   *pyvalue.Object // the field's own entry, from which the rest need not be
 }
 
-// toleranceJudgement is what became of one field. What off means depends on the
-// tolerance: a distance, a signed difference, a share, or how much a bound was
-// missed by; it is infinite when nothing could be calculated.
+// toleranceJudgement is the result for one field. Distance depends on the tolerance: an
+// absolute, signed or relative difference, or the distance from a bound. It is infinite
+// if it could not be calculated.
 type toleranceJudgement struct {
 	isWithin bool
 	distance pyvalue.Value
-	reason   string // why nothing could be calculated
+	reason   string // why nothing could be calculated, else ""
 }
 
+// failedJudgement returns the judgement of a field for which nothing could be
+// calculated.
 func failedJudgement() toleranceJudgement {
 	return toleranceJudgement{distance: pyvalue.Float(math.Inf(1))}
 }
 
-// fieldTolerance returns the entry of a field, an empty one if it has none.
+// fieldTolerance returns the entry of a field, an empty one if it has none. An entry
+// that is no object is a type error.
 func fieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
-		return &pyvalue.Object{}, nil // pickTolerance refuses them
+		return &pyvalue.Object{}, nil // pickTolerance returns an error for them
 	}
 	own, ok := getOr(all, field, &pyvalue.Object{}).(*pyvalue.Object)
 	if !ok {
@@ -41,9 +44,9 @@ func fieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, er
 	return own, nil
 }
 
-// pickTolerance picks the tolerance of a field whose own entry is own. Tolerances
-// with a "type" of their own are one tolerance for all fields, which yields only
-// to an entry that has a "value".
+// pickTolerance returns the tolerance of a field with the entry own. Tolerances with
+// the key "type" are one tolerance for all fields, but an entry with a "value"
+// overrides it.
 func pickTolerance(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
@@ -62,10 +65,11 @@ func pickTolerance(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, er
 	}, nil
 }
 
-// isAsymmetric says that an absolute tolerance has a bound on either side.
+// isAsymmetric reports whether the tolerance has a lower and an upper bound.
 func (t tolerance) isAsymmetric() bool { return t.lower != nil && t.upper != nil }
 
-// judge decides about actual. What is no number fails; the error is an overflow.
+// judge compares actual with expected. Values that are not numbers fail. An integer
+// that is too large for a double is an error of kind overflow.
 func (t tolerance) judge(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	j, err := t.judgeByKind(actual, expected)
 	if hasErrorKind(err, "type_error") {
@@ -79,6 +83,7 @@ func (t tolerance) judge(actual, expected pyvalue.Value) (toleranceJudgement, er
 	return j, t.checkPresentable(j)
 }
 
+// judgeByKind compares actual with expected by the kind of the tolerance.
 func (t tolerance) judgeByKind(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	switch t.kind {
 	case pyvalue.String("absolute"):
@@ -104,7 +109,7 @@ func (t tolerance) judgeByKind(actual, expected pyvalue.Value) (toleranceJudgeme
 	}
 }
 
-// judgeBetween wants expected - lower <= actual <= expected + upper.
+// judgeBetween checks expected - lower <= actual <= expected + upper.
 func (t tolerance) judgeBetween(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	low, err := pyvalue.Subtract(expected, t.lower)
 	if err != nil {
@@ -127,8 +132,8 @@ func (t tolerance) judgeBetween(actual, expected pyvalue.Value) (toleranceJudgem
 	return toleranceJudgement{isWithin: within, distance: off}, err
 }
 
-// judgeRelative wants |actual - expected| / |expected| <= value, and is never content
-// around 0.
+// judgeRelative checks |actual - expected| / |expected| <= value. With expected 0 the
+// distance is infinite.
 func (t tolerance) judgeRelative(actual, expected pyvalue.Value) (toleranceJudgement, error) {
 	var off pyvalue.Value = pyvalue.Float(math.Inf(1))
 	if !pyvalue.Equal(expected, pyvalue.NewInt(0)) {
@@ -144,7 +149,8 @@ func (t tolerance) judgeRelative(actual, expected pyvalue.Value) (toleranceJudge
 	return toleranceJudgement{isWithin: within, distance: off}, err
 }
 
-// judgeBound wants actual on the right side of bound, or on it. NaN is on neither.
+// judgeBound checks that actual is at most bound if isMax, else at least bound. NaN
+// fails.
 func judgeBound(actual, bound pyvalue.Value, isMax bool) (toleranceJudgement, error) {
 	small, large := bound, actual
 	if isMax {
@@ -162,10 +168,10 @@ func judgeBound(actual, bound pyvalue.Value, isMax bool) (toleranceJudgement, er
 	return toleranceJudgement{isWithin: within, distance: off}, err
 }
 
-// checkPresentable refuses an integer that is too large for a double where the
-// harness whose verdicts we share writes it with decimals: in its list of fields,
-// unless the field's own entry names bounds, and in its list of failures, unless
-// the tolerance in force does.
+// checkPresentable returns an error of kind overflow if the distance is an integer that
+// is too large for a double and the reference implementation writes it with decimals:
+// in its list of fields, unless the field's own entry has bounds only, and in its list
+// of failures, unless the applied tolerance has bounds only.
 func (t tolerance) checkPresentable(j toleranceJudgement) error {
 	listed := !isBoundsOnly(t.fieldEntry.Get("type"), t.fieldEntry.Get("lower"), t.fieldEntry.Get("upper"))
 	failure := !j.isWithin && !isBoundsOnly(t.kind, t.lower, t.upper)
@@ -175,12 +181,13 @@ func (t tolerance) checkPresentable(j toleranceJudgement) error {
 	return nil
 }
 
-// isBoundsOnly says that a tolerance is told by its bounds, without a distance.
+// isBoundsOnly reports whether a tolerance is described by its bounds, without a
+// distance.
 func isBoundsOnly(kind, lower, upper pyvalue.Value) bool {
 	return kind == pyvalue.String("min") || kind == pyvalue.String("max") || lower != nil && upper != nil
 }
 
-// describe says what the tolerance asks for.
+// describe returns what the tolerance requires, for a message.
 func (t tolerance) describe(expected pyvalue.Value) string {
 	switch t.kind {
 	case pyvalue.String("min"):
@@ -199,7 +206,7 @@ func (t tolerance) describe(expected pyvalue.Value) string {
 	}
 }
 
-// describeMiss says by how much.
+// describeMiss returns by how much the tolerance is exceeded, for a message.
 func (t tolerance) describeMiss(j toleranceJudgement) string {
 	if j.reason != "" {
 		return j.reason
@@ -214,7 +221,8 @@ func (t tolerance) describeMiss(j toleranceJudgement) string {
 	return "off by " + t.formatAmount(j.distance) + ", which is " + t.formatAmount(over) + " too much"
 }
 
-// formatAmount writes how far something is off, or may be: a share in percent.
+// formatAmount returns a distance with six significant digits, a relative one in
+// percent.
 func (t tolerance) formatAmount(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	f, err := n.Float()
