@@ -1,7 +1,7 @@
-// Package testcases reads the cases that are given to an agent: what the task
-// is, what the case brings with it, and how the answer will be graded. Files are
-// JSON, JSON Lines or YAML; the format is that of two public benchmarks, which
-// load as they are, with fields of our own added.
+// Package testcases loads test cases: the task for an agent, the files that belong to
+// it, and how the answer is graded. Files are JSON, JSON Lines or YAML. The format is
+// that of two public benchmarks, whose cases load unchanged, with additional fields of
+// Assay.
 package testcases
 
 import (
@@ -15,41 +15,41 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Case is one test case. It is not changed after loading.
+// Case is one test case. It does not change after loading.
 type Case struct {
 	ID     string
 	Task   string // what the agent is told, verbatim
-	Notes  string // for people, never shown to the agent
+	Notes  string // for people; never shown to the agent
 	Source Source
 
-	Kernel   string   // name of the kernel the case wants; empty: any
-	Requires []string // what must be on the machine: see [CheckRequirements]
+	Kernel   string   // name of the required kernel; "" means any
+	Requires []string // what must be installed on the machine: see [CheckRequirements]
 	Tags     []string
-	Metadata *pyvalue.Object // nil when the case has none
+	Metadata *pyvalue.Object // nil if the case has none
 	Limits   Limits
 	Timeouts Timeouts
 
-	Data  []DataFile // placed in the sandbox as data/<Base>
-	Files []File     // placed in the sandbox under their names
-	Setup string     // code run in the kernel before the agent starts
+	Data  []DataFile // put into the sandbox as data/<Base>
+	Files []File     // put into the sandbox under their names
+	Setup string     // code that the kernel runs before the agent starts
 
-	Graders []grading.Spec  // none: the case is not graded
-	Oracle  json.RawMessage // the solution, {"cells" [, "answer"]} or {"turns"}; nil when there is none
+	Graders []grading.Spec  // none means that the case is not graded
+	Oracle  json.RawMessage // the solution, {"cells" [, "answer"]} or {"turns"}; nil if there is none
 
-	runErrors []error // what keeps it from being run, although it loads; see CheckRun
+	runErrors []error // why the case cannot be run, although it loads; see CheckRun
 }
 
-// Source says where a case was read.
+// Source is the place from which a case was loaded.
 type Source struct {
-	File  string // as it was named or found
-	Index int    // of the case in the file, from 0
+	File  string // path as it was given or found
+	Index int    // position of the case in the file, from 0
 	Place string // file and position for messages
 }
 
-// String names the file and, where it holds several cases, the place in it.
+// String returns the file and, if it contains several cases, the position in it.
 func (s Source) String() string { return s.Place }
 
-// Dir is the folder of the file, an absolute path.
+// Dir returns the folder of the file as an absolute path.
 func (s Source) Dir() string {
 	dir := filepath.Dir(s.File)
 	if full, err := filepath.Abs(dir); err == nil {
@@ -58,8 +58,7 @@ func (s Source) Dir() string {
 	return dir
 }
 
-// Limits are what an attempt at the case may use. Zero means that the case does
-// not say.
+// Limits are the limits of an attempt at the case. 0 means that the case sets none.
 type Limits struct {
 	Wall, Idle, Cell time.Duration
 	Turns, Actions   int
@@ -67,19 +66,19 @@ type Limits struct {
 	CostUSD          float64
 }
 
-// Timeouts are the limits on time of the public format, in the order of their
-// precedence. Zero or less means that the case does not say.
+// Timeouts are the time limits of the public format, in the order of their precedence.
+// 0 or less means that the case sets none.
 type Timeouts struct {
 	Agent    time.Duration // agent_timeout
 	Timeout  time.Duration // timeout
 	Metadata time.Duration // metadata.timeout_s
 }
 
-// DataFile is a file that the case needs and does not contain.
+// DataFile is a file that the case needs but does not contain.
 type DataFile struct {
-	Name string // as the case has it
-	Path string // absolute path of the local file; empty when no address prefix is known for it
-	Base string // its name in the sandbox's data folder
+	Name string // as in the case
+	Path string // absolute path of the local file; "" if no local folder is known for its address
+	Base string // name in the sandbox's data folder
 }
 
 // File is a text file that the case contains.
@@ -88,9 +87,9 @@ type File struct {
 	Text string
 }
 
-// WallLimit returns how long an attempt may take: limits.wall_s, else
-// agent_timeout, timeout, metadata.timeout_s. Zero means that the case does not
-// say.
+// WallLimit returns how long an attempt may take: the first of limits.wall_s,
+// agent_timeout, timeout and metadata.timeout_s that is above 0, or 0 if the case sets
+// none.
 func (c Case) WallLimit() time.Duration {
 	for _, d := range []time.Duration{c.Limits.Wall, c.Timeouts.Agent, c.Timeouts.Timeout, c.Timeouts.Metadata} {
 		if d > 0 {
@@ -100,9 +99,9 @@ func (c Case) WallLimit() time.Duration {
 	return 0
 }
 
-// CheckRun says what keeps these cases from being run together: an id that
-// occurs twice, data that cannot lie in one sandbox, graders that are no list of
-// objects or that [grading.Check] refuses. It reports all of it.
+// CheckRun returns all reasons for which the cases cannot be run together: an id that
+// occurs twice, data that cannot be in one sandbox, graders that are no list of objects
+// or that [grading.Check] refuses.
 func CheckRun(cases []Case) error {
 	var errs []error
 	first := map[string]Source{}

@@ -12,33 +12,36 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// fieldReader reads the members of an object and collects what is wrong with them.
-// A member that is absent or null reads as the zero value.
+// fieldReader reads the members of an object and collects their faults. A member that
+// is absent or null, or has a fault, is read as the zero value.
 type fieldReader struct {
 	object     *pyvalue.Object
-	prefix     string // of the names in messages
+	prefix     string // of the names in faults
 	faults     []FieldError
-	nameOwners map[string]string // names in the sandbox to the fields they come from
+	nameOwners map[string]string // names in the sandbox, with the fields that claim them
 }
 
 // FieldError is what is wrong with one field of a case.
 type FieldError struct {
 	Field, Text string
-	WrongKind   bool // a member is of another kind than wanted
-	LoadsAnyway bool // the case loads all the same, as it does elsewhere, but cannot be run
+	WrongKind   bool // a value has the wrong JSON kind
+	LoadsAnyway bool // the case loads, as it does in other harnesses, but cannot be run
 }
 
 func (f FieldError) Error() string { return "field " + f.Field + ": " + f.Text }
 
+// addFault adds a fault of a member with a formatted text.
 func (f *fieldReader) addFault(name, format string, args ...any) {
 	f.faults = append(f.faults, FieldError{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
 }
 
+// addLateFault adds a fault that does not keep the case from being loaded.
 func (f *fieldReader) addLateFault(name, format string, args ...any) {
 	f.addFault(name, format, args...)
 	f.faults[len(f.faults)-1].LoadsAnyway = true
 }
 
+// claimName records that a field puts a file of that name into the sandbox.
 func (f *fieldReader) claimName(name, field string) {
 	if f.nameOwners == nil {
 		f.nameOwners = map[string]string{}
@@ -46,13 +49,13 @@ func (f *fieldReader) claimName(name, field string) {
 	f.nameOwners[name] = field
 }
 
-// addWrongKind reports a member of another kind than wanted.
+// addWrongKind adds the fault of a member that has the wrong kind.
 func (f *fieldReader) addWrongKind(name, want string, found pyvalue.Value) {
 	f.addFault(name, "want %s, found %s", want, pyvalue.KindOf(found))
 	f.faults[len(f.faults)-1].WrongKind = true
 }
 
-// get returns a member, nil when it is absent or null.
+// get returns a member, or nil if it is absent or null.
 func (f *fieldReader) get(name string) pyvalue.Value {
 	v := f.object.Get(name)
 	if v == (pyvalue.Null{}) {
@@ -61,7 +64,7 @@ func (f *fieldReader) get(name string) pyvalue.Value {
 	return v
 }
 
-// getRequiredText reads a string that must be there.
+// getRequiredText returns a string. If it is absent or null, that is a fault.
 func (f *fieldReader) getRequiredText(name string) string {
 	if f.object.Get(name) == nil {
 		f.addFault(name, "missing")
@@ -73,6 +76,7 @@ func (f *fieldReader) getRequiredText(name string) string {
 	return f.getText(name)
 }
 
+// getText returns a string.
 func (f *fieldReader) getText(name string) string {
 	v := f.get(name)
 	s, ok := v.(pyvalue.String)
@@ -82,6 +86,7 @@ func (f *fieldReader) getText(name string) string {
 	return string(s)
 }
 
+// getObject returns an object, nil if there is none.
 func (f *fieldReader) getObject(name string) *pyvalue.Object {
 	v := f.get(name)
 	o, ok := v.(*pyvalue.Object)
@@ -91,6 +96,7 @@ func (f *fieldReader) getObject(name string) *pyvalue.Object {
 	return o
 }
 
+// getList returns a list, nil if there is none.
 func (f *fieldReader) getList(name string) pyvalue.List {
 	v := f.get(name)
 	l, ok := v.(pyvalue.List)
@@ -100,7 +106,7 @@ func (f *fieldReader) getList(name string) pyvalue.List {
 	return l
 }
 
-// getTexts reads a list of strings.
+// getTexts returns a list of strings.
 func (f *fieldReader) getTexts(name string) []string {
 	var out []string
 	for i, item := range f.getList(name) {
@@ -113,7 +119,7 @@ func (f *fieldReader) getTexts(name string) []string {
 	return out
 }
 
-// getCount reads a whole number above 0.
+// getCount returns an integer above 0.
 func (f *fieldReader) getCount(name string) int64 {
 	v := f.get(name)
 	if v == nil {
@@ -127,7 +133,7 @@ func (f *fieldReader) getCount(name string) int64 {
 	return i.Big().Int64()
 }
 
-// getAmount reads a finite number above 0.
+// getAmount returns a finite number above 0.
 func (f *fieldReader) getAmount(name string) float64 {
 	v := f.get(name)
 	if v == nil {
@@ -147,18 +153,19 @@ func (f *fieldReader) getAmount(name string) float64 {
 	return n
 }
 
-// getDuration reads an amount of seconds.
+// getDuration returns a number of seconds above 0.
 func (f *fieldReader) getDuration(name string) time.Duration {
 	return toDuration(f.getAmount(name))
 }
 
-// toDuration converts; what lasts longer than any duration is the longest.
+// toDuration converts seconds to a duration. Numbers out of range become the longest
+// duration.
 func toDuration(n float64) time.Duration {
 	const most = float64(math.MaxInt64 / time.Second)
 	return time.Duration(max(-most, min(n, most)) * float64(time.Second))
 }
 
-// rejectUnknownKeys reports members that are not known.
+// rejectUnknownKeys adds a fault for each member that is not known.
 func (f *fieldReader) rejectUnknownKeys(known ...string) {
 	for key := range f.object.All() {
 		if !slices.Contains(known, key) {
@@ -167,11 +174,11 @@ func (f *fieldReader) rejectUnknownKeys(known ...string) {
 	}
 }
 
-// maxDigits is the longest text that is read as a whole number.
+// maxDigits is the length of the longest text that is parsed as a whole number.
 const maxDigits = 4300
 
-// getTimeout reads whole seconds of the public format, which also come as text, as
-// a float without a fraction or as a boolean.
+// getTimeout returns whole seconds by the rules of the public format, see
+// parseWholeNumber.
 func (f *fieldReader) getTimeout(name string) time.Duration {
 	v := f.get(name)
 	if v == nil {
@@ -184,9 +191,10 @@ func (f *fieldReader) getTimeout(name string) time.Duration {
 	return toDuration(n)
 }
 
-// parseWholeNumber converts v to a whole number by the rules of the public format:
-// a float must have no fraction and fit 64 bits, a text may have white space
-// around it, a sign, underscores between digits, and a fraction of zeros.
+// parseWholeNumber returns a whole number by the rules of the public format: an
+// integer; a boolean; a float without a fraction that fits 64 bits; or a text with
+// optional white space around it, a sign, underscores between digits, and a fraction of
+// zeros.
 func parseWholeNumber(v pyvalue.Value) (n float64, ok bool) {
 	switch v := v.(type) {
 	case pyvalue.Bool:
@@ -203,6 +211,7 @@ func parseWholeNumber(v pyvalue.Value) (n float64, ok bool) {
 	}
 }
 
+// parseWholeText parses a whole number from a text, see parseWholeNumber.
 func parseWholeText(text string) (n float64, ok bool) {
 	if len(text) > maxDigits || !regexp.MustCompile(`^[+-]?\d+(_\d+)*(\.0+)?$`).MatchString(strings.TrimSpace(text)) {
 		return 0, false
@@ -215,7 +224,7 @@ func parseWholeText(text string) (n float64, ok bool) {
 	return toFloat(i), true
 }
 
-// toFloat is an infinity for what is beyond a float.
+// toFloat converts an integer. It is infinite if it is out of range.
 func toFloat(i *big.Int) float64 {
 	n, _ := new(big.Float).SetInt(i).Float64()
 	return n

@@ -13,7 +13,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// readFiles reads the files that a case contains.
+// readFiles returns the files that a case contains.
 func readFiles(f *fieldReader) []File {
 	var files []File
 	for name, v := range f.getObject("files").All() {
@@ -31,8 +31,8 @@ func readFiles(f *fieldReader) []File {
 	return files
 }
 
-// invalidNameReason says why a name cannot be one in a sandbox. The folder .assay there is
-// the kernel's.
+// invalidNameReason says why name cannot be the name of a file in a sandbox, "" if it
+// can. The folder .assay is reserved for the kernel.
 func invalidNameReason(name string) string {
 	parts := strings.Split(name, "/")
 	switch {
@@ -48,8 +48,8 @@ func invalidNameReason(name string) string {
 	return ""
 }
 
-// checkNameConflicts reports what cannot lie in one sandbox together: two files of one
-// name, and a file where another needs a folder.
+// checkNameConflicts adds a fault for files that cannot be in one sandbox: two with one
+// name, and one where another needs a folder.
 func checkNameConflicts(f *fieldReader, files []File) {
 	for _, file := range files {
 		field := fmt.Sprintf("files[%q]", file.Name)
@@ -67,8 +67,8 @@ func checkNameConflicts(f *fieldReader, files []File) {
 	}
 }
 
-// readData reads data_node: nothing, a name, or a list of names, of which each
-// counts once.
+// readData reads data_node: absent, a name, or a list of names. A name that occurs
+// twice counts once.
 func readData(f *fieldReader, file string, prefixes map[string]string) []DataFile {
 	var names pyvalue.List
 	switch v := f.get("data_node").(type) {
@@ -91,7 +91,7 @@ func readData(f *fieldReader, file string, prefixes map[string]string) []DataFil
 		case !ok:
 			f.addWrongKind(field, "a string", item)
 		case slices.Contains(names[:i], item):
-			// the same file
+			// the same file again
 		case invalidNameReason(base) != "":
 			f.addLateFault(field, "%q does not end in the name of a file", string(name))
 		case f.nameOwners["data/"+base] != "":
@@ -104,9 +104,8 @@ func readData(f *fieldReader, file string, prefixes map[string]string) []DataFil
 	return data
 }
 
-// localPath returns where a data file lies: below the folder of the longest
-// prefix that fits, else, unless it is an address, beside the case file. Empty
-// means nowhere.
+// localPath returns the path of a data file: below the folder of the longest matching
+// prefix; else, unless it is an address, beside the case file; else "".
 func localPath(name, file string, prefixes map[string]string) string {
 	found, local := "", ""
 	for prefix, dir := range prefixes {
@@ -131,8 +130,9 @@ func localPath(name, file string, prefixes map[string]string) string {
 	return full
 }
 
-// cutPrefix cuts a prefix off that ends where a part of the address does. What is
-// left must not lead out of the prefix's folder.
+// cutPrefix removes an address prefix, which must end where a part of the address ends.
+// It reports false if the prefix does not match or the rest leads out of the prefix's
+// folder.
 func cutPrefix(name, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, prefix)
 	whole := rest == "" || strings.HasPrefix(rest, "/") || strings.HasSuffix(prefix, "/")
@@ -140,8 +140,8 @@ func cutPrefix(name, prefix string) (rest string, ok bool) {
 	return rest, ok && whole && (rest == "" || filepath.IsLocal(rest))
 }
 
-// CheckData says which data of the case is not there, naming the case and the
-// file. It looks at the disk each time.
+// CheckData returns an error that names all data files of the case that do not exist
+// locally. It looks at the disk each time.
 func (c Case) CheckData() error {
 	var errs []error
 	for _, d := range c.Data {
@@ -152,6 +152,8 @@ func (c Case) CheckData() error {
 	return errors.Join(errs...)
 }
 
+// Check returns an error if the file has no local path or is no regular file on the
+// disk.
 func (d DataFile) Check() error {
 	if d.Path == "" {
 		return errors.New("no local folder is given for such an address (--data PREFIX=DIR)")

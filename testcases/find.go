@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// CaseFileNames is how the names of case files end, for messages.
+// CaseFileNames lists the extensions of case files, for messages.
 const CaseFileNames = ".json, .jsonl, .ndjson, .yaml or .yml"
 
-// FoundFile is a file to load. Named means that it was asked for by its own
-// name, so that it must hold cases.
+// FoundFile is a file to load. Named means that the user gave its own name, so that it
+// must contain cases.
 type FoundFile struct {
 	Path  string
 	Named bool
-	Err   error // why nothing was found there; of filesToLint only
+	Err   error // why nothing was found at the path; set by lint only
 }
 
-// findAll lists the files of paths, each once.
+// findAll returns the files of all paths, each once. A path or pattern without files is
+// an error.
 func findAll(paths []string) ([]FoundFile, error) {
 	var files []FoundFile
 	for _, path := range paths {
@@ -34,13 +35,13 @@ func findAll(paths []string) ([]FoundFile, error) {
 	return UniqueFiles(files), nil
 }
 
-// UniqueFiles leaves out files that were found before.
+// UniqueFiles returns the files without those that occur earlier in the list.
 func UniqueFiles(files []FoundFile) []FoundFile {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(files, func(f FoundFile) bool {
 		full, err := filepath.Abs(f.Path)
 		if err != nil {
-			return false // the folder we are in is gone, and nothing will be found in it
+			return false // the working directory is gone; reading will fail
 		}
 		before := seen[full]
 		seen[full] = true
@@ -48,6 +49,8 @@ func UniqueFiles(files []FoundFile) []FoundFile {
 	})
 }
 
+// FindFiles returns the files of a path: a folder's case files, the file itself, or the
+// case files that a glob pattern matches. A path or pattern without files is an error.
 func FindFiles(path string) ([]FoundFile, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -68,7 +71,7 @@ func FindFiles(path string) ([]FoundFile, error) {
 	var files []FoundFile
 	for _, match := range matches {
 		if isHidden(match) && !isHidden(path) {
-			continue // as a shell has it
+			continue // as a shell does
 		}
 		found, err := FindFiles(match)
 		if err != nil {
@@ -83,8 +86,8 @@ func FindFiles(path string) ([]FoundFile, error) {
 	return files, nil
 }
 
-// WalkFiles lists the wanted files in a folder and all folders in it, in the order of
-// their names, without those that are hidden.
+// WalkFiles returns the wanted files in a folder and in all folders below it, sorted by
+// name, without hidden files and folders.
 func WalkFiles(root string, wanted func(path string) bool) ([]FoundFile, error) {
 	var files []FoundFile
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -102,23 +105,25 @@ func WalkFiles(root string, wanted func(path string) bool) ([]FoundFile, error) 
 	return files, err
 }
 
+// isHidden reports whether the last part of the path begins with a dot.
 func isHidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
 
+// IsCaseFile reports whether the path has the extension of a case file.
 func IsCaseFile(path string) bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".yaml", ".yml"}, filepath.Ext(path))
 }
 
-// MayHoldCases says whether both id and task occur as keys, in JSON or in YAML.
-// It reads no more than the text, so that data beside the cases may be of any
-// size and as broken as it likes.
+// MayHoldCases reports whether the text, JSON or YAML, has both id and task as keys. It
+// does not parse the text, so that data beside the cases may be large or malformed.
 func MayHoldCases(text []byte) bool { return HasKey(text, "id") && HasKey(text, "task") }
 
+// HasKey reports whether the text, JSON or YAML, has a key of that name at any depth.
 func HasKey(text []byte, name string) bool {
 	return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
 }
 
-// isFile says whether an entry is a plain file or a link, of which the reading
-// finds out where it leads. A pipe would have to be waited for.
+// isFile reports whether an entry is a regular file, or a link, unless that leads to
+// something else. Reading a pipe would block.
 func isFile(path string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink != 0 {
 		info, err := os.Stat(path)

@@ -14,30 +14,30 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Options changes how cases are loaded. The zero Options loads cases whose data
-// lies beside them.
+// Options are the options of [Load]. With the zero Options, data is expected beside the
+// cases.
 type Options struct {
-	// Data says where addresses are found: what follows the prefix (such as
-	// "latch://") is a path in the folder. The longest prefix that fits counts.
+	// Data maps the prefix of an address (such as "latch://") to the local folder in
+	// which the rest of the address is a path. The longest matching prefix is used.
 	Data map[string]string
-	// Log hears of files in folders that hold no case. Nil discards.
+	// Log gets the files in folders that contain no case. Nil discards.
 	Log *slog.Logger
 }
 
-// Load reads the cases of files, folders and glob patterns, in the order of the
-// paths and of the names in them; a file that is reached twice counts once. A
-// folder is searched with all folders in it, less names that begin with a dot.
+// Load loads the cases of files, folders and glob patterns, in the order of the paths
+// and, below them, of the names. A file that is reached twice counts once. A folder is
+// searched with all folders below it, except names that begin with a dot.
 //
-// .json holds an object or a list of them, .jsonl and .ndjson an object a line,
-// .yaml and .yml documents that are objects or lists of them. A file that was
-// not named itself and in which no case can be (it lacks id or task as a key) is
-// passed over.
+// A .json file contains an object or a list of objects, a .jsonl or .ndjson file an
+// object per line, and a .yaml or .yml file documents that are objects or lists of
+// objects. A file in a folder without id or task as a key is skipped; one that was
+// named itself is not.
 //
-// On an error no cases are returned. It reports every file and every field that
-// is wrong: "FILE:LINE:COLUMN: …" where the JSON is broken, "FILE[INDEX]: case
-// "ID": field NAME: …" where its content is. What only a run refuses, such as an
-// id that occurs twice or an unknown type of grader, loads: see [CheckRun]. Data
-// need not be there: see [Case.CheckData].
+// On an error Load returns no cases. The error lists every malformed file and field:
+// "FILE:LINE:COLUMN: …" for malformed JSON, "FILE[INDEX]: case "ID": field NAME: …" for
+// the content. Faults that matter only for a run, such as an id that occurs twice or an
+// unknown type of grader, are no errors here, see [CheckRun]. Data need not exist, see
+// [Case.CheckData].
 func Load(paths []string, opts Options) ([]Case, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -62,6 +62,7 @@ func Load(paths []string, opts Options) ([]Case, error) {
 	return cases, nil
 }
 
+// loadFile loads the cases of one file, none if it is skipped.
 func loadFile(f FoundFile, opts Options) ([]Case, error) {
 	text, err := os.ReadFile(f.Path)
 	if err != nil {
@@ -74,6 +75,9 @@ func loadFile(f FoundFile, opts Options) ([]Case, error) {
 	return Parse(f.Path, text, opts.Data)
 }
 
+// Parse loads the cases in the text of a file. The extension of path selects the
+// format; data is that of [Options]. It returns the cases that could be read even with
+// an error.
 func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	var cases []Case
 	var errs []error
@@ -89,24 +93,27 @@ func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	return cases, errors.Join(errs...)
 }
 
-// RawCase is a value that should be a case, and where it was; or err says why
-// there is none.
+// RawCase is a value that should be a case, and its place in a file; or Err, if the
+// value cannot be decoded.
 type RawCase struct {
 	Value pyvalue.Value
 	Place string
 	Err   error
 }
 
+// ParseRawCases returns the values in the text of a file that should be cases. The
+// extension of path selects the format. A file that is not UTF-8 is one value with an
+// error.
 func ParseRawCases(path string, text []byte) []RawCase {
 	entries := parseByExtension(path, text)
 	sound := !slices.ContainsFunc(entries, func(e RawCase) bool { return e.Err != nil })
-	if sound && !utf8.Valid(text) { // a surrogate in bytes, which Decode takes
+	if sound && !utf8.Valid(text) { // a lone surrogate in bytes, which Decode accepts
 		return []RawCase{{Place: path, Err: fmt.Errorf("%s: not UTF-8", path)}}
 	}
 	return entries
 }
 
-// parseByExtension reads a file by its name.
+// parseByExtension parses a file by the extension of its name.
 func parseByExtension(path string, text []byte) []RawCase {
 	switch filepath.Ext(path) {
 	case ".json":
@@ -121,6 +128,7 @@ func parseByExtension(path string, text []byte) []RawCase {
 	}
 }
 
+// ParseRawJSON returns the value of a JSON text, or the items if it is a list.
 func ParseRawJSON(path, text string) []RawCase {
 	v, err := pyvalue.Decode(text)
 	if err != nil {
@@ -129,6 +137,7 @@ func ParseRawJSON(path, text string) []RawCase {
 	return rawCasesOf(v, path)
 }
 
+// parseLines returns the value of each line that is not blank.
 func parseLines(path string, text []byte) []RawCase {
 	var entries []RawCase
 	n := 0
@@ -146,7 +155,7 @@ func parseLines(path string, text []byte) []RawCase {
 	return entries
 }
 
-// rawCasesOf returns the members of a list, or v alone.
+// rawCasesOf returns the items of a list, or v itself if it is no list.
 func rawCasesOf(v pyvalue.Value, where string) []RawCase {
 	list, ok := v.(pyvalue.List)
 	if !ok {
@@ -159,8 +168,8 @@ func rawCasesOf(v pyvalue.Value, where string) []RawCase {
 	return entries
 }
 
-// withPosition puts file, line and column before an error of [pyvalue.Decode] in text
-// that begins after so many lines.
+// withPosition adds file, line and column to an error of [pyvalue.Decode]. The decoded
+// text begins after that many lines of the file.
 func withPosition(path string, lines int, err error) error {
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return fmt.Errorf("%s:%d:%d: %s", path, lines+bad.Line, bad.Column, bad.Text)

@@ -10,7 +10,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// readCase makes a case of a value, and its errors name the case.
+// readCase converts a value to a case. Its errors name the place and the case.
 func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, error) {
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
@@ -29,6 +29,8 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 	return c, errors.Join(errs...)
 }
 
+// ReadFields converts an object to a case and returns all faults of its fields. Data is
+// that of [Options].
 func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
 	f := &fieldReader{object: object}
 	c := Case{
@@ -55,11 +57,11 @@ func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (
 	return c, f.faults
 }
 
-// readTimeouts reads the limits of the public format. Nothing there says what
-// metadata must hold, so a timeout_s that is no whole number is no limit.
+// readTimeouts reads the time limits of the public format. That does not say what
+// metadata contains, so a timeout_s that is no whole number is ignored.
 func readTimeouts(f *fieldReader) Timeouts {
 	timeouts := Timeouts{Agent: f.getTimeout("agent_timeout"), Timeout: f.getTimeout("timeout")}
-	f.getTimeout("download_timeout") // nothing is downloaded, but it must be sound
+	f.getTimeout("download_timeout") // nothing is downloaded, but the value is checked
 	metadata, _ := f.get("metadata").(*pyvalue.Object)
 	if n, ok := parseWholeNumber(metadata.Get("timeout_s")); ok {
 		timeouts.Metadata = toDuration(n)
@@ -67,6 +69,7 @@ func readTimeouts(f *fieldReader) Timeouts {
 	return timeouts
 }
 
+// readLimits reads the object limits.
 func readLimits(f *fieldReader) Limits {
 	l := &fieldReader{object: f.getObject("limits"), prefix: "limits."}
 	l.rejectUnknownKeys("wall_s", "idle_s", "cell_s", "turns", "actions", "tokens", "cost_usd")
@@ -83,8 +86,8 @@ func readLimits(f *fieldReader) Limits {
 	return limits
 }
 
-// readGraders reads grader and then graders. What an entry holds is not checked
-// beyond its being an object: see CheckRun.
+// readGraders reads grader and then graders. It only checks that the entries are
+// objects: see CheckRun.
 func readGraders(f *fieldReader) []grading.Spec {
 	var specs []grading.Spec
 	if one := f.getObject("grader"); one != nil {
@@ -107,12 +110,13 @@ func readGraders(f *fieldReader) []grading.Spec {
 	return specs
 }
 
+// graderSpec returns the spec of a grader object in that field of a case.
 func graderSpec(o *pyvalue.Object, field string) grading.Spec {
 	kind, _ := o.Get("type").(pyvalue.String)
 	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
 }
 
-// readRequires reads what must be on the machine.
+// readRequires reads the requirements on the machine, and checks their form.
 func readRequires(f *fieldReader) []string {
 	requires := f.getTexts("requires")
 	for i, r := range requires {
@@ -124,9 +128,9 @@ func readRequires(f *fieldReader) []string {
 	return requires
 }
 
-// readOracle reads the solution and writes it in one form: {"cells": [source]}
-// with an "answer" if it has one, or {"turns": [line]}. A bare list is cells when
-// it holds strings, turns when it holds objects.
+// readOracle reads the solution and returns it in one form: {"cells": [source]}, with
+// "answer" if it has one, or {"turns": [line]}. A bare list is cells if it has strings,
+// turns if it has objects.
 func readOracle(f *fieldReader) json.RawMessage {
 	o := &fieldReader{prefix: "oracle."}
 	switch v := f.get("oracle").(type) {
@@ -169,6 +173,7 @@ func readOracle(f *fieldReader) json.RawMessage {
 	return text
 }
 
+// oracleKind returns whether a bare list is "turns" or "cells".
 func oracleKind(list pyvalue.List) string {
 	if len(list) > 0 && pyvalue.KindOf(list[0]) == "object" {
 		return "turns"

@@ -17,22 +17,22 @@ import (
 //go:embed modules.py
 var modulesProgram string
 
-// Machine is where the cases will run.
+// Machine describes the machine on which the cases will run.
 type Machine struct {
-	Python  string   // the interpreter; empty: python3
-	Kernels []string // the names of the kernels there are
+	Python  string   // interpreter; "" means python3
+	Kernels []string // names of the available kernels
 }
 
-// Requirements knows what of the cases' requires is missing on a machine. It may
-// be used by several goroutines.
+// Requirements knows which requirements of cases a machine does not meet. It is safe
+// for concurrent use.
 type Requirements struct {
-	missing map[string]string // requirement to reason
+	missing map[string]string // the reason, by requirement
 }
 
-// CheckRequirements looks for all that the cases require, each thing once:
-// python:MODULE is asked of the interpreter, all in one start, without importing
-// the module itself; command:NAME is looked for on PATH; kernel:NAME is one of
-// the machine's kernels. The error says that the interpreter could not be asked.
+// CheckRequirements checks all requirements of the cases, each once: for all
+// python:MODULE it starts the interpreter once, without importing the modules
+// themselves; command:NAME must be on PATH; kernel:NAME must be one of the machine's
+// kernels. The error means that the interpreter failed or took more than 30 s.
 func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Requirements, error) {
 	r := &Requirements{missing: map[string]string{}}
 	var modules []string
@@ -59,8 +59,7 @@ func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Req
 	return r, r.findMissingModules(ctx, machine.Python, modules)
 }
 
-// Missing says what the case requires and does not get, empty when nothing is
-// missing.
+// Missing lists which requirements of the case are not met, "" if all are.
 func (r *Requirements) Missing(c Case) string {
 	var reasons []string
 	for _, requirement := range c.Requires {
@@ -71,6 +70,8 @@ func (r *Requirements) Missing(c Case) string {
 	return strings.Join(reasons, "; ")
 }
 
+// findMissingModules starts the interpreter and records the modules that it cannot
+// find.
 func (r *Requirements) findMissingModules(ctx context.Context, python string, modules []string) error {
 	const deadline = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, deadline)

@@ -11,21 +11,20 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Selection says which cases to take. The zero Selection takes all. The steps
-// apply in the order of the fields, and what is taken stays in its order.
+// Selection says which cases to take. The zero Selection takes all. The fields apply in
+// their order, and the selected cases keep their order.
 type Selection struct {
-	ID   string            // pattern with *, ? and [a-z], of which each matches a slash too; empty: any id
-	Tags []string          // the case has one of them at least; empty: any
-	Meta map[string]string // metadata of these values, written as JSON if not strings
+	ID   string            // pattern with *, ? and [a-z], which match slashes too; "" means any id
+	Tags []string          // the case has at least one of them; nil means any
+	Meta map[string]string // metadata with these values; values other than strings as JSON
 
-	From, To int    // positions from From, counted from 0, up to but without To; To 0: to the end
-	Sample   int    // as many, drawn at random; 0: all
-	Seed     uint64 // of the draw: the same seed draws the same
-	MaxCases int    // at most as many; 0: all
+	From, To int    // positions from From, counted from 0, to before To; To 0 means to the end
+	Sample   int    // number of cases drawn at random; 0 means all
+	Seed     uint64 // of the draw: equal seeds draw equal cases
+	MaxCases int    // the first ones only; 0 means all
 }
 
-// Select returns the selected cases. The error says that the pattern is
-// malformed.
+// Select returns the selected cases. A malformed pattern is an error.
 func Select(cases []Case, s Selection) ([]Case, error) {
 	if _, err := path.Match(s.ID, ""); err != nil {
 		return nil, fmt.Errorf("id pattern %q: %w", s.ID, err)
@@ -47,8 +46,9 @@ func Select(cases []Case, s Selection) ([]Case, error) {
 	return chosen, nil
 }
 
+// matches reports whether a case has the id, one of the tags and the metadata.
 func (s Selection) matches(c Case) bool {
-	noSlash := strings.NewReplacer("/", "\x00") // path.Match stops at slashes
+	noSlash := strings.NewReplacer("/", "\x00") // path.Match does not match slashes
 	if ok, _ := path.Match(noSlash.Replace(s.ID), noSlash.Replace(c.ID)); s.ID != "" && !ok {
 		return false
 	}
@@ -64,6 +64,7 @@ func (s Selection) matches(c Case) bool {
 	return true
 }
 
+// metadataText returns a string unchanged and any other value as JSON.
 func metadataText(v pyvalue.Value) string {
 	if s, ok := v.(pyvalue.String); ok {
 		return string(s)
@@ -72,8 +73,9 @@ func metadataText(v pyvalue.Value) string {
 	return string(text)
 }
 
+// drawSample returns n of the cases, drawn at random.
 func drawSample(cases []Case, n int, seed uint64) []Case {
-	positions := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:n] //nolint:gosec // a draw that can be repeated, not a secret
+	positions := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:n] //nolint:gosec // must be repeatable, not secret
 	slices.Sort(positions)
 	drawn := make([]Case, n)
 	for i, p := range positions {

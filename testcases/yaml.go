@@ -13,7 +13,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// parseYAML reads every document of a file.
+// parseYAML parses all documents of a file.
 func parseYAML(path string, text []byte) []RawCase {
 	var entries []RawCase
 	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
@@ -24,7 +24,7 @@ func parseYAML(path string, text []byte) []RawCase {
 		}
 		var plain any
 		if err == nil {
-			err = document.Decode(&plain) // refuses keys that occur twice, and aliases without end
+			err = document.Decode(&plain) // refuses duplicate keys and endless aliases
 		}
 		if err != nil {
 			return append(entries, RawCase{Place: path, Err: fmt.Errorf("%s: %w", path, err)})
@@ -40,8 +40,8 @@ func parseYAML(path string, text []byte) []RawCase {
 	}
 }
 
-// yamlValue is the value of a node that has been decoded without an error. What
-// JSON lacks, such as dates, stays the text it was written as.
+// yamlValue converts a node that was decoded without an error. Values that JSON lacks,
+// such as dates, become the text as it is written.
 func yamlValue(n *yaml.Node) pyvalue.Value {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -61,8 +61,8 @@ func yamlValue(n *yaml.Node) pyvalue.Value {
 	}
 }
 
-// yamlMembers adds the members of a mapping to object. Those merged with "<<"
-// yield to the mapping's own and, of several, to earlier ones.
+// yamlMembers adds the members of a mapping to object. Members merged with "<<" do not
+// override the mapping's own members, nor those of an earlier merge.
 func yamlMembers(n *yaml.Node, object *pyvalue.Object) {
 	var merged []*yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
@@ -86,6 +86,7 @@ func yamlMembers(n *yaml.Node, object *pyvalue.Object) {
 	}
 }
 
+// yamlScalar converts a scalar node.
 func yamlScalar(n *yaml.Node) pyvalue.Value {
 	switch n.ShortTag() {
 	case "!!null":
@@ -98,7 +99,7 @@ func yamlScalar(n *yaml.Node) pyvalue.Value {
 		}
 	case "!!float":
 		if i, ok := new(big.Int).SetString(n.Value, 10); ok {
-			return pyvalue.NewBigInt(i) // too large for the library
+			return pyvalue.NewBigInt(i) // too large for the YAML library
 		}
 		var f float64
 		if n.Decode(&f) == nil {

@@ -9,17 +9,17 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// caseCheck lints one case.
+// caseCheck checks one case.
 type caseCheck struct {
 	*linter
 	issues
 
 	object         *pyvalue.Object
-	refusals       []string // see [Result]
-	hasAssayFields bool     // it has a field of our own, so what the public benchmarks want of theirs does not hold
+	refusals       []string // see Result
+	hasAssayFields bool     // it has a field of Assay, so the rules of the public benchmarks for their fields do not apply
 }
 
-// checkCase finds what is wrong with a case, in the order of its fields.
+// checkCase returns the result for a case, with the issues in the order of its fields.
 func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) Result {
 	c := &caseCheck{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
 	c.checkRequired()
@@ -33,16 +33,18 @@ func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) Resu
 	return Result{File: source.String(), Issues: c.issues, Case: &read, Refusals: c.refusals}
 }
 
-// hasAssayFields says whether a case has a field that the public format does not have.
+// hasAssayFields reports whether a case has a field that the public format does not
+// have.
 func hasAssayFields(object *pyvalue.Object) bool {
 	return slices.ContainsFunc(assayFields(), object.Has)
 }
 
-// assayFields are the fields that the public format does not have.
+// assayFields returns the fields that the public format does not have.
 func assayFields() []string {
 	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
 }
 
+// checkRequired checks id, task and metadata.
 func (c *caseCheck) checkRequired() {
 	if id := c.object.Get("id"); id == nil {
 		c.add("E001", "", "id is missing: give the case a name of its own")
@@ -65,7 +67,7 @@ func (c *caseCheck) checkRequired() {
 	}
 }
 
-// checkUnknownFields warns of members that nobody reads.
+// checkUnknownFields adds warnings for members that nothing reads.
 func (c *caseCheck) checkUnknownFields() {
 	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, assayFields()...)
 	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
@@ -85,6 +87,8 @@ func (c *caseCheck) checkUnknownFields() {
 	}
 }
 
+// checkUnknownMembers adds an issue with that code for each member of object that is
+// not known. Path is the place of object.
 func (c *caseCheck) checkUnknownMembers(code, path string, object *pyvalue.Object, known []string) {
 	for key := range object.All() {
 		if !slices.Contains(known, key) {
@@ -93,8 +97,9 @@ func (c *caseCheck) checkUnknownMembers(code, path string, object *pyvalue.Objec
 	}
 }
 
-// checkLoading reports what a run would refuse and nothing else here has said. In the
-// public format that is no issue, as its own linter does not look for it.
+// checkLoading adds what a run would refuse and no other check has found. In a case of
+// the public format that is a refusal, not an issue, since its own linter does not
+// check it.
 func (c *caseCheck) checkLoading(source testcases.Source) testcases.Case {
 	read, faults := testcases.ReadFields(c.object, source, c.data)
 	for _, f := range faults {
@@ -112,8 +117,8 @@ func (c *caseCheck) checkLoading(source testcases.Source) testcases.Case {
 	return read
 }
 
-// noteMissingData tells of local files that are not there, which they may well be
-// where the case is run.
+// noteMissingData adds a refusal for each local file that does not exist. It may exist
+// on the machine that runs the case.
 func (c *caseCheck) noteMissingData(read testcases.Case) {
 	for _, d := range read.Data {
 		if d.Path == "" {
@@ -125,7 +130,7 @@ func (c *caseCheck) noteMissingData(read testcases.Case) {
 	}
 }
 
-// faultCode returns the code of a fault, empty for one that has been reported.
+// faultCode returns the code of a fault, or "" if another check has reported it.
 func (c *caseCheck) faultCode(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
 	if field == "metadata" && !c.hasAssayFields || field == "data_node" && f.WrongKind {
@@ -138,8 +143,8 @@ func (c *caseCheck) faultCode(f testcases.FieldError) string {
 	}[field]
 }
 
-// showValue is v for a message: a text, number or word as it stands, if it is short,
-// else what kind of value it is.
+// showValue returns v for a message: a short text, number or word as JSON, else the
+// kind of the value.
 func showValue(v pyvalue.Value) string {
 	const most = 60
 	switch v.(type) {

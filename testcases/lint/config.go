@@ -9,7 +9,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// checkKinds wants the parts of a config to be objects and lists.
+// checkKinds checks that parts of a config are objects or lists.
 func (g *graderCheck) checkKinds() {
 	for _, part := range []struct{ key, code, want string }{
 		{"ground_truth", "E060", "an object"},
@@ -23,7 +23,7 @@ func (g *graderCheck) checkKinds() {
 	}
 }
 
-// checkThresholds wants shares to be between 0 and 1.
+// checkThresholds checks that thresholds of shares are from 0 to 1.
 func (g *graderCheck) checkThresholds() {
 	scoring, _ := g.config.Get("scoring").(*pyvalue.Object)
 	switch g.kind {
@@ -36,6 +36,7 @@ func (g *graderCheck) checkThresholds() {
 	}
 }
 
+// checkFraction adds an issue if a number is below 0 or above 1.
 func (g *graderCheck) checkFraction(code string, object *pyvalue.Object, path, key string) {
 	n, _ := numberValue(object.Get(key))
 	if isLess(n, new(big.Float)) || isLess(big.NewFloat(1), n) {
@@ -43,7 +44,7 @@ func (g *graderCheck) checkFraction(code string, object *pyvalue.Object, path, k
 	}
 }
 
-// checkDoubtful warns of what is allowed, and probably not what was meant.
+// checkDoubtful adds warnings for configs that are valid but probably not meant.
 func (g *graderCheck) checkDoubtful() {
 	has := g.config.Has
 	switch {
@@ -56,7 +57,7 @@ func (g *graderCheck) checkDoubtful() {
 	}
 }
 
-// checkPercentages wants what is compared to be percentages: a sum of about 100.
+// checkPercentages checks that the sum of the compared percentages is about 100.
 func (g *graderCheck) checkPercentages() {
 	const sum, most = 100, 5
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
@@ -70,7 +71,7 @@ func (g *graderCheck) checkPercentages() {
 		switch {
 		case !ok:
 		case n == nil:
-			return // NaN is away from nothing
+			return // a sum with NaN is not checked
 		default:
 			f, _ := n.Float64()
 			total, any = total+f, true

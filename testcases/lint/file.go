@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// maxFileBytes is the largest file that is linted, in bytes: what is larger holds
-	// data, and could take a hundred times its size in memory.
+	// maxFileBytes is the size of the largest file that is checked. A larger one
+	// contains data, and could need a hundred times its size in memory.
 	maxFileBytes = 16 << 20
 
-	// maxCasesPerFile is the longest list of cases that is linted.
+	// maxCasesPerFile is the length of the longest list of cases that is checked.
 	maxCasesPerFile = 100_000
 )
 
-// filesToLint lists the files of paths, each once. A path that leads to no file
-// is one with an error.
+// filesToLint returns the files of all paths, each once. A path without files is
+// returned with an error.
 func filesToLint(paths []string, pattern string) []testcases.FoundFile {
 	var files []testcases.FoundFile
 	for _, name := range paths {
@@ -43,12 +43,15 @@ func filesToLint(paths []string, pattern string) []testcases.FoundFile {
 	return testcases.UniqueFiles(files)
 }
 
-// matches says whether a file in a folder is one that the pattern names.
+// matches reports whether the pattern matches the path of a file relative to the folder
+// root.
 func matches(root, file, pattern string) bool {
 	name, err := filepath.Rel(root, file)
 	return err == nil && matchParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
 }
 
+// matchParts matches the parts of a pattern with those of a path. ** matches any number
+// of parts.
 func matchParts(pattern, name []string) bool {
 	switch {
 	case len(pattern) == 0:
@@ -58,23 +61,24 @@ func matchParts(pattern, name []string) bool {
 	case len(name) == 0:
 		return false
 	}
-	ok, _ := path.Match(pattern[0], name[0]) // Lint has looked at the pattern
+	ok, _ := path.Match(pattern[0], name[0]) // Check has validated the pattern
 	return ok && matchParts(pattern[1:], name[1:])
 }
 
-// linter is what all files are linted with. It is safe for concurrent use.
+// linter has what the checks of all files share. It is safe for concurrent use.
 type linter struct {
-	data  map[string]string // as in [Options]
+	data  map[string]string // see Options.Data
 	specs map[string]graderSpec
 
-	addressPattern  *regexp.Regexp // an address there
-	templatePattern *regexp.Regexp // of an answer: braces without others inside, between tags
-	fieldPattern    *regexp.Regexp // in a template
-	choicePattern   *regexp.Regexp // placeholder of a multiple choice
+	addressPattern  *regexp.Regexp // an address of the platform
+	templatePattern *regexp.Regexp // the JSON of an answer template: braces without nested ones, between tags
+	fieldPattern    *regexp.Regexp // a field of a template
+	choicePattern   *regexp.Regexp // the placeholder of a multiple choice in a template
 }
 
+// newLinter returns a linter with its patterns compiled.
 func newLinter(data map[string]string) *linter {
-	const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]*` // of Python
+	const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]*` // white space as Python defines it
 	return &linter{
 		data:            data,
 		specs:           graderSpecs(),
@@ -85,7 +89,7 @@ func newLinter(data map[string]string) *linter {
 	}
 }
 
-// checkFile lints each case of a file; none is a file that was passed over.
+// checkFile checks each case of a file. It returns none if the file is skipped.
 func (l *linter) checkFile(f testcases.FoundFile) []caseResult {
 	text, err := readFile(f)
 	switch {
@@ -101,7 +105,7 @@ func (l *linter) checkFile(f testcases.FoundFile) []caseResult {
 	return l.checkText(f.Path, text)
 }
 
-// checkText lints each case of a file that has been read.
+// checkText checks each case in the text of a file.
 func (l *linter) checkText(path string, text []byte) []caseResult {
 	var results []caseResult
 	for i, e := range parseEntries(path, text) {
@@ -124,11 +128,13 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 	return results
 }
 
+// notRead returns the result for a file, or an entry, that is no case.
 func notRead(where, code string, err error) caseResult {
 	return caseResult{Result: Result{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
 }
 
-// parseEntries is parse for files of any name. It returns one entry at least.
+// parseEntries returns the values in the text of a file of any name that should be
+// cases, at least one.
 func parseEntries(path string, text []byte) []testcases.RawCase {
 	var entries []testcases.RawCase
 	if testcases.IsCaseFile(path) {
@@ -145,7 +151,7 @@ func parseEntries(path string, text []byte) []testcases.RawCase {
 	return entries
 }
 
-// read returns what is in the file, or so much of it that it is too large.
+// readFile returns the content of a file, at most one byte more than maxFileBytes.
 func readFile(f testcases.FoundFile) ([]byte, error) {
 	if f.Err != nil {
 		return nil, f.Err
@@ -158,9 +164,9 @@ func readFile(f testcases.FoundFile) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 }
 
-// looksLikeCases says whether a file in a folder is one of cases, be they broken, and
-// neither data nor a list of the cases beside it: JSON that lacks everything, or
-// that nobody can read, is.
+// looksLikeCases reports whether a file in a folder is probably meant to contain cases,
+// even malformed ones, rather than data or a list of the cases beside it. A malformed
+// or empty JSON file is.
 func looksLikeCases(name string, text []byte) bool {
 	switch {
 	case filepath.Base(name) == "manifest.json":

@@ -17,6 +17,7 @@ type graderObject struct {
 	object *pyvalue.Object
 }
 
+// graderObjects returns the entries of grader and graders that are objects.
 func (c *caseCheck) graderObjects() []graderObject {
 	var found []graderObject
 	if object, ok := c.object.Get("grader").(*pyvalue.Object); ok {
@@ -31,9 +32,8 @@ func (c *caseCheck) graderObjects() []graderObject {
 	return found
 }
 
-// checkGraders lints grader and graders. What is wrong with the choice between them
-// comes between the two, and when something is, the entries of graders are not
-// looked at.
+// checkGraders checks grader and graders. Faults in the choice between both come after
+// those of grader; if there are some, the entries of graders are not checked.
 func (c *caseCheck) checkGraders() {
 	entries := c.graderObjects()
 	one, isObject := c.object.Get("grader").(*pyvalue.Object)
@@ -50,8 +50,9 @@ func (c *caseCheck) checkGraders() {
 	}
 }
 
-// checkGraderChoice wants either grader or a list of at least one object. A grader
-// that is no object counts here again.
+// checkGraderChoice checks that there is either grader or a list of at least one
+// object. A grader that is no object is reported here again. It reports whether there
+// were no issues.
 func (c *caseCheck) checkGraderChoice() (ok bool) {
 	before := len(c.issues)
 	one, several := c.object.Get("grader"), c.object.Get("graders")
@@ -78,7 +79,7 @@ func (c *caseCheck) checkGraderChoice() (ok bool) {
 	return len(c.issues) == before
 }
 
-// graderCheck lints one grader, whose type is known.
+// graderCheck checks one grader of a known type.
 type graderCheck struct {
 	*caseCheck
 	path   string
@@ -87,6 +88,7 @@ type graderCheck struct {
 	config *pyvalue.Object
 }
 
+// checkGrader checks type and config of one grader.
 func (c *caseCheck) checkGrader(entry graderObject) {
 	kind, config := entry.object.Get("type"), entry.object.Get("config")
 	name, _ := kind.(pyvalue.String)
@@ -107,15 +109,17 @@ func (c *caseCheck) checkGrader(entry graderObject) {
 	}
 }
 
-// isOlderType says whether a type is one of the older set, which grades here, in a case
-// that is ours: elsewhere nobody knows it.
+// isOlderType reports whether a type belongs to the older set, whose graders work in
+// Assay only, and the case has fields of Assay.
 func (c *caseCheck) isOlderType(kind string) bool {
 	_, known := c.specs[kind]
 	return c.hasAssayFields && !known && slices.Contains(grading.Types(), kind)
 }
 
+// typeNames returns the types of graders that lint knows, sorted.
 func (c *caseCheck) typeNames() []string { return slices.Sorted(maps.Keys(c.specs)) }
 
+// addUnknownType adds the issue for a type that lint does not know.
 func (c *caseCheck) addUnknownType(at string, kind pyvalue.Value) {
 	name, _ := kind.(pyvalue.String)
 	if slices.Contains(grading.Types(), string(name)) {
@@ -126,9 +130,10 @@ func (c *caseCheck) addUnknownType(at string, kind pyvalue.Value) {
 		correct("type", kind, c.typeNames())
 }
 
-// at is the location of a key of the config.
+// at returns the location of a key of the config.
 func (g *graderCheck) at(key string) string { return g.path + ".config." + key }
 
+// checkAll makes all checks of a config.
 func (g *graderCheck) checkAll() {
 	if g.spec.isAssayType {
 		g.checkUnreadKeys()
@@ -146,6 +151,7 @@ func (g *graderCheck) checkAll() {
 	g.checkDoubtful()
 }
 
+// checkRequiredKeys checks that the config has the keys that the grader needs.
 func (g *graderCheck) checkRequiredKeys() {
 	for _, key := range g.spec.required {
 		switch {
@@ -167,8 +173,10 @@ func (g *graderCheck) checkRequiredKeys() {
 	}
 }
 
+// keys returns all keys of the config that the grader reads.
 func (g *graderCheck) keys() []string { return slices.Concat(g.spec.required, g.spec.optional) }
 
+// checkUnreadKeys adds warnings for keys that the grader does not read.
 func (g *graderCheck) checkUnreadKeys() {
 	for key := range g.config.All() {
 		if !slices.Contains(g.keys(), key) {
@@ -177,7 +185,7 @@ func (g *graderCheck) checkUnreadKeys() {
 	}
 }
 
-// checkAssayConfig reports what a grader of our own says of its config.
+// checkAssayConfig adds what a grader of Assay says about its config.
 func (g *graderCheck) checkAssayConfig() {
 	err := grading.Check(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
@@ -189,15 +197,15 @@ func (g *graderCheck) checkAssayConfig() {
 	g.add("E109", g.path+".config", "%v", err)
 }
 
-// fieldsRead is what a grader reads of the answer.
+// fieldsRead is what one grader reads of the answer.
 type fieldsRead struct {
 	path        string
 	isAssayType bool
 	fields      []answerField
-	wholeAnswer bool // all of it
+	wholeAnswer bool // it reads all of the answer
 }
 
-// fieldsRead lists what each grader of a known type reads of the answer.
+// fieldsRead returns what each grader of a known type reads of the answer.
 func (c *caseCheck) fieldsRead() []fieldsRead {
 	var read []fieldsRead
 	for _, entry := range c.graderObjects() {

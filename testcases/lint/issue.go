@@ -10,7 +10,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// newIssue makes an issue whose level follows from the code.
+// newIssue returns an issue. Its level follows from the first letter of the code.
 func newIssue(code, location, format string, args ...any) Issue {
 	level := LevelWarning
 	if strings.HasPrefix(code, "E") {
@@ -19,25 +19,26 @@ func newIssue(code, location, format string, args ...any) Issue {
 	return Issue{Level: level, Code: code, Location: location, Message: fmt.Sprintf(format, args...)}
 }
 
-// issues collects what is wrong with a case.
+// issues collects the issues of a case.
 type issues []Issue
 
-// add adds an issue and returns it, for a fix to be added until the next call.
+// add adds an issue. The returned pointer, by which a fix can be added, is valid until
+// the next call.
 func (l *issues) add(code, location, format string, args ...any) *Issue {
 	*l = append(*l, newIssue(code, location, format, args...))
 	return &(*l)[len(*l)-1]
 }
 
-// rename adds a fix that replaces the name of a member by the known one next to
-// it, if there is one near enough that object does not have.
+// rename adds a fix that replaces the name of a member by the most similar known one,
+// unless none is similar enough or object has it already.
 func (i *Issue) rename(key string, known []string, object *pyvalue.Object) {
 	if near := nearestWord(key, known); near != "" && !object.Has(near) {
 		i.Fix = &Fix{Before: toJSON(pyvalue.String(key)), After: toJSON(pyvalue.String(near))}
 	}
 }
 
-// correct adds a fix that replaces the value of a member by the known one next
-// to it, if there is one near enough.
+// correct adds a fix that replaces the value of a member by the most similar known one,
+// unless none is similar enough.
 func (i *Issue) correct(key string, found pyvalue.Value, known []string) {
 	text, _ := found.(pyvalue.String)
 	if near := nearestWord(string(text), known); near != "" {
@@ -45,19 +46,21 @@ func (i *Issue) correct(key string, found pyvalue.Value, known []string) {
 	}
 }
 
+// replace adds a fix that replaces the value of a member.
 func (i *Issue) replace(key string, before, after pyvalue.Value) {
 	name := toJSON(pyvalue.String(key)) + ": "
 	i.Fix = &Fix{Before: name + toJSON(before), After: name + toJSON(after)}
 }
 
+// toJSON returns the JSON of v.
 func toJSON(v pyvalue.Value) string {
 	text, _ := v.MarshalJSON()
 	return string(text)
 }
 
-// nearestWord returns the known word that word was probably meant to be, empty if
-// there is none: a letter in three may be wrong, up to two; case and the kind of
-// separator do not count.
+// nearestWord returns the known word that word was probably meant to be, "" if there is
+// none. One letter in three may differ, two at most; case and the kind of separator do
+// not matter.
 func nearestWord(word string, known []string) string {
 	const most = 64 // longer words are no names
 	if len(word) > most {
@@ -73,11 +76,11 @@ func nearestWord(word string, known []string) string {
 	return found
 }
 
-// editDistance is how many characters must be inserted, deleted or replaced to make
-// b of a.
+// editDistance returns how many characters must be inserted, deleted or replaced to
+// turn a into b.
 func editDistance(a, b string) int {
 	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1) // of what has been seen of a: the distance to each beginning of b
+	row := make([]int, len(to)+1) // distance of the part of a read so far from each beginning of b
 	for j := range row {
 		row[j] = j
 	}
@@ -95,16 +98,16 @@ func editDistance(a, b string) int {
 	return row[len(to)]
 }
 
-// isAbsent says whether a member is not there, or null.
+// isAbsent reports whether a member is absent or null.
 func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
-// isBlank says whether a text is white space, as Python has it, or empty.
+// isBlank reports whether a text is empty or white space, as Python defines it.
 func isBlank(text string) bool {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }) == ""
 }
 
-// numberValue returns v without rounding, and whether it is a number; booleans are,
-// as in Python. NaN is one, and returned as nil: comparisons with it are false.
+// numberValue returns v as an exact number, and whether it is one; booleans are, as in
+// Python. NaN is returned as nil, with which comparisons are false.
 func numberValue(v pyvalue.Value) (n *big.Float, ok bool) {
 	switch v := v.(type) {
 	case pyvalue.Bool:
@@ -126,5 +129,5 @@ func isNumber(v pyvalue.Value) bool {
 	return ok
 }
 
-// isLess is a < b; with nil it is false.
+// isLess reports whether a < b. It is false if one of them is nil.
 func isLess(a, b *big.Float) bool { return a != nil && b != nil && a.Cmp(b) < 0 }

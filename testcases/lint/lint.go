@@ -16,28 +16,28 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Options changes what is linted. The zero Options lints every case.
+// Options are the options of [Check]. The zero Options check every case.
 type Options struct {
-	// Pattern says which files of a folder are linted: a path relative to it, in
-	// which ** is any number of folders. Empty: every name of a case file, less
-	// files in which no case can be; those are passed over.
+	// Pattern selects the files of a folder: a path relative to it, in which **
+	// matches any number of folders. "" selects all names of case files, but skips
+	// files that contain no case.
 	Pattern string
-	// Category keeps the cases whose metadata.task it is, and what could not be
-	// read. Empty keeps all.
+	// Category keeps only the cases with that metadata.task, and files that cannot be
+	// read. "" keeps all.
 	Category string
-	// Data is that of [Options].
+	// Data is that of [testcases.Options].
 	Data map[string]string
-	// Log hears of files that were passed over. Nil discards.
+	// Log gets the files that are skipped. Nil discards.
 	Log *slog.Logger
 }
 
-// Report is what [Check] has found. Its JSON form is read by programs.
+// Report is the result of [Check]. Programs read its JSON.
 type Report struct {
 	Summary Summary  `json:"summary"`
-	Results []Result `json:"results"` // in the order of the paths, and of the cases in a file
+	Results []Result `json:"results"` // in the order of the paths, and of the cases in each file
 }
 
-// Summary counts over all results.
+// Summary has the sums over all results.
 type Summary struct {
 	Checked  int `json:"files_checked"`
 	Passed   int `json:"files_passed"`
@@ -45,47 +45,48 @@ type Summary struct {
 	Warnings int `json:"total_warnings"`
 }
 
-// Result is about one file, or about one case of a file that holds several.
+// Result is the result for one file, or for one case of a file that contains several.
 type Result struct {
-	File     string  `json:"file"`   // as [Source.String] has it
-	Passed   bool    `json:"passed"` // it has no errors
+	File     string  `json:"file"`   // see testcases.Source.String
+	Passed   bool    `json:"passed"` // there are no errors
 	Errors   int     `json:"errors"`
 	Warnings int     `json:"warnings"`
 	Issues   []Issue `json:"issues"` // never nil
 
-	Case *testcases.Case `json:"-"` // as it would be run; nil: it has errors
+	Case *testcases.Case `json:"-"` // as a run would load it; nil if there are errors
 
-	// Refusals are why a run would not take the case, where that is no issue:
-	// data is missing, or its own linter does not mind. They are logged.
+	// Refusals are reasons for which a run would not take the case and which are no
+	// issues: its data is missing, or the linter of the public benchmarks accepts it.
+	// They are logged.
 	Refusals []string `json:"-"`
 }
 
-// Levels of a [Issue].
+// Levels of an [Issue].
 const (
 	LevelError   = "error"   // the case cannot be run, or can never be passed
-	LevelWarning = "warning" // it can be run, but something looks wrong
+	LevelWarning = "warning" // the case can be run, but something is probably not meant
 )
 
-// Issue is one thing that is wrong. What its code means is in [Rules].
+// Issue is one thing that is wrong. [Rules] explains its code.
 type Issue struct {
 	Level    string `json:"level"`
 	Code     string `json:"code"`
 	Message  string `json:"message"`
-	Location string `json:"location,omitempty"` // the field; empty: the case as a whole
-	Fix      *Fix   `json:"fix,omitempty"`      // nil: there is none that a program could make
-	Docs     string `json:"docs,omitempty"`     // page and heading to read
+	Location string `json:"location,omitempty"` // the field; "" means the whole case
+	Fix      *Fix   `json:"fix,omitempty"`      // nil if a program cannot fix it
+	Docs     string `json:"docs,omitempty"`     // page and heading of the docs
 }
 
-// Fix is text to replace in the case, in JSON.
+// Fix is a replacement of text in the JSON of the case.
 type Fix struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// Check checks the cases of files, folders and glob patterns. All that is wrong
-// with them is in the report, a path that does not exist and a file that cannot
-// be read too; a file without errors loads and passes [CheckRun], unless W000,
-// W100 or its Refusals say otherwise. The error is about opts: a malformed pattern.
+// Check checks the cases of files, folders and glob patterns. All that is wrong is in
+// the report, including paths that do not exist and files that cannot be read. A file
+// without errors can be loaded and passes [testcases.CheckRun], unless it has W000,
+// W100 or Refusals. A malformed pattern in opts is an error.
 func Check(paths []string, opts Options) (Report, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -104,7 +105,7 @@ func Check(paths []string, opts Options) (Report, error) {
 			return nil
 		})
 	}
-	_ = group.Wait() // what went wrong is in found
+	_ = group.Wait() // errors are in found
 	for i, f := range files {
 		if found[i] == nil {
 			opts.Log.Info("no case in file", "file", f.Path)
@@ -113,12 +114,13 @@ func Check(paths []string, opts Options) (Report, error) {
 	return newReport(found, opts), nil
 }
 
-// caseResult is a result in the making.
+// caseResult is a result before it is added to the report.
 type caseResult struct {
 	Result
-	object *pyvalue.Object // the case; nil when there is none to read
+	object *pyvalue.Object // the case; nil if there is none
 }
 
+// newReport returns the report for the results of all files.
 func newReport(found [][]caseResult, opts Options) Report {
 	r := Report{Results: []Result{}}
 	docs := map[string]string{}
@@ -141,25 +143,26 @@ func newReport(found [][]caseResult, opts Options) Report {
 	return r
 }
 
+// isCategory reports whether metadata.task of a case is category.
 func isCategory(object *pyvalue.Object, category string) bool {
 	metadata, _ := object.Get("metadata").(*pyvalue.Object)
 	return metadata.Get("task") == pyvalue.String(category)
 }
 
-// idCheck wants no id twice.
+// idCheck finds ids that occur twice.
 type idCheck struct {
 	first map[pyvalue.String]caseLocation
 	log   *slog.Logger
 }
 
-// caseLocation is where a case stands.
+// caseLocation is the place of a case.
 type caseLocation struct {
-	file int // its number
+	file int // index of the file
 	name string
 }
 
-// check reports an id that another case has. Files of the public benchmarks do
-// share ids, and their own linter does not mind: of those only the log speaks.
+// check adds an issue if another case has the same id. Files of the public benchmarks
+// do share ids, which their own linter accepts; for those it only logs.
 func (ids *idCheck) check(c *caseResult, file int) {
 	id, ok := c.object.Get("id").(pyvalue.String)
 	if !ok || isBlank(string(id)) {
@@ -176,7 +179,7 @@ func (ids *idCheck) check(c *caseResult, file int) {
 	}
 }
 
-// add counts a result in.
+// add adds a result and counts its issues.
 func (r *Report) add(result Result, docs map[string]string) {
 	found := result.Issues
 	result.Issues, result.Passed = []Issue{}, true
@@ -189,7 +192,7 @@ func (r *Report) add(result Result, docs map[string]string) {
 	}
 }
 
-// Add adds an issue, of one of the [Rules], to the result with that index.
+// Add adds an issue, with a code of [Rules], to the result with that index.
 func (r *Report) Add(i int, code, location, message string) {
 	issue := newIssue(code, location, "%s", message)
 	for _, rule := range Rules() {
@@ -200,6 +203,7 @@ func (r *Report) Add(i int, code, location, message string) {
 	r.count(i, issue)
 }
 
+// count adds an issue to the result with that index and to the sums.
 func (r *Report) count(i int, issue Issue) {
 	result := &r.Results[i]
 	result.Issues = append(result.Issues, issue)

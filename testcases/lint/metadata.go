@@ -8,9 +8,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// checkMetadata wants the four values by which the public benchmarks sort their
-// cases. Kits and horizons are those that occur in their files; a new one is
-// not wrong.
+// checkMetadata checks the four values by which the public benchmarks sort their cases.
+// Kits and horizons are those that occur in their files; a new one is only a warning.
 func (c *caseCheck) checkMetadata() {
 	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
 	if !ok || c.hasAssayFields {
@@ -25,6 +24,8 @@ func (c *caseCheck) checkMetadata() {
 	c.checkOneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
 }
 
+// checkOneOf adds an issue with the code missing if metadata has no such key, or
+// unknown if its value is not known.
 func (c *caseCheck) checkOneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
 	want := "one of " + strings.Join(known, ", ")
 	v := metadata.Get(key)
@@ -37,7 +38,8 @@ func (c *caseCheck) checkOneOf(metadata *pyvalue.Object, key, missing, unknown s
 	}
 }
 
-// checkDataNode wants addresses of the platform, or in a case of ours any text.
+// checkDataNode checks that data_node has addresses of the platform or, in a case with
+// fields of Assay, texts.
 func (c *caseCheck) checkDataNode() {
 	switch v := c.object.Get("data_node").(type) {
 	case nil, pyvalue.Null:
@@ -57,6 +59,8 @@ func (c *caseCheck) checkDataNode() {
 	}
 }
 
+// checkAddress adds an issue if name is no address of the platform, in a case of the
+// public format.
 func (c *caseCheck) checkAddress(at, name string) {
 	if !c.hasAssayFields && !c.addressPattern.MatchString(name) {
 		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", showValue(pyvalue.String(name)))

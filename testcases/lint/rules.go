@@ -1,16 +1,16 @@
 package lint
 
-// Rule says what a code of [Check] means. A code that begins with E is an
-// error, with W a warning.
+// Rule explains a code of [Check]. A code that begins with E is an error, with W a
+// warning.
 type Rule struct {
 	Code    string
 	Meaning string
-	Docs    string // page and heading
+	Docs    string // page and heading of the docs
 }
 
-// Rules returns every code, in order. Those below 100, with their meanings
-// and places, are shared with the linter of the public benchmarks, which is why
-// some have two meanings; those from 100 on are our own.
+// Rules returns all codes in order. Those below 100 are shared with the linter of the
+// public benchmarks, with their meanings and locations, so that some have two meanings.
+// Those from 100 on are Assay's own.
 func Rules() []Rule {
 	const (
 		files    = "docs/cases.md#fields"

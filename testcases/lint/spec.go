@@ -6,24 +6,24 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// graderSpec is what a type of grader reads.
+// graderSpec is what a type of grader reads of its config and of the answer.
 type graderSpec struct {
-	isAssayType bool     // unknown to the public format; grading.Check knows more of it
-	required    []string // keys that its config must have
-	optional    []string // further keys that it reads
+	isAssayType bool     // the public format does not have it; grading.Check checks its config
+	required    []string // keys that the config must have
+	optional    []string // other keys that it reads
 
-	// answer says what it reads of the answer. Nil: nothing.
+	// answer returns what the grader reads of the answer. Nil means nothing.
 	answer func(config *pyvalue.Object) (fields []answerField, whole bool)
 }
 
 // answerField is a field of the answer that a grader reads.
 type answerField struct {
 	name      string
-	isNotText bool // the config has something other than a text here, so no template can show it
+	isNotText bool // the config names it by something other than a text, so no template can show it
 }
 
-// graderSpecs has the types that lint knows, by name. Those of the older set
-// which grade here too are left out: see [caseCheck.older].
+// graderSpecs returns the types that lint knows, by name. Types of the older set, whose
+// graders work in Assay too, are left out: see [caseCheck.isOlderType].
 func graderSpecs() map[string]graderSpec {
 	labels := graderSpec{
 		required: []string{"ground_truth_labels"}, optional: []string{"scoring", "answer_field"},
@@ -66,13 +66,15 @@ func graderSpecs() map[string]graderSpec {
 	}
 }
 
+// theseFields returns a function for graders that always read the same fields.
 func theseFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(*pyvalue.Object) ([]answerField, bool) { return fields, false }
 }
 
+// readsWholeAnswer is for graders that read the whole answer.
 func readsWholeAnswer(*pyvalue.Object) ([]answerField, bool) { return nil, true }
 
-// truthFields are the keys of the ground truth, dots and all.
+// truthFields returns the keys of the ground truth, including dots.
 func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
 	for key := range truth.All() {
@@ -81,8 +83,8 @@ func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
 	return fields, false
 }
 
-// namedField is the field that answer_field names. A list or an object there
-// has been reported.
+// namedField returns the field that answer_field names. A list or an object there is
+// reported elsewhere.
 func namedField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(config *pyvalue.Object) (fields []answerField, whole bool) {
 		switch v := config.Get("answer_field").(type) {
@@ -97,8 +99,8 @@ func namedField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
 	}
 }
 
-// pathField is the field at which the path in answer_field begins. Without one
-// the grader reads all of the answer.
+// pathField returns the first part of the path in answer_field. Without answer_field
+// the grader reads the whole answer.
 func pathField(config *pyvalue.Object) (fields []answerField, whole bool) {
 	path, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {

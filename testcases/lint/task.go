@@ -12,15 +12,15 @@ const (
 	closeTag = "</EVAL_ANSWER>"
 )
 
-// taskText returns the text of the task, and whether it has one or none at all; one
-// that is no text has been reported.
+// taskText returns the text of the task, "" if it is absent. It reports false for a
+// task that is no text, which is reported elsewhere.
 func (c *caseCheck) taskText() (text string, ok bool) {
 	task := c.object.Get("task")
 	s, isText := task.(pyvalue.String)
 	return string(s), isText || task == nil
 }
 
-// checkAnswerTemplate wants the task to show the form of the answer.
+// checkAnswerTemplate checks that the task shows the form of the answer.
 func (c *caseCheck) checkAnswerTemplate() {
 	task, ok := c.taskText()
 	if !ok {
@@ -37,6 +37,7 @@ func (c *caseCheck) checkAnswerTemplate() {
 	c.checkChoicePlaceholder(task)
 }
 
+// addNoTemplate adds the issue for a task without a complete template.
 func (c *caseCheck) addNoTemplate(task string) {
 	switch {
 	case c.hasAssayFields:
@@ -47,8 +48,8 @@ func (c *caseCheck) addNoTemplate(task string) {
 	}
 }
 
-// checkChoicePlaceholder wants the template of a multiple choice to show a letter as
-// is usual, and not a choice.
+// checkChoicePlaceholder checks that the template of a multiple choice shows <letter>
+// and not a choice.
 func (c *caseCheck) checkChoicePlaceholder(task string) {
 	isChoice := func(g graderObject) bool { return g.object.Get("type") == pyvalue.String("multiple_choice") }
 	shows := c.choicePattern.FindStringSubmatch(task)
@@ -59,7 +60,8 @@ func (c *caseCheck) checkChoicePlaceholder(task string) {
 		replace("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
 }
 
-// checkAnswerFields compares what graders read with what the template shows.
+// checkAnswerFields compares the fields that graders read with those that the template
+// shows.
 func (c *caseCheck) checkAnswerFields() {
 	task, ok := c.taskText()
 	if !ok {
@@ -94,8 +96,8 @@ func (c *caseCheck) checkAnswerFields() {
 	}
 }
 
-// checkClaimedTwice wants no field to be read by two graders of the public format.
-// Our own may look at one field together.
+// checkClaimedTwice adds an issue if two graders of the public format read one field.
+// Graders of Assay may share a field.
 func (c *caseCheck) checkClaimedTwice(read []fieldsRead) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
@@ -114,8 +116,8 @@ func (c *caseCheck) checkClaimedTwice(read []fieldsRead) {
 	}
 }
 
-// templateFields lists the fields of the first flat template, each once: none
-// when there is no such template.
+// templateFields returns the fields of the first template without nested braces, each
+// once, nil if there is no such template.
 func (c *caseCheck) templateFields(task string) []string {
 	template := c.templatePattern.FindStringSubmatch(task)
 	if template == nil {

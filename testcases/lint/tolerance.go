@@ -9,7 +9,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// checkTolerances lints the tolerances of any grader.
+// checkTolerances checks the tolerances of a grader of any type.
 func (g *graderCheck) checkTolerances() {
 	v := g.config.Get("tolerances")
 	if isAbsent(v) {
@@ -30,6 +30,7 @@ func (g *graderCheck) checkTolerances() {
 	}
 }
 
+// checkTolerance checks one tolerance at that location.
 func (g *graderCheck) checkTolerance(at string, t *pyvalue.Object) {
 	known := []string{"absolute", "relative", "min", "max"}
 	kind := t.Get("type")
@@ -60,7 +61,8 @@ func (g *graderCheck) checkTolerance(at string, t *pyvalue.Object) {
 	}
 }
 
-// checkFieldTolerances warns of fields that must be met exactly.
+// checkFieldTolerances adds warnings for fields without a tolerance, which must be met
+// exactly.
 func (g *graderCheck) checkFieldTolerances() {
 	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
 	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)
@@ -74,6 +76,7 @@ func (g *graderCheck) checkFieldTolerances() {
 	}
 }
 
+// checkNegativeTolerances adds issues for tolerances below 0.
 func (g *graderCheck) checkNegativeTolerances() {
 	tolerances, _ := g.config.Get("tolerances").(*pyvalue.Object)
 	for field, entry := range tolerances.All() {
@@ -86,7 +89,8 @@ func (g *graderCheck) checkNegativeTolerances() {
 	}
 }
 
-// checkRanges lints the ranges of any grader: all that is wrong is one issue.
+// checkRanges checks the ranges of a grader of any type. All that is wrong is one
+// issue.
 func (g *graderCheck) checkRanges() {
 	v := g.config.Get("ranges")
 	if isAbsent(v) {
@@ -114,7 +118,7 @@ func (g *graderCheck) checkRanges() {
 	}
 }
 
-// rangeBounds reads a range; problem says what is wrong with it.
+// rangeBounds returns min and max of a range, or describes what is wrong with it.
 func rangeBounds(entry pyvalue.Value) (lowest, highest *big.Float, problem string) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
@@ -136,8 +140,8 @@ func rangeBounds(entry pyvalue.Value) (lowest, highest *big.Float, problem strin
 	return lowest, highest, ""
 }
 
-// rangeMisfit says why the ground truth and its range do not fit, empty if they do or
-// the range itself is wrong.
+// rangeMisfit describes why a ground truth and its range do not fit, "" if they do or
+// if the range itself is malformed.
 func rangeMisfit(expected, entry pyvalue.Value) string {
 	n, ok := numberValue(expected)
 	switch {
