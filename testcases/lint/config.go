@@ -2,7 +2,6 @@ package lint
 
 import (
 	"math"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -38,8 +37,7 @@ func (g *graderCheck) checkThresholds() {
 
 // checkFraction adds an issue if a number is below 0 or above 1.
 func (g *graderCheck) checkFraction(code string, object *pyvalue.Object, path, key string) {
-	n, _ := numberValue(object.Get(key))
-	if isLess(n, new(big.Float)) || isLess(big.NewFloat(1), n) {
+	if v := object.Get(key); isLess(v, pyvalue.NewInt(0)) || isLess(pyvalue.NewInt(1), v) {
 		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", showValue(object.Get(key)))
 	}
 }
@@ -67,15 +65,18 @@ func (g *graderCheck) checkPercentages() {
 	}
 	total, any := 0.0, false
 	for _, v := range distribution.All() {
-		n, ok := numberValue(v)
-		switch {
-		case !ok:
-		case n == nil:
-			return // a sum with NaN is not checked
-		default:
-			f, _ := n.Float64()
-			total, any = total+f, true
+		n, ok := pyvalue.AsNumber(v)
+		if !ok {
+			continue
 		}
+		f, err := n.Float()
+		switch {
+		case err != nil: // an integer that is too large for a float
+			f = math.Inf(n.Int().Sign())
+		case math.IsNaN(f):
+			return // a sum with NaN is not checked
+		}
+		total, any = total+f, true
 	}
 	if any && math.Abs(total-sum) > most {
 		g.add("W080", g.at("ground_truth"), "the percentages are %g in sum: want about %d, shares of 1 are not percentages", total, sum)

@@ -2,10 +2,7 @@ package lint
 
 import (
 	"fmt"
-	"math"
-	"math/big"
 	"strings"
-	"unicode"
 
 	"assay/testcases/grading/pyvalue"
 )
@@ -102,32 +99,17 @@ func editDistance(a, b string) int {
 func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
 // isBlank reports whether a text is empty or white space, as Python defines it.
-func isBlank(text string) bool {
-	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }) == ""
-}
+func isBlank(text string) bool { return pyvalue.TrimSpace(text) == "" }
 
-// numberValue returns v as an exact number, and whether it is one; booleans are, as in
-// Python. NaN is returned as nil, with which comparisons are false.
-func numberValue(v pyvalue.Value) (n *big.Float, ok bool) {
-	switch v := v.(type) {
-	case pyvalue.Bool:
-		return big.NewFloat(map[pyvalue.Bool]float64{true: 1}[v]), true
-	case pyvalue.Int:
-		return new(big.Float).SetInt(v.Big()), true
-	case pyvalue.Float:
-		if math.IsNaN(float64(v)) {
-			return nil, true
-		}
-		return new(big.Float).SetFloat64(float64(v)), true
-	default:
-		return nil, false
-	}
-}
-
+// isNumber reports whether v is a number. A boolean is one, as in Python.
 func isNumber(v pyvalue.Value) bool {
-	_, ok := numberValue(v)
+	_, ok := pyvalue.AsNumber(v)
 	return ok
 }
 
-// isLess reports whether a < b. It is false if one of them is nil.
-func isLess(a, b *big.Float) bool { return a != nil && b != nil && a.Cmp(b) < 0 }
+// isLess reports whether a < b. It is false if they cannot be ordered: with NaN, and with
+// values of different kinds.
+func isLess(a, b pyvalue.Value) bool {
+	less, _ := pyvalue.Less(a, b)
+	return less
+}

@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -82,8 +81,8 @@ func (g *graderCheck) checkNegativeTolerances() {
 	for field, entry := range tolerances.All() {
 		tolerance, _ := entry.(*pyvalue.Object)
 		for _, key := range []string{"value", "lower", "upper"} {
-			if n, _ := numberValue(tolerance.Get(key)); isLess(n, new(big.Float)) {
-				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", showValue(tolerance.Get(key)))
+			if v := tolerance.Get(key); isLess(v, pyvalue.NewInt(0)) {
+				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", showValue(v))
 			}
 		}
 	}
@@ -119,7 +118,7 @@ func (g *graderCheck) checkRanges() {
 }
 
 // rangeBounds returns min and max of a range, or describes what is wrong with it.
-func rangeBounds(entry pyvalue.Value) (lowest, highest *big.Float, problem string) {
+func rangeBounds(entry pyvalue.Value) (lowest, highest pyvalue.Value, problem string) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
 		return nil, nil, "want an object {min, max}, found " + showValue(entry)
@@ -132,10 +131,9 @@ func rangeBounds(entry pyvalue.Value) (lowest, highest *big.Float, problem strin
 			return nil, nil, fmt.Sprintf("%s: want a number, found %s", key, showValue(v))
 		}
 	}
-	lowest, _ = numberValue(object.Get("min"))
-	highest, _ = numberValue(object.Get("max"))
-	if lowest != nil && highest != nil && lowest.Cmp(highest) >= 0 {
-		return nil, nil, fmt.Sprintf("min %s is not below max %s", showValue(object.Get("min")), showValue(object.Get("max")))
+	lowest, highest = object.Get("min"), object.Get("max")
+	if isEmpty, _ := pyvalue.AtMost(highest, lowest); isEmpty { // false with NaN
+		return nil, nil, fmt.Sprintf("min %s is not below max %s", showValue(lowest), showValue(highest))
 	}
 	return lowest, highest, ""
 }
@@ -143,15 +141,14 @@ func rangeBounds(entry pyvalue.Value) (lowest, highest *big.Float, problem strin
 // rangeMisfit describes why a ground truth and its range do not fit, "" if they do or
 // if the range itself is malformed.
 func rangeMisfit(expected, entry pyvalue.Value) string {
-	n, ok := numberValue(expected)
 	switch {
 	case entry == nil:
 		return "it has no range"
-	case !ok:
+	case !isNumber(expected):
 		return "the ground truth is no number but " + showValue(expected)
 	}
 	lowest, highest, problem := rangeBounds(entry)
-	if problem == "" && (!isLess(lowest, n) || !isLess(n, highest)) {
+	if problem == "" && (!isLess(lowest, expected) || !isLess(expected, highest)) {
 		return fmt.Sprintf("the ground truth %s is not strictly inside the range", showValue(expected))
 	}
 	return ""
