@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// TestExamples: each example can be run, says how to answer, and cannot be
-// passed by doing nothing. That the oracle passes each is for a run to show.
+// Each example can be run, says how to answer, and does not pass with no answer.
+// Another test plays the oracles.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
@@ -56,7 +56,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestExamplesHideTheirAnswers: no truth of some length stands in the task.
+// No ground truth of more than three characters occurs in the task.
 func TestExamplesHideTheirAnswers(t *testing.T) {
 	t.Parallel()
 	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
@@ -72,7 +72,7 @@ func TestExamplesHideTheirAnswers(t *testing.T) {
 	}
 }
 
-// scalars lists the text of what is inside v and is neither list nor object.
+// scalars returns the texts of all values inside v that are neither list nor object.
 func scalars(v pyvalue.Value) []string {
 	var out []string
 	switch v := v.(type) {

@@ -11,7 +11,7 @@ import (
 	"assay/testcases"
 )
 
-// TestLoadErrors: each error names file, place, case and field.
+// Each error names file, position, case and field.
 func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes the working directory
 	for _, c := range []struct{ name, text, want string }{
 		{"c.json", "{\"id\": \"a\",\n  \"task\": }", `c.json:2:11: expected a value, found '}'`},
@@ -81,9 +81,9 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes t
 	}
 }
 
-// TestLoadsWhatCannotBeRun: what other harnesses load loads, and CheckRun says
-// what is wrong.
-func TestLoadsWhatCannotBeRun(t *testing.T) {
+// Cases that other harnesses load can be loaded, and CheckRun returns what is wrong
+// with them.
+func TestLoadAcceptsUnrunnableCases(t *testing.T) {
 	t.Parallel()
 	for field, want := range map[string]string{
 		`"data_node": "data/.."`:             `data_node[0]: "data/.." does not end in the name of a file`,
@@ -105,8 +105,8 @@ func caseWith(field string) string { return `{"id": "a", "task": "", ` + field +
 
 func caseError(field string) string { return `c.json: case "a": field ` + field }
 
-// TestLoadReportsEverything: one load tells all that is wrong.
-func TestLoadReportsEverything(t *testing.T) {
+// The error of one load has all faults.
+func TestLoadErrorHasAllFaults(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
 		"a.json": `{"id": "a", "task": 1, "tags": "x"}`,

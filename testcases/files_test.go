@@ -62,9 +62,8 @@ case "case-1": data latch://1.node: no local folder is given for such an address
 	require.NoError(t, testcases.Case{}.CheckData())
 }
 
-// TestDataOfRelativePath: a case file named relative to the working directory
-// has data with absolute paths all the same.
-func TestDataOfRelativePath(t *testing.T) {
+// The data of a case file with a relative path has absolute paths.
+func TestDataPathsAreAbsolute(t *testing.T) {
 	dir := folder(t, map[string]string{"c.json": `{"id": "a", "task": "", "data_node": "x.csv"}`, "x.csv": ""})
 	t.Chdir(dir)
 	cases, err := testcases.Load([]string{"c.json"}, testcases.Options{})

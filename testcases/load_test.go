@@ -64,7 +64,7 @@ func TestLoadMinimal(t *testing.T) {
 	}
 }
 
-// TestLoadSameInEveryFormat: one case, written in each format.
+// One case is equal in every file format.
 func TestLoadSameInEveryFormat(t *testing.T) {
 	t.Parallel()
 	want := loadOne(t, "c.json", caseWithAllFields)

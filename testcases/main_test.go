@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// folder writes files, by their names, into a folder of the test.
+// folder writes files into a new folder of the test and returns its path.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,7 @@ func writeFile(tb testing.TB, path, text string) {
 	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// loadOne loads a file that holds one case.
+// loadOne loads a file that contains one case.
 func loadOne(t *testing.T, name, text string) testcases.Case {
 	t.Helper()
 	cases, err := testcases.Load([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, testcases.Options{})
@@ -38,7 +38,8 @@ func loadOne(t *testing.T, name, text string) testcases.Case {
 	return cases[0]
 }
 
-// loadError loads a case from c.json and returns the error without the folder.
+// loadError loads a case from a file of that name in the working directory and returns
+// the text of the error.
 func loadError(t *testing.T, name, text string) string {
 	t.Helper()
 	dir := folder(t, map[string]string{name: text})

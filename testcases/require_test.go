@@ -35,8 +35,8 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// TestRequirementsOfWorkingDirectory: a file beside the user is no module.
-func TestRequirementsOfWorkingDirectory(t *testing.T) {
+// A file in the working directory is not a Python module.
+func TestWorkingDirectoryIsNoModulePath(t *testing.T) {
 	t.Chdir(folder(t, map[string]string{"module_of_nobody.py": "raise SystemExit(3)"}))
 	c := testcases.Case{Requires: []string{"python:module_of_nobody"}}
 	r, err := testcases.CheckRequirements(t.Context(), []testcases.Case{c}, testcases.Machine{})

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestYAMLValues: what each way of writing a value in YAML becomes.
+// Each way of writing a value in YAML becomes the expected JSON value.
 func TestYAMLValues(t *testing.T) {
 	t.Parallel()
 	c := loadOne(t, "c.yaml", `
@@ -60,7 +60,8 @@ func TestYAMLRefusals(t *testing.T) { //nolint:paralleltest // loadError changes
 	}
 }
 
-// aliasBomb is a document that would grow without end if its aliases were followed.
+// aliasBomb returns a document that would grow exponentially if its aliases were
+// resolved.
 func aliasBomb() string {
 	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {

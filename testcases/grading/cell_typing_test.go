@@ -14,7 +14,7 @@ const (
 	clearlyTop = `{"a": {"g": 4}, "b": {"g": 2}}`
 )
 
-// cellTypingAnswer is an answer that chose a.
+// cellTypingAnswer returns an answer that chose cluster a.
 func cellTypingAnswer(chosen, others, medians string) string {
 	return fmt.Sprintf(`{"chosen_cluster": "a", "samples_chosen": %s, "samples_other": %s, "cluster_medians": %s}`, chosen, others, medians)
 }
@@ -71,7 +71,7 @@ func TestCellTyping(t *testing.T) {
 	})
 }
 
-// TestAUROC has the areas of scikit-learn 1.2.1.
+// The areas are those of scikit-learn 1.2.1.
 func TestAUROC(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -95,7 +95,7 @@ func TestAUROC(t *testing.T) {
 	}
 }
 
-// TestManyClustersRanking ranks more than Python sorts by insertion.
+// More clusters than Python sorts by insertion are ranked in the right order.
 func TestManyClustersRanking(t *testing.T) {
 	t.Parallel()
 	medians := `{"a": {"g": 100}`

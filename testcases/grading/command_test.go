@@ -73,8 +73,8 @@ func TestCommandVerdicts(t *testing.T) {
 	require.Equal(t, `{"z":1,"a":1.0}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
-// TestCommandStdin: stdin, folder, environment and arguments are what
-// they should be, and no shell has a hand in it.
+// A command gets the record on stdin, and its folder, environment and arguments without
+// a shell in between.
 func TestCommandStdin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,8 +103,7 @@ func TestCommandStdin(t *testing.T) {
 	require.ErrorContains(t, got.Error, "no such file or directory")
 }
 
-// TestCommandIgnoringStdin: a program need not read what it is given, be it
-// more than a pipe holds.
+// A program need not read its stdin, even if that is more than a pipe holds.
 func TestCommandIgnoringStdin(t *testing.T) {
 	t.Parallel()
 	record := json.RawMessage(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)
@@ -126,8 +125,7 @@ func TestCommandStdoutLimit(t *testing.T) {
 	require.NotContains(t, got.Error.Text, "first")
 }
 
-// requireNoProcess waits until nobody answers to pid any more. A zombie that nobody has
-// reaped yet has ended, too.
+// requireNoProcess waits until the process has ended. A zombie has ended too.
 func requireNoProcess(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -148,8 +146,8 @@ func readPID(t *testing.T, file string) int {
 	return pid
 }
 
-// TestCommandGroupIsKilled: what a program started goes with it, whether it
-// ends by itself or is stopped, and holds nobody up though it has the pipes.
+// When a command ends or is stopped, its whole process group is killed, and nobody
+// waits for processes that still have its pipes open.
 func TestCommandGroupIsKilled(t *testing.T) {
 	t.Parallel()
 	t.Run("it ends before its child", func(t *testing.T) {
@@ -173,7 +171,7 @@ func TestCommandGroupIsKilled(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "ready"), 0o600))
 		go func() {
-			_, _ = os.ReadFile(filepath.Join(dir, "ready")) // until the program is there
+			_, _ = os.ReadFile(filepath.Join(dir, "ready")) // wait until the program runs
 			cancel(errors.New("the server is stopping"))
 		}()
 		got := runShell(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
@@ -189,7 +187,7 @@ func TestCommandGroupIsKilled(t *testing.T) {
 	})
 }
 
-// FuzzCommandAnswer: no answer passes unless a second, strict reader agrees.
+// No answer passes unless a second, strict decoder agrees.
 func FuzzCommandAnswer(f *testing.F) {
 	for _, text := range []string{
 		`{"passed": true}`, `{"passed": true, "score": 0.5, "reasoning": "x", "metrics": {"a": [1]}}`, `{"passed": false, "passed": true}`,

@@ -19,17 +19,15 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// configAndAnswer is something to grade.
+// configAndAnswer is the input of a grading.
 type configAndAnswer struct {
 	Grader string          `json:"grader"`
 	Config *pyvalue.Object `json:"config"`
 	Answer pyvalue.Value   `json:"answer"`
 }
 
-// TestAgainstPython grades many pairs of config and answer, plausible ones and
-// what becomes of them by a mutation or several, and wants what
-// testdata/graders.py makes of them: the verdict, the metrics and their order,
-// and whether it was an error.
+// Many pairs of config and answer, plausible and mutated, get the same verdict, metrics
+// (in the same order) and kind of error as in testdata/graders.py.
 func TestAgainstPython(t *testing.T) {
 	t.Parallel()
 	const each = 1500
@@ -82,7 +80,7 @@ func verdictKind(r grading.Result) string {
 	}
 }
 
-// gradeInPython asks testdata/graders.py.
+// gradeInPython grades the pairs with testdata/graders.py.
 func gradeInPython(t *testing.T, pairs []configAndAnswer) []*pyvalue.Object {
 	t.Helper()
 	var stdin, stderr bytes.Buffer
@@ -103,7 +101,7 @@ func gradeInPython(t *testing.T, pairs []configAndAnswer) []*pyvalue.Object {
 	return answers
 }
 
-// compareResults says where a result is not what Python said, "" if it is.
+// compareResults describes how a result differs from Python's, "" if it does not.
 func compareResults(python *pyvalue.Object, got grading.Result) string {
 	want := python.Get("passed")
 	switch {
@@ -117,8 +115,8 @@ func compareResults(python *pyvalue.Object, got grading.Result) string {
 	return firstMetricDiff("metrics", python.Get("metrics"), got.Metrics)
 }
 
-// dependsOnRounding says that a verdict hangs on how a statistic is rounded, which no
-// two ways to compute it agree on.
+// dependsOnRounding reports whether the verdict depends on the rounding of a statistic,
+// which differs between implementations.
 func dependsOnRounding(metrics *pyvalue.Object) bool {
 	ami, ok := metrics.Get("ami").(pyvalue.Float)
 	for _, bound := range []string{"ami_min_threshold", "ami_max_threshold"} {
@@ -153,8 +151,8 @@ func firstMetricDiff(path string, want, got pyvalue.Value) string {
 	return path + ": want " + pyvalue.Repr(want) + ", found " + pyvalue.Repr(got)
 }
 
-// jsonText is a value as Python writes it. Where NaN is in a list, sorting it has left
-// the items in any order; here it does not matter.
+// jsonText returns a value as Python writes it, with lists that contain NaN in a fixed
+// order, since sorting leaves them in any order.
 func jsonText(v pyvalue.Value) string {
 	var items []string
 	list, _ := v.(pyvalue.List)
@@ -168,7 +166,8 @@ func jsonText(v pyvalue.Value) string {
 	return strings.Join(items, " ")
 }
 
-// isCloseMetric wants the same double, except where Python computes by another formula.
+// isCloseMetric reports whether two metrics are the same double, or nearly so where
+// Python uses another formula.
 func isCloseMetric(path string, want, got float64) bool {
 	switch path {
 	case "metrics.ami", "metrics.p_value", "metrics.q_value":

@@ -14,7 +14,7 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// assistantEntry is an assistant message of these blocks.
+// assistantEntry returns an entry with a message of the assistant with these blocks.
 func assistantEntry(blocks ...string) string {
 	return `{"type": "anthropic_message", "role": "assistant", "content": [` + strings.Join(blocks, ", ") + `]}`
 }
@@ -24,7 +24,7 @@ func submission(summary string) string {
 	return fmt.Sprintf(`{"type": "tool_use", "name": "submit_response", "input": {"summary": %s, "next_status": "done"}}`, text)
 }
 
-// TestExtract: want is the answer as JSON, "none", or the kind of the error.
+// In the rows want is the answer as JSON, "none", or the kind of the error.
 func TestExtract(t *testing.T) {
 	t.Parallel()
 	one := submission(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
@@ -181,7 +181,7 @@ func TestExtractFile(t *testing.T) {
 	}
 }
 
-// TestExtractMessages: numbers that JSON lacks raise where any number does.
+// Integers that exceed Python's limit are an error in each function.
 func TestExtractMessages(t *testing.T) {
 	t.Parallel()
 	message := pyvalue.NewObject("type", pyvalue.String("anthropic_message"))

@@ -66,7 +66,7 @@ func TestGradeConfig(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want string }{
-		{"numeric_tolerance", `{"tolerance": 50}`, ""}, // bad, but as the reference takes it
+		{"numeric_tolerance", `{"tolerance": 50}`, ""}, // malformed, but the reference accepts it
 		{"multiple_choice", `{}`, ""},
 		{"exact", `{"ground_truth": null}`, ""},
 		{"exact", `{}`, "field grader.config: ground_truth is missing"},
@@ -138,8 +138,7 @@ func TestGradeRecovers(t *testing.T) {
 	require.NotNil(t, got.Metrics)
 }
 
-// TestGradeNeverPanics: a verdict for any config and any answer, which agrees
-// with itself.
+// Any config and any answer give a consistent verdict, and never a panic.
 func TestGradeNeverPanics(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -177,8 +176,7 @@ func drawLikelyConfig(t *rapid.T) pyvalue.Value {
 	return config
 }
 
-// TestStepLimits: answers that would keep a grader busy for ever, or take all
-// of the memory, are errors at once.
+// Answers that would take a grader minutes, or all memory, are errors at once.
 func TestStepLimits(t *testing.T) {
 	t.Parallel()
 	many := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
@@ -206,8 +204,8 @@ func TestStepLimits(t *testing.T) {
 	}
 }
 
-// TestCheckAssayTypes: a config that could grade nothing is refused before a run,
-// and is an error if it is graded by all the same.
+// A malformed config of Assay's own types is refused before a run, and is an error if
+// it is used for grading.
 func TestCheckAssayTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want string }{

@@ -17,7 +17,7 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// pythonKernel is testdata/kernel.py, a real Python.
+// pythonKernel is a real Python that runs testdata/kernel.py.
 type pythonKernel struct {
 	stdin   io.Writer
 	replies *bufio.Reader
@@ -199,8 +199,8 @@ Failures:
 - a_set: expected 1, found no JSON: builtins.set is not JSON; turn it into lists or an object`), got.Reasoning)
 }
 
-// TestProbesWithShadowedBuiltins: nothing that the agent rebinds changes what the
-// probes find, and the probes leave no name behind.
+// Names that the agent rebinds do not change what probes find, and probes leave no
+// names behind.
 func TestProbesWithShadowedBuiltins(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
@@ -220,7 +220,7 @@ before = sorted(vars())
 	require.True(t, got.Passed, got.Reasoning)
 }
 
-// TestProbeExpressionsAreNotInjected: no expression gets out of its string.
+// An expression cannot end the string in which it is passed.
 func TestProbeExpressionsAreNotInjected(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
@@ -242,7 +242,7 @@ func TestCodeCheck(t *testing.T) {
 	for _, c := range []struct{ code, outcome, reasoning string }{
 		{"n == 3", "pass", "Kernel check: PASS"},
 		{"assert n == 3", "pass", "Kernel check: PASS"},
-		{"n - 3", "pass", "Kernel check: PASS"}, // only false is false
+		{"n - 3", "pass", "Kernel check: PASS"}, // only false values fail
 		{"None", "pass", "Kernel check: PASS"},
 		{"print('n is', n)\nn == 3", "pass", "n is 3"},
 		{"n == 4", "fail", "Kernel check: FAIL\n\nFailures:\n- the last value of the check is False"},
@@ -288,8 +288,8 @@ func TestFailingKernel(t *testing.T) {
 	}
 }
 
-// TestProbesOfNumpy needs an interpreter that has numpy and pandas: python3, or
-// the system's. Without one it is skipped, and says so.
+// TestProbesOfNumpy needs an interpreter with numpy and pandas, python3 or the
+// system's. It is skipped if there is none.
 func TestProbesOfNumpy(t *testing.T) {
 	t.Parallel()
 	python := ""

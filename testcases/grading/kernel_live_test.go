@@ -18,7 +18,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// liveKernel is the Python kernel that agents get, asked as graders ask it.
+// liveKernel is the Python kernel that agents get, called as graders call it.
 type liveKernel struct{ conn protocol.Conn }
 
 func startLiveKernel(t *testing.T) liveKernel {
@@ -43,7 +43,7 @@ func startLiveKernel(t *testing.T) liveKernel {
 	return k
 }
 
-// run runs code of the agent's.
+// run runs code as the agent.
 func (k liveKernel) run(t *testing.T, code string) {
 	t.Helper()
 	done, err := k.execute(protocol.KernelRequest{Code: &code})
@@ -51,7 +51,7 @@ func (k liveKernel) run(t *testing.T, code string) {
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
-// Execute runs code of a grader's.
+// Execute runs code as a grader.
 func (k liveKernel) Execute(_ context.Context, code string) (grading.Execution, error) {
 	return k.execute(protocol.KernelRequest{Code: &code, Pristine: true})
 }
@@ -82,8 +82,8 @@ func (k liveKernel) execute(request protocol.KernelRequest) (grading.Execution, 
 	}
 }
 
-// tamperingCode are what an agent may do so that a wrong notebook looks right. The
-// right one has total 10 and rows [1, 2, 3, 4]; theirs has 9 and [4, 5].
+// tamperingCode returns ways in which an agent may make a wrong notebook look right.
+// The right notebook has total 10 and rows [1, 2, 3, 4]; theirs has 9 and [4, 5].
 func tamperingCode() map[string]string {
 	const forge = `
 import assay.run.safe_repr, assay.run.snippet
@@ -218,9 +218,8 @@ vars(assay.run.snippet)[Key("x")] = 1
 	}
 }
 
-// TestTamperingCodeDoesNotPass: whichever of these the agent plays on the kernel, the graders see
-// what is there, and the truth about it is still seen. What it could play with
-// frames, gc, ctypes, audit hooks or code that runs meanwhile is not among them.
+// Whatever tampering code the agent runs, graders see the actual values. Attacks with
+// frames, gc, ctypes, audit hooks or code that runs meanwhile are not covered.
 func TestTamperingCodeDoesNotPass(t *testing.T) {
 	t.Parallel()
 	for name, trick := range tamperingCode() {
@@ -246,7 +245,7 @@ func TestTamperingCodeDoesNotPass(t *testing.T) {
 	}
 }
 
-// TestObjectsThatLieAboutThemselves: objects that say of themselves what they like.
+// Objects with misleading methods are seen for what they are.
 func TestObjectsThatLieAboutThemselves(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
@@ -305,7 +304,7 @@ loud = Loud()
 	require.Contains(t, got.Reasoning, "SyntaxError")
 }
 
-// TestChecksSeeTheGlobals: as the agent's code does, builtins aside.
+// Checks see the globals of the agent's cells, but not its builtins.
 func TestChecksSeeTheGlobals(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
@@ -325,7 +324,7 @@ func TestChecksSeeTheGlobals(t *testing.T) {
 	kernel.run(t, "assert counter == 2 and sum == 15")
 }
 
-// TestProbesThatAreTooLarge fail each on its own.
+// A probe whose result is too large fails alone.
 func TestProbesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)

@@ -26,7 +26,7 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// fakeJudge is a judge that plays a script, and what it was asked.
+// fakeJudge is a judge that plays a script and records its requests.
 type fakeJudge struct {
 	client model.Client
 	asked  []model.Request
@@ -47,7 +47,7 @@ func scriptedJudge(t *testing.T, lines ...string) *fakeJudge {
 	return &fakeJudge{client: script.Client()}
 }
 
-// judgeReplyLine is a line of a script that says text.
+// judgeReplyLine returns the line of a script that replies with that text.
 func judgeReplyLine(text string) string {
 	line, _ := json.Marshal(map[string]any{"content": text, "usage": map[string]int{"input_tokens": 100, "output_tokens": 7, "cache_read_input_tokens": 20}})
 	return string(line)
@@ -93,8 +93,8 @@ func TestJudgeVerdicts(t *testing.T) {
 	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, pyvaluetest.JSON(t, got.Metrics))
 }
 
-// malformedReplies is replies that are no verdict, though most have something in them
-// that says passed.
+// malformedReplies returns replies that are no verdict, most of which claim a pass
+// somewhere.
 func malformedReplies() []string {
 	const pass = `{"score": 1, "passed": true, "reasoning": "x"}`
 	const fail = `{"score": 0, "passed": false, "reasoning": "x"}`
@@ -117,8 +117,7 @@ func malformedReplies() []string {
 	}
 }
 
-// TestJudgeMalformedReplies: what is no verdict is asked for once more, and then is an
-// error, never a pass.
+// A reply that is no verdict is requested once more and then an error, never a pass.
 func TestJudgeMalformedReplies(t *testing.T) {
 	t.Parallel()
 	const good = `{"score": 0.75, "passed": true, "reasoning": "on second thought"}`
@@ -131,7 +130,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 		require.Len(t, b.asked, 2, text)
 		require.Equal(t, b.asked[0].Messages, b.asked[1].Messages[:1], "the same conversation goes on")
 		if strings.TrimSpace(text) == "" {
-			continue // the script tells by the replies where it is
+			continue // a script identifies its position by its replies
 		}
 		got = gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(good)), leniently, grading.Input{})
 		require.Equal(t, "pass", resultKind(got), text)
@@ -141,7 +140,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 	}
 }
 
-// TestJudgeReplyCutOff: a verdict that is whole, in a reply that is not, is none.
+// A whole verdict in a reply that was cut off is not accepted.
 func TestJudgeReplyCutOff(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"max_tokens", "refusal", "pause_turn", "tool_use", "model_context_window_exceeded", "unheard_of"} {
@@ -179,8 +178,7 @@ func TestJudgeUnavailable(t *testing.T) {
 	require.Equal(t, &pyvalue.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
 }
 
-// TestJudgeScriptFileIsRelativeToCase: the file of a scripted judge is named like the
-// other files of a case.
+// The file of a scripted judge is relative to the case file, like its other files.
 func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -191,8 +189,8 @@ func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 	require.Equal(t, pyvalue.String("script:judge.jsonl"), got.Metrics.Get("model"))
 }
 
-// TestJudgeRetries: what may pass is tried again, three times, for as long as
-// the API asked; what may not is not; and all of it ends in time.
+// Transient errors are retried three times, after the delay that the API asks for;
+// other errors are not; and all of it ends in time.
 func TestJudgeRetries(t *testing.T) {
 	t.Parallel()
 	const good = `{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}"}`
@@ -203,7 +201,7 @@ func TestJudgeRetries(t *testing.T) {
 		lines []string
 		took  time.Duration
 		calls int
-		text  string // of the error; empty: it passes
+		text  string // text of the error; "" means a pass
 	}{
 		"as the API asks":      {[]string{refusal(429, 7), refusal(529, 0.5), refusal(503, 30), good}, 37500 * time.Millisecond, 4, ""},
 		"with growing pauses":  {[]string{refusal(500, 0), refusal(408, 0), refusal(409, 0), good}, 7 * time.Second, 4, ""},
@@ -242,8 +240,7 @@ func TestJudgeStopsWithContext(t *testing.T) {
 	})
 }
 
-// TestJudgeRecordAndReplay, over the real wire: the result of a
-// replay is the result.
+// A judgement over HTTP that was recorded is equal when it is replayed.
 func TestJudgeRecordAndReplay(t *testing.T) {
 	t.Parallel()
 	script, err := script.Parse("judge.jsonl", []byte(strings.Join([]string{
@@ -270,7 +267,7 @@ func TestJudgeRecordAndReplay(t *testing.T) {
 	require.Contains(t, got.Error.Text, `calls.jsonl:1: the request was not recorded: at "/messages/0/content/0/text"`)
 }
 
-// FuzzJudgeReply: no reply is a verdict unless a second, strict reader agrees.
+// No reply is a verdict unless a second, strict decoder agrees.
 func FuzzJudgeReply(f *testing.F) {
 	for _, text := range malformedReplies() {
 		f.Add(text, "", "end_turn")

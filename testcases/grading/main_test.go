@@ -15,9 +15,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gradeRow is a grading: what comes of a config and an answer. outcome is "pass",
-// "fail" or the kind of the error, and metrics are some of the metrics, as an
-// object; empty: there must be none.
+// gradeRow is the expected result for a config and an answer. Outcome is "pass", "fail"
+// or the kind of the error; metrics is an object with some of the metrics, "" if there
+// must be none.
 type gradeRow struct{ config, answer, outcome, metrics string }
 
 func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
@@ -40,7 +40,7 @@ func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
 	}
 }
 
-// objectKeys lists the keys of an object in order.
+// objectKeys returns the keys of an object in their order.
 func objectKeys(o *pyvalue.Object) (names []string) {
 	for key := range o.All() {
 		names = append(names, key)
@@ -48,12 +48,12 @@ func objectKeys(o *pyvalue.Object) (names []string) {
 	return names
 }
 
-// hugeInteger is an integer that no double holds.
+// hugeInteger returns an integer that is out of range for a double.
 func hugeInteger() string { return "1" + zeros(400) }
 
 func zeros(n int) string { return strings.Repeat("0", n) }
 
-// nextAbove and below are the nearest doubles to f, as JSON.
+// nextAbove returns the smallest double above f as JSON.
 func nextAbove(f float64) string { return floatLiteral(math.Nextafter(f, math.Inf(1))) }
 func nextBelow(f float64) string { return floatLiteral(math.Nextafter(f, math.Inf(-1))) }
 

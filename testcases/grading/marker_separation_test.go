@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// separationAnswer is an answer of genes with these AUROC, named a, b, …
+// separationAnswer returns an answer with genes a, b, … that have these AUROCs.
 func separationAnswer(mean string, aurocs ...string) string {
 	rows := ""
 	for i, auroc := range aurocs {

@@ -8,8 +8,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// TestMultipleChoice: given is the metric agent_answer, empty when nothing is
-// written to the metrics.
+// In the rows given is the metric agent_answer, "" if there must be no metrics.
 func TestMultipleChoice(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ config, answer, outcome, given string }{
@@ -31,7 +30,7 @@ func TestMultipleChoice(t *testing.T) {
 		{`{"correct_answer": "1e+16"}`, `{"answer": 1e16}`, "pass", `"1E+16"`},
 		{`{"correct_answer": "STRASSE"}`, `{"answer": "straße"}`, "pass", `"STRASSE"`},
 		{`{"correct_answer": "ﬁn"}`, `{"answer": "FIN"}`, "pass", `"FIN"`},
-		{`{"correct_answer": "é"}`, `{"answer": "e\u0301"}`, "fail", "\"E\u0301\""}, // nothing is normalised
+		{`{"correct_answer": "é"}`, `{"answer": "e\u0301"}`, "fail", "\"E\u0301\""}, // no Unicode normalisation
 		{`{"correct_answers": ["A", "d "]}`, `{"answer": "D"}`, "pass", `"D"`},
 		{`{"correct_answers": ["A"], "correct_answer": "B"}`, `{"answer": "B"}`, "fail", `"B"`},
 		{`{"correct_answers": []}`, `{"answer": ""}`, "fail", `""`},

@@ -9,16 +9,16 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// generator draws values.
+// generator draws random values.
 type generator struct{ *rand.Rand }
 
-// oneOf of them.
+// oneOf returns one of the values at random.
 func oneOf[T any](g generator, of ...T) T { return of[g.IntN(len(of))] }
 
-// oneIn is true once in n times.
+// oneIn is true with probability 1/n.
 func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 
-// awkwardValue draws a value of the kind that graders stumble over.
+// awkwardValue draws a value that graders might not expect.
 func (g generator) awkwardValue() pyvalue.Value {
 	huge := new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil)
 	return oneOf[pyvalue.Value](
@@ -31,13 +31,13 @@ func (g generator) awkwardValue() pyvalue.Value {
 	)
 }
 
-// mutate changes one node of v, which may be v itself.
+// mutate changes one random node of v, possibly v itself.
 func (g generator) mutate(v pyvalue.Value) pyvalue.Value {
 	left := g.IntN(countNodes(v))
 	return g.mutateAt(v, &left)
 }
 
-// mutateObject is mutate for what must stay an object.
+// mutateObject is mutate for a value that must stay an object.
 func (g generator) mutateObject(o *pyvalue.Object) pyvalue.Value {
 	left := 1 + g.IntN(countNodes(o))
 	if left == countNodes(o) {
@@ -46,7 +46,7 @@ func (g generator) mutateObject(o *pyvalue.Object) pyvalue.Value {
 	return g.mutateAt(o, &left)
 }
 
-// mutateAt copies v and changes the node that is left nodes further.
+// mutateAt returns a copy of v in which the node that is left nodes further is changed.
 func (g generator) mutateAt(v pyvalue.Value, left *int) pyvalue.Value {
 	*left--
 	if *left == -1 {
@@ -70,7 +70,7 @@ func (g generator) mutateAt(v pyvalue.Value, left *int) pyvalue.Value {
 	}
 }
 
-// countNodes counts the nodes.
+// countNodes returns the number of nodes of a value.
 func countNodes(v pyvalue.Value) int {
 	n := 1
 	switch v := v.(type) {

@@ -14,7 +14,7 @@ func contingencyAnswer(clusters, samples, contingency string) string {
 	return fmt.Sprintf(`{"clusters": %s, "samples": %s, "contingency": %s}`, clusters, samples, contingency)
 }
 
-// squareContingency is an answer of two clusters and two samples.
+// squareContingency returns an answer with two clusters and two samples.
 func squareContingency(contingency string) string {
 	return contingencyAnswer(`["k0", "k1"]`, `["s0", "s1"]`, contingency)
 }
@@ -42,7 +42,7 @@ func TestMutualInformation(t *testing.T) {
 		"three singletons":                       {`{}`, contingencyAnswer(`[0, 1, 2]`, `[0, 1, 2]`, `[[0, 1, 0], [1, 0, 0], [0, 0, 1]]`), "pass", `{"ami": 0.0}`},
 		"text is read as numbers":                {`{}`, squareContingency(`[["10", " 0 "], ["0.0", "1_0e0"]]`), "pass", `{"ami": 1.0}`},
 		"booleans are numbers":                   {`{}`, squareContingency(`[[true, false], [false, true]]`), "pass", `{"ami": 0.0}`},
-		"half to even":                           {`{}`, squareContingency(`[[0.5, 1.5], [2.5, 0.49]]`), "pass", `{"ami": 1.0}`}, // 0, 2; 2, 0
+		"half to even":                           {`{}`, squareContingency(`[[0.5, 1.5], [2.5, 0.49]]`), "pass", `{"ami": 1.0}`}, // rounded: 0, 2; 2, 0
 		"rounded to nothing":                     {`{}`, squareContingency(`[[0.5, 0.2], [0, 0]]`), "fail", ""},
 		"equal labels are one":                   {`{}`, contingencyAnswer(`["k", "k"]`, `["s0", "s1"]`, apart), "pass", `{"ami": 0.0, "clusters": ["k", "k"]}`},
 		"1 and 1.0 are one":                      {`{}`, contingencyAnswer(`[1, 1.0]`, `["s0", "s1"]`, apart), "pass", `{"ami": 0.0}`},
@@ -89,7 +89,7 @@ func TestMutualInformation(t *testing.T) {
 	})
 }
 
-// TestAMI has the values of scikit-learn 1.2.1.
+// The values are those of scikit-learn 1.2.1.
 func TestAMI(t *testing.T) {
 	t.Parallel()
 	for table, want := range map[string]float64{
@@ -128,8 +128,8 @@ Failures:
 	}
 }
 
-// TestMutualInformationStepLimit: a table that would keep the grader busy for
-// minutes is refused at once; one that takes some seconds is not.
+// A table that would take minutes is refused at once; one that takes a few seconds is
+// not.
 func TestMutualInformationStepLimit(t *testing.T) {
 	t.Parallel()
 	const size = 3000

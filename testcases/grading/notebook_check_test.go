@@ -13,7 +13,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// python returns a notebook of Python cells that ran well and showed nothing.
+// pythonNotebook returns a notebook of Python cells that ended with ok and have no
+// output.
 func pythonNotebook(sources ...string) *grading.Notebook {
 	n := &grading.Notebook{Language: "python"}
 	for _, source := range sources {
@@ -210,8 +211,8 @@ func TestMustRunCleanWithoutRerun(t *testing.T) {
 	require.Equal(t, "notebook", got.Error.Kind)
 }
 
-// FuzzExtractCode: no source breaks the scanner, and code is never more than
-// there was, but for the quotes of strings and spaces around expressions.
+// For any source the scanner ends, and the code is not longer than the source, except
+// for the quotes of strings and spaces around expressions.
 func FuzzExtractCode(f *testing.F) {
 	for _, source := range []string{`f"{`, `f'{x:{`, `"\`, `?\`, `rb'''`, `f"{f'{f'`, "!=", "'", `{"a": f'{b!r}'}`, "\xff'"} {
 		f.Add(source)
@@ -226,8 +227,8 @@ func FuzzExtractCode(f *testing.F) {
 	})
 }
 
-// TestExtractCodeOfHugeSource: what a cell holds neither ends the program nor hides
-// from what must not be used.
+// Deeply nested or huge source neither exhausts the stack nor hides code from
+// must_not_use.
 func TestExtractCodeOfHugeSource(t *testing.T) {
 	t.Parallel()
 	for source, ok := range map[string]bool{

@@ -19,9 +19,8 @@ func gradeJSON(t *testing.T, kind, config, answer string) grading.Result {
 	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: pyvaluetest.Decode(t, config), Field: "grader"}, grading.Input{Answer: pyvaluetest.Decode(t, answer)})
 }
 
-// TestNumericTolerance has one row per rule of the grader. The outcome is
-// "pass", "fail" or the kind of the error; error is the metric n_error, empty
-// where nothing is written to the metrics.
+// One row per rule of the grader. Outcome is "pass", "fail" or the kind of the error;
+// error is the metric n_error, "" if there must be no metrics.
 func TestNumericTolerance(t *testing.T) {
 	t.Parallel()
 	huge := "1" + strings.Repeat("0", 400)
@@ -193,8 +192,7 @@ Failures:
 - gone: missing from the answer, expected 1`), got.Reasoning)
 }
 
-// TestWiderToleranceNeverFails: what passes within a tolerance passes within a wider
-// one of the same type.
+// What passes within a tolerance passes within a wider one of the same type.
 func TestWiderToleranceNeverFails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -212,7 +210,7 @@ func TestWiderToleranceNeverFails(t *testing.T) {
 	})
 }
 
-// TestPassImpliesWithinTolerance: what passed is within the tolerance, calculated anew.
+// What passed is within the tolerance, calculated independently.
 func TestPassImpliesWithinTolerance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,14 +16,14 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// answerGraderTypes are the graders that read nothing but the answer.
+// answerGraderTypes returns the types of graders that read only the answer.
 func answerGraderTypes() []string {
 	return slices.DeleteFunc(grading.Types(), func(kind string) bool {
 		return slices.Contains([]string{"command", "kernel_check", "llm_judge", "notebook_check"}, kind)
 	})
 }
 
-// drawPlausible draws a config and an answer that go together.
+// drawPlausible draws a config and an answer that match.
 func drawPlausible(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g generator) {
 	g = generator{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 	draw := plausibleDraws()[kind]
@@ -36,8 +36,8 @@ func gradeValues(t *rapid.T, kind string, config, answer pyvalue.Value) grading.
 	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: config}, grading.Input{Answer: answer})
 }
 
-// TestAnyConfigAnyAnswer: no panic and no contradiction, and a result that can be
-// written and read.
+// Any config and answer give a consistent result without a panic, and the result
+// survives JSON.
 func TestAnyConfigAnyAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,8 +76,7 @@ func marshalText(v pyvalue.Value) string {
 	return string(out)
 }
 
-// TestVerdictFollowsFromMetrics calculates the conditions of a pass from the
-// metrics anew.
+// A verdict equals the conditions of a pass, calculated from the metrics.
 func TestVerdictFollowsFromMetrics(t *testing.T) {
 	t.Parallel()
 	conditions := passConditions()
@@ -96,7 +95,7 @@ func TestVerdictFollowsFromMetrics(t *testing.T) {
 	})
 }
 
-// metricsReader are read as doubles, which suffices for what plausible draws.
+// metricsReader reads metrics as doubles, which is exact enough for the drawn values.
 type metricsReader struct{ *pyvalue.Object }
 
 func (m metricsReader) number(key string) float64 { return asFloat(m.Get(key)) }
@@ -123,8 +122,8 @@ func asFloat(v pyvalue.Value) float64 {
 	}
 }
 
-// allNames says whether a condition holds for all names of which there is a metric
-// with this ending.
+// allNames reports whether holds is true for all names that have a metric with this
+// ending.
 func (m metricsReader) allNames(ending string, holds func(name string) bool) bool {
 	for key := range m.All() {
 		if name, ok := strings.CutSuffix(key, ending); ok && !holds(name) {
@@ -192,14 +191,14 @@ func countPassingTypes(perType *pyvalue.Object, least float64) (n float64) {
 	return n
 }
 
-// TestOrderDoesNotMatter: of labels, genes and cell types.
+// The order of labels, genes and cell types does not change the verdict.
 func TestOrderDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{"label_set_jaccard", "marker_gene_precision_recall", "distribution_comparison"}).Draw(t, "type")
 		config, answer, g := drawPlausible(t, kind)
 		if object, ok := answer.(*pyvalue.Object); ok && kind == "marker_gene_precision_recall" {
-			config.Set("answer_field", pyvalue.String(objectKeys(object)[object.Len()-1])) // else the first list is taken
+			config.Set("answer_field", pyvalue.String(objectKeys(object)[object.Len()-1])) // else the first list is graded
 		}
 		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, shuffleValue(g, config), shuffleValue(g, answer))
 		require.Equal(t, before.Passed, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
@@ -207,7 +206,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// shuffleValue changes the order of all keys and members.
+// shuffleValue returns v with all keys and items in random order.
 func shuffleValue(g generator, v pyvalue.Value) pyvalue.Value {
 	switch v := v.(type) {
 	case pyvalue.List:
@@ -227,8 +226,7 @@ func shuffleValue(g generator, v pyvalue.Value) pyvalue.Value {
 	}
 }
 
-// TestEasierNeverFails: what passes also passes by a lower threshold, a wider
-// range or a larger tolerance.
+// What passes also passes with a lower threshold, a wider range or a larger tolerance.
 func TestEasierNeverFails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -244,7 +242,8 @@ func TestEasierNeverFails(t *testing.T) {
 	})
 }
 
-// easeThresholds moves every threshold in a config, by its name, to where it asks for less.
+// easeThresholds returns a config in which every threshold, known by its name, is
+// easier by that much.
 func easeThresholds(v pyvalue.Value, name string, by float64) pyvalue.Value {
 	if object, ok := v.(*pyvalue.Object); ok {
 		easier := &pyvalue.Object{}

@@ -12,7 +12,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// proportionsAnswer is an answer with the cell types t0, t1, … and a sample for each row.
+// proportionsAnswer returns an answer with the cell types t0, t1, … and a sample for
+// each row.
 func proportionsAnswer(rows ...[]float64) string {
 	var types, samples []string
 	for j := range rows[0] {
@@ -82,7 +83,7 @@ func TestProportionConsistency(t *testing.T) {
 	})
 }
 
-// TestChiSquare has the statistics of scipy 1.10.1, and its p to 12 digits.
+// The statistics are those of scipy 1.10.1, and p to 12 digits.
 func TestChiSquare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -91,7 +92,7 @@ func TestChiSquare(t *testing.T) {
 		p            float64
 	}{
 		{[][]float64{{10, 20}, {30, 25}}, "2.706155303030302", "0.17842959735459024", 0.0999616438735349},
-		{[][]float64{{.6, .4}, {.5, .5}}, "0.0", "0.0", 1}, // the correction takes all
+		{[][]float64{{.6, .4}, {.5, .5}}, "0.0", "0.0", 1}, // the correction removes the whole difference
 		{[][]float64{{.5, .3, .2}, {.2, .3, .5}}, "0.2571428571428571", "0.35856858280031806", 0.8793507494073061},
 		{[][]float64{{700, 10}, {20, 900}}, "1506.7739965124028", "0.9614578643155585", 0},
 		{[][]float64{{90, 5, 5}, {30, 40, 30}}, "75.07936507936508", "0.6126963566048238", 4.974197451002384e-17},
@@ -103,7 +104,7 @@ func TestChiSquare(t *testing.T) {
 	}
 }
 
-// metricNumber is a metric that is a float.
+// metricNumber returns a metric that is a float.
 func metricNumber(t *testing.T, got grading.Result, metric string) (f float64) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(pyvaluetest.JSON(t, got.Metrics.Get(metric))), &f), got.Reasoning)

@@ -13,9 +13,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// TestReference grades what the library that other harnesses use has graded,
-// and wants its verdicts. Its scores differ where ours do on purpose: an
-// early failure scores 0.
+// The verdicts equal those of the library that other harnesses use. Scores differ on
+// purpose in one respect: an early failure scores 0.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/reference.jsonl")
@@ -26,7 +25,7 @@ func TestReference(t *testing.T) {
 		row := pyvaluetest.Object(t, pyvalue.RestoreFloats(pyvaluetest.Decode(t, lines.Text())))
 		kind := strings.TrimPrefix(pyvalue.Text(row.Get("grader")), "legacy_")
 		if kind == "eval_lint" {
-			continue // the rows of the linter, which has a test of its own
+			continue // rows of the linter, which has its own test
 		}
 		seen[kind]++
 		t.Run(pyvalue.Text(row.Get("id")), func(t *testing.T) {
@@ -71,8 +70,8 @@ func checkVerdict(t *testing.T, got grading.Result, expect *pyvalue.Object) {
 	}
 }
 
-// checkSeveral compares each entry's result. An entry that the library could
-// not use has none there, and an error here.
+// checkSeveral compares the result of each entry. An entry that the library could not
+// use has no result there, and an error here.
 func checkSeveral(t *testing.T, row, expect *pyvalue.Object) {
 	t.Helper()
 	entries := pyvaluetest.List(t, pyvaluetest.Object(t, row.Get("config")).Get("graders"))

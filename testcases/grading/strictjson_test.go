@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// decodeWithStdlib reads a text that is one JSON object of these keys, none twice, with
-// a reader that has nothing in common with the one under test but for NaN and
-// infinities, which JSON does not have, and so are made another number first.
+// decodeWithStdlib decodes a text that must be one JSON object with these keys, none
+// twice, by encoding/json, which has nothing in common with the decoder under test. NaN
+// and infinities, which JSON lacks, are replaced by another number first.
 func decodeWithStdlib(text string, keys ...string) (map[string]any, bool) {
 	said := map[string]any{}
 	dec := json.NewDecoder(strings.NewReader(replaceConstants(text)))
@@ -37,8 +37,8 @@ func decodeWithStdlib(text string, keys ...string) (map[string]any, bool) {
 	return said, errors.Is(err, io.EOF)
 }
 
-// replaceConstants replaces, outside of strings, the numbers that only Python
-// reads as such.
+// replaceConstants replaces, outside of strings, the numbers that only Python's decoder
+// accepts.
 func replaceConstants(text string) string {
 	part := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b|-?\d+(?:\.\d+)?[eE][+-]?\d+`)
 	return part.ReplaceAllStringFunc(text, func(found string) string {

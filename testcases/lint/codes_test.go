@@ -8,7 +8,7 @@ type provocation struct {
 }
 
 func allProvocations() []provocation {
-	all := [][]provocation{codesOfFields(), codesOfTasks(), codesOfGraders(), codesOfTolerances(), codesOfConfigs(), codesOfOurs()}
+	all := [][]provocation{codesOfFields(), codesOfTasks(), codesOfGraders(), codesOfTolerances(), codesOfConfigs(), codesOfAssayFields()}
 	var out []provocation
 	for _, some := range all {
 		out = append(out, some...)
@@ -47,7 +47,7 @@ func codesOfFields() []provocation {
 		{withMembers(`"difficulty": "hard", "timeout": 60, "canary": "x"`), []string{"W020 difficulty", "W020 timeout"}},
 		{metadata(`"task": "qc", "kit": "parsebio", "time_horizon": "long", "eval_type": "procedural", "timeout_s": 1, "level": 2`), []string{"W021 metadata.level"}},
 		{withMembers(`"graders": null, "grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}, "scoring": {}}, "task": "Return exactly <EVAL_ANSWER>"`), []string{"W011", "W022 grader.scoring"}},
-		{withMembers(`"notes": 5`), []string{}}, // see TestLintRefusals
+		{withMembers(`"notes": 5`), []string{}}, // see TestRefusals
 		{withMembers(`"timeout": "soon", "agent_timeout": 1.5`), []string{"W020 timeout", "W020 agent_timeout"}},
 		{withMembers(`"data_node": ["latch://1.account/a/x", "latch://1.account/b/x", "latch://1.node/.."]`), []string{}},
 	}
@@ -185,15 +185,15 @@ func codesOfConfigs() []provocation {
 	}
 }
 
-// codesOfOurs: a case with a field of our own need not be like those of the
-// public benchmarks, and is checked as a run would.
-func codesOfOurs() []provocation {
+// codesOfAssayFields has cases with a field of Assay, which need not follow the rules of the
+// public benchmarks but must be accepted by a run.
+func codesOfAssayFields() []provocation {
 	ours := func(members string) string { return `{"id": "a", "task": "t", "tags": [], ` + members + `}` }
 	return []provocation{
 		{ours(`"data_node": "x.csv", "grader": null`), []string{}},
-		{ours(`"data_node": "latch://1.node"`), []string{}}, // where it is found is for the run to say
+		{ours(`"data_node": "latch://1.node"`), []string{}}, // a run decides where to find it
 		{ours(`"oracle": []`), []string{"E108 oracle.cells"}},
-		{ours(`"grader": {"type": "boolean_check", "config": {"ground_truth": {}}}`), []string{}}, // of the older set, and known here
+		{ours(`"grader": {"type": "boolean_check", "config": {"ground_truth": {}}}`), []string{}}, // an older type that Assay knows
 		{ours(`"grader": {"type": "boolean_check"}`), []string{"E033 grader.config"}},
 		{ours(`"metadata": {"task": "sums", "level": 1}`), []string{"W021 metadata.level"}},
 		{ours(`"metadata": 5`), []string{"E100 metadata"}},

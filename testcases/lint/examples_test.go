@@ -8,7 +8,7 @@ import (
 	"assay/testcases/lint"
 )
 
-// TestExamplesLint: nothing is wrong with an example, and nothing doubtful.
+// The examples have no issues.
 func TestExamplesLint(t *testing.T) {
 	t.Parallel()
 	report, err := lint.Check([]string{"../examples"}, lint.Options{})

@@ -16,8 +16,8 @@ import (
 	"assay/testcases/lint"
 )
 
-// checkFolder lints paths of a folder and returns "file code location" of each
-// issue, and the file alone where there is none.
+// checkFolder checks paths in a folder and returns "file code location" for each issue,
+// and the file alone if it has none.
 func checkFolder(t *testing.T, dir string, opts lint.Options, paths ...string) []string {
 	t.Helper()
 	for i := range paths {
@@ -38,8 +38,8 @@ func checkFolder(t *testing.T, dir string, opts lint.Options, paths ...string) [
 	return found
 }
 
-// TestLintFormats: lists, JSON Lines and YAML are linted case by case.
-func TestLintFormats(t *testing.T) {
+// Each case in a list, in JSON Lines or in YAML has its own result.
+func TestFileFormats(t *testing.T) {
 	t.Parallel()
 	one, two := `{"id": "a", "task": "t", "tags": []}`, `{"id": "b", "task": 5, "tags": []}`
 	for name, want := range map[string][]string{
@@ -101,8 +101,8 @@ func TestLintUnreadable(t *testing.T) {
 	require.Equal(t, []string{"link.json E001"}, checkFolder(t, dir, lint.Options{}, "."), "a large file in a folder is data")
 }
 
-// TestLintPipes: nobody waits for what a pipe in a folder may bring.
-func TestLintPipes(t *testing.T) {
+// A pipe in a folder is skipped; reading it would block.
+func TestPipesAreSkipped(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "b.json"), 0o600))
@@ -123,9 +123,8 @@ func TestLintCategory(t *testing.T) {
 	require.Equal(t, []string{"d.json E001"}, checkFolder(t, dir, lint.Options{Category: "none"}, "."))
 }
 
-// TestLintTwins: no two cases of a run may share an id. Blank ones are reported
-// as such.
-func TestLintTwins(t *testing.T) {
+// Two cases of a run must not have the same id. Blank ids are reported as blank.
+func TestDuplicateIDs(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
 		"a.json": `[{"id": "a", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}]`,
@@ -138,9 +137,9 @@ func TestLintTwins(t *testing.T) {
 	require.Equal(t, lint.Summary{Checked: 4, Passed: 2, Errors: 2, Warnings: 1}, report.Summary)
 }
 
-// TestLintForeignTwins: files of the public benchmarks share ids without an
-// issue; the log says that they cannot be in one run.
-func TestLintForeignTwins(t *testing.T) {
+// Files of the public benchmarks that share an id have no issue, but a warning in the
+// log.
+func TestDuplicateIDsInPublicFormat(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": "{" + validMembers + "}", "c.json": "[{" + validMembers + "}, {" + validMembers + "}]"})
 	var log bytes.Buffer
@@ -149,9 +148,9 @@ func TestLintForeignTwins(t *testing.T) {
 	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
 }
 
-// TestLintRefusals: what a run would not take of the public benchmarks' cases,
-// although their own linter does not mind, is said in the log and no issue.
-func TestLintRefusals(t *testing.T) {
+// What a run refuses about a case of the public benchmarks, but their own linter
+// accepts, is logged and is no issue.
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + validMembers + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
 	var log bytes.Buffer
@@ -167,9 +166,9 @@ func TestLintRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "field notes: want a string, found integer")
 }
 
-// TestLintFolder: in a folder everything that may be meant as a case is linted,
-// however broken; data and the benchmarks' lists of their cases are not.
-func TestLintFolder(t *testing.T) {
+// In a folder all files that may be meant as cases are checked, even malformed ones,
+// but no data and no lists of cases.
+func TestFolder(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{
 		"broken.json": `{"a": 1,`, "empty.json": "{}", "list.json": "[]", "text.json": `"t"`, "none.json": "", "no-id.json": `{"task": "t", "tags": []}`,
@@ -180,8 +179,8 @@ func TestLintFolder(t *testing.T) {
 	}, checkFolder(t, dir, lint.Options{}, "."))
 }
 
-// TestLintJSON: the form that programs read.
-func TestLintJSON(t *testing.T) {
+// The JSON of a report has the form that programs read.
+func TestReportJSON(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": withGrader("Exact", "{}")})
 	report, err := lint.Check([]string{dir}, lint.Options{})
@@ -197,14 +196,14 @@ func TestLintJSON(t *testing.T) {
 		`{"level":"error","code":"E032","message":"…","location":"grader.type","fix":{"before":"\"type\": \"Exact\"","after":"\"type\": \"exact\""},"docs":"docs/graders.md#what-all-have-in-common"}]}]}`, string(out))
 }
 
-// TestLintFixes: what a program could mend, and what it should leave alone.
-func TestLintFixes(t *testing.T) {
+// Misspelt names get a fix; doubtful ones do not.
+func TestFixes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]lint.Fix{
 		withMembers(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
 		withMembers(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
 		withMembers(`"difficulty": 1`):                                         {},
-		withMembers(`"Task": 1`):                                               {}, // the case has a task
+		withMembers(`"Task": 1`):                                               {}, // the case has a task already
 		withMembers(`"data_node": "s3://x"`):                                   {},
 		withMembers(`"grader": {"type": "multiple-choice"}`):                   {Before: `"type": "multiple-choice"`, After: `"type": "multiple_choice"`},
 		withMembers(`"grader": {"type": "regexp"}`):                            {Before: `"type": "regexp"`, After: `"type": "regex"`},

@@ -14,16 +14,17 @@ import (
 	"assay/testcases/lint"
 )
 
-// validMembers is the members of a case with which nothing is wrong. What is written
-// after them takes their place.
+// validMembers is the members of a case without issues. Members that are written after
+// them replace them.
 const validMembers = `"id": "a", "task": "Count. Return EXACTLY: <EVAL_ANSWER>{\"n\": <int>}</EVAL_ANSWER>", "data_node": "latch://12.node",
 	"metadata": {"task": "qc", "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"},
 	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 10}, "tolerances": {"n": {"type": "absolute", "value": 1}}}}`
 
-// withMembers is sound with other members, in JSON.
+// withMembers returns the JSON of validMembers with other members.
 func withMembers(members string) string { return "{" + validMembers + ", " + members + "}" }
 
-// withGrader is sound with another grader, which reads the answer's fields.
+// withGrader returns the JSON of validMembers with another grader and those fields in
+// the answer template.
 func withGrader(kind, config string, fields ...string) string {
 	task := `"task": "Return exactly <EVAL_ANSWER>{`
 	for _, field := range fields {
@@ -32,7 +33,7 @@ func withGrader(kind, config string, fields ...string) string {
 	return withMembers(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
 }
 
-// lintFile lints a file of that name.
+// lintFile checks a file with that name and text.
 func lintFile(t *testing.T, name, text string) lint.Report {
 	t.Helper()
 	report, err := lint.Check([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, lint.Options{})
@@ -40,7 +41,7 @@ func lintFile(t *testing.T, name, text string) lint.Report {
 	return report
 }
 
-// issueCodes are the issues of a result: "E021 data_node".
+// issueCodes returns the issues of a result, such as "E021 data_node".
 func issueCodes(result lint.Result) []string {
 	found := []string{}
 	for _, issue := range result.Issues {
@@ -49,12 +50,12 @@ func issueCodes(result lint.Result) []string {
 	return found
 }
 
-// TestLintCodes provokes every code, at its place.
-func TestLintCodes(t *testing.T) {
+// Every code is provoked by some case, at the right location, and its docs exist.
+func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	provoked := map[string]bool{
-		"E000": true, "W000": true, "W100": true, // by the tests of files
-		"E110": true, "E111": true, "W110": true, "W111": true, // by playing, in cmd/assay
+		"E000": true, "W000": true, "W100": true, // see the tests of files
+		"E110": true, "E111": true, "W110": true, "W111": true, // see cmd/assay, which plays the cases
 	}
 	for _, c := range allProvocations() {
 		result := lintFile(t, "c.json", c.text).Results[0]
@@ -75,7 +76,7 @@ func TestLintCodes(t *testing.T) {
 	require.Empty(t, provoked, "codes that Rules does not have")
 }
 
-// docAnchors are the anchors of a page of the docs.
+// docAnchors returns the anchors of a page of the docs.
 func docAnchors(t *testing.T, page string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", page))
@@ -87,9 +88,9 @@ func docAnchors(t *testing.T, page string) []string {
 	return found
 }
 
-// TestLintReference: what the linter of the public benchmarks finds in files of
-// theirs is found here, but an unknown kit is a warning.
-func TestLintReference(t *testing.T) {
+// The issues equal those that the linter of the public benchmarks finds in its own test
+// files, except that an unknown kit is a warning.
+func TestAgainstReferenceLinter(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../grading/testdata/reference.jsonl")
 	require.NoError(t, err)
@@ -124,10 +125,10 @@ func TestLintReference(t *testing.T) {
 	require.Equal(t, 10, rows)
 }
 
-// TestLintFamilies: files like those of each public set. The first two pass here;
-// the older set has no metadata and types of graders that others do not know.
-// All of them load, and can be run.
-func TestLintFamilies(t *testing.T) {
+// Files like those of each public set have the expected issues. All can be loaded and
+// run. The older set has no metadata and types of graders that other harnesses do not
+// know.
+func TestPublicSets(t *testing.T) {
 	t.Parallel()
 	const spatial = `"metadata": {"task": "cell_typing", "kit": "seeker", "time_horizon": "small"}, "notes": "n", "data_node": ["latch://1.node", "latch://2.node"],
 		"task": "Return EXACTLY: <EVAL_ANSWER>{\"markers\": [\"<gene>\"]}</EVAL_ANSWER>", `

@@ -13,8 +13,9 @@ import (
 	"assay/testcases/lint"
 )
 
-// requireAgreesWithRun wants lint and a run to agree on a file: what has no error can
-// be run, and what lint says about running, which are codes from E100 on, is so.
+// requireAgreesWithRun requires that lint agrees with a run about a file: without
+// errors it can be run, and with issues about running, which have codes from E100 on,
+// it cannot.
 func requireAgreesWithRun(t require.TestingT, path, text string) {
 	report := lint.CheckText(path, []byte(text))
 	errs, aboutRunning, odd := 0, 0, false
@@ -43,8 +44,7 @@ func requireAgreesWithRun(t require.TestingT, path, text string) {
 	}
 }
 
-// memberValues are what TestLintAgreesWithRuns makes cases of: each with values that
-// are right and values that are not.
+// memberValues returns for each member of a case valid and invalid values.
 func memberValues() map[string][]string {
 	odd := []string{`null`, `5`, `1.5`, `true`, `""`, `"x"`, `[]`, `["x"]`, `[5]`, `{}`, `{"x": 1}`}
 	with := func(good ...string) []string { return append(append(append([]string{}, good...), good...), odd...) }
@@ -64,7 +64,7 @@ func memberValues() map[string][]string {
 	}
 }
 
-func TestLintAgreesWithRuns(t *testing.T) {
+func TestAgreesWithRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var text []string
@@ -80,7 +80,7 @@ func TestLintAgreesWithRuns(t *testing.T) {
 
 func FuzzLint(f *testing.F) {
 	for _, c := range allProvocations() {
-		if len(c.text) < 1000 { // a large seed slows all down
+		if len(c.text) < 1000 { // a large seed slows down all others
 			f.Add("c.json", c.text)
 		}
 	}
