@@ -1,19 +1,21 @@
+"""Prints which of the modules in its arguments are not installed, as a JSON list."""
+
 import contextlib
 import importlib.util
 import json
 import sys
 
-# A file in the working directory is no module of the kernel, which has another.
+# The kernel has another working directory: a file in this one is no module there.
 sys.path = [folder for folder in sys.path if folder]
 
 
-def missing(name):
+def is_missing(name):
     try:
         return importlib.util.find_spec(name) is None
-    except Exception:  # from a parent, which is imported, or for a name that cannot be
+    except Exception:  # raised by the parent package, which is imported, or for a malformed name
         return True
 
 
-with contextlib.redirect_stdout(sys.stderr):  # what a parent prints is no answer
-    answer = [name for name in sys.argv[1:] if missing(name)]
+with contextlib.redirect_stdout(sys.stderr):  # keeps the prints of parent packages out of the answer
+    answer = [name for name in sys.argv[1:] if is_missing(name)]
 json.dump(answer, sys.stdout)

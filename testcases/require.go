@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// modulesProgram prints which of its arguments are no modules.
+// modulesProgram prints which of its arguments are not installed modules.
 //
 //go:embed modules.py
 var modulesProgram string

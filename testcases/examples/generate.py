@@ -1,4 +1,4 @@
-"""Writes the data of the examples anew: python3 generate.py. Every seed is fixed."""
+"""Generates the data files of the examples beside it: python3 generate.py. The seeds are fixed, so the files do not change."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def table(name, header, rows):
+def write_csv(name, header, rows):
     path = HERE / name
     path.parent.mkdir(exist_ok=True)
     with path.open("w", newline="") as file:
@@ -21,7 +21,7 @@ def table(name, header, rows):
         writer.writerows(rows)
 
 
-def text(name, content):
+def write_text(name, content):
     path = HERE / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
@@ -36,20 +36,20 @@ def sales(r):
         rows.append([1000 + i, r.choice(["lamp", "desk", "chair", "shelf"]), quantity, "" if r.random() < 0.04 else shown])
     for row in r.sample(rows, 14):
         rows.insert(r.randrange(len(rows)), row)
-    table("sales-cleaning/sales.csv", ["order_id", "product", "quantity", "unit_price"], rows)
+    write_csv("sales-cleaning/sales.csv", ["order_id", "product", "quantity", "unit_price"], rows)
 
 
 def regions(r):
     names = ["north", "south", "east", "west", "central"]
     rows = [[r.choice(names), r.choice(["web", "shop"]), r.randrange(150, 90_000)] for _ in range(240)]
-    table("regional-totals/orders.csv", ["region", "channel", "cents"], rows)
+    write_csv("regional-totals/orders.csv", ["region", "channel", "cents"], rows)
 
 
 def customers(r):
     names = ["Ada", "Bo", "Chidi", "Dana", "Emre", "Fay", "Goran", "Hana"]
-    table("customer-join/customers.csv", ["customer_id", "name"], [[f"C{i:02}", name] for i, name in enumerate(names)])
+    write_csv("customer-join/customers.csv", ["customer_id", "name"], [[f"C{i:02}", name] for i, name in enumerate(names)])
     rows = [[i, f"C{r.randrange(len(names) + 3):02}", r.randrange(5, 400)] for i in range(1, 121)]
-    table("customer-join/orders.csv", ["order_id", "customer_id", "amount"], rows)
+    write_csv("customer-join/orders.csv", ["order_id", "customer_id", "amount"], rows)
 
 
 def points(r):
@@ -57,7 +57,7 @@ def points(r):
     for _ in range(60):
         x = round(r.uniform(0, 50), 2)
         rows.append([x, round(3.2 * x - 14.5 + (r.random() - 0.5) * 18, 2)])
-    table("linear-regression/points.csv", ["x", "y"], rows)
+    write_csv("linear-regression/points.csv", ["x", "y"], rows)
 
 
 def houses(r):
@@ -65,7 +65,7 @@ def houses(r):
     for _ in range(80):
         area, age = r.randrange(40, 220), r.randrange(0, 90)
         rows.append([area, age, round(38_000 + 2_150 * area - 640 * age + (r.random() - 0.5) * 30_000)])
-    table("least-squares-numpy/houses.csv", ["area", "age", "price"], rows)
+    write_csv("least-squares-numpy/houses.csv", ["area", "age", "price"], rows)
 
 
 def log(r):
@@ -77,7 +77,7 @@ def log(r):
         lines.append(f'{now:%Y-%m-%dT%H:%M:%S} GET "{path}" {status} {r.randrange(2, 900)}ms')
         if r.random() < 0.06:
             lines.append("Traceback (most recent call last): connection 500 reset")
-    text("log-errors/server.log", "\n".join(lines) + "\n")
+    write_text("log-errors/server.log", "\n".join(lines) + "\n")
 
 
 def signups(r):
@@ -85,22 +85,22 @@ def signups(r):
     for i in range(90):
         day = datetime(2025, 1, 1) + timedelta(days=r.randrange(365))
         rows.append([i, day.strftime(r.choice(["%Y-%m-%d", "%d.%m.%Y", "%b %d, %Y"]))])
-    table("date-formats/signups.csv", ["user", "signed_up"], rows)
+    write_csv("date-formats/signups.csv", ["user", "signed_up"], rows)
 
 
 def waits(r):
     rows = [[round(r.random() * 6 + r.random() * 6 + r.random() * 8, 1)] for _ in range(300)]
-    table("histogram-matplotlib/waits.csv", ["minutes"], rows)
+    write_csv("histogram-matplotlib/waits.csv", ["minutes"], rows)
 
 
 def energy(r):
     rows = [[name, r.randrange(20, 190)] for name in ["wind", "solar", "hydro", "gas", "coal", "waste"]]
-    table("bar-chart-svg/energy.csv", ["source", "twh"], rows)
+    write_csv("bar-chart-svg/energy.csv", ["source", "twh"], rows)
 
 
 def expenses(r):
     rows = [[r.choice(["travel", "food", "rent", "tools"]), f"{r.uniform(3, 500):.2f}"] for _ in range(70)]
-    table("repair-failing-cell/expenses.csv", ["Category ", " Amount"], rows)
+    write_csv("repair-failing-cell/expenses.csv", ["Category ", " Amount"], rows)
 
 
 def temperatures(r):
@@ -108,16 +108,16 @@ def temperatures(r):
     for day in range(120):
         mean = 11 - 9 * math.cos(2 * math.pi * day / 120)
         rows.append([(datetime(2026, 1, 1) + timedelta(days=day)).date().isoformat(), round(mean + r.uniform(-4, 4), 1)])
-    table("markdown-report/temperatures.csv", ["day", "celsius"], rows)
+    write_csv("markdown-report/temperatures.csv", ["day", "celsius"], rows)
 
 
 def scores(r):
-    table("edit-and-delete/scores.csv", ["student", "score"], [[f"s{i:03}", r.randrange(0, 101)] for i in range(150)])
+    write_csv("edit-and-delete/scores.csv", ["student", "score"], [[f"s{i:03}", r.randrange(0, 101)] for i in range(150)])
 
 
 def parcels(r):
     rows = [[f"P{i:04}", round(r.uniform(0.1, 30), 2), r.choice(["A", "B", "C"])] for i in range(200)]
-    table("execute-code/parcels.csv", ["parcel", "kg", "zone"], rows)
+    write_csv("execute-code/parcels.csv", ["parcel", "kg", "zone"], rows)
 
 
 def quarters(r):
@@ -127,12 +127,12 @@ def quarters(r):
     for q in range(8):
         for line, base in level.items():
             rows.append([f"{2024 + q // 4}Q{q % 4 + 1}", line, round(base * growth[line] ** q + r.uniform(-40, 40))])
-    table("quarterly-growth/revenue.csv", ["quarter", "line", "revenue"], rows)
+    write_csv("quarterly-growth/revenue.csv", ["quarter", "line", "revenue"], rows)
 
 
 def warehouse(r):
     moves = [{"sku": r.choice("ABCDEF") * 2, "kind": r.choice(["in", "in", "out"]), "units": r.randrange(1, 40)} for _ in range(150)]
-    text("kernel-inventory/moves.json", json.dumps(moves, indent=1) + "\n")
+    write_text("kernel-inventory/moves.json", json.dumps(moves, indent=1) + "\n")
 
 
 def photo(r):
@@ -153,7 +153,7 @@ def latencies(r):
     rows = [[round(12 + r.random() * 30 + r.random() ** 4 * 60, 1)] for _ in range(400)]
     for _ in range(9):
         rows[r.randrange(400)] = [round(r.uniform(4_000, 30_000), 1)]
-    table("latency-percentiles/latency.csv", ["ms"], rows)
+    write_csv("latency-percentiles/latency.csv", ["ms"], rows)
 
 
 def shop_orders(r):
@@ -164,18 +164,18 @@ def shop_orders(r):
         if r.random() < 0.2:
             del order["customer"]["address"]
         orders.append(order)
-    text("flatten-json/orders.json", json.dumps({"orders": orders}, indent=1) + "\n")
+    write_text("flatten-json/orders.json", json.dumps({"orders": orders}, indent=1) + "\n")
 
 
 def mails(r):
     names = [f"{first}@{host}" for first in ["ann", "bob", "cy", "di", "ed"] for host in ["x.org", "y.com"]]
     lines = [r.choice([str, str.upper, str.title])(r.choice(names)) + r.choice(["", " ", "\t"]) for _ in range(60)]
-    text("ordered-dedup/mails.txt", "\n".join(lines) + "\n")
+    write_text("ordered-dedup/mails.txt", "\n".join(lines) + "\n")
 
 
 def visits(r):
     rows = [[r.choice(["mon", "tue", "wed", "thu", "fri"]), r.choice(["ads", "mail", "organic"]), r.randrange(1, 500)] for _ in range(180)]
-    table("pivot-pandas/visits.csv", ["weekday", "source", "visits"], rows)
+    write_csv("pivot-pandas/visits.csv", ["weekday", "source", "visits"], rows)
 
 
 def sensor(r):
@@ -185,13 +185,13 @@ def sensor(r):
         lines.append(json.dumps({"at": now.isoformat(), "hpa": round(1013 + r.uniform(-9, 9), 1)}))
     lines.insert(120, '{"at": "2026-05-0')
     lines.insert(200, "")
-    text("sensor-gaps/sensor.jsonl", "\n".join(lines) + "\n")
+    write_text("sensor-gaps/sensor.jsonl", "\n".join(lines) + "\n")
 
 
 def shipments(r):
     names = ["north", "south", "west", "centre"]
     rows = [[1000 + i, r.choice(names), round(r.uniform(0.5, 40), 1), r.randrange(300, 9000)] for i in range(150)]
-    table("reactive-dashboard/shipments.csv", ["id", "region", "kg", "cents"], rows)
+    write_csv("reactive-dashboard/shipments.csv", ["id", "region", "kg", "cents"], rows)
 
 
 def tides(r):
@@ -199,11 +199,11 @@ def tides(r):
     for hour in range(240):
         level = 180 + 140 * math.sin(2 * math.pi * hour / 12.4) + r.uniform(-12, 12)
         rows.append([(datetime(2026, 4, 1) + timedelta(hours=hour)).isoformat(), round(level)])
-    table("clean-rerun/tides.csv", ["at", "cm"], rows)
+    write_csv("clean-rerun/tides.csv", ["at", "cm"], rows)
 
 
 def crates(r):
-    table("box-plan/crates.csv", ["crate", "kg"], [[f"K{i:02}", r.randrange(2, 15)] for i in range(24)])
+    write_csv("box-plan/crates.csv", ["crate", "kg"], [[f"K{i:02}", r.randrange(2, 15)] for i in range(24)])
 
 
 def commits(r):
@@ -212,20 +212,20 @@ def commits(r):
     for i in range(30):
         kind = r.choice(["fix", "fix", "feat", "chore"])
         lines.append(f"{r.randrange(16**7):07x} {kind}({r.choice(topics)}): change {i} by {r.choice(['mira', 'tom', 'yuki'])}")
-    text("release-note/commits.txt", "\n".join(lines) + "\n")
+    write_text("release-note/commits.txt", "\n".join(lines) + "\n")
 
 
 def complaints(r):
     days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
     rows = [[r.choice(days), r.choice(["late", "late", "late", "broken", "wrong item"]), r.randrange(1, 9)] for _ in range(80)]
-    table("judged-summary/complaints.csv", ["day", "reason", "severity"], rows)
+    write_csv("judged-summary/complaints.csv", ["day", "reason", "severity"], rows)
 
 
-MAKERS = [
+GENERATORS = [
     sales, regions, customers, points, houses, log, signups, waits, energy, expenses, temperatures, scores,
     parcels, quarters, warehouse, photo, latencies, shop_orders, mails, visits, sensor,
     shipments, tides, crates, commits, complaints,
 ]
 
-for seed, make in enumerate(MAKERS):
-    make(random.Random(seed))
+for seed, generate in enumerate(GENERATORS):
+    generate(random.Random(seed))

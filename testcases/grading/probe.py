@@ -1,33 +1,38 @@
 def __assay_probe__(expression, want_len, want_value):
-    """Evaluate an expression among the globals; the repr of what is returned is JSON.
+    """Evaluates an expression with the notebook's globals; returns an object whose repr is JSON.
 
-    The code that ran here before may have rebound any global name, so builtins
-    come from their module. Its classes may say of themselves what they like, so
-    bases that are not made by code are asked instead. Nothing else is imported.
+    The JSON has the value's type and, if wanted, its len and value; or why there is
+    no value: {"raised": ...} or {"not_json": ...}. The notebook's code may have
+    rebound any global name, so builtins come from the builtins module. Its classes
+    may override any method, so the methods of the built-in base classes are called
+    instead. Nothing else is imported.
     """
     import builtins as b
 
     names = b.globals()
     names.pop("__assay_probe__", None)
-    # A kernel that has kept the builtins of its start gives them to this code,
-    # and the globals behind them. Any other evaluates among the globals.
-    given = __builtins__
-    layered = b.type(given) not in (b.dict, b.type(b))
-    scope = {"__name__": "__main__", "__builtins__": given} if layered else names
-    too_deep, too_large = 100, 1_000_000
+    # Assay's Python kernel gives this code a dict subclass that finds the builtins as
+    # they were at the start and then the notebook's globals: the expression needs no
+    # other names. In other kernels the expression is evaluated in the globals.
+    own_builtins = __builtins__
+    finds_globals = b.type(own_builtins) not in (b.dict, b.type(b))
+    scope = {"__name__": "__main__", "__builtins__": own_builtins} if finds_globals else names
+    max_depth, max_json_bytes = 100, 1_000_000
 
     class NotJSON(b.Exception):
         pass
 
-    class Finding:
+    class JSONText:
+        """JSON text in pieces, of at most max_json_bytes bytes, all ASCII; its repr is the text."""
+
         def __init__(self):
             self.pieces = []
             self.size = 0
 
         def add(self, piece):
             self.size += b.len(piece)
-            if self.size > too_large:
-                raise NotJSON("more than %d bytes of JSON; look at a part" % too_large)
+            if self.size > max_json_bytes:
+                raise NotJSON("more than %d bytes of JSON; look at a part" % max_json_bytes)
             self.pieces.append(piece)
 
         def __repr__(self):
@@ -38,7 +43,7 @@ def __assay_probe__(expression, want_len, want_value):
     module_of = b.type.__dict__["__module__"].__get__
     flags_of = b.type.__dict__["__flags__"].__get__
 
-    def made_by_code(kind):
+    def is_heap_type(kind):  # made by a class statement: Py_TPFLAGS_HEAPTYPE is set
         return b.bool(flags_of(kind) & 1 << 9)
 
     def is_a(x, *kinds):
@@ -51,7 +56,7 @@ def __assay_probe__(expression, want_len, want_value):
             text = "(no message)"
         return name_of(b.type(error)) + ": " + b.str.__str__(text)[:1000]
 
-    def quoted(text):
+    def to_json_string(text):
         out = ['"']
         for c in b.str.__str__(text):
             code = b.ord(c)
@@ -66,34 +71,34 @@ def __assay_probe__(expression, want_len, want_value):
                 out.append("\\u%04x\\u%04x" % (0xD800 | code >> 10, 0xDC00 | code & 0x3FF))
         return "".join(out) + '"'
 
-    def number(x):
+    def float_to_json(x):
         text = b.float.__repr__(x)
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text, text)
 
-    def scalar(x):
+    def scalar_to_json(x):  # None if x is no scalar
         if x is None or x is True or x is False:
             return {None: "null", True: "true", False: "false"}[x]
         if is_a(x, b.int):
             return b.int.__repr__(b.int.__int__(x))
         if is_a(x, b.float):
-            return number(b.float.__float__(x))
+            return float_to_json(b.float.__float__(x))
         if is_a(x, b.str):
-            if b.str.__len__(x) > too_large:
-                raise NotJSON("more than %d bytes of JSON; look at a part" % too_large)
-            return quoted(x)
+            if b.str.__len__(x) > max_json_bytes:
+                raise NotJSON("more than %d bytes of JSON; look at a part" % max_json_bytes)
+            return to_json_string(x)
         return None
 
-    def from_numpy(x):
+    def convert_numpy(x):
         for base in mro(b.type(x)):
-            if module_of(base) == "numpy" and name_of(base) in ("generic", "ndarray") and not made_by_code(base):
+            if module_of(base) == "numpy" and name_of(base) in ("generic", "ndarray") and not is_heap_type(base):
                 return b.type.__getattribute__(base, "tolist")(x)
         return x
 
-    def write(x, out, depth=0):
-        if depth > too_deep:
-            raise NotJSON("nested deeper than %d levels" % too_deep)
-        x = from_numpy(x)
-        text = scalar(x)
+    def write_json(x, out, depth=0):
+        if depth > max_depth:
+            raise NotJSON("nested deeper than %d levels" % max_depth)
+        x = convert_numpy(x)
+        text = scalar_to_json(x)
         if text is not None:
             out.add(text)
         elif is_a(x, b.list, b.tuple):
@@ -101,13 +106,13 @@ def __assay_probe__(expression, want_len, want_value):
             out.add("[")
             for i, item in b.enumerate(items):
                 out.add("," if i else "")
-                write(item, out, depth + 1)
+                write_json(item, out, depth + 1)
             out.add("]")
         elif is_a(x, b.dict):
             out.add("{")
             for i, item in b.enumerate(b.dict.items(x)):
-                out.add(("," if i else "") + key(item[0]) + ":")
-                write(item[1], out, depth + 1)
+                out.add(("," if i else "") + key_to_json(item[0]) + ":")
+                write_json(item[1], out, depth + 1)
             out.add("}")
         else:
             kind = b.type(x)
@@ -115,16 +120,16 @@ def __assay_probe__(expression, want_len, want_value):
             hint = "; turn it into lists or an object" if iterable else ""
             raise NotJSON("%s.%s is not JSON%s" % (module_of(kind), name_of(kind), hint))
 
-    def key(k):
-        k = from_numpy(k)
-        text = scalar(k)
+    def key_to_json(k):
+        k = convert_numpy(k)
+        text = scalar_to_json(k)
         if text is None:
             raise NotJSON("a dict with a key of type " + name_of(b.type(k)) + " is not JSON")
         return text if is_a(k, b.str) else '"' + text + '"'
 
     def type_name(kind):
         name = name_of(kind)
-        if made_by_code(kind) and b.isinstance(b.getattr(b, name, None), b.type):
+        if is_heap_type(kind) and b.isinstance(b.getattr(b, name, None), b.type):
             return name + " (a class of the notebook's own)"
         return name
 
@@ -137,31 +142,31 @@ def __assay_probe__(expression, want_len, want_value):
     def evaluate():
         text = expression.strip()
         if text.isidentifier() and text in names:
-            return names[text]  # it is asked for, even where a builtin has that name
+            return names[text]  # the notebook's global, even if a builtin has the same name
         return b.eval(b.compile(text, "<probe>", "eval"), scope)
 
     def probe(out):
         value = evaluate()
-        out.add('{"type":' + quoted(type_name(b.type(value))))
+        out.add('{"type":' + to_json_string(type_name(b.type(value))))
         if want_len:
             out.add(',"len":' + b.int.__repr__(length(value)))
         if want_value:
             out.add(',"value":')
-            write(value, out)
+            write_json(value, out)
         out.add("}")
         return out
 
-    def instead(why, text):
-        out = Finding()
-        out.add('{"' + why + '":' + quoted(text) + "}")
+    def no_value(reason, text):
+        out = JSONText()
+        out.add('{"' + reason + '":' + to_json_string(text) + "}")
         return out
 
     try:
-        return probe(Finding())
+        return probe(JSONText())
     except NotJSON as error:
-        return instead("not_json", b.str(error))
+        return no_value("not_json", b.str(error))
     except b.KeyboardInterrupt:
         raise
     except b.BaseException as error:
-        return instead("raised", describe(error))
+        return no_value("raised", describe(error))
 

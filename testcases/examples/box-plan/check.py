@@ -1,4 +1,4 @@
-"""Checks a plan: the attempt on stdin, the verdict on stdout."""
+"""Grades a plan: reads the attempt as JSON from stdin, prints the verdict as JSON."""
 
 import csv
 import json
@@ -6,7 +6,7 @@ import math
 import os
 import sys
 
-ROOM = 20  # kg
+MAX_BOX_KG = 20
 
 attempt = json.load(sys.stdin)
 
@@ -27,13 +27,13 @@ except (OSError, ValueError, TypeError, KeyError) as error:
     verdict(False, f"plan.json cannot be read as a plan: {error!r}")
 if packed != sorted(weights):
     verdict(False, f"the plan packs {len(packed)} crates, not each of the {len(weights)} once")
-if max(loads) > ROOM:
-    verdict(False, f"a box holds {max(loads)} kg, {max(loads) - ROOM} too many", heaviest=max(loads))
-fewest = math.ceil(sum(weights.values()) / ROOM)
-said = (attempt["answer"] or {}).get("boxes")
+if max(loads) > MAX_BOX_KG:
+    verdict(False, f"a box holds {max(loads)} kg, {max(loads) - MAX_BOX_KG} too many", heaviest=max(loads))
+fewest = math.ceil(sum(weights.values()) / MAX_BOX_KG)
+answered = (attempt["answer"] or {}).get("boxes")
 verdict(
-    len(plan) == fewest == said,
-    f"{len(plan)} boxes, {said} in the answer; {fewest} are enough",
+    len(plan) == fewest == answered,
+    f"{len(plan)} boxes, {answered} in the answer; {fewest} are enough",
     boxes=len(plan),
     fewest=fewest,
 )

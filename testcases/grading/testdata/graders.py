@@ -1,13 +1,14 @@
-"""What the graders that read the answer are held to: their rules once more, in Python.
+"""A second implementation, in Python, of the graders that read only the answer. The Go graders are compared with it.
 
-The verdicts we share with other harnesses hang on Python's semantics: what is a number, what `in`
-means for a list, what raises. Here Python itself is asked. Lines of JSON come in, objects with
-`grader`, `config` and `answer`, and a line goes out for each, an object with `passed`, `metrics` and
-`raised`, the name of the exception or null. Objects {"$float": "NaN"} are numbers that JSON lacks.
+Other harnesses grade the same cases in Python, so the verdicts depend on Python's semantics: what is
+a number, what `in` means for a list, which operations raise. Reads lines of JSON, objects with
+`grader`, `config` and `answer`; writes for each a line with an object of `passed`, `metrics` and
+`raised` (the exception's class name, or null). {"$float": "NaN"} stands for a number that JSON
+cannot write (NaN, Infinity, -Infinity).
 
-The rules stand in the folder beside this file. A grader returns its verdict and its metrics.
-UNGRADABLE is a plain failure with no metrics; an exception is a grader that could not come to a
-verdict. Text for people is left out, but for the formatting of numbers that raises: `written`.
+The graders are in the folder rules. Each returns passed and metrics. UNGRADABLE means failed without
+metrics; an exception means that the grader reached no verdict. The reasoning texts are left out,
+except that check_formattable raises where formatting their numbers would.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def grade(grader: str, config: dict, answer) -> dict:
     return {"passed": passed, "metrics": metrics, "raised": None}
 
 
-def numbers(item: dict):
-    """Undoes {"$float": …}."""
+def decode_float(item: dict):
+    """Returns the float of an object {"$float": …}, any other object as it is."""
     if list(item) != ["$float"]:
         return item
     return NOT_A_NUMBER if item["$float"] == "NaN" else float(item["$float"])
@@ -56,7 +57,7 @@ def numbers(item: dict):
 
 def main() -> None:
     for line in sys.stdin:
-        print(json.dumps(grade(**json.loads(line, object_hook=numbers))))
+        print(json.dumps(grade(**json.loads(line, object_hook=decode_float))))
 
 
 if __name__ == "__main__":

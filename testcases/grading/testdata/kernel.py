@@ -1,4 +1,9 @@
-"""A kernel for tests: runs code in one namespace, one JSON line in and out."""
+"""A Python kernel for tests.
+
+Reads code as JSON strings, one a line, runs each in the same namespace, and writes
+for each a JSON line with Status ("ok" or "error"), Result (the repr of the last
+expression, "" if None), Exception (the traceback) and Stdout.
+"""
 
 import ast
 import contextlib
@@ -27,7 +32,7 @@ def run(code):
 
 
 out = sys.stdout
-for line in open(os.dup(0)):  # exit() closes sys.stdin
+for line in open(os.dup(0)):  # not sys.stdin, which exit() in the code would close
     printed = io.StringIO()
     reply = {"Status": "ok", "Result": "", "Exception": ""}
     with contextlib.redirect_stdout(printed):

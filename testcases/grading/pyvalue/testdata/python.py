@@ -1,4 +1,4 @@
-"""Says what Python makes of texts: a JSON list of [question, text] in, of answers out."""
+"""Applies Python's functions to texts: reads a JSON list of [function, text], writes a JSON list of results."""
 
 import json
 import sys
@@ -14,13 +14,13 @@ def loads(text):
         return type(error).__name__
 
 
-def number(text):
+def parse_float(text):
     try:
         return repr(float(text))
     except ValueError:
         return "refused"
 
 
-QUESTIONS = {"loads": loads, "float": number, "upper": str.upper, "lower": str.lower, "strip": str.strip, "repr": repr, "category": unicodedata.category}
-asked = json.load(sys.stdin)
-json.dump([QUESTIONS[question](text) for question, text in asked], sys.stdout)
+FUNCTIONS = {"loads": loads, "float": parse_float, "upper": str.upper, "lower": str.lower, "strip": str.strip, "repr": repr, "category": unicodedata.category}
+calls = json.load(sys.stdin)
+json.dump([FUNCTIONS[function](text) for function, text in calls], sys.stdout)

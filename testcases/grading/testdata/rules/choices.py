@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rules.basics import UNGRADABLE, written
+from rules.basics import UNGRADABLE, check_formattable
 
 
 def multiple_choice(config: dict, answer) -> tuple[bool, dict]:
@@ -33,10 +33,10 @@ def label_set_jaccard(config: dict, answer) -> tuple[bool, dict]:
     if field not in answer:
         return UNGRADABLE
     predicted = set(answer[field])
-    either = truth | predicted
-    index = len(truth & predicted) / len(either) if either else 0.0
+    union = truth | predicted
+    index = len(truth & predicted) / len(union) if union else 0.0
     passed = index >= threshold
-    written(threshold)
+    check_formattable(threshold)
     return passed, {
         "jaccard_index": index,
         "pass_threshold": threshold,

@@ -6,53 +6,53 @@ import math
 from collections import Counter
 
 from rules import measures
-from rules.basics import NOT_A_NUMBER, UNGRADABLE, thresholds_of, written
+from rules.basics import NOT_A_NUMBER, UNGRADABLE, check_formattable, pass_thresholds
 
 
 def proportion_consistency(config: dict, answer) -> tuple[bool, dict]:
-    thresholds = thresholds_of(config)
-    least_q, most_v = thresholds.get("chi2_q_min", 0.05), thresholds.get("cramers_v_max", 0.15)
+    thresholds = pass_thresholds(config)
+    min_q, max_v = thresholds.get("chi2_q_min", 0.05), thresholds.get("cramers_v_max", 0.15)
     if "cell_types" not in answer or "samples" not in answer:
         return UNGRADABLE
-    kinds, samples = answer["cell_types"], answer["samples"]
-    if not isinstance(kinds, list) or not kinds or not isinstance(samples, list) or len(samples) < 2:
+    cell_types, samples = answer["cell_types"], answer["samples"]
+    if not isinstance(cell_types, list) or not cell_types or not isinstance(samples, list) or len(samples) < 2:
         return UNGRADABLE
     names, table = [], []
     for sample in samples:
         if not isinstance(sample, dict) or "sample" not in sample or "proportions" not in sample:
             return UNGRADABLE
         names.append(sample["sample"])
-        table.append([sample["proportions"].get(kind, 0.0) for kind in kinds])
+        table.append([sample["proportions"].get(cell_type, 0.0) for cell_type in cell_types])
     if not all(isinstance(cell, (int, float)) for row in table for cell in row):
         return UNGRADABLE
     try:
-        statistic, p, freedom = measures.chi_square([[float(cell) for cell in row] for row in table])
+        statistic, p, degrees_of_freedom = measures.chi_square([[float(cell) for cell in row] for row in table])
     except (ValueError, OverflowError):
         return UNGRADABLE
-    smaller = min(len(table), len(kinds)) - 1
-    total = measures.add_up([float(cell) for row in table for cell in row])
+    smaller = min(len(table), len(cell_types)) - 1
+    total = measures.pairwise_sum([float(cell) for row in table for cell in row])
     v = math.sqrt(statistic / (total * smaller)) if smaller and total > 0 else 0.0
-    tests = {"q_pass": p >= least_q, "cramers_pass": v <= most_v}
-    ", ".join(kinds + names)  # raises for names that are no text
+    tests = {"q_pass": p >= min_q, "cramers_pass": v <= max_v}
+    ", ".join(cell_types + names)  # raises TypeError if a name is not a string
     return all(tests.values()), {
         "num_samples": len(samples),
-        "num_cell_types": len(kinds),
+        "num_cell_types": len(cell_types),
         "chi2_statistic": statistic,
         "p_value": p,
-        "q_value": p,  # Benjamini and Hochberg leave a single p as it is
-        "degrees_of_freedom": freedom,
+        "q_value": p,  # the Benjamini-Hochberg correction leaves a single p unchanged
+        "degrees_of_freedom": degrees_of_freedom,
         "cramers_v": v,
-        "chi2_q_min_threshold": least_q,
-        "cramers_v_max_threshold": most_v,
+        "chi2_q_min_threshold": min_q,
+        "cramers_v_max_threshold": max_v,
         **tests,
-        "cell_types": kinds,
+        "cell_types": cell_types,
         "sample_names": names,
     }
 
 
 def adjusted_mutual_information(config: dict, answer) -> tuple[bool, dict]:
-    thresholds = thresholds_of(config)
-    least, most = thresholds.get("ami_min", 0.0), thresholds.get("ami_max")
+    thresholds = pass_thresholds(config)
+    ami_min, ami_max = thresholds.get("ami_min", 0.0), thresholds.get("ami_max")
     if not all([field in answer for field in ("clusters", "samples", "contingency")]):
         return UNGRADABLE
     clusters, samples, table = answer["clusters"], answer["samples"], answer["contingency"]
@@ -72,21 +72,25 @@ def adjusted_mutual_information(config: dict, answer) -> tuple[bool, dict]:
     if not counts:
         return UNGRADABLE
     if sum(count for _, _, count in counts) > 2**31 - 1:
-        raise OverflowError("more than the reference can list")
-    lefts, rights = as_array([clusters[i] for i, _, _ in counts]), as_array([samples[j] for _, j, _ in counts])
+        raise OverflowError("more cells than the reference implementation can list")
+    cluster_labels, sample_labels = to_array([clusters[i] for i, _, _ in counts]), to_array([samples[j] for _, j, _ in counts])
     pairs = Counter()
-    for left, right, (_, _, count) in zip(lefts, rights, counts):
-        pairs[left, right] += count
+    for cluster, sample, (_, _, count) in zip(cluster_labels, sample_labels, counts):
+        pairs[cluster, sample] += count
     ami = measures.adjusted_mutual_information(pairs)
-    passed = ami >= least and (most is None or ami <= most)
-    written(least, *([] if most is None else [most]))
-    return passed, {"ami": ami, "ami_min_threshold": least, "ami_max_threshold": most, "clusters": clusters, "samples": samples}
+    passed = ami >= ami_min and (ami_max is None or ami <= ami_max)
+    check_formattable(ami_min, *([] if ami_max is None else [ami_max]))
+    return passed, {"ami": ami, "ami_min_threshold": ami_min, "ami_max_threshold": ami_max, "clusters": clusters, "samples": samples}
 
 
-def as_array(labels: list) -> list:
-    """What numpy makes of a list: all text if there is text in it, all doubles if there is a double."""
+def to_array(labels: list) -> list:
+    """Converts labels as numpy.array does: to str if one is a str, else to float if one is a float.
+
+    Raises TypeError for a label that is neither string nor number, ValueError for a
+    float that is not finite.
+    """
     if not all(isinstance(label, (str, int, float)) for label in labels):
-        raise TypeError("a label that is neither text nor number")
+        raise TypeError("a label that is neither string nor number")
     if any(isinstance(label, str) for label in labels):
         return [str(label) for label in labels]
     if any(isinstance(label, float) for label in labels):

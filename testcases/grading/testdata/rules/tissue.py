@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rules.basics import UNGRADABLE, thresholds_of, written
-from rules.measures import add_up, auroc
+from rules.basics import UNGRADABLE, check_formattable, pass_thresholds
+from rules.measures import auroc, pairwise_sum
 
 
 def distribution_comparison(config: dict, answer) -> tuple[bool, dict]:
@@ -27,14 +27,14 @@ def distribution_comparison(config: dict, answer) -> tuple[bool, dict]:
             "total_cells_pass": verdicts[-1],
         }
     for kind, percent in expected.items():
-        written(percent)
+        check_formattable(percent)
         actual = difference = None
         verdicts.append(False)
         if kind in distribution:
             actual = distribution[kind]
             difference = abs(actual - percent)
             verdicts[-1] = difference <= tolerance
-            written(actual, difference)
+            check_formattable(actual, difference)
         metrics.update({f"{kind}_actual": actual, f"{kind}_expected": percent, f"{kind}_diff": difference, f"{kind}_pass": verdicts[-1]})
     extra = set(distribution.keys()) - set(expected)
     if extra:
@@ -43,22 +43,22 @@ def distribution_comparison(config: dict, answer) -> tuple[bool, dict]:
 
 
 def spatial_adjacency(config: dict, answer) -> tuple[bool, dict]:
-    thresholds = thresholds_of(config)
-    most_median, most_p90 = thresholds.get("max_median_ic_to_pc_um", 25.0), thresholds.get("max_p90_ic_to_pc_um", 80.0)
-    least_15 = thresholds.get("min_pct_ic_within_15um", 60.0)
-    least_55 = thresholds.get("min_pct_ic_mixed_within_55um", 60.0)
+    thresholds = pass_thresholds(config)
+    max_median, max_p90 = thresholds.get("max_median_ic_to_pc_um", 25.0), thresholds.get("max_p90_ic_to_pc_um", 80.0)
+    min_within_15 = thresholds.get("min_pct_ic_within_15um", 60.0)
+    min_mixed_55 = thresholds.get("min_pct_ic_mixed_within_55um", 60.0)
     fields = ["median_ic_to_pc_um", "p90_ic_to_pc_um", "pct_ic_within_15um", "pct_ic_mixed_within_55um", "adjacency_pass"]
     if not all([field in answer for field in fields]):
         return UNGRADABLE
     median, p90, within_15, mixed_55, adjacent = (answer[field] for field in fields)
-    tests = [median <= most_median, p90 <= most_p90, within_15 >= least_15, mixed_55 >= least_55]
-    written(median, most_median, p90, most_p90, within_15, least_15, mixed_55, least_55)
+    tests = [median <= max_median, p90 <= max_p90, within_15 >= min_within_15, mixed_55 >= min_mixed_55]
+    check_formattable(median, max_median, p90, max_p90, within_15, min_within_15, mixed_55, min_mixed_55)
     return all(tests) and bool(adjacent), {
         **{field: answer[field] for field in fields},
-        "max_median_threshold": most_median,
-        "max_p90_threshold": most_p90,
-        "min_pct_15um_threshold": least_15,
-        "min_pct_55um_threshold": least_55,
+        "max_median_threshold": max_median,
+        "max_p90_threshold": max_p90,
+        "min_pct_15um_threshold": min_within_15,
+        "min_pct_55um_threshold": min_mixed_55,
         **dict(zip(("median_pass", "p90_pass", "within_15um_pass", "mixed_55um_pass"), tests)),
     }
 
@@ -70,12 +70,12 @@ def cell_typing(config: dict, answer) -> tuple[bool, dict]:
     if not all([field in answer for field in fields]):
         return UNGRADABLE
     chosen, inside, outside, medians = (answer[field] for field in fields)
-    inside, outside = [score(cell, markers) for cell in inside], [score(cell, markers) for cell in outside]
+    inside, outside = [mean_marker_value(cell, markers) for cell in inside], [mean_marker_value(cell, markers) for cell in outside]
     try:
         area = auroc(inside, outside)
     except ValueError:
         return UNGRADABLE
-    scores = {cluster: score(cell, markers) for cluster, cell in medians.items()}
+    scores = {cluster: mean_marker_value(cell, markers) for cluster, cell in medians.items()}
     if len(scores) < 2:
         return UNGRADABLE
     (top, first), (runner_up, second) = sorted(scores.items(), key=lambda item: item[1], reverse=True)[:2]
@@ -97,8 +97,9 @@ def cell_typing(config: dict, answer) -> tuple[bool, dict]:
     }
 
 
-def score(cell: dict, markers: list) -> float:
+def mean_marker_value(cell: dict, markers: list) -> float:
+    """Returns the mean of the markers' values in the cell, 0.0 for a missing one. Raises TypeError for a value that is not a number."""
     values = [cell.get(marker, 0.0) for marker in markers]
     if not all(isinstance(value, (int, float)) for value in values):
-        raise TypeError("a marker without a number")
-    return add_up([float(value) for value in values]) / len(values) if values else 0.0
+        raise TypeError("the value of a marker is not a number")
+    return pairwise_sum([float(value) for value in values]) / len(values) if values else 0.0
