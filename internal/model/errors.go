@@ -24,9 +24,9 @@ const (
 	TypeContextSize   = "exceed_context_size_error" // llama.cpp: the conversation is too long
 )
 
-// toolsNeedNoReasoning is part of the message by which OpenAI refuses tools to a
+// reasoningToolsRefusal is part of the message by which OpenAI refuses tools to a
 // model that reasons. Some of its models do so unless reasoning is switched off.
-const toolsNeedNoReasoning = "Function tools with reasoning_effort are not supported"
+const reasoningToolsRefusal = "Function tools with reasoning_effort are not supported"
 
 // APIError is a refusal by a model's API. Its text is one line, such as
 // "anthropic: 401 authentication_error: invalid x-api-key". If a setting of Assay
@@ -41,7 +41,7 @@ type APIError struct {
 
 func (e *APIError) Error() string {
 	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
-	if strings.Contains(e.Message, toolsNeedNoReasoning) {
+	if strings.Contains(e.Message, reasoningToolsRefusal) {
 		text += " (set --model-arg reasoning_effort=none where the model knows it)"
 	}
 	return text
@@ -61,9 +61,9 @@ func IsContextExceeded(err error) bool {
 		api.Status == http.StatusBadRequest && strings.Contains(api.Message, "prompt is too long")
 }
 
-// tooLong matches the messages, in lower case, by which servers that are compatible
+// contextTooLongPattern matches the messages, in lower case, by which servers that are compatible
 // with OpenAI refuse a conversation as too long.
-var tooLong = regexp.MustCompile(`prompt is too long|maximum context length` +
+var contextTooLongPattern = regexp.MustCompile(`prompt is too long|maximum context length` +
 	`|\b(exceed|exceeds|exceeded|longer than|greater than)\b.*\bcontext\b` +
 	`|\bcontext\b.*\b(exceeded|overflows|overflowed)\b`)
 
@@ -78,7 +78,7 @@ func openAIContextExceeded(api *APIError) bool {
 	if api.Status == http.StatusTooManyRequests || strings.Contains(message, "is too large") {
 		return false
 	}
-	return tooLong.MatchString(message)
+	return contextTooLongPattern.MatchString(message)
 }
 
 // IsTransient reports whether the call that failed with err may succeed if it is made

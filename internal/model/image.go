@@ -52,9 +52,9 @@ func sizeOfWebP(start []byte) (size image.Point, ok bool) {
 		bits := low.Uint32(start[21:])
 		return image.Pt(int(bits&mask)+1, int(bits>>14&mask)+1), true
 	case "VP8X":
-		return image.Pt(threeBytes(start[24:])+1, threeBytes(start[27:])+1), true
+		return image.Pt(uint24(start[24:])+1, uint24(start[27:])+1), true
 	}
 	return image.Point{}, false
 }
 
-func threeBytes(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }

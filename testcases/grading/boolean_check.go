@@ -16,7 +16,7 @@ func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	}
 	r := newReport("Boolean check")
 	for field, expected := range truth.All() {
-		found, err := takeField(answer, pyvalue.String(field))
+		found, err := itemIfContained(answer, pyvalue.String(field))
 		if err != nil {
 			return Result{}, err
 		}

@@ -14,7 +14,7 @@ import (
 // the others, measured by their AUROC. A score is the mean over all markers, in which
 // an absent marker counts as 0.
 func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	markers, err := pyvalue.Iterate("markers", getOr(config, "markers", pyvalue.List{}))
+	markers, err := pyvalue.Iterate("markers", getOrDefault(config, "markers", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
@@ -191,7 +191,7 @@ func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float6
 	}
 	values := make([]float64, len(markers))
 	for i, marker := range markers {
-		v, err := takeField(given, marker)
+		v, err := itemIfContained(given, marker)
 		if err != nil {
 			return 0, err
 		}

@@ -67,22 +67,22 @@ func isNameRune(language string, r rune) bool {
 type codeScanner struct {
 	rest   string
 	code   strings.Builder
-	nested int // depth of f-strings inside of f-strings
+	fStringDepth int // depth of f-strings inside of f-strings
 }
 
-// keep moves past n bytes, which are code.
-func (s *codeScanner) keep(n int) {
+// keepBytes moves past n bytes, which are code.
+func (s *codeScanner) keepBytes(n int) {
 	s.code.WriteString(s.rest[:n])
 	s.rest = s.rest[n:]
 }
 
-// skip moves past n bytes, or to the end, which are not code.
-func (s *codeScanner) skip(n int) { s.rest = s.rest[min(n, len(s.rest)):] }
+// skipBytes moves past n bytes, or to the end, which are not code.
+func (s *codeScanner) skipBytes(n int) { s.rest = s.rest[min(n, len(s.rest)):] }
 
 // skipLine moves to the end of the line.
 func (s *codeScanner) skipLine() {
 	if end := strings.IndexByte(s.rest, '\n'); end >= 0 {
-		s.skip(end)
+		s.skipBytes(end)
 		return
 	}
 	s.rest = ""
@@ -97,14 +97,14 @@ func (s *codeScanner) scanElisp() {
 			s.skipLine()
 		case s.rest[0] == '"':
 			s.code.WriteString(`""`)
-			s.skip(1)
+			s.skipBytes(1)
 			s.skipString(`"`, false)
 		case strings.HasPrefix(s.rest, `?\`):
-			s.keep(min(3, len(s.rest)))
+			s.keepBytes(min(3, len(s.rest)))
 		case strings.HasPrefix(s.rest, `?"`), strings.HasPrefix(s.rest, "?;"):
-			s.keep(2)
+			s.keepBytes(2)
 		default:
-			s.keep(1)
+			s.keepBytes(1)
 		}
 	}
 }
@@ -115,14 +115,14 @@ func (s *codeScanner) skipString(quote string, oneLine bool) {
 	for s.rest != "" {
 		switch {
 		case strings.HasPrefix(s.rest, quote):
-			s.skip(len(quote))
+			s.skipBytes(len(quote))
 			return
 		case s.rest[0] == '\\':
-			s.skip(2)
+			s.skipBytes(2)
 		case s.rest[0] == '\n' && oneLine:
 			return
 		default:
-			s.skip(1)
+			s.skipBytes(1)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (s *codeScanner) scanPython(stops string) {
 		c := s.rest[0]
 		switch {
 		case strings.HasPrefix(s.rest, "!="):
-			s.keep(2)
+			s.keepBytes(2)
 			continue
 		case depth == 0 && strings.IndexByte(stops, c) >= 0:
 			return
@@ -159,7 +159,7 @@ func (s *codeScanner) keepWord() {
 	for n < len(s.rest) && isWordByte(s.rest[n]) {
 		n++
 	}
-	s.keep(max(n, 1))
+	s.keepBytes(max(n, 1))
 }
 
 // isWordByte reports whether names may contain c. Bytes outside of ASCII are taken for
@@ -182,7 +182,7 @@ func (s *codeScanner) scanPythonString() bool {
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s.rest[n:], triple) {
 		quote = triple
 	}
-	s.skip(n + len(quote))
+	s.skipBytes(n + len(quote))
 	s.code.WriteString(`""`)
 	if strings.ContainsAny(prefix, "fFtT") {
 		s.scanFString(quote)
@@ -203,30 +203,30 @@ func (s *codeScanner) scanFString(quote string) {
 	for s.rest != "" {
 		switch {
 		case strings.HasPrefix(s.rest, quote):
-			s.skip(len(quote))
+			s.skipBytes(len(quote))
 			return
 		case s.rest[0] == '\\':
-			s.skip(2)
+			s.skipBytes(2)
 		case s.rest[0] == '\n' && len(quote) == 1:
 			return
 		case strings.HasPrefix(s.rest, "{{") && open == 0:
-			s.skip(2)
-		case s.rest[0] == '{' && s.nested < maxFStringNesting:
-			s.skip(1)
+			s.skipBytes(2)
+		case s.rest[0] == '{' && s.fStringDepth < maxFStringNesting:
+			s.skipBytes(1)
 			s.code.WriteByte(' ')
-			s.nested++
+			s.fStringDepth++
 			s.scanPython("}:!")
-			s.nested--
+			s.fStringDepth--
 			s.code.WriteByte(' ')
 			if strings.HasPrefix(s.rest, ":") || strings.HasPrefix(s.rest, "!") {
 				open++
 			}
-			s.skip(1)
+			s.skipBytes(1)
 		case s.rest[0] == '}' && open > 0:
 			open--
-			s.skip(1)
+			s.skipBytes(1)
 		default:
-			s.skip(1)
+			s.skipBytes(1)
 		}
 	}
 }

@@ -64,10 +64,10 @@ func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 		return nil, fmt.Errorf("exited with status %d and without an answer on stdout", done.status)
 	}
 	reply, err := decodeStrictObject(done.stdout, []objectMember{
-		{name: "passed", required: true, want: "true or false", fits: hasType[pyvalue.Bool]},
-		{name: "score", want: "a number from 0 to 1", fits: isFraction},
-		{name: "reasoning", want: "a string", fits: hasType[pyvalue.String]},
-		{name: "metrics", want: "an object", fits: hasType[*pyvalue.Object]},
+		{name: "passed", required: true, want: "true or false", isValid: hasType[pyvalue.Bool]},
+		{name: "score", want: "a number from 0 to 1", isValid: isFraction},
+		{name: "reasoning", want: "a string", isValid: hasType[pyvalue.String]},
+		{name: "metrics", want: "an object", isValid: hasType[*pyvalue.Object]},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exited with status %d and gave an answer that cannot be read: %w", done.status, err)

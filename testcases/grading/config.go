@@ -19,9 +19,9 @@ func getSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	}
 }
 
-// getOr returns the value that o has under a key, which may be null, or fallback
+// getOrDefault returns the value that o has under a key, which may be null, or fallback
 // without the key.
-func getOr(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
+func getOrDefault(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
 	if v := o.Get(key); v != nil {
 		return v
 	}

@@ -20,7 +20,7 @@ func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	if err != nil || missing != nil {
 		return g.report.missingFieldsResult(answer, missing...), err
 	}
-	if err := g.total(given); err != nil {
+	if err := g.gradeTotal(given); err != nil {
 		return Result{}, err
 	}
 	expected, err := getSection(g.truth, "cell_type_distribution")
@@ -32,11 +32,11 @@ func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 		return Result{}, err
 	}
 	for name, percentage := range expected.All() {
-		if err := g.cellType(name, percentage, found.Get(name)); err != nil {
+		if err := g.gradeCellType(name, percentage, found.Get(name)); err != nil {
 			return Result{}, err
 		}
 	}
-	g.extra(expected, found)
+	g.reportExtraTypes(expected, found)
 	return g.report.binaryResult(), nil
 }
 
@@ -57,14 +57,14 @@ func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err er
 		return g, err
 	}
 	percentages, err := getSection(g.tolerances, "cell_type_percentages")
-	g.tolerance = getOr(percentages, "value", pyvalue.Float(3))
+	g.tolerance = getOrDefault(percentages, "value", pyvalue.Float(3))
 	return g, err
 }
 
-// total compares the total of cells if both sides have one. Its tolerance is only read
+// gradeTotal compares the total of cells if both sides have one. Its tolerance is only read
 // then.
-func (g distributionGrader) total(given *pyvalue.Object) error {
-	expected, found := getOr(g.truth, "total_cells", pyvalue.Null{}), getOr(given, "total_cells", pyvalue.Null{})
+func (g distributionGrader) gradeTotal(given *pyvalue.Object) error {
+	expected, found := getOrDefault(g.truth, "total_cells", pyvalue.Null{}), getOrDefault(given, "total_cells", pyvalue.Null{})
 	if expected == (pyvalue.Null{}) || found == (pyvalue.Null{}) {
 		return nil
 	}
@@ -72,39 +72,39 @@ func (g distributionGrader) total(given *pyvalue.Object) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.near("total_cells", found, expected, getOr(tolerance, "value", pyvalue.NewInt(0)))
+	_, err = g.gradeNumber("total_cells", found, expected, getOrDefault(tolerance, "value", pyvalue.NewInt(0)))
 	return err
 }
 
-// cellType compares the percentage of one type; found is nil if the answer lacks it.
+// gradeCellType compares the percentage of one type; found is nil if the answer lacks it.
 // All compared numbers must fit a double, the expected one even if nothing is compared.
-func (g distributionGrader) cellType(name string, expected, found pyvalue.Value) error {
+func (g distributionGrader) gradeCellType(name string, expected, found pyvalue.Value) error {
 	if err := checkFitsFloat(expected); err != nil {
 		return err
 	}
 	if found == nil {
-		g.record(name, pyvalue.Null{}, expected, pyvalue.Null{}, false)
+		g.setMetrics(name, pyvalue.Null{}, expected, pyvalue.Null{}, false)
 		g.report.addFailure(name + ": missing from the answer, expected " + showValue(expected))
 		return nil
 	}
-	off, err := g.near(name, found, expected, g.tolerance)
+	off, err := g.gradeNumber(name, found, expected, g.tolerance)
 	if err != nil {
 		return err
 	}
 	return checkFitsFloat(found, off)
 }
 
-// near checks whether found is within tolerance of expected, and returns how far off it
+// gradeNumber checks whether found is within tolerance of expected, and returns how far off it
 // is.
-func (g distributionGrader) near(name string, found, expected, tolerance pyvalue.Value) (off pyvalue.Value, err error) {
-	if off, err = pyvalue.Distance(found, expected); err != nil {
+func (g distributionGrader) gradeNumber(name string, found, expected, tolerance pyvalue.Value) (off pyvalue.Value, err error) {
+	if off, err = pyvalue.AbsDifference(found, expected); err != nil {
 		return nil, err
 	}
-	ok, err := pyvalue.AtMost(off, tolerance)
+	ok, err := pyvalue.LessOrEqual(off, tolerance)
 	if err != nil {
 		return nil, err
 	}
-	g.record(name, found, expected, off, ok)
+	g.setMetrics(name, found, expected, off, ok)
 	wanted := fmt.Sprintf("expected %s within %s", showValue(expected), showValue(tolerance))
 	g.report.addLine(ok, fmt.Sprintf("%s: %s, %s", name, showValue(found), wanted))
 	if !ok {
@@ -113,8 +113,8 @@ func (g distributionGrader) near(name string, found, expected, tolerance pyvalue
 	return off, nil
 }
 
-// record sets the metrics of one compared number.
-func (g distributionGrader) record(name string, found, expected, off pyvalue.Value, ok bool) {
+// setMetrics sets the metrics of one compared number.
+func (g distributionGrader) setMetrics(name string, found, expected, off pyvalue.Value, ok bool) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", found)
 	metrics.Set(name+"_expected", expected)
@@ -122,8 +122,8 @@ func (g distributionGrader) record(name string, found, expected, off pyvalue.Val
 	metrics.Set(name+"_pass", pyvalue.Bool(ok))
 }
 
-// extra reports the types that only the answer has.
-func (g distributionGrader) extra(expected, found *pyvalue.Object) {
+// reportExtraTypes reports the types that only the answer has.
+func (g distributionGrader) reportExtraTypes(expected, found *pyvalue.Object) {
 	var names []string
 	for name := range found.All() {
 		if !expected.Has(name) {

@@ -6,7 +6,7 @@ import "assay/testcases/grading/pyvalue"
 // of all labels that both sides have, is at least a threshold. Both sides are sets as
 // Python makes them. Two empty sets have the index 0.
 func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	expected, err := pyvalue.NewSet("ground_truth_labels", getOr(config, "ground_truth_labels", pyvalue.List{}))
+	expected, err := pyvalue.NewSet("ground_truth_labels", getOrDefault(config, "ground_truth_labels", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
@@ -14,9 +14,9 @@ func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	field := getOr(config, "answer_field", pyvalue.String("cell_types_predicted"))
+	field := getOrDefault(config, "answer_field", pyvalue.String("cell_types_predicted"))
 	r := newReport("Label set")
-	found, err := takeField(answer, field)
+	found, err := itemIfContained(answer, field)
 	if err != nil {
 		return Result{}, err
 	}
@@ -27,7 +27,7 @@ func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	threshold := getOr(scoring, "pass_threshold", pyvalue.Float(0.9))
+	threshold := getOrDefault(scoring, "pass_threshold", pyvalue.Float(0.9))
 	if err := checkFitsFloat(threshold); err != nil {
 		return Result{}, err
 	}

@@ -96,7 +96,7 @@ func (c judgeConfig) result(verdict *judgeVerdict, j *judgeConversation) Result 
 	for _, text := range verdict.failures {
 		r.addLine(false, pyvalue.Text(text))
 	}
-	enough, _ := pyvalue.AtMost(c.pass, verdict.score) // cannot fail: both are numbers
+	enough, _ := pyvalue.LessOrEqual(c.pass, verdict.score) // cannot fail: both are numbers
 	switch {
 	case !verdict.passed:
 		r.addFailure("the judge says that it did not pass: " + verdict.reasoning)

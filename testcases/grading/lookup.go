@@ -41,7 +41,7 @@ func contains(container, key pyvalue.Value) (bool, error) {
 		return ok && c.Has(string(s)), nil
 	case pyvalue.List:
 		for _, item := range c {
-			if pyvalue.IsSame(item, key) {
+			if pyvalue.IsIdenticalOrEqual(item, key) {
 				return true, nil
 			}
 		}
@@ -57,10 +57,10 @@ func contains(container, key pyvalue.Value) (bool, error) {
 	}
 }
 
-// takeField returns answer[field] if answer contains field, by Python's rules for both, else
+// itemIfContained returns answer[gradeField] if answer contains field, by Python's rules for both, else
 // nil. A list that contains field must also have an item with that index; if not, the error
 // is a type error or a key error. A string that contains field is a type error.
-func takeField(answer, field pyvalue.Value) (pyvalue.Value, error) {
+func itemIfContained(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	there, err := contains(answer, field)
 	if err != nil || !there {
 		return nil, err

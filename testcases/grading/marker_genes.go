@@ -14,12 +14,12 @@ import (
 //
 // If the answer lacks the field, its first list or object is graded instead.
 func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	canonical := getOr(config, "canonical_markers", getOr(config, "ground_truth_labels", pyvalue.List{}))
+	canonical := getOrDefault(config, "canonical_markers", getOrDefault(config, "ground_truth_labels", pyvalue.List{}))
 	scoring, err := getSection(config, "scoring")
 	if err != nil {
 		return Result{}, err
 	}
-	field, predicted, err := markerField(answer, getOr(config, "answer_field", pyvalue.String("top_marker_genes")))
+	field, predicted, err := markerField(answer, getOrDefault(config, "answer_field", pyvalue.String("top_marker_genes")))
 	if err != nil {
 		return Result{}, err
 	}
@@ -30,9 +30,9 @@ func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 	byType, ok := canonical.(*pyvalue.Object)
 	if ok {
 		if answered, both := predicted.(*pyvalue.Object); both {
-			return g.cellTypes(byType, answered)
+			return g.gradeCellTypes(byType, answered)
 		}
-		entry, err := takeField(byType, field)
+		entry, err := itemIfContained(byType, field)
 		if err != nil {
 			return Result{}, err
 		}
@@ -40,13 +40,13 @@ func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 			canonical = entry
 		}
 	}
-	return g.flat(canonical, predicted)
+	return g.gradeTwoLists(canonical, predicted)
 }
 
 // markerField returns the name of the field of the answer that is graded, and its
 // value, nil if there is none.
 func markerField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, err error) {
-	predicted, err = takeField(answer, field)
+	predicted, err = itemIfContained(answer, field)
 	if err != nil || predicted != nil {
 		return field, predicted, err
 	}
@@ -69,8 +69,8 @@ type markerGrader struct {
 	field   pyvalue.Value
 }
 
-// flat grades two lists. Other values fail.
-func (g markerGrader) flat(canonical, predicted pyvalue.Value) (Result, error) {
+// gradeTwoLists grades two lists. Other values fail.
+func (g markerGrader) gradeTwoLists(canonical, predicted pyvalue.Value) (Result, error) {
 	given, isList := predicted.(pyvalue.List)
 	if !isList {
 		g.report.addFailure(pyvalue.Text(g.field) + ": want a list, found " + showValue(predicted))
@@ -81,24 +81,24 @@ func (g markerGrader) flat(canonical, predicted pyvalue.Value) (Result, error) {
 		g.report.addFailure("the case's canonical markers for " + pyvalue.Text(g.field) + " are not a list but " + showValue(canonical))
 		return g.report.binaryResult(), nil
 	}
-	return g.lists(wanted, given)
+	return g.compareLists(wanted, given)
 }
 
-// lists compares two lists of genes. Precision is relative to the number of answered
+// compareLists compares two lists of genes. Precision is relative to the number of answered
 // genes, repetitions included; recall is relative to the number of distinct canonical
 // ones.
-func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
+func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	thresholds, err := getSection(g.scoring, "pass_thresholds")
 	if err != nil {
 		return Result{}, err
 	}
-	leastPrecision := getOr(thresholds, "precision_at_k", pyvalue.Float(0.6))
-	leastRecall := getOr(thresholds, "recall_at_k", pyvalue.Float(0.5))
+	leastPrecision := getOrDefault(thresholds, "precision_at_k", pyvalue.Float(0.6))
+	leastRecall := getOrDefault(thresholds, "recall_at_k", pyvalue.Float(0.5))
 	if err := checkFitsFloat(leastPrecision, leastRecall); err != nil {
 		return Result{}, err
 	}
 	c := compareGenes(spellingsByGene(wanted), spellingsByGene(given))
-	precision, recall := ratio(len(c.both), len(given)), ratio(len(c.both), len(c.both)+len(c.missing))
+	precision, recall := ratio(len(c.common), len(given)), ratio(len(c.common), len(c.common)+len(c.missing))
 	precise, err := g.report.requireAtLeast("precision", precision, leastPrecision)
 	if err != nil {
 		return Result{}, err
@@ -107,7 +107,7 @@ func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g.report.addItems(true, "canonical", c.both)
+	g.report.addItems(true, "canonical", c.common)
 	g.report.addItems(false, "missing", c.missing)
 	g.report.addItems(false, "not canonical", c.extra)
 
@@ -117,31 +117,31 @@ func (g markerGrader) lists(wanted, given pyvalue.List) (Result, error) {
 	m.Set("recall_at_k", recall)
 	m.Set("precision_threshold", leastPrecision)
 	m.Set("recall_threshold", leastRecall)
-	m.Set("true_positives", c.both)
+	m.Set("true_positives", c.common)
 	m.Set("false_positives", c.extra)
 	m.Set("false_negatives", c.missing)
-	m.Set("num_true_positives", lengthOf(c.both))
+	m.Set("num_true_positives", lengthOf(c.common))
 	m.Set("num_false_positives", lengthOf(c.extra))
 	m.Set("num_false_negatives", lengthOf(c.missing))
-	m.Set("num_canonical_markers", pyvalue.NewInt(int64(len(c.both)+len(c.missing))))
+	m.Set("num_canonical_markers", pyvalue.NewInt(int64(len(c.common)+len(c.missing))))
 	m.Set("precision_pass", pyvalue.Bool(precise))
 	m.Set("recall_pass", pyvalue.Bool(complete))
 	m.Set("answer_field_used", g.field)
 	return g.report.binaryResult(), nil
 }
 
-// cellTypes checks the recall of each canonical cell type, and passes if enough types
+// gradeCellTypes checks the recall of each canonical cell type, and passes if enough types
 // have enough of it. Other types of the answer do not count.
-func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, error) {
+func (g markerGrader) gradeCellTypes(canonical, predicted *pyvalue.Object) (Result, error) {
 	thresholds, err := getSection(g.scoring, "pass_thresholds")
 	if err != nil {
 		return Result{}, err
 	}
-	leastRecall := getOr(thresholds, "min_recall_per_celltype", getOr(thresholds, "recall_at_k", pyvalue.Float(0.5)))
-	leastTypes := getOr(thresholds, "min_celltypes_passing", pyvalue.NewInt(int64(canonical.Len())))
+	leastRecall := getOrDefault(thresholds, "min_recall_per_celltype", getOrDefault(thresholds, "recall_at_k", pyvalue.Float(0.5)))
+	leastTypes := getOrDefault(thresholds, "min_celltypes_passing", pyvalue.NewInt(int64(canonical.Len())))
 	perType, passing := &pyvalue.Object{}, int64(0)
 	for name, wanted := range canonical.All() {
-		outcome, ok, err := g.cellType(name, wanted, getOr(predicted, name, pyvalue.List{}), leastRecall)
+		outcome, ok, err := g.gradeCellType(name, wanted, getOrDefault(predicted, name, pyvalue.List{}), leastRecall)
 		if err != nil {
 			return Result{}, err
 		}
@@ -150,7 +150,7 @@ func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, e
 			passing++
 		}
 	}
-	enough, err := pyvalue.AtMost(leastTypes, pyvalue.NewInt(passing))
+	enough, err := pyvalue.LessOrEqual(leastTypes, pyvalue.NewInt(passing))
 	if err != nil {
 		return Result{}, err
 	}
@@ -167,9 +167,9 @@ func (g markerGrader) cellTypes(canonical, predicted *pyvalue.Object) (Result, e
 	return g.report.binaryResult(), nil
 }
 
-// cellType grades one type and reports it as a line, not as a failure: only the number
+// gradeCellType grades one type and reports it as a line, not as a failure: only the number
 // of passing types decides. The threshold must fit a double.
-func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) (outcome *pyvalue.Object, ok bool, err error) {
+func (g markerGrader) gradeCellType(name string, wanted, given, least pyvalue.Value) (outcome *pyvalue.Object, ok bool, err error) {
 	if err := checkFitsFloat(least); err != nil {
 		return nil, false, err
 	}
@@ -187,10 +187,10 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 	}
 	c := compareGenes(lowerCaseGenes(members), lowerCaseGenes(items))
 	recall := pyvalue.Float(1)
-	if len(c.both)+len(c.missing) > 0 {
-		recall = ratio(len(c.both), len(c.both)+len(c.missing))
+	if len(c.common)+len(c.missing) > 0 {
+		recall = ratio(len(c.common), len(c.common)+len(c.missing))
 	}
-	if ok, err = pyvalue.AtMost(least, recall); err != nil {
+	if ok, err = pyvalue.LessOrEqual(least, recall); err != nil {
 		return nil, false, err
 	}
 	text := fmt.Sprintf("%s: recall %s, expected at least %s", name, showValue(recall), showValue(least))
@@ -201,8 +201,8 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 	outcome = pyvalue.NewObject("pass", pyvalue.Bool(ok))
 	outcome.Set("recall", recall)
 	outcome.Set("num_predicted", lengthOf(items))
-	outcome.Set("num_canonical", pyvalue.NewInt(int64(len(c.both)+len(c.missing))))
-	outcome.Set("true_positives", c.both)
+	outcome.Set("num_canonical", pyvalue.NewInt(int64(len(c.common)+len(c.missing))))
+	outcome.Set("true_positives", c.common)
 	outcome.Set("false_negatives", c.missing)
 	return outcome, ok, nil
 }
@@ -210,7 +210,7 @@ func (g markerGrader) cellType(name string, wanted, given, least pyvalue.Value) 
 // geneComparison is the result of comparing two sets of genes. Each list is sorted.
 // Genes have the spelling of the last occurrence on their side; those of both, that in
 // the answer.
-type geneComparison struct{ both, extra, missing pyvalue.List }
+type geneComparison struct{ common, extra, missing pyvalue.List }
 
 // spellingsByGene returns the last spelling of each gene, by the gene in lower case.
 func spellingsByGene(items pyvalue.List) map[string]string {
@@ -248,5 +248,5 @@ func compareGenes(canonical, predicted map[string]string) geneComparison {
 	for _, names := range [][]string{both, extra, missing} {
 		slices.Sort(names)
 	}
-	return geneComparison{both: stringList(both), extra: stringList(extra), missing: stringList(missing)}
+	return geneComparison{common: stringList(both), extra: stringList(extra), missing: stringList(missing)}
 }

@@ -29,10 +29,10 @@ func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result
 		return r.binaryResult(), nil
 	}
 	s := &separationGrader{
-		report: r, genes: genes, rows: len(stats), reported: given.Get("mean_auroc"),
-		leastMean:     getOr(thresholds, "mean_auroc", pyvalue.Float(0.85)),
-		leastFraction: getOr(thresholds, "fraction_high", pyvalue.Float(0.7)),
-		cutoff:        getOr(thresholds, "per_gene_cutoff", pyvalue.Float(0.8)),
+		report: r, genes: genes, rowCount: len(stats), reportedMean: given.Get("mean_auroc"),
+		minMean:     getOrDefault(thresholds, "mean_auroc", pyvalue.Float(0.85)),
+		minFraction: getOrDefault(thresholds, "fraction_high", pyvalue.Float(0.7)),
+		cutoff:        getOrDefault(thresholds, "per_gene_cutoff", pyvalue.Float(0.8)),
 	}
 	return s.grade()
 }
@@ -61,9 +61,9 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 type separationGrader struct {
 	report                           *report
 	genes                            *pyvalue.Dict
-	rows                             int           // repetitions included
-	reported                         pyvalue.Value // the mean in the answer
-	leastMean, leastFraction, cutoff pyvalue.Value
+	rowCount                             int           // repetitions included
+	reportedMean                         pyvalue.Value // the mean in the answer
+	minMean, minFraction, cutoff pyvalue.Value
 
 	mean      pyvalue.Value
 	high, low pyvalue.List
@@ -75,16 +75,16 @@ func (s *separationGrader) grade() (Result, error) {
 	if err := s.measure(); err != nil {
 		return Result{}, err
 	}
-	if err := checkFitsFloat(s.reported, s.leastMean, s.cutoff); err != nil {
+	if err := checkFitsFloat(s.reportedMean, s.minMean, s.cutoff); err != nil {
 		return Result{}, err
 	}
-	meanPass, err := s.report.requireAtLeast("reported mean AUROC", s.reported, s.leastMean)
+	meanPass, err := s.report.requireAtLeast("reported mean AUROC", s.reportedMean, s.minMean)
 	if err != nil {
 		return Result{}, err
 	}
-	fractionPass, err := s.report.requireAtLeast("share of genes with an AUROC of at least "+showValue(s.cutoff), s.fraction, s.leastFraction)
+	fractionPass, err := s.report.requireAtLeast("share of genes with an AUROC of at least "+showValue(s.cutoff), s.fraction, s.minFraction)
 	if err == nil && !fractionPass {
-		err = checkFitsFloat(s.leastFraction) // the reference formats it only then
+		err = checkFitsFloat(s.minFraction) // the reference formats it only then
 	}
 	if err != nil {
 		return Result{}, err
@@ -97,12 +97,12 @@ func (s *separationGrader) grade() (Result, error) {
 // record sets the metrics.
 func (s *separationGrader) record(meanPass, fractionPass bool) {
 	m := s.report.metrics
-	m.Set("num_genes", pyvalue.NewInt(int64(s.rows)))
-	m.Set("mean_auroc_agent", s.reported)
+	m.Set("num_genes", pyvalue.NewInt(int64(s.rowCount)))
+	m.Set("mean_auroc_agent", s.reportedMean)
 	m.Set("mean_auroc_computed", s.mean)
-	m.Set("mean_auroc_threshold", s.leastMean)
+	m.Set("mean_auroc_threshold", s.minMean)
 	m.Set("fraction_high", s.fraction)
-	m.Set("fraction_high_threshold", s.leastFraction)
+	m.Set("fraction_high_threshold", s.minFraction)
 	m.Set("per_gene_cutoff", s.cutoff)
 	m.Set("num_high_auroc_genes", lengthOf(s.high))
 	m.Set("num_low_auroc_genes", lengthOf(s.low))
@@ -127,7 +127,7 @@ func (s *separationGrader) measure() error {
 		return err
 	}
 	s.high, s.low, err = s.split()
-	s.fraction = ratio(len(s.high), s.rows)
+	s.fraction = ratio(len(s.high), s.rowCount)
 	return err
 }
 
@@ -136,7 +136,7 @@ func (s *separationGrader) measure() error {
 func (s *separationGrader) split() (high, low pyvalue.List, err error) {
 	for _, gene := range s.genes.Keys() {
 		auroc := s.genes.Get(gene)
-		isHigh, err := pyvalue.AtMost(s.cutoff, auroc)
+		isHigh, err := pyvalue.LessOrEqual(s.cutoff, auroc)
 		if err != nil {
 			return nil, nil, err
 		}

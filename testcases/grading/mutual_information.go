@@ -37,7 +37,7 @@ func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Resul
 		r.addFailure("contingency: every count is 0")
 		return r.binaryResult(), nil
 	}
-	least, most := getOr(thresholds, "ami_min", pyvalue.Float(0)), getOr(thresholds, "ami_max", pyvalue.Null{})
+	least, most := getOrDefault(thresholds, "ami_min", pyvalue.Float(0)), getOrDefault(thresholds, "ami_max", pyvalue.Null{})
 	if err := checkTableSteps(table); err != nil {
 		return Result{}, err
 	}
@@ -149,11 +149,11 @@ func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 			}
 		}
 	}
-	rows, height, err := numberLabels("clusters", rowLabels)
+	rows, height, err := labelNumbers("clusters", rowLabels)
 	if err != nil {
 		return nil, err
 	}
-	columns, width, err := numberLabels("samples", columnLabels)
+	columns, width, err := labelNumbers("samples", columnLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -167,11 +167,11 @@ func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 	return table, nil
 }
 
-// numberLabels numbers the distinct labels from 0 on. Labels are equal if numpy makes
+// labelNumbers numbers the distinct labels from 0 on. Labels are equal if numpy makes
 // them equal: if one of them is a text, it converts all to texts; else if one is a
 // float, all to floats. A label that is neither a number nor a text, or not finite, is
 // a type error.
-func numberLabels(what string, labels pyvalue.List) (numbers []int, distinct int, err error) {
+func labelNumbers(what string, labels pyvalue.List) (numbers []int, distinct int, err error) {
 	text, float := false, false
 	for _, label := range labels {
 		text = text || pyvalue.KindOf(label) == "string"

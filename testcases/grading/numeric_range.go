@@ -18,7 +18,7 @@ func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 		return r.binaryResult(), nil
 	}
 	g := rangeGrader{report: r, answer: answer, ranges: ranges}
-	return r.gradeFields(truth, g.field)
+	return r.gradeFields(truth, g.gradeField)
 }
 
 // rangeGrader grades one answer against the ranges of a config.
@@ -28,11 +28,11 @@ type rangeGrader struct {
 	ranges *pyvalue.Object
 }
 
-// field grades one field and reports it. It is an error if the answer is nothing in
+// gradeField grades one field and reports it. It is an error if the answer is nothing in
 // which a field can be looked up.
-func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
+func (g rangeGrader) gradeField(name string, expected pyvalue.Value) (bool, error) {
 	limits, _ := g.ranges.Get(name).(*pyvalue.Object)
-	low, high := getOr(limits, "min", pyvalue.Null{}), getOr(limits, "max", pyvalue.Null{})
+	low, high := getOrDefault(limits, "min", pyvalue.Null{}), getOrDefault(limits, "max", pyvalue.Null{})
 	g.report.metrics.Set(name+"_expected", expected)
 	g.report.metrics.Set(name+"_min", low)
 	g.report.metrics.Set(name+"_max", high)
@@ -44,7 +44,7 @@ func (g rangeGrader) field(name string, expected pyvalue.Value) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		actual, fault = g.judge(found, low, high)
+		actual, fault = g.checkFound(found, low, high)
 	}
 	g.report.metrics.Set(name+"_actual", actual)
 	g.report.metrics.Set(name+"_pass", pyvalue.Bool(fault == ""))
@@ -78,9 +78,9 @@ func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) 
 	return ""
 }
 
-// judge returns the found value as a number if possible, and describes what is wrong
+// checkFound returns the found value as a number if possible, and describes what is wrong
 // with it, "" if nothing is. Found is nil if the answer lacks the field.
-func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
+func (g rangeGrader) checkFound(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
 	if found == nil {
 		return pyvalue.Null{}, "missing from the answer"
 	}
@@ -95,7 +95,7 @@ func (g rangeGrader) judge(found, low, high pyvalue.Value) (actual pyvalue.Value
 	if above, _ := pyvalue.Less(low, actual); above {
 		bound = high
 	}
-	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", showValue(actual), showValue(low), showValue(high), offByText(actual, bound))
+	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", showValue(actual), showValue(low), showValue(high), distanceText(actual, bound))
 }
 
 // strictlyBetween reports whether low < v < high. It is false with NaN and with values

@@ -14,7 +14,7 @@ func gradeNumericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result
 		return Result{}, err
 	}
 	g := toleranceGrader{report: newReport("Numeric tolerance"), answer: answer, tolerances: configTolerances(config)}
-	return g.report.gradeFields(truth, g.field)
+	return g.report.gradeFields(truth, g.gradeField)
 }
 
 // configTolerances returns "tolerances" of the config or, without that key,
@@ -35,9 +35,9 @@ type toleranceGrader struct {
 	tolerances pyvalue.Value
 }
 
-// field grades one field of the ground truth and reports it. The error ends the
+// gradeField grades one field of the ground truth and reports it. The error ends the
 // grading; a field that is missing or wrong is no error.
-func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, error) {
+func (g *toleranceGrader) gradeField(name string, expected pyvalue.Value) (bool, error) {
 	found, err := lookupField(g.answer, name)
 	if err != nil {
 		return false, err
@@ -56,7 +56,7 @@ func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, erro
 		return false, err
 	}
 	if actual == (pyvalue.Null{}) {
-		g.record(name, actual, expected, failedJudgement())
+		g.setMetrics(name, actual, expected, failedJudgement())
 		g.report.addFailure(name + ": null is not a number, expected " + showValue(expected))
 		return false, nil
 	}
@@ -64,11 +64,11 @@ func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	j, err := t.judge(actual, expected)
+	j, err := t.compare(actual, expected)
 	if err != nil {
 		return false, err
 	}
-	g.record(name, actual, expected, j)
+	g.setMetrics(name, actual, expected, j)
 	g.report.addLine(j.isWithin, fmt.Sprintf("%s: %s, %s", name, showValue(actual), t.describe(expected)))
 	if !j.isWithin {
 		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: %s", name, showValue(actual), t.describe(expected), t.describeMiss(j)))
@@ -76,8 +76,8 @@ func (g *toleranceGrader) field(name string, expected pyvalue.Value) (bool, erro
 	return j.isWithin, nil
 }
 
-// record sets the metrics of one field.
-func (g *toleranceGrader) record(name string, actual, expected pyvalue.Value, j toleranceJudgement) {
+// setMetrics sets the metrics of one field.
+func (g *toleranceGrader) setMetrics(name string, actual, expected pyvalue.Value, j toleranceComparison) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", actual)
 	metrics.Set(name+"_expected", expected)

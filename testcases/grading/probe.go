@@ -119,18 +119,18 @@ func isNear(found, value, absolute, relative pyvalue.Value) bool {
 	if !isNumber(found) {
 		return false
 	}
-	off, err := pyvalue.Distance(found, value)
+	off, err := pyvalue.AbsDifference(found, value)
 	if err != nil {
 		return false // the distance is too large for a float
 	}
-	if within, _ := pyvalue.AtMost(off, absolute); within {
+	if within, _ := pyvalue.LessOrEqual(off, absolute); within {
 		return true
 	}
 	margin, err := pyvalue.Multiply(relative, pyvalue.Abs(value))
 	if err != nil {
 		return false
 	}
-	within, _ := pyvalue.AtMost(off, margin)
+	within, _ := pyvalue.LessOrEqual(off, margin)
 	return within
 }
 

@@ -48,7 +48,7 @@ func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (R
 			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", showValue(name))
 		}
 	}
-	return r.checkConsistency(p, test, getOr(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOr(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
+	return r.checkConsistency(p, test, getOrDefault(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOrDefault(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
 }
 
 // proportions is a table with a row for each sample and a column for each cell type.
@@ -72,7 +72,7 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 		}
 		row := make([]float64, len(types))
 		for j, name := range types {
-			v, err := takeField(parts, name)
+			v, err := itemIfContained(parts, name)
 			if err != nil {
 				return p, "", err
 			}

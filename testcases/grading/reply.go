@@ -13,7 +13,7 @@ type objectMember struct {
 	name     string
 	required bool
 	want     string // description of a valid value, for messages
-	fits     func(pyvalue.Value) bool
+	isValid     func(pyvalue.Value) bool
 }
 
 // decodeStrictObject decodes a text that must be one JSON object with only these
@@ -32,7 +32,7 @@ func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, e
 		if i < 0 {
 			return nil, fmt.Errorf("unknown key %q; known are %s", key, objectMemberNames(members))
 		}
-		if !members[i].fits(v) {
+		if !members[i].isValid(v) {
 			return nil, fmt.Errorf("%s: want %s, found %s", key, members[i].want, showValue(v))
 		}
 	}

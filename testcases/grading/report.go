@@ -135,7 +135,7 @@ func (r *report) gradeFields(truth *pyvalue.Object, judge func(name string, expe
 // if it is not, a failure with the difference. It reports whether the value is large
 // enough. Values that cannot be compared are a type error.
 func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, error) {
-	ok, err := pyvalue.AtMost(bound, v)
+	ok, err := pyvalue.LessOrEqual(bound, v)
 	if err != nil {
 		return false, err
 	}
@@ -145,7 +145,7 @@ func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, erro
 
 // requireAtMost is [report.requireAtLeast] with an upper bound.
 func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error) {
-	ok, err := pyvalue.AtMost(v, bound)
+	ok, err := pyvalue.LessOrEqual(v, bound)
 	if err != nil {
 		return false, err
 	}
@@ -158,14 +158,14 @@ func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error
 func (r *report) addMeasurement(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
 	r.addLine(ok, fmt.Sprintf("%s: %s, expected %s %s", what, showValue(v), relation, showValue(bound)))
 	if !ok {
-		r.addFailure(fmt.Sprintf("%s: found %s, expected %s %s%s", what, showValue(v), relation, showValue(bound), offByText(v, bound)))
+		r.addFailure(fmt.Sprintf("%s: found %s, expected %s %s%s", what, showValue(v), relation, showValue(bound), distanceText(v, bound)))
 	}
 }
 
-// offByText describes how far v is from bound. It returns "" if that cannot be
+// distanceText describes how far v is from bound. It returns "" if that cannot be
 // calculated.
-func offByText(v, bound pyvalue.Value) string {
-	off, err := pyvalue.Distance(v, bound)
+func distanceText(v, bound pyvalue.Value) string {
+	off, err := pyvalue.AbsDifference(v, bound)
 	if err != nil {
 		return ""
 	}

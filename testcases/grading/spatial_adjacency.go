@@ -63,7 +63,7 @@ func spatialTests() []spatialTest {
 
 // limit returns the threshold of a config, or the default.
 func (t spatialTest) limit(thresholds *pyvalue.Object) pyvalue.Value {
-	return getOr(thresholds, t.threshold, pyvalue.Float(t.fallback))
+	return getOrDefault(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
 // checkSpatialTest compares one number with its threshold. Both must fit a double.

@@ -15,10 +15,10 @@ type tolerance struct {
 	fieldEntry   *pyvalue.Object // the field's own entry, from which the rest need not be
 }
 
-// toleranceJudgement is the result for one field. Distance depends on the tolerance: an
+// toleranceComparison is the result for one field. Distance depends on the tolerance: an
 // absolute, signed or relative difference, or the distance from a bound. It is infinite
 // if it could not be calculated.
-type toleranceJudgement struct {
+type toleranceComparison struct {
 	isWithin bool
 	distance pyvalue.Value
 	reason   string // why nothing could be calculated, else ""
@@ -26,8 +26,8 @@ type toleranceJudgement struct {
 
 // failedJudgement returns the judgement of a field for which nothing could be
 // calculated.
-func failedJudgement() toleranceJudgement {
-	return toleranceJudgement{distance: pyvalue.Float(math.Inf(1))}
+func failedJudgement() toleranceComparison {
+	return toleranceComparison{distance: pyvalue.Float(math.Inf(1))}
 }
 
 // fieldTolerance returns the entry of a field, an empty one if it has none. An entry
@@ -37,7 +37,7 @@ func fieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, er
 	if !ok {
 		return &pyvalue.Object{}, nil // pickTolerance returns an error for them
 	}
-	own, ok := getOr(all, field, &pyvalue.Object{}).(*pyvalue.Object)
+	own, ok := getOrDefault(all, field, &pyvalue.Object{}).(*pyvalue.Object)
 	if !ok {
 		return nil, pyvalue.TypeError("tolerances.%s: want an object, found %s", field, pyvalue.KindOf(all.Get(field)))
 	}
@@ -57,8 +57,8 @@ func pickTolerance(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, er
 		from = all
 	}
 	return tolerance{
-		kind:       getOr(from, "type", pyvalue.String("absolute")),
-		value:      getOr(from, "value", pyvalue.NewInt(0)),
+		kind:       getOrDefault(from, "type", pyvalue.String("absolute")),
+		value:      getOrDefault(from, "value", pyvalue.NewInt(0)),
 		lower:      from.Get("lower"),
 		upper:      from.Get("upper"),
 		fieldEntry: own,
@@ -68,40 +68,40 @@ func pickTolerance(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, er
 // isAsymmetric reports whether the tolerance has a lower and an upper bound.
 func (t tolerance) isAsymmetric() bool { return t.lower != nil && t.upper != nil }
 
-// judge compares actual with expected. Values that are not numbers fail. An integer
+// compare compares actual with expected. Values that are not numbers fail. An integer
 // that is too large for a double is an error of kind overflow.
-func (t tolerance) judge(actual, expected pyvalue.Value) (toleranceJudgement, error) {
-	j, err := t.judgeByKind(actual, expected)
+func (t tolerance) compare(actual, expected pyvalue.Value) (toleranceComparison, error) {
+	j, err := t.compareByKind(actual, expected)
 	if hasErrorKind(err, "type_error") {
 		j = failedJudgement()
 		j.reason = err.Error()
 		return j, nil
 	}
 	if err != nil {
-		return toleranceJudgement{}, err
+		return toleranceComparison{}, err
 	}
-	return j, t.checkPresentable(j)
+	return j, t.checkDistanceFitsFloat(j)
 }
 
-// judgeByKind compares actual with expected by the kind of the tolerance.
-func (t tolerance) judgeByKind(actual, expected pyvalue.Value) (toleranceJudgement, error) {
+// compareByKind compares actual with expected by the kind of the tolerance.
+func (t tolerance) compareByKind(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	switch t.kind {
 	case pyvalue.String("absolute"):
 		if t.isAsymmetric() {
-			return t.judgeBetween(actual, expected)
+			return t.compareWithRange(actual, expected)
 		}
-		off, err := pyvalue.Distance(actual, expected)
+		off, err := pyvalue.AbsDifference(actual, expected)
 		if err != nil {
-			return toleranceJudgement{}, err
+			return toleranceComparison{}, err
 		}
-		within, err := pyvalue.AtMost(off, t.value)
-		return toleranceJudgement{isWithin: within, distance: off}, err
+		within, err := pyvalue.LessOrEqual(off, t.value)
+		return toleranceComparison{isWithin: within, distance: off}, err
 	case pyvalue.String("relative"):
-		return t.judgeRelative(actual, expected)
+		return t.compareRelative(actual, expected)
 	case pyvalue.String("min"):
-		return judgeBound(actual, t.value, false)
+		return compareWithBound(actual, t.value, false)
 	case pyvalue.String("max"):
-		return judgeBound(actual, t.value, true)
+		return compareWithBound(actual, t.value, true)
 	default:
 		j := failedJudgement()
 		j.reason = "no such type of tolerance"
@@ -109,70 +109,70 @@ func (t tolerance) judgeByKind(actual, expected pyvalue.Value) (toleranceJudgeme
 	}
 }
 
-// judgeBetween checks expected - lower <= actual <= expected + upper.
-func (t tolerance) judgeBetween(actual, expected pyvalue.Value) (toleranceJudgement, error) {
+// compareWithRange checks expected - lower <= actual <= expected + upper.
+func (t tolerance) compareWithRange(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	low, err := pyvalue.Subtract(expected, t.lower)
 	if err != nil {
-		return toleranceJudgement{}, err
+		return toleranceComparison{}, err
 	}
-	within, err := pyvalue.AtMost(low, actual)
+	within, err := pyvalue.LessOrEqual(low, actual)
 	if err != nil {
-		return toleranceJudgement{}, err
+		return toleranceComparison{}, err
 	}
 	if within {
 		high, err := pyvalue.Add(expected, t.upper)
 		if err != nil {
-			return toleranceJudgement{}, err
+			return toleranceComparison{}, err
 		}
-		if within, err = pyvalue.AtMost(actual, high); err != nil {
-			return toleranceJudgement{}, err
+		if within, err = pyvalue.LessOrEqual(actual, high); err != nil {
+			return toleranceComparison{}, err
 		}
 	}
 	off, err := pyvalue.Subtract(actual, expected)
-	return toleranceJudgement{isWithin: within, distance: off}, err
+	return toleranceComparison{isWithin: within, distance: off}, err
 }
 
-// judgeRelative checks |actual - expected| / |expected| <= value. With expected 0 the
+// compareRelative checks |actual - expected| / |expected| <= value. With expected 0 the
 // distance is infinite.
-func (t tolerance) judgeRelative(actual, expected pyvalue.Value) (toleranceJudgement, error) {
+func (t tolerance) compareRelative(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	var off pyvalue.Value = pyvalue.Float(math.Inf(1))
 	if !pyvalue.Equal(expected, pyvalue.NewInt(0)) {
-		far, err := pyvalue.Distance(actual, expected)
+		far, err := pyvalue.AbsDifference(actual, expected)
 		if err != nil {
-			return toleranceJudgement{}, err
+			return toleranceComparison{}, err
 		}
 		if off, err = pyvalue.Divide(far, pyvalue.Abs(expected)); err != nil {
-			return toleranceJudgement{}, err
+			return toleranceComparison{}, err
 		}
 	}
-	within, err := pyvalue.AtMost(off, t.value)
-	return toleranceJudgement{isWithin: within, distance: off}, err
+	within, err := pyvalue.LessOrEqual(off, t.value)
+	return toleranceComparison{isWithin: within, distance: off}, err
 }
 
-// judgeBound checks that actual is at most bound if isMax, else at least bound. NaN
+// compareWithBound checks that actual is at most bound if isMax, else at least bound. NaN
 // fails.
-func judgeBound(actual, bound pyvalue.Value, isMax bool) (toleranceJudgement, error) {
+func compareWithBound(actual, bound pyvalue.Value, isMax bool) (toleranceComparison, error) {
 	small, large := bound, actual
 	if isMax {
 		small, large = actual, bound
 	}
-	within, err := pyvalue.AtMost(small, large)
+	within, err := pyvalue.LessOrEqual(small, large)
 	if err != nil {
-		return toleranceJudgement{}, err
+		return toleranceComparison{}, err
 	}
 	beyond, err := pyvalue.Less(large, small)
 	if err != nil || !beyond {
-		return toleranceJudgement{isWithin: within, distance: pyvalue.NewInt(0)}, err
+		return toleranceComparison{isWithin: within, distance: pyvalue.NewInt(0)}, err
 	}
 	off, err := pyvalue.Subtract(small, large)
-	return toleranceJudgement{isWithin: within, distance: off}, err
+	return toleranceComparison{isWithin: within, distance: off}, err
 }
 
-// checkPresentable returns an error of kind overflow if the distance is an integer that
+// checkDistanceFitsFloat returns an error of kind overflow if the distance is an integer that
 // is too large for a double and the reference implementation writes it with decimals:
 // in its list of fields, unless the field's own entry has bounds only, and in its list
 // of failures, unless the applied tolerance has bounds only.
-func (t tolerance) checkPresentable(j toleranceJudgement) error {
+func (t tolerance) checkDistanceFitsFloat(j toleranceComparison) error {
 	listed := !isBoundsOnly(t.fieldEntry.Get("type"), t.fieldEntry.Get("lower"), t.fieldEntry.Get("upper"))
 	failure := !j.isWithin && !isBoundsOnly(t.kind, t.lower, t.upper)
 	if listed || failure {
@@ -207,7 +207,7 @@ func (t tolerance) describe(expected pyvalue.Value) string {
 }
 
 // describeMiss returns by how much the tolerance is exceeded, for a message.
-func (t tolerance) describeMiss(j toleranceJudgement) string {
+func (t tolerance) describeMiss(j toleranceComparison) string {
 	if j.reason != "" {
 		return j.reason
 	}

@@ -72,18 +72,18 @@ func readVerdict(reply *model.Response) (*judgeVerdict, error) {
 		return nil, err
 	}
 	object, err := decodeStrictObject(text, []objectMember{
-		{name: "score", required: true, want: "a number from 0 to 1", fits: isFraction},
-		{name: "passed", required: true, want: "true or false", fits: hasType[pyvalue.Bool]},
-		{name: "reasoning", required: true, want: "a string", fits: hasType[pyvalue.String]},
-		{name: "successes", want: "a list of strings", fits: isStringList},
-		{name: "failures", want: "a list of strings", fits: isStringList},
+		{name: "score", required: true, want: "a number from 0 to 1", isValid: isFraction},
+		{name: "passed", required: true, want: "true or false", isValid: hasType[pyvalue.Bool]},
+		{name: "reasoning", required: true, want: "a string", isValid: hasType[pyvalue.String]},
+		{name: "successes", want: "a list of strings", isValid: isStringList},
+		{name: "failures", want: "a list of strings", isValid: isStringList},
 	})
 	if err != nil {
 		return nil, err
 	}
 	v := &judgeVerdict{passed: object.Get("passed") == pyvalue.Bool(true), score: object.Get("score"), reasoning: pyvalue.Text(object.Get("reasoning"))}
-	v.successes, _ = getOr(object, "successes", pyvalue.List{}).(pyvalue.List) // cannot fail: decodeStrictObject has checked it
-	v.failures, _ = getOr(object, "failures", pyvalue.List{}).(pyvalue.List)
+	v.successes, _ = getOrDefault(object, "successes", pyvalue.List{}).(pyvalue.List) // cannot fail: decodeStrictObject has checked it
+	v.failures, _ = getOrDefault(object, "failures", pyvalue.List{}).(pyvalue.List)
 	return v, nil
 }
 

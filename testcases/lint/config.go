@@ -17,7 +17,7 @@ func (g *graderCheck) checkKinds() {
 	} {
 		v := g.config.Get(part.key)
 		if slices.Contains(g.keys(), part.key) && !isAbsent(v) && !strings.HasSuffix(part.want, pyvalue.KindOf(v)) {
-			g.add(part.code, g.at(part.key), "want %s, found %s", part.want, showValue(v))
+			g.add(part.code, g.location(part.key), "want %s, found %s", part.want, showValue(v))
 		}
 	}
 }
@@ -38,12 +38,12 @@ func (g *graderCheck) checkThresholds() {
 // checkFraction adds an issue if a number is below 0 or above 1.
 func (g *graderCheck) checkFraction(code string, object *pyvalue.Object, path, key string) {
 	if v := object.Get(key); isLess(v, pyvalue.NewInt(0)) || isLess(pyvalue.NewInt(1), v) {
-		g.add(code, g.at(path+key), "want a share from 0 to 1, found %s", showValue(object.Get(key)))
+		g.add(code, g.location(path+key), "want a share from 0 to 1, found %s", showValue(object.Get(key)))
 	}
 }
 
-// checkDoubtful adds warnings for configs that are valid but probably not meant.
-func (g *graderCheck) checkDoubtful() {
+// warnUnlikelyConfig adds warnings for configs that are valid but probably not meant.
+func (g *graderCheck) warnUnlikelyConfig() {
 	has := g.config.Has
 	switch {
 	case g.kind == "numeric_tolerance" && has("tolerance") && has("tolerances"):
@@ -79,6 +79,6 @@ func (g *graderCheck) checkPercentages() {
 		total, any = total+f, true
 	}
 	if any && math.Abs(total-sum) > most {
-		g.add("W080", g.at("ground_truth"), "the percentages are %g in sum: want about %d, shares of 1 are not percentages", total, sum)
+		g.add("W080", g.location("ground_truth"), "the percentages are %g in sum: want about %d, shares of 1 are not percentages", total, sum)
 	}
 }

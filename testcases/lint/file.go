@@ -30,7 +30,7 @@ func filesToLint(paths []string, pattern string) []testcases.FoundFile {
 	for _, name := range paths {
 		found, err := testcases.FindFiles(name)
 		if info, statErr := os.Stat(name); pattern != "" && statErr == nil && info.IsDir() {
-			found, err = testcases.WalkFiles(name, func(file string) bool { return matches(name, file, pattern) })
+			found, err = testcases.WalkFiles(name, func(file string) bool { return matchesFilePattern(name, file, pattern) })
 			for i := range found {
 				found[i].Named = true
 			}
@@ -43,26 +43,26 @@ func filesToLint(paths []string, pattern string) []testcases.FoundFile {
 	return testcases.UniqueFiles(files)
 }
 
-// matches reports whether the pattern matches the path of a file relative to the folder
+// matchesFilePattern reports whether the pattern matches the path of a file relative to the folder
 // root.
-func matches(root, file, pattern string) bool {
+func matchesFilePattern(root, file, pattern string) bool {
 	name, err := filepath.Rel(root, file)
-	return err == nil && matchParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
+	return err == nil && matchPathParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
 }
 
-// matchParts matches the parts of a pattern with those of a path. ** matches any number
+// matchPathParts matches the parts of a pattern with those of a path. ** matches any number
 // of parts.
-func matchParts(pattern, name []string) bool {
+func matchPathParts(pattern, name []string) bool {
 	switch {
 	case len(pattern) == 0:
 		return len(name) == 0
 	case pattern[0] == "**":
-		return matchParts(pattern[1:], name) || len(name) > 0 && matchParts(pattern, name[1:])
+		return matchPathParts(pattern[1:], name) || len(name) > 0 && matchPathParts(pattern, name[1:])
 	case len(name) == 0:
 		return false
 	}
 	ok, _ := path.Match(pattern[0], name[0]) // Check has validated the pattern
-	return ok && matchParts(pattern[1:], name[1:])
+	return ok && matchPathParts(pattern[1:], name[1:])
 }
 
 // linter has what the checks of all files share. It is safe for concurrent use.
@@ -94,13 +94,13 @@ func (l *linter) checkFile(f testcases.FoundFile) []caseResult {
 	text, err := readFile(f)
 	switch {
 	case f.Err != nil:
-		return []caseResult{notRead(f.Path, "E000", f.Err)}
+		return []caseResult{unreadableResult(f.Path, "E000", f.Err)}
 	case err != nil:
-		return []caseResult{notRead(f.Path, "E001", err)}
+		return []caseResult{unreadableResult(f.Path, "E001", err)}
 	case !f.Named && (len(text) > maxFileBytes || !looksLikeCases(f.Path, text)):
 		return nil
 	case len(text) > maxFileBytes:
-		return []caseResult{notRead(f.Path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.Path, maxFileBytes>>20))}
+		return []caseResult{unreadableResult(f.Path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.Path, maxFileBytes>>20))}
 	}
 	return l.checkText(f.Path, text)
 }
@@ -113,9 +113,9 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 		object, isObject := e.Value.(*pyvalue.Object)
 		switch {
 		case e.Err != nil:
-			result = notRead(e.Place, "E001", e.Err)
+			result = unreadableResult(e.Place, "E001", e.Err)
 		case !isObject:
-			result = notRead(e.Place, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.Value)))
+			result = unreadableResult(e.Place, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.Value)))
 		default:
 			result.object = object
 			result.Result = l.checkCase(object, testcases.Source{File: path, Index: i, Place: e.Place})
@@ -128,8 +128,8 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 	return results
 }
 
-// notRead returns the result for a file, or an entry, that is no case.
-func notRead(where, code string, err error) caseResult {
+// unreadableResult returns the result for a file, or an entry, that is no case.
+func unreadableResult(where, code string, err error) caseResult {
 	return caseResult{Result: Result{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
 }
 

@@ -105,7 +105,7 @@ func (c *caseCheck) checkGrader(entry graderObject) {
 		c.add("E034", entry.path+".config", "want an object, found %s", showValue(config))
 	case known:
 		g := &graderCheck{caseCheck: c, path: entry.path, kind: string(name), spec: spec, config: object}
-		g.checkAll()
+		g.checkConfig()
 	}
 }
 
@@ -130,11 +130,11 @@ func (c *caseCheck) addUnknownType(at string, kind pyvalue.Value) {
 		correct("type", kind, c.typeNames())
 }
 
-// at returns the location of a key of the config.
-func (g *graderCheck) at(key string) string { return g.path + ".config." + key }
+// location returns the location of a key of the config.
+func (g *graderCheck) location(key string) string { return g.path + ".config." + key }
 
-// checkAll makes all checks of a config.
-func (g *graderCheck) checkAll() {
+// checkConfig makes all checks of a config.
+func (g *graderCheck) checkConfig() {
 	if g.spec.isAssayType {
 		g.checkUnreadKeys()
 		g.checkAssayConfig()
@@ -148,7 +148,7 @@ func (g *graderCheck) checkAll() {
 	g.checkFieldTolerances()
 	g.checkNegativeTolerances()
 	g.checkThresholds()
-	g.checkDoubtful()
+	g.warnUnlikelyConfig()
 }
 
 // checkRequiredKeys checks that the config has the keys that the grader needs.
@@ -157,9 +157,9 @@ func (g *graderCheck) checkRequiredKeys() {
 		switch {
 		case g.config.Has(key):
 		case key == "answer_field":
-			g.add("E037", g.at(key), "missing: name the field of the answer that holds the genes")
+			g.add("E037", g.location(key), "missing: name the field of the answer that holds the genes")
 		default:
-			g.add("E035", g.at(key), "missing: %s needs it", g.kind)
+			g.add("E035", g.location(key), "missing: %s needs it", g.kind)
 		}
 	}
 	if g.kind == "multiple_choice" && !g.config.Has("correct_answer") && !g.config.Has("correct_answers") {
@@ -168,7 +168,7 @@ func (g *graderCheck) checkRequiredKeys() {
 	switch g.config.Get("answer_field").(type) {
 	case pyvalue.List, *pyvalue.Object:
 		if slices.Contains(g.keys(), "answer_field") {
-			g.add("E037", g.at("answer_field"), "want the name of a field of the answer, found %s", showValue(g.config.Get("answer_field")))
+			g.add("E037", g.location("answer_field"), "want the name of a field of the answer, found %s", showValue(g.config.Get("answer_field")))
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (g *graderCheck) keys() []string { return slices.Concat(g.spec.required, g.
 func (g *graderCheck) checkUnreadKeys() {
 	for key := range g.config.All() {
 		if !slices.Contains(g.keys(), key) {
-			g.add("W030", g.at(key), "%s does not read it: it is ignored", g.kind).rename(key, g.keys(), g.config)
+			g.add("W030", g.location(key), "%s does not read it: it is ignored", g.kind).rename(key, g.keys(), g.config)
 		}
 	}
 }
@@ -197,22 +197,22 @@ func (g *graderCheck) checkAssayConfig() {
 	g.add("E109", g.path+".config", "%v", err)
 }
 
-// fieldsRead is what one grader reads of the answer.
-type fieldsRead struct {
+// answerReads is what one grader reads of the answer.
+type answerReads struct {
 	path        string
 	isAssayType bool
 	fields      []answerField
 	wholeAnswer bool // it reads all of the answer
 }
 
-// fieldsRead returns what each grader of a known type reads of the answer.
-func (c *caseCheck) fieldsRead() []fieldsRead {
-	var read []fieldsRead
+// answerReads returns what each grader of a known type reads of the answer.
+func (c *caseCheck) answerReads() []answerReads {
+	var read []answerReads
 	for _, entry := range c.graderObjects() {
 		name, _ := entry.object.Get("type").(pyvalue.String)
 		spec, known := c.specs[string(name)]
 		if c.isOlderType(string(name)) {
-			read = append(read, fieldsRead{path: entry.path, isAssayType: true, wholeAnswer: true})
+			read = append(read, answerReads{path: entry.path, isAssayType: true, wholeAnswer: true})
 			continue
 		}
 		config := entry.object.Get("config")
@@ -223,7 +223,7 @@ func (c *caseCheck) fieldsRead() []fieldsRead {
 		if !known || !isObject || spec.answer == nil {
 			continue
 		}
-		r := fieldsRead{path: entry.path, isAssayType: spec.isAssayType}
+		r := answerReads{path: entry.path, isAssayType: spec.isAssayType}
 		r.fields, r.wholeAnswer = spec.answer(object)
 		read = append(read, r)
 	}

@@ -127,7 +127,7 @@ func newReport(found [][]caseResult, opts Options) Report {
 	for _, rule := range Rules() {
 		docs[rule.Code] = rule.Docs
 	}
-	ids := idCheck{first: map[pyvalue.String]caseLocation{}, log: opts.Log}
+	ids := idCheck{firstUses: map[pyvalue.String]caseLocation{}, log: opts.Log}
 	for i, file := range found {
 		for _, c := range file {
 			if opts.Category != "" && c.object != nil && !isCategory(c.object, opts.Category) {
@@ -151,7 +151,7 @@ func isCategory(object *pyvalue.Object, category string) bool {
 
 // idCheck finds ids that occur twice.
 type idCheck struct {
-	first map[pyvalue.String]caseLocation
+	firstUses map[pyvalue.String]caseLocation
 	log   *slog.Logger
 }
 
@@ -168,10 +168,10 @@ func (ids *idCheck) check(c *caseResult, file int) {
 	if !ok || isBlank(string(id)) {
 		return
 	}
-	earlier, taken := ids.first[id]
+	earlier, taken := ids.firstUses[id]
 	switch {
 	case !taken:
-		ids.first[id] = caseLocation{file, c.File}
+		ids.firstUses[id] = caseLocation{file, c.File}
 	case hasAssayFields(c.object) || earlier.file == file:
 		c.Issues = append(c.Issues, newIssue("W100", "id", "%s has the same id %q: no two cases of a run may share one", earlier.name, string(id)))
 	default:

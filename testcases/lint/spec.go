@@ -27,34 +27,34 @@ type answerField struct {
 func graderSpecs() map[string]graderSpec {
 	labels := graderSpec{
 		required: []string{"ground_truth_labels"}, optional: []string{"scoring", "answer_field"},
-		answer: namedField("cell_types_predicted"),
+		answer: configuredField("cell_types_predicted"),
 	}
 	return map[string]graderSpec{
 		"numeric_tolerance": {required: []string{"ground_truth", "tolerances"}, optional: []string{"tolerance"}, answer: truthFields},
 		"numeric_range":     {required: []string{"ground_truth", "ranges"}, answer: truthFields},
 		"distribution_comparison": {
 			required: []string{"ground_truth", "tolerances"},
-			answer:   theseFields(answerField{name: "cell_type_distribution"}),
+			answer:   fixedFields(answerField{name: "cell_type_distribution"}),
 		},
 		"label_set_jaccard": labels,
 		"jaccard_label_set": labels,
 		"marker_gene_precision_recall": {
 			required: []string{"canonical_markers", "scoring", "answer_field"}, optional: []string{"ground_truth_labels"},
-			answer: namedField("top_marker_genes"),
+			answer: configuredField("top_marker_genes"),
 		},
 		"marker_gene_separation": {
 			required: []string{"scoring"},
-			answer:   theseFields(answerField{name: "per_gene_stats"}, answerField{name: "mean_auroc"}),
+			answer:   fixedFields(answerField{name: "per_gene_stats"}, answerField{name: "mean_auroc"}),
 		},
 		"spatial_adjacency": {
 			required: []string{"scoring"},
-			answer: theseFields(
+			answer: fixedFields(
 				answerField{name: "median_ic_to_pc_um"}, answerField{name: "p90_ic_to_pc_um"},
 				answerField{name: "pct_ic_within_15um"}, answerField{name: "pct_ic_mixed_within_55um"},
 				answerField{name: "adjacency_pass"},
 			),
 		},
-		"multiple_choice": {optional: []string{"correct_answer", "correct_answers"}, answer: theseFields(answerField{name: "answer"})},
+		"multiple_choice": {optional: []string{"correct_answer", "correct_answers"}, answer: fixedFields(answerField{name: "answer"})},
 
 		"exact":          {isAssayType: true, optional: []string{"ground_truth", "answer_field"}, answer: pathField},
 		"regex":          {isAssayType: true, optional: []string{"pattern", "answer_field"}, answer: pathField},
@@ -66,8 +66,8 @@ func graderSpecs() map[string]graderSpec {
 	}
 }
 
-// theseFields returns a function for graders that always read the same fields.
-func theseFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
+// fixedFields returns a function for graders that always read the same fields.
+func fixedFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(*pyvalue.Object) ([]answerField, bool) { return fields, false }
 }
 
@@ -83,9 +83,9 @@ func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
 	return fields, false
 }
 
-// namedField returns the field that answer_field names. A list or an object there is
+// configuredField returns the field that answer_field names. A list or an object there is
 // reported elsewhere.
-func namedField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
+func configuredField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(config *pyvalue.Object) (fields []answerField, whole bool) {
 		switch v := config.Get("answer_field").(type) {
 		case nil:

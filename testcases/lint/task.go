@@ -27,7 +27,7 @@ func (c *caseCheck) checkAnswerTemplate() {
 		return
 	}
 	if !strings.Contains(task, openTag) || !strings.Contains(task, closeTag) {
-		c.addNoTemplate(task)
+		c.addMissingTemplate(task)
 		return
 	}
 	lower := strings.ToLower(task)
@@ -37,8 +37,8 @@ func (c *caseCheck) checkAnswerTemplate() {
 	c.checkChoicePlaceholder(task)
 }
 
-// addNoTemplate adds the issue for a task without a complete template.
-func (c *caseCheck) addNoTemplate(task string) {
+// addMissingTemplate adds the issue for a task without a complete template.
+func (c *caseCheck) addMissingTemplate(task string) {
 	switch {
 	case c.hasAssayFields:
 	case !strings.Contains(task, openTag):
@@ -67,8 +67,8 @@ func (c *caseCheck) checkAnswerFields() {
 	if !ok {
 		return
 	}
-	read := c.fieldsRead()
-	c.checkClaimedTwice(read)
+	read := c.answerReads()
+	c.checkFieldsReadTwice(read)
 	var expected []answerField
 	whole := false
 	for _, r := range read {
@@ -96,9 +96,9 @@ func (c *caseCheck) checkAnswerFields() {
 	}
 }
 
-// checkClaimedTwice adds an issue if two graders of the public format read one field.
+// checkFieldsReadTwice adds an issue if two graders of the public format read one field.
 // Graders of Assay may share a field.
-func (c *caseCheck) checkClaimedTwice(read []fieldsRead) {
+func (c *caseCheck) checkFieldsReadTwice(read []answerReads) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
 	for _, r := range read {

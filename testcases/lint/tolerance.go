@@ -16,11 +16,11 @@ func (g *graderCheck) checkTolerances() {
 	}
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
-		g.add("E040", g.at("tolerances"), "want an object from fields to tolerances, found %s", showValue(v))
+		g.add("E040", g.location("tolerances"), "want an object from fields to tolerances, found %s", showValue(v))
 		return
 	}
 	for field, entry := range object.All() {
-		at := g.at("tolerances." + field)
+		at := g.location("tolerances." + field)
 		if tolerance, ok := entry.(*pyvalue.Object); ok {
 			g.checkTolerance(at, tolerance)
 		} else {
@@ -70,7 +70,7 @@ func (g *graderCheck) checkFieldTolerances() {
 	}
 	for field := range truth.All() {
 		if !tolerances.Has(field) {
-			g.add("W070", g.at("ground_truth."+field), "no tolerance of its own: unless there is one for all, the number must be met exactly")
+			g.add("W070", g.location("ground_truth."+field), "no tolerance of its own: unless there is one for all, the number must be met exactly")
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (g *graderCheck) checkNegativeTolerances() {
 		tolerance, _ := entry.(*pyvalue.Object)
 		for _, key := range []string{"value", "lower", "upper"} {
 			if v := tolerance.Get(key); isLess(v, pyvalue.NewInt(0)) {
-				g.add("E080", g.at("tolerances."+field+"."+key), "want 0 or more, found %s", showValue(v))
+				g.add("E080", g.location("tolerances."+field+"."+key), "want 0 or more, found %s", showValue(v))
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (g *graderCheck) checkRanges() {
 	}
 	ranges, ok := v.(*pyvalue.Object)
 	if !ok {
-		g.add("E083", g.at("ranges"), "want an object from fields to {min, max}, found %s", showValue(v))
+		g.add("E083", g.location("ranges"), "want an object from fields to {min, max}, found %s", showValue(v))
 		return
 	}
 	var wrong []string
@@ -108,12 +108,12 @@ func (g *graderCheck) checkRanges() {
 	}
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	for field, expected := range truth.All() {
-		if problem := rangeMisfit(expected, ranges.Get(field)); problem != "" {
+		if problem := rangeProblem(expected, ranges.Get(field)); problem != "" {
 			wrong = append(wrong, field+": "+problem)
 		}
 	}
 	if wrong != nil {
-		g.add("E083", g.at("ranges"), "%s", strings.Join(wrong, "; "))
+		g.add("E083", g.location("ranges"), "%s", strings.Join(wrong, "; "))
 	}
 }
 
@@ -132,15 +132,15 @@ func rangeBounds(entry pyvalue.Value) (lowest, highest pyvalue.Value, problem st
 		}
 	}
 	lowest, highest = object.Get("min"), object.Get("max")
-	if isEmpty, _ := pyvalue.AtMost(highest, lowest); isEmpty { // false with NaN
+	if isEmpty, _ := pyvalue.LessOrEqual(highest, lowest); isEmpty { // false with NaN
 		return nil, nil, fmt.Sprintf("min %s is not below max %s", showValue(lowest), showValue(highest))
 	}
 	return lowest, highest, ""
 }
 
-// rangeMisfit describes why a ground truth and its range do not fit, "" if they do or
+// rangeProblem describes why a ground truth and its range do not fit, "" if they do or
 // if the range itself is malformed.
-func rangeMisfit(expected, entry pyvalue.Value) string {
+func rangeProblem(expected, entry pyvalue.Value) string {
 	switch {
 	case entry == nil:
 		return "it has no range"

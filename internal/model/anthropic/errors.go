@@ -23,7 +23,7 @@ func checkAnswer(answer *http.Response, err error) error {
 	case refused:
 		return newRefusal(api)
 	case answer != nil && answer.StatusCode >= http.StatusBadRequest: // its body broke off
-		return newCutRefusal(answer, err)
+		return newIncompleteRefusal(answer, err)
 	case answer != nil && err != nil:
 		return brokenMessage(err)
 	case err != nil:
@@ -72,8 +72,8 @@ func newRefusal(api *sdk.Error) *model.APIError {
 	return out
 }
 
-// newCutRefusal returns a refusal whose body broke off with err.
-func newCutRefusal(answer *http.Response, err error) *model.APIError {
+// newIncompleteRefusal returns a refusal whose body broke off with err.
+func newIncompleteRefusal(answer *http.Response, err error) *model.APIError {
 	return &model.APIError{
 		Provider: provider, Status: answer.StatusCode, Type: model.ErrorType(answer.StatusCode),
 		Message: fmt.Sprintf("its text broke off: %v", err), RetryAfter: endpoint.RetryAfter(answer.Header),

@@ -33,9 +33,9 @@ func TestLostConnections(t *testing.T) {
 		}
 	}
 	cases := map[string]struct {
-		serve func(net.Conn)
-		says  model.Message
-		want  error
+		serve   func(net.Conn)
+		message model.Message
+		want    error
 	}{
 		"reset at once":          {reset(0), modeltest.UserText("go"), model.ErrUnreachable},
 		"reset while sending":    {reset(4096), large, model.ErrUnreachable},
@@ -56,7 +56,7 @@ func TestLostConnections(t *testing.T) {
 			t.Parallel()
 			client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" + serveConnections(t, c.serve)})
 			require.NoError(t, err)
-			_, err = modeltest.Ask(t.Context(), client, c.says)
+			_, err = modeltest.Ask(t.Context(), client, c.message)
 			require.ErrorContains(t, err, "anthropic: ")
 			if c.want == nil {
 				require.False(t, model.IsTransient(err), "%v", err)

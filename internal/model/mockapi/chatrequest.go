@@ -114,8 +114,8 @@ func isFunctionName(name string) bool {
 
 // chatConversation converts messages of Chat Completions to those of the Messages API.
 type chatConversation struct {
-	messages   []model.Message
-	unanswered []string // ids of the calls that have no result yet
+	messages  []model.Message
+	openCalls []string // ids of the calls that have no result yet
 }
 
 // convertChatMessages returns a conversation as one of the Messages API. It is an error
@@ -178,14 +178,14 @@ func (c *chatConversation) addReply(m chatMessageBody, content []model.Block) er
 	if m.ToolCalls != nil {
 		for i, call := range *m.ToolCalls {
 			switch {
-			case call.ID == "" || slices.Contains(c.unanswered, call.ID):
+			case call.ID == "" || slices.Contains(c.openCalls, call.ID):
 				return fmt.Errorf("tool_calls[%d].id: must not be empty, and no other call's", i)
 			case call.Type != "function":
 				return fmt.Errorf("tool_calls[%d].type: must be function", i)
 			case !isFunctionName(call.Function.Name):
 				return fmt.Errorf("tool_calls[%d].function.name: %q is not a valid name", i, call.Function.Name)
 			}
-			c.unanswered = append(c.unanswered, call.ID)
+			c.openCalls = append(c.openCalls, call.ID)
 			content = append(content, model.ToolUse(call.ID, call.Function.Name, model.ToolInput(call.Function.Arguments)))
 		}
 	}
@@ -195,7 +195,7 @@ func (c *chatConversation) addReply(m chatMessageBody, content []model.Block) er
 
 // addResult adds the result of a call.
 func (c *chatConversation) addResult(m chatMessageBody) error {
-	at := slices.Index(c.unanswered, m.ToolCallID)
+	at := slices.Index(c.openCalls, m.ToolCallID)
 	if at < 0 {
 		return fmt.Errorf("tool_call_id: %q is not the id of a call in the message before that has no answer yet", m.ToolCallID)
 	}
@@ -206,7 +206,7 @@ func (c *chatConversation) addResult(m chatMessageBody) error {
 	if content == nil {
 		return errors.New("content: required")
 	}
-	c.unanswered = slices.Delete(c.unanswered, at, at+1)
+	c.openCalls = slices.Delete(c.openCalls, at, at+1)
 	text, failed := strings.CutPrefix(model.PlainText(content), openai.FailedResultPrefix)
 	c.addMessage(model.RoleUser, []model.Block{model.ToolResult(m.ToolCallID, failed, model.Text(text))})
 	return checkNoImages(content)
@@ -214,10 +214,10 @@ func (c *chatConversation) addResult(m chatMessageBody) error {
 
 // checkAnswered returns an error that lists the calls without a result.
 func (c *chatConversation) checkAnswered() error {
-	if len(c.unanswered) == 0 {
+	if len(c.openCalls) == 0 {
 		return nil
 	}
-	return fmt.Errorf("tool_calls must be followed by messages of tools that answer each of them: missing %s", strings.Join(c.unanswered, ", "))
+	return fmt.Errorf("tool_calls must be followed by messages of tools that answer each of them: missing %s", strings.Join(c.openCalls, ", "))
 }
 
 // parseChatContent parses content that is null, a string or a list of parts. The result

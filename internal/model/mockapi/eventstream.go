@@ -9,8 +9,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// errEnded means that a fault has ended a stream.
-var errEnded = errors.New("the stream has ended")
+// errStreamEnded means that a fault has ended a stream.
+var errStreamEnded = errors.New("the stream has ended")
 
 // eventStream sends the events of one reply, and plays its fault. After the first
 // error it sends nothing.
@@ -45,7 +45,7 @@ func (s *eventStream) send(event []byte) {
 	s.write(event)
 }
 
-// playFault plays a fault that is due before the event next. It returns errEnded if
+// playFault plays a fault that is due before the event next. It returns errStreamEnded if
 // the stream ends with it.
 func (s *eventStream) playFault(f *script.Fault, next []byte) error {
 	switch f.Kind {
@@ -66,7 +66,7 @@ func (s *eventStream) playFault(f *script.Fault, next []byte) error {
 		return s.err
 	default: // FaultEnd
 	}
-	return errEnded
+	return errStreamEnded
 }
 
 // write sends data in two packets, divided in the middle of the first character of

@@ -15,8 +15,8 @@ const maxCacheMarkers = 4
 
 // fieldCheck goes through the fields of a request and counts its markers for the cache.
 type fieldCheck struct {
-	markers   int
-	shortSeen bool // a marker of five minutes has come
+	cacheMarkers   int
+	hasFiveMinuteMarker bool // a marker of five minutes has come
 }
 
 // checkFields returns an error if a request has a field that the API does not know, or
@@ -35,8 +35,8 @@ func checkFields(body []byte) error {
 			return err
 		}
 	}
-	if c.markers > maxCacheMarkers {
-		return fmt.Errorf("at most %d cache_control markers may be set, found %d", maxCacheMarkers, c.markers)
+	if c.cacheMarkers > maxCacheMarkers {
+		return fmt.Errorf("at most %d cache_control markers may be set, found %d", maxCacheMarkers, c.cacheMarkers)
 	}
 	return nil
 }
@@ -92,11 +92,11 @@ func (c *fieldCheck) countMarker(text json.RawMessage) error {
 		return fmt.Errorf(".type: must be ephemeral")
 	case marker.TTL != "" && marker.TTL != "5m" && marker.TTL != "1h":
 		return fmt.Errorf(".ttl: must be 5m or 1h")
-	case marker.TTL == "1h" && c.shortSeen:
+	case marker.TTL == "1h" && c.hasFiveMinuteMarker:
 		return fmt.Errorf(".ttl: 1h must not come after 5m")
 	}
-	c.shortSeen = c.shortSeen || marker.TTL != "1h"
-	c.markers++
+	c.hasFiveMinuteMarker = c.hasFiveMinuteMarker || marker.TTL != "1h"
+	c.cacheMarkers++
 	return nil
 }
 

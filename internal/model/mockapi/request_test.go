@@ -34,15 +34,15 @@ func messageBody(messages string, fields ...string) string {
 }
 
 const (
-	hi       = `{"role":"user","content":"hi"}`
-	callA    = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`
-	resultA  = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}`
-	callsAB  = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]}`
-	resultAB = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"},{"type":"tool_result","tool_use_id":"a"}]}`
-	tool     = `{"name":"t","input_schema":{"type":"object","properties":{"x":{}}}}`
-	marked   = `{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`
-	thinking = `"thinking":{"type":"enabled","budget_tokens":1024}`
-	thought  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
+	hi             = `{"role":"user","content":"hi"}`
+	callA          = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`
+	resultA        = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}`
+	callsAB        = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]}`
+	resultAB       = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"},{"type":"tool_result","tool_use_id":"a"}]}`
+	tool           = `{"name":"t","input_schema":{"type":"object","properties":{"x":{}}}}`
+	cachedBlock    = `{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`
+	enableThinking = `"thinking":{"type":"enabled","budget_tokens":1024}`
+	thinkingBlock  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
 )
 
 // The server answers 400 and names the place for each request that the API refuses, and
@@ -69,7 +69,7 @@ func TestMessageRequestValidation(t *testing.T) {
 // postMessages posts a body to a server whose script has thinking and ten replies.
 func postMessages(t *testing.T, body string) (status int, text string) {
 	t.Helper()
-	many := `{"content":[` + thought + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
+	many := `{"content":[` + thinkingBlock + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
 	return post(t, mockapi.New(modeltest.Script(t, many), nil), body, nil)
 }
 
@@ -164,23 +164,23 @@ func pairRules() map[string]requestRule {
 }
 
 func cacheRules() map[string]requestRule {
-	four := messageBody(`{"role":"user","content":[`+marked+`,`+marked+`]}`, `"system":[`+marked+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
-	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(marked+`,`, 3)+marked+`]`, 1)
+	four := messageBody(`{"role":"user","content":[`+cachedBlock+`,`+cachedBlock+`]}`, `"system":[`+cachedBlock+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
+	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(cachedBlock+`,`, 3)+cachedBlock+`]`, 1)
 	return map[string]requestRule{
-		"five markers":        {four, `"content":[`, `"content":[` + marked + `,`, "at most 4 cache_control markers may be set, found 5"},
+		"five markers":        {four, `"content":[`, `"content":[` + cachedBlock + `,`, "at most 4 cache_control markers may be set, found 5"},
 		"one for all as well": {four, `{"model"`, `{"cache_control":{"type":"ephemeral"},"model"`, "found 5"},
 		"five in a result":    {inResult, `"tool_use_id"`, `"cache_control":{"type":"ephemeral"},"tool_use_id"`, "found 5"},
 		"kind of a marker":    {four, `"text":"x","cache_control":{"type":"ephemeral"}`, `"text":"x","cache_control":{}`, "system.0.cache_control.type: must be ephemeral"},
 		"life of a marker":    {strings.Replace(four, `"ephemeral"}`, `"ephemeral","ttl":"5m"}`, 1), `5m`, `1d`, "system.0.cache_control.ttl: must be 5m or 1h"},
 		"long after short":    {strings.Replace(four, `"text":"x","cache_control":{"type":"ephemeral"}}]`, `"text":"x","cache_control":{"type":"ephemeral","ttl":"5m"}}]`, 1), `5m`, `1h`, "system.0.cache_control.ttl: 1h must not come after 5m"},
-		"marked thinking":     {hi + `,{"role":"assistant","content":[` + thought + `]},` + hi, `"signature":"sig"`, `"signature":"sig","cache_control":{"type":"ephemeral"}`, "messages.1.content.0.cache_control: no such field"},
-		"marked empty text":   {`{"role":"user","content":[` + marked + `]}`, `"text":"x"`, `"text":""`, "messages.0.content.0: text must not be empty"},
+		"marked thinking":     {hi + `,{"role":"assistant","content":[` + thinkingBlock + `]},` + hi, `"signature":"sig"`, `"signature":"sig","cache_control":{"type":"ephemeral"}`, "messages.1.content.0.cache_control: no such field"},
+		"marked empty text":   {`{"role":"user","content":[` + cachedBlock + `]}`, `"text":"x"`, `"text":""`, "messages.0.content.0: text must not be empty"},
 	}
 }
 
 func thinkingRules() map[string]requestRule {
-	thinks := messageBody(hi, thinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
-	round := messageBody(hi+`,`+strings.Replace(callA, `[`, `[`+thought+`,`, 1)+`,`+resultA, thinking)
+	thinks := messageBody(hi, enableThinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
+	round := messageBody(hi+`,`+strings.Replace(callA, `[`, `[`+thinkingBlock+`,`, 1)+`,`+resultA, enableThinking)
 	return map[string]requestRule{
 		"least budget":         {thinks, `1024`, `1023`, "thinking.budget_tokens: must be at least 1024"},
 		"most budget":          {thinks, `1024`, `2048`, "thinking.budget_tokens: must be less than max_tokens"},
@@ -192,7 +192,7 @@ func thinkingRules() map[string]requestRule {
 		"cool adaptive":        {messageBody(hi, `"thinking":{"type":"adaptive"}`, `"temperature":1`), `"temperature":1`, `"temperature":0`, "temperature: must be 1 or absent"},
 		"narrow thinking":      {thinks, `"temperature":1`, `"top_k":5`, "top_k: must be absent"},
 		"forced thinking":      {thinks, `"auto"`, `"any"`, "tool_choice.type: must be auto or none"},
-		"thoughts of a round":  {round, thought + `,`, ``, "messages.1.content.0.type: must be thinking or redacted_thinking, not tool_use"},
+		"thoughts of a round":  {round, thinkingBlock + `,`, ``, "messages.1.content.0.type: must be thinking or redacted_thinking, not tool_use"},
 		"unsigned thinking":    {round, `"sig"`, `""`, "messages.1.content.0: thinking.signature: required"},
 		"altered thinking":     {round, `"hm"`, `"hum"`, "messages.1.content.0: thinking must come back as it was"},
 		"altered signature":    {round, `"sig"`, `"gis"`, "messages.1.content.0: thinking must come back as it was"},

@@ -57,11 +57,11 @@ func streamRefusal(text json.RawMessage) error {
 func parseErrorDetail(text []byte) errorDetail {
 	var e errorDetail
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
-		var said string
-		if json.Unmarshal(text, &said) != nil {
-			said = endpoint.Excerpt(string(text))
+		var plainText string
+		if json.Unmarshal(text, &plainText) != nil {
+			plainText = endpoint.Excerpt(string(text))
 		}
-		e.Message = said
+		e.Message = plainText
 	}
 	return e
 }

@@ -128,14 +128,14 @@ func assistantMessages(content []model.Block, names map[string]string) []message
 // maxFunctionNameBytes is the length limit of the API for the name of a function.
 const maxFunctionNameBytes = 64
 
-// notInName matches a character that the name of a function must not contain.
-var notInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+// invalidNameCharacter matches a character that the name of a function must not contain.
+var invalidNameCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // functionName returns name with characters that the API refuses replaced, and cut to
 // the API's limit. Models sometimes call tools by names that the API then refuses in
 // the history.
 func functionName(name string) string {
-	accepted := notInName.ReplaceAllString(name, "_")
+	accepted := invalidNameCharacter.ReplaceAllString(name, "_")
 	return cmp.Or(accepted[:min(len(accepted), maxFunctionNameBytes)], "_")
 }
 

@@ -71,7 +71,7 @@ func (u *usageCounts) usage() model.Usage {
 // that is neither is an ErrNotStream.
 func readAnswer(body io.Reader, take func(*chunk) error) error {
 	in := bufio.NewReader(body)
-	first, err := firstByte(in)
+	first, err := peekNonSpace(in)
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
@@ -87,8 +87,8 @@ func readAnswer(body io.Reader, take func(*chunk) error) error {
 	}
 }
 
-// firstByte returns the first byte that is not white space, without consuming it.
-func firstByte(in *bufio.Reader) (byte, error) {
+// peekNonSpace returns the first byte that is not white space, without consuming it.
+func peekNonSpace(in *bufio.Reader) (byte, error) {
 	for {
 		next, err := in.Peek(1)
 		if err != nil {

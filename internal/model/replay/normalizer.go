@@ -33,8 +33,8 @@ const (
 	addressMark     = "${ADDRESS}"      // in requests: an address in memory, which is never the same twice
 )
 
-// address matches an address in memory as kernels print it.
-var address = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
+// memoryAddress matches an address in memory as kernels print it.
+var memoryAddress = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
 
 // replacers put placeholders into requests and answers, and paths back into answers.
 // Requests are not restored, since they are only compared. The zero value, without a
@@ -96,7 +96,7 @@ func (r replacers) normalizeRequest(request []byte) []byte {
 	}
 	return mapStrings(request, func(text string) string {
 		if text = r.request.Replace(text); strings.Contains(text, " 0x") {
-			text = address.ReplaceAllString(text, "${1}$"+addressMark)
+			text = memoryAddress.ReplaceAllString(text, "${1}$"+addressMark)
 		}
 		return text
 	})

@@ -201,12 +201,12 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 // contain anything.
 func TestMembersInAnyOrder(t *testing.T) {
 	t.Parallel()
-	const asked = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
-	const said = `{"content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
+	const request = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
+	const response = `{"content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
 	for _, line := range []string{
-		`{"request":` + asked + `,"response":` + said + `}`,
-		`{"response":` + said + `,"session":"request","request":` + asked + `}`,
-		" {\t\"at\" : \"2026-11-20T12:03:00Z\" , \"request\" : " + asked + " , \"response\" : " + said + " } \r",
+		`{"request":` + request + `,"response":` + response + `}`,
+		`{"response":` + response + `,"session":"request","request":` + request + `}`,
+		" {\t\"at\" : \"2026-11-20T12:03:00Z\" , \"request\" : " + request + " , \"response\" : " + response + " } \r",
 	} {
 		modeltest.RequireText(t, parseReplayer(t, line+"\n"), "ok", modeltest.UserText("\"request\":{} \ufffd é"))
 	}

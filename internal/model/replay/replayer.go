@@ -57,7 +57,7 @@ type Replayer struct {
 	mu      sync.Mutex
 	calls   []recordedCall
 	played  []bool    // by index in calls
-	lastEnd time.Time // when the call that was played last had ended, before that the first call
+	lastEndedAt time.Time // when the call that was played last had ended, before that the first call
 }
 
 // NewReplayer returns a model that plays the recording with [MatchStrict], and without a
@@ -80,7 +80,7 @@ func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error
 			r.name, n.Session, len(r.sessions()))
 	}
 	if len(r.calls) > 0 {
-		replayer.lastEnd = r.calls[0].time
+		replayer.lastEndedAt = r.calls[0].time
 	}
 	return replayer, nil
 }
@@ -118,7 +118,7 @@ func (r *Replayer) Clock() func() time.Time {
 	return func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.lastEnd
+		return r.lastEndedAt
 	}
 }
 
@@ -139,7 +139,7 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 	if err != nil {
 		return from, nil, err
 	}
-	c, err := r.take(&replayKey{raw: r.replacers.normalizeRequest(body)})
+	c, err := r.takeCall(&replayKey{raw: r.replacers.normalizeRequest(body)})
 	if err != nil {
 		return from, nil, err
 	}
@@ -167,8 +167,8 @@ func (r *Replayer) restore(recorded answer) (restored answer, err error) {
 	return restored, json.Unmarshal(r.replacers.restoreAnswer(text), &restored)
 }
 
-// take returns the call that answers a request, and marks it as played.
-func (r *Replayer) take(key *replayKey) (recordedCall, error) {
+// takeCall returns the call that answers a request, and marks it as played.
+func (r *Replayer) takeCall(key *replayKey) (recordedCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1 // the first call that was not played
@@ -185,7 +185,7 @@ func (r *Replayer) take(key *replayKey) (recordedCall, error) {
 			}
 		}
 		if same {
-			r.played[i], r.lastEnd = true, c.time
+			r.played[i], r.lastEndedAt = true, c.time
 			return *c, nil
 		}
 		if next < 0 {

@@ -17,11 +17,11 @@ import (
 	"assay/internal/model/replay"
 )
 
-// recordLine returns the line of a call in which a session sends asked and gets answer.
-func recordLine(t *testing.T, session, asked, answer string) string {
+// recordLine returns the line of a call in which a session sends userText and gets answer.
+func recordLine(t *testing.T, session, userText, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
-	modeltest.RequireText(t, replay.Normalizer{Session: session}.Record("m", modeltest.Script(t, `{"content":`+modeltest.JSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserText(asked))
+	modeltest.RequireText(t, replay.Normalizer{Session: session}.Record("m", modeltest.Script(t, `{"content":`+modeltest.JSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserText(userText))
 	return out.String()
 }
 

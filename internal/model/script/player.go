@@ -61,19 +61,19 @@ func (p *Player) Next(turn int, messages []model.Message) (*Reply, error) {
 // that came back altered: with the text of one of its blocks but another signature,
 // or the other way round. Thinking of other models is not checked.
 func (p *Player) CheckThinking(messages []model.Message) error {
-	type thought struct{ text, signature string }
-	thoughts, texts, signatures := map[thought]bool{}, map[string]bool{}, map[string]bool{}
+	type signedText struct{ text, signature string }
+	thoughts, texts, signatures := map[signedText]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range p.script.replies {
 		for _, b := range r.Content {
 			if b.Type == model.BlockThinking {
-				thoughts[thought{b.Thinking, b.Signature}] = true
+				thoughts[signedText{b.Thinking, b.Signature}] = true
 				texts[b.Thinking], signatures[b.Signature] = b.Thinking != "", true
 			}
 		}
 	}
 	for i, m := range messages {
 		for j, b := range m.Content {
-			if b.Type != model.BlockThinking || thoughts[thought{b.Thinking, b.Signature}] {
+			if b.Type != model.BlockThinking || thoughts[signedText{b.Thinking, b.Signature}] {
 				continue
 			}
 			if signatures[b.Signature] || texts[b.Thinking] {

@@ -71,12 +71,12 @@ func Equal(a, b Value) bool {
 		order, ordered := n.compare(m)
 		return ordered && order == 0
 	}
-	return equalStructure(a, b, IsSame)
+	return equalStructure(a, b, IsIdenticalOrEqual)
 }
 
-// IsSame reports whether Python takes a for b when it looks for b in a container: they
+// IsIdenticalOrEqual reports whether Python takes a for b when it looks for b in a container: they
 // are equal, or both are NaN, since Python's decoder has only one NaN object.
-func IsSame(a, b Value) bool {
+func IsIdenticalOrEqual(a, b Value) bool {
 	return isNaN(a) && isNaN(b) || Equal(a, b)
 }
 
@@ -155,7 +155,7 @@ func compare(a, b Value) (order int, ordered bool, err error) {
 
 func compareLists(a, b List) (order int, ordered bool, err error) {
 	for i := range min(len(a), len(b)) {
-		if !IsSame(a[i], b[i]) {
+		if !IsIdenticalOrEqual(a[i], b[i]) {
 			return compare(a[i], b[i])
 		}
 	}
@@ -168,8 +168,8 @@ func Less(a, b Value) (bool, error) {
 	return ordered && order < 0, err
 }
 
-// AtMost is Python's a <= b. Values that cannot be ordered are a type error.
-func AtMost(a, b Value) (bool, error) {
+// LessOrEqual is Python's a <= b. Values that cannot be ordered are a type error.
+func LessOrEqual(a, b Value) (bool, error) {
 	order, ordered, err := compare(a, b)
 	return ordered && order <= 0, err
 }
@@ -207,7 +207,7 @@ func Multiply(a, b Value) (Value, error) {
 }
 
 func calculate(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x, y float64) float64) (Value, error) {
-	n, m, err := operands(a, b)
+	n, m, err := toNumbers(a, b)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func calculate(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x,
 // rounded only once, whatever their size; if it is too large for a double, the error is
 // of kind overflow.
 func Divide(a, b Value) (Value, error) {
-	n, m, err := operands(a, b)
+	n, m, err := toNumbers(a, b)
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +246,8 @@ func Abs(v Value) Value {
 	return Float(math.Abs(n.double))
 }
 
-// Distance returns |a - b|, with the errors of [Subtract].
-func Distance(a, b Value) (Value, error) {
+// AbsDifference returns |a - b|, with the errors of [Subtract].
+func AbsDifference(a, b Value) (Value, error) {
 	d, err := Subtract(a, b)
 	if err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func Distance(a, b Value) (Value, error) {
 	return Abs(d), nil
 }
 
-func operands(a, b Value) (n, m Number, err error) {
+func toNumbers(a, b Value) (n, m Number, err error) {
 	n, ok := AsNumber(a)
 	m, both := AsNumber(b)
 	if !ok || !both {

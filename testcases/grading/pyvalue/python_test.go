@@ -171,7 +171,7 @@ func TestEqualAndAtMost(t *testing.T) {
 		a, b := pyvaluetest.Decode(t, c.a), pyvaluetest.Decode(t, c.b)
 		require.Equal(t, c.equal, pyvalue.Equal(a, b), "%s == %s", c.a, c.b)
 		require.Equal(t, c.equal, pyvalue.Equal(b, a), "%s == %s", c.b, c.a)
-		most, err := pyvalue.AtMost(a, b)
+		most, err := pyvalue.LessOrEqual(a, b)
 		got := fmt.Sprint(most)
 		if err != nil {
 			got = "type_error"

@@ -29,7 +29,7 @@ type Null struct{}
 type Bool bool
 
 // Int is an integer of any size. The zero Int is 0.
-type Int struct{ digits *big.Int }
+type Int struct{ value *big.Int }
 
 // Float is a number that has a point or an exponent, or is not finite.
 type Float float64
@@ -63,10 +63,10 @@ func NewObject(key string, v Value) *Object {
 
 // Big returns the integer. The caller must not change it.
 func (i Int) Big() *big.Int {
-	if i.digits == nil {
+	if i.value == nil {
 		return new(big.Int)
 	}
-	return i.digits
+	return i.value
 }
 
 // Len returns the number of keys.
