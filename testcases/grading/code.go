@@ -65,8 +65,8 @@ func isNameRune(language string, r rune) bool {
 
 // codeScanner goes through a source once and collects what is code.
 type codeScanner struct {
-	rest   string
-	code   strings.Builder
+	rest         string
+	code         strings.Builder
 	fStringDepth int // depth of f-strings inside of f-strings
 }
 

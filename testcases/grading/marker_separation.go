@@ -32,7 +32,7 @@ func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result
 		report: r, genes: genes, rowCount: len(stats), reportedMean: given.Get("mean_auroc"),
 		minMean:     getOrDefault(thresholds, "mean_auroc", pyvalue.Float(0.85)),
 		minFraction: getOrDefault(thresholds, "fraction_high", pyvalue.Float(0.7)),
-		cutoff:        getOrDefault(thresholds, "per_gene_cutoff", pyvalue.Float(0.8)),
+		cutoff:      getOrDefault(thresholds, "per_gene_cutoff", pyvalue.Float(0.8)),
 	}
 	return s.grade()
 }
@@ -59,10 +59,10 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 // separationGrader is one answer with the thresholds, and what measure calculates from
 // it.
 type separationGrader struct {
-	report                           *report
-	genes                            *pyvalue.Dict
-	rowCount                             int           // repetitions included
-	reportedMean                         pyvalue.Value // the mean in the answer
+	report                       *report
+	genes                        *pyvalue.Dict
+	rowCount                     int           // repetitions included
+	reportedMean                 pyvalue.Value // the mean in the answer
 	minMean, minFraction, cutoff pyvalue.Value
 
 	mean      pyvalue.Value

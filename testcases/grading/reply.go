@@ -13,7 +13,7 @@ type objectMember struct {
 	name     string
 	required bool
 	want     string // description of a valid value, for messages
-	isValid     func(pyvalue.Value) bool
+	isValid  func(pyvalue.Value) bool
 }
 
 // decodeStrictObject decodes a text that must be one JSON object with only these

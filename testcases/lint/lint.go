@@ -152,7 +152,7 @@ func isCategory(object *pyvalue.Object, category string) bool {
 // idCheck finds ids that occur twice.
 type idCheck struct {
 	firstUses map[pyvalue.String]caseLocation
-	log   *slog.Logger
+	log       *slog.Logger
 }
 
 // caseLocation is the place of a case.

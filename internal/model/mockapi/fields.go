@@ -15,7 +15,7 @@ const maxCacheMarkers = 4
 
 // fieldCheck goes through the fields of a request and counts its markers for the cache.
 type fieldCheck struct {
-	cacheMarkers   int
+	cacheMarkers        int
 	hasFiveMinuteMarker bool // a marker of five minutes has come
 }
 

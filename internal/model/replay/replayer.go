@@ -54,9 +54,9 @@ type Replayer struct {
 	session   string // of the Normalizer
 	replacers replacers
 
-	mu      sync.Mutex
-	calls   []recordedCall
-	played  []bool    // by index in calls
+	mu          sync.Mutex
+	calls       []recordedCall
+	played      []bool    // by index in calls
 	lastEndedAt time.Time // when the call that was played last had ended, before that the first call
 }
 
