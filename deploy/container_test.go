@@ -132,7 +132,7 @@ func (c *container) command(ctx context.Context, more ...string) *exec.Cmd {
 // absolute path that no mount covers.
 func checkNames(t *testing.T, c *container) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), c.program, c.service.Command[0], "-h").Output()
+	out, err := exec.CommandContext(t.Context(), c.program, c.service.Command[0], "--help-all").Output()
 	require.NoError(t, err)
 	help := string(out)
 	hasFlag := func(name string) bool { return regexp.MustCompile(`(?m)^ +(-\w, )?--` + name + `\b`).MatchString(help) }

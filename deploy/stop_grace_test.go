@@ -20,22 +20,22 @@ func longestShutdown(t *testing.T) time.Duration {
 		subprocess = "assay/internal/subprocess"
 	)
 	steps := []struct{ pkg, name string }{
-		{session, "InterruptGrace"},            // running cells stop
-		{session, "CollectTimeout"},            // context, globals and reactivity are read
-		{session, "endDeadline"},               // the agent stops
-		{session, "endDeadline"},               // the kernel stops
-		{"assay/router", "finishGrace"},        // peers read what is queued for them
-		{"assay/internal/protocol", "goodbye"}, // consoles answer the close
-		{"assay/server", "shutdown"},           // HTTP requests end
-		{subprocess, "cgroupRemoveTimeout"},    // the reaper removes the cgroups
-		{subprocess, "cgroupRemoveTimeout"},    // the server checks them once more
-		{"assay/cmd/assay", "stderrFlush"},     // the log is written
+		{session, "InterruptGrace"},                 // running cells stop
+		{session, "CollectTimeout"},                 // context, globals and reactivity are read
+		{session, "stopTimeout"},                    // the agent stops
+		{session, "stopTimeout"},                    // the kernel stops
+		{"assay/router", "finishTimeout"},           // peers read what is queued for them
+		{"assay/internal/protocol", "closeTimeout"}, // consoles answer the close
+		{"assay/server", "shutdownTimeout"},         // HTTP requests end
+		{subprocess, "cgroupRemoveTimeout"},         // the reaper removes the cgroups
+		{subprocess, "cgroupRemoveTimeout"},         // the server checks them once more
+		{"assay/cmd/assay", "stderrFlush"},          // the log is written
 	}
 	paths := make([]string, len(steps))
 	for i, step := range steps {
 		paths[i] = step.pkg
 	}
-	loaded, err := packages.Load(&packages.Config{Dir: root, Context: t.Context(), Mode: packages.NeedName | packages.NeedTypes}, paths...)
+	loaded, err := packages.Load(&packages.Config{Dir: root, Context: t.Context(), Mode: packages.NeedName | packages.NeedTypes | packages.NeedSyntax | packages.NeedImports}, paths...)
 	require.NoError(t, err)
 	scopes := map[string]*types.Scope{}
 	for _, pkg := range loaded {
