@@ -50,7 +50,7 @@ func (h *heard) read() (text string, changed <-chan struct{}) {
 // await waits until something stands there.
 func (h *heard) await(t *testing.T, what string) {
 	t.Helper()
-	late := time.After(patience)
+	late := time.After(waitTimeout)
 	for {
 		text, changed := h.read()
 		if strings.Contains(text, what) {
@@ -83,8 +83,8 @@ func startTalk(t *testing.T) *talk {
 	t.Cleanup(func() { // a chat that has ended leaves nothing behind
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
-		left := func() bool { return len(processesWith(c.box)) == 0 && len(temporary(dir)) == 0 }
-		require.Eventually(t, left, patience, 5*time.Millisecond)
+		left := func() bool { return len(findProcesses(c.box)) == 0 && len(temporary(dir)) == 0 }
+		require.Eventually(t, left, waitTimeout, 5*time.Millisecond)
 	})
 	return c
 }
@@ -185,7 +185,7 @@ func TestCO14_AnAgentThatDiesEndsIt(t *testing.T) {
 	c.say("sleep")
 	c.out.await(t, "[1] >>> import asyncio")
 	killed := 0
-	for _, pid := range processesWith(c.box) {
+	for _, pid := range findProcesses(c.box) {
 		args, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 		require.NoError(t, err)
 		if strings.Contains(string(args), "agent\x00--model") {

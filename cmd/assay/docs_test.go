@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases/grading"
+	"assay/testcases/grading/pyvalue"
+	"assay/testcases/lint"
 )
 
 // fencedBlocks are the fenced blocks of a page of the docs, by language.
@@ -24,9 +29,9 @@ func fencedBlocks(t *testing.T, page string) map[string][]string {
 	return found
 }
 
-// assay runs the program, which TestMain has put on PATH, and returns the last
+// runAssay runs the program, which TestMain has put on PATH, and returns the last
 // line that it printed.
-func assay(t *testing.T, args ...string) string {
+func runAssay(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "assay", args...)
 	out, err := cmd.CombinedOutput()
@@ -37,7 +42,7 @@ func assay(t *testing.T, args ...string) string {
 	return lines[len(lines)-1]
 }
 
-func write(t *testing.T, path string, text string) string {
+func writeFile(t *testing.T, path string, text string) string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
@@ -45,40 +50,111 @@ func write(t *testing.T, path string, text string) string {
 
 // The case that docs/cases.md shows passes with its own solution and fails with
 // nothing, as it says.
-func TestCasesOfTheDocs(t *testing.T) {
+func TestDocs_Cases(t *testing.T) {
 	t.Parallel()
-	playDocs(t, "cases.md", 1)
+	runDocCases(t, "cases.md", 1)
 }
 
-// playDocs runs the n cases of a page, beside the other files that it shows.
-func playDocs(t *testing.T, page string, n int) {
+// runDocCases runs the n cases of a page, beside the other files that it shows.
+func runDocCases(t *testing.T, page string, n int) {
 	t.Helper()
 	dir := t.TempDir()
 	shown := fencedBlocks(t, page)
 	require.Len(t, shown["yaml"], n)
 	for _, text := range shown["csv"] {
-		write(t, filepath.Join(dir, "sales.csv"), text)
+		writeFile(t, filepath.Join(dir, "sales.csv"), text)
 	}
 	for _, text := range shown["python"] {
-		write(t, filepath.Join(dir, "check.py"), text)
+		writeFile(t, filepath.Join(dir, "check.py"), text)
 	}
 	for _, text := range shown["jsonlines"] {
-		write(t, filepath.Join(dir, "judge.jsonl"), text)
+		writeFile(t, filepath.Join(dir, "judge.jsonl"), text)
 	}
-	file := write(t, filepath.Join(dir, "cases.yaml"), strings.Join(shown["yaml"], "---\n"))
+	file := writeFile(t, filepath.Join(dir, "cases.yaml"), strings.Join(shown["yaml"], "---\n"))
 	for agent, verdict := range map[string]string{"oracle": "PASS %d/%d ", "noop": "FAIL 0/%[2]d "} {
 		want := fmt.Sprintf(verdict, n, n)
-		require.Contains(t, assay(t, "run", file, "--agent", agent, "--quiet", "--out", filepath.Join(dir, agent)), want)
+		require.Contains(t, runAssay(t, "run", file, "--agent", agent, "--quiet", "--out", filepath.Join(dir, agent)), want)
 	}
-	require.Contains(t, assay(t, "lint", file), "0 errors, 0 warnings")
+	require.Contains(t, runAssay(t, "lint", file), "0 errors, 0 warnings")
 }
 
 // The script that docs/agent.md shows solves the case beside it.
-func TestScriptOfTheDocs(t *testing.T) {
+func TestDocs_ModelScript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	shown := fencedBlocks(t, "agent.md")
-	file := write(t, filepath.Join(dir, "sum.json"), shown["json"][0])
-	script := write(t, filepath.Join(dir, "turns.jsonl"), shown["jsonl"][0])
-	require.Contains(t, assay(t, "run", file, "--model", "script:"+script, "--quiet", "--out", filepath.Join(dir, "run")), "PASS 1/1 ")
+	file := writeFile(t, filepath.Join(dir, "sum.json"), shown["json"][0])
+	script := writeFile(t, filepath.Join(dir, "turns.jsonl"), shown["jsonl"][0])
+	require.Contains(t, runAssay(t, "run", file, "--model", "script:"+script, "--quiet", "--out", filepath.Join(dir, "run")), "PASS 1/1 ")
+}
+
+// gradedExample is what the tests of the docs read of a line of assay grade.
+type gradedExample struct {
+	ID        string         `json:"id"`
+	Passed    bool           `json:"passed"`
+	Reasoning string         `json:"reasoning"`
+	Error     *pyvalue.Error `json:"error"`
+}
+
+// The examples of docs/graders.md come out as their ids say, and each type that
+// reads only the answer has one that passes and one that fails.
+func TestDocs_GraderExamples(t *testing.T) {
+	t.Parallel()
+	shown := fencedBlocks(t, "graders.md")
+	lines := strings.Join(shown["jsonl"], "")
+	file := writeFile(t, filepath.Join(t.TempDir(), "lines.jsonl"), lines)
+	out, err := exec.CommandContext(t.Context(), "assay", "grade", file).Output()
+	require.NoError(t, err)
+	results := strings.Split(strings.TrimSpace(string(out)), "\n")
+	examples := strings.Split(strings.TrimSpace(lines), "\n")
+	require.Len(t, results, len(examples))
+	seen := map[string]map[string]bool{}
+	var reasonings []string
+	for i, text := range results {
+		var result gradedExample
+		require.NoError(t, json.Unmarshal([]byte(text), &result))
+		says, _, _ := strings.Cut(result.ID, ":")
+		require.Equal(t, says == "passes", result.Passed, text)
+		require.Equal(t, says == "error", result.Error != nil, text)
+		var example struct{ Grader struct{ Type string } }
+		require.NoError(t, json.Unmarshal([]byte(examples[i]), &example))
+		if seen[example.Grader.Type] == nil {
+			seen[example.Grader.Type] = map[string]bool{}
+		}
+		seen[example.Grader.Type][says] = true
+		reasonings = append(reasonings, result.Reasoning)
+	}
+	for _, text := range shown["text"] {
+		require.Contains(t, reasonings, strings.TrimSpace(text))
+	}
+	others := map[string]bool{ // an alias, or shown as a case
+		"jaccard_label_set": true, "spatial_adjacency_simple": true,
+		"kernel_check": true, "notebook_check": true, "command": true, "llm_judge": true,
+	}
+	for _, name := range grading.Types() {
+		if !others[name] {
+			require.True(t, seen[name]["passes"] && seen[name]["fails"], name)
+		}
+	}
+}
+
+// The cases that docs/graders.md shows pass with their own solutions and fail
+// with nothing.
+func TestDocs_GraderCases(t *testing.T) {
+	t.Parallel()
+	runDocCases(t, "graders.md", 4)
+}
+
+// docs/lint.md has every code with its meaning and what to read, in order.
+func TestDocs_LintCodes(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for _, rule := range lint.Rules() {
+		page, heading, _ := strings.Cut(rule.Docs, "#")
+		rows = append(rows, fmt.Sprintf("| %s | %s | [%s](%s#%[3]s) |\n", rule.Code, rule.Meaning, heading, filepath.Base(page)))
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lint.md"))
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(text), "| --- | --- | --- |\n")
+	require.Equal(t, strings.Join(rows, ""), table)
 }

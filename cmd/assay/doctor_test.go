@@ -34,7 +34,7 @@ func TestDiagnosis(t *testing.T) {
 // What --json prints is one object, and says of each thing the same as the lines.
 func TestDiagnosisForMachines(t *testing.T) {
 	t.Parallel()
-	decoder := json.NewDecoder(strings.NewReader(assay(t, "doctor", "--json")))
+	decoder := json.NewDecoder(strings.NewReader(runAssay(t, "doctor", "--json")))
 	decoder.DisallowUnknownFields()
 	var found diagnosis
 	require.NoError(t, decoder.Decode(&found))

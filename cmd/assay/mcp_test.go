@@ -21,9 +21,9 @@ import (
 const sumCase = `{"id": "sum", "task": "Sum the whole numbers from 0 to 9 in a cell. Answer {\"total\": n}.",
 	"grader": {"type": "exact", "config": {"ground_truth": {"total": 45}}}}`
 
-// typescript is the command of the official client, which is installed if it is
+// typeScriptClient is the command of the official client, which is installed if it is
 // not there. Where that cannot be the test is skipped, but not in CI.
-func typescript(t *testing.T) string {
+func typeScriptClient(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "agent", "mcp", "testdata", "typescript"))
 	require.NoError(t, err)
@@ -47,9 +47,9 @@ func typescript(t *testing.T) string {
 }
 
 // The official client does all that it can, in every way in which it may come.
-func TestMCP(t *testing.T) {
+func TestMCP_TypeScriptClient(t *testing.T) {
 	t.Parallel()
-	client := typescript(t)
+	client := typeScriptClient(t)
 	for name, args := range map[string][]string{
 		"stdin":    {"--agent", "mcp: " + client},
 		"argument": {"--agent", "mcp: " + client + " {task}"},
@@ -57,40 +57,40 @@ func TestMCP(t *testing.T) {
 	} {
 		t.Run("run/"+name, func(t *testing.T) {
 			t.Parallel()
-			runsClient(t, args)
+			runWithClient(t, args)
 		})
 	}
 	t.Run("serve/command", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		s := open(t, plan{args: []string{"--agent", "mcp: " + client, "--case", write(t, filepath.Join(dir, "sum.json"), sumCase)}})
-		c := s.view(t, "default")
-		verdict := c.verdict(t, 1)
+		s := startServe(t, serveConfig{args: []string{"--agent", "mcp: " + client, "--case", writeFile(t, filepath.Join(dir, "sum.json"), sumCase)}})
+		c := s.connectView(t, "default")
+		verdict := c.awaitVerdict(t, 1)
 		require.True(t, verdict.Passed, verdict)
-		c.agent.await(t, "its calls", saying("agent_history_updated", `"name":"create_cell"`))
+		c.agent.await(t, "its calls", contains("agent_history_updated", `"name":"create_cell"`))
 		s.stop(t)
 	})
 	t.Run("serve/client", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		s := open(t, plan{token: "secret", args: []string{"--agent", "mcp", "--case", write(t, filepath.Join(dir, "sum.json"), sumCase)}})
-		c := s.view(t, "default")
+		s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp", "--case", writeFile(t, filepath.Join(dir, "sum.json"), sumCase)}})
+		c := s.connectView(t, "default")
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "exec "+client+" --url '"+s.url+"/mcp?session=default' secret").CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "submitted")
-		verdict := c.verdict(t, 1)
+		verdict := c.awaitVerdict(t, 1)
 		require.True(t, verdict.Passed, verdict)
 		s.stop(t)
 	})
 }
 
-// runsClient has the client solve the case, and looks at what the run has of it.
-func runsClient(t *testing.T, args []string) {
+// runWithClient has the client solve the case, and looks at what the run has of it.
+func runWithClient(t *testing.T, args []string) {
 	t.Helper()
 	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "sum.json"), sumCase)
+	file := writeFile(t, filepath.Join(dir, "sum.json"), sumCase)
 	out := filepath.Join(dir, "run")
-	line := assay(t, append([]string{"run", file, "--quiet", "--out", out, "--sandbox-root", filepath.Join(dir, "boxes")}, args...)...)
+	line := runAssay(t, append([]string{"run", file, "--quiet", "--out", out, "--sandbox-root", filepath.Join(dir, "boxes")}, args...)...)
 	attempt := filepath.Join(out, "attempts", "0001-sum-e1-t1")
 	printed, err := os.ReadFile(filepath.Join(attempt, "stderr.txt"))
 	require.NoError(t, err, line)
@@ -106,11 +106,11 @@ func runsClient(t *testing.T, args []string) {
 	require.NoError(t, err)
 	require.Contains(t, string(lines), `"outcome":"completed"`)
 	require.Contains(t, string(lines), `"tamper":0`)
-	eventually(t, "a process is left", func() bool { return len(processesWith(dir)) == 0 })
+	eventually(t, "a process is left", func() bool { return len(findProcesses(dir)) == 0 })
 }
 
-// command connects the official Go client to assay mcp.
-func command(t *testing.T, dir string, args ...string) (*sdk.ClientSession, *exec.Cmd, *bytes.Buffer) {
+// connectMCP connects the official Go client to assay mcp.
+func connectMCP(t *testing.T, dir string, args ...string) (*sdk.ClientSession, *exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command("assay", append([]string{"mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
@@ -122,15 +122,15 @@ func command(t *testing.T, dir string, args ...string) (*sdk.ClientSession, *exe
 	return client, cmd, said
 }
 
-// called calls a tool and returns its text.
-func called(t *testing.T, client *sdk.ClientSession, name string, arguments fields) string {
+// callTool calls a tool and returns its text.
+func callTool(t *testing.T, client *sdk.ClientSession, name string, arguments jsonObject) string {
 	t.Helper()
 	result, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
 	require.NoError(t, err)
-	return textOf(t, result)
+	return firstText(t, result)
 }
 
-func textOf(t *testing.T, result *sdk.CallToolResult) string {
+func firstText(t *testing.T, result *sdk.CallToolResult) string {
 	t.Helper()
 	require.NotEmpty(t, result.Content)
 	text, ok := result.Content[0].(*sdk.TextContent)
@@ -139,17 +139,17 @@ func textOf(t *testing.T, result *sdk.CallToolResult) string {
 }
 
 // A notebook of one's own, which goes with the client.
-func TestMCP_Own(t *testing.T) {
+func TestMCP_OwnNotebook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	client, cmd, said := command(t, dir)
+	client, cmd, said := connectMCP(t, dir)
 	require.Equal(t, version, client.InitializeResult().ServerInfo.Version)
-	require.Contains(t, called(t, client, "create_cell", fields{"position": 0, "source": "x = 6 * 7\nprint(x)", "auto_run": true}), "42")
-	require.Contains(t, called(t, client, "request_globals_summary", nil), `"x"`)
-	require.Contains(t, called(t, client, "submit_response", fields{"summary": "42", "next_status": "done"}), "nothing was asked")
+	require.Contains(t, callTool(t, client, "create_cell", jsonObject{"position": 0, "source": "x = 6 * 7\nprint(x)", "auto_run": true}), "42")
+	require.Contains(t, callTool(t, client, "request_globals_summary", nil), `"x"`)
+	require.Contains(t, callTool(t, client, "submit_response", jsonObject{"summary": "42", "next_status": "done"}), "nothing was asked")
 	require.NoError(t, client.Close())
 	require.Equal(t, 0, cmd.ProcessState.ExitCode(), said)
-	eventually(t, "a process is left", func() bool { return len(processesWith(dir)) == 0 })
+	eventually(t, "a process is left", func() bool { return len(findProcesses(dir)) == 0 })
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -157,48 +157,48 @@ func TestMCP_Own(t *testing.T) {
 
 // A client comes to a live session, which a person looks at, asks for something
 // and cancels what goes on.
-func TestMCP_Live(t *testing.T) {
+func TestMCP_LiveSession(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{token: "secret", args: []string{"--agent", "mcp"}})
-	client, cmd, said := command(t, s.dir, "--url", s.url, "--token", "secret") // it may come before the agent is ready
-	c := s.view(t, "default")
-	c.agent.say(fields{"type": "agent_query", "query": "What is it?", "request_id": "q1"})
-	require.Equal(t, "What is it?", called(t, client, "get_task", nil))
-	made := called(t, client, "create_cell", fields{"position": 0, "source": "print('seen by all')", "auto_run": true})
+	s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp"}})
+	client, cmd, said := connectMCP(t, s.dir, "--url", s.url, "--token", "secret") // it may come before the agent is ready
+	c := s.connectView(t, "default")
+	c.agent.send(jsonObject{"type": "agent_query", "query": "What is it?", "request_id": "q1"})
+	require.Equal(t, "What is it?", callTool(t, client, "get_task", nil))
+	made := callTool(t, client, "create_cell", jsonObject{"position": 0, "source": "print('seen by all')", "auto_run": true})
 	require.Contains(t, made, "seen by all")
-	c.agent.await(t, "the cell", saying("notebook_event", "seen by all"))
+	c.agent.await(t, "the cell", contains("notebook_event", "seen by all"))
 	over := make(chan *sdk.CallToolResult, 1)
 	go func() {
-		result, _ := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "create_cell", Arguments: fields{
+		result, _ := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "create_cell", Arguments: jsonObject{
 			"position": 0, "source": "print('begun', flush=True)\nimport time\ntime.sleep(600)", "auto_run": true,
 		}})
 		over <- result
 	}()
 	c.agent.await(t, "its output", func(m message) bool { return m.Type == "kernel_stdio" && strings.Contains(m.body, "begun") })
-	c.agent.say(fields{"type": "agent_cancel", "request_id": "q1"})
+	c.agent.send(jsonObject{"type": "agent_cancel", "request_id": "q1"})
 	result := <-over
 	require.NotNil(t, result)
 	require.True(t, result.IsError)
-	require.Contains(t, textOf(t, result), "the query was cancelled")
+	require.Contains(t, firstText(t, result), "the query was cancelled")
 	c.agent.await(t, "the end of the cell", func(m message) bool { return m.Type == "cell_result" && m.Status == "interrupted" })
-	require.Contains(t, called(t, client, "execute_code", fields{"code": "print('free')"}), "free")
+	require.Contains(t, callTool(t, client, "execute_code", jsonObject{"code": "print('free')"}), "free")
 
 	again := uuid.NewString()
-	c.agent.say(fields{"type": "agent_query", "query": "And now?", "request_id": again})
-	require.Equal(t, "And now?", called(t, client, "get_task", fields{"wait_s": 60}))
-	require.Equal(t, "Submitted.", called(t, client, "submit_response", fields{"summary": "That.", "next_status": "done"}))
-	c.agent.await(t, "its answer", saying("agent_history_updated", "That."))
-	c.agent.await(t, "its end", saying("agent_status", "done"))
+	c.agent.send(jsonObject{"type": "agent_query", "query": "And now?", "request_id": again})
+	require.Equal(t, "And now?", callTool(t, client, "get_task", jsonObject{"wait_s": 60}))
+	require.Equal(t, "Submitted.", callTool(t, client, "submit_response", jsonObject{"summary": "That.", "next_status": "done"}))
+	c.agent.await(t, "its answer", contains("agent_history_updated", "That."))
+	c.agent.await(t, "its end", contains("agent_status", "done"))
 
-	c.run.say(fields{"type": "managed_process_restart", "name": "agent"})
+	c.run.send(jsonObject{"type": "managed_process_restart", "name": "agent"})
 	_ = client.Wait()
 	_ = client.Close()
 	require.Equal(t, exitBroken, cmd.ProcessState.ExitCode())
 	require.Contains(t, said.String(), "assay: the session has ended: its agent is gone")
 	ready := func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), "session: ready agent") }
-	s.said.awaitNth(t, 2, "another agent", ready)
-	client, cmd, _ = command(t, s.dir, "--url", s.url, "--session", "default", "--token", "secret")
-	require.Contains(t, called(t, client, "get_context", nil), "seen by all")
+	s.stderr.awaitNth(t, 2, "another agent", ready)
+	client, cmd, _ = connectMCP(t, s.dir, "--url", s.url, "--session", "default", "--token", "secret")
+	require.Contains(t, callTool(t, client, "get_context", nil), "seen by all")
 	require.NoError(t, client.Close())
 	require.Equal(t, 0, cmd.ProcessState.ExitCode())
 	s.stop(t)
@@ -207,10 +207,10 @@ func TestMCP_Live(t *testing.T) {
 // Who may not come is told why, over HTTP and by the command.
 func TestMCP_Refused(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{token: "secret", args: []string{"--agent", "mcp"}})
-	other := open(t, plan{})
+	s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp"}})
+	other := startServe(t, serveConfig{})
 	for _, tc := range []struct {
-		at     *station
+		at     *serveProcess
 		path   string
 		header []string
 		status int
@@ -270,8 +270,8 @@ func glob(t *testing.T, pattern string) []string {
 func TestMCP_Outcomes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "sum.json"), sumCase)
-	taken := write(t, filepath.Join(dir, "taken.json"), strings.Replace(sumCase, `"id"`, `"files": {".mcp.json": "{}"}, "id"`, 1))
+	file := writeFile(t, filepath.Join(dir, "sum.json"), sumCase)
+	taken := writeFile(t, filepath.Join(dir, "taken.json"), strings.Replace(sumCase, `"id"`, `"files": {".mcp.json": "{}"}, "id"`, 1))
 	for name, tc := range map[string]struct {
 		file, agent string
 		args        []string
@@ -286,7 +286,7 @@ func TestMCP_Outcomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "run")
-			assay(t, append([]string{"run", tc.file, "--agent", tc.agent, "--quiet", "--out", out}, tc.args...)...)
+			runAssay(t, append([]string{"run", tc.file, "--agent", tc.agent, "--quiet", "--out", out}, tc.args...)...)
 			text, err := os.ReadFile(filepath.Join(out, "attempts.jsonl"))
 			require.NoError(t, err)
 			var a runs.Attempt
@@ -312,11 +312,11 @@ func TestMCP_Outcomes(t *testing.T) {
 }
 
 // A server that is killed leaves no client of an agent behind.
-func TestMCP_Killed(t *testing.T) {
+func TestMCP_KilledServerLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := open(t, plan{args: []string{"--agent", "mcp: sh -c 'echo begun; sleep 1000'", "--case", write(t, filepath.Join(dir, "sum.json"), sumCase)}})
-	s.view(t, "default")
+	s := startServe(t, serveConfig{args: []string{"--agent", "mcp: sh -c 'echo begun; sleep 1000'", "--case", writeFile(t, filepath.Join(dir, "sum.json"), sumCase)}})
+	s.connectView(t, "default")
 	eventually(t, "it has not begun", func() bool {
 		files := glob(t, filepath.Join(s.dir, "runs", "*", "attempts", "*", "stderr.txt"))
 		if len(files) == 0 {
@@ -326,6 +326,6 @@ func TestMCP_Killed(t *testing.T) {
 		return strings.Contains(string(text), "begun")
 	})
 	require.NoError(t, s.cmd.Process.Kill())
-	<-s.over
-	eventually(t, "a process is left", func() bool { return len(processesWith(s.dir)) == 0 })
+	<-s.exited
+	eventually(t, "a process is left", func() bool { return len(findProcesses(s.dir)) == 0 })
 }

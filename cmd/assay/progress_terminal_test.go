@@ -161,7 +161,7 @@ func (t *terminal) printed() string {
 // await waits until what the terminal shows matches.
 func await(t *testing.T, shown *terminal, pattern string) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(waitTimeout)
 	for {
 		shown.mu.Lock()
 		changed := shown.changed

@@ -196,7 +196,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := write(t, filepath.Join(dir, "cases.json"), twoCases)
+			file := writeFile(t, filepath.Join(dir, "cases.json"), twoCases)
 			args := append([]string{"run", file, "--agent", "oracle", "-j", "2", "--out", filepath.Join(dir, "run")}, tc.args...)
 			shown, _, end := onTerminal(t, tc.env, args...)
 			require.Error(t, end(), "one case fails")
@@ -216,7 +216,7 @@ func TestProgressOnATerminal(t *testing.T) {
 func TestProgressInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "case.json"), `{"id": "idle", "task": "t"}`)
+	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "idle", "task": "t"}`)
 	shown, cmd, end := onTerminal(t, []string{"TERM=xterm"}, "run", file, "--agent", "badagent idle", "--out", filepath.Join(dir, "run"))
 	await(t, shown, `(?m)^  idle +\d+s  waiting for the agent \(\d+s\)\n0/1 done  0 passed`)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))

@@ -44,8 +44,8 @@ func TestUsed(t *testing.T) {
 func TestProgressShowsWhatAttemptsDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := write(t, filepath.Join(dir, "case.json"), `{"id": "patience", "task": "t"}`)
-	turns := write(t, filepath.Join(dir, "turns.jsonl"), `{"content": [{"type": "tool_use", "name": "get_context", "input": {}}], "usage": {"input_tokens": 12000, "output_tokens": 345}}
+	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "patience", "task": "t"}`)
+	turns := writeFile(t, filepath.Join(dir, "turns.jsonl"), `{"content": [{"type": "tool_use", "name": "get_context", "input": {}}], "usage": {"input_tokens": 12000, "output_tokens": 345}}
 {"error": {"status": 529, "retry_after": 1.5}}
 {"content": [{"type": "tool_use", "name": "create_cell", "input": {"position": 0, "source": "import time\ntime.sleep(60)", "auto_run": true}}]}`)
 	shown, cmd, end := onTerminal(t, []string{"TERM=xterm"}, "run", file, "--model", "script:"+turns, "--out", filepath.Join(dir, "run"))

@@ -18,8 +18,8 @@ import (
 	"assay/testcases"
 )
 
-// solved is an example case and the answer that its own solution came to.
-type solved struct {
+// solvedCase is an example case and the answer that its own solution came to.
+type solvedCase struct {
 	testcases.Case
 	answer json.RawMessage
 	turns  []json.RawMessage // of its solution, if that is one for tools
@@ -35,16 +35,16 @@ func TestStrategies_SolveTheirExamples(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/python3"); err == nil {
 		python = "/usr/bin/python3" // Debian's has the packages that some cases require
 	}
-	cases := solvedExamples(t, python)
+	cases := solveExamples(t, python)
 	for _, strategy := range strategies() {
-		tagged := slices.DeleteFunc(slices.Clone(cases), func(c solved) bool { return !slices.Contains(c.Tags, strategy) })
+		tagged := slices.DeleteFunc(slices.Clone(cases), func(c solvedCase) bool { return !slices.Contains(c.Tags, strategy) })
 		require.NotEmpty(t, tagged, strategy)
 		for _, c := range tagged {
 			t.Run(strategy+"/"+c.ID, func(t *testing.T) {
 				t.Parallel()
 				script := filepath.Join(t.TempDir(), "turns.jsonl")
-				write(t, script, scriptFor(t, strategy, c))
-				out, err := exec.CommandContext(t.Context(), "assay", "run", c.Source.File, "--id", c.ID, "--kernel", kernelOf(c), "--python", python,
+				writeFile(t, script, writeModelScript(t, strategy, c))
+				out, err := exec.CommandContext(t.Context(), "assay", "run", c.Source.File, "--id", c.ID, "--kernel", caseKernel(c), "--python", python,
 					"--strategy", strategy, "--model", "script:"+script, "--out", filepath.Join(t.TempDir(), "run")).CombinedOutput()
 				require.NoError(t, err, "%s", out)
 				require.Contains(t, string(out), "PASS 1/1 ")
@@ -53,9 +53,9 @@ func TestStrategies_SolveTheirExamples(t *testing.T) {
 	}
 }
 
-// solvedExamples are the examples that can be tried here, played by their own
+// solveExamples are the examples that can be tried here, played by their own
 // solutions first.
-func solvedExamples(t *testing.T, python string) []solved {
+func solveExamples(t *testing.T, python string) []solvedCase {
 	t.Helper()
 	all, err := testcases.Load([]string{filepath.Join("..", "..", "testcases", "examples")}, testcases.Options{})
 	require.NoError(t, err)
@@ -69,15 +69,15 @@ func solvedExamples(t *testing.T, python string) []solved {
 			continue
 		}
 		require.NoError(t, err, "%s", out)
-		readAnswers(t, dir, answers)
+		addAnswers(t, dir, answers)
 	}
-	var cases []solved
+	var cases []solvedCase
 	for _, c := range all {
 		answer, ok := answers[c.ID]
 		if !ok {
 			continue // it was skipped
 		}
-		s := solved{Case: c, answer: answer}
+		s := solvedCase{Case: c, answer: answer}
 		var oracle struct {
 			Cells []string
 			Turns []json.RawMessage
@@ -89,7 +89,7 @@ func solvedExamples(t *testing.T, python string) []solved {
 	return cases
 }
 
-func readAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
+func addAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
@@ -109,15 +109,15 @@ func readAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
 	require.NoError(t, lines.Err())
 }
 
-func kernelOf(c solved) string {
+func caseKernel(c solvedCase) string {
 	if c.Kernel == "" {
 		return "python"
 	}
 	return c.Kernel
 }
 
-// scriptFor writes what a model says that knows the solution.
-func scriptFor(t *testing.T, strategy string, c solved) string {
+// writeModelScript writes what a model says that knows the solution.
+func writeModelScript(t *testing.T, strategy string, c solvedCase) string {
 	t.Helper()
 	var script strings.Builder
 	say := func(content any) {
@@ -133,36 +133,36 @@ func scriptFor(t *testing.T, strategy string, c solved) string {
 		}
 	case strategy == "tools":
 		for i, source := range c.cells {
-			say([]any{use("create_cell", map[string]any{"position": i, "source": source, "auto_run": true})})
+			say([]any{toolUse("create_cell", map[string]any{"position": i, "source": source, "auto_run": true})})
 		}
-		say([]any{use("submit_response", map[string]any{"summary": submission, "next_status": "done"})})
+		say([]any{toolUse("submit_response", map[string]any{"summary": submission, "next_status": "done"})})
 	case strategy == "blocks":
 		for _, source := range c.cells {
-			say("A step.\n\n```" + languageOf(c) + "\n" + source + "\n```\n")
+			say("A step.\n\n```" + blockLanguage(c) + "\n" + source + "\n```\n")
 		}
 		say(submission)
 	case strategy == "ticks":
 		for _, source := range c.cells {
-			say(thought(t, map[string]any{"eval": source, "thought": "a step", "monologue": "one step further", "continue": true}))
+			say(tickReply(t, map[string]any{"eval": source, "thought": "a step", "monologue": "one step further", "continue": true}))
 		}
-		say(thought(t, map[string]any{"eval": nil, "thought": "done", "monologue": "handed in", "reply": submission}))
+		say(tickReply(t, map[string]any{"eval": nil, "thought": "done", "monologue": "handed in", "reply": submission}))
 	}
 	return script.String()
 }
 
-func use(name string, input map[string]any) map[string]any {
+func toolUse(name string, input map[string]any) map[string]any {
 	return map[string]any{"type": "tool_use", "name": name, "input": input}
 }
 
-func thought(t *testing.T, reply map[string]any) string {
+func tickReply(t *testing.T, reply map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(reply)
 	require.NoError(t, err)
 	return string(text)
 }
 
-// languageOf is the tag of a block in the language of the case's kernel.
-func languageOf(c solved) string {
+// blockLanguage is the tag of a block in the language of the case's kernel.
+func blockLanguage(c solvedCase) string {
 	switch c.Kernel {
 	case "", "python":
 		return "python"

@@ -41,8 +41,8 @@ while head := sock.read(8):
 func TestRunUI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	agent := write(t, filepath.Join(dir, "agent.py"), waitingAgent)
-	file := write(t, filepath.Join(dir, "case.json"), `{"id": "a", "task": "t", "tags": ["quick"], "limits": {"wall_s": 99}, "grader": {"type": "exact", "config": {"ground_truth": 1}}}`)
+	agent := writeFile(t, filepath.Join(dir, "agent.py"), waitingAgent)
+	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "a", "task": "t", "tags": ["quick"], "limits": {"wall_s": 99}, "grader": {"type": "exact", "config": {"ground_truth": 1}}}`)
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", pipe).Run())
 	cmd := exec.CommandContext(t.Context(), "assay", "run", file, "--agent", "python3 "+agent+" "+pipe,

@@ -9,30 +9,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// page is a notebook as a console shows it, folded from what it was sent. It is
+// notebookView is a notebook as a console shows it, folded from what it was sent. It is
 // written after docs, not after the server's own folds.
-type page struct {
-	cells   []pageCell
+type notebookView struct {
+	cells   []shownCell
 	status  map[string]string
-	outputs map[string][]fields
+	outputs map[string][]jsonObject
 }
 
-// pageCell is a cell as it is shown.
-type pageCell struct {
+// shownCell is a cell as it is shown.
+type shownCell struct {
 	ID     string `json:"cell_id"`
 	Type   string `json:"cell_type"`
 	Source string `json:"source"`
 
-	Status  string   `json:"-"`
-	Outputs []fields `json:"-"`
+	Status  string       `json:"-"`
+	Outputs []jsonObject `json:"-"`
 }
 
-// fold folds what a view was sent, from its notebook_state on.
-func fold(t *testing.T, messages []message) []pageCell {
+// foldCells folds what a view was sent, from its notebook_state on.
+func foldCells(t *testing.T, messages []message) []shownCell {
 	t.Helper()
-	var p page
+	var p notebookView
 	for _, m := range messages {
-		p.take(t, m)
+		p.apply(t, m)
 	}
 	for i := range p.cells {
 		cell := &p.cells[i]
@@ -44,41 +44,41 @@ func fold(t *testing.T, messages []message) []pageCell {
 	return p.cells
 }
 
-// shown is what the console shows by now.
-func (c *console) shown(t *testing.T) []pageCell {
+// shownCells is what the console shows by now.
+func (c *console) shownCells(t *testing.T) []shownCell {
 	t.Helper()
-	messages, _, _ := c.agent.state()
-	return fold(t, messages)
+	messages, _, _ := c.agent.snapshot()
+	return foldCells(t, messages)
 }
 
-func (p *page) take(t *testing.T, m message) {
+func (p *notebookView) apply(t *testing.T, m message) {
 	t.Helper()
 	var body struct {
 		Event    string
-		Cell     pageCell
+		Cell     shownCell
 		Position int
 		Source   string
 		Queue    []string
 		Stream   string
-		Output   fields
+		Output   jsonObject
 		Active   string `json:"active_cell"`
-		Cells    []pageCell
+		Cells    []shownCell
 		Runs     struct {
-			Status  map[string]string   `json:"cell_status"`
-			Outputs map[string][]fields `json:"cell_outputs"`
+			Status  map[string]string       `json:"cell_status"`
+			Outputs map[string][]jsonObject `json:"cell_outputs"`
 		}
 	}
-	at := func() int { return slices.IndexFunc(p.cells, func(c pageCell) bool { return c.ID == m.CellID }) }
+	at := func() int { return slices.IndexFunc(p.cells, func(c shownCell) bool { return c.ID == m.CellID }) }
 	switch m.Type {
 	case "notebook_state", "notebook_event", "start_cell", "run_queue", "kernel_stdio", "cell_output", "cell_result":
 		require.NoError(t, json.Unmarshal([]byte(m.body), &body), m.body)
 	}
 	switch m.Type + body.Event {
 	case "notebook_state":
-		p.cells, p.status, p.outputs = body.Cells, body.Runs.Status, map[string][]fields{}
+		p.cells, p.status, p.outputs = body.Cells, body.Runs.Status, map[string][]jsonObject{}
 		for id, outputs := range body.Runs.Outputs {
 			for _, output := range outputs {
-				p.show(id, output)
+				p.addOutput(id, output)
 			}
 		}
 	case "notebook_eventcell_created":
@@ -97,9 +97,9 @@ func (p *page) take(t *testing.T, m message) {
 	case "kernel_stdio":
 		var text string
 		require.NoError(t, json.Unmarshal(m.Data, &text))
-		p.show(body.Active, fields{"output_type": "stream", "name": body.Stream, "text": text})
+		p.addOutput(body.Active, jsonObject{"output_type": "stream", "name": body.Stream, "text": text})
 	case "cell_output":
-		p.show(m.CellID, body.Output)
+		p.addOutput(m.CellID, body.Output)
 	case "cell_result":
 		p.status[m.CellID] = "ran"
 		if m.Status != "ok" {
@@ -108,9 +108,9 @@ func (p *page) take(t *testing.T, m message) {
 	}
 }
 
-// show adds an output to those of a cell; text goes on where text of the same
+// addOutput adds an output to those of a cell; text goes on where text of the same
 // stream has ended.
-func (p *page) show(id string, output fields) {
+func (p *notebookView) addOutput(id string, output jsonObject) {
 	if parts, ok := output["text"].([]any); ok {
 		var all strings.Builder
 		for _, part := range parts {
@@ -123,7 +123,7 @@ func (p *page) show(id string, output fields) {
 	if n := len(list); n > 0 && output["output_type"] == "stream" && list[n-1]["output_type"] == "stream" && list[n-1]["name"] == output["name"] {
 		before, _ := list[n-1]["text"].(string)
 		more, _ := output["text"].(string)
-		list[n-1] = fields{"output_type": "stream", "name": output["name"], "text": before + more}
+		list[n-1] = jsonObject{"output_type": "stream", "name": output["name"], "text": before + more}
 		return
 	}
 	p.outputs[id] = append(list, output)

@@ -11,27 +11,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const secret = "token-of-the-test"
+const testToken = "token-of-the-test"
 
 // With a token everything but the way in asks for it, and it is found nowhere
 // afterwards.
-func TestEH8_Token(t *testing.T) {
+func TestEH8_TokenRequired(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{token: secret})
-	first := s.view(t, "default")
-	first.tell("run('1')")
-	first.agent.await(t, "the end of the work", finished)
+	s := startServe(t, serveConfig{token: testToken})
+	first := s.connectView(t, "default")
+	first.queryAgent("run('1')")
+	first.agent.await(t, "the end of the work", isAgentDone)
 
 	closed := []string{"/api/sessions", "/api/sessions/default", "/api/runs", "/metrics", "/watch"}
 	for _, path := range closed {
-		for _, wrong := range []string{"", "?token=x", "?token=" + secret[1:]} {
+		for _, wrong := range []string{"", "?token=x", "?token=" + testToken[1:]} {
 			status, body := s.get(t, path+wrong)
 			require.Equal(t, http.StatusUnauthorized, status, path+wrong)
 			require.Contains(t, body, `"code":"unauthorized"`)
 		}
 	}
 	for _, path := range closed[:4] {
-		for _, header := range [][]string{{path + "?token=" + secret}, {path, "Authorization", "Bearer " + secret}} {
+		for _, header := range [][]string{{path + "?token=" + testToken}, {path, "Authorization", "Bearer " + testToken}} {
 			status, _ := s.get(t, header[0], header[1:]...)
 			require.Equal(t, http.StatusOK, status, header)
 		}
@@ -40,34 +40,34 @@ func TestEH8_Token(t *testing.T) {
 		status, _ := s.get(t, path)
 		require.Equal(t, http.StatusOK, status, path)
 	}
-	for path, first := range map[string]fields{
+	for path, first := range map[string]jsonObject{
 		"/run":           {"token": "x"},
 		"/run?session=a": {"notebook_id": "n"},
 		"/agent":         {"type": "init", "session_id": 1, "role": "view"},
 		"/agent?token=x": {"type": "init", "session_id": 1, "role": "view"},
 	} {
 		w := s.dial(t, path, nil)
-		w.say(first)
-		how := w.closed(t)
+		w.send(first)
+		how := w.awaitClose(t)
 		require.Equal(t, websocket.StatusPolicyViolation, how.Code, path)
 		require.Equal(t, "wrong token", how.Reason)
 	}
-	for path, header := range map[string][]string{"/run?token=" + secret: nil, "/run": {"Authorization", "Bearer " + secret}} {
+	for path, header := range map[string][]string{"/run?token=" + testToken: nil, "/run": {"Authorization", "Bearer " + testToken}} {
 		w := s.dial(t, path, nil, header...)
-		w.say(fields{"notebook_id": "n"})
-		w.await(t, "ready", ofType("ready"))
+		w.send(jsonObject{"notebook_id": "n"})
+		w.await(t, "ready", hasType("ready"))
 	}
-	s.dial(t, "/watch?token="+secret, nil).await(t, "the trace", ofType("trace"))
-	_, sessions := s.get(t, "/api/sessions?token="+secret)
+	s.dial(t, "/watch?token="+testToken, nil).await(t, "the trace", hasType("trace"))
+	_, sessions := s.get(t, "/api/sessions?token="+testToken)
 	require.NotContains(t, sessions, `"id":"a"`, "who is not let in starts nothing")
 	s.stop(t)
-	s.hides(t, secret)
+	s.requireNeverWritten(t, testToken)
 }
 
-// hides makes sure that a word is in nothing that the server has written.
-func (s *station) hides(t *testing.T, word string) {
+// requireNeverWritten makes sure that a word is in nothing that the server has written.
+func (s *serveProcess) requireNeverWritten(t *testing.T, word string) {
 	t.Helper()
-	lines, _, _ := s.said.state()
+	lines, _, _ := s.stderr.snapshot()
 	require.NotContains(t, strings.Join(lines, ""), word)
 	files := 0
 	require.NoError(t, filepath.WalkDir(s.dir, func(path string, entry os.DirEntry, err error) error {
@@ -83,27 +83,27 @@ func (s *station) hides(t *testing.T, word string) {
 }
 
 // On one's own machine only /run asks for the token.
-func TestEH8_Sandbox(t *testing.T) {
+func TestEH8_EvalSandboxMode(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{})
+	s := startServe(t, serveConfig{})
 	w := s.dial(t, "/run", nil)
-	w.say(fields{"token": "x"})
-	require.Equal(t, websocket.StatusPolicyViolation, w.closed(t).Code)
+	w.send(jsonObject{"token": "x"})
+	require.Equal(t, websocket.StatusPolicyViolation, w.awaitClose(t).Code)
 	agent := s.dial(t, "/agent", nil)
-	agent.say(fields{"type": "init", "session_id": 1, "role": "view"})
-	agent.await(t, "the notebook", ofType("notebook_state"))
+	agent.send(jsonObject{"type": "init", "session_id": 1, "role": "view"})
+	agent.await(t, "the notebook", hasType("notebook_state"))
 	for _, path := range []string{"/api/sessions", "/api/runs", "/metrics"} {
 		status, _ := s.get(t, path)
 		require.Equal(t, http.StatusOK, status, path)
 	}
-	s.dial(t, "/watch", nil).await(t, "the trace", ofType("trace"))
+	s.dial(t, "/watch", nil).await(t, "the trace", hasType("trace"))
 
 	// Everybody may do everything.
-	first, second := s.view(t, "default"), s.view(t, "default")
+	first, second := s.connectView(t, "default"), s.connectView(t, "default")
 	require.True(t, first.ready.Owner)
 	require.True(t, second.ready.Owner)
-	second.cell(t, 0, "1")
-	second.agent.await(t, "the end of the run", ofType("cell_result"))
+	second.runNewCell(t, 0, "1")
+	second.agent.await(t, "the end of the run", hasType("cell_result"))
 
 	// Pages of other sites, and names that somebody has made to lead here, are
 	// refused.
@@ -122,75 +122,75 @@ func TestEH8_Sandbox(t *testing.T) {
 	status, _ := s.get(t, "/api/sessions", "Origin", s.url)
 	require.Equal(t, http.StatusOK, status, "its own pages are let in")
 	s.stop(t)
-	s.hides(t, s.token)
+	s.requireNeverWritten(t, s.token)
 }
 
 // A page that is listed is let in; beyond loopback, so is every name.
 func TestServe_Origins(t *testing.T) {
 	t.Parallel()
-	listed := open(t, plan{args: []string{"--origin", "http://localhost:5173", "--headless"}})
+	listed := startServe(t, serveConfig{args: []string{"--origin", "http://localhost:5173", "--headless"}})
 	w := listed.dial(t, "/run", nil, "Origin", "http://localhost:5173")
-	w.say(fields{"token": listed.token})
-	w.await(t, "ready", ofType("ready"))
+	w.send(jsonObject{"token": listed.token})
+	w.await(t, "ready", hasType("ready"))
 	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://localhost:5174"}}}) //nolint:bodyclose // there is none
 	require.ErrorContains(t, err, "403")
 	listed.stop(t)
 
-	remote := open(t, plan{token: secret, args: []string{"--addr", "0.0.0.0:0", "--allow-remote"}})
+	remote := startServe(t, serveConfig{token: testToken, args: []string{"--addr", "0.0.0.0:0", "--allow-remote"}})
 	remote.url = "http://127.0.0.1" + remote.url[strings.LastIndex(remote.url, ":"):]
-	status, _ := remote.get(t, "/api/sessions?token="+secret, "Host", "assay.example")
+	status, _ := remote.get(t, "/api/sessions?token="+testToken, "Host", "assay.example")
 	require.Equal(t, http.StatusOK, status, "its token protects it")
 	status, _ = remote.get(t, "/api/sessions", "Host", "assay.example")
 	require.Equal(t, http.StatusUnauthorized, status)
-	status, _ = remote.get(t, "/api/sessions?token="+secret, "Host", "assay.example", "Origin", "http://evil.example")
+	status, _ = remote.get(t, "/api/sessions?token="+testToken, "Host", "assay.example", "Origin", "http://evil.example")
 	require.Equal(t, http.StatusForbidden, status)
 	remote.stop(t)
 }
 
 // The console that came first owns the session. When it goes, the one that is
 // there longest does, and is told; one that comes back has its old place.
-func TestEH8_Owner(t *testing.T) {
+func TestEH8_SessionOwner(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{token: secret})
-	first, second, third := s.view(t, "default"), s.view(t, "default"), s.view(t, "default")
+	s := startServe(t, serveConfig{token: testToken})
+	first, second, third := s.connectView(t, "default"), s.connectView(t, "default"), s.connectView(t, "default")
 	require.Equal(t, []bool{true, false, false}, []bool{first.ready.Owner, second.ready.Owner, third.ready.Owner})
-	cell := first.cell(t, 0, "x = 1")
-	second.agent.await(t, "the end of the run", ofCell("cell_result", cell))
+	cell := first.runNewCell(t, 0, "x = 1")
+	second.agent.await(t, "the end of the run", isForCell("cell_result", cell))
 
-	second.run.say(fields{"type": "globals_summary"})
-	second.run.await(t, "a summary", saying("globals_summary", `"x"`))
-	refused := second.do(t, "edit_cell", fields{"cell_id": cell, "source": "x = 2"})
+	second.run.send(jsonObject{"type": "globals_summary"})
+	second.run.await(t, "a summary", contains("globals_summary", `"x"`))
+	refused := second.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "x = 2"})
 	require.Equal(t, "not_session_owner_error", refused.Type)
-	second.tell("run('x = 3')")
-	second.agent.awaitNth(t, 2, "a refusal", ofType("not_session_owner_error"))
+	second.queryAgent("run('x = 3')")
+	second.agent.awaitNth(t, 2, "a refusal", hasType("not_session_owner_error"))
 	for n, kind := range []string{"run_cell", "stop_cell", "dispose_cell", "set_widget_value", "execute_code", "managed_process_restart"} {
-		second.run.say(fields{"type": kind, "cell_id": cell, "code": "x = 4", "data": fields{}, "name": "kernel"})
-		require.Contains(t, second.run.awaitNth(t, n+1, "a refusal", ofType("not_session_owner_error")).body, kind+": another console owns this session")
+		second.run.send(jsonObject{"type": kind, "cell_id": cell, "code": "x = 4", "data": jsonObject{}, "name": "kernel"})
+		require.Contains(t, second.run.awaitNth(t, n+1, "a refusal", hasType("not_session_owner_error")).body, kind+": another console owns this session")
 	}
-	require.Equal(t, "x = 1", third.shown(t)[0].Source)
+	require.Equal(t, "x = 1", third.shownCells(t)[0].Source)
 
-	first.breaks()
-	require.True(t, second.run.awaitNth(t, 2, "ready again", ofType("ready")).Owner)
-	require.Equal(t, "success", second.do(t, "edit_cell", fields{"cell_id": cell, "source": "x = 2"}).Status)
-	require.Len(t, third.run.all(ofType("ready")), 1, "for the third nothing has changed")
+	first.disconnect()
+	require.True(t, second.run.awaitNth(t, 2, "ready again", hasType("ready")).Owner)
+	require.Equal(t, "success", second.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "x = 2"}).Status)
+	require.Len(t, third.run.matching(hasType("ready")), 1, "for the third nothing has changed")
 
-	back := s.come(t, who{number: first.ready.Connection})
+	back := s.connect(t, consoleOptions{connectionIndex: first.ready.Connection})
 	require.True(t, back.ready.Owner, "it was there first")
 	eventually(t, "the second owns the session still", func() bool {
-		ready := second.run.all(ofType("ready"))
+		ready := second.run.matching(hasType("ready"))
 		return !ready[len(ready)-1].Owner
 	})
 	s.stop(t)
 }
 
 // With a token the agent is not told of it, although it has the environment.
-func TestServe_TokenIsNotTheAgents(t *testing.T) {
+func TestServe_TokenIsHiddenFromAgent(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{token: secret})
-	c := s.view(t, "default")
-	c.tell(`assert "` + secret[1:] + `" not in str(dict(os.environ)), "the token"
-assert "` + secret[1:] + `" not in run("import os\nprint(dict(os.environ))")["logs"]`)
-	c.agent.await(t, "the end of the work", finished)
-	require.Empty(t, c.agent.all(ofType("agent_error")))
+	s := startServe(t, serveConfig{token: testToken})
+	c := s.connectView(t, "default")
+	c.queryAgent(`assert "` + testToken[1:] + `" not in str(dict(os.environ)), "the token"
+assert "` + testToken[1:] + `" not in run("import os\nprint(dict(os.environ))")["logs"]`)
+	c.agent.await(t, "the end of the work", isAgentDone)
+	require.Empty(t, c.agent.matching(hasType("agent_error")))
 	s.stop(t)
 }

@@ -17,13 +17,13 @@ import (
 	"assay/internal/model/script"
 )
 
-// longTurns is how many replies the long conversation has.
-const longTurns = 200
+// conversationTurns is how many replies the long conversation has.
+const conversationTurns = 200
 
-// longScript is a conversation over a live notebook: cells are created, edited
+// conversationScript is a conversation over a live notebook: cells are created, edited
 // and run, code is executed, and the notebook is looked at. Every fifth call of
 // the model goes wrong in one of the ways in which calls do.
-func longScript(t *testing.T) (script string, total int) {
+func conversationScript(t *testing.T) (script string, total int) {
 	t.Helper()
 	faults := []string{
 		`{"error": {"status": 429, "retry_after": 0.01}}`,
@@ -47,14 +47,14 @@ func longScript(t *testing.T) (script string, total int) {
 		fmt.Fprintf(&lines, "%s\n", text)
 	}
 	expect := map[string]any{}
-	for turn := range longTurns - 1 {
+	for turn := range conversationTurns - 1 {
 		content := []any{map[string]any{"type": "text", "text": fmt.Sprintf("Turn %d: ein Schritt weiter, 一步 🐘.", turn)}}
 		said := map[string]any{"expect": expect, "usage": map[string]int{"input_tokens": 1000, "output_tokens": 50}}
 		switch turn % 4 {
 		case 0:
 			total += turn
 			source := fmt.Sprintf("total = %s + %d\nprint('sum', total)", map[bool]string{true: "0", false: "total"}[created == 0], turn)
-			content = append(content, use("create_cell", map[string]any{"position": created, "source": source, "auto_run": true}))
+			content = append(content, toolUse("create_cell", map[string]any{"position": created, "source": source, "auto_run": true}))
 			created++
 			expect = map[string]any{"tool_result_contains": fmt.Sprintf("sum %d", total)}
 		case 1:
@@ -63,39 +63,39 @@ func longScript(t *testing.T) (script string, total int) {
 				printed = 20000 // more than a result holds
 			}
 			code := fmt.Sprintf("print('x' * %d)\ntotal + 100000", printed)
-			content = append(content, use("execute_code", map[string]any{"code": code}))
+			content = append(content, toolUse("execute_code", map[string]any{"code": code}))
 			expect = map[string]any{"tool_result_contains": fmt.Sprint(total + 100000)}
 		case 2:
 			input := map[string]any{"cell_id": fmt.Sprintf("$cell[%d]", created-1), "source": fmt.Sprintf("print('edited in turn %d')\n1 / 0", turn), "auto_run": true}
-			content = append(content, use("edit_cell", input))
+			content = append(content, toolUse("edit_cell", input))
 			expect = map[string]any{"tool_result_contains": "ZeroDivisionError"}
 		default:
 			if turn%60 == 3 {
-				content = append(content, use("get_context", map[string]any{}))
+				content = append(content, toolUse("get_context", map[string]any{}))
 			}
-			content = append(content, use("request_globals_summary", map[string]any{}), use("no_such_tool", map[string]any{}))
+			content = append(content, toolUse("request_globals_summary", map[string]any{}), toolUse("no_such_tool", map[string]any{}))
 			expect = map[string]any{"tool_result_contains": "Unknown tool: no_such_tool"}
 		}
 		said["content"] = content
 		say(said)
 	}
 	summary := fmt.Sprintf("<EVAL_ANSWER>{\"total\": %d}</EVAL_ANSWER> [EVAL_COMPLETE]", total)
-	say(map[string]any{"expect": expect, "content": []any{use("submit_response", map[string]any{"summary": summary, "next_status": "done"})}})
+	say(map[string]any{"expect": expect, "content": []any{toolUse("submit_response", map[string]any{"summary": summary, "next_status": "done"})}})
 	return lines.String(), total
 }
 
 // A long conversation in which every fifth call of the model goes wrong ends
 // right, and what was recorded of it is played again byte for byte.
-func TestCO12_LongConversationIsPlayedAgain(t *testing.T) {
+func TestCO12_LongConversationReplays(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	text, total := longScript(t)
-	require.Equal(t, (longTurns-1)/4, strings.Count(text, "\n")-longTurns, "a fault at every fifth call")
+	text, total := conversationScript(t)
+	require.Equal(t, (conversationTurns-1)/4, strings.Count(text, "\n")-conversationTurns, "a fault at every fifth call")
 	script, err := script.Parse("long.jsonl", []byte(text))
 	require.NoError(t, err)
 	api := httptest.NewServer(mockapi.New(script, nil))
 	t.Cleanup(api.Close)
-	write(t, filepath.Join(dir, "case.json"), fmt.Sprintf(`{"id": "long", "task": "Sum up.", "graders": [
+	writeFile(t, filepath.Join(dir, "case.json"), fmt.Sprintf(`{"id": "long", "task": "Sum up.", "graders": [
 		{"type": "exact", "config": {"ground_truth": {"total": %d}}},
 		{"type": "kernel_check", "config": {"probes": [{"expr": "total", "equals": %d}]}}]}`, total, total))
 	play := func(name, modelName string, more ...string) {
@@ -112,16 +112,16 @@ func TestCO12_LongConversationIsPlayedAgain(t *testing.T) {
 
 	for _, name := range []string{"once", "again"} {
 		for _, file := range []string{".jsonl", "/attempts/*/notebook.ipynb"} {
-			require.Equal(t, theFile(t, dir, "live"+file), theFile(t, dir, name+file), "%s%s", name, file)
+			require.Equal(t, readSingleFile(t, dir, "live"+file), readSingleFile(t, dir, name+file), "%s%s", name, file)
 		}
-		require.Equal(t, verdictOf(t, dir, "live"), verdictOf(t, dir, name))
-		require.Equal(t, withoutTimes(theFile(t, dir, "live/attempts/*/conversation.jsonl")), withoutTimes(theFile(t, dir, name+"/attempts/*/conversation.jsonl")))
+		require.Equal(t, readVerdict(t, dir, "live"), readVerdict(t, dir, name))
+		require.Equal(t, blankTimestamps(readSingleFile(t, dir, "live/attempts/*/conversation.jsonl")), blankTimestamps(readSingleFile(t, dir, name+"/attempts/*/conversation.jsonl")))
 	}
-	require.Equal(t, theFile(t, dir, "once/attempts/*/conversation.jsonl"), theFile(t, dir, "again/attempts/*/conversation.jsonl"))
+	require.Equal(t, readSingleFile(t, dir, "once/attempts/*/conversation.jsonl"), readSingleFile(t, dir, "again/attempts/*/conversation.jsonl"))
 }
 
-// theFile reads the one file of that name.
-func theFile(t *testing.T, dir, pattern string) string {
+// readSingleFile reads the one file of that name.
+func readSingleFile(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	require.NoError(t, err)
@@ -131,13 +131,13 @@ func theFile(t *testing.T, dir, pattern string) string {
 	return string(text)
 }
 
-// withoutTimes blanks the moments at which things were said.
-func withoutTimes(text string) string {
+// blankTimestamps blanks the moments at which things were said.
+func blankTimestamps(text string) string {
 	return regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAllString(text, `"timestamp":""`)
 }
 
-// verdictOf is what an attempt came to, without where and when.
-func verdictOf(t *testing.T, dir, run string) (verdict struct {
+// readVerdict is what an attempt came to, without where and when.
+func readVerdict(t *testing.T, dir, run string) (verdict struct {
 	Outcome string
 	Passed  bool
 	Score   float64
@@ -151,12 +151,12 @@ func verdictOf(t *testing.T, dir, run string) (verdict struct {
 },
 ) {
 	t.Helper()
-	for line := range strings.Lines(theFile(t, dir, run+"/attempts.jsonl")) {
+	for line := range strings.Lines(readSingleFile(t, dir, run+"/attempts.jsonl")) {
 		if strings.Contains(line, `"type":"attempt"`) {
 			require.NoError(t, json.Unmarshal([]byte(line), &verdict))
 		}
 	}
 	require.Equal(t, "completed", verdict.Outcome)
-	require.Equal(t, longTurns, verdict.Usage.ModelCalls)
+	require.Equal(t, conversationTurns, verdict.Usage.ModelCalls)
 	return verdict
 }

@@ -13,9 +13,9 @@ import (
 	"assay/eval/runs"
 )
 
-// plain is what an actor does for a case: it leaves a variable and a file, finds
+// passingCode is what an actor does for a case: it leaves a variable and a file, finds
 // none of an earlier case, and answers.
-const plain = `
+const passingCode = `
 assert not os.path.exists("mine"), os.listdir()
 open("mine", "w").close()
 assert "earlier" not in globals()
@@ -27,21 +27,21 @@ submit(42)
 // Cases are tried one after the other, each with a kernel, an agent and a
 // sandbox of its own; consoles stay and are told anew each time. More can be
 // asked for, from the same folders.
-func TestServe_CasesInARow(t *testing.T) {
+func TestServe_CasesRunInSequence(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cases")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	outside := actorCase(t, t.TempDir(), "outside", plain)
+	outside := writeAgentCase(t, t.TempDir(), "outside", passingCode)
 	for _, id := range []string{"a", "b"} {
-		actorCase(t, dir, id, plain)
+		writeAgentCase(t, dir, id, passingCode)
 	}
-	other := actorCase(t, t.TempDir(), "c", strings.Replace(plain, "42", "41", 1))
-	broken := write(t, filepath.Join(filepath.Dir(other), "broken.json"), `{"id": "x"`)
-	s := open(t, plan{args: []string{"--case", dir, "--case", other + "#c"}})
-	c := s.view(t, "default")
+	other := writeAgentCase(t, t.TempDir(), "c", strings.Replace(passingCode, "42", "41", 1))
+	broken := writeFile(t, filepath.Join(filepath.Dir(other), "broken.json"), `{"id": "x"`)
+	s := startServe(t, serveConfig{args: []string{"--case", dir, "--case", other + "#c"}})
+	c := s.connectView(t, "default")
 	passed := []bool{true, true, false}
 	for n, want := range passed {
-		require.Equal(t, want, c.verdict(t, n+1).Passed)
+		require.Equal(t, want, c.awaitVerdict(t, n+1).Passed)
 	}
 
 	_, listed := s.get(t, "/api/cases")
@@ -74,11 +74,11 @@ func TestServe_CasesInARow(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, status, answer)
 	status, answer = s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+may.Cases[1].Path+`", "id": "b"}`)
 	require.Equal(t, http.StatusAccepted, status, answer)
-	require.True(t, c.verdict(t, 4).Passed)
+	require.True(t, c.awaitVerdict(t, 4).Passed)
 
-	ready := c.run.all(ofType("ready"))
+	ready := c.run.matching(hasType("ready"))
 	require.Len(t, ready, 4, "a session each")
-	require.Len(t, c.agent.all(ofType("notebook_state")), 4)
+	require.Len(t, c.agent.matching(hasType("notebook_state")), 4)
 	pids := map[int]bool{}
 	for _, r := range ready {
 		pids[r.PID] = true
@@ -86,7 +86,7 @@ func TestServe_CasesInARow(t *testing.T) {
 	}
 	require.Len(t, pids, 4, "a kernel each")
 	var ids []string
-	for _, a := range s.attempts(t, 4) {
+	for _, a := range s.awaitAttempts(t, 4) {
 		require.Equal(t, runs.OutcomeCompleted, a.Outcome, a.Detail)
 		ids = append(ids, a.CaseID)
 	}
@@ -97,7 +97,7 @@ func TestServe_CasesInARow(t *testing.T) {
 	s.stop(t)
 }
 
-type result struct {
+type evalResult struct {
 	CaseID  string          `json:"case_id"`
 	Outcome string          `json:"outcome"`
 	Detail  string          `json:"outcome_detail"`
@@ -105,10 +105,10 @@ type result struct {
 	Graders json.RawMessage `json:"graders"`
 }
 
-// verdict waits for the nth.
-func (c *console) verdict(t *testing.T, n int) (r result) {
+// awaitVerdict waits for the nth.
+func (c *console) awaitVerdict(t *testing.T, n int) (r evalResult) {
 	t.Helper()
-	m := c.agent.awaitNth(t, n, "the verdict", ofType("eval_result"))
+	m := c.agent.awaitNth(t, n, "the verdict", hasType("eval_result"))
 	require.NoError(t, json.Unmarshal([]byte(m.body), &r))
 	return r
 }
@@ -116,11 +116,11 @@ func (c *console) verdict(t *testing.T, n int) (r result) {
 // Without consoles a case begins by itself; who comes then shows it.
 func TestServe_Headless(t *testing.T) {
 	t.Parallel()
-	s := open(t, plan{args: []string{"--headless", "--case", actorCase(t, t.TempDir(), "alone", plain)}})
-	require.Equal(t, runs.OutcomeCompleted, s.attempts(t, 1)[0].Outcome)
-	c := s.view(t, "default")
-	require.Equal(t, result{CaseID: "alone", Outcome: "completed", Passed: true, Graders: c.verdict(t, 1).Graders}, c.verdict(t, 1))
-	require.Equal(t, []string{"ran"}, statuses(c.shown(t)))
+	s := startServe(t, serveConfig{args: []string{"--headless", "--case", writeAgentCase(t, t.TempDir(), "alone", passingCode)}})
+	require.Equal(t, runs.OutcomeCompleted, s.awaitAttempts(t, 1)[0].Outcome)
+	c := s.connectView(t, "default")
+	require.Equal(t, evalResult{CaseID: "alone", Outcome: "completed", Passed: true, Graders: c.awaitVerdict(t, 1).Graders}, c.awaitVerdict(t, 1))
+	require.Equal(t, []string{"ran"}, statuses(c.shownCells(t)))
 	_, session := s.get(t, "/api/sessions/default")
 	require.Contains(t, session, `"verdict":true`)
 	require.Contains(t, session, `"attempt":null,"result":{"type":"eval_result","case_id":"alone"`)
@@ -131,56 +131,56 @@ func TestServe_Headless(t *testing.T) {
 func TestServe_SetupErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "2.json"), `{"id": "2-no-data", "task": "t", "data_node": "`+dir+`/nowhere.csv"}`)
-	write(t, filepath.Join(dir, "3.json"), `{"id": "3-bad-setup", "task": "t", "setup": "1 / 0"}`)
-	write(t, filepath.Join(dir, "4.json"), `{"id": "4-skipped", "task": "t", "requires": ["python:no_such_module"]}`)
-	write(t, filepath.Join(dir, "5.json"), `{"id": "5-no-data", "task": "t", "data_node": "`+dir+`/nowhere.csv"}`)
-	write(t, filepath.Join(dir, "6.json"), `{"id": "6-no-data", "task": "t", "data_node": "`+dir+`/nowhere.csv"}`)
-	actorCase(t, dir, "1-good", plain)
-	actorCase(t, dir, "7-good", plain)
-	s := open(t, plan{args: []string{"--case", dir}})
-	c := s.come(t, who{})
+	writeFile(t, filepath.Join(dir, "2.json"), `{"id": "2-no-data", "task": "t", "data_node": "`+dir+`/nowhere.csv"}`)
+	writeFile(t, filepath.Join(dir, "3.json"), `{"id": "3-bad-setup", "task": "t", "setup": "1 / 0"}`)
+	writeFile(t, filepath.Join(dir, "4.json"), `{"id": "4-skipped", "task": "t", "requires": ["python:no_such_module"]}`)
+	writeFile(t, filepath.Join(dir, "5.json"), `{"id": "5-no-data", "task": "t", "data_node": "`+dir+`/nowhere.csv"}`)
+	writeFile(t, filepath.Join(dir, "6.json"), `{"id": "6-no-data", "task": "t", "data_node": "`+dir+`/nowhere.csv"}`)
+	writeAgentCase(t, dir, "1-good", passingCode)
+	writeAgentCase(t, dir, "7-good", passingCode)
+	s := startServe(t, serveConfig{args: []string{"--case", dir}})
+	c := s.connect(t, consoleOptions{})
 	for n, want := range []string{"1-good completed", "2-no-data setup_error", "3-bad-setup setup_error", "5-no-data setup_error", "6-no-data setup_error", "7-good completed"} {
-		got := c.verdict(t, n+1)
+		got := c.awaitVerdict(t, n+1)
 		require.Equal(t, want, got.CaseID+" "+got.Outcome)
 		require.Equal(t, strings.HasSuffix(want, "completed"), got.Passed)
 	}
-	require.Contains(t, c.verdict(t, 2).Detail, "nowhere.csv")
-	require.Contains(t, c.verdict(t, 3).Detail, "ZeroDivisionError")
-	s.said.await(t, "the fourth", func(line string) bool { return strings.HasPrefix(line, "SKIP  4-skipped: ") })
+	require.Contains(t, c.awaitVerdict(t, 2).Detail, "nowhere.csv")
+	require.Contains(t, c.awaitVerdict(t, 3).Detail, "ZeroDivisionError")
+	s.stderr.await(t, "the fourth", func(line string) bool { return strings.HasPrefix(line, "SKIP  4-skipped: ") })
 	s.stop(t)
 }
 
 // Consoles that wait are told why a case cannot be tried, and stay: the next one
 // may be.
-func TestServe_CasesThatCannotBeTried(t *testing.T) {
+func TestServe_ReportsCaseThatCannotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	good := actorCase(t, dir, "good", plain)
-	skipped := write(t, filepath.Join(dir, "skipped.json"), `{"id": "skipped", "task": "t", "requires": ["python:no_such_module"]}`)
-	s := open(t, plan{args: []string{"--case", good}})
-	c := s.view(t, "default")
-	require.True(t, c.verdict(t, 1).Passed)
+	good := writeAgentCase(t, dir, "good", passingCode)
+	skipped := writeFile(t, filepath.Join(dir, "skipped.json"), `{"id": "skipped", "task": "t", "requires": ["python:no_such_module"]}`)
+	s := startServe(t, serveConfig{args: []string{"--case", good}})
+	c := s.connectView(t, "default")
+	require.True(t, c.awaitVerdict(t, 1).Passed)
 	attach := func(path string) {
 		status, answer := s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+path+`"}`)
 		require.Equal(t, http.StatusAccepted, status, answer)
 	}
 	told := func(reason string) {
-		c.run.await(t, "why not", saying("error", reason))
-		c.agent.await(t, "why not", saying("agent_error", reason))
+		c.run.await(t, "why not", contains("error", reason))
+		c.agent.await(t, "why not", contains("agent_error", reason))
 	}
 	attach(skipped)
 	told("skipped.json could not be tried: every case was skipped")
 
 	folder := filepath.Join(s.dir, "runs")
 	require.NoError(t, os.Rename(folder, folder+"-away"))
-	write(t, folder, "a file")
+	writeFile(t, folder, "a file")
 	attach(good)
 	told("good.json could not be tried: run folder: ")
 	require.NoError(t, os.Remove(folder))
 	require.NoError(t, os.Rename(folder+"-away", folder))
 
 	attach(good)
-	require.True(t, c.verdict(t, 2).Passed)
+	require.True(t, c.awaitVerdict(t, 2).Passed)
 	s.stop(t)
 }

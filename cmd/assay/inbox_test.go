@@ -9,19 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// generous bounds waits that end at once unless something is broken.
-const generous = 30 * time.Second
-
 // inbox keeps all that has come from somewhere, for a test to wait for. It is
 // safe for concurrent use.
 type inbox[T any] struct {
-	mu    sync.Mutex
-	items []T
-	more  chan struct{} // closed when there is something new
-	err   error         // why nothing more comes
+	mu      sync.Mutex
+	items   []T
+	changed chan struct{} // closed when there is something new
+	err     error         // why nothing more comes
 }
 
-func newInbox[T any]() *inbox[T] { return &inbox[T]{more: make(chan struct{})} }
+func newInbox[T any]() *inbox[T] { return &inbox[T]{changed: make(chan struct{})} }
 
 // fill puts in what next returns until that fails.
 func (b *inbox[T]) fill(next func() (T, error)) {
@@ -32,8 +29,8 @@ func (b *inbox[T]) fill(next func() (T, error)) {
 			b.items = append(b.items, item)
 		}
 		b.err = err
-		close(b.more)
-		b.more = make(chan struct{})
+		close(b.changed)
+		b.changed = make(chan struct{})
 		b.mu.Unlock()
 		if err != nil {
 			return
@@ -41,15 +38,15 @@ func (b *inbox[T]) fill(next func() (T, error)) {
 	}
 }
 
-func (b *inbox[T]) state() (items []T, more <-chan struct{}, err error) {
+func (b *inbox[T]) snapshot() (items []T, more <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.items), b.more, b.err
+	return slices.Clone(b.items), b.changed, b.err
 }
 
-// all returns what has come so far and matches.
-func (b *inbox[T]) all(match func(T) bool) []T {
-	items, _, _ := b.state()
+// matching returns what has come so far and matches.
+func (b *inbox[T]) matching(match func(T) bool) []T {
+	items, _, _ := b.snapshot()
 	return slices.DeleteFunc(items, func(item T) bool { return !match(item) })
 }
 
@@ -62,9 +59,9 @@ func (b *inbox[T]) await(t *testing.T, what string, match func(T) bool) T {
 // awaitNth returns the nth of them, from 1 on.
 func (b *inbox[T]) awaitNth(t *testing.T, n int, what string, match func(T) bool) (item T) {
 	t.Helper()
-	late := time.After(generous)
+	late := time.After(waitTimeout)
 	for {
-		items, more, err := b.state()
+		items, more, err := b.snapshot()
 		last := items[max(0, len(items)-10):]
 		matching := slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !match(item) })
 		if len(matching) >= n {
@@ -79,12 +76,12 @@ func (b *inbox[T]) awaitNth(t *testing.T, n int, what string, match func(T) bool
 	}
 }
 
-// awaitEnd returns the error that ended it.
-func (b *inbox[T]) awaitEnd(t *testing.T) error {
+// awaitError returns the error that ended it.
+func (b *inbox[T]) awaitError(t *testing.T) error {
 	t.Helper()
-	late := time.After(generous)
+	late := time.After(waitTimeout)
 	for {
-		items, more, err := b.state()
+		items, more, err := b.snapshot()
 		if err != nil {
 			return err
 		}

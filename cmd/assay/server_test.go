@@ -23,29 +23,29 @@ import (
 	"assay/server"
 )
 
-// station is an assay serve in a process of its own, on a port of its own. What
+// serveProcess is an assay serve in a process of its own, on a port of its own. What
 // it writes goes below dir, and every process that it starts has dir in its
 // environment.
-type station struct {
-	dir   string
-	url   string // http://127.0.0.1:…
-	token string
-	said  *inbox[string] // the lines of its stderr
-	cmd   *exec.Cmd
-	over  chan struct{} // closed when it has ended
-	err   error         // how, after that
+type serveProcess struct {
+	dir     string
+	url     string // http://127.0.0.1:…
+	token   string
+	stderr  *inbox[string] // the lines of its stderr
+	cmd     *exec.Cmd
+	exited  chan struct{} // closed when it has ended
+	exitErr error         // how, after that
 }
 
-// plan says how to start a station.
-type plan struct {
+// serveConfig says how to start a station.
+type serveConfig struct {
 	dir   string // of an earlier station; empty: a new one
 	token string // empty: EVAL_SANDBOX=1
 	args  []string
 	env   []string // beside the test's own
 }
 
-// open starts a station whose agent is the actor, unless args say otherwise.
-func open(t *testing.T, p plan) *station {
+// startServe starts a station whose agent is the actor, unless args say otherwise.
+func startServe(t *testing.T, p serveConfig) *serveProcess {
 	t.Helper()
 	if p.dir == "" {
 		p.dir = t.TempDir()
@@ -53,9 +53,9 @@ func open(t *testing.T, p plan) *station {
 			require.NoError(t, os.Mkdir(filepath.Join(p.dir, name), 0o700))
 		}
 	}
-	write(t, filepath.Join(p.dir, "actor.py"), actor)
+	writeFile(t, filepath.Join(p.dir, "actor.py"), scriptedAgent)
 	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--agent", "python3 actor.py", "--out", "out", "--sandbox-root", "boxes"}, p.args...)
-	s := &station{dir: p.dir, token: server.EvalSandboxToken, said: newInbox[string](), over: make(chan struct{})}
+	s := &serveProcess{dir: p.dir, token: server.EvalSandboxToken, stderr: newInbox[string](), exited: make(chan struct{})}
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
 	s.cmd.Dir = p.dir
 	s.cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(p.dir, "tmp"), "EVAL_SANDBOX=1")
@@ -69,54 +69,54 @@ func open(t *testing.T, p plan) *station {
 	require.NoError(t, s.cmd.Start())
 	go func() {
 		in := bufio.NewReader(stderr)
-		s.said.fill(func() (string, error) { return in.ReadString('\n') })
-		s.err = s.cmd.Wait()
-		close(s.over)
+		s.stderr.fill(func() (string, error) { return in.ReadString('\n') })
+		s.exitErr = s.cmd.Wait()
+		close(s.exited)
 	}()
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill() // which may have ended
-		<-s.over
+		<-s.exited
 		if t.Failed() {
-			lines, _, _ := s.said.state()
+			lines, _, _ := s.stderr.snapshot()
 			t.Logf("assay serve said:\n%s", strings.Join(lines, ""))
 		}
 	})
-	line := s.said.await(t, "its address", func(line string) bool { return strings.Contains(line, "serving at ") })
+	line := s.stderr.await(t, "its address", func(line string) bool { return strings.Contains(line, "serving at ") })
 	_, s.url, _ = strings.Cut(strings.TrimSpace(line), "serving at ")
 	return s
 }
 
 // stop ends the station as a person does, and makes sure that it ends well and
 // that nothing of it is left. It returns how long it took.
-func (s *station) stop(t *testing.T) time.Duration {
+func (s *serveProcess) stop(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, s.ended(t))
+	require.NoError(t, s.awaitExit(t))
 	took := time.Since(began)
-	s.nothingLeft(t)
+	s.requireCleanedUp(t)
 	return took
 }
 
-// ended waits for its end.
-func (s *station) ended(t *testing.T) error {
+// awaitExit waits for its end.
+func (s *serveProcess) awaitExit(t *testing.T) error {
 	t.Helper()
 	select {
-	case <-s.over:
-		return s.err
-	case <-time.After(generous):
+	case <-s.exited:
+		return s.exitErr
+	case <-time.After(waitTimeout):
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it says where it hangs
-		<-s.over
+		<-s.exited
 		require.Fail(t, "it does not end")
 		return nil
 	}
 }
 
-// nothingLeft waits until there is no process of the station, and nothing in the
+// awaitNoProcess waits until there is no process of the station, and nothing in the
 // folders for what is temporary.
-func (s *station) nothingLeft(t *testing.T) {
+func (s *serveProcess) requireCleanedUp(t *testing.T) {
 	t.Helper()
-	eventually(t, "a process is left", func() bool { return len(processesWith(s.dir)) == 0 })
+	eventually(t, "a process is left", func() bool { return len(findProcesses(s.dir)) == 0 })
 	for _, folder := range []string{"tmp", "boxes"} {
 		eventually(t, "something is left in "+folder, func() bool {
 			entries, err := os.ReadDir(filepath.Join(s.dir, folder))
@@ -130,18 +130,18 @@ func eventually(t *testing.T, problem string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.Now().Add(generous); !done(); <-tick.C {
+	for late := time.Now().Add(waitTimeout); !done(); <-tick.C {
 		require.True(t, time.Now().Before(late), problem)
 	}
 }
 
 // get asks the API and returns the answer.
-func (s *station) get(t *testing.T, path string, header ...string) (status int, body string) {
+func (s *serveProcess) get(t *testing.T, path string, header ...string) (status int, body string) {
 	t.Helper()
 	return s.request(t, http.MethodGet, path, "", header...)
 }
 
-func (s *station) request(t *testing.T, method, path, text string, header ...string) (status int, body string) {
+func (s *serveProcess) request(t *testing.T, method, path, text string, header ...string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(text))
 	require.NoError(t, err)
@@ -159,9 +159,9 @@ func (s *station) request(t *testing.T, method, path, text string, header ...str
 	return response.StatusCode, string(answer)
 }
 
-// attempts waits until the runs of the station have n attempts, and returns them
+// awaitAttempts waits until the runs of the station have n attempts, and returns them
 // in the order in which they began.
-func (s *station) attempts(t *testing.T, n int) (all []runs.Attempt) {
+func (s *serveProcess) awaitAttempts(t *testing.T, n int) (all []runs.Attempt) {
 	t.Helper()
 	eventually(t, "too few attempts have ended", func() bool {
 		all = nil
@@ -183,8 +183,8 @@ func (s *station) attempts(t *testing.T, n int) (all []runs.Attempt) {
 	return all
 }
 
-// trace reads the newest trace of a session.
-func (s *station) trace(t *testing.T, session string) (records []trace.Record) {
+// readTrace reads the newest trace of a session.
+func (s *serveProcess) readTrace(t *testing.T, session string) (records []trace.Record) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.dir, "out", session+"@*"))
 	require.NoError(t, err)
@@ -200,11 +200,11 @@ func (s *station) trace(t *testing.T, session string) (records []trace.Record) {
 	return records
 }
 
-// cause is why a session has ended, as its trace says.
-func (s *station) cause(t *testing.T, session string) string {
+// endCause is why a session has ended, as its trace says.
+func (s *serveProcess) endCause(t *testing.T, session string) string {
 	t.Helper()
 	var last struct{ State, Cause string }
-	for _, r := range s.trace(t, session) {
+	for _, r := range s.readTrace(t, session) {
 		if r.Hop == trace.HopSession && r.Type == "state" {
 			require.NoError(t, json.Unmarshal(r.Message, &last))
 		}

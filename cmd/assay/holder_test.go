@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/runs"
+)
+
+// A console that holds the notebook of a case loses its connections in the
+// middle of an action and in the middle of a run, comes back each time, and is
+// told the verdict.
+func TestServe_HolderReconnects(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, dir, "held", `
+assert run("print('one')")["logs"] == "one\n"
+assert act("get_context")["context"]["cell_count"] == 1
+cell = start("import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.005)")
+assert of_run("cell_result", cell)["status"] == "interrupted"
+assert act("get_context")["context"]["cell_count"] == 2
+assert run("print('three')")["logs"] == "three\n"
+submit(42)
+`)}})
+	k := connectHolder(t, s)
+	k.leaveUnanswered("get_context")
+	watch := s.dial(t, "/watch", nil)
+
+	// Others are not let in, once it holds the notebook: the agent's first action comes to it.
+	k.agent.await(t, "an action", hasType("agent_action"))
+	for _, role := range []string{"holder", "view"} {
+		how := s.connect(t, consoleOptions{role: role, name: "another"}).agent.awaitClose(t)
+		require.EqualValues(t, 4009, how.Code)
+		require.Contains(t, how.Reason, "holds this notebook")
+	}
+
+	// In the middle of an action, which is answered after the return.
+	asked := k.agent.await(t, "the question", func(m message) bool { return m.Action == "get_context" })
+	k.disconnect()
+	s.awaitHolderDisconnect(t, watch, 1)
+	k.reconnect(t)
+	k.leaveUnanswered("nothing")
+	k.respond(k.agent, asked)
+
+	// In the middle of a run. What is asked meanwhile waits for the return.
+	k.run.await(t, "the run", contains("kernel_stdio", "on my way"))
+	running := k.run.matching(hasType("start_cell"))
+	helper := s.connectRun(t, consoleOptions{})
+	k.disconnect()
+	s.awaitHolderDisconnect(t, watch, 2)
+	helper.run.send(jsonObject{"type": "stop_cell", "cell_id": running[len(running)-1].CellID})
+	watch.awaitNth(t, 2, "an action while nobody is there", func(m message) bool {
+		return m.Hop == "agent>server" && m.Action == "get_context"
+	})
+	k.reconnect(t)
+	require.Contains(t, k.ready.body, "on my way", "what the kernel has done is told to who comes back")
+
+	result := k.agent.await(t, "the verdict", hasType("eval_result"))
+	require.Contains(t, result.body, `"passed":true`)
+	attempt := s.awaitAttempts(t, 1)[0]
+	require.Equal(t, runs.OutcomeCompleted, attempt.Outcome, attempt.Detail)
+	s.stop(t)
+}
+
+// awaitHolderDisconnect waits until the server knows for the nth time that who holds the
+// notebook has gone.
+func (s *serveProcess) awaitHolderDisconnect(t *testing.T, watch *wsConn, n int) {
+	t.Helper()
+	watch.awaitNth(t, n, "the holder's end", func(m message) bool {
+		return m.Type == "peer_ended" && m.Action == "console"
+	})
+}
+
+// One that is away for longer than it may be is the outcome.
+func TestServe_HolderAwayBeyondGrace(t *testing.T) {
+	t.Parallel()
+	s := startServe(t, serveConfig{args: []string{"--grace", "200ms", "--case", writeAgentCase(t, t.TempDir(), "left", `
+run("import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.005)")
+`)}})
+	k := connectHolder(t, s)
+	k.console.run.await(t, "the run", contains("kernel_stdio", "on my way"))
+	k.disconnect()
+	attempt := s.awaitAttempts(t, 1)[0]
+	require.Equal(t, runs.OutcomeConsoleLost, attempt.Outcome, attempt.Detail)
+	require.Nil(t, attempt.Passed)
+	require.Regexp(t, `was away for 2\d\dms: configured 200ms`, attempt.Detail)
+
+	// Whoever comes then is told.
+	require.Contains(t, s.connect(t, consoleOptions{role: "holder"}).agent.await(t, "the verdict", hasType("eval_result")).body, `"outcome":"console_lost"`)
+	s.stop(t)
+}
+
+// holderConsole is a console that holds the notebook, with cells of its own, over one
+// connection after the other.
+type holderConsole struct {
+	server *serveProcess
+	name   string
+	*console
+
+	mu         sync.Mutex
+	run        *wsConn // the newest at /run
+	cells      []jsonObject
+	unanswered string // the action that it does not answer
+}
+
+func connectHolder(t *testing.T, s *serveProcess) *holderConsole {
+	t.Helper()
+	k := &holderConsole{server: s, name: uuid.NewString(), unanswered: "nothing"}
+	k.reconnect(t)
+	return k
+}
+
+// reconnect connects, as the console that it was before.
+func (k *holderConsole) reconnect(t *testing.T) {
+	t.Helper()
+	w := consoleOptions{role: "holder", name: k.name, onMessage: k.respond}
+	if k.console != nil {
+		w.connectionIndex = k.ready.Connection
+	}
+	at := k.server.connectRun(t, w)
+	k.mu.Lock()
+	k.run = at.run
+	k.mu.Unlock()
+	at.agent = k.server.dial(t, "/agent", k.respond)
+	at.agent.send(jsonObject{"type": "init", "session_id": k.name, "connection_idx": at.ready.Connection, "token": k.server.token})
+	k.console = at
+}
+
+// leaveUnanswered open the answers to an action from now on.
+func (k *holderConsole) leaveUnanswered(action string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unanswered = action
+}
+
+// respond answers an action, and then has run what it asks for.
+func (k *holderConsole) respond(w *wsConn, m message) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if m.Type != "agent_action" || m.Action == k.unanswered {
+		return
+	}
+	response, run := k.performAction(m)
+	response["type"], response["tx_id"] = "agent_action_response", m.TxID
+	w.send(response)
+	if run != nil {
+		k.run.send(run)
+	}
+}
+
+// performAction knows of the actions what these tests need.
+func (k *holderConsole) performAction(m message) (response, run jsonObject) {
+	var p struct {
+		Position int    `json:"position"`
+		Source   string `json:"source"`
+		AutoRun  bool   `json:"auto_run"`
+	}
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		return jsonObject{"status": "error", "error": err.Error()}, nil
+	}
+	switch m.Action {
+	case "get_context":
+		return jsonObject{"status": "success", "context": jsonObject{"cell_count": len(k.cells), "notebook_name": "kept", "cells": slices.Clone(k.cells)}}, nil
+	case "create_cell":
+		id := uuid.NewString()
+		k.cells = slices.Insert(k.cells, p.Position, jsonObject{
+			"index": p.Position, "cell_id": id, "tf_id": id, "cell_type": "code", "source": p.Source, "metadata": jsonObject{},
+			"language": "python", "status": "idle", "display_name": "", "widgets": []any{},
+		})
+		if p.AutoRun {
+			run = jsonObject{"type": "run_cell", "cell_id": id, "code": p.Source}
+		}
+		return jsonObject{"status": "success", "cell_id": id, "tf_id": id}, run
+	default:
+		return jsonObject{"status": "error", "error": "unknown action " + m.Action}, nil
+	}
+}
