@@ -50,7 +50,7 @@ func (r *report) kernels(k *kit, beside, floors [][]string) {
 	r.table(beside...)
 	r.WriteString("\n" + kernelTerms + "\n\n")
 	r.table(floors...)
-	r.WriteString("\n*bare loop*: `bench/barekernel.py`, which reads a frame of JSON, executes its code, and answers with one; it has no outputs,\n" +
+	r.WriteString("\n*bare loop*: `bench/minimal_kernel.py`, which reads a frame of JSON, executes its code, and answers with one; it has no outputs,\n" +
 		"no threads and no stops. Ratios are to the first row of their kind.\n")
 }
 

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -93,53 +92,29 @@ func writeCases(t *testing.T, dir string, n int) string {
 	return path
 }
 
-// usage is what a command took.
-type usage struct {
-	wall    time.Duration
-	cpu     time.Duration // of it and of the children that it has waited for
-	peakKiB int64         // resident memory of it alone
-	verdict string        // its last line without the folder
-}
-
-// run runs the program to its end. Attempts that failed are no fault here.
-func (p *program) run(t *testing.T, args ...string) usage {
+// measurePooledRuns measures a run of the example cases with and without a pool.
+func (k *kit) measurePooledRuns(t *testing.T) [][]string {
 	t.Helper()
-	var out, problem strings.Builder
-	cmd := exec.CommandContext(t.Context(), p.path, args...)
-	cmd.Stdout, cmd.Stderr = &out, &problem
-	began := time.Now()
-	require.NoError(t, cmd.Start())
-	ended := make(chan struct{})
-	peak := make(chan int64, 1)
-	go func() { peak <- watchPeak(cmd.Process.Pid, ended) }()
-	_ = cmd.Wait()
-	took := usage{wall: time.Since(began)}
-	close(ended)
-	took.peakKiB = <-peak
-	require.LessOrEqual(t, cmd.ProcessState.ExitCode(), 1, "%s", problem.String())
-	took.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	verdict, _, _ := strings.Cut(strings.TrimSpace(out.String()), ")")
-	took.verdict = verdict + ")"
-	return took
-}
-
-// watchPeak looks at the peak of a process's resident memory, in KiB, until it
-// has ended.
-func watchPeak(pid int, ended <-chan struct{}) (peak int64) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone, or without the line, when it has ended
-		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok {
-			var now int64
-			if _, err := fmt.Sscan(rest, &now); err == nil {
-				peak = max(peak, now)
+	const rounds = 5
+	dir := t.TempDir()
+	var wall, cpu [2][]time.Duration
+	var verdict [2]string
+	for i := range rounds + 1 {
+		for with, args := range [][]string{nil, {"--pool", "8", "--preload", "pandas"}} {
+			out := filepath.Join(dir, fmt.Sprintf("%d-%d", i, with))
+			used := k.run(t, append([]string{
+				"run", filepath.Join("..", "testcases", "examples"), "--agent", "oracle", "--python", k.python.Executable,
+				"-j", "8", "--quiet", "--out", out,
+			}, args...)...)
+			if i > 0 { // the first warms up
+				wall[with], cpu[with], verdict[with] = append(wall[with], used.wall), append(cpu[with], used.cpu), used.verdict
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ended:
-			return peak
-		}
 	}
+	table := [][]string{{"", "wall", "ratio", "spread", "CPU", "ratio", "spread", "verdict"}}
+	for with, name := range []string{"every kernel starts cold", "`--pool 8 --preload pandas`"} {
+		w, c := compared(name, wall[0], wall[with]), compared(name, cpu[0], cpu[with])
+		table = append(table, []string{name, w[1], w[3], w[4], c[1], c[3], c[4], verdict[with]})
+	}
+	return table
 }

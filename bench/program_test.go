@@ -105,3 +105,64 @@ func filesystem(t *testing.T, dir string) string {
 		return fmt.Sprintf("type %#x", stat.Type)
 	}
 }
+
+// usage is what a command took.
+type usage struct {
+	wall    time.Duration
+	cpu     time.Duration // of it and of the children that it has waited for
+	peakKiB int64         // resident memory of it alone
+	verdict string        // its last line without the folder
+}
+
+// run runs the program to its end. Attempts that failed are no fault here.
+func (p *program) run(t *testing.T, args ...string) usage {
+	t.Helper()
+	var out, problem strings.Builder
+	cmd := exec.CommandContext(t.Context(), p.path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	began := time.Now()
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	peak := make(chan int64, 1)
+	go func() { peak <- watchPeak(cmd.Process.Pid, ended) }()
+	_ = cmd.Wait()
+	took := usage{wall: time.Since(began)}
+	close(ended)
+	took.peakKiB = <-peak
+	require.LessOrEqual(t, cmd.ProcessState.ExitCode(), 1, "%s", problem.String())
+	took.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	verdict, _, _ := strings.Cut(strings.TrimSpace(out.String()), ")")
+	took.verdict = verdict + ")"
+	return took
+}
+
+// watchPeak looks at the peak of a process's resident memory, in KiB, until it
+// has ended.
+func watchPeak(pid int, ended <-chan struct{}) (peak int64) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone, or without the line, when it has ended
+		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok {
+			var now int64
+			if _, err := fmt.Sscan(rest, &now); err == nil {
+				peak = max(peak, now)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ended:
+			return peak
+		}
+	}
+}
+
+// wallOf is how long a command takes that must succeed.
+func wallOf(t *testing.T, name string, args ...string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()
+	took := time.Since(began)
+	require.NoError(t, err, "%s", out)
+	return took
+}

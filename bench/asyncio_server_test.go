@@ -25,7 +25,7 @@ const debianPython = "/usr/bin/python3"
 // plain is what the plain server's get_context took: p50, p99, ratio, spread.
 type plain struct{ idle, behind []string }
 
-// measureBaseline measures baseline.py, where the interpreter can run it.
+// measureBaseline measures asyncio_server.py, where the interpreter can run it.
 func measureBaseline(t *testing.T) plain {
 	t.Helper()
 	server, missing := startBaseline(t)
@@ -61,7 +61,7 @@ func startBaseline(t *testing.T) (server baseline, missing string) {
 		return baseline{}, "not measured: " + debianPython + " has no websockets"
 	}
 	server.agents = filepath.Join(t.TempDir(), "agents.sock")
-	cmd := exec.CommandContext(t.Context(), debianPython, "baseline.py", "serve", fmt.Sprint(busyFor.Seconds()), server.agents)
+	cmd := exec.CommandContext(t.Context(), debianPython, "asyncio_server.py", "serve", fmt.Sprint(busyFor.Seconds()), server.agents)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

@@ -44,7 +44,7 @@ func measureWire(t *testing.T, r *report, p *program) {
 			"which sleep, all run in one process.")
 	r.table(trips...)
 	r.WriteString("\nFrames that came in and left again a second, two for each round trip, in the same rounds. *plain* is the asyncio server\n" +
-		"`bench/baseline.py`, a process of its own, with the same consoles and agents: it decodes each frame and keeps no trace. *CPU* is what\n" +
+		"`bench/asyncio_server.py`, a process of its own, with the same consoles and agents: it decodes each frame and keeps no trace. *CPU* is what\n" +
 		"a round trip takes of all processors, of console and agent too, until the trace is written; what else runs here does not change it\n" +
 		"much. Medians.\n\n")
 	r.table(rates...)

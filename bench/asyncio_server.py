@@ -8,8 +8,8 @@ At /agent?session=N a console talks with the agent of that session, which has
 connected to the Unix socket: one loop passes on what the console says, another
 what the agent says.
 
-    baseline.py serve SECONDS SOCKET   prints its port and serves until its stdin ends
-    baseline.py kernel SECONDS         the kernel: takes so long for every request
+    asyncio_server.py serve SECONDS SOCKET   prints its port and serves until its stdin ends
+    asyncio_server.py kernel SECONDS         the kernel: takes so long for every request
 """
 
 import asyncio

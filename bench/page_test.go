@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pageFigures is what browser.mjs prints: milliseconds and bytes.
+// pageFigures is what page.mjs prints: milliseconds and bytes.
 type pageFigures struct {
 	Pages []struct {
 		Name               string
@@ -30,7 +30,7 @@ func measurePage(t *testing.T, r *report, p *program) {
 	require.NoError(t, err)
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", "node"), "node", "browser.mjs", p.path, browser)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, ".ci", "node"), "node", "page.mjs", p.path, browser)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)

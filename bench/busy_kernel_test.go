@@ -30,7 +30,7 @@ func measureBusyKernel(t *testing.T, r *report, _ *program) {
 
 	r.section("get_context while the kernel is busy",
 		fmt.Sprintf("The agent asks for a notebook of %d cells while none, and while %d of its requests to the kernel (both summaries and\n"+
-			"`get_global_info`) wait for a kernel that reads and never answers. Beside it a plain asyncio server, `bench/baseline.py`, whose\n"+
+			"`get_global_info`) wait for a kernel that reads and never answers. Beside it a plain asyncio server, `bench/asyncio_server.py`, whose\n"+
 			"forwarding loop awaits the kernel, on a WebSocket and with a kernel that is busy for %v. The aim is a ratio of 1.",
 			contextCells, inFlight, busyFor))
 	r.table(

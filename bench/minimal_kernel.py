@@ -1,7 +1,7 @@
 """The least that runs code for somebody else, for the benchmark to measure beside
 the kernel: it reads a frame, executes its code, and answers.
 
-    barekernel.py FD   until the other end of the socket is closed
+    minimal_kernel.py FD   until the other end of the socket is closed
 """
 
 import json

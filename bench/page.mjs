@@ -1,4 +1,4 @@
-// Measures the page in Debian's chromium: node browser.mjs ASSAY CHROMIUM. Prints
+// Measures the page in Debian's chromium: node page.mjs ASSAY CHROMIUM. Prints
 // one JSON object. What is compared is measured in turns.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
