@@ -11,19 +11,19 @@ import { fakeLayout } from "./fakeLayout";
 
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>{source}</p> }));
 
-/** What the server answers, by method and path. */
-let answers: Record<string, () => Response>;
-let asked: string[];
-const hops: Record<string, Hop> = { notebook_event: "notebook", eval_result: "server>console" };
+/** The response of the fake server by "METHOD path"; without an entry it is a 404. */
+let responses: Record<string, () => Response>;
+let requests: string[];
+const hopByType: Record<string, Hop> = { notebook_event: "notebook", eval_result: "server>console" };
 
 beforeEach(() => {
   fakeLayout(600);
-  asked = [];
-  answers = { "GET /api/sessions/one": () => Response.json({ attempt: null }) };
+  requests = [];
+  responses = { "GET /api/sessions/one": () => Response.json({ attempt: null }) };
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
     const request = `${init.method ?? "GET"} ${path}`;
-    asked.push(init.body === undefined ? request : `${request} ${init.body}`);
-    return answers[request]?.() ?? Response.json({ code: "not_found", text: `nothing at ${path}` }, { status: 404 });
+    requests.push(init.body === undefined ? request : `${request} ${init.body}`);
+    return responses[request]?.() ?? Response.json({ code: "not_found", text: `nothing at ${path}` }, { status: 404 });
   });
 });
 afterEach(() => {
@@ -38,27 +38,29 @@ const cases = {
   ],
 };
 
-async function draw({ refusal = null as string | null, withCases = false } = {}) {
+async function renderPanel({ refusal = null as string | null, withCases = false } = {}) {
   const store = createStore();
   const commands = fakeCommands();
   const navigation = createNavigation();
   let seq = 0;
-  const tell = (...messages: OutgoingMessage[]) =>
+  const applyMessages = (...messages: OutgoingMessage[]) =>
     act(async () =>
-      store.apply(messages.map((msg) => ({ seq: ++seq, hop: hops[msg.type] ?? "agent>server", msg: messageOf(msg) }))),
+      store.apply(
+        messages.map((msg) => ({ seq: ++seq, hop: hopByType[msg.type] ?? "agent>server", msg: messageOf(msg) })),
+      ),
     );
   await act(async () => {
     render(
       <StoreProvider value={store}>
         <NavigationProvider value={navigation}>
           <CommandsProvider value={commands}>
-            <AgentPanel session="one" connected refusal={refusal} cases={withCases} />
+            <AgentPanel session="one" connected refusal={refusal} canAttachCases={withCases} />
           </CommandsProvider>
         </NavigationProvider>
       </StoreProvider>,
     );
   });
-  return { store, commands, navigation, tell };
+  return { store, commands, navigation, applyMessages };
 }
 
 const status = (word: string): OutgoingMessage => ({ type: "agent_status", status: word });
@@ -71,48 +73,48 @@ const verdict = {
   graders: [],
   answer: 1,
 };
-const box = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Ask the agent" });
+const textBox = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Ask the agent" });
 
-test("Enter sends, Shift-Enter does not, and neither does Enter in the midst of composing a character", async () => {
-  const { commands } = await draw();
-  fireEvent.change(box(), { target: { value: "sum\nthem" } });
-  fireEvent.keyDown(box(), { key: "Enter", shiftKey: true });
-  fireEvent.keyDown(box(), { key: "Enter", isComposing: true });
+test("Enter sends; Shift-Enter and Enter during character composition do not", async () => {
+  const { commands } = await renderPanel();
+  fireEvent.change(textBox(), { target: { value: "sum\nthem" } });
+  fireEvent.keyDown(textBox(), { key: "Enter", shiftKey: true });
+  fireEvent.keyDown(textBox(), { key: "Enter", isComposing: true });
   expect(commands.query).not.toHaveBeenCalled();
-  fireEvent.keyDown(box(), { key: "Enter" });
+  fireEvent.keyDown(textBox(), { key: "Enter" });
   expect(commands.query).toHaveBeenCalledExactlyOnceWith("sum\nthem");
-  expect(box().value).toBe("");
-  fireEvent.keyDown(box(), { key: "Enter" });
+  expect(textBox().value).toBe("");
+  fireEvent.keyDown(textBox(), { key: "Enter" });
   expect(commands.query).toHaveBeenCalledTimes(1);
 });
 
-test("where nothing may be asked the reason stands there, what is written stays, and nothing is sent", async () => {
-  const { commands, tell } = await draw({ refusal: "Another console owns this session." });
-  await tell(status("thinking"));
+test("shows the refusal, keeps the typed text and sends nothing", async () => {
+  const { commands, applyMessages } = await renderPanel({ refusal: "Another console owns this session." });
+  await applyMessages(status("thinking"));
   expect(screen.getByText("Another console owns this session.")).toBeTruthy();
-  expect(box().readOnly).toBe(true);
-  fireEvent.change(box(), { target: { value: "half a question" } });
-  fireEvent.keyDown(box(), { key: "Enter" });
-  expect(box().value).toBe("half a question");
+  expect(textBox().readOnly).toBe(true);
+  fireEvent.change(textBox(), { target: { value: "half a question" } });
+  fireEvent.keyDown(textBox(), { key: "Enter" });
+  expect(textBox().value).toBe("half a question");
   expect(commands.query).not.toHaveBeenCalled();
   for (const name of [/Cancel/, /Clear history/, /Restart agent/, /Send/]) {
     expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
   }
 });
 
-test("an agent at work can be cancelled, and says what it waits for", async () => {
-  const { commands, tell } = await draw();
+test("a busy agent can be cancelled and shows the tool it waits for", async () => {
+  const { commands, applyMessages } = await renderPanel();
   expect(screen.queryByRole("button", { name: /Cancel/ })).toBeNull();
   const content = [{ type: "tool_use", id: "t", name: "get_context", input: {} }];
-  await tell(status("executing"), { type: "agent_history_updated", entry: { role: "assistant", content } });
+  await applyMessages(status("executing"), { type: "agent_history_updated", entry: { role: "assistant", content } });
   expect(screen.getByText("Working")).toBeTruthy();
   expect(document.querySelector("code")?.textContent).toBe("get_context");
   fireEvent.click(screen.getByRole("button", { name: /Cancel/ }));
   expect(commands.cancel).toHaveBeenCalledOnce();
 });
 
-test("the history is cleared only when one is sure", async () => {
-  const { commands } = await draw();
+test("the history is cleared only after confirmation", async () => {
+  const { commands } = await renderPanel();
   fireEvent.click(screen.getByRole("button", { name: /Clear history/ }));
   fireEvent.click(screen.getByRole("button", { name: "Cancel" }));
   expect(commands.clearHistory).not.toHaveBeenCalled();
@@ -121,35 +123,35 @@ test("the history is cleared only when one is sure", async () => {
   expect(commands.clearHistory).toHaveBeenCalledOnce();
 });
 
-test("a cell that a tool is about is a link that jumps to it; one that is gone is none", async () => {
-  const { tell, navigation } = await draw();
-  const jumped = vi.fn();
-  navigation.onRequest(jumped);
+test("a cell named by a tool call is a link to it; a deleted cell is plain text", async () => {
+  const { applyMessages, navigation } = await renderPanel();
+  const onRequest = vi.fn();
+  navigation.onRequest(onRequest);
   const cell = { cell_id: "abc", cell_type: "code", source: "", display_name: "", rev: 1 };
   const content = ["abc", "gone"].map((id) => ({ type: "tool_use", id, name: "run_cell", input: { cell_id: id } }));
-  await tell(
+  await applyMessages(
     { type: "notebook_event", event: "cell_created", cell, position: 0 },
     { type: "agent_history_updated", entry: { role: "assistant", content } },
   );
   fireEvent.click(screen.getByRole("button", { name: "cell 1" }));
-  expect(jumped.mock.calls).toEqual([[{ jump: "abc" }]]);
+  expect(onRequest.mock.calls).toEqual([[{ jump: "abc" }]]);
   expect(screen.getByTitle("This cell is not in the notebook").textContent).toBe("gone");
 });
 
-test("a case is shown while it goes on, its verdict when it has ended, until another begins", async () => {
-  answers["GET /api/sessions/one"] = () =>
+test("shows the case during the attempt, the verdict after it, and the old verdict folded when the next attempt begins", async () => {
+  responses["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {}, started: "2026-11-20T14:00:00Z" } });
-  const { tell, store } = await draw();
+  const { applyMessages, store } = await renderPanel();
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
   expect(screen.getByText(/intervention/)).toBeTruthy();
-  await tell(verdict);
+  await applyMessages(verdict);
   expect(screen.getByText("Passed")).toBeTruthy();
   expect(screen.queryByRole("region", { name: "Case" })).toBeNull();
   expect(screen.getByText(/The attempt has ended/)).toBeTruthy();
-  expect(box().readOnly).toBe(true);
-  const before = asked.length;
+  expect(textBox().readOnly).toBe(true);
+  const before = requests.length;
   await act(async () => store.update((state) => ({ ...state, verdict: null })));
-  expect(asked.length).toBe(before + 1);
+  expect(requests.length).toBe(before + 1);
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
   expect(screen.queryByRole("region", { name: "Verdict" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: /Passed.*sum/ }));
@@ -157,34 +159,35 @@ test("a case is shown while it goes on, its verdict when it has ended, until ano
   expect(screen.getByRole("link", { name: "All runs" }).getAttribute("href")).toBe("/runs");
 });
 
-test("a verdict leads to its attempt when that is among the runs", async () => {
-  answers["GET /api/sessions/one"] = () =>
+test("the verdict links to the attempt if the attempt is stored", async () => {
+  responses["GET /api/sessions/one"] = () =>
     Response.json({ attempt: null, trace: "r/a run/attempts/0001-sum/trace.jsonl" });
-  answers["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
-  const { tell } = await draw();
-  await tell(verdict);
-  const link = await screen.findByRole("link", { name: "The attempt" });
+  responses["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
+  const { applyMessages } = await renderPanel();
+  await applyMessages(verdict);
+  const link = await screen.findByRole("link", { name: "Open attempt" });
   expect(link.getAttribute("href")).toBe("/runs/a%20run/0001-sum");
 });
 
-test("the attempt is asked for again while its task has not been given, and no more after that", async () => {
-  answers["GET /api/sessions/one"] = () => Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {} } });
-  const { tell } = await draw();
-  await screen.findByText("not begun");
-  answers["GET /api/sessions/one"] = () =>
+test("reloads the attempt while its task has not started, and not after that", async () => {
+  responses["GET /api/sessions/one"] = () =>
+    Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {} } });
+  const { applyMessages } = await renderPanel();
+  await screen.findByText("not started");
+  responses["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {}, started: new Date().toISOString() } });
-  await tell(status("ready"));
-  await waitFor(() => expect(screen.queryByText("not begun")).toBeNull());
-  const before = asked.length;
-  await tell(status("thinking"), status("executing"));
-  expect(asked.length).toBe(before);
+  await applyMessages(status("ready"));
+  await waitFor(() => expect(screen.queryByText("not started")).toBeNull());
+  const before = requests.length;
+  await applyMessages(status("thinking"), status("executing"));
+  expect(requests.length).toBe(before);
 });
 
-test("cases are found, chosen and attached; what is wrong with one is said", async () => {
-  answers["GET /api/cases?limit=5000"] = () => Response.json(cases);
-  answers["POST /api/sessions/one/case"] = () =>
+test("cases are filtered, chosen and attached; the server's error is shown", async () => {
+  responses["GET /api/cases?limit=5000"] = () => Response.json(cases);
+  responses["POST /api/sessions/one/case"] = () =>
     Response.json({ code: "bad_parameter", text: "a.json: no such case" }, { status: 400 });
-  await draw({ withCases: true });
+  await renderPanel({ withCases: true });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findAllByRole("radio")).length).toBe(2);
   fireEvent.change(screen.getByRole("searchbox"), { target: { value: "EASY add" } });
@@ -193,32 +196,34 @@ test("cases are found, chosen and attached; what is wrong with one is said", asy
   fireEvent.click(screen.getByRole("radio"));
   fireEvent.click(screen.getByRole("button", { name: "Attach" }));
   expect((await screen.findByRole("alert")).textContent).toBe("a.json: no such case");
-  expect(asked.at(-1)).toBe('POST /api/sessions/one/case {"path":"a.json","id":"sum"}');
-  answers["POST /api/sessions/one/case"] = () => Response.json({}, { status: 202 });
+  expect(requests.at(-1)).toBe('POST /api/sessions/one/case {"path":"a.json","id":"sum"}');
+  responses["POST /api/sessions/one/case"] = () => Response.json({}, { status: 202 });
   fireEvent.click(screen.getByRole("button", { name: "Attach" }));
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
 });
 
-test("that the cases cannot be listed is said, and cases that are none are passed over", async () => {
-  answers["GET /api/cases?limit=5000"] = () => Response.json({ code: "conflict", text: "no --case" }, { status: 409 });
-  await draw({ withCases: true });
+test("shows why the cases cannot be listed, and leaves out malformed cases", async () => {
+  responses["GET /api/cases?limit=5000"] = () =>
+    Response.json({ code: "conflict", text: "no --case" }, { status: 409 });
+  await renderPanel({ withCases: true });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findByRole("alert")).textContent).toBe("no --case");
   fireEvent.click(screen.getByRole("button", { name: "Cancel" }));
-  answers["GET /api/cases?limit=5000"] = () => Response.json({ cases: [7, null, {}, { path: "a", id: 7, tags: "x" }] });
+  responses["GET /api/cases?limit=5000"] = () =>
+    Response.json({ cases: [7, null, {}, { path: "a", id: 7, tags: "x" }] });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findAllByRole("radio")).length).toBe(1);
 });
 
-test("tokens, cost and how full the context is", async () => {
-  const { tell } = await draw();
+test("shows tokens, cost and context usage", async () => {
+  const { applyMessages } = await renderPanel();
   const usage = { input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 300, cache_creation_input_tokens: 0 };
-  await tell(
+  await applyMessages(
     { type: "agent_history_updated", entry: { role: "assistant", content: "a", usage } },
     { type: "agent_usage_update", ...usage, context_limit: 1000, cost_usd: 0.5 },
   );
-  const words = [...document.querySelectorAll("dl > div")].map((div) => div.textContent);
-  expect(words).toEqual(["in400", "cached75 %", "out20", "cost$0.500"]);
+  const figures = [...document.querySelectorAll("dl > div")].map((div) => div.textContent);
+  expect(figures).toEqual(["in400", "cached75 %", "out20", "cost$0.500"]);
   expect(screen.getByText("context 42 %")).toBeTruthy();
   expect(screen.getByRole("meter", { name: "Context used" }).getAttribute("value")).toBe("420");
 });

@@ -5,32 +5,31 @@ import styles from "./AgentPanel.module.css";
 import { AskBox } from "./AskBox";
 import { AttachCase } from "./AttachCase";
 import { CaseView } from "./CaseView";
+import { CollapsibleVerdict } from "./CollapsibleVerdict";
 import { Conversation } from "./Conversation";
-import { CellNameProvider } from "./cellName";
-import { LogFold } from "./log/LogFold";
-import { NotebookCellName } from "./NotebookCellName";
+import { CellNameProvider, NotebookCellName } from "./cellName";
+import { ProcessLog } from "./log/ProcessLog";
 import { StatusLine } from "./StatusLine";
 import { UsageMeter } from "./UsageMeter";
 import { useAttempt } from "./useAttempt";
 import { useAttemptPage } from "./useAttemptPage";
-import { VerdictFold } from "./VerdictFold";
 
 interface Props {
   session: string;
   connected: boolean;
-  /** Why the server has refused the connection; "": it has not. */
+  /** Why the server has refused the connection; "" if it has not. */
   refused?: string;
-  /** Why nothing can be done with the agent; null: it can. */
+  /** Why the agent cannot be used; null if it can. */
   refusal: string | null;
-  /** Cases may be attached. */
-  cases: boolean;
+  /** Whether cases can be attached. */
+  canAttachCases: boolean;
 }
 
-/** All of the agent: its state, the case, the conversation, and what one may tell it. */
-export function AgentPanel({ session, connected, refused = "", refusal, cases }: Props) {
+/** The agent's status, current case, conversation, process logs, usage and the message box. */
+export function AgentPanel({ session, connected, refused = "", refusal, canAttachCases }: Props) {
   const verdict = useSelect((state) => state.verdict);
   const attempt = useAttempt(session, connected);
-  const [attaching, setAttaching] = useState(false);
+  const [isAttaching, setIsAttaching] = useState(false);
   const ended = verdict === null ? null : attemptOverText;
   return (
     <CellNameProvider value={NotebookCellName}>
@@ -38,36 +37,46 @@ export function AgentPanel({ session, connected, refused = "", refusal, cases }:
         <StatusLine
           connected={connected}
           refusal={refusal}
-          onAttach={cases && attempt === null ? () => setAttaching(true) : null}
+          onAttach={canAttachCases && attempt === null ? () => setIsAttaching(true) : null}
         />
         {attempt !== null && <CaseView attempt={attempt} />}
         <LastVerdict session={session} />
         <div className={styles.conversation}>
           <LiveConversation />
         </div>
-        <LogFold session={session} attempt={attempt !== null} refused={refused} />
+        <ProcessLog session={session} attempt={attempt !== null} refused={refused} />
         <UsageMeter />
         <AskBox
           refusal={refusal ?? ended}
           note={attempt === null ? "" : "During an attempt this is an intervention."}
         />
-        {attaching && <AttachCase session={session} onClose={() => setAttaching(false)} />}
+        {isAttaching && <AttachCase session={session} onClose={() => setIsAttaching(false)} />}
       </section>
     </CellNameProvider>
   );
 }
 
-/** The newest verdict. It stays, folded, when the next attempt begins. */
+/** The newest verdict. Stays, collapsed, when the next attempt begins. */
 function LastVerdict({ session }: { session: string }) {
   const verdict = useSelect((state) => state.verdict);
-  const [last, setLast] = useState(verdict);
-  if (verdict !== null && verdict !== last) setLast(verdict);
+  const [lastVerdict, setLastVerdict] = useState(verdict);
+  if (verdict !== null && verdict !== lastVerdict) setLastVerdict(verdict);
   const page = useAttemptPage(session, verdict !== null);
-  if (last === null) return null;
-  return <VerdictFold key={verdict === null ? "before" : "now"} result={last} before={verdict === null} page={page} />;
+  if (lastVerdict === null) return null;
+  return (
+    <CollapsibleVerdict
+      key={verdict === null ? "before" : "now"}
+      result={lastVerdict}
+      isPrevious={verdict === null}
+      attemptPage={page}
+    />
+  );
 }
 
-/** The conversation by itself: it is drawn again for each piece of a reply, the panel is not. */
+/**
+ * Renders the conversation in a component of its own, so that a piece of a reply does not re-render
+ * the panel.
+ */
 function LiveConversation() {
   const items = useSelect((state) => state.agent.conversation);
   const stream = useSelect((state) => state.agent.stream);

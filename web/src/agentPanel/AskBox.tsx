@@ -5,22 +5,22 @@ import { IconButton } from "../ui/Button";
 import styles from "./AskBox.module.css";
 
 interface Props {
-  /** Why nothing can be asked; null: it can. */
+  /** Why nothing can be sent; null if it can. */
   refusal: string | null;
-  /** What is to be known before asking; "": nothing. */
+  /** A hint shown instead of the keyboard help; "" for none. */
   note: string;
 }
 
-const mostRows = 8;
+const maxRows = 8;
 
-/** Where a person gives the agent something to do. Enter sends, Shift-Enter begins a line. */
+/** The message box. Enter sends, Shift-Enter adds a line. */
 export function AskBox({ refusal, note }: Props) {
   const commands = useCommands();
   const [text, setText] = useState("");
-  const hint = useId();
-  const off = refusal !== null || commands === null;
+  const hintId = useId();
+  const disabled = refusal !== null || commands === null;
   const send = () => {
-    if (off || text.trim() === "") return;
+    if (disabled || text.trim() === "") return;
     commands.query(text);
     setText("");
   };
@@ -35,21 +35,21 @@ export function AskBox({ refusal, note }: Props) {
         <textarea
           className={styles.text}
           aria-label="Ask the agent"
-          aria-describedby={hint}
-          placeholder={off ? "" : "Ask the agent"}
-          rows={Math.min(mostRows, Math.max(2, text.split("\n").length))}
+          aria-describedby={hintId}
+          placeholder={disabled ? "" : "Ask the agent"}
+          rows={Math.min(maxRows, Math.max(2, text.split("\n").length))}
           value={text}
-          readOnly={off}
-          aria-disabled={off}
+          readOnly={disabled}
+          aria-disabled={disabled}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
         />
-        <IconButton label="Send" variant="accent" disabled={off || text.trim() === ""} onClick={send}>
+        <IconButton label="Send" variant="accent" disabled={disabled || text.trim() === ""} onClick={send}>
           <SendHorizontal />
         </IconButton>
       </div>
-      <p id={hint} className={styles.hint}>
-        {refusal ?? (note || "Enter sends, Shift-Enter begins a new line.")}
+      <p id={hintId} className={styles.hint}>
+        {refusal ?? (note || "Enter sends, Shift-Enter adds a line.")}
       </p>
     </div>
   );

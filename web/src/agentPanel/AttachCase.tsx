@@ -1,21 +1,22 @@
 import { useEffect, useState } from "react";
 import type { Case } from "../protocol/api.gen";
+import { oneLine } from "../text/displayText";
+import { Badge } from "../ui/Badge";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import styles from "./AttachCase.module.css";
-import { CaseChoice } from "./CaseChoice";
-import { attachCase, listCases, matching } from "./cases";
+import { attachCase, filterCases, listCases } from "./cases";
 
-/** How many cases are offered at once: the filter finds the others. */
-const shown = 100;
+/** How many cases are listed at once. The filter finds the others. */
+const maxListed = 100;
 
-/** Lets one choose a case and attaches it to the session. */
+/** The dialog that lists the cases and attaches the chosen one to the session. */
 export function AttachCase({ session, onClose }: { session: string; onClose: () => void }) {
-  const { cases, error, setError } = useCases();
+  const { cases, error, setError } = useCaseList();
   const [filter, setFilter] = useState("");
   const [chosen, setChosen] = useState<Case | null>(null);
   const [busy, setBusy] = useState(false);
-  const found = matching(cases ?? [], filter);
+  const matches = filterCases(cases ?? [], filter);
   const attach = async () => {
     if (chosen === null) return;
     setBusy(true);
@@ -24,34 +25,36 @@ export function AttachCase({ session, onClose }: { session: string; onClose: () 
       await attachCase(session, chosen);
       onClose();
     } catch (problem) {
-      setError(messageOf(problem));
+      setError(errorMessage(problem));
       setBusy(false);
     }
   };
   return (
     <Dialog title="Attach a case" onClose={onClose}>
-      <p className={styles.note}>The session ends, and an attempt at the case begins with an empty notebook.</p>
+      <p className={styles.note}>Ends the session and starts an attempt at the case with an empty notebook.</p>
       <input
         type="search"
         className={styles.filter}
-        aria-label="Filter the cases"
+        aria-label="Filter cases"
         placeholder="Filter by id, tag or text"
         value={filter}
         onChange={(event) => setFilter(event.target.value)}
       />
       {cases === null && error === "" && <p className={styles.note}>Loading…</p>}
-      {cases !== null && found.length === 0 && <p className={styles.note}>No case is like that.</p>}
+      {cases !== null && matches.length === 0 && <p className={styles.note}>No matching cases.</p>}
       <div className={styles.cases} role="radiogroup" aria-label="Cases">
-        {found.slice(0, shown).map((listed) => (
+        {matches.slice(0, maxListed).map((listed) => (
           <CaseChoice
             key={`${listed.path}#${listed.id}`}
-            listed={listed}
+            option={listed}
             chosen={listed === chosen}
             onChoose={setChosen}
           />
         ))}
       </div>
-      {found.length > shown && <p className={styles.note}>{found.length - shown} more: filter to find them.</p>}
+      {matches.length > maxListed && (
+        <p className={styles.note}>{matches.length - maxListed} more. Use the filter to find them.</p>
+      )}
       {error !== "" && (
         <p className={styles.error} role="alert">
           {error}
@@ -67,19 +70,46 @@ export function AttachCase({ session, onClose }: { session: string; onClose: () 
   );
 }
 
-function useCases() {
+function useCaseList() {
   const [cases, setCases] = useState<readonly Case[] | null>(null);
   const [error, setError] = useState("");
   useEffect(() => {
-    const gone = new AbortController();
-    listCases(gone.signal)
+    const controller = new AbortController();
+    listCases(controller.signal)
       .then(setCases)
-      .catch((problem) => !gone.signal.aborted && setError(messageOf(problem)));
-    return () => gone.abort();
+      .catch((problem) => !controller.signal.aborted && setError(errorMessage(problem)));
+    return () => controller.abort();
   }, []);
   return { cases, error, setError };
 }
 
-function messageOf(problem: unknown): string {
-  return problem instanceof Error ? problem.message : "The server did not say what is wrong.";
+function errorMessage(problem: unknown): string {
+  return problem instanceof Error ? problem.message : "The request failed.";
+}
+
+interface Props {
+  option: Case;
+  chosen: boolean;
+  onChoose: (option: Case) => void;
+}
+
+const maxTags = 6;
+
+/** One case of the list, with a radio button. */
+export function CaseChoice({ option, chosen, onChoose }: Props) {
+  return (
+    <label className={styles.choice}>
+      <input type="radio" name="case" checked={chosen} onChange={() => onChoose(option)} />
+      <span className={styles.about}>
+        <span className={styles.id}>
+          <strong>{oneLine(option.id, 80)}</strong>
+          {option.tags.slice(0, maxTags).map((tag) => (
+            <Badge key={tag}>{oneLine(tag, 30)}</Badge>
+          ))}
+        </span>
+        <span className={styles.task}>{oneLine(option.task, 200)}</span>
+        <span className={styles.path}>{oneLine(option.path, 200)}</span>
+      </span>
+    </label>
+  );
 }

@@ -7,18 +7,18 @@ import { createStore, StoreProvider } from "../store/store";
 import { attemptOf } from "./attempt";
 import { CaseView } from "./CaseView";
 
-const begun = Date.parse("2026-11-20T14:00:00Z");
+const startTime = Date.parse("2026-11-20T14:00:00Z");
 
 beforeEach(() => {
   vi.useFakeTimers();
-  vi.setSystemTime(begun + 30_000);
+  vi.setSystemTime(startTime + 30_000);
 });
 afterEach(() => {
   cleanup();
   vi.useRealTimers();
 });
 
-function draw(attempt: Record<string, unknown>) {
+function renderCase(attempt: Record<string, unknown>) {
   const store = createStore();
   const found = attemptOf(
     read(sessionDetailSchema, {
@@ -34,8 +34,8 @@ function draw(attempt: Record<string, unknown>) {
   return store;
 }
 
-test("the wall clock is counted down to nothing", () => {
-  draw({ limits: { wall_s: 92 } });
+test("the remaining wall time counts down to zero", () => {
+  renderCase({ limits: { wall_s: 92 } });
   expect(screen.getByRole("timer").textContent).toBe("1:02 left");
   act(() => vi.advanceTimersByTime(3000));
   expect(screen.getByRole("timer").textContent).toBe("0:59 left");
@@ -43,23 +43,25 @@ test("the wall clock is counted down to nothing", () => {
   expect(screen.getByRole("timer").textContent).toBe("0:00 left");
 });
 
-test("a clock of this machine that is behind does not promise more than the limit", () => {
-  vi.setSystemTime(begun - 60_000);
-  draw({ limits: { wall_s: 92 } });
+test("shows at most the limit if this machine's clock is behind", () => {
+  vi.setSystemTime(startTime - 60_000);
+  renderCase({ limits: { wall_s: 92 } });
   expect(screen.getByRole("timer").textContent).toBe("1:32 left");
 });
 
-test("without a limit it counts up, and before the task was given not at all", () => {
-  draw({ limits: {} });
+test("without a limit the time counts up; before the start there is no timer", () => {
+  renderCase({ limits: {} });
   expect(screen.getByText("0:30")).toBeTruthy();
   cleanup();
-  draw({ limits: { wall_s: 92 }, started: undefined });
-  expect(screen.getByText("not begun")).toBeTruthy();
+  renderCase({ limits: { wall_s: 92 }, started: undefined });
+  expect(screen.getByText("not started")).toBeTruthy();
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("each limit stands beside what has been taken of it", () => {
-  const store = draw({ limits: { wall_s: 60, turns: 10, tokens: 2000, cost_usd: 1, actions: 0, disk_bytes: 1024 } });
+test("each limit shows how much of it is used", () => {
+  const store = renderCase({
+    limits: { wall_s: 60, turns: 10, tokens: 2000, cost_usd: 1, actions: 0, disk_bytes: 1024 },
+  });
   const entry = { type: "anthropic_message", role: "assistant", content: "a" };
   act(() =>
     store.apply([
@@ -85,12 +87,15 @@ test("each limit stands beside what has been taken of it", () => {
   ]);
 });
 
-test.each([7, null, "x", [], { case_id: 7, task: null, limits: "x", started: {} }])(
-  "an attempt made of %j is drawn or none",
-  (wrong) => {
-    const attempt = attemptOf(read(sessionDetailSchema, { attempt: wrong }));
-    if (attempt === null) return expect(wrong === null || typeof wrong !== "object" || Array.isArray(wrong)).toBe(true);
-    draw(wrong as Record<string, unknown>);
-    expect(screen.getByRole("region", { name: "Case" })).toBeTruthy();
-  },
-);
+test.each([
+  7,
+  null,
+  "renders or ignores an attempt made of %j",
+  [],
+  { case_id: 7, task: null, limits: "renders or ignores an attempt made of %j", started: {} },
+])("an attempt made of %j is drawn or none", (wrong) => {
+  const attempt = attemptOf(read(sessionDetailSchema, { attempt: wrong }));
+  if (attempt === null) return expect(wrong === null || typeof wrong !== "object" || Array.isArray(wrong)).toBe(true);
+  renderCase(wrong as Record<string, unknown>);
+  expect(screen.getByRole("region", { name: "Case" })).toBeTruthy();
+});

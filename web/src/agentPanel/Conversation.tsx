@@ -15,37 +15,35 @@ import {
 import type { Item, StreamBlock } from "../store/state";
 import { Button } from "../ui/Button";
 import styles from "./Conversation.module.css";
-import { isSubmission } from "./gist";
 import { ItemRow } from "./ItemRow";
-import { rowKey } from "./rowKey";
 import { StreamRow } from "./StreamRow";
+import { isSubmission } from "./toolCalls";
 
 interface Props {
   items: readonly Item[];
-  /** The reply that is arriving; null: none is. */
+  /** The reply that is being received; null if none. */
   stream: readonly StreamBlock[] | null;
-  /** More may come: the last thing said still holds. */
+  /** Whether more items may come, so that the last item is still current. */
   live?: boolean;
-  /** The agent works on nothing: no tool will answer any more. */
+  /** Whether the agent is idle: no open tool call will get a result. */
   idle?: boolean;
 }
 
-/** How near the end one must be to be taken along when more comes, in pixels. */
-const nearEnd = 48;
-const nothing: readonly StreamBlock[] = [];
+/** The view counts as being at its end within this distance, in pixels. */
+const endThresholdPx = 48;
+const noBlocks: readonly StreamBlock[] = [];
 
 /**
- * What was said and done, oldest first, of which only what is in sight is drawn.
- * It stays at the end while more comes, unless one has scrolled up. It fills its
- * parent, which must have a height, and scrolls in it. Cells are named by the
- * component that CellNameProvider gives.
+ * A list of conversation items, oldest first. Only the visible rows are rendered. Scrolls to new
+ * items unless the user has scrolled up. Fills its parent, which must have a height.
+ * CellNameProvider decides how cells are named.
  */
 export function Conversation({ items, stream, live = false, idle = false }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [opened, toggle] = useOpened();
-  const arriving = stream ?? nothing;
-  const ends = useMemo(() => items.findLastIndex(isEnd), [items]);
-  const count = items.length + arriving.length;
+  const [openRows, toggle] = useOpenRows();
+  const streamBlocks = stream ?? noBlocks;
+  const lastExitIndex = useMemo(() => items.findLastIndex(isAgentExit), [items]);
+  const count = items.length + streamBlocks.length;
   const rows = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
@@ -53,11 +51,12 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
     overscan: 6,
     getItemKey: (index) => rowKey(items, index) || `stream ${index - items.length}`,
     anchorTo: "end",
-    scrollEndThreshold: nearEnd,
+    scrollEndThreshold: endThresholdPx,
     useFlushSync: false,
   });
-  const follow = useFollowing(scroller, rows.getTotalSize(), rows.scrollRect?.height ?? 0);
-  const away = count > 0 && !rows.isAtEnd(nearEnd) && rows.getTotalSize() > (rows.scrollRect?.height ?? 0);
+  const scrollHandlers = useScrollToEnd(scroller, rows.getTotalSize(), rows.scrollRect?.height ?? 0);
+  const isAwayFromEnd =
+    count > 0 && !rows.isAtEnd(endThresholdPx) && rows.getTotalSize() > (rows.scrollRect?.height ?? 0);
   return (
     <div className={styles.frame}>
       <div
@@ -66,15 +65,15 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
         role="log"
         aria-label="Conversation"
         aria-live="off"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard
         tabIndex={0}
-        {...follow}
+        {...scrollHandlers}
       >
-        {count === 0 && <p className={styles.empty}>Nothing has been said yet.</p>}
+        {count === 0 && <p className={styles.empty}>No messages yet.</p>}
         <div className={styles.rows} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map(({ key, index, start }) => {
             const item = items[index];
-            const block = arriving[index - items.length];
+            const block = streamBlocks[index - items.length];
             return (
               <div
                 key={key}
@@ -86,10 +85,10 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
                 {item !== undefined && (
                   <ItemRow
                     item={item}
-                    name={String(key)}
-                    open={opened.has(String(key))}
+                    rowKey={String(key)}
+                    open={openRows.has(String(key))}
                     pending={live && index === count - 1}
-                    awaited={!idle && index > ends && !isSettled(items, index)}
+                    awaited={!idle && index > lastExitIndex && !isSubmissionDone(items, index)}
                     onToggle={toggle}
                   />
                 )}
@@ -99,7 +98,7 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
           })}
         </div>
       </div>
-      {away && (
+      {isAwayFromEnd && (
         <Button className={styles.latest ?? ""} onClick={() => rows.scrollToEnd()}>
           <ArrowDown aria-hidden="true" size={14} /> Jump to latest
         </Button>
@@ -108,49 +107,68 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
   );
 }
 
-/** Stays at the end whatever grows, until the person goes up, and again when they are back. */
-function useFollowing(scroller: RefObject<HTMLDivElement | null>, height: number, view: number) {
+/**
+ * Keeps the scroll area at its end when the content or the area changes its height, until the user
+ * scrolls up; starts again when the user is back at the end.
+ */
+function useScrollToEnd(scroller: RefObject<HTMLDivElement | null>, height: number, viewHeight: number) {
   const following = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever it, or what is seen of it, has another height
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the heights are the triggers
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element !== null && following.current) element.scrollTo({ top: element.scrollHeight });
-  }, [scroller, height, view]);
-  const leave = () => {
+  }, [scroller, height, viewHeight]);
+  const stopFollowing = () => {
     following.current = false;
   };
   return {
     onScroll: ({ currentTarget: at }: UIEvent<HTMLElement>) => {
-      if (at.scrollHeight - at.clientHeight - at.scrollTop <= nearEnd) following.current = true;
+      if (at.scrollHeight - at.clientHeight - at.scrollTop <= endThresholdPx) following.current = true;
     },
-    onWheel: ({ deltaY }: WheelEvent) => deltaY < 0 && leave(),
-    onTouchMove: leave,
-    onKeyDown: ({ key }: KeyboardEvent) => ["ArrowUp", "PageUp", "Home"].includes(key) && leave(),
-    onPointerDown: ({ target, currentTarget }: PointerEvent) => target === currentTarget && leave(), // its scrollbar
+    onWheel: ({ deltaY }: WheelEvent) => deltaY < 0 && stopFollowing(),
+    onTouchMove: stopFollowing,
+    onKeyDown: ({ key }: KeyboardEvent) => ["ArrowUp", "PageUp", "Home"].includes(key) && stopFollowing(),
+    onPointerDown: ({ target, currentTarget }: PointerEvent) => target === currentTarget && stopFollowing(), // a press on the scrollbar
   };
 }
 
-/** An agent has ended: what it had called does not answer. */
-function isEnd(item: Item): boolean {
+/** Reports whether the item says that an agent process ended; its open tool calls get no result. */
+function isAgentExit(item: Item): boolean {
   return item.kind === "event" && (item.event === "exit" || item.event === "restarted");
 }
 
-/** A submission need not be answered: it is over when anything else has been said. */
-function isSettled(items: readonly Item[], place: number): boolean {
-  const item = items[place];
+/**
+ * Reports whether a submission needs no result any more: anything later has been received. False
+ * for other items.
+ */
+function isSubmissionDone(items: readonly Item[], index: number): boolean {
+  const item = items[index];
   if (item?.kind !== "tool" || !isSubmission(item.name)) return false;
-  return items.slice(place + 1).some((later) => later.seq !== item.seq);
+  return items.slice(index + 1).some((other) => other.seq !== item.seq);
 }
 
-/** Which rows are unfolded, by their keys: those out of sight are not drawn and cannot know. */
-function useOpened(): [ReadonlySet<string>, (name: string) => void] {
-  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const toggle = useCallback((name: string) => {
-    setOpened((before) => {
+/** Holds the keys of the open rows here, because a row that scrolls out of view is unmounted. */
+function useOpenRows(): [ReadonlySet<string>, (key: string) => void] {
+  const [openKeys, setOpenKeys] = useState<ReadonlySet<string>>(new Set());
+  const toggle = useCallback((key: string) => {
+    setOpenKeys((before) => {
       const after = new Set(before);
-      if (!after.delete(name)) after.add(name);
+      if (!after.delete(key)) after.add(key);
       return after;
     });
   }, []);
-  return [opened, toggle];
+  return [openKeys, toggle];
+}
+
+/**
+ * Returns a React key for the item at an index that does not change when items are inserted before
+ * it: the item's trace entry and its position within that entry. "" if there is no such item.
+ */
+export function rowKey(items: readonly Item[], index: number): string {
+  const seq = items[index]?.seq;
+  if (seq === undefined) return "";
+  if (seq === 0) return `at ${index}`;
+  let entryStart = index;
+  while (entryStart > 0 && items[entryStart - 1]?.seq === seq) entryStart--;
+  return `${seq}.${index - entryStart}`;
 }

@@ -1,29 +1,70 @@
 import { Dot, TriangleAlert } from "lucide-react";
+import { duration } from "../format/format";
 import { anyObject, number, read } from "../json/schema";
+import { textOrJSON } from "../json/values";
+import { showInvisible } from "../text/displayText";
+import { secondsUntil, useNow } from "../ui/useNow";
 import styles from "./EventLine.module.css";
-import { eventWords } from "./eventWords";
-import { RetryCountdown } from "./RetryCountdown";
+import { describeEvent } from "./eventDescription";
 
 interface Props {
   event: string;
   text: string;
   metadata: Readonly<Record<string, unknown>>;
-  /** Nothing has come after it, and more may: what it waits for is still waited for. */
+  /** Whether nothing has come after the event and more may: what it waits for is not over. */
   pending: boolean;
 }
 
-/** Something that happened to the agent, in a quiet line. */
+/** One line for an event of the agent. */
 export function EventLine({ event, text, metadata, pending }: Props) {
-  const { what, more, warn } = eventWords(event, text, metadata);
+  const { title, detail, isWarning } = describeEvent(event, text, metadata);
   const wait = event === "retry" ? (number.parse(read(anyObject, metadata).wait_ms) ?? null) : null;
   return (
     <p className={styles.line}>
-      {warn ? <TriangleAlert className={styles.warn} aria-hidden="true" /> : <Dot aria-hidden="true" />}
+      {isWarning ? <TriangleAlert className={styles.warn} aria-hidden="true" /> : <Dot aria-hidden="true" />}
       <span>
-        <span className={styles.event}>{what}</span>
-        {more !== "" && `: ${more}`}
-        {wait !== null && <RetryCountdown of={metadata} wait={wait} pending={pending} />}
+        <span className={styles.event}>{title}</span>
+        {detail !== "" && `: ${detail}`}
+        {wait !== null && <RetryCountdown event={metadata} delayMs={wait} pending={pending} />}
       </span>
     </p>
+  );
+}
+
+/** When each retry event was first rendered: the event itself has no time. */
+const firstSeen = new WeakMap<object, number>();
+
+interface RetryProps {
+  /** The metadata object of the event, which identifies it. */
+  event: object;
+  /** The delay before the retry, in milliseconds. */
+  delayMs: number;
+  /** Whether the delay is not over. */
+  pending: boolean;
+}
+
+/** The time of a retried model call: a countdown while it is ahead, else the length of the delay. */
+export function RetryCountdown({ event, delayMs, pending }: RetryProps) {
+  const now = useNow(pending);
+  if (!pending) return <>, retried after {duration(delayMs)}</>;
+  const start = firstSeen.get(event) ?? now;
+  firstSeen.set(event, start);
+  const secondsLeft = secondsUntil(start + delayMs, now);
+  return <>{secondsLeft > 0 ? `, retry in ${secondsLeft} s` : ", retrying now"}</>;
+}
+
+/** How many characters of an error are shown. */
+const maxErrorChars = 20_000;
+
+/** An error that the agent reported. */
+export function ErrorLine({ text, fatal }: { text: string; fatal: boolean }) {
+  return (
+    <div className={styles.error}>
+      <TriangleAlert aria-hidden="true" />
+      <div className={styles.errorText}>
+        <strong>{fatal ? "The agent stopped" : "The agent had an error"}</strong>
+        <pre>{showInvisible(textOrJSON(text).slice(0, maxErrorChars)) || "No details."}</pre>
+      </div>
+    </div>
   );
 }

@@ -1,30 +1,28 @@
 import { memo } from "react";
 import type { Item } from "../store/state";
-import { ErrorLine } from "./ErrorLine";
-import { EventLine } from "./EventLine";
-import { Said } from "./Said";
-import { Thinking } from "./Thinking";
+import { ChatMessage, Thinking } from "./ChatMessage";
+import { ErrorLine, EventLine } from "./EventLine";
 import { ToolCall } from "./ToolCall";
 
 interface Props {
   item: Item;
-  /** What it is called towards onToggle. */
-  name: string;
-  /** It is unfolded. */
+  /** The key passed to onToggle. */
+  rowKey: string;
+  /** Whether the row is open. */
   open: boolean;
-  /** Nothing has come after it, and more may. */
+  /** Whether nothing has come after the item and more may. */
   pending: boolean;
-  /** What has not been answered may still be. */
+  /** Whether a tool call without a result may still get one. */
   awaited: boolean;
   onToggle: (name: string) => void;
 }
 
-/** One thing in the conversation; drawn again only when it is another, or is folded. */
-export const ItemRow = memo(function ItemRow({ item, name, open, pending, awaited, onToggle }: Props) {
-  const toggle = () => onToggle(name);
+/** One conversation item. Re-rendered only when the item changes or is opened or closed. */
+export const ItemRow = memo(function ItemRow({ item, rowKey, open, pending, awaited, onToggle }: Props) {
+  const toggle = () => onToggle(rowKey);
   switch (item.kind) {
     case "text":
-      return <Said role={item.role} text={item.text} label={item.label} open={open} onToggle={toggle} />;
+      return <ChatMessage role={item.role} text={item.text} label={item.label} open={open} onToggle={toggle} />;
     case "thinking":
       return <Thinking text={item.text} open={open} onToggle={toggle} />;
     case "tool":

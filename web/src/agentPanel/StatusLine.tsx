@@ -8,83 +8,87 @@ import { Button, IconButton } from "../ui/Button";
 import { Confirm } from "../ui/Confirm";
 import { useCellName } from "./cellName";
 import styles from "./StatusLine.module.css";
-import { openTool, type StatusWords, statusWords } from "./statusWords";
+import { describeStatus, openTool, type StatusDescription } from "./statusDescription";
 
 interface Props {
   connected: boolean;
-  /** Why nothing can be done with the agent; null: it can. */
+  /** Why the agent cannot be used; null if it can. */
   refusal: string | null;
-  /** Lets one attach a case; null: none can be. */
+  /** Opens the dialog that attaches a case; null if none can be attached. */
   onAttach: (() => void) | null;
 }
 
-/** What the agent does and what it waits for, and what can be done about it. */
+/** The agent's status, what it waits for, and the buttons that act on the agent. */
 export function StatusLine({ connected, refusal, onAttach }: Props) {
-  const [asking, setAsking] = useState(false);
+  const [isConfirming, setIsConfirming] = useState(false);
   const commands = useCommands();
   const status = useSelect((state) => state.agent.status);
-  const over = useSelect((state) => state.verdict !== null);
+  const attemptOver = useSelect((state) => state.verdict !== null);
   const { text, busy, tone } =
-    !connected && (status === "starting" || status === "ready") ? unknown : statusWords(status, over);
-  const off = refusal !== null || commands === null;
-  const name = (what: string) => (refusal === null ? what : `${what}. ${refusal}`);
+    !connected && (status === "starting" || status === "ready") ? notConnected : describeStatus(status, attemptOver);
+  const disabled = refusal !== null || commands === null;
+  const labelOf = (action: string) => (refusal === null ? action : `${action}. ${refusal}`);
   return (
     <div className={styles.line}>
       <span className={styles.status} aria-live="polite">
         <Badge tone={tone}>{text}</Badge>
-        <Waiting />
+        <PendingWork />
       </span>
       {busy && (
-        <Button disabled={off} title={name("Ends what the agent works on")} onClick={() => commands?.cancel()}>
+        <Button
+          disabled={disabled}
+          title={labelOf("Stops the agent's current task")}
+          onClick={() => commands?.cancel()}
+        >
           <Square size={12} aria-hidden="true" /> Cancel
         </Button>
       )}
       {onAttach !== null && (
-        <IconButton label={name("Attach a case")} disabled={off} onClick={onAttach}>
+        <IconButton label={labelOf("Attach a case")} disabled={disabled} onClick={onAttach}>
           <ClipboardList />
         </IconButton>
       )}
       <IconButton
-        label={name("Clear history: the agent forgets the conversation")}
-        disabled={off}
-        onClick={() => setAsking(true)}
+        label={labelOf("Clear history: the agent forgets the conversation")}
+        disabled={disabled}
+        onClick={() => setIsConfirming(true)}
       >
         <Eraser />
       </IconButton>
       <Button
-        aria-label={name("Restart agent, after editing it")}
-        title={name("Restart agent, after editing it")}
-        disabled={off}
+        aria-label={labelOf("Restart agent (loads its edited code)")}
+        title={labelOf("Restart agent (loads its edited code)")}
+        disabled={disabled}
         onClick={() => commands?.restart("agent")}
       >
         <RefreshCw size={12} aria-hidden="true" /> <span className={styles.words}>Restart agent</span>
       </Button>
-      {asking && (
+      {isConfirming && (
         <Confirm
           title="Clear the history"
-          text="The agent forgets all that was said. The notebook stays as it is."
+          text="The agent forgets the whole conversation. The notebook does not change."
           action="Clear"
           onConfirm={() => commands?.clearHistory()}
-          onClose={() => setAsking(false)}
+          onClose={() => setIsConfirming(false)}
         />
       )}
     </div>
   );
 }
 
-/** What it does, where it was left at rest, is not known without a connection. */
-const unknown: StatusWords = { text: "Not connected", busy: false, tone: "neutral" };
+/** Shown for an idle agent while disconnected: its status may have changed. */
+const notConnected: StatusDescription = { text: "Not connected", busy: false, tone: "neutral" };
 
-/** What is waited for: a tool, or a cell. */
-function Waiting() {
+/** What the agent waits for: a tool or a cell. */
+function PendingWork() {
   const status = useSelect((state) => state.agent.status);
   const tool = useSelect((state) => (status === "executing" ? openTool(state.agent.conversation) : null));
-  const cell = useSelect((state) => (status === "awaiting_cell_execution" ? runningCell(state) : null));
+  const cell = useSelect((state) => (status === "awaiting_cell_execution" ? currentCell(state) : null));
   const CellName = useCellName();
   if (tool !== null) return <code>{tool}</code>;
   return cell === null ? null : <CellName id={cell} />;
 }
 
-function runningCell({ notebook }: State): string | null {
+function currentCell({ notebook }: State): string | null {
   return notebook.order.find((id) => notebook.executions[id]?.started === true) ?? notebook.queue[0] ?? null;
 }

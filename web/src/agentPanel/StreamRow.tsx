@@ -1,34 +1,36 @@
 import { textOrJSON } from "../json/values";
 import type { StreamBlock } from "../store/state";
 import { showInvisible } from "../text/displayText";
-import { toolName } from "./gist";
-import { partialCode } from "./partialCode";
 import styles from "./StreamRow.module.css";
+import { partialCode, toolName } from "./toolCalls";
 
-/** How much of the end of what arrives is shown: all of it comes with the message. */
-const tail = 12_000;
-const tailOfTool = 1200;
+/**
+ * How many characters of the end of an arriving block are shown. The whole text comes with the
+ * message.
+ */
+const maxTextTail = 12_000;
+const maxToolTail = 1200;
 
-/** A block of the reply that is arriving. A caret stands at the end of the last one. */
+/** One block of the reply that is being received. The last one ends with a caret. */
 export function StreamRow({ block, last }: { block: StreamBlock; last: boolean }) {
   const text = textOrJSON(block.text);
   const caret = last && <span className={styles.caret} aria-hidden="true" />;
   if (block.type === "text") {
     return (
       <div className={styles.text}>
-        {ending(text.trimStart(), tail)}
+        {tailOf(text.trimStart(), maxTextTail)}
         {caret}
       </div>
     );
   }
   const name = block.type === "thinking" ? "Thinking" : toolName(block.name);
-  const written = block.type === "thinking" ? text : partialCode(text);
+  const shownText = block.type === "thinking" ? text : partialCode(text);
   return (
     <div className={block.type === "thinking" ? styles.thinking : styles.tool}>
       <div className={styles.name}>{name}</div>
       <pre className={styles.written}>
         <span>
-          {ending(written, tailOfTool)}
+          {tailOf(shownText, maxToolTail)}
           {caret}
         </span>
       </pre>
@@ -36,6 +38,6 @@ export function StreamRow({ block, last }: { block: StreamBlock; last: boolean }
   );
 }
 
-function ending(text: string, limit: number): string {
-  return showInvisible(text.length > limit ? `…${text.slice(-limit)}` : text);
+function tailOf(text: string, maxChars: number): string {
+  return showInvisible(text.length > maxChars ? `…${text.slice(-maxChars)}` : text);
 }

@@ -1,40 +1,46 @@
 import { Check, CircleDashed, X } from "lucide-react";
 import { textOrJSON } from "../json/values";
 import type { Item, ToolResult } from "../store/state";
+import { Collapsible } from "./Collapsible";
 import { useCellName } from "./cellName";
-import { Fold } from "./Fold";
-import { cellsOf, gistOf, isSubmission, runFailed, toolName } from "./gist";
 import styles from "./ToolCall.module.css";
 import { ToolInput } from "./ToolInput";
 import { ToolOutput } from "./ToolOutput";
+import { cellIds, cellRunFailed, inputSummary, isSubmission, toolName } from "./toolCalls";
 
 export type Call = Extract<Item, { kind: "tool" }>;
 
 interface Props {
   call: Call;
-  /** Its answer may still come, where there is none. */
+  /** Whether a result may still come if there is none. */
   awaited: boolean;
   open: boolean;
   onToggle: () => void;
 }
 
-/** A call of a tool in a line: what, about what, how it went; opened, all that went in and came out. */
+/** One tool call as a line with name, summary, cells and status; opens to its input and result. */
 export function ToolCall({ call, awaited, open, onToggle }: Props) {
   const CellName = useCellName();
-  const said = firstText(call.result);
-  const aside = (
+  const resultText = firstText(call.result);
+  const trailing = (
     <span className={styles.aside}>
-      {cellsOf(call.input, said).map((id) => (
+      {cellIds(call.input, resultText).map((id) => (
         <CellName key={id} id={id} />
       ))}
-      <Ending call={call} said={said} awaited={awaited} />
+      <CallStatus call={call} said={resultText} awaited={awaited} />
     </span>
   );
   return (
-    <Fold name={toolName(call.name)} gist={gistOf(call.input)} aside={aside} open={open} onToggle={onToggle}>
+    <Collapsible
+      name={toolName(call.name)}
+      summary={inputSummary(call.input)}
+      trailing={trailing}
+      open={open}
+      onToggle={onToggle}
+    >
       <ToolInput input={call.input} />
       {call.result !== undefined && <ToolOutput result={call.result} />}
-    </Fold>
+    </Collapsible>
   );
 }
 
@@ -43,20 +49,20 @@ function firstText(result: ToolResult | undefined): string {
   return first?.type === "text" ? textOrJSON(first.text) : "";
 }
 
-/** How a call ended, by an icon and, where it did not go well, a word. */
-function Ending({ call: { name, result }, said, awaited }: { call: Call; said: string; awaited: boolean }) {
+/** An icon for the call's status, with a word unless it succeeded. */
+function CallStatus({ call: { name, result }, said, awaited }: { call: Call; said: string; awaited: boolean }) {
   if (result === undefined && !awaited) {
-    return isSubmission(name) ? null : <span className={styles.unanswered}>no answer</span>;
+    return isSubmission(name) ? null : <span className={styles.unanswered}>no result</span>;
   }
   if (result === undefined) {
     return (
-      <span className={styles.open} role="img" aria-label="no answer yet" title="No answer yet">
+      <span className={styles.open} role="img" aria-label="no result yet" title="No result yet">
         <CircleDashed />
       </span>
     );
   }
   if (result.isError) return <Failure word="failed" />;
-  if (runFailed(said)) return <Failure word="error" />;
+  if (cellRunFailed(said)) return <Failure word="error" />;
   return (
     <span className={styles.ok} role="img" aria-label="ok" title="ok">
       <Check />

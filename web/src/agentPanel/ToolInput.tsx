@@ -1,10 +1,9 @@
 import { anyObject, read } from "../json/schema";
-import { codeOf } from "./gist";
-import { JsonText } from "./JsonText";
-import { LongText } from "./LongText";
+import { JsonText, LongText } from "./LongText";
 import styles from "./ToolCall.module.css";
+import { codeOf } from "./toolCalls";
 
-/** What a tool was given: its code as code, the rest as JSON. */
+/** A tool call's input: its code as code, the rest as JSON. */
 export function ToolInput({ input }: { input: unknown }) {
   const found = codeOf(input);
   if (found === null)

@@ -1,26 +1,25 @@
 import { textOrJSON } from "../json/values";
 import type { ToolResult } from "../store/state";
-import { parsed } from "./gist";
-import { JsonText } from "./JsonText";
-import { LongText } from "./LongText";
+import { JsonText, LongText } from "./LongText";
 import styles from "./ToolCall.module.css";
+import { parseJSONContainer } from "./toolCalls";
 
-/** Images that a browser shows without running anything. */
-const shown = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+/** Image types that a browser shows without running anything in them. */
+const safeImageTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** What a tool gave: texts, JSON as JSON, images. */
+/** A tool call's result: text, JSON indented, images. */
 export function ToolOutput({ result }: { result: ToolResult }) {
-  const title = result.isError ? "Failed with" : "Result";
+  const title = result.isError ? "Error" : "Result";
   return (
     <div className={styles.part}>
       <p className={styles.title}>{title}</p>
-      {result.content.length === 0 && <p className={styles.nothing}>Nothing.</p>}
+      {result.content.length === 0 && <p className={styles.nothing}>Empty.</p>}
       {result.content.map((part, index) =>
         part.type === "image" ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a result never changes
+          // biome-ignore lint/suspicious/noArrayIndexKey: results never change
           <Picture key={index} mime={part.mime} data={part.data} />
         ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a result never changes
+          // biome-ignore lint/suspicious/noArrayIndexKey: results never change
           <Text key={index} text={textOrJSON(part.text)} />
         ),
       )}
@@ -29,14 +28,14 @@ export function ToolOutput({ result }: { result: ToolResult }) {
 }
 
 function Text({ text }: { text: string }) {
-  const value = text.length < 1_000_000 ? parsed(text) : undefined;
+  const value = text.length < 1_000_000 ? parseJSONContainer(text) : undefined;
   return value === undefined ? <LongText text={text} /> : <JsonText value={value} />;
 }
 
 function Picture({ mime, data }: { mime: unknown; data: unknown }) {
-  if (typeof mime !== "string" || typeof data !== "string" || !shown.has(mime)) {
+  if (typeof mime !== "string" || typeof data !== "string" || !safeImageTypes.has(mime)) {
     return (
-      <p className={styles.nothing}>An image that cannot be shown ({textOrJSON(mime).slice(0, 60) || "of no type"}).</p>
+      <p className={styles.nothing}>This image cannot be shown (type {textOrJSON(mime).slice(0, 60) || "unknown"}).</p>
     );
   }
   return <img className={styles.image} src={`data:${mime};base64,${data}`} alt="Result of the tool" />;

@@ -3,7 +3,7 @@ import { useSelect } from "../store/store";
 import styles from "./UsageMeter.module.css";
 import { promptTokens } from "./usage";
 
-/** Tokens and dollars so far, and how much of the context the conversation takes. */
+/** Tokens and cost so far, and how full the model's context is. */
 export function UsageMeter() {
   const usage = useSelect((state) => state.agent.usage);
   const context = useSelect((state) => state.agent.context ?? 0);
@@ -15,12 +15,20 @@ export function UsageMeter() {
   return (
     <div className={styles.meter}>
       <dl className={styles.usage} aria-label="Usage">
-        <Figure name="in" title="Tokens of all prompts so far, cached or not" value={count(prompts)} />
+        <Figure name="in" title="Input tokens of all calls, cached or not" value={count(prompts)} />
         {cached > 0 && prompts > 0 && (
-          <Figure name="cached" title="Of these, read from the provider's cache" value={percent(cached / prompts)} />
+          <Figure
+            name="cached"
+            title="Share of input tokens read from the provider's cache"
+            value={percent(cached / prompts)}
+          />
         )}
-        <Figure name="out" title="Tokens of all replies so far" value={count(usage.output_tokens)} />
-        <Figure name="cost" title={dollars === null ? "The price is not known" : "So far"} value={cost(dollars)} />
+        <Figure name="out" title="Output tokens of all calls" value={count(usage.output_tokens)} />
+        <Figure
+          name="cost"
+          title={dollars === null ? "The price is unknown" : "Total cost so far"}
+          value={cost(dollars)}
+        />
       </dl>
       {limit > 0 && context > 0 && (
         <div className={styles.context} title={`${count(context)} of ${count(limit)} tokens of context`}>

@@ -20,17 +20,17 @@ const result: EvalResult = {
   duration_ms: 8123,
 };
 
-test("tells the outcome in words, the score, and what each grader said", () => {
+test("shows outcome, score and each grader's result", () => {
   render(<Verdict result={result} />);
   expect(screen.getByText("Failed")).toBeTruthy();
   expect(screen.getByText("score 0.5")).toBeTruthy();
-  expect(screen.getByText("The agent handed in an answer.")).toBeTruthy();
+  expect(screen.getByText("The agent submitted an answer.")).toBeTruthy();
   const [numeric, exact, judge] = screen.getAllByRole("listitem");
   expect(within(numeric as HTMLElement).getByRole("img", { name: "passed" })).toBeTruthy();
   expect(within(exact as HTMLElement).getByRole("img", { name: "failed" })).toBeTruthy();
   expect(within(exact as HTMLElement).getByText("found <b>43</b>")).toBeTruthy();
-  expect(within(judge as HTMLElement).getByRole("img", { name: "no verdict" })).toBeTruthy();
-  expect(within(judge as HTMLElement).getByText("No verdict: timeout: no answer")).toBeTruthy();
+  expect(within(judge as HTMLElement).getByRole("img", { name: "grader error" })).toBeTruthy();
+  expect(within(judge as HTMLElement).getByText("Grader error: timeout: no answer")).toBeTruthy();
 });
 
 test.each([
@@ -42,13 +42,13 @@ test.each([
   expect(screen.getByText(word)).toBeTruthy();
 });
 
-test("an outcome that is not known is told by its name", () => {
+test("an unknown outcome is shown by its name", () => {
   render(<Verdict result={{ ...result, outcome: "constructor", outcome_detail: "why" }} />);
-  expect(screen.getByText(/ended as constructor/).textContent).toContain("why");
+  expect(screen.getByText(/ended with outcome constructor/).textContent).toContain("why");
 });
 
-test.each([7, null, "text", [], {}, [null, 7, [], "x"]])("draws what is made of %j", (wrong) => {
-  const hostile = Object.fromEntries(Object.keys(result).map((name) => [name, wrong]));
+test.each([7, null, "text", [], {}, [null, 7, [], "x"]])("renders a verdict made of %j", (value) => {
+  const hostile = Object.fromEntries(Object.keys(result).map((name) => [name, value]));
   render(<Verdict result={hostile as never} />);
   render(<Verdict result={{ ...result, graders: [hostile] as never }} />);
   expect(screen.getAllByRole("region", { name: "Verdict" }).length).toBe(2);

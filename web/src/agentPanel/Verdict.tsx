@@ -1,4 +1,4 @@
-import { duration, score as written } from "../format/format";
+import { duration, formatScore } from "../format/format";
 import { number } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { JsonTree } from "../outputs/JsonTree";
@@ -6,32 +6,32 @@ import type { EvalResult } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 import { Badge } from "../ui/Badge";
 import { GraderRow } from "./GraderRow";
-import { outcomeWords, ruling } from "./outcome";
+import { outcomeText, passLabel } from "./outcome";
 import styles from "./Verdict.module.css";
 
-/** How an attempt ended, and what each grader said of it. */
+/** An attempt's outcome, score, grader results and answer. */
 export function Verdict({ result }: { result: EvalResult }) {
   const graders = Array.isArray(result.graders) ? result.graders : [];
-  const { word, tone } = ruling(result);
+  const { label, tone } = passLabel(result);
   const score = number.parse(result.score) ?? null;
-  const took = number.parse(result.duration_ms) ?? null;
+  const durationMs = number.parse(result.duration_ms) ?? null;
   const detail = textOrJSON(result.outcome_detail);
   return (
     <section className={styles.verdict} aria-label="Verdict">
       <header className={styles.head}>
-        <Badge tone={tone}>{word}</Badge>
-        {score !== null && <span className={styles.score}>score {written(score)}</span>}
+        <Badge tone={tone}>{label}</Badge>
+        {score !== null && <span className={styles.score}>score {formatScore(score)}</span>}
         <span className={styles.case}>{oneLine(textOrJSON(result.case_id), 80)}</span>
-        <span className={styles.time}>{took !== null && duration(took)}</span>
+        <span className={styles.time}>{durationMs !== null && duration(durationMs)}</span>
       </header>
       <p className={styles.outcome}>
-        {outcomeWords(textOrJSON(result.outcome))}
+        {outcomeText(textOrJSON(result.outcome))}
         {detail !== "" && <span className={styles.detail}> {oneLine(detail, 400)}</span>}
       </p>
       {graders.length > 0 && (
         <ol className={styles.graders} aria-label="Graders">
           {graders.map((grader, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a verdict never changes
+            // biome-ignore lint/suspicious/noArrayIndexKey: verdicts never change
             <GraderRow key={index} grader={grader} />
           ))}
         </ol>

@@ -10,17 +10,17 @@ export async function listCases(signal: AbortSignal): Promise<readonly Case[]> {
   return cases.filter(({ path }) => path !== "");
 }
 
-/** Attaches a case to a session, behind those that wait for their turn. */
+/** Starts an attempt at the case in the session, after the attempts that are queued before it. */
 export async function attachCase(session: string, { path, id }: Case): Promise<void> {
   await postJSON(`${sessionPath(session)}/case`, { path, id });
 }
 
-/** The cases that have each of the words of text in their id, path, task or tags. */
-export function matching(cases: readonly Case[], text: string): readonly Case[] {
+/** Returns the cases whose id, path, task and tags contain every word of text. */
+export function filterCases(cases: readonly Case[], text: string): readonly Case[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return cases;
   return cases.filter(({ path, id, task, tags }) => {
-    const all = [id, path, task, ...tags].join("\n").toLowerCase();
-    return words.every((word) => all.includes(word));
+    const searchText = [id, path, task, ...tags].join("\n").toLowerCase();
+    return words.every((word) => searchText.includes(word));
   });
 }

@@ -1,8 +1,10 @@
 import { type ComponentType, createContext, useContext } from "react";
+import { useNotebookNavigation } from "../commands/navigation";
+import { useSelect } from "../store/store";
 import { oneLine } from "../text/displayText";
 import styles from "./ToolCall.module.css";
 
-/** How a cell is named in the conversation: where there is a notebook, by a link to it. */
+/** The component that names a cell in the conversation; a link where a notebook is shown. */
 export type CellName = ComponentType<{ id: string }>;
 
 function PlainCellName({ id }: { id: string }) {
@@ -11,9 +13,27 @@ function PlainCellName({ id }: { id: string }) {
 
 const CellNameContext = createContext<CellName>(PlainCellName);
 
-/** Says how cells are named below; without it by the first characters of their id. */
+/** Sets the component that names cells below it. The default shows the first 8 characters of the id. */
 export const CellNameProvider = CellNameContext.Provider;
 
 export function useCellName(): CellName {
   return useContext(CellNameContext);
+}
+
+/** A link to the cell in the notebook; if the cell was deleted, the first characters of its id. */
+export function NotebookCellName({ id }: { id: string }) {
+  const index = useSelect((state) => (Object.hasOwn(state.notebook.cells, id) ? state.notebook.order.indexOf(id) : -1));
+  const { jumpTo } = useNotebookNavigation();
+  if (index < 0) {
+    return (
+      <span className={styles.cell} title="This cell is not in the notebook">
+        {oneLine(id, 8)}
+      </span>
+    );
+  }
+  return (
+    <button type="button" className={styles.cellLink} title={`Go to ${id}`} onClick={() => jumpTo(id)}>
+      cell {index + 1}
+    </button>
+  );
 }

@@ -1,8 +1,8 @@
 import { vi } from "vitest";
 import type { Commands } from "../commands/commands";
 
-/** Commands that only note that they were given. */
-export function fakeCommands(more: Partial<Commands> = {}): Commands {
+/** Returns commands that only record their calls; those in overrides replace them. */
+export function fakeCommands(overrides: Partial<Commands> = {}): Commands {
   return {
     canRun: true,
     createCell: vi.fn(async () => "new"),
@@ -19,6 +19,6 @@ export function fakeCommands(more: Partial<Commands> = {}): Commands {
     query: vi.fn(),
     cancel: vi.fn(),
     clearHistory: vi.fn(),
-    ...more,
+    ...overrides,
   };
 }

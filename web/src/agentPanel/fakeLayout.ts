@@ -1,12 +1,15 @@
 import { vi } from "vitest";
 
-const row = 40;
+const rowHeight = 40;
 
-/** Lets the test's DOM have sizes: a list that scrolls is so high, a row in it 40 pixels. */
+/**
+ * Gives elements of the test DOM sizes: rows of a virtual list are 40 px high, everything else has
+ * the given height.
+ */
 export function fakeLayout(height: number): void {
-  const of = (element: HTMLElement) => (element.dataset.index === undefined ? height : row);
+  const heightOf = (element: HTMLElement) => (element.dataset.index === undefined ? height : rowHeight);
   vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockImplementation(function (this: HTMLElement) {
-    return of(this);
+    return heightOf(this);
   });
   vi.spyOn(HTMLElement.prototype, "offsetWidth", "get").mockReturnValue(400);
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(height);

@@ -10,8 +10,8 @@ export function allTokens(usage: Usage): number {
   return promptTokens(usage) + usage.output_tokens;
 }
 
-/** Messages of the assistant: what a limit of turns counts. */
-export function turnsOf(conversation: readonly Item[]): number {
+/** Returns the number of assistant messages, which a turn limit counts. */
+export function turnCount(conversation: readonly Item[]): number {
   const messages = new Set<number>();
   for (const item of conversation) {
     if (item.kind === "thinking" || item.kind === "tool" || (item.kind === "text" && item.role === "assistant")) {

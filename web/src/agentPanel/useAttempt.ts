@@ -5,24 +5,24 @@ import { useSelect } from "../store/store";
 import { type Attempt, attemptOf } from "./attempt";
 
 /**
- * The attempt that goes on in the session; null: none does, or it is not known. It
- * is asked for when what comes of the agent tells that it may be another.
+ * Returns the attempt that is going on in a session; null if there is none or it is unknown. Loads
+ * it again when the agent's state indicates that it may be another one.
  */
 export function useAttempt(session: string, connected: boolean): Attempt | null {
   const [attempt, setAttempt] = useState<Attempt | null>(null);
   const verdict = useSelect((state) => state.verdict);
   const request = useSelect((state) => state.agent.request);
   const status = useSelect((state) => state.agent.status);
-  const said = useSelect((state) => state.agent.conversation.length > 0);
-  const awaited = attempt?.started === null ? status : "";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each of them may mean another attempt
+  const hasItems = useSelect((state) => state.agent.conversation.length > 0);
+  const statusBeforeStart = attempt?.started === null ? status : "";
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each of them may indicate another attempt
   useEffect(() => {
     if (!connected) return;
-    const gone = new AbortController();
-    getJSON(sessionPath(session), sessionDetailSchema, {}, gone.signal)
+    const controller = new AbortController();
+    getJSON(sessionPath(session), sessionDetailSchema, {}, controller.signal)
       .then((answer) => setAttempt(attemptOf(answer)))
-      .catch(() => undefined); // the connection tells when the server is away
-    return () => gone.abort();
-  }, [session, connected, verdict, request, said, awaited]);
+      .catch(() => undefined); // connection errors are reported elsewhere
+    return () => controller.abort();
+  }, [session, connected, verdict, request, hasItems, statusBeforeStart]);
   return connected && verdict === null ? attempt : null;
 }

@@ -3,27 +3,30 @@ import { attemptApiPath, getFile, getJSON, sessionPath } from "../api/client";
 import { sessionDetailSchema } from "../protocol/api.gen";
 import { attemptPath } from "../routes/paths";
 
-/** Where the trace of an attempt stands below the folder of its run. */
-const ofAttempt = /(?:^|\/)([^/]+)\/attempts\/([^/]+)\/trace\.jsonl$/;
+/** Matches a trace's path below the folder of runs: run/attempts/attempt/trace.jsonl. */
+const attemptTracePath = /(?:^|\/)([^/]+)\/attempts\/([^/]+)\/trace\.jsonl$/;
 
-/** The path of the page of the attempt that has just ended in the session; null: none has, or it is not among the runs. */
+/**
+ * Returns the path of the page of the attempt that has just ended in a session; null if none has,
+ * or if it is not stored.
+ */
 export function useAttemptPage(session: string, ended: boolean): string | null {
   const [path, setPath] = useState<string | null>(null);
   useEffect(() => {
     if (!ended) return;
-    const gone = new AbortController();
+    const controller = new AbortController();
     setPath(null);
-    find(session, gone.signal)
+    findAttemptPage(session, controller.signal)
       .then(setPath)
-      .catch(() => undefined); // there is the list of all runs
-    return () => gone.abort();
+      .catch(() => undefined); // the link to all runs is shown instead
+    return () => controller.abort();
   }, [session, ended]);
   return path;
 }
 
-async function find(session: string, signal: AbortSignal): Promise<string | null> {
+async function findAttemptPage(session: string, signal: AbortSignal): Promise<string | null> {
   const { trace = "" } = await getJSON(sessionPath(session), sessionDetailSchema, {}, signal);
-  const [, run, attempt] = ofAttempt.exec(trace) ?? [];
+  const [, run, attempt] = attemptTracePath.exec(trace) ?? [];
   if (run === undefined || attempt === undefined) return null;
   await getFile(attemptApiPath(run, attempt), { signal });
   return attemptPath(run, attempt);

@@ -1,5 +1,5 @@
 import { Bot } from "lucide-react";
-import { statusWords } from "../agentPanel/statusWords";
+import { describeStatus } from "../agentPanel/statusDescription";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import styles from "./TopBar.module.css";
@@ -8,7 +8,7 @@ import styles from "./TopBar.module.css";
 export function AgentBadge() {
   const status = useSelect((state) => state.agent.status);
   const over = useSelect((state) => state.verdict !== null);
-  const { text, tone } = statusWords(status, over);
+  const { text, tone } = describeStatus(status, over);
   return (
     <Badge tone={tone} title={`Agent: ${text}`}>
       <Bot className={styles.icon} aria-hidden="true" />

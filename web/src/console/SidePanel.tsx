@@ -58,7 +58,7 @@ export function SidePanel({ session, connected, refused, refusal, config, onClos
               connected={connected}
               refused={refused}
               refusal={refusal}
-              cases={config.cases}
+              canAttachCases={config.cases}
             />
           </Part>
         </div>

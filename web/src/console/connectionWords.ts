@@ -1,5 +1,5 @@
 import type { Connection, Role } from "../agent/sessionSnapshot";
-import { startFault } from "../agentPanel/log/startFault";
+import { parseStartFailure } from "../agentPanel/log/processFailure";
 
 /** What a person may do about a connection that is not there: try it, take it over, or open the notebook as a view. */
 export type WayOut = "retry" | "here" | "view";
@@ -57,9 +57,9 @@ export function connectionWords(connection: Connection, role: Role): ConnectionW
       return { what: "The server has ended.", more: `${because} ${keptHere}`.trim(), wayOut: "retry" };
     case refused:
       if (retryAt === null && state === "disconnected") {
-        const fault = startFault(reason);
+        const fault = parseStartFailure(reason);
         if (fault !== null) {
-          const more = `The ${fault.how}. Its last words are in the log of the panel.`;
+          const more = `The ${fault.reason}. Its last words are in the log of the panel.`;
           return { what: "The session could not start.", more, wayOut: "retry" };
         }
         return { what: "The server has refused this connection.", more: because, wayOut: "retry" };

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import type { ConnectionState } from "../agent/sessionSnapshot";
-import { ruling } from "../agentPanel/outcome";
-import { statusWords } from "../agentPanel/statusWords";
+import { passLabel } from "../agentPanel/outcome";
+import { describeStatus } from "../agentPanel/statusDescription";
 import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import { kernelState } from "./kernel";
@@ -17,9 +17,9 @@ export function useTitle(session: string, connection: ConnectionState): void {
 
 /** "" when nothing goes on. */
 export function stateWords(state: State): string {
-  if (state.verdict !== null) return ruling(state.verdict).word.toLowerCase();
+  if (state.verdict !== null) return passLabel(state.verdict).label.toLowerCase();
   if (kernelState(state) === "dead") return "○ kernel dead";
-  const agent = statusWords(state.agent.status);
+  const agent = describeStatus(state.agent.status);
   if (agent.busy || agent.tone === "warn") return `● agent ${agent.text.toLowerCase()}`;
   return kernelState(state) === "running" ? "● running" : "";
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cost, count, countOf, dateTime, duration, percent, score, size } from "./format";
+import { cost, count, countOf, dateTime, duration, formatScore, percent, size } from "./format";
 
 test("formats numbers briefly, and null as a dash", () => {
   expect([null, 0, 12.4, 999.4, 999.6, 1234, 59_949, 59_960, 125_000, 3_780_000].map(duration)).toEqual([
@@ -29,7 +29,7 @@ test("formats numbers briefly, and null as a dash", () => {
 
 test("formats impossible numbers as a question mark", () => {
   expect([Number.NaN, -1, Number.POSITIVE_INFINITY].map(duration)).toEqual(["?", "?", "?"]);
-  expect([cost(-1), count(Number.NaN), size(-1), percent(1e9), score(1e300), dateTime(1e300)]).toEqual(
+  expect([cost(-1), count(Number.NaN), size(-1), percent(1e9), formatScore(1e300), dateTime(1e300)]).toEqual(
     Array(6).fill("?"),
   );
 });

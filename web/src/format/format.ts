@@ -84,7 +84,7 @@ export function percent(share: number | null, digits = 0): string {
 }
 
 /** Formats a score with at most three digits. */
-export function score(value: number | null): string {
+export function formatScore(value: number | null): string {
   if (value === null) return unknownText;
   return isWithin(value, -maxNumber, maxNumber) ? String(Math.round(value * 1000) / 1000) : impossibleText;
 }

@@ -1,4 +1,4 @@
-import { cost, count, duration, percent, score } from "../../format/format";
+import { cost, count, duration, formatScore, percent } from "../../format/format";
 import { list, read } from "../../json/schema";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import { type GraderResult, graderResultSchema } from "../../protocol/messages";
@@ -41,7 +41,7 @@ export function figuresOf(a: AttemptLine, b: AttemptLine): readonly Figure[] {
       first ? outcomeWords(first.outcome) : undefined,
       second ? outcomeWords(second.outcome) : undefined,
     ),
-    number("Score", (line) => line.score ?? null, score),
+    number("Score", (line) => line.score ?? null, formatScore),
     ...graders(a, b),
     number("Duration", (line) => line.duration_ms ?? null, duration),
     number("Work", (line) => line.phases?.work_ms ?? null, duration),

@@ -1,7 +1,7 @@
 import { TriangleAlert } from "lucide-react";
 import { memo } from "react";
 import { Link } from "wouter";
-import { cost, count, duration, score } from "../../format/format";
+import { cost, count, duration, formatScore } from "../../format/format";
 import { attemptPath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import type { Attempt } from "../data/line";
@@ -62,7 +62,7 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
       <td className={styles.outcome} title={plainName(attempt.detail)}>
         {attempt.verdict === "skipped" ? plainName(attempt.detail) : plainName(outcomeWords(attempt.outcome))}
       </td>
-      <td className={styles.number}>{score(attempt.score)}</td>
+      <td className={styles.number}>{formatScore(attempt.score)}</td>
       <td className={styles.number}>
         {isOpen(attempt.verdict) ? <RunningDuration run={run} attempt={name} /> : duration(attempt.durationMs)}
       </td>

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cellsOf, gistOf, parsed, runFailed, toolName } from "./gist";
-import { partialCode } from "./partialCode";
+import { cellIds, cellRunFailed, inputSummary, parseJSONContainer, partialCode, toolName } from "./toolCalls";
 
 describe("toolName", () => {
   test.each([
@@ -26,10 +25,10 @@ describe("gistOf", () => {
     ["text", ""],
     [null, ""],
     [{ source: 7 }, "7"],
-  ])("of %j is %j", (input, expected) => expect(gistOf(input)).toBe(expected));
+  ])("of %j is %j", (input, expected) => expect(inputSummary(input)).toBe(expected));
 
-  test("is short, however long the code", () => {
-    expect(gistOf({ source: "x".repeat(1_000_000) }).length).toBeLessThan(400);
+  test("is short even for very long code", () => {
+    expect(inputSummary({ source: "x".repeat(1_000_000) }).length).toBeLessThan(400);
   });
 });
 
@@ -40,18 +39,18 @@ describe("cellsOf", () => {
     [{}, '{"status":"ok","cell_id":"b"}', ["b"]],
     [{ cell_id: 7 }, "", []],
     [null, `${" ".repeat(3000)}cell_id: far`, []],
-  ])("of %j and %j", (input, result, expected) => expect(cellsOf(input, result)).toEqual(expected));
+  ])("of %j and %j", (input, result, expected) => expect(cellIds(input, result)).toEqual(expected));
 });
 
-test("runFailed tells a run that went wrong by its status line", () => {
-  expect(runFailed("cell_id: a\nstatus: error\n")).toBe(true);
-  expect(runFailed("cell_id: a\nstatus: ok\n\nstatus: errors everywhere")).toBe(false);
+test("runFailed reads the status line", () => {
+  expect(cellRunFailed("cell_id: a\nstatus: error\n")).toBe(true);
+  expect(cellRunFailed("cell_id: a\nstatus: ok\n\nstatus: errors everywhere")).toBe(false);
 });
 
-test("parsed takes objects and lists, and no other text", () => {
-  expect(parsed(' {"a":1}')).toEqual({ a: 1 });
-  expect(parsed("12")).toBeUndefined();
-  expect(parsed("{no")).toBeUndefined();
+test("parsed accepts objects and lists only", () => {
+  expect(parseJSONContainer(' {"a":1}')).toEqual({ a: 1 });
+  expect(parseJSONContainer("12")).toBeUndefined();
+  expect(parseJSONContainer("{no")).toBeUndefined();
 });
 
 describe("partialCode", () => {

@@ -1,0 +1,101 @@
+import { duration, percent } from "../format/format";
+import { anyObject, number, read } from "../json/schema";
+import { textOrJSON } from "../json/values";
+import { oneLine } from "../text/displayText";
+
+/** An event of the agent as shown in the conversation. */
+export interface EventDescription {
+  /** What happened. */
+  title: string;
+  /** Details; "" for none. */
+  detail: string;
+  /** Whether the event indicates a problem. */
+  isWarning: boolean;
+}
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+const maxDetailChars = 400;
+
+/** Describes an event by its type. An unknown event is described by its own type and text. */
+export function describeEvent(event: string, text: string, metadata: unknown): EventDescription {
+  const fields = read(anyObject, metadata);
+  const eventText = oneLine(textOrJSON(text), maxDetailChars);
+  switch (event) {
+    case "retry":
+      return { title: "Model call failed", detail: retryDetail(fields, eventText), isWarning: true };
+    case "waiting":
+      return describeWaiting(fields);
+    case "compacted":
+      return {
+        title: "Conversation compacted",
+        detail: eventText || "the oldest messages were removed",
+        isWarning: false,
+      };
+    case "limit":
+      return { title: "Limit reached", detail: eventText || oneLine(textOrJSON(fields.limit), 80), isWarning: true };
+    case "exit":
+      return { title: eventText || "The agent exited.", detail: "", isWarning: isFailedExit(fields) };
+    case "stopped":
+      return { title: eventText || "The agent was stopped.", detail: "", isWarning: false };
+    case "restarted":
+      return { title: eventText || "The agent was restarted.", detail: "", isWarning: false };
+    case "cancelled":
+      return { title: "Cancelled", detail: eventText, isWarning: false };
+    case "ended":
+      return { title: "Ended", detail: eventText, isWarning: false };
+    case "tick":
+      return {
+        title: tickTitle(fields),
+        detail: eventText,
+        isWarning: read(anyObject, fields.ticks ?? fields).success === false,
+      };
+    default:
+      return { title: oneLine(textOrJSON(event), 60) || "Event", detail: eventText, isWarning: false };
+  }
+}
+
+/**
+ * Reports whether an exit was a failure: a non-zero status or a signal. SIGTERM is none, because
+ * the server sends it to agents that are not needed any more.
+ */
+export function isFailedExit(fields: Metadata): boolean {
+  const signal = textOrJSON(fields.signal);
+  if (signal === "SIGTERM") return false;
+  return signal !== "" || (number.parse(fields.exit_code) ?? 0) !== 0;
+}
+
+function retryDetail(fields: Metadata, eventText: string): string {
+  const attempt = number.parse(fields.attempt) ?? null;
+  const status = number.parse(fields.status) ?? null;
+  const parts = [oneLine(textOrJSON(fields.error), maxDetailChars) || eventText];
+  if (status !== null && status > 0) parts.push(`status ${status}`);
+  if (attempt !== null) parts.push(`attempt ${attempt}`);
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+function describeWaiting(fields: Metadata): EventDescription {
+  const waited = number.parse(fields.waited_ms) ?? null;
+  const reason = oneLine(textOrJSON(fields.for), 120) || "its turn";
+  const time = waited === null ? "" : duration(waited);
+  if (fields.over === true) return { title: `Waited for ${reason}`, detail: time, isWarning: false };
+  return { title: `Waiting for ${reason}`, detail: time && `${time} so far`, isWarning: false };
+}
+
+/**
+ * Returns a tick's number, mood, confidence, thread and result as one line. The fields are in
+ * metadata.ticks or in metadata itself.
+ */
+function tickTitle(fields: Metadata): string {
+  const tick = read(anyObject, fields.ticks ?? fields);
+  const confidence = number.parse(tick.confidence) ?? null;
+  const parts = [
+    `Tick ${oneLine(textOrJSON(tick.tick), 20)}`.trim(),
+    oneLine(textOrJSON(tick.mood), 40),
+    confidence === null ? "" : `${percent(confidence)} sure`,
+    oneLine(textOrJSON(tick.thread), 60),
+    tick.skipped === true ? "skipped" : "",
+    tick.success === false ? "failed" : "",
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}

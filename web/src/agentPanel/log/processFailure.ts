@@ -1,0 +1,71 @@
+import { textOrJSON } from "../../json/values";
+import type { State } from "../../store/state";
+import { isFailedExit } from "../eventDescription";
+import type { ProcessName } from "./processLogs";
+
+/** A process failure that the last log lines may explain. */
+export interface ProcessFailure {
+  child: ProcessName;
+  /** Identifies this failure. */
+  key: string;
+}
+
+/** Which process caused an outcome. */
+const failedProcess: Readonly<Record<string, ProcessName>> = {
+  agent_exit: "agent",
+  agent_error: "agent",
+  kernel_exit: "kernel",
+};
+
+/**
+ * Returns a key that identifies the current process failure and begins with the process name; "" if
+ * there is none. During an attempt (inAttempt) a clean exit of the agent is no failure. refusal is
+ * the server's reason for refusing the connection, "" if it has not.
+ */
+export function failureKeyOf(state: State, inAttempt: boolean, refusal: string): string {
+  const { verdict, agent, notebook } = state;
+  const startFailure = parseStartFailure(refusal);
+  if (startFailure !== null) return `${startFailure.child} start`;
+  if (verdict !== null) {
+    const child = processOfOutcome(textOrJSON(verdict.outcome), textOrJSON(verdict.outcome_detail));
+    return child === null ? "" : `${child} verdict`;
+  }
+  const exit = agent.status === "gone" ? agent.conversation.findLast(isAgentExit) : undefined;
+  if (exit?.kind === "event" && exit.event === "exit") {
+    const isExpected = textOrJSON(exit.metadata.signal) === "SIGTERM" || inAttempt;
+    if (!isExpected || isFailedExit(exit.metadata)) return `agent ${exit.seq}`;
+  }
+  return notebook.kernel === "dead" ? "kernel dead" : "";
+}
+
+/** Parses a key of failureKeyOf; null if the key is "". */
+export function parseFailureKey(key: string): ProcessFailure | null {
+  if (key === "") return null;
+  return { key, child: key.startsWith("kernel") ? "kernel" : "agent" };
+}
+
+function processOfOutcome(outcome: string, detail: string): ProcessName | null {
+  if (outcome === "setup_error") return detail.startsWith("kernel") ? "kernel" : "agent";
+  return Object.hasOwn(failedProcess, outcome) ? (failedProcess[outcome] ?? null) : null;
+}
+
+function isAgentExit(item: State["agent"]["conversation"][number]): boolean {
+  return item.kind === "event" && ["exit", "stopped", "restarted"].includes(item.event);
+}
+
+/** Which process kept a session from starting. */
+export interface StartFailure {
+  child: ProcessName;
+  /** How it failed, such as "agent exited with status 1". */
+  reason: string;
+}
+
+/**
+ * Reads the start failure from the server's reason for refusing a connection; null if the reason is
+ * another.
+ */
+export function parseStartFailure(reason: string): StartFailure | null {
+  const [, how = "", name] = /could not start: ((agent|kernel)\b[^;]*)/.exec(reason) ?? [];
+  if (name === undefined) return null;
+  return { child: name === "kernel" ? "kernel" : "agent", reason: how.trim() };
+}

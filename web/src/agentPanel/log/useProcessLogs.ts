@@ -1,0 +1,57 @@
+import { useEffect, useState } from "react";
+import { getToken, withQuery } from "../../api/client";
+import { openReconnectingSocket, socketURL } from "../../api/sockets";
+import { appendLogs, emptyLogs, type ProcessLogs, parseLogMessage } from "./processLogs";
+
+/**
+ * Returns the logs of a session's processes while the component is mounted, and whether they are
+ * connected.
+ */
+export function useProcessLogs(session: string): { logs: ProcessLogs; connected: boolean } {
+  const [logs, setLogs] = useState(emptyLogs);
+  const [connected, setConnected] = useState(false);
+  useEffect(
+    () =>
+      followLogs(session, {
+        onStoredLines: setLogs,
+        onNewLines: (newLogs) => setLogs((before) => appendLogs(before, newLogs)),
+        onConnected: setConnected,
+      }),
+    [session],
+  );
+  return { logs, connected };
+}
+
+/** The events of followLogs. */
+export interface LogEvents {
+  /** Receives all stored lines after each connect, if there are any. */
+  onStoredLines: (logs: ProcessLogs) => void;
+  /** Receives new lines. */
+  onNewLines: (newLogs: ProcessLogs) => void;
+  /** Receives false when the connection is lost and being retried. */
+  onConnected: (connected: boolean) => void;
+}
+
+/**
+ * Follows the process logs of a session. Reconnects, also after the session has ended. Returns a
+ * function that stops it.
+ */
+export function followLogs(session: string, events: LogEvents): () => void {
+  let isFirstMessage = true;
+  return openReconnectingSocket({
+    url: () => socketURL(withQuery("/printed", { session, token: getToken() })),
+    onOpen() {
+      isFirstMessage = true;
+      events.onConnected(true);
+    },
+    onMessage(data) {
+      if (isFirstMessage) events.onStoredLines(parseLogMessage(data));
+      else events.onNewLines(parseLogMessage(data));
+      isFirstMessage = false;
+    },
+    onClose() {
+      events.onConnected(false);
+      return false;
+    },
+  });
+}

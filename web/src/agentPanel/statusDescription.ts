@@ -1,0 +1,44 @@
+import type { AgentStatus, Item } from "../store/state";
+import type { Tone } from "../ui/Badge";
+import { toolName } from "./toolCalls";
+
+/** The agent's status as shown on the page. */
+export interface StatusDescription {
+  text: string;
+  /** Whether the agent is working and can be cancelled. */
+  busy: boolean;
+  tone: Tone;
+}
+
+const descriptions: Readonly<Record<AgentStatus, StatusDescription>> = {
+  starting: { text: "Starting", busy: false, tone: "neutral" },
+  ready: { text: "Ready", busy: false, tone: "neutral" },
+  thinking: { text: "Thinking", busy: true, tone: "agent" },
+  executing: { text: "Working", busy: true, tone: "agent" },
+  awaiting_user_response: { text: "Waiting for your answer", busy: false, tone: "warn" },
+  awaiting_cell_execution: { text: "Waiting for a cell to end", busy: true, tone: "agent" },
+  awaiting_user_widget_input: { text: "Waiting for you to set a widget", busy: true, tone: "warn" },
+  done: { text: "Done", busy: false, tone: "good" },
+  gone: { text: "Exited", busy: false, tone: "bad" },
+};
+
+/** Shown for an exited agent after an attempt, where an exit is expected. */
+const endedWithAttempt: StatusDescription = { text: "Ended with the attempt", busy: false, tone: "neutral" };
+
+/** Describes an agent status. attemptOver: an attempt has ended. */
+export function describeStatus(status: AgentStatus, attemptOver = false): StatusDescription {
+  if (attemptOver && status === "gone") return endedWithAttempt;
+  return Object.hasOwn(descriptions, status) ? descriptions[status] : { text: "Unknown", busy: false, tone: "neutral" };
+}
+
+/** How many of the last items are searched for an open tool call. */
+const maxItems = 20;
+
+/** Returns the name of the newest tool call without a result; null if there is none. */
+export function openTool(conversation: readonly Item[]): string | null {
+  for (const item of conversation.slice(-maxItems).reverse()) {
+    if (item.kind === "tool" && item.result === undefined) return toolName(item.name);
+    if (item.kind === "text" && item.role === "user") return null;
+  }
+  return null;
+}

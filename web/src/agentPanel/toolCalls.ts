@@ -1,0 +1,104 @@
+import { anyObject, read } from "../json/schema";
+import { textOrJSON } from "../json/values";
+import { oneLine } from "../text/displayText";
+
+/** Returns a tool's name without the prefix that MCP adds for its server. */
+export function toolName(name: unknown): string {
+  const text = oneLine(textOrJSON(name), 80) || "tool";
+  return /^mcp__.+?__(.+)$/.exec(text)?.[1] ?? text;
+}
+
+/** Reports whether a tool submits the answer. Such a call may stay without a result. */
+export function isSubmission(name: unknown): boolean {
+  return toolName(name) === "submit_response";
+}
+
+/** Input fields that hold code; the first one present is used. */
+const codeFields = ["source", "code", "new_source", "content"];
+
+/** Returns the code in a tool call's input and the field that holds it; null if there is none. */
+export function codeOf(input: unknown): { field: string; code: string } | null {
+  const fields = read(anyObject, input);
+  for (const field of codeFields) {
+    const code = fields[field];
+    if (typeof code === "string" && code.trim() !== "") return { field, code };
+  }
+  return null;
+}
+
+/** Input fields whose text summarises the call. */
+const summaryFields = ["summary", "query", "message", "text"];
+
+/**
+ * Summarises a tool call's input in one line: the first line of its code, else a summary field,
+ * else all fields.
+ */
+export function inputSummary(input: unknown): string {
+  const found = codeOf(input);
+  if (found !== null) return oneLine(firstLine(found.code));
+  const fields = Object.entries(read(anyObject, input)).filter(([name]) => name !== "cell_id");
+  const summary = fields.find(([name, value]) => summaryFields.includes(name) && typeof value === "string");
+  if (summary !== undefined) return oneLine(textOrJSON(summary[1]));
+  if (fields.length === 1) return oneLine(textOrJSON(fields[0]?.[1]));
+  return oneLine(fields.map(([name, value]) => `${name}: ${textOrJSON(value).slice(0, 80)}`).join(", "));
+}
+
+/**
+ * Returns the first line that is not blank, a comment or an import; if there is none, the first
+ * line that is not blank.
+ */
+function firstLine(code: string): string {
+  const lines = code
+    .slice(0, 4000)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  return lines.find((line) => !/^\s*(#|;|import |from )/.test(line)) ?? lines[0] ?? "";
+}
+
+/** How many characters of a result are searched: cell id and status are at its beginning. */
+const maxHeadChars = 2000;
+
+/**
+ * Returns the ids of the cells that a tool call refers to in its input or result, without
+ * duplicates.
+ */
+export function cellIds(input: unknown, result: string): string[] {
+  const inputId = read(anyObject, input).cell_id;
+  const resultId = /\bcell_id"?: *"?([^\s",}]+)/.exec(result.slice(0, maxHeadChars))?.[1];
+  const ids = [inputId, resultId].filter((id): id is string => typeof id === "string" && id !== "");
+  return [...new Set(ids)];
+}
+
+/** Reports whether the result of a successful call says that the cell it ran failed. */
+export function cellRunFailed(result: string): boolean {
+  return /^status: (error|interrupted)$/m.test(result.slice(0, maxHeadChars));
+}
+
+/** Parses a text that holds a JSON object or list; undefined if it does not. */
+export function parseJSONContainer(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Matches the start of a code field in incomplete JSON. */
+const codeFieldStart = /"(?:source|code|new_source)"\s*:\s*"/;
+
+/**
+ * Returns the code so far from the incomplete JSON input of a tool call; the JSON itself if it has
+ * no code field.
+ */
+export function partialCode(json: string): string {
+  const found = codeFieldStart.exec(json);
+  if (found === null) return json;
+  const rest = json.slice(found.index + found[0].length);
+  const escapedCode = /^(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/.exec(rest)?.[0] ?? "";
+  try {
+    return JSON.parse(`"${escapedCode}"`) as string;
+  } catch {
+    return json;
+  }
+}
