@@ -144,7 +144,7 @@ describe("a tool call", () => {
     render(<Conversation items={[toolItem(1, { result: { isError: false, content } })]} stream={null} />);
     fireEvent.click(screen.getByRole("button", { name: /run_cell/ }));
     expect(screen.getAllByRole("img", { name: "Result of the tool" }).length).toBe(1);
-    expect(screen.getAllByText(/An image that cannot be shown/).length).toBe(2);
+    expect(screen.getAllByText(/This image cannot be shown/).length).toBe(2);
   });
 });
 

@@ -1,5 +1,5 @@
 import { Dot, TriangleAlert } from "lucide-react";
-import { duration } from "../format/format";
+import { formatDuration } from "../format/format";
 import { anyObject, number, read } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { showInvisible } from "../text/displayText";
@@ -46,7 +46,7 @@ interface RetryProps {
 /** The time of a retried model call: a countdown while it is ahead, else the length of the delay. */
 export function RetryCountdown({ event, delayMs, pending }: RetryProps) {
   const now = useNow(pending);
-  if (!pending) return <>, retried after {duration(delayMs)}</>;
+  if (!pending) return <>, retried after {formatDuration(delayMs)}</>;
   const start = firstSeen.get(event) ?? now;
   firstSeen.set(event, start);
   const secondsLeft = secondsUntil(start + delayMs, now);

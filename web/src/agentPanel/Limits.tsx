@@ -1,4 +1,4 @@
-import { cost, count, size } from "../format/format";
+import { formatBytes, formatCost, formatCount } from "../format/format";
 import type { RunLimits } from "../protocol/api.gen";
 import { useSelect } from "../store/store";
 import { clockText, useNow } from "../ui/useNow";
@@ -22,13 +22,13 @@ export function Limits({ attempt }: { attempt: Attempt }) {
   const elapsed = attempt.started === null ? 0 : Math.max(0, (now - attempt.started) / 1000);
   const limits: Limit[] = [
     { name: "Time", field: "wall_s", used: elapsed, format: clockText },
-    { name: "Turns", field: "turns", used: turns, format: count },
-    { name: "Tokens", field: "tokens", used: usage === null ? 0 : allTokens(usage), format: count },
-    { name: "Cost", field: "cost_usd", used: usage === null ? 0 : (usage.cost_usd ?? null), format: cost },
-    { name: "Actions", field: "actions", used: null, format: count },
+    { name: "Turns", field: "turns", used: turns, format: formatCount },
+    { name: "Tokens", field: "tokens", used: usage === null ? 0 : allTokens(usage), format: formatCount },
+    { name: "Cost", field: "cost_usd", used: usage === null ? 0 : (usage.cost_usd ?? null), format: formatCost },
+    { name: "Actions", field: "actions", used: null, format: formatCount },
     { name: "Idle", field: "idle_s", used: null, format: clockText },
     { name: "Cell", field: "cell_s", used: null, format: clockText },
-    { name: "Disk", field: "disk_bytes", used: null, format: size },
+    { name: "Disk", field: "disk_bytes", used: null, format: formatBytes },
   ];
   return (
     <dl className={styles.limits} aria-label="Limits">

@@ -1,4 +1,4 @@
-import { cost, count, percent } from "../format/format";
+import { formatCost, formatCount, formatPercent } from "../format/format";
 import { useSelect } from "../store/store";
 import styles from "./UsageMeter.module.css";
 import { promptTokens } from "./usage";
@@ -15,24 +15,24 @@ export function UsageMeter() {
   return (
     <div className={styles.meter}>
       <dl className={styles.usage} aria-label="Usage">
-        <Figure name="in" title="Input tokens of all calls, cached or not" value={count(prompts)} />
+        <Figure name="in" title="Input tokens of all calls, cached or not" value={formatCount(prompts)} />
         {cached > 0 && prompts > 0 && (
           <Figure
             name="cached"
             title="Share of input tokens read from the provider's cache"
-            value={percent(cached / prompts)}
+            value={formatPercent(cached / prompts)}
           />
         )}
-        <Figure name="out" title="Output tokens of all calls" value={count(usage.output_tokens)} />
+        <Figure name="out" title="Output tokens of all calls" value={formatCount(usage.output_tokens)} />
         <Figure
           name="cost"
           title={dollars === null ? "The price is unknown" : "Total cost so far"}
-          value={cost(dollars)}
+          value={formatCost(dollars)}
         />
       </dl>
       {limit > 0 && context > 0 && (
-        <div className={styles.context} title={`${count(context)} of ${count(limit)} tokens of context`}>
-          <span>context {percent(context / limit)}</span>
+        <div className={styles.context} title={`${formatCount(context)} of ${formatCount(limit)} tokens of context`}>
+          <span>context {formatPercent(context / limit)}</span>
           <meter aria-label="Context used" min={0} max={limit} high={limit * 0.8} value={Math.min(context, limit)} />
         </div>
       )}

@@ -1,4 +1,4 @@
-import { duration, formatScore } from "../format/format";
+import { formatDuration, formatScore } from "../format/format";
 import { number } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { JsonTree } from "../outputs/JsonTree";
@@ -22,7 +22,7 @@ export function Verdict({ result }: { result: EvalResult }) {
         <Badge tone={tone}>{label}</Badge>
         {score !== null && <span className={styles.score}>score {formatScore(score)}</span>}
         <span className={styles.case}>{oneLine(textOrJSON(result.case_id), 80)}</span>
-        <span className={styles.time}>{durationMs !== null && duration(durationMs)}</span>
+        <span className={styles.time}>{durationMs !== null && formatDuration(durationMs)}</span>
       </header>
       <p className={styles.outcome}>
         {outcomeText(textOrJSON(result.outcome))}

@@ -1,4 +1,4 @@
-import { duration, percent } from "../format/format";
+import { formatDuration, formatPercent } from "../format/format";
 import { anyObject, number, read } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { oneLine } from "../text/displayText";
@@ -77,7 +77,7 @@ function retryDetail(fields: Metadata, eventText: string): string {
 function describeWaiting(fields: Metadata): EventDescription {
   const waited = number.parse(fields.waited_ms) ?? null;
   const reason = oneLine(textOrJSON(fields.for), 120) || "its turn";
-  const time = waited === null ? "" : duration(waited);
+  const time = waited === null ? "" : formatDuration(waited);
   if (fields.over === true) return { title: `Waited for ${reason}`, detail: time, isWarning: false };
   return { title: `Waiting for ${reason}`, detail: time && `${time} so far`, isWarning: false };
 }
@@ -92,7 +92,7 @@ function tickTitle(fields: Metadata): string {
   const parts = [
     `Tick ${oneLine(textOrJSON(tick.tick), 20)}`.trim(),
     oneLine(textOrJSON(tick.mood), 40),
-    confidence === null ? "" : `${percent(confidence)} sure`,
+    confidence === null ? "" : `${formatPercent(confidence)} sure`,
     oneLine(textOrJSON(tick.thread), 60),
     tick.skipped === true ? "skipped" : "",
     tick.success === false ? "failed" : "",

@@ -19,7 +19,7 @@ function isWithin(n: number, min: number, max: number): boolean {
 }
 
 /** Formats milliseconds as "120 ms", "1.2 s", "2 min 05 s" or "1 h 03 min". */
-export function duration(ms: number | null): string {
+export function formatDuration(ms: number | null): string {
   if (ms === null) return unknownText;
   if (!isWithin(ms, 0, maxDurationMs)) return impossibleText;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
@@ -34,15 +34,15 @@ function twoDigits(n: number): string {
 }
 
 /**
- * Formats a time within an attempt, in milliseconds: "0.048 s" and "9.999 s", from 10 s on as
- * duration.
+ * Formats a time within an attempt, in milliseconds: "0.048 s" and "9.999 s", from 10 s on like
+ * formatDuration.
  */
-export function timeInAttempt(ms: number): string {
-  return ms >= 0 && ms < 10_000 ? `${(ms / 1000).toFixed(3)} s` : duration(ms);
+export function formatAttemptTime(ms: number): string {
+  return ms >= 0 && ms < 10_000 ? `${(ms / 1000).toFixed(3)} s` : formatDuration(ms);
 }
 
 /** Formats dollars, with more digits for small amounts. */
-export function cost(usd: number | null): string {
+export function formatCost(usd: number | null): string {
   if (usd === null) return unknownText;
   if (!isWithin(usd, 0, maxUsd)) return impossibleText;
   if (usd === 0 || usd >= 0.995) return `$${usd.toFixed(2)}`;
@@ -50,7 +50,7 @@ export function cost(usd: number | null): string {
 }
 
 /** Formats a count, shortened from 10,000 on: "9,876", "12.3 k", "4.5 M". */
-export function count(n: number | null): string {
+export function formatCount(n: number | null): string {
   if (n === null) return unknownText;
   if (!isWithin(n, 0, maxNumber)) return impossibleText;
   if (n >= 1e6) return `${(n / 1e6).toFixed(1)} M`;
@@ -59,12 +59,12 @@ export function count(n: number | null): string {
 }
 
 /** Formats a count with its noun: "1 line", "12,345 lines". */
-export function countOf(n: number, noun: string): string {
+export function formatCountOf(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 /** Formats bytes as "12 B", "3.4 KiB" or "5.6 MiB". */
-export function size(bytes: number | null): string {
+export function formatBytes(bytes: number | null): string {
   if (bytes === null) return unknownText;
   if (!isWithin(bytes, 0, maxNumber)) return impossibleText;
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -78,7 +78,7 @@ export function size(bytes: number | null): string {
 }
 
 /** Formats a share of 1 as "96 %", or with a digit as "96.4 %". */
-export function percent(share: number | null, digits = 0): string {
+export function formatPercent(share: number | null, digits = 0): string {
   if (share === null) return unknownText;
   return isWithin(share, 0, maxShare) ? `${(share * 100).toFixed(digits)} %` : impossibleText;
 }
@@ -90,7 +90,7 @@ export function formatScore(value: number | null): string {
 }
 
 /** Formats a time, in milliseconds since 1970, in the user's time zone, to the minute. */
-export function dateTime(ms: number | null): string {
+export function formatDateTime(ms: number | null): string {
   if (ms === null) return unknownText;
   if (!isWithin(ms, -maxDateMs, maxDateMs)) return impossibleText;
   return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" }).format(ms);

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { getJSON } from "../api/client";
 import { Problem } from "../api/Problem";
 import { useLoad } from "../api/useLoad";
-import { size } from "../format/format";
+import { formatBytes } from "../format/format";
 import { anyObject, read } from "../json/schema";
 import { CopyButton } from "../outputs/CopyButton";
 import { JsonTree } from "../outputs/JsonTree";
@@ -28,7 +28,7 @@ export function EntryBody({ base, entry, onSeq }: Props) {
   if (!wanted) {
     return (
       <p className={styles.large}>
-        {`It carries ${size(entry.bytes)}. `}
+        {`It carries ${formatBytes(entry.bytes)}. `}
         <Button onClick={() => setWanted(true)}>Show all</Button>
       </p>
     );

@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { size } from "../format/format";
+import { formatBytes } from "../format/format";
 import { plainName } from "../text/displayText";
 import { IconButton } from "../ui/Button";
 import { EntryBody } from "./EntryBody";
@@ -60,7 +60,7 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
             ),
         )}
         <Fact name="Time">{`${timeText(entry.ms)} s`}</Fact>
-        <Fact name="Size">{size(entry.bytes)}</Fact>
+        <Fact name="Size">{formatBytes(entry.bytes)}</Fact>
         {entry.ref !== null && <Link name="Passed on from" seq={entry.ref} onSeq={onSeq} />}
         {entry.cause !== null && <Link name="Caused by" seq={entry.cause} onSeq={onSeq} />}
       </dl>

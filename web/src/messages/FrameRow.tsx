@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { size } from "../format/format";
+import { formatBytes } from "../format/format";
 import { Delay } from "./Delay";
 import type { FlowEntry, FlowRequest } from "./entry";
 import styles from "./FrameList.module.css";
@@ -73,7 +73,7 @@ function Row({ id, row, count, place, entry, own, lateMs, silence, strokes, comp
         )}
         {own !== null && <Delay request={own} askedMs={entry.ms} complete={complete} />}
       </span>
-      <span className={styles.size}>{size(entry.bytes)}</span>
+      <span className={styles.size}>{formatBytes(entry.bytes)}</span>
     </div>
   );
 }

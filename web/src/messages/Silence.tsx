@@ -1,5 +1,5 @@
 import { MoreHorizontal } from "lucide-react";
-import { duration } from "../format/format";
+import { formatDuration } from "../format/format";
 import styles from "./FrameList.module.css";
 
 /** A long time in which nothing happened, at the entry that ended it. */
@@ -7,9 +7,9 @@ export function Silence({ ms }: { ms: number | null }) {
   return (
     <span className={styles.gap}>
       {ms !== null && (
-        <span className={styles.silence} title={`Nothing for ${duration(ms)}`}>
+        <span className={styles.silence} title={`Nothing for ${formatDuration(ms)}`}>
           <MoreHorizontal aria-hidden="true" />
-          {duration(ms)}
+          {formatDuration(ms)}
         </span>
       )}
     </span>

@@ -1,5 +1,5 @@
 import { ChartNoAxesColumn, ChevronDown, ChevronUp } from "lucide-react";
-import { countOf } from "../format/format";
+import { formatCountOf } from "../format/format";
 import { Button, IconButton } from "../ui/Button";
 import { isPicked } from "./filters";
 import { GoTo } from "./GoTo";
@@ -68,7 +68,7 @@ export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, 
 
 function countText({ count, end, hidden, filters }: FlowView): string {
   if (count === null) return "…";
-  const all = countOf(end, "message");
+  const all = formatCountOf(end, "message");
   const some = isPicked(filters) || (hidden !== null && hidden > 0);
   return some ? `${count.toLocaleString("en")} of ${all}` : all;
 }

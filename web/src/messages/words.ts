@@ -1,6 +1,6 @@
 // An entry in words, as `assay trace` has them.
 
-import { duration } from "../format/format";
+import { formatDuration } from "../format/format";
 import { plainName } from "../text/displayText";
 import type { FlowEntry, FlowRequest } from "./entry";
 
@@ -38,7 +38,7 @@ export function silenceMs(before: FlowEntry | null, entry: FlowEntry): number | 
 
 /** Who or what is waited for, and for how long, in milliseconds. */
 export function waitText(request: FlowRequest, ms: number): string {
-  const time = duration(Math.floor(Math.max(0, ms) / 1000) * 1000);
+  const time = formatDuration(Math.floor(Math.max(0, ms) / 1000) * 1000);
   if (request.slowest === "run") return `running for ${time}`;
   if (request.slowest === "queue") return `waiting in the queue for ${time}`;
   return `waiting for ${nameText(request.slowest) || "an answer"} for ${time}`;

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { duration } from "../format/format";
+import { formatDuration } from "../format/format";
 import { useSelect } from "../store/store";
 import { runOf } from "./text";
 
@@ -11,7 +11,7 @@ export function RunTime({ cellId }: { cellId: string }) {
   });
   const took = useSelect((state) => runOf(state, cellId)?.durationMs);
   if (typeof startedAt === "number") return <Ticking since={startedAt} />;
-  return typeof took === "number" ? duration(took) : null;
+  return typeof took === "number" ? formatDuration(took) : null;
 }
 
 /** Milliseconds between two looks at the clock: what is shown has tenths of a second. */
@@ -24,5 +24,5 @@ function Ticking({ since }: { since: number }) {
     return () => clearInterval(timer);
   }, []);
   const ms = Math.max(0, now - since);
-  return ms < 1000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms);
+  return ms < 1000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms);
 }

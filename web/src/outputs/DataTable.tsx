@@ -1,4 +1,4 @@
-import { countOf } from "../format/format";
+import { formatCountOf } from "../format/format";
 import { anyObject } from "../json/schema";
 import { plainName } from "../text/displayText";
 import styles from "./SafeHtml.module.css";
@@ -36,8 +36,8 @@ export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: 
       </table>
       {(rows.length > mostRows || schema.length > mostColumns) && (
         <p>
-          {countOf(rows.length, "row")}, {countOf(schema.length, "column")}; the first {mostRows} and {mostColumns} are
-          shown.
+          {formatCountOf(rows.length, "row")}, {formatCountOf(schema.length, "column")}; the first {mostRows} and{" "}
+          {mostColumns} are shown.
         </p>
       )}
     </div>

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { countOf } from "../format/format";
+import { formatCountOf } from "../format/format";
 import { plainName } from "../text/displayText";
 import styles from "./JsonTree.module.css";
 
@@ -113,6 +113,6 @@ function Leaf({ value }: { value: unknown }) {
 }
 
 function summary(list: boolean, size: number): string {
-  const count = countOf(size, list ? "item" : "key");
+  const count = formatCountOf(size, list ? "item" : "key");
   return list ? `[ ${count} ]` : `{ ${count} }`;
 }

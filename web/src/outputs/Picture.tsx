@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { size } from "../format/format";
+import { formatBytes } from "../format/format";
 import styles from "./Picture.module.css";
 import { PictureDialog } from "./PictureDialog";
 
@@ -20,7 +20,7 @@ export function Picture({ src, alt, mime, width }: Props) {
   if (broken) {
     return (
       <p className={styles.broken}>
-        This picture cannot be shown: its data is no valid {mime} ({size(src.length)}).
+        This picture cannot be shown: its data is no valid {mime} ({formatBytes(src.length)}).
       </p>
     );
   }

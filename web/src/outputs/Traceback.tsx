@@ -1,6 +1,6 @@
 import { CircleAlert } from "lucide-react";
 import { useMemo, useState } from "react";
-import { countOf } from "../format/format";
+import { formatCountOf } from "../format/format";
 import { plainName } from "../text/displayText";
 import { Button } from "../ui/Button";
 import { CellNames } from "./CellNames";
@@ -37,7 +37,7 @@ export function Traceback({ ename, evalue, traceback }: Props) {
       </div>
       {count > 0 && (
         <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Fold" : "Show"} {countOf(count, "earlier frame")}
+          {open ? "Fold" : "Show"} {formatCountOf(count, "earlier frame")}
         </Button>
       )}
       <WordsProvider value={CellNames}>

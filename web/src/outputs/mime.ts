@@ -1,6 +1,6 @@
 // Which forms of an output can be shown, and which of them first.
 
-import { size } from "../format/format";
+import { formatBytes } from "../format/format";
 import { anyObject } from "../json/schema";
 import { linesOf } from "../json/values";
 import { drawnNames, traceTypes } from "./figure";
@@ -79,14 +79,14 @@ function formOf(mime: string, value: unknown): Form | string {
   if (mime === "text/markdown") return { kind: "markdown", mime, text };
   if (mime === "text/latex") return { kind: "latex", mime, text };
   if (mime.startsWith("text/")) return { kind: "text", mime, text };
-  return `${mime} (${size(text.length)}) cannot be shown here.`;
+  return `${mime} (${formatBytes(text.length)}) cannot be shown here.`;
 }
 
 /** A value that the server has left out is {mime, bytes}. */
 function leftOut(mime: string, value: unknown): string | null {
   const left = anyObject.parse(value);
   if (left === undefined || left.mime !== mime || typeof left.bytes !== "number") return null;
-  return `${mime} (${size(left.bytes)}) was left out, because it is large: the trace has it.`;
+  return `${mime} (${formatBytes(left.bytes)}) was left out, because it is large: the trace has it.`;
 }
 
 function plotOf(mime: string, value: unknown): Form | string {

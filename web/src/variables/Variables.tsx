@@ -1,7 +1,7 @@
 import { RefreshCw } from "lucide-react";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { type Globals, useCommands } from "../commands/commands";
-import { countOf, duration } from "../format/format";
+import { formatCountOf, formatDuration } from "../format/format";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
 import { type Asked, useAsked } from "./useAsked";
@@ -68,7 +68,7 @@ function Notes({ asked: { answer, error, again } }: { asked: Asked<Globals> }) {
       )}
       {answer?.stale === true && (
         <p className={styles.warn}>
-          The kernel was too busy to answer: this is how it was {duration(answer.age_ms ?? null)} before.
+          The kernel was too busy to answer: this is how it was {formatDuration(answer.age_ms ?? null)} before.
         </p>
       )}
       {answer?.truncated === true && (
@@ -85,6 +85,6 @@ function goneText(known: number): string {
 
 function countText(shown: number, all: number): string {
   if (all === 0) return "The kernel holds no names yet.";
-  const names = countOf(all, "name");
+  const names = formatCountOf(all, "name");
   return shown === all ? names : `${shown.toLocaleString("en")} of ${names}`;
 }

@@ -1,4 +1,4 @@
-import { countOf } from "../format/format";
+import { formatCountOf } from "../format/format";
 import { anyList, number, read, string } from "../json/schema";
 import { type Fields, isObject } from "../json/values";
 import { collator, oneLine, showInvisible } from "../text/displayText";
@@ -84,10 +84,10 @@ function sizeOf(info: Fields): { size: string; count: number } {
   const shape = shapeOf(info);
   if (shape.length > 0) {
     const count = shape.reduce((product, length) => product * length, 1);
-    return { size: shape.length > 1 ? shape.join(" × ") : countOf(count, "item"), count };
+    return { size: shape.length > 1 ? shape.join(" × ") : formatCountOf(count, "item"), count };
   }
   const length = number.parse(info.len) ?? null;
-  return length === null ? { size: "", count: -1 } : { size: countOf(length, "item"), count: length };
+  return length === null ? { size: "", count: -1 } : { size: formatCountOf(length, "item"), count: length };
 }
 
 function shapeOf(info: Fields): number[] {

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { countOf } from "../format/format";
+import { formatCountOf } from "../format/format";
 import { anyList, anyObject, number, read } from "../json/schema";
 import { oneLine } from "../text/displayText";
 import styles from "./Field.module.css";
@@ -83,6 +83,6 @@ function told(shape: unknown, rows: number, columns: number): string {
 }
 
 function part(shown: number, all: number | null, noun: string): string {
-  const text = (n: number) => countOf(n, noun);
+  const text = (n: number) => formatCountOf(n, noun);
   return all === null || all <= shown ? text(shown) : `the first ${shown} of ${text(all)}`;
 }

@@ -48,7 +48,7 @@ const logLine = (text: unknown, name: unknown = "agent", process = 1) => ({
 const sendLines = (...lines: unknown[]) => act(() => FakeSocket.newest().send({ lines }));
 const toggle = () => screen.getByRole("button", { expanded: isOpen() });
 const isOpen = () => screen.getAllByRole("button")[0]?.getAttribute("aria-expanded") === "true";
-const logText = () => screen.queryByRole("region", { name: /printed/ })?.textContent ?? "";
+const logText = () => screen.queryByRole("region", { name: /^Log of/ })?.textContent ?? "";
 const agentExit = (code: number, signal = ""): [OutgoingMessage, Hop] => [
   { type: "managed_process_exit", name: "agent", exit_code: code, signal },
   "session",

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { countOf } from "../../format/format";
+import { formatCountOf } from "../../format/format";
 import { Button } from "../../ui/Button";
 import { CopyButton } from "../CopyButton";
 import { LineWindow } from "./LineWindow";
@@ -37,7 +37,7 @@ export function TerminalText({ text, label }: Props) {
   const toggle = (
     <div className={styles.fold}>
       <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {open ? "Fold" : `Show all ${countOf(lines.length, "line")}`}
+        {open ? "Fold" : `Show all ${formatCountOf(lines.length, "line")}`}
       </Button>
       <CopyButton text={() => linesText(lines)} />
     </div>

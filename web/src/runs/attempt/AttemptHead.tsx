@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import { runApiPath } from "../../api/client";
-import { cost, count, dateTime, duration } from "../../format/format";
+import { formatCost, formatCount, formatDateTime, formatDuration } from "../../format/format";
 import { timeOf } from "../../json/values";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { comparePath } from "../../routes/paths";
@@ -26,19 +26,20 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
   if (attempt === null) return <h1 className={styles.title}>{plainName(name)}</h1>;
   const facts: [string, string][] = isOpen(attempt.verdict)
     ? [
-        [running ? "Running for" : "Ran for", duration(openMs(line, now))],
-        ["Began", dateTime(timeOf(line.started))],
-        ["Last sign of life", dateTime(timeOf(line.changed))],
+        [running ? "Running for" : "Ran for", formatDuration(openMs(line, now))],
+        ["Began", formatDateTime(timeOf(line.started))],
+        ["Last sign of life", formatDateTime(timeOf(line.changed))],
       ]
     : [
         ["Outcome", plainName(outcomeWords(attempt.outcome))],
-        ["Took", duration(attempt.durationMs)],
-        ["Turns", count(attempt.turns)],
-        ["Actions", count(attempt.actions)],
-        ["Tokens", count(attempt.tokens)],
-        ["Cost", cost(attempt.costUsd)],
+        ["Took", formatDuration(attempt.durationMs)],
+        ["Turns", formatCount(attempt.turns)],
+        ["Actions", formatCount(attempt.actions)],
+        ["Tokens", formatCount(attempt.tokens)],
+        ["Cost", formatCost(attempt.costUsd)],
       ];
-  const tries = attempt.epoch === null ? "" : `epoch ${count(attempt.epoch)}, try ${count(attempt.try ?? 1)}`;
+  const tries =
+    attempt.epoch === null ? "" : `epoch ${formatCount(attempt.epoch)}, try ${formatCount(attempt.try ?? 1)}`;
   return (
     <div className={styles.head}>
       <h1 className={styles.title}>

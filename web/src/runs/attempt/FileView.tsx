@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { getFile } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
-import { size } from "../../format/format";
+import { formatBytes } from "../../format/format";
 import { JsonTree } from "../../outputs/JsonTree";
 import { plainName } from "../../text/displayText";
 import { type File, readText, sizeOf } from "../data/file";
@@ -29,7 +29,9 @@ function TextView({ file }: { file: File }) {
   const value = file.kind === "json" && !data.cut ? parsed(data.text) : undefined;
   return (
     <>
-      {data.cut && <Quiet>{`The first ${size(mostText)} of ${size(data.total)}. Download it to see all.`}</Quiet>}
+      {data.cut && (
+        <Quiet>{`The first ${formatBytes(mostText)} of ${formatBytes(data.total)}. Download it to see all.`}</Quiet>
+      )}
       {data.total === 0 && <Quiet>The file is empty.</Quiet>}
       {value === undefined ? <pre>{data.text}</pre> : <JsonTree value={value} />}
     </>
@@ -57,7 +59,7 @@ function ImageView({ file }: { file: File }) {
 /** An image by its name's type: the server does not say which, and an <img> runs nothing. */
 async function loadImage(file: File, signal: AbortSignal): Promise<Blob> {
   const bytes = await sizeOf(file.path, signal);
-  if (bytes !== null && bytes > mostImage) throw new Error(`it has ${size(bytes)}, too much to be shown here`);
+  if (bytes !== null && bytes > mostImage) throw new Error(`it has ${formatBytes(bytes)}, too much to be shown here`);
   const blob = await (await getFile(file.path, { signal })).blob();
   const extension = file.name.split(".").at(-1)?.toLowerCase() ?? "";
   const type = { svg: "image/svg+xml", jpg: "image/jpeg" }[extension] ?? `image/${extension}`;

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 import { useLoad } from "../../api/useLoad";
-import { size } from "../../format/format";
+import { formatBytes } from "../../format/format";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
@@ -89,7 +89,7 @@ function Row({ file, open, onOpen, onNotebook }: RowProps) {
       <th scope="row">
         <FileName file={file} open={open} onOpen={onOpen} onNotebook={onNotebook} />
       </th>
-      <td className={styles.number}>{error ? plainName(error.message) : size(data)}</td>
+      <td className={styles.number}>{error ? plainName(error.message) : formatBytes(data)}</td>
       <td>
         <DownloadLink path={file.path} name={file.name} />
       </td>

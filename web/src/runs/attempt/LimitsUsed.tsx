@@ -1,4 +1,4 @@
-import { cost, count, duration, impossibleText, size } from "../../format/format";
+import { formatBytes, formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
 import type { AttemptLine, RunLimits } from "../../protocol/api.gen";
 import { tokensOf } from "../data/line";
 import styles from "./Overview.module.css";
@@ -55,17 +55,17 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
 /** Those that the line names, in the order of the documentation. */
 function limitsOf(line: AttemptLine): Limit[] {
   const { limits = {}, usage = {} } = line;
-  const seconds = (s: number | null) => duration(s === null ? null : s * 1000);
+  const seconds = (s: number | null) => formatDuration(s === null ? null : s * 1000);
   const work = line.phases?.work_ms;
   const all: [keyof RunLimits, string, number | null, Limit["words"]][] = [
     ["wall_s", "Wall time", work === undefined ? null : work / 1000, seconds],
     ["idle_s", "Idle time", null, seconds],
     ["cell_s", "Time of a cell", null, seconds],
-    ["turns", "Turns", usage.model_calls ?? null, count],
-    ["actions", "Actions", usage.actions ?? null, count],
-    ["tokens", "Tokens", tokensOf(usage), count],
-    ["cost_usd", "Cost", usage.cost_usd ?? null, cost],
-    ["disk_bytes", "Disk", null, size],
+    ["turns", "Turns", usage.model_calls ?? null, formatCount],
+    ["actions", "Actions", usage.actions ?? null, formatCount],
+    ["tokens", "Tokens", tokensOf(usage), formatCount],
+    ["cost_usd", "Cost", usage.cost_usd ?? null, formatCost],
+    ["disk_bytes", "Disk", null, formatBytes],
   ];
   return all.flatMap(([id, name, used, words]) => {
     const limit = limits[id];

@@ -1,4 +1,4 @@
-import { duration, impossibleText } from "../../format/format";
+import { formatDuration, impossibleText } from "../../format/format";
 import type { RunPhaseTimes } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
@@ -11,14 +11,14 @@ export function Phases({ phases }: { phases: RunPhaseTimes }) {
       <h2 id="phases">Phases</h2>
       <div className={styles.bar} aria-hidden="true">
         {parts.map(({ id, ms }) => (
-          <span key={id} className={styles[id]} style={{ flexGrow: duration(ms) === impossibleText ? 0 : ms }} />
+          <span key={id} className={styles[id]} style={{ flexGrow: formatDuration(ms) === impossibleText ? 0 : ms }} />
         ))}
       </div>
       <ul className={styles.words}>
         {parts.map(({ id, label, ms }) => (
           <li key={id}>
             <span className={`${styles.swatch} ${styles[id]}`} aria-hidden="true" />
-            {`${label} ${duration(ms)}`}
+            {`${label} ${formatDuration(ms)}`}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
-import { countOf, size } from "../../format/format";
+import { formatBytes, formatCountOf } from "../../format/format";
 import { LineWindow } from "../../outputs/terminal/LineWindow";
 import { Terminal } from "../../outputs/terminal/terminal";
 import { Button } from "../../ui/Button";
@@ -42,6 +42,6 @@ function linesOf(text: string) {
 
 function headline(total: number, cut: boolean, lines: number): string {
   if (total === 0) return "Nothing was printed.";
-  const all = countOf(lines, "line");
-  return cut ? `The last ${size(most)} of ${size(total)}, ${all}.` : `${all}, ${size(total)}.`;
+  const all = formatCountOf(lines, "line");
+  return cut ? `The last ${formatBytes(most)} of ${formatBytes(total)}, ${all}.` : `${all}, ${formatBytes(total)}.`;
 }

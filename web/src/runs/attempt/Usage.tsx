@@ -1,4 +1,4 @@
-import { cost, count } from "../../format/format";
+import { formatCost, formatCount } from "../../format/format";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
@@ -6,15 +6,15 @@ import styles from "./Overview.module.css";
 export function Usage({ line }: { line: AttemptLine }) {
   const n = (name: keyof RunUsage) => line.usage?.[name] ?? null;
   const facts: [string, string][] = [
-    ["Tokens in", count(n("input_tokens"))],
-    ["Of these from the cache", count(n("cache_read_input_tokens"))],
-    ["Written to the cache", count(n("cache_creation_input_tokens"))],
-    ["Tokens out", count(n("output_tokens"))],
-    ["Cost", cost(n("cost_usd"))],
-    ["Model calls", count(n("model_calls"))],
-    ["Retries", count(n("retries"))],
-    ["Actions", count(n("actions"))],
-    ["Cells run", count(n("cells_run"))],
+    ["Tokens in", formatCount(n("input_tokens"))],
+    ["Of these from the cache", formatCount(n("cache_read_input_tokens"))],
+    ["Written to the cache", formatCount(n("cache_creation_input_tokens"))],
+    ["Tokens out", formatCount(n("output_tokens"))],
+    ["Cost", formatCost(n("cost_usd"))],
+    ["Model calls", formatCount(n("model_calls"))],
+    ["Retries", formatCount(n("retries"))],
+    ["Actions", formatCount(n("actions"))],
+    ["Cells run", formatCount(n("cells_run"))],
   ];
   return (
     <section aria-labelledby="usage">
@@ -38,7 +38,7 @@ function Odd({ name, n }: { name: string; n: number }) {
   return (
     <div>
       <dt>{name}</dt>
-      <dd className={n > 0 ? styles.warn : ""}>{n > 0 ? count(n) : "none"}</dd>
+      <dd className={n > 0 ? styles.warn : ""}>{n > 0 ? formatCount(n) : "none"}</dd>
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { getJSON, runApiPath } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
-import { dateTime } from "../../format/format";
+import { formatDateTime } from "../../format/format";
 import { attemptPageSchema, runPageSchema } from "../../protocol/api.gen";
 import type { AttemptName } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
@@ -40,7 +40,7 @@ export function Picker({ side, name, caseId, onPick }: Props) {
           {run !== "" && !runs.data?.some((one) => one.name === run) && <option value={run}>{plainName(run)}</option>}
           {runs.data?.map((one) => (
             <option key={one.name} value={one.name} disabled={one.problem !== ""}>
-              {`${plainName(one.name)}, ${dateTime(one.started)}`}
+              {`${plainName(one.name)}, ${formatDateTime(one.started)}`}
             </option>
           ))}
         </select>

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { timeInAttempt } from "../../format/format";
+import { formatAttemptTime } from "../../format/format";
 import { seqAt } from "../timeline/mark";
 import type { Travel } from "../timeline/travel";
 import { useMoment } from "../timeline/useTravel";
@@ -17,7 +17,7 @@ export function SharedTime({ travels }: { travels: readonly [Travel, Travel] }) 
     const ms = (longest * step) / steps;
     for (const travel of travels) travel.goTo(step === steps ? "end" : seqAt(travel.get().marks, ms));
   };
-  const said = at === steps ? "at the end" : timeInAttempt((longest * at) / steps);
+  const said = at === steps ? "at the end" : formatAttemptTime((longest * at) / steps);
   return (
     <section className={styles.time} aria-label="Time">
       <label>

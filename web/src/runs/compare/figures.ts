@@ -1,4 +1,4 @@
-import { cost, count, duration, formatScore, percent } from "../../format/format";
+import { formatCost, formatCount, formatDuration, formatPercent, formatScore } from "../../format/format";
 import { list, read } from "../../json/schema";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import { type GraderResult, graderResultSchema } from "../../protocol/messages";
@@ -43,15 +43,15 @@ export function figuresOf(a: AttemptLine, b: AttemptLine): readonly Figure[] {
     ),
     number("Score", (line) => line.score ?? null, formatScore),
     ...graders(a, b),
-    number("Duration", (line) => line.duration_ms ?? null, duration),
-    number("Work", (line) => line.phases?.work_ms ?? null, duration),
-    number("Model calls", usage("model_calls"), count),
-    number("Actions", usage("actions"), count),
-    number("Cells run", usage("cells_run"), count),
-    number("Tokens in", usage("input_tokens"), count),
-    number("Tokens out", usage("output_tokens"), count),
-    number("Cost", usage("cost_usd"), cost),
-    number("Tamper signals", (line) => line.tamper ?? null, count),
+    number("Duration", (line) => line.duration_ms ?? null, formatDuration),
+    number("Work", (line) => line.phases?.work_ms ?? null, formatDuration),
+    number("Model calls", usage("model_calls"), formatCount),
+    number("Actions", usage("actions"), formatCount),
+    number("Cells run", usage("cells_run"), formatCount),
+    number("Tokens in", usage("input_tokens"), formatCount),
+    number("Tokens out", usage("output_tokens"), formatCount),
+    number("Cost", usage("cost_usd"), formatCost),
+    number("Tamper signals", (line) => line.tamper ?? null, formatCount),
   ];
 }
 
@@ -63,7 +63,7 @@ function numbers(name: string, a: number | null, b: number | null, say: (value: 
 function differenceWords(a: number | null, b: number | null, say: (value: number | null) => string): string {
   if (a === null || b === null || a === b) return "";
   const sign = b > a ? "+" : "−";
-  const share = a === 0 ? "" : `, ${sign}${percent(Math.abs(b - a) / Math.abs(a))}`;
+  const share = a === 0 ? "" : `, ${sign}${formatPercent(Math.abs(b - a) / Math.abs(a))}`;
   return `${sign}${say(Math.abs(b - a))}${share}`;
 }
 

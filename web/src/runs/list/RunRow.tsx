@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { Link } from "wouter";
-import { cost, dateTime, duration, percent } from "../../format/format";
+import { formatCost, formatDateTime, formatDuration, formatPercent } from "../../format/format";
 import { runPath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import { Badge } from "../../ui/Badge";
@@ -37,7 +37,7 @@ function SoundRow({ run, chosen, onChoose }: Props) {
         <Link href={runPath(run.name)}>
           <Name text={run.name} />
         </Link>
-        <span className={styles.under}>{dateTime(run.started)}</span>
+        <span className={styles.under}>{formatDateTime(run.started)}</span>
       </th>
       <td>
         <Name text={whoOf(run.config)} />
@@ -49,15 +49,15 @@ function SoundRow({ run, chosen, onChoose }: Props) {
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Pass rate </span>
-        {percent(run.passRate)}
+        {formatPercent(run.passRate)}
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Cost </span>
-        {cost(run.costUsd)}
+        {formatCost(run.costUsd)}
       </td>
       <td>
         <StateBadge state={run.state} />
-        <span className={styles.under}>{duration(run.durationMs)}</span>
+        <span className={styles.under}>{formatDuration(run.durationMs)}</span>
       </td>
     </tr>
   );

@@ -1,7 +1,7 @@
 import { TriangleAlert } from "lucide-react";
 import { memo } from "react";
 import { Link } from "wouter";
-import { cost, count, duration, formatScore } from "../../format/format";
+import { formatCost, formatCount, formatDuration, formatScore } from "../../format/format";
 import { attemptPath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import type { Attempt } from "../data/line";
@@ -64,11 +64,11 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
       </td>
       <td className={styles.number}>{formatScore(attempt.score)}</td>
       <td className={styles.number}>
-        {isOpen(attempt.verdict) ? <RunningDuration run={run} attempt={name} /> : duration(attempt.durationMs)}
+        {isOpen(attempt.verdict) ? <RunningDuration run={run} attempt={name} /> : formatDuration(attempt.durationMs)}
       </td>
-      <td className={styles.number}>{`${count(attempt.turns)} / ${count(attempt.actions)}`}</td>
-      <td className={styles.number}>{count(attempt.tokens)}</td>
-      <td className={styles.number}>{cost(attempt.costUsd)}</td>
+      <td className={styles.number}>{`${formatCount(attempt.turns)} / ${formatCount(attempt.actions)}`}</td>
+      <td className={styles.number}>{formatCount(attempt.tokens)}</td>
+      <td className={styles.number}>{formatCost(attempt.costUsd)}</td>
       <td className={styles.number}>{attempt.tamper > 0 ? <Tamper signals={attempt.tamper} /> : "–"}</td>
     </tr>
   );
@@ -76,14 +76,14 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
 
 function tryWords({ epoch, try: again }: Attempt): string {
   if (epoch === null) return "–";
-  return again !== null && again > 1 ? `${count(epoch)}, again ${count(again)}` : count(epoch);
+  return again !== null && again > 1 ? `${formatCount(epoch)}, again ${formatCount(again)}` : formatCount(epoch);
 }
 
 function Tamper({ signals }: { signals: number }) {
   return (
     <span className={styles.tamper}>
       <TriangleAlert aria-hidden="true" />
-      {count(signals)}
+      {formatCount(signals)}
     </span>
   );
 }

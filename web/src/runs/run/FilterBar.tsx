@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { countOf } from "../../format/format";
+import { formatCountOf } from "../../format/format";
 import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
 import type { Filter } from "../data/filter";
@@ -41,7 +41,7 @@ export function FilterBar({ attempts, filter, shown, onChange }: Props) {
       <Choice label="Outcome" value={filter.outcome} values={outcomes} onChange={(outcome) => set({ outcome })} />
       {tags.length > 0 && <Choice label="Tag" value={filter.tag} values={tags} onChange={(tag) => set({ tag })} />}
       <span role="status" className={styles.count}>
-        {filtered ? `${shown} of ${attempts.length} shown` : countOf(attempts.length, "line")}
+        {filtered ? `${shown} of ${attempts.length} shown` : formatCountOf(attempts.length, "line")}
       </span>
       {filtered && <Button onClick={() => onChange(all)}>Show all</Button>}
     </search>

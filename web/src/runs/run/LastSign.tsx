@@ -1,4 +1,4 @@
-import { duration } from "../../format/format";
+import { formatDuration } from "../../format/format";
 import { timeOf } from "../../json/values";
 import type { AttemptLine } from "../../protocol/api.gen";
 
@@ -10,7 +10,7 @@ export function LastSign({ line, now }: { line: AttemptLine | null; now: number 
   return (
     <div>
       <dt>Last sign of life</dt>
-      <dd>{ago < 5000 ? "just now" : `${duration(ago)} ago`}</dd>
+      <dd>{ago < 5000 ? "just now" : `${formatDuration(ago)} ago`}</dd>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { percent } from "../../format/format";
+import { formatPercent } from "../../format/format";
 import type { Rate } from "../data/interval";
 import type { PassRates as Rates } from "../data/tally";
 import styles from "./PassRates.module.css";
@@ -30,7 +30,7 @@ function Bracket({ name, means, rate }: { name: string; means: string; rate: Rat
     <div className={styles.bracket}>
       <dt>{name}</dt>
       <dd>
-        <strong>{percent(rate?.mean ?? null, 1)}</strong>
+        <strong>{formatPercent(rate?.mean ?? null, 1)}</strong>
         <span className={styles.interval} title={whyNoInterval(rate)}>
           {intervalWords(rate)}
         </span>
@@ -46,7 +46,7 @@ export function intervalWords(rate: Rate | null): string {
   if (rate === null) return "nothing graded yet";
   if (rate.interval === null) return `${rate.n} ${rate.n === 1 ? "case" : "cases"}, no interval`;
   const [low, high] = rate.interval;
-  return `95 %: ${percent(low, 1)} to ${percent(high, 1)}, ${rate.n} cases`;
+  return `95 %: ${formatPercent(low, 1)} to ${formatPercent(high, 1)}, ${rate.n} cases`;
 }
 
 /** Why a rate has no interval, in words; undefined: it has one, or there is no rate. */

@@ -1,4 +1,4 @@
-import { cost, count, dateTime, duration } from "../../format/format";
+import { formatCost, formatCount, formatDateTime, formatDuration } from "../../format/format";
 import { plainName } from "../../text/displayText";
 import type { Attempt } from "../data/line";
 import { pathsOf, type Run, whoOf } from "../data/run";
@@ -15,13 +15,13 @@ interface Props {
 export function RunFacts({ run, attempts }: Props) {
   const { config } = run;
   const facts: [string, string][] = [
-    ["Started", dateTime(run.started)],
+    ["Started", formatDateTime(run.started)],
     ["Agent", plainName(whoOf(config))],
     ["Kernel", plainName(config.kernel || "python")],
     ["Cases", plainName(pathsOf(config).join(", "))],
-    ["Epochs", `${count(config.epochs ?? 1)} per case, ${count(config.jobs ?? 1)} at once`],
-    [run.state === "running" ? "For" : "Took", duration(run.durationMs)],
-    ["Cost", cost(costOf(attempts))],
+    ["Epochs", `${formatCount(config.epochs ?? 1)} per case, ${formatCount(config.jobs ?? 1)} at once`],
+    [run.state === "running" ? "For" : "Took", formatDuration(run.durationMs)],
+    ["Cost", formatCost(costOf(attempts))],
   ];
   return (
     <dl className={styles.facts}>

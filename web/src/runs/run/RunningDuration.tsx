@@ -1,4 +1,4 @@
-import { duration } from "../../format/format";
+import { formatDuration } from "../../format/format";
 import { useNow } from "../../ui/useNow";
 import { openMs } from "../data/lastSign";
 import { useAttempt } from "../data/useAttempt";
@@ -8,5 +8,5 @@ export function RunningDuration({ run, attempt }: { run: string; attempt: string
   const { data } = useAttempt(run, attempt);
   const going = data?.state === "running";
   const now = useNow(going);
-  return duration(openMs(data, now));
+  return formatDuration(openMs(data, now));
 }

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "react";
-import { percent } from "../../format/format";
+import { formatPercent } from "../../format/format";
 import { Button } from "../../ui/Button";
 import type { Attempt } from "../data/line";
 import { tagRatesOf } from "../data/tally";
@@ -39,7 +39,7 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
                   <Name text={tag} />
                 </button>
               </th>
-              <td className={styles.number}>{percent(rate?.mean ?? null)}</td>
+              <td className={styles.number}>{formatPercent(rate?.mean ?? null)}</td>
               <td className={styles.bar} title={whyNoInterval(rate) ?? intervalWords(rate)}>
                 <RateBar rate={rate} />
                 <span className="visually-hidden">{intervalWords(rate)}</span>

@@ -1,4 +1,4 @@
-import { cost, count, duration, impossibleText } from "../../format/format";
+import { formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
 import type { Attempt } from "../data/line";
 
 /** What a chart can show of each attempt. */
@@ -10,10 +10,10 @@ export interface Measure {
 }
 
 export const measures: readonly Measure[] = [
-  { id: "duration", label: "Duration", of: (a) => a.durationMs, words: duration },
-  { id: "cost", label: "Cost", of: (a) => a.costUsd, words: cost },
-  { id: "tokens", label: "Tokens", of: (a) => a.tokens, words: count },
-  { id: "turns", label: "Turns", of: (a) => a.turns, words: count },
+  { id: "duration", label: "Duration", of: (a) => a.durationMs, words: formatDuration },
+  { id: "cost", label: "Cost", of: (a) => a.costUsd, words: formatCost },
+  { id: "tokens", label: "Tokens", of: (a) => a.tokens, words: formatCount },
+  { id: "turns", label: "Turns", of: (a) => a.turns, words: formatCount },
 ];
 
 /** The value that a chart can show; null: there is none, or one that cannot be. */

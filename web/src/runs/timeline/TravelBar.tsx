@@ -1,6 +1,6 @@
 import { ChevronLeft, ChevronRight, Pause, Play, Radio } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
-import { timeInAttempt } from "../../format/format";
+import { formatAttemptTime } from "../../format/format";
 import { Button, IconButton } from "../../ui/Button";
 import { MarkLanes } from "./MarkLanes";
 import { lanes } from "./mark";
@@ -15,7 +15,7 @@ export function TravelBar({ travel }: { travel: Travel }) {
   const moment = useMoment(travel);
   const { seq, end, mode, ms, entry, marks, busy } = moment;
   const words = entry === null ? "" : stepWords(entry, travel.store.get());
-  const said = `${seq} of ${end}, ${timeInAttempt(ms)}${words === "" ? "" : `, ${words}`}`;
+  const said = `${seq} of ${end}, ${formatAttemptTime(ms)}${words === "" ? "" : `, ${words}`}`;
   return (
     <section className={styles.bar} aria-label="Time">
       <div className={styles.controls}>
@@ -51,7 +51,7 @@ export function TravelBar({ travel }: { travel: Travel }) {
         />
       </div>
       <p className={styles.words}>
-        <span className={styles.time}>{timeInAttempt(ms)}</span>
+        <span className={styles.time}>{formatAttemptTime(ms)}</span>
         <span className={styles.place}>{`entry ${seq} of ${end}`}</span>
         <span className={busy ? styles.busy : ""}>{words}</span>
         <span className={styles.key} aria-hidden="true">

@@ -1,4 +1,4 @@
-import { duration } from "../../format/format";
+import { formatDuration } from "../../format/format";
 import { type Entry, type HistoryMessage, type Message, type MessageOf, typeOf } from "../../protocol/messages";
 import { valueText } from "../../store/size";
 import type { State } from "../../store/state";
@@ -65,7 +65,7 @@ function kernelWords(msg: Message, state: State): string {
 function resultWords(msg: MessageOf<"cell_result">, state: State): string {
   const cell = cellName(state, msg.cell_id);
   const ms = msg.duration_ms ?? state.notebook.executions[msg.cell_id]?.durationMs ?? null;
-  const after = ms === null ? "" : ` after ${duration(ms)}`;
+  const after = ms === null ? "" : ` after ${formatDuration(ms)}`;
   if (msg.status === "interrupted") return `${cell} was interrupted${after}`;
   const exception = msg.exception === false ? "" : valueText(msg.exception);
   const hasFailed = msg.status === "error" || msg.has_exception || exception !== "";
