@@ -1,30 +1,44 @@
 import { fileURLToPath } from "node:url";
 
-/** What the bundler tells of its modules. */
-interface Graph {
+/** The part of the bundler's module graph that chunkNamer reads. */
+interface ModuleGraph {
   getModuleInfo(id: string): { importedIds: readonly string[] } | null;
 }
 
-const idOf = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url));
-const begin = [idOf("main.tsx")];
-const consolePage = [idOf("console/ConsolePage.tsx")];
-const travel = [idOf("runs/TimeTravel.tsx")];
-const runs = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) => idOf(`runs/${page}.tsx`));
+const sourceId = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url));
+const entryModules = [sourceId("main.tsx")];
+const consoleModules = [sourceId("console/ConsolePage.tsx")];
+const timelineModules = [sourceId("runs/TimeTravel.tsx")];
+const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) => sourceId(`runs/${page}.tsx`));
 
 /**
- * The piece that a module comes in; null: the bundler decides. What the console needs
- * for its first paint comes in three: with all pages, with the notebook of the viewer
- * too, and its own. Left to itself the bundler makes twenty of them, by which of the
- * parts that come later share what, and those are larger when they are packed.
+ * Returns the function that names the chunk of a module for one build; its null leaves the choice to
+ * the bundler. What the console needs for its first paint is in three chunks: "base" is shared with
+ * all pages, "notebook" with the viewer's timeline, "console" is the console's own. The bundler
+ * alone would make about twenty chunks, one for each set of lazily loaded parts that share modules,
+ * and their gzip sizes add up to more. Icons of later parts are in one chunk, because each of them
+ * is smaller than a request. This works only for icons that are imported one by one: the package's
+ * index imports all of them.
  */
-export function chunkOf(id: string, graph: Graph): string | null {
-  if (!needs(consolePage, graph).has(id) || needs(begin, graph).has(id)) return null;
-  if (needs(runs, graph).has(id)) return "base";
-  return needs(travel, graph).has(id) ? "notebook" : "console";
+export function chunkNamer(): (id: string, graph: ModuleGraph) => string | null {
+  let sets: Record<"entry" | "console" | "timeline" | "runs", Set<string>> | undefined;
+  return (id, graph) => {
+    // The graph is complete when the bundler asks for the first name.
+    sets ??= {
+      entry: staticImports(entryModules, graph),
+      console: staticImports(consoleModules, graph),
+      timeline: staticImports(timelineModules, graph),
+      runs: staticImports(runsModules, graph),
+    };
+    if (sets.entry.has(id)) return null;
+    if (!sets.console.has(id)) return id.includes("/lucide-react/") ? "icons" : null;
+    if (sets.runs.has(id)) return "base";
+    return sets.timeline.has(id) ? "notebook" : "console";
+  };
 }
 
-/** What is imported from the roots on, but for what is loaded when it is wanted. */
-function needs(roots: readonly string[], graph: Graph): Set<string> {
+/** Returns the roots and all modules that they import, directly or not. import() does not count. */
+function staticImports(roots: readonly string[], graph: ModuleGraph): Set<string> {
   const found = new Set(roots);
   for (const id of found) for (const next of graph.getModuleInfo(id)?.importedIds ?? []) found.add(next);
   return found;

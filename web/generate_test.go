@@ -63,13 +63,6 @@ func (g *generator) file(file string, sources []source) string {
 	g.current, g.imports, g.schemas = file, map[string]string{}, map[string]bool{}
 	g.out.Reset()
 	for _, src := range sources {
-		for _, value := range src.structs {
-			if src.partial {
-				g.markPartial(reflect.TypeOf(value))
-			}
-		}
-	}
-	for _, src := range sources {
 		name := cmp.Or(src.name, reflect.TypeOf(src.structs[0]).Name())
 		g.declare(name, src.structs, src.strict)
 		for _, value := range src.structs {
@@ -84,6 +77,19 @@ func (g *generator) file(file string, sources []source) string {
 		fmt.Fprintf(&head, "import { type %s, %s } from \"./%s\";\n", imported, schemaName(imported), from)
 	}
 	return head.String() + g.out.String()
+}
+
+// markPartialSources marks the structs of partial sources and all structs that they
+// refer to. Call it for the sources of all files before the first one is generated: a
+// struct of an early file may be part of a partial one of a later file.
+func (g *generator) markPartialSources(sources []source) {
+	for _, src := range sources {
+		for _, value := range src.structs {
+			if src.partial {
+				g.markPartial(reflect.TypeOf(value))
+			}
+		}
+	}
 }
 
 func (g *generator) markPartial(typ reflect.Type) {

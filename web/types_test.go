@@ -64,19 +64,33 @@ func wireTypes() []source {
 	}
 }
 
-// apiTypes returns the responses of the HTTP API.
-func apiTypes() []source {
+// configTypes returns the API responses that every page reads before it shows anything.
+// They are in a file of their own, to keep the schemas of later responses out of the
+// scripts that load first.
+func configTypes() []source {
 	return []source{
 		{structs: []any{endpoint.Problem{}}},
 		{structs: []any{server.PublicConfig{}}},
+	}
+}
+
+// sessionTypes returns the API responses that the console reads to show a session.
+func sessionTypes() []source {
+	return []source{
 		{structs: []any{server.SessionDetail{}}},
+		{structs: []any{api.TracePage{}}},
+	}
+}
+
+// apiTypes returns the API responses that are read after the first paint.
+func apiTypes() []source {
+	return []source{
 		{structs: []any{server.ProcessOutput{}}},
 		{structs: []any{runs.Info{}, runs.ListedRun{}, api.RunDetail{}}, name: "RunItem", partial: true},
 		{structs: []any{api.RunPage{}}},
 		{structs: []any{numbered{}, runs.Attempt{}, runs.Skipped{}, runs.UnfinishedAttempt{}, summary{}}, name: "AttemptLine", partial: true},
 		{structs: []any{api.AttemptPage{}}},
 		{structs: []any{api.CasePage{}}},
-		{structs: []any{api.TracePage{}}},
 		{structs: []any{api.FlowPage{}}},
 		{structs: []any{api.NotebookAt{}}},
 	}
@@ -109,10 +123,19 @@ type summary struct {
 func TestGeneratedTypes(t *testing.T) {
 	t.Parallel()
 	g := newGenerator(t)
-	for _, file := range []struct {
+	files := []struct {
 		name  string
 		types []source
-	}{{"wire.gen.ts", wireTypes()}, {"api.gen.ts", apiTypes()}} {
+	}{
+		{"wire.gen.ts", wireTypes()},
+		{"config.gen.ts", configTypes()},
+		{"session.gen.ts", sessionTypes()},
+		{"api.gen.ts", apiTypes()},
+	}
+	for _, file := range files {
+		g.markPartialSources(file.types)
+	}
+	for _, file := range files {
 		path := filepath.Join("src", "protocol", file.name)
 		want := g.file(file.name, file.types)
 		if flag.Lookup("update").Value.String() == "true" {

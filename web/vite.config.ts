@@ -1,27 +1,30 @@
 import react from "@vitejs/plugin-react";
 import type { ProxyOptions } from "vite";
 import { defineConfig } from "vitest/config";
-import { chunkOf } from "./chunks.ts";
+import { chunkNamer } from "./chunks.ts";
 
-// The server of the page in development: `EVAL_SANDBOX=1 npm run dev` beside
-// `EVAL_SANDBOX=1 assay serve --origin http://localhost:5173`. Sockets go to the
-// server itself, everything else by way of Vite. The committed build knows neither
-// of the two: it learns its mode from /api/config, and its server is its own.
+// The server of the page during development: run `EVAL_SANDBOX=1 npm run dev` beside
+// `EVAL_SANDBOX=1 assay serve --origin http://localhost:5173`. WebSockets connect to the server
+// directly, HTTP requests go through Vite. The committed build uses neither variable: it reads its
+// mode from /api/config and connects to the server that served it.
 const server = process.env.ASSAY_URL ?? "http://localhost:8765";
 
 /**
- * Questions by way of Vite come from the page at Vite, as the sockets do, whose refusal
- * has no text that a page can read: a server that does not list it says so at once.
+ * Forwards /api to the server with the page's real Origin, as WebSockets send it. A server whose
+ * --origin does not list Vite's address then refuses the first HTTP request with a readable text;
+ * a page cannot read why a WebSocket was refused.
  */
 const proxy: ProxyOptions = {
   target: server,
   changeOrigin: true,
-  configure: (way) => {
-    way.on("proxyReq", (request, { headers }) => request.setHeader("Origin", `http://${headers.host}`));
-    way.on("error", (_error, _request, answer) => {
-      if (!("req" in answer) || answer.headersSent) return;
-      const text = `There is no server at ${server}: start assay serve, or name another one in ASSAY_URL.`;
-      answer.writeHead(502, { "Content-Type": "application/json" }).end(JSON.stringify({ code: "unreachable", text }));
+  configure: (proxyServer) => {
+    proxyServer.on("proxyReq", (request, { headers }) => request.setHeader("Origin", `http://${headers.host}`));
+    proxyServer.on("error", (_error, _request, response) => {
+      if (!("req" in response) || response.headersSent) return;
+      const text = `No server at ${server}: start assay serve, or set ASSAY_URL to another address.`;
+      response
+        .writeHead(502, { "Content-Type": "application/json" })
+        .end(JSON.stringify({ code: "unreachable", text }));
     });
   },
 };
@@ -35,18 +38,18 @@ export default defineConfig(({ command }) => ({
   server: { proxy: { "/api": proxy } },
   build: {
     target: "es2022",
-    assetsInlineLimit: 0, // the Content-Security-Policy lets no data: scripts or styles in
+    assetsInlineLimit: 0, // the Content-Security-Policy forbids data: scripts and styles
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: [{ name: chunkOf, debugName: "pages", includeDependenciesRecursively: false }] },
+        codeSplitting: { groups: [{ name: chunkNamer(), debugName: "pages", includeDependenciesRecursively: false }] },
       },
     },
   },
   test: {
     environment: "happy-dom",
-    // Tests parse hostile HTML: happy-dom must load no frame, style sheet or script that it names.
+    // Tests parse hostile HTML: happy-dom must not load the frames, style sheets and scripts in it.
     environmentOptions: {
       happyDOM: {
         settings: {

@@ -170,7 +170,7 @@ test("under vite dev the page says what is wrong with the server: there is none,
   await expect(alert).toContainText(`pages of ${vite.url} are not let in; --origin lists`, firstPage);
   await server.stop();
   await page.getByRole("button", { name: "Try again" }).click();
-  await expect(alert).toContainText(`There is no server at ${server.url}`);
+  await expect(alert).toContainText(`No server at ${server.url}`);
   const other = await house.serve([
     "--agent",
     "noop",

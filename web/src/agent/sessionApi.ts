@@ -1,7 +1,7 @@
 import { getJSON, sessionPath } from "../api/client";
 import { readTrace } from "../api/readTrace";
-import { type SessionDetail, sessionDetailSchema } from "../protocol/api.gen";
 import type { Entry } from "../protocol/messages";
+import { type SessionDetail, sessionDetailSchema } from "../protocol/session.gen";
 
 /** Types of the entries that make up a conversation. */
 const conversationTypes = [

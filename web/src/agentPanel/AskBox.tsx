@@ -1,4 +1,4 @@
-import { SendHorizontal } from "lucide-react";
+import SendHorizontal from "lucide-react/icons/send-horizontal";
 import { type KeyboardEvent, useId, useState } from "react";
 import { useCommands } from "../commands/commands";
 import { IconButton } from "../ui/Button";

@@ -1,8 +1,8 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { read } from "../json/schema";
-import { sessionDetailSchema } from "../protocol/api.gen";
 import { entryOf } from "../protocol/fakeMessages";
+import { sessionDetailSchema } from "../protocol/session.gen";
 import { createStore, StoreProvider } from "../store/store";
 import { attemptOf } from "./attempt";
 import { CaseView } from "./CaseView";

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown } from "lucide-react";
+import ArrowDown from "lucide-react/icons/arrow-down";
 import {
   type KeyboardEvent,
   type PointerEvent,
@@ -17,7 +17,7 @@ import { Button } from "../ui/Button";
 import styles from "./Conversation.module.css";
 import { ItemRow } from "./ItemRow";
 import { StreamRow } from "./StreamRow";
-import { isSubmission } from "./toolCalls";
+import { isSubmission } from "./toolName";
 
 interface Props {
   items: readonly Item[];

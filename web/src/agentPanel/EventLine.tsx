@@ -1,4 +1,5 @@
-import { Dot, TriangleAlert } from "lucide-react";
+import Dot from "lucide-react/icons/dot";
+import TriangleAlert from "lucide-react/icons/triangle-exclamation-point";
 import { formatDuration } from "../format/format";
 import { anyObject, number, read } from "../json/schema";
 import { textOrJSON } from "../json/values";

@@ -1,4 +1,6 @@
-import { Check, CircleAlert, X } from "lucide-react";
+import Check from "lucide-react/icons/check";
+import CircleAlert from "lucide-react/icons/circle-exclamation-point";
+import X from "lucide-react/icons/x";
 import { formatScore } from "../format/format";
 import { anyObject, number, read } from "../json/schema";
 import { textOrJSON } from "../json/values";

@@ -1,5 +1,5 @@
 import { formatBytes, formatCost, formatCount } from "../format/format";
-import type { RunLimits } from "../protocol/api.gen";
+import type { RunLimits } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
 import { clockText, useNow } from "../ui/useNow";
 import { type Attempt, limitOf } from "./attempt";

@@ -1,4 +1,7 @@
-import { ClipboardList, Eraser, RefreshCw, Square } from "lucide-react";
+import ClipboardList from "lucide-react/icons/clipboard-list";
+import Eraser from "lucide-react/icons/eraser";
+import RefreshCw from "lucide-react/icons/refresh-cw";
+import Square from "lucide-react/icons/square";
 import { useState } from "react";
 import { useCommands } from "../commands/commands";
 import type { State } from "../store/state";

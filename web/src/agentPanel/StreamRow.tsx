@@ -2,7 +2,8 @@ import { textOrJSON } from "../json/values";
 import type { StreamBlock } from "../store/state";
 import { showInvisible } from "../text/displayText";
 import styles from "./StreamRow.module.css";
-import { partialCode, toolName } from "./toolCalls";
+import { partialCode } from "./toolCalls";
+import { toolName } from "./toolName";
 
 /**
  * How many characters of the end of an arriving block are shown. The whole text comes with the

@@ -1,4 +1,6 @@
-import { Check, CircleDashed, X } from "lucide-react";
+import Check from "lucide-react/icons/check";
+import CircleDashed from "lucide-react/icons/circle-dashed";
+import X from "lucide-react/icons/x";
 import { textOrJSON } from "../json/values";
 import type { Item, ToolResult } from "../store/state";
 import { Collapsible } from "./Collapsible";
@@ -6,7 +8,8 @@ import { useCellName } from "./cellName";
 import styles from "./ToolCall.module.css";
 import { ToolInput } from "./ToolInput";
 import { ToolOutput } from "./ToolOutput";
-import { cellIds, cellRunFailed, inputSummary, isSubmission, toolName } from "./toolCalls";
+import { cellIds, cellRunFailed, inputSummary } from "./toolCalls";
+import { isSubmission, toolName } from "./toolName";
 
 export type Call = Extract<Item, { kind: "tool" }>;
 

@@ -1,5 +1,5 @@
 import { timeOf } from "../json/values";
-import type { RunLimits, SessionDetail } from "../protocol/api.gen";
+import type { RunLimits, SessionDetail } from "../protocol/session.gen";
 
 /** The attempt that is going on in a session. */
 export interface Attempt {

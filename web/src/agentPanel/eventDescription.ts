@@ -2,6 +2,7 @@ import { formatDuration, formatPercent } from "../format/format";
 import { anyObject, number, read } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { oneLine } from "../text/displayText";
+import { isFailedExit } from "./log/processFailure";
 
 /** An event of the agent as shown in the conversation. */
 export interface EventDescription {
@@ -53,16 +54,6 @@ export function describeEvent(event: string, text: string, metadata: unknown): E
     default:
       return { title: oneLine(textOrJSON(event), 60) || "Event", detail: eventText, isWarning: false };
   }
-}
-
-/**
- * Reports whether an exit was a failure: a non-zero status or a signal. SIGTERM is none, because
- * the server sends it to agents that are not needed any more.
- */
-export function isFailedExit(fields: Metadata): boolean {
-  const signal = textOrJSON(fields.signal);
-  if (signal === "SIGTERM") return false;
-  return signal !== "" || (number.parse(fields.exit_code) ?? 0) !== 0;
 }
 
 function retryDetail(fields: Metadata, eventText: string): string {

@@ -1,6 +1,6 @@
 import type { AgentStatus, Item } from "../store/state";
 import type { Tone } from "../ui/Badge";
-import { toolName } from "./toolCalls";
+import { toolName } from "./toolName";
 
 /** The agent's status as shown on the page. */
 export interface StatusDescription {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cellIds, cellRunFailed, inputSummary, parseJSONContainer, partialCode, toolName } from "./toolCalls";
+import { cellIds, cellRunFailed, inputSummary, parseJSONContainer, partialCode } from "./toolCalls";
+import { toolName } from "./toolName";
 
 describe("toolName", () => {
   test.each([

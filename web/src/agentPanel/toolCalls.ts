@@ -2,17 +2,6 @@ import { anyObject, read } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { oneLine } from "../text/displayText";
 
-/** Returns a tool's name without the prefix that MCP adds for its server. */
-export function toolName(name: unknown): string {
-  const text = oneLine(textOrJSON(name), 80) || "tool";
-  return /^mcp__.+?__(.+)$/.exec(text)?.[1] ?? text;
-}
-
-/** Reports whether a tool submits the answer. Such a call may stay without a result. */
-export function isSubmission(name: unknown): boolean {
-  return toolName(name) === "submit_response";
-}
-
 /** Input fields that hold code; the first one present is used. */
 const codeFields = ["source", "code", "new_source", "content"];
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { getJSON, sessionPath } from "../api/client";
-import { sessionDetailSchema } from "../protocol/api.gen";
+import { sessionDetailSchema } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
 import { type Attempt, attemptOf } from "./attempt";
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { attemptApiPath, getFile, getJSON, sessionPath } from "../api/client";
-import { sessionDetailSchema } from "../protocol/api.gen";
+import { sessionDetailSchema } from "../protocol/session.gen";
 import { attemptPath } from "../routes/paths";
 
 /** Matches a trace's path below the folder of runs: run/attempts/attempt/trace.jsonl. */

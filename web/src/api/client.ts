@@ -1,7 +1,7 @@
 // Requests to the server's API, which docs/api.md describes.
 
 import { read, type SchemaWithFallback } from "../json/schema";
-import { problemSchema } from "../protocol/api.gen";
+import { problemSchema } from "../protocol/config.gen";
 
 /** An error response of the server's API, or status 0 if the server cannot be reached. */
 export class ApiError extends Error {

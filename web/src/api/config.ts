@@ -1,5 +1,5 @@
 import { createContext, useContext } from "react";
-import { type PublicConfig, publicConfigSchema } from "../protocol/api.gen";
+import { type PublicConfig, publicConfigSchema } from "../protocol/config.gen";
 import { getJSON } from "./client";
 
 /** The server's configuration. */

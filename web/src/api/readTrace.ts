@@ -1,5 +1,5 @@
-import { tracePageSchema } from "../protocol/api.gen";
 import { type Entry, readEntries } from "../protocol/messages";
+import { tracePageSchema } from "../protocol/session.gen";
 import { getJSON, type Query } from "./client";
 
 /** A page of a trace. */

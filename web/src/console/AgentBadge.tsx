@@ -1,4 +1,4 @@
-import { Bot } from "lucide-react";
+import Bot from "lucide-react/icons/bot";
 import { describeStatus } from "../agentPanel/statusDescription";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";

@@ -1,4 +1,6 @@
-import { LoaderCircle, Plug, Unplug } from "lucide-react";
+import LoaderCircle from "lucide-react/icons/loader-circle";
+import Plug from "lucide-react/icons/plug";
+import Unplug from "lucide-react/icons/unplug";
 import type { ConnectionState } from "../agent/sessionSnapshot";
 import { Badge, type Tone } from "../ui/Badge";
 import styles from "./TopBar.module.css";

@@ -1,4 +1,4 @@
-import { Unplug } from "lucide-react";
+import Unplug from "lucide-react/icons/unplug";
 import type { Connection, Role } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import { secondsUntil, useNow } from "../ui/useNow";

@@ -1,4 +1,4 @@
-import { Download } from "lucide-react";
+import Download from "lucide-react/icons/download";
 import { useSelect, useStore } from "../store/store";
 import { IconButton } from "../ui/Button";
 

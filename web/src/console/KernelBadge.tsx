@@ -1,4 +1,7 @@
-import { CircleAlert, CircleDashed, CirclePlay, CircleSmall } from "lucide-react";
+import CircleDashed from "lucide-react/icons/circle-dashed";
+import CircleAlert from "lucide-react/icons/circle-exclamation-point";
+import CirclePlay from "lucide-react/icons/circle-play";
+import CircleSmall from "lucide-react/icons/circle-small";
 import { useSelect } from "../store/store";
 import { Badge, type Tone } from "../ui/Badge";
 import { busyCells, type KernelState, kernelState } from "./kernel";

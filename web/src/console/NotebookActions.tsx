@@ -1,4 +1,8 @@
-import { CirclePlus, FileText, Play, RotateCcw, Square } from "lucide-react";
+import CirclePlus from "lucide-react/icons/circle-plus";
+import FileText from "lucide-react/icons/file-text";
+import Play from "lucide-react/icons/play";
+import RotateCcw from "lucide-react/icons/rotate-ccw";
+import Square from "lucide-react/icons/square";
 import { useState } from "react";
 import { attemptOverText } from "../commands/access";
 import { useCommands } from "../commands/commands";

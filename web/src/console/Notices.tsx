@@ -1,4 +1,6 @@
-import { Info, TriangleAlert, X } from "lucide-react";
+import Info from "lucide-react/icons/info";
+import TriangleAlert from "lucide-react/icons/triangle-exclamation-point";
+import X from "lucide-react/icons/x";
 import type { Notice } from "../agent/sessionSnapshot";
 import { Button, IconButton } from "../ui/Button";
 import styles from "./Notices.module.css";

@@ -1,4 +1,4 @@
-import { Eye } from "lucide-react";
+import Eye from "lucide-react/icons/eye";
 import { useState } from "react";
 import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";

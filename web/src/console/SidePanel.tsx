@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import X from "lucide-react/icons/x";
 import { type ReactNode, Suspense, useState } from "react";
 import type { Config } from "../api/config";
 import { useStored } from "../browser/useStored";

@@ -1,4 +1,4 @@
-import { CircleAlert } from "lucide-react";
+import CircleAlert from "lucide-react/icons/circle-exclamation-point";
 import { useCommands } from "../commands/commands";
 import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";

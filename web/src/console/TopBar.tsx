@@ -1,4 +1,6 @@
-import { ArrowLeftRight, Keyboard, PanelRight } from "lucide-react";
+import ArrowLeftRight from "lucide-react/icons/arrow-left-right";
+import Keyboard from "lucide-react/icons/keyboard";
+import PanelRight from "lucide-react/icons/panel-right";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { SessionSnapshot } from "../agent/sessionSnapshot";

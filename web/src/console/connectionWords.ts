@@ -1,5 +1,5 @@
 import type { Connection, Role } from "../agent/sessionSnapshot";
-import { parseStartFailure } from "../agentPanel/log/processFailure";
+import { parseStartFailure } from "../agentPanel/log/startFailure";
 
 /** What a person may do about a connection that is not there: try it, take it over, or open the notebook as a view. */
 export type WayOut = "retry" | "here" | "view";

@@ -1,4 +1,4 @@
-import { Hourglass } from "lucide-react";
+import Hourglass from "lucide-react/icons/hourglass";
 import { useContext } from "react";
 import { plainName } from "../text/displayText";
 import { useNow } from "../ui/useNow";

@@ -6,7 +6,7 @@ import { formatBytes } from "../format/format";
 import { anyObject, read } from "../json/schema";
 import { CopyButton } from "../outputs/CopyButton";
 import { JsonTree } from "../outputs/JsonTree";
-import { tracePageSchema } from "../protocol/api.gen";
+import { tracePageSchema } from "../protocol/session.gen";
 import { Button } from "../ui/Button";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry } from "./entry";

@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import X from "lucide-react/icons/x";
 import { type FormEvent, type RefObject, useId, useState } from "react";
 import { Button } from "../ui/Button";
 import styles from "./FilterBar.module.css";

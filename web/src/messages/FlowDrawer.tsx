@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import X from "lucide-react/icons/x";
 import { useId } from "react";
 import type { TraceSource } from "../api/client";
 import { isPixelSize, useStored } from "../browser/useStored";

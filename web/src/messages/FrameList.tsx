@@ -1,4 +1,4 @@
-import { ArrowDown } from "lucide-react";
+import ArrowDown from "lucide-react/icons/arrow-down";
 import { type KeyboardEvent, useEffect, useEffectEvent, useId, useMemo } from "react";
 import { Button } from "../ui/Button";
 import type { FlowEntry } from "./entry";

@@ -1,18 +1,16 @@
-import {
-  CircleQuestionMark,
-  CircleSlash,
-  CircleX,
-  ClockAlert,
-  Copy,
-  CornerDownLeft,
-  FileWarning,
-  type LucideIcon,
-  Repeat,
-  ShieldAlert,
-  Tag,
-  TimerOff,
-  Unlink,
-} from "lucide-react";
+import type { LucideIcon } from "lucide-react";
+import CircleQuestionMark from "lucide-react/icons/circle-question-mark";
+import CircleSlash from "lucide-react/icons/circle-slash";
+import CircleX from "lucide-react/icons/circle-x";
+import ClockAlert from "lucide-react/icons/clock-exclamation-point";
+import Copy from "lucide-react/icons/copy";
+import CornerDownLeft from "lucide-react/icons/corner-down-left";
+import FileWarning from "lucide-react/icons/file-exclamation-point";
+import Repeat from "lucide-react/icons/repeat";
+import ShieldAlert from "lucide-react/icons/shield-exclamation-point";
+import Tag from "lucide-react/icons/tag";
+import TimerOff from "lucide-react/icons/timer-off";
+import Unlink from "lucide-react/icons/unlink";
 import styles from "./Mark.module.css";
 import type { Oddity } from "./oddity";
 import { nameText } from "./words";

@@ -1,4 +1,4 @@
-import { MoreHorizontal } from "lucide-react";
+import MoreHorizontal from "lucide-react/icons/ellipsis";
 import { formatDuration } from "../format/format";
 import styles from "./FrameList.module.css";
 

@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import X from "lucide-react/icons/x";
 import { useEffect, useState } from "react";
 import { Problem } from "../api/Problem";
 import { useLoad } from "../api/useLoad";

@@ -1,4 +1,6 @@
-import { ChartNoAxesColumn, ChevronDown, ChevronUp } from "lucide-react";
+import ChartNoAxesColumn from "lucide-react/icons/chart-no-axes-column";
+import ChevronDown from "lucide-react/icons/chevron-down";
+import ChevronUp from "lucide-react/icons/chevron-up";
 import { formatCountOf } from "../format/format";
 import { Button, IconButton } from "../ui/Button";
 import { isPicked } from "./filters";

@@ -1,4 +1,4 @@
-import { Bot } from "lucide-react";
+import Bot from "lucide-react/icons/bot";
 import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import styles from "./Cell.module.css";

@@ -1,4 +1,4 @@
-import { GripVertical } from "lucide-react";
+import GripVertical from "lucide-react/icons/grip-vertical";
 import { type PointerEvent, useEffect, useRef } from "react";
 import { useCommands } from "../commands/commands";
 import { useDesk } from "./desk";

@@ -1,4 +1,4 @@
-import { Plus } from "lucide-react";
+import Plus from "lucide-react/icons/plus";
 import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button } from "../ui/Button";

@@ -1,4 +1,6 @@
-import { ChevronDown, ChevronUp, X } from "lucide-react";
+import ChevronDown from "lucide-react/icons/chevron-down";
+import ChevronUp from "lucide-react/icons/chevron-up";
+import X from "lucide-react/icons/x";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";

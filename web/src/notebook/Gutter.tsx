@@ -1,4 +1,8 @@
-import { CircleAlert, CircleCheck, CircleStop, Clock, LoaderCircle } from "lucide-react";
+import CircleCheck from "lucide-react/icons/circle-check";
+import CircleAlert from "lucide-react/icons/circle-exclamation-point";
+import CircleStop from "lucide-react/icons/circle-stop";
+import Clock from "lucide-react/icons/clock";
+import LoaderCircle from "lucide-react/icons/loader-circle";
 import { useSelect } from "../store/store";
 import { DragHandle } from "./DragHandle";
 import styles from "./Gutter.module.css";

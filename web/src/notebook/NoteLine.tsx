@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import X from "lucide-react/icons/x";
 import { useEffect } from "react";
 import { Button, IconButton } from "../ui/Button";
 import { restore } from "./change";

@@ -1,14 +1,12 @@
-import {
-  ArrowDown,
-  ArrowUp,
-  BetweenHorizontalEnd,
-  BetweenHorizontalStart,
-  Code,
-  Play,
-  Square,
-  Trash2,
-  Type,
-} from "lucide-react";
+import ArrowDown from "lucide-react/icons/arrow-down";
+import ArrowUp from "lucide-react/icons/arrow-up";
+import BetweenHorizontalEnd from "lucide-react/icons/between-horizontal-end";
+import BetweenHorizontalStart from "lucide-react/icons/between-horizontal-start";
+import Code from "lucide-react/icons/code";
+import Play from "lucide-react/icons/play";
+import Square from "lucide-react/icons/square";
+import Trash2 from "lucide-react/icons/trash";
+import Type from "lucide-react/icons/type";
 import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";

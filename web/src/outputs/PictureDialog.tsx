@@ -1,4 +1,4 @@
-import { X } from "lucide-react";
+import X from "lucide-react/icons/x";
 import { useEffect, useRef } from "react";
 import { IconButton } from "../ui/Button";
 import styles from "./Picture.module.css";

@@ -1,4 +1,4 @@
-import { CircleAlert } from "lucide-react";
+import CircleAlert from "lucide-react/icons/circle-exclamation-point";
 import { useMemo, useState } from "react";
 import { formatCountOf } from "../format/format";
 import { plainName } from "../text/displayText";

@@ -355,17 +355,17 @@ export const managedProcessExitSchema = /* @__PURE__ */ object<ManagedProcessExi
   signal: string,
 });
 
-/** Cell is one cell of a notebook. Its outputs are not here but in [Executions]. */
+/** Cell is one cell of a notebook. Its outputs are in [Executions]. */
 export interface WireCell {
   cell_id: string;
-  /** Code or Markdown */
+  /** CodeCell or MarkdownCell */
   cell_type: string;
   source: string;
   /** may be empty */
   display_name: string;
   /** 1 when created, one more with each edit */
   rev: number;
-  /** who changed it last, as in [OnEvent]; empty: nobody knows */
+  /** who changed it last: one of the constants ByAgent to ByServer; empty: unknown */
   by?: string;
 }
 
@@ -379,26 +379,27 @@ export const wireCellSchema = /* @__PURE__ */ strict<WireCell>({
 });
 
 /**
- * ExecutionsSnapshot is the state of all runs at one moment, for a console that has just
- * come. It shares no memory with the Runs it was taken of that would change.
+ * ExecutionsSnapshot is the state of [Executions] at one moment, for a console that was
+ * just attached. The maps are by cell id. It shares no memory that changes.
  */
 export interface ExecutionsSnapshot {
-  /** a Status constant */
+  /** one of the Status constants */
   cell_status: Readonly<Record<string, string>>;
+  /** number of the last run that the present kernel started */
   cell_sequencers: Readonly<Record<string, number>>;
-  /** nbformat outputs */
+  /** nbformat outputs of the last run */
   cell_outputs: Readonly<Record<string, readonly unknown[]>>;
-  /** cells that wait */
+  /** ids of the cells that wait for the kernel */
   run_queue: readonly string[];
   cell_widgets: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /**
-   * Counts has the number of the last run that any kernel started, which a
-   * cell goes on to show when its kernel is gone.
+   * ExecutionCounts has the number of the last run that any kernel started: a cell
+   * goes on showing it when the kernel is gone.
    */
   cell_counts: Readonly<Record<string, number>>;
   /**
-   * Durations has what the last run took, in milliseconds, where the kernel
-   * has said so.
+   * DurationsMS has how long the last run took, in milliseconds, if the kernel has
+   * said so.
    */
   cell_durations: Readonly<Record<string, number>>;
 }
@@ -414,8 +415,8 @@ export const executionsSnapshotSchema = /* @__PURE__ */ object<ExecutionsSnapsho
 });
 
 /**
- * State is a notebook at one moment: what a console needs that has just come,
- * and what a session is restored from.
+ * State is a notebook at one moment. A console gets it when it is attached, and a session
+ * is restored from it.
  */
 export interface NotebookSnapshot {
   /** in order, never nil */
@@ -428,12 +429,13 @@ export const notebookSnapshotSchema = /* @__PURE__ */ object<NotebookSnapshot>({
   runs: executionsSnapshotSchema,
 });
 
-/** Event is one change of a document. Which fields it has depends on its Kind. */
+/** Event is one change of a document. Which fields are set depends on Kind. */
 export interface NotebookEvent {
   /** EventType */
   type: string;
+  /** one of the constants CellCreated to NotebookRestored */
   event: string;
-  /** one of the By constants; old traces have none */
+  /** ByAgent, ByConsole or ByServer; empty in old traces */
   by?: string;
   cell?: WireCell;
   /** from 0 */
@@ -494,22 +496,23 @@ export interface ReadyMessage {
   trace?: string;
   /** of the attempt that the session belongs to; absent: none */
   case_id?: string;
-  /** a Status constant */
+  /** one of the Status constants */
   cell_status?: Readonly<Record<string, string>>;
+  /** number of the last run that the present kernel started */
   cell_sequencers?: Readonly<Record<string, number>>;
-  /** nbformat outputs */
+  /** nbformat outputs of the last run */
   cell_outputs?: Readonly<Record<string, readonly unknown[]>>;
-  /** cells that wait */
+  /** ids of the cells that wait for the kernel */
   run_queue?: readonly string[];
   cell_widgets?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /**
-   * Counts has the number of the last run that any kernel started, which a
-   * cell goes on to show when its kernel is gone.
+   * ExecutionCounts has the number of the last run that any kernel started: a cell
+   * goes on showing it when the kernel is gone.
    */
   cell_counts?: Readonly<Record<string, number>>;
   /**
-   * Durations has what the last run took, in milliseconds, where the kernel
-   * has said so.
+   * DurationsMS has how long the last run took, in milliseconds, if the kernel has
+   * said so.
    */
   cell_durations?: Readonly<Record<string, number>>;
 }

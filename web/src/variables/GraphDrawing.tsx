@@ -1,4 +1,5 @@
-import { ZoomIn, ZoomOut } from "lucide-react";
+import ZoomIn from "lucide-react/icons/zoom-in";
+import ZoomOut from "lucide-react/icons/zoom-out";
 import { useId, useRef, useState } from "react";
 import { Button, IconButton } from "../ui/Button";
 import { GraphCell } from "./GraphCell";

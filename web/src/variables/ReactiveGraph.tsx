@@ -1,4 +1,4 @@
-import { RefreshCw } from "lucide-react";
+import RefreshCw from "lucide-react/icons/refresh-cw";
 import { useMemo, useRef } from "react";
 import { type Reactivity, useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";

@@ -1,4 +1,5 @@
-import { ChevronDown, ChevronRight } from "lucide-react";
+import ChevronDown from "lucide-react/icons/chevron-down";
+import ChevronRight from "lucide-react/icons/chevron-right";
 import { memo, useId, useState } from "react";
 import { Badge } from "../ui/Badge";
 import styles from "./Variables.module.css";

@@ -1,4 +1,5 @@
-import { ArrowDown, ArrowUp } from "lucide-react";
+import ArrowDown from "lucide-react/icons/arrow-down";
+import ArrowUp from "lucide-react/icons/arrow-up";
 import { VariableRow } from "./VariableRow";
 import styles from "./Variables.module.css";
 import type { Order, Variable } from "./variable";

@@ -1,4 +1,4 @@
-import { RefreshCw } from "lucide-react";
+import RefreshCw from "lucide-react/icons/refresh-cw";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { type Globals, useCommands } from "../commands/commands";
 import { formatCountOf, formatDuration } from "../format/format";

@@ -1,4 +1,4 @@
-import { ChevronDown } from "lucide-react";
+import ChevronDown from "lucide-react/icons/chevron-down";
 import { type KeyboardEvent, useRef, useState } from "react";
 import { Button } from "../ui/Button";
 import styles from "./OptionPicker.module.css";

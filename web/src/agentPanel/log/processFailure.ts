@@ -1,7 +1,8 @@
+import { number } from "../../json/schema";
 import { textOrJSON } from "../../json/values";
 import type { State } from "../../store/state";
-import { isFailedExit } from "../eventDescription";
 import type { ProcessName } from "./processLogs";
+import { parseStartFailure } from "./startFailure";
 
 /** A process failure that the last log lines may explain. */
 export interface ProcessFailure {
@@ -53,19 +54,12 @@ function isAgentExit(item: State["agent"]["conversation"][number]): boolean {
   return item.kind === "event" && ["exit", "stopped", "restarted"].includes(item.event);
 }
 
-/** Which process kept a session from starting. */
-export interface StartFailure {
-  child: ProcessName;
-  /** How it failed, such as "agent exited with status 1". */
-  reason: string;
-}
-
 /**
- * Reads the start failure from the server's reason for refusing a connection; null if the reason is
- * another.
+ * Reports whether an exit was a failure: a non-zero status or a signal. SIGTERM is none, because
+ * the server sends it to agents that are not needed any more.
  */
-export function parseStartFailure(reason: string): StartFailure | null {
-  const [, how = "", name] = /could not start: ((agent|kernel)\b[^;]*)/.exec(reason) ?? [];
-  if (name === undefined) return null;
-  return { child: name === "kernel" ? "kernel" : "agent", reason: how.trim() };
+export function isFailedExit(fields: Readonly<Record<string, unknown>>): boolean {
+  const signal = textOrJSON(fields.signal);
+  if (signal === "SIGTERM") return false;
+  return signal !== "" || (number.parse(fields.exit_code) ?? 0) !== 0;
 }

@@ -1,5 +1,6 @@
 import { formatBytes, formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
-import type { AttemptLine, RunLimits } from "../../protocol/api.gen";
+import type { AttemptLine } from "../../protocol/api.gen";
+import type { RunLimits } from "../../protocol/session.gen";
 import { tokensOf } from "../data/line";
 import styles from "./Overview.module.css";
 

@@ -1,4 +1,4 @@
-import type { RunUnreadableLines } from "../../protocol/api.gen";
+import type { RunUnreadableLines } from "../../protocol/session.gen";
 
 /** Lines of a run's attempts.jsonl that cannot be read, and are passed over. */
 export interface LeftOut {

@@ -1,4 +1,4 @@
-import { Download } from "lucide-react";
+import Download from "lucide-react/icons/download";
 import { useState } from "react";
 import { getToken } from "../../api/client";
 import { plainName } from "../../text/displayText";

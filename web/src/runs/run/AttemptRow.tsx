@@ -1,4 +1,4 @@
-import { TriangleAlert } from "lucide-react";
+import TriangleAlert from "lucide-react/icons/triangle-exclamation-point";
 import { memo } from "react";
 import { Link } from "wouter";
 import { formatCost, formatCount, formatDuration, formatScore } from "../../format/format";

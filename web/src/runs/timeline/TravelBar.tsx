@@ -1,4 +1,8 @@
-import { ChevronLeft, ChevronRight, Pause, Play, Radio } from "lucide-react";
+import ChevronLeft from "lucide-react/icons/chevron-left";
+import ChevronRight from "lucide-react/icons/chevron-right";
+import Pause from "lucide-react/icons/pause";
+import Play from "lucide-react/icons/play";
+import Radio from "lucide-react/icons/radio";
 import { type KeyboardEvent, useState } from "react";
 import { formatAttemptTime } from "../../format/format";
 import { Button, IconButton } from "../../ui/Button";
