@@ -34,44 +34,45 @@ import (
 	"assay/internal/protocol"
 )
 
-// overview is what the one tool of these measures returns: a notebook as the
-// agent sees it when a few cells have run.
-const overview = "notebook, 3 cells"
+// notebookOverview is the result of get_context in these measurements, the only tool that
+// the model calls.
+const notebookOverview = "notebook, 3 cells"
 
-// api is a Messages API that thinks no time at all: it calls get_context in each
-// reply but the last, whatever it is asked.
-type api struct {
-	turns int // replies until the last
+// fakeMessagesAPI is an HTTP server with Anthropic's Messages API that replies at once,
+// whatever it is sent: every reply calls get_context, except the last one, which is text.
+type fakeMessagesAPI struct {
+	replyCount int // replies until the last
 
-	mu     sync.Mutex
-	asked  int
-	keep   bool
-	bodies [][]byte // of the requests, if they are kept
+	mu            sync.Mutex
+	requestCount  int
+	keepBodies    bool
+	requestBodies [][]byte // of the requests, if they are kept
 }
 
-// serve starts the API and returns its address.
-func (a *api) serve(t *testing.T) string {
+// start starts the API on loopback until the test ends and returns its base URL.
+func (a *fakeMessagesAPI) start(t *testing.T) string {
 	t.Helper()
 	web := httptest.NewServer(a)
 	t.Cleanup(web.Close)
 	return web.URL
 }
 
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers a request with one streamed reply.
+func (a *fakeMessagesAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
 	a.mu.Lock()
-	a.asked++
-	n := a.asked
-	if a.keep {
-		a.bodies = append(a.bodies, body)
+	a.requestCount++
+	n := a.requestCount
+	if a.keepBodies {
+		a.requestBodies = append(a.requestBodies, body)
 	}
 	a.mu.Unlock()
 	w.Header().Set("Content-Type", "text/event-stream")
 	block, delta, stop := `{"type":"text","text":""}`, `{"type":"text_delta","text":"done"}`, "end_turn"
-	if n < a.turns {
+	if n < a.replyCount {
 		block = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"get_context","input":{}}`, n)
 		delta, stop = `{"type":"input_json_delta","partial_json":"{}"}`, "tool_use"
 	}
@@ -88,48 +89,49 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin lets the conversation begin anew.
-func (a *api) begin() {
+// reset starts a new conversation: it clears the count and the bodies of requests.
+func (a *fakeMessagesAPI) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.asked, a.bodies = 0, nil
+	a.requestCount, a.requestBodies = 0, nil
 }
 
-// measureAgent measures the built-in agent where the model costs no time.
+// measureAgent measures the built-in agent with a model that takes no time: time per
+// turn, start, memory in a long conversation, and cacheable prefixes.
 func measureAgent(t *testing.T, r *report, p *program) {
 	t.Helper()
 	const turns, rounds = 50, 9
-	a := &api{turns: turns}
-	url := a.serve(t)
+	a := &fakeMessagesAPI{replyCount: turns}
+	url := a.start(t)
 	client := anthropic.NewClient(option.WithAPIKey("any"), option.WithBaseURL(url), option.WithMaxRetries(0))
-	a.keep = true
-	ourLoop(t, url)
-	first := readRequest(t, a.bodies[0])
-	a.keep = false
-	series := inTurns(rounds,
-		contestant{turn: func() []time.Duration { return a.perTurn(func() { vendorLoop(t, client, first, turns) }) }},
-		contestant{turn: func() []time.Duration { return a.perTurn(func() { ourLoop(t, url) }) }},
+	a.keepBodies = true
+	runBuiltinAgent(t, url)
+	first := parseModelRequest(t, a.requestBodies[0])
+	a.keepBodies = false
+	series := measureInTurns(rounds,
+		candidate{runRound: func() []time.Duration { return a.timePerTurn(func() { runVendorToolRunner(t, client, first, turns) }) }},
+		candidate{runRound: func() []time.Duration { return a.timePerTurn(func() { runBuiltinAgent(t, url) }) }},
 	)
 	floor, ours := series[0], series[1]
-	r.section("The agent: a turn without the model's time",
+	r.addSection("The agent: a turn without the model's time",
 		fmt.Sprintf("A conversation of %d turns with a Messages API on loopback that answers at once and calls a tool that answers at once. Ours is\n"+
 			"the built-in agent with its tools, which also tells a server of every message and every piece of a stream, over an in-memory\n"+
 			"pipe; beside it the tool runner of the vendor's own SDK, streaming, with the same tools and instructions. In turns, %d rounds;\n"+
 			"the API's time is in both.", turns, rounds))
-	ratio, spread := over(ours.each(50), floor.each(50))
-	cpuRatio, cpuSpread := over(perOne(ours.cpu, turns), perOne(floor.cpu, turns))
-	r.table(
+	ratio, spread := compareRounds(ours.percentileByRound(50), floor.percentileByRound(50))
+	cpuRatio, cpuSpread := compareRounds(divideEach(ours.cpuPerOperation, turns), divideEach(floor.cpuPerOperation, turns))
+	r.addTable(
 		[]string{"per turn", "wall", "ratio", "spread", "CPU, both ends", "ratio", "spread", "aim"},
-		[]string{"the SDK's tool runner", floor.show(50), "", "", show(median(floor.cpu) / turns), "", "", ""},
-		[]string{"`assay agent`", ours.show(50), ratio, spread, show(median(ours.cpu) / turns), cpuRatio, cpuSpread, "parity"},
+		[]string{"the SDK's tool runner", floor.formatPercentile(50), "", "", formatDuration(median(floor.cpuPerOperation) / turns), "", "", ""},
+		[]string{"`assay agent`", ours.formatPercentile(50), ratio, spread, formatDuration(median(ours.cpuPerOperation) / turns), cpuRatio, cpuSpread, "parity"},
 	)
-	t.Logf("a turn: %s against %s, %s", ours.show(50), floor.show(50), ratio)
+	t.Logf("a turn: %s against %s, %s", ours.formatPercentile(50), floor.formatPercentile(50), ratio)
 	measureAgentProcess(t, r, p)
-	measurePrefix(t, r)
+	measureCacheablePrefix(t, r)
 }
 
-// perOne is what one of so many took.
-func perOne(took []time.Duration, of int) []float64 {
+// divideEach divides each duration by of, and returns nanoseconds.
+func divideEach(took []time.Duration, of int) []float64 {
 	out := make([]float64, len(took))
 	for i, d := range took {
 		out[i] = float64(d) / float64(of)
@@ -137,32 +139,33 @@ func perOne(took []time.Duration, of int) []float64 {
 	return out
 }
 
-// perTurn is how long a turn of a whole conversation took.
-func (a *api) perTurn(converse func()) []time.Duration {
-	a.begin()
+// timePerTurn runs a whole conversation and returns one value: the average time of a
+// turn.
+func (a *fakeMessagesAPI) timePerTurn(converse func()) []time.Duration {
+	a.reset()
 	began := time.Now()
 	converse()
-	return []time.Duration{time.Since(began) / time.Duration(a.turns)}
+	return []time.Duration{time.Since(began) / time.Duration(a.replyCount)}
 }
 
-// request is what a model was asked.
-type request struct {
+// modelRequest holds the parts of a Messages API request that a cache depends on.
+type modelRequest struct {
 	System   json.RawMessage
 	Tools    json.RawMessage
 	Messages json.RawMessage
 }
 
-// readRequest reads a request without its cache markers.
-func readRequest(t *testing.T, body []byte) (r request) {
+// parseModelRequest parses the body of a request after removing its cache markers.
+func parseModelRequest(t *testing.T, body []byte) (r modelRequest) {
 	t.Helper()
 	body = regexp.MustCompile(`,?"cache_control":\{[^}]*\}`).ReplaceAll(body, nil)
 	require.NoError(t, json.Unmarshal(body, &r))
 	return r
 }
 
-// vendorLoop lets the SDK's tool runner go through the conversation, with the
-// tools and the instructions of a request of ours.
-func vendorLoop(t *testing.T, client anthropic.Client, like request, turns int) {
+// runVendorToolRunner runs the conversation with the tool runner of Anthropic's SDK, with
+// the tools and the system prompt of like, a request of our agent.
+func runVendorToolRunner(t *testing.T, client anthropic.Client, like modelRequest, turns int) {
 	t.Helper()
 	var system []anthropic.BetaTextBlockParam
 	require.NoError(t, json.Unmarshal(like.System, &system))
@@ -173,7 +176,7 @@ func vendorLoop(t *testing.T, client anthropic.Client, like request, turns int) 
 		var err error
 		tools[i], err = toolrunner.NewBetaToolFromBytes(o.Name, o.Description, o.InputSchema,
 			func(context.Context, struct{}) (anthropic.BetaToolResultBlockParamContentUnion, error) {
-				return anthropic.BetaToolResultBlockParamContentUnion{OfText: &anthropic.BetaTextBlockParam{Text: overview}}, nil
+				return anthropic.BetaToolResultBlockParamContentUnion{OfText: &anthropic.BetaTextBlockParam{Text: notebookOverview}}, nil
 			})
 		require.NoError(t, err)
 	}
@@ -193,8 +196,8 @@ func vendorLoop(t *testing.T, client anthropic.Client, like request, turns int) 
 	require.Equal(t, turns, runner.IterationCount())
 }
 
-// ourLoop lets the built-in agent go through the conversation.
-func ourLoop(t *testing.T, url string) {
+// runBuiltinAgent runs the conversation with the built-in agent, over an in-memory pipe.
+func runBuiltinAgent(t *testing.T, url string) {
 	t.Helper()
 	client, err := modelanthropic.New("any", endpoint.Config{APIKey: "any", BaseURL: url})
 	require.NoError(t, err)
@@ -203,13 +206,15 @@ func ourLoop(t *testing.T, url string) {
 	go func() {
 		over <- tools.Run(context.Background(), theirs, tools.Config{Agent: builtin.Config{Model: client, ModelName: "anthropic/any"}})
 	}()
-	converse(t, ours, nil)
+	serveOneQuery(t, ours, nil)
 	require.NoError(t, ours.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-over)
 }
 
-// converse is the server of an agent during one query: it answers at once.
-func converse(t *testing.T, conn protocol.Conn, seen func(message protocol.Envelope)) {
+// serveOneQuery plays the server for an agent: sends one query, answers each action at
+// once, and returns when the agent reports that it is done. It calls seen, if not nil,
+// with every message.
+func serveOneQuery(t *testing.T, conn protocol.Conn, seen func(message protocol.Envelope)) {
 	t.Helper()
 	decoder := protocol.NewEnvelopeDecoder()
 	say := func(message any) {
@@ -231,7 +236,7 @@ func converse(t *testing.T, conn protocol.Conn, seen func(message protocol.Envel
 		case protocol.TypeAgentAction:
 			say(map[string]any{
 				"type": protocol.TypeActionResponse, "tx_id": message.TxID, "status": protocol.StatusSuccess,
-				"context": map[string]any{"cell_count": 0, "notebook_name": overview, "cells": []any{}},
+				"context": map[string]any{"cell_count": 0, "notebook_name": notebookOverview, "cells": []any{}},
 			})
 		case protocol.TypeAgentError:
 			require.Fail(t, "the agent failed", "%s", body)
@@ -243,52 +248,54 @@ func converse(t *testing.T, conn protocol.Conn, seen func(message protocol.Envel
 	}
 }
 
-// measureAgentProcess measures the agent as a process: its start, and what it
-// needs for a long conversation.
+// measureAgentProcess measures `assay agent` as a process: its start, and memory and time
+// per turn in a long conversation.
 func measureAgentProcess(t *testing.T, r *report, p *program) {
 	t.Helper()
 	const starts, turns, step = 30, 500, 100
 	var floor, took []time.Duration
 	for i := range starts + 1 {
-		a := wallOf(t, p.path, "version")
-		b := startAgent(t, p, "http://127.0.0.1:1").ended(t)
+		a := timeCommand(t, p.path, "version")
+		b := startAgentProcess(t, p, "http://127.0.0.1:1").stop(t)
 		if i > 0 {
 			floor, took = append(floor, a), append(took, b)
 		}
 	}
-	r.section("The agent: its process", fmt.Sprintf("From the start of `assay agent` to its `ready`, beside the whole of `assay version`, %d rounds.", starts))
-	r.table([]string{"", "median", "p99", "ratio", "spread"}, compared("`assay version`", floor, floor), compared("`assay agent` to `ready`", floor, took))
-	t.Logf("start to ready %s", show(median(took)))
+	r.addSection("The agent: its process", fmt.Sprintf("From the start of `assay agent` to its `ready`, beside the whole of `assay version`, %d rounds.", starts))
+	r.addTable([]string{"", "median", "p99", "ratio", "spread"}, ratioRow("`assay version`", floor, floor), ratioRow("`assay agent` to `ready`", floor, took))
+	t.Logf("start to ready %s", formatDuration(median(took)))
 
-	r.section("The agent: a long conversation", fmt.Sprintf("One conversation of %d turns as above, with the agent as a process: the most memory that it had (VmHWM), and how long the last %d\n"+
+	r.addSection("The agent: a long conversation", fmt.Sprintf("One conversation of %d turns as above, with the agent as a process: the most memory that it had (VmHWM), and how long the last %d\n"+
 		"turns took each. A request holds all that was said before, so the work of a turn grows with the conversation: what matters is\n"+
 		"that it grows evenly.", turns, step))
-	a := &api{turns: turns}
-	agent := startAgent(t, p, a.serve(t))
+	a := &fakeMessagesAPI{replyCount: turns}
+	agent := startAgentProcess(t, p, a.start(t))
 	table := [][]string{{"turns", "peak memory", "a turn took"}}
 	replies, began := 0, time.Now()
-	converse(t, agent.conn, func(message protocol.Envelope) {
+	serveOneQuery(t, agent.conn, func(message protocol.Envelope) {
 		if message.Type != protocol.TypeAgentUsageUpdate {
 			return
 		}
 		if replies++; replies%step == 0 {
-			table = append(table, []string{strconv.Itoa(replies), fmt.Sprintf("%d MiB", agent.peak(t)>>20), show(time.Since(began) / step)})
+			table = append(table, []string{strconv.Itoa(replies), fmt.Sprintf("%d MiB", agent.peakMemoryBytes(t)>>20), formatDuration(time.Since(began) / step)})
 			began = time.Now()
 		}
 	})
-	agent.ended(t)
-	r.table(table...)
+	agent.stop(t)
+	r.addTable(table...)
 	t.Logf("memory %v", table[1:])
 }
 
-// agentProcess is an assay agent that has said ready.
+// agentProcess is a running `assay agent` that has sent ready.
 type agentProcess struct {
-	cmd  *exec.Cmd
-	conn protocol.Conn
-	took time.Duration // until it was ready
+	cmd           *exec.Cmd
+	conn          protocol.Conn
+	startDuration time.Duration // until it was ready
 }
 
-func startAgent(t *testing.T, p *program, url string) agentProcess {
+// startAgentProcess starts `assay agent` with a model at url and waits for its first
+// message, ready.
+func startAgentProcess(t *testing.T, p *program, url string) agentProcess {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -307,16 +314,18 @@ func startAgent(t *testing.T, p *program, url string) agentProcess {
 	return agentProcess{cmd, conn, time.Since(began)}
 }
 
-// ended ends the process, and returns how long its start took.
-func (a agentProcess) ended(t *testing.T) time.Duration {
+// stop closes the connection, waits for the process to exit, and returns how long its
+// start took.
+func (a agentProcess) stop(t *testing.T) time.Duration {
 	t.Helper()
 	require.NoError(t, a.conn.Close(protocol.CloseNormal, ""))
 	require.NoError(t, a.cmd.Wait())
-	return a.took
+	return a.startDuration
 }
 
-// peak is the most memory that the process has had, in bytes.
-func (a agentProcess) peak(t *testing.T) int64 {
+// peakMemoryBytes returns the peak resident memory of the process so far (VmHWM), in
+// bytes.
+func (a agentProcess) peakMemoryBytes(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
 	require.NoError(t, err)
@@ -327,29 +336,31 @@ func (a agentProcess) peak(t *testing.T) int64 {
 	return kib << 10
 }
 
-// measurePrefix counts how often something changes in what a model has been
-// told before: a cache is of no use behind the first byte that differs.
-func measurePrefix(t *testing.T, r *report) {
+// measureCacheablePrefix counts the requests that change something which an earlier
+// request already contained. A prompt cache is useless behind the first byte that
+// differs.
+func measureCacheablePrefix(t *testing.T, r *report) {
 	t.Helper()
 	const turns = 50
-	a := &api{turns: turns, keep: true}
-	ourLoop(t, a.serve(t))
-	require.Len(t, a.bodies, turns)
+	a := &fakeMessagesAPI{replyCount: turns, keepBodies: true}
+	runBuiltinAgent(t, a.start(t))
+	require.Len(t, a.requestBodies, turns)
 	violations := 0
 	for i := 1; i < turns; i++ {
-		if !bytes.HasPrefix(withoutEnd(t, a.bodies[i]), withoutEnd(t, a.bodies[i-1])) {
+		if !bytes.HasPrefix(requestPrefix(t, a.requestBodies[i]), requestPrefix(t, a.requestBodies[i-1])) {
 			violations++
 		}
 	}
-	r.section("The agent: what a cache can keep", fmt.Sprintf("Over %d turns, how often a request does not begin with the bytes of the one before it (tools, system prompt, messages; without the\n"+
+	r.addSection("The agent: what a cache can keep", fmt.Sprintf("Over %d turns, how often a request does not begin with the bytes of the one before it (tools, system prompt, messages; without the\n"+
 		"cache markers, which move): **%d**, aim 0.", turns, violations))
 	t.Logf("prefix violations: %d", violations)
 }
 
-// withoutEnd writes a request such that one that goes on begins with the bytes
-// of the one before.
-func withoutEnd(t *testing.T, body []byte) []byte {
+// requestPrefix returns tools, system prompt and messages of a request without the final
+// bracket, so that a request which only adds messages begins with the requestPrefix of
+// the one before.
+func requestPrefix(t *testing.T, body []byte) []byte {
 	t.Helper()
-	r := readRequest(t, body)
+	r := parseModelRequest(t, body)
 	return bytes.TrimSuffix(bytes.Join([][]byte{r.Tools, r.System, r.Messages}, nil), []byte("]"))
 }

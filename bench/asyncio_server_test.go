@@ -19,49 +19,53 @@ import (
 	"assay/internal/protocol"
 )
 
-// debianPython is the interpreter that Debian's python3-websockets is for.
+// debianPython is the interpreter that Debian's packages python3-websockets and
+// python3-ipykernel belong to.
 const debianPython = "/usr/bin/python3"
 
-// plain is what the plain server's get_context took: p50, p99, ratio, spread.
-type plain struct{ idle, behind []string }
+// asyncioServerRows holds the columns p50, p99, ratio and spread of the asyncio server's
+// get_context: with an idle kernel, and with one request to the kernel pending.
+type asyncioServerRows struct{ idleRow, busyRow []string }
 
-// measureBaseline measures asyncio_server.py, where the interpreter can run it.
-func measureBaseline(t *testing.T) plain {
+// measureAsyncioServer measures get_context of asyncio_server.py. Without the websockets
+// package the columns say "not measured".
+func measureAsyncioServer(t *testing.T) asyncioServerRows {
 	t.Helper()
-	server, missing := startBaseline(t)
+	server, missing := startAsyncioServer(t)
 	if missing != "" {
-		return plain{[]string{missing, "", "", ""}, []string{missing, "", "", ""}}
+		return asyncioServerRows{[]string{missing, "", "", ""}, []string{missing, "", "", ""}}
 	}
-	l := &line{asker: dial(t, server.at), frame: contextFrame()}
-	all := ask(t, []*line{l}, 200)
+	l := &requester{conn: dialConsole(t, server.address), frame: newContextFrame()}
+	all := roundTripRound(t, []*requester{l}, 200)
 	all() // warms up
 	idle := all()
-	t.Logf("plain server: %s; now waiting %v for its kernel", show(median(idle)), busyFor)
-	require.NoError(t, l.asker.Write([]byte(`{"type":"agent_action","action":"request_globals_summary","tx_id":"busy"}`)))
-	behind := ask(t, []*line{l}, 1)()[0]
-	t.Logf("plain server behind its kernel: %s", show(behind))
-	return plain{
-		idle:   []string{show(median(idle)), show(percentile(idle, 99)), "", ""},
-		behind: []string{show(behind), "one measured", fmt.Sprintf("%.0f x", float64(behind)/float64(median(idle))), ""},
+	t.Logf("plain server: %s; now waiting %v for its kernel", formatDuration(median(idle)), slowKernelDelay)
+	require.NoError(t, l.conn.Write([]byte(`{"type":"agent_action","action":"request_globals_summary","tx_id":"busy"}`)))
+	behind := roundTripRound(t, []*requester{l}, 1)()[0]
+	t.Logf("plain server behind its kernel: %s", formatDuration(behind))
+	return asyncioServerRows{
+		idleRow: []string{formatDuration(median(idle)), formatDuration(percentile(idle, 99)), "", ""},
+		busyRow: []string{formatDuration(behind), "one measured", fmt.Sprintf("%.0f x", float64(behind)/float64(median(idle))), ""},
 	}
 }
 
-// baseline is the plain server.
-type baseline struct {
-	at     string // host and port
-	agents string // the Unix socket for agents
-	pid    int
+// asyncioServer is a running asyncio_server.py.
+type asyncioServer struct {
+	address         string // host and port
+	agentSocketPath string // the Unix socket for agents
+	pid             int
 }
 
-// startBaseline starts the plain server, or says why it cannot be measured.
-func startBaseline(t *testing.T) (server baseline, missing string) {
+// startAsyncioServer starts asyncio_server.py until the test ends. If the interpreter has
+// no websockets package it returns the reason in missing instead.
+func startAsyncioServer(t *testing.T) (server asyncioServer, missing string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), debianPython, "-c", "import websockets").CombinedOutput(); err != nil {
 		t.Logf("no plain server: %v: %s", err, out)
-		return baseline{}, "not measured: " + debianPython + " has no websockets"
+		return asyncioServer{}, "not measured: " + debianPython + " has no websockets"
 	}
-	server.agents = filepath.Join(t.TempDir(), "agents.sock")
-	cmd := exec.CommandContext(t.Context(), debianPython, "asyncio_server.py", "serve", fmt.Sprint(busyFor.Seconds()), server.agents)
+	server.agentSocketPath = filepath.Join(t.TempDir(), "agents.sock")
+	cmd := exec.CommandContext(t.Context(), debianPython, "asyncio_server.py", "serve", fmt.Sprint(slowKernelDelay.Seconds()), server.agentSocketPath)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -73,13 +77,13 @@ func startBaseline(t *testing.T) (server baseline, missing string) {
 	})
 	port, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	server.at, server.pid = "127.0.0.1:"+strings.TrimSpace(port), cmd.Process.Pid
+	server.address, server.pid = "127.0.0.1:"+strings.TrimSpace(port), cmd.Process.Pid
 	return server, ""
 }
 
-// cpu is the processor time that the server has used, in ticks of 10 ms; 0 when
-// that cannot be read.
-func (b baseline) cpu() time.Duration {
+// cpuTime returns the CPU time that the server has used, in steps of 10 ms, or 0 if it
+// cannot be read.
+func (b asyncioServer) cpuTime() time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", b.pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
@@ -91,17 +95,17 @@ func (b baseline) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// ends returns a console and an agent of a session.
-func (b baseline) ends(t *testing.T, session int) ends {
+// connectPeers connects a console and an agent to a session of the server.
+func (b asyncioServer) connectPeers(t *testing.T, session int) peerConns {
 	t.Helper()
-	socket, err := net.Dial("unix", b.agents)
+	socket, err := net.Dial("unix", b.agentSocketPath)
 	require.NoError(t, err)
 	agent := protocol.NewStream(socket, 0)
 	t.Cleanup(func() { _ = agent.Close(protocol.CloseNormal, "") })
 	require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"ready","session":"%d"}`, session)))
-	console := dial(t, fmt.Sprintf("%s/agent?session=%d", b.at, session))
+	console := dialConsole(t, fmt.Sprintf("%s/agent?session=%d", b.address, session))
 	require.NoError(t, console.Write([]byte(holderHello)))
 	_, err = console.Read()
 	require.NoError(t, err)
-	return ends{console, agent}
+	return peerConns{console, agent}
 }

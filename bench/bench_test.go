@@ -15,30 +15,34 @@ import (
 	"go.uber.org/goleak"
 )
 
+// TestMain adds the flag -out and fails the test binary if a goroutine is still running
+// at its end.
 func TestMain(m *testing.M) {
 	flag.String("out", "", "Markdown `file` for the figures; empty: they are only logged")
 	goleak.VerifyTestMain(m)
 }
 
-// TestBench carries out the measures, or with -run TestBench/NAME one of them.
+// TestBench runs all measurements and writes their report to the file of -out. With -run
+// TestBench/NAME it runs one of them and only logs the others' absence: the report then
+// has that section alone.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	r := newReport()
-	p := build(t)
-	r.machine(t, p)
+	p := buildProgram(t)
+	r.addMachineTable(t, p)
 	for _, m := range []struct { //nolint:paralleltest // one after the other, or they would measure each other
 		name string
 		of   func(*testing.T, *report, *program)
 	}{
-		{"roundtrip", measureRoundTrips},
-		{"wire", measureWire},
-		{"idle", measureIdle},
+		{"roundtrip", measureRouterRoundTrips},
+		{"wire", measureServerTraffic},
+		{"idle", measureIdleMemory},
 		{"isolation", measureIsolation},
-		{"busy", measureBusyKernel},
+		{"busy", measureContextWhileKernelBusy},
 		{"run", measureRuns},
-		{"journal", measureJournal},
-		{"start", measureStart},
-		{"command", measureCommand},
+		{"journal", measureScheduler},
+		{"start", measureStartToFirstResult},
+		{"command", measureCommandStart},
 		{"agent", measureAgent},
 		{"kernels", measureKernels},
 		{"page", measurePage},

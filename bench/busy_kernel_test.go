@@ -14,50 +14,52 @@ import (
 )
 
 const (
-	contextCells = 10 // of the notebook that get_context tells of
-	inFlight     = 50 // requests that the kernel does not answer
+	contextCellCount      = 10 // of the notebook that get_context tells of
+	pendingKernelRequests = 50 // requests that the kernel does not answer
 )
 
-// measureBusyKernel measures get_context while the kernel has time for nothing.
-func measureBusyKernel(t *testing.T, r *report, _ *program) {
+// measureContextWhileKernelBusy compares get_context without and with requests that a
+// kernel never answers, beside the asyncio server.
+func measureContextWhileKernelBusy(t *testing.T, r *report, _ *program) {
 	t.Helper()
-	idle := toBusyKernel(t, 0)
-	busy := toBusyKernel(t, inFlight)
-	c := alternate(15, ask(t, []*line{idle}, 200), ask(t, []*line{busy}, 200))
-	left := inFlight - busy.others
-	t.Logf("get_context: %s with none in flight, %s with %d: %s", show(median(c.floor)), show(median(c.ours)), left, c.ratio())
-	plain := measureBaseline(t)
+	idle := newBusyKernelRequester(t, 0)
+	busy := newBusyKernelRequester(t, pendingKernelRequests)
+	c := measureAlternately(15, roundTripRound(t, []*requester{idle}, 200), roundTripRound(t, []*requester{busy}, 200))
+	left := pendingKernelRequests - busy.otherFrameCount
+	t.Logf("get_context: %s with none in flight, %s with %d: %s", formatDuration(median(c.floorTimes)), formatDuration(median(c.assayTimes)), left, c.formatRatio())
+	plain := measureAsyncioServer(t)
 
-	r.section("get_context while the kernel is busy",
+	r.addSection("get_context while the kernel is busy",
 		fmt.Sprintf("The agent asks for a notebook of %d cells while none, and while %d of its requests to the kernel (both summaries and\n"+
 			"`get_global_info`) wait for a kernel that reads and never answers. Beside it a plain asyncio server, `bench/asyncio_server.py`, whose\n"+
 			"forwarding loop awaits the kernel, on a WebSocket and with a kernel that is busy for %v. The aim is a ratio of 1.",
-			contextCells, inFlight, busyFor))
-	r.table(
+			contextCellCount, pendingKernelRequests, slowKernelDelay))
+	r.addTable(
 		[]string{"server", "kernel requests in flight", "p50", "p99", "ratio", "spread"},
-		[]string{"Assay", "0", show(median(c.floor)), show(percentile(c.floor, 99)), "", ""},
-		[]string{"Assay", strconv.Itoa(left), show(median(c.ours)), show(percentile(c.ours, 99)), c.ratio(), c.spread()},
-		append([]string{"plain", "0"}, plain.idle...),
-		append([]string{"plain", "1"}, plain.behind...),
+		[]string{"Assay", "0", formatDuration(median(c.floorTimes)), formatDuration(percentile(c.floorTimes, 99)), "", ""},
+		[]string{"Assay", strconv.Itoa(left), formatDuration(median(c.assayTimes)), formatDuration(percentile(c.assayTimes, 99)), c.formatRatio(), c.formatSpread()},
+		append([]string{"plain", "0"}, plain.idleRow...),
+		append([]string{"plain", "1"}, plain.busyRow...),
 	)
 }
 
-// toBusyKernel is a line to a session's document that asks for the notebook,
-// while so many requests of its agent wait for the kernel.
-func toBusyKernel(t *testing.T, requests int) *line {
+// newBusyKernelRequester returns a requester that asks a session's document for the
+// notebook, after as many requests as given of the same agent have reached a kernel that
+// never answers.
+func newBusyKernelRequester(t *testing.T, requests int) *requester {
 	t.Helper()
-	s := newBare(t)
-	s.document(contextCells)
-	ours, theirs := sockets(t)
+	s := newBareSession(t)
+	s.attachDocument(contextCellCount)
+	ours, theirs := socketPair(t)
 	_, err := s.router.AttachKernel(ours, false)
 	require.NoError(t, err)
 	came := make(chan struct{}, requests)
-	inBackground(t, []protocol.Conn{theirs}, func() { takeAll(theirs, came) })
-	l := &line{asker: s.agent(), frame: contextFrame(), settle: s.settle}
+	runUntilCleanup(t, []protocol.Conn{theirs}, func() { readWithoutAnswering(theirs, came) })
+	l := &requester{conn: s.attachAgent(), frame: newContextFrame(), waitForTrace: s.waitForTrace}
 	actions := []string{"request_globals_summary", "request_reactivity_summary", "get_global_info"}
 	for i := range requests {
 		request := fmt.Appendf(nil, `{"type":"agent_action","action":%q,"params":{"key":"x"},"tx_id":"busy_%d"}`, actions[i%len(actions)], i)
-		require.NoError(t, l.asker.Write(request))
+		require.NoError(t, l.conn.Write(request))
 	}
 	for range requests {
 		<-came
@@ -65,8 +67,9 @@ func toBusyKernel(t *testing.T, requests int) *line {
 	return l
 }
 
-// takeAll reads until conn is closed and answers nothing.
-func takeAll(conn protocol.Conn, came chan<- struct{}) {
+// readWithoutAnswering reads frames until conn is closed and sends on came for each of
+// them.
+func readWithoutAnswering(conn protocol.Conn, came chan<- struct{}) {
 	for {
 		if _, err := conn.Read(); err != nil {
 			return
@@ -75,5 +78,5 @@ func takeAll(conn protocol.Conn, came chan<- struct{}) {
 	}
 }
 
-// busyFor is how long the plain server's kernel takes for a request.
-const busyFor = 30 * time.Second
+// slowKernelDelay is how long the asyncio server's kernel takes for each request.
+const slowKernelDelay = 30 * time.Second

@@ -19,116 +19,121 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// measureCells measures what kernels do with cells once they are there.
-func (k *kit) measureCells(t *testing.T) (beside, floors [][]string) {
+// measureCellRuns measures running kernels: a small cell, the first text of a cell, and
+// an interrupt. It returns rows for the table of comparisons and for the table of floors.
+func (k *kernelHarness) measureCellRuns(t *testing.T) (beside, floors [][]string) {
 	t.Helper()
-	p := k.players(t)
-	runs := p.inTurns(5, 50, player.run, oneAndOne)
-	p[barest] = nil // it can do nothing else
-	firsts := p.inTurns(3, 3, player.first, thenSleeps)
-	stops := p.inTurns(3, 5, player.interrupt, busyLoop)
+	p := k.startCellRunners(t)
+	runs := p.measureInTurns(5, 50, cellRunner.timeToResult, onePlusOneCode)
+	p[runnerMinimal] = nil // it can do nothing else
+	firsts := p.measureInTurns(3, 3, cellRunner.timeToFirstText, printThenSleepCode)
+	stops := p.measureInTurns(3, 5, cellRunner.timeToInterrupt, busyLoopCode)
 	beside = [][]string{
-		rival("`1 + 1` and back", "0.3 ms", runs[alone], "jupyter_client", runs[client]),
-		rival("the same, console and server", "0.6 ms", runs[behind], "jupyter_server", runs[web]),
-		rival("first text of a running cell", "15 ms", firsts[alone], "jupyter_client", firsts[client]),
-		rival("the same, console and server", "15 ms", firsts[behind], "jupyter_server", firsts[web]),
-		rival("busy loop stopped", "5 ms", stops[alone], "jupyter_client", stops[client]),
-		rival("the same, console and server", "", stops[behind], "jupyter_server", stops[web]),
+		sideBySideRow("`1 + 1` and back", "0.3 ms", runs[runnerDirect], "jupyter_client", runs[runnerJupyterClient]),
+		sideBySideRow("the same, console and server", "0.6 ms", runs[runnerAssayServer], "jupyter_server", runs[runnerJupyterServer]),
+		sideBySideRow("first text of a running cell", "15 ms", firsts[runnerDirect], "jupyter_client", firsts[runnerJupyterClient]),
+		sideBySideRow("the same, console and server", "15 ms", firsts[runnerAssayServer], "jupyter_server", firsts[runnerJupyterServer]),
+		sideBySideRow("busy loop stopped", "5 ms", stops[runnerDirect], "jupyter_client", stops[runnerJupyterClient]),
+		sideBySideRow("the same, console and server", "", stops[runnerAssayServer], "jupyter_server", stops[runnerJupyterServer]),
 	}
 	floors = [][]string{
-		above("`1 + 1` and back, bare loop", "", runs[barest], runs[barest]),
-		above("the same, kernel", "3 x", runs[alone], runs[barest]),
+		ratioRowWithAim("`1 + 1` and back, bare loop", "", runs[runnerMinimal], runs[runnerMinimal]),
+		ratioRowWithAim("the same, kernel", "3 x", runs[runnerDirect], runs[runnerMinimal]),
 	}
-	if k.beside {
+	if k.jupyterAvailable {
 		floors = append(floors,
-			above("`1 + 1` and back, ipykernel by jupyter_client", "", runs[client], runs[client]),
-			above("the same, ipykernel by `assay jupyter`", "", runs[adapter], runs[client]))
+			ratioRowWithAim("`1 + 1` and back, ipykernel by jupyter_client", "", runs[runnerJupyterClient], runs[runnerJupyterClient]),
+			ratioRowWithAim("the same, ipykernel by `assay jupyter`", "", runs[runnerJupyterAdapter], runs[runnerJupyterClient]))
 	}
 	return beside, floors
 }
 
-// measureSummaries measures how long a kernel takes to tell of its names while
-// it is busy.
-func (k *kit) measureSummaries(t *testing.T) (beside, floors [][]string) {
+// measureGlobalsSummaries measures how long a kernel takes to summarise 50 global
+// variables while a cell runs a busy loop. It returns rows for the table of comparisons
+// and none for the table of floors.
+func (k *kernelHarness) measureGlobalsSummaries(t *testing.T) (beside, floors [][]string) {
 	t.Helper()
 	const rounds, times = 5, 100
-	numbers, lists := k.lasting(t, kernel.Config{}), k.lasting(t, kernel.Config{})
-	numbers.run(fmt.Sprintf(fiftyNames, "i"))
-	lists.run(fmt.Sprintf(fiftyNames, "list(range(1000))"))
-	theirs := absent
-	if k.beside {
+	numbers, lists := k.startLastingKernel(t, kernel.Config{}), k.startLastingKernel(t, kernel.Config{})
+	numbers.timeToResult(fmt.Sprintf(fiftyNamesCodeFormat, "i"))
+	lists.timeToResult(fmt.Sprintf(fiftyNamesCodeFormat, "list(range(1000))"))
+	theirs := skipRound
+	if k.jupyterAvailable {
 		driven := newJupyterClient(t)
-		driven.start(oneAndOne)
-		theirs = func() []time.Duration { return driven.asked(busyLoop, times) }
+		driven.startKernel(onePlusOneCode)
+		theirs = func() []time.Duration { return driven.timeControlRequests(busyLoopCode, times) }
 	}
-	all := inTurns(rounds,
-		contestant{turn: func() []time.Duration { return numbers.summaries(busyLoop, times) }},
-		contestant{turn: func() []time.Duration { return lists.summaries(busyLoop, times) }},
-		contestant{turn: theirs},
+	all := measureInTurns(rounds,
+		candidate{runRound: func() []time.Duration { return numbers.timeGlobalsSummaries(busyLoopCode, times) }},
+		candidate{runRound: func() []time.Duration { return lists.timeGlobalsSummaries(busyLoopCode, times) }},
+		candidate{runRound: theirs},
 	)
 	return [][]string{
-		rival("summary beside a busy loop, numbers", "5 ms, p99 25 ms", all[0], "jupyter_client, `kernel_info`", all[2]),
-		rival("the same, lists", "5 ms, p99 25 ms", all[1], "jupyter_client, `kernel_info`", all[2]),
+		sideBySideRow("summary beside a busy loop, numbers", "5 ms, p99 25 ms", all[0], "jupyter_client, `kernel_info`", all[2]),
+		sideBySideRow("the same, lists", "5 ms, p99 25 ms", all[1], "jupyter_client, `kernel_info`", all[2]),
 	}, nil
 }
 
 // The players that are measured in turns.
 const (
-	alone      = iota // our kernel
-	behind            // our kernel behind `assay serve`, and a console
-	adapter           // an ipykernel behind `assay jupyter`
-	client            // an ipykernel that jupyter_client drives
-	web               // an ipykernel behind Jupyter's server
-	barest            // minimal_kernel.py
-	allPlayers        // how many
+	runnerDirect         = iota // our kernel
+	runnerAssayServer           // our kernel behind `assay serve`, and a console
+	runnerJupyterAdapter        // an ipykernel behind `assay jupyter`
+	runnerJupyterClient         // an ipykernel that jupyter_client drives
+	runnerJupyterServer         // an ipykernel behind Jupyter's server
+	runnerMinimal               // minimal_kernel.py
+	runnerCount                 // how many
 )
 
-// players are kernels that wait for cells; nil: it cannot be measured.
-type players [allPlayers]player
+// cellRunners holds running kernels by their runner index; nil means that the kernel
+// cannot be measured.
+type cellRunners [runnerCount]cellRunner
 
-func (k *kit) players(t *testing.T) players {
+// startCellRunners starts all kernels that can be measured, until the test ends.
+func (k *kernelHarness) startCellRunners(t *testing.T) cellRunners {
 	t.Helper()
-	console, _ := k.serve(t).open(t)
-	p := players{alone: k.lasting(t, kernel.Config{}), behind: console, barest: k.bare(t)}
-	if k.beside {
-		p[adapter] = k.lasting(t, kernel.Config{Command: k.adapter(t)})
+	console, _ := k.startServer(t).openSession(t)
+	p := cellRunners{runnerDirect: k.startLastingKernel(t, kernel.Config{}), runnerAssayServer: console, runnerMinimal: k.startMinimalKernel(t)}
+	if k.jupyterAvailable {
+		p[runnerJupyterAdapter] = k.startLastingKernel(t, kernel.Config{Command: k.jupyterAdapterCommand(t)})
 		driven := newJupyterClient(t)
-		driven.start(oneAndOne)
-		p[client], p[web] = driven, newJupyterServer(t).start(t)
+		driven.startKernel(onePlusOneCode)
+		p[runnerJupyterClient], p[runnerJupyterServer] = driven, newJupyterServer(t).startKernel(t)
 	}
 	return p
 }
 
-// inTurns lets those who are there do the same n times in each round.
-func (p players) inTurns(rounds, n int, play func(player, string) time.Duration, code string) []series {
-	contestants := make([]contestant, len(p))
+// measureInTurns has each kernel do the same n times in each round, the kernels in turns.
+func (p cellRunners) measureInTurns(rounds, n int, play func(cellRunner, string) time.Duration, code string) []measurement {
+	contestants := make([]candidate, len(p))
 	for i, one := range p {
-		contestants[i].turn = absent
+		contestants[i].runRound = skipRound
 		if one != nil {
-			contestants[i].turn = turns(n, func(code string) time.Duration { return play(one, code) }, code)
+			contestants[i].runRound = repeatCell(n, func(code string) time.Duration { return play(one, code) }, code)
 		}
 	}
-	return inTurns(rounds, contestants...)
+	return measureInTurns(rounds, contestants...)
 }
 
-// lasting is a kernel that is there until the test ends.
-func (k *kit) lasting(t *testing.T, cfg kernel.Config) *cells {
+// startLastingKernel starts a kernel that is stopped when the test ends.
+func (k *kernelHarness) startLastingKernel(t *testing.T, cfg kernel.Config) *kernelConn {
 	t.Helper()
-	one := k.start(t, cfg)
+	one := k.startKernel(t, cfg)
 	t.Cleanup(func() { one.stop(t) })
-	return one.cells
+	return one.kernelConn
 }
 
-// adapter is the command of an ipykernel as `--kernel jupyter:python3` starts it.
-func (k *kit) adapter(t *testing.T) []string {
+// jupyterAdapterCommand returns the command with which `--kernel jupyter:python3` starts
+// an ipykernel.
+func (k *kernelHarness) jupyterAdapterCommand(t *testing.T) []string {
 	t.Helper()
 	spec, err := jupyter.FindSpec(t.Context(), "python3", []string{"PATH=/usr/bin:/bin"})
 	require.NoError(t, err)
 	return []string{k.path, "jupyter", spec.Path}
 }
 
-// bare starts the least that runs cells.
-func (k *kit) bare(t *testing.T) *cells {
+// startMinimalKernel starts minimal_kernel.py until the test ends.
+func (k *kernelHarness) startMinimalKernel(t *testing.T) *kernelConn {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -145,5 +150,5 @@ func (k *kit) bare(t *testing.T) *cells {
 		_ = conn.Close(protocol.CloseNormal, "") // it ends at that
 		_ = cmd.Wait()
 	})
-	return newCells(t, conn)
+	return newKernelConn(t, conn)
 }

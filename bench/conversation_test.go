@@ -11,92 +11,98 @@ import (
 	"assay/internal/protocol"
 )
 
-// ends are the two who talk through a server; without an agent the server
-// answers itself.
-type ends struct{ console, agent protocol.Conn }
+// peerConns are the connections of a console and of the agent that it talks to through a
+// server. agent is nil if the server answers itself.
+type peerConns struct{ console, agent protocol.Conn }
 
-// conversation is who asks what, and who answers it.
+// conversation defines a kind of round trip: which peer sends requests, what they look
+// like, and how the other peer answers.
 type conversation struct {
-	name      string
-	sessions  []int  // at once
-	hello     string // of the console
-	fromAgent bool   // the agent asks and the console answers; else the other way round
-	frame     func(size int) []byte
-	answer    func(conn protocol.Conn) // until conn is closed
+	name            string
+	sessionCounts   []int  // at once
+	consoleHello    string // of the console
+	agentAsks       bool   // the agent asks and the console answers; else the other way round
+	newRequestFrame func(size int) []byte
+	answerRequests  func(conn protocol.Conn) // until conn is closed
 }
 
+// conversations returns the measured conversations: queries to an agent from a holder and
+// from a view, and actions of an agent on a holder.
 func conversations() []conversation {
 	some := []int{1, 10, 100}
 	return []conversation{
-		{name: "query, holder", sessions: append(some, mostSessions), hello: holderHello, frame: queryFrame, answer: answerQueries},
-		{name: "query, view", sessions: some, hello: viewHello, frame: queryFrame, answer: answerQueries},
-		{name: "action", sessions: some, hello: holderHello, fromAgent: true, frame: editFrame, answer: answerEdits},
+		{name: "query, holder", sessionCounts: append(some, maxSessions), consoleHello: holderHello, newRequestFrame: newQueryFrame, answerRequests: answerQueries},
+		{name: "query, view", sessionCounts: some, consoleHello: viewHello, newRequestFrame: newQueryFrame, answerRequests: answerQueries},
+		{name: "action", sessionCounts: some, consoleHello: holderHello, agentAsks: true, newRequestFrame: newEditFrame, answerRequests: answerEdits},
 	}
 }
 
-// line makes a line of who asks, and lets the other one answer.
-func (c conversation) line(t *testing.T, e ends) *line {
+// newRequester returns a requester on the asking peer's connection, and has the other
+// peer answer until the test ends.
+func (c conversation) newRequester(t *testing.T, e peerConns) *requester {
 	t.Helper()
 	asks, answers := e.console, e.agent
-	if c.fromAgent {
+	if c.agentAsks {
 		asks, answers = e.agent, e.console
 	}
-	inBackground(t, []protocol.Conn{answers}, func() { c.answer(answers) })
-	return &line{asker: asks}
+	runUntilCleanup(t, []protocol.Conn{answers}, func() { c.answerRequests(answers) })
+	return &requester{conn: asks}
 }
 
-// lines makes lines through a server.
-func (c conversation) lines(t *testing.T, n int, of func(session int) ends) []*line {
+// newRequesters returns n requesters; connect connects the peers of session 0 to n-1.
+func (c conversation) newRequesters(t *testing.T, n int, of func(session int) peerConns) []*requester {
 	t.Helper()
-	lines := make([]*line, n)
+	lines := make([]*requester, n)
 	for i := range lines {
-		lines[i] = c.line(t, of(i))
+		lines[i] = c.newRequester(t, of(i))
 	}
 	return lines
 }
 
-// ends are those of a session that is live.
-func (h *house) ends(t *testing.T, session int, hello string) ends {
+// connectPeers connects a console to a live session and returns its connection and that
+// of the session's agent.
+func (h *liveServer) connectPeers(t *testing.T, session int, hello string) peerConns {
 	t.Helper()
-	return ends{h.console(t, session, "agent", hello), h.session(session).agent.borrow(t)}
+	return peerConns{h.connectConsole(t, session, "agent", hello), h.session(session).agent.openConn(t)}
 }
 
-// echo is lines to a server over WebSockets that answers itself.
-func (c conversation) echo(t *testing.T, n int) []*line {
+// newEchoRequesters returns n requesters on WebSockets to a server that answers each
+// request itself.
+func (c conversation) newEchoRequesters(t *testing.T, n int) []*requester {
 	t.Helper()
-	at := webSockets(t, func(conn protocol.Conn, _ int) { c.answer(conn) })
-	lines := make([]*line, n)
+	at := serveWebSockets(t, func(conn protocol.Conn, _ int) { c.answerRequests(conn) })
+	lines := make([]*requester, n)
 	for i := range lines {
-		lines[i] = &line{asker: dial(t, at)}
+		lines[i] = &requester{conn: dialConsole(t, at)}
 	}
 	return lines
 }
 
-// copying is lines through a server that copies frames between each WebSocket
-// and a Unix socket, and decodes nothing.
-func (c conversation) copying(t *testing.T, n int) []*line {
+// newCopyRequesters returns n requesters through a server that copies frames between each
+// WebSocket and a Unix socket without decoding them.
+func (c conversation) newCopyRequesters(t *testing.T, n int) []*requester {
 	t.Helper()
 	near, far := make([]protocol.Conn, n), make([]protocol.Conn, n)
 	for i := range n {
-		near[i], far[i] = sockets(t)
+		near[i], far[i] = socketPair(t)
 	}
-	at := webSockets(t, func(conn protocol.Conn, session int) {
+	at := serveWebSockets(t, func(conn protocol.Conn, session int) {
 		var back sync.WaitGroup
 		back.Go(func() { copyFrames(near[session], conn) })
 		copyFrames(conn, near[session])
 		_ = near[session].Close(protocol.CloseNormal, "")
 		back.Wait()
 	})
-	return c.lines(t, n, func(i int) ends { return ends{dial(t, fmt.Sprintf("%s/?session=%d", at, i)), far[i]} })
+	return c.newRequesters(t, n, func(i int) peerConns { return peerConns{dialConsole(t, fmt.Sprintf("%s/?session=%d", at, i)), far[i]} })
 }
 
-// queryFrame is an agent_query of so many bytes in all.
-func queryFrame(size int) []byte {
-	return filled(`{"type":"agent_query","request_id":"bench","query":"`, `",`, size)
+// newQueryFrame returns an agent_query of size bytes.
+func newQueryFrame(size int) []byte {
+	return newFilledFrame(`{"type":"agent_query","request_id":"bench","query":"`, `",`, size)
 }
 
-// answerQueries answers each query that comes in on conn, until it is closed,
-// with an agent_status of its size.
+// answerQueries answers each agent_query on conn with an agent_status of the same size,
+// until conn is closed. It ignores other frames.
 func answerQueries(conn protocol.Conn) {
 	var status []byte
 	for {
@@ -107,9 +113,9 @@ func answerQueries(conn protocol.Conn) {
 		case !bytes.HasPrefix(frame, []byte(`{"type":"agent_query"`)):
 			continue
 		case len(frame) != len(status):
-			status = filled(`{"type":"agent_status","status":"thinking","text":"`, `",`, len(frame))
+			status = newFilledFrame(`{"type":"agent_status","status":"thinking","text":"`, `",`, len(frame))
 		}
-		copy(txOf(status), txOf(frame))
+		copy(txIDOf(status), txIDOf(frame))
 		if conn.Write(status) != nil {
 			return
 		}

@@ -18,37 +18,39 @@ import (
 	"assay/kernel"
 )
 
-// measureDeaths measures how long it takes until it is known that a kernel was
-// killed while a cell ran.
-func (k *kit) measureDeaths(t *testing.T) (beside, floors [][]string) {
+// measureKernelDeaths measures the time from SIGKILL of a kernel that runs a cell until
+// the death is reported. It returns rows for the table of comparisons and none for the
+// table of floors.
+func (k *kernelHarness) measureKernelDeaths(t *testing.T) (beside, floors [][]string) {
 	t.Helper()
 	const rounds = 5
-	warm, serve := k.pool(t, 1), k.serve(t)
-	theirs := absent
-	if k.beside {
+	warm, serve := k.newPool(t, 1), k.startServer(t)
+	theirs := skipRound
+	if k.jupyterAvailable {
 		server := newJupyterServer(t)
-		theirs = func() []time.Duration { return []time.Duration{server.start(t).death()} }
+		theirs = func() []time.Duration { return []time.Duration{server.startKernel(t).timeToRestartStatus()} }
 	}
-	all := inTurns(rounds,
-		contestant{turn: func() []time.Duration { return []time.Duration{k.death(t, kernel.Config{})} }},
-		contestant{turn: func() []time.Duration { return []time.Duration{k.death(t, kernel.Config{Pool: warm})} }},
-		contestant{turn: func() []time.Duration { return []time.Duration{serve.death(t)} }},
-		contestant{turn: theirs},
+	all := measureInTurns(rounds,
+		candidate{runRound: func() []time.Duration { return []time.Duration{k.timeToExitError(t, kernel.Config{})} }},
+		candidate{runRound: func() []time.Duration { return []time.Duration{k.timeToExitError(t, kernel.Config{Pool: warm})} }},
+		candidate{runRound: func() []time.Duration { return []time.Duration{serve.timeToExitMessage(t)} }},
+		candidate{runRound: theirs},
 	)
 	return [][]string{
-		unrivalled("death known, with its cause", "50 ms", all[0]),
-		unrivalled("the same, of the pool", "50 ms", all[1]),
-		rival("the same, console and server", "50 ms", all[2], "jupyter_server", all[3]),
+		oneSidedRow("death known, with its cause", "50 ms", all[0]),
+		oneSidedRow("the same, of the pool", "50 ms", all[1]),
+		sideBySideRow("the same, console and server", "50 ms", all[2], "jupyter_server", all[3]),
 	}, nil
 }
 
-// death kills a kernel.
-func (k *kit) death(t *testing.T, cfg kernel.Config) time.Duration {
+// timeToExitError kills a kernel that runs a cell and returns the time until its
+// connection returns the exit error.
+func (k *kernelHarness) timeToExitError(t *testing.T, cfg kernel.Config) time.Duration {
 	t.Helper()
-	one := k.start(t, cfg)
+	one := k.startKernel(t, cfg)
 	defer one.stop(t)
-	one.begin(busyLoop)
-	one.until(protocol.TypeKernelStdio)
+	one.startCell(busyLoopCode)
+	one.readUntilType(protocol.TypeKernelStdio)
 	began := time.Now()
 	require.NoError(t, unix.Kill(one.kernel.PID(), unix.SIGKILL))
 	for {
@@ -64,18 +66,19 @@ func (k *kit) death(t *testing.T, cfg kernel.Config) time.Duration {
 	}
 }
 
-// death kills the kernel of a new session.
-func (s *served) death(t *testing.T) time.Duration {
+// timeToExitMessage kills the kernel of a new session while it runs a cell and returns
+// the time until the console gets managed_process_exit.
+func (s *assayServer) timeToExitMessage(t *testing.T) time.Duration {
 	t.Helper()
-	c, pid := s.open(t)
-	c.begin(busyLoop)
-	c.until(protocol.TypeKernelStdio)
+	c, pid := s.openSession(t)
+	c.startCell(busyLoopCode)
+	c.readUntilType(protocol.TypeKernelStdio)
 	began := time.Now()
 	require.NoError(t, unix.Kill(pid, unix.SIGKILL))
 	for {
 		frame, err := c.conn.Read()
 		require.NoError(t, err)
-		if !isType(frame, protocol.TypeManagedProcessExit) {
+		if !hasFrameType(frame, protocol.TypeManagedProcessExit) {
 			continue
 		}
 		took := time.Since(began)
@@ -86,14 +89,14 @@ func (s *served) death(t *testing.T) time.Duration {
 	}
 }
 
-// death kills the kernel, and waits until the server says that it has to start
-// it again; it does not say why.
-func (k *webKernel) death() time.Duration {
+// timeToRestartStatus kills the kernel while it runs a cell and returns the time until
+// Jupyter's server reports the status "restarting". Jupyter does not report why.
+func (k *jupyterServerKernel) timeToRestartStatus() time.Duration {
 	k.t.Helper()
 	defer k.stop()
-	k.begin("import os\nprint(os.getpid(), flush=True)\nwhile True: pass")
+	k.startCell("import os\nprint(os.getpid(), flush=True)\nwhile True: pass")
 	pid := 0
-	k.until(func(m webMessage) bool {
+	k.readUntil(func(m jupyterMessage) bool {
 		pid, _ = strconv.Atoi(strings.TrimSpace(m.Content.Text))
 		return pid > 0
 	})
@@ -102,7 +105,7 @@ func (k *webKernel) death() time.Duration {
 	for {
 		frame, err := k.conn.Read()
 		require.NoError(k.t, err)
-		var m webMessage
+		var m jupyterMessage
 		require.NoError(k.t, json.Unmarshal(frame, &m))
 		if m.Content.State == "restarting" {
 			return time.Since(began)

@@ -16,8 +16,9 @@ import (
 	"assay/kernel/elisp"
 )
 
-// measureElisp measures the Emacs Lisp kernel above Emacs alone.
-func (k *kit) measureElisp(t *testing.T) (beside, floors [][]string) {
+// measureElispKernel measures the Emacs Lisp kernel beside Emacs alone. It returns no
+// rows for the table of comparisons.
+func (k *kernelHarness) measureElispKernel(t *testing.T) (beside, floors [][]string) {
 	t.Helper()
 	dir := t.TempDir()
 	emacs, err := kernel.ResolveEmacs(t.Context(), "", dir)
@@ -26,29 +27,30 @@ func (k *kit) measureElisp(t *testing.T) (beside, floors [][]string) {
 		return nil, [][]string{{"Emacs Lisp kernel", "not measured", "", "", "", ""}}
 	}
 	command := append([]string{emacs.Executable}, elisp.KernelArgs(filepath.Join(dir, "elisp"))...)
-	lasting, _ := k.startElisp(t, command)
-	defer stopElisp(t, lasting)
-	cells := newCells(t, lasting)
-	all := inTurns(10,
-		contestant{turn: func() []time.Duration {
-			return []time.Duration{wallOf(t, emacs.Executable, "--quick", "--batch", "--eval", "nil")}
+	lasting, _ := k.startElispKernel(t, command)
+	defer stopElispKernel(t, lasting)
+	cells := newKernelConn(t, lasting)
+	all := measureInTurns(10,
+		candidate{runRound: func() []time.Duration {
+			return []time.Duration{timeCommand(t, emacs.Executable, "--quick", "--batch", "--eval", "nil")}
 		}},
-		contestant{turn: func() []time.Duration {
-			one, took := k.startElisp(t, command)
-			stopElisp(t, one)
+		candidate{runRound: func() []time.Duration {
+			one, took := k.startElispKernel(t, command)
+			stopElispKernel(t, one)
 			return []time.Duration{took}
 		}},
-		contestant{turn: turns(100, cells.run, "(+ 1 1)")},
+		candidate{runRound: repeatCell(100, cells.timeToResult, "(+ 1 1)")},
 	)
 	return nil, [][]string{
-		above("`emacs --quick --batch --eval nil`", "", all[0], all[0]),
-		above("Emacs Lisp kernel, start to ready", "38 ms", all[1], all[0]),
-		above("`(+ 1 1)` and back", "0.3 ms", all[2], all[2]),
+		ratioRowWithAim("`emacs --quick --batch --eval nil`", "", all[0], all[0]),
+		ratioRowWithAim("Emacs Lisp kernel, start to ready", "38 ms", all[1], all[0]),
+		ratioRowWithAim("`(+ 1 1)` and back", "0.3 ms", all[2], all[2]),
 	}
 }
 
-// startElisp starts an Emacs Lisp kernel, and takes the time until it is ready.
-func (k *kit) startElisp(t *testing.T, command []string) (*subprocess.Process, time.Duration) {
+// startElispKernel starts an Emacs Lisp kernel and returns it with the time until it was
+// ready.
+func (k *kernelHarness) startElispKernel(t *testing.T, command []string) (*subprocess.Process, time.Duration) {
 	t.Helper()
 	sandbox := t.TempDir()
 	began := time.Now()
@@ -61,7 +63,8 @@ func (k *kit) startElisp(t *testing.T, command []string) (*subprocess.Process, t
 	return one, time.Since(began)
 }
 
-func stopElisp(t *testing.T, one *subprocess.Process) {
+// stopElispKernel stops an Emacs Lisp kernel.
+func stopElispKernel(t *testing.T, one *subprocess.Process) {
 	t.Helper()
 	require.NoError(t, one.Stop(context.Background()))
 }

@@ -16,16 +16,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jupyterClient is ipykernel, driven by jupyter_client in jupyter.py.
+// jupyterClient drives ipykernels through jupyter_client, by commands to jupyter.py.
+// Commands apply to the kernel that was started last.
 type jupyterClient struct {
-	t       *testing.T
-	in      io.Writer
-	out     *bufio.Reader
-	problem *strings.Builder
+	t        *testing.T
+	commands io.Writer
+	answers  *bufio.Reader
+	stderr   *strings.Builder
 }
 
-// hasJupyter tells whether debianPython can do what is compared with.
-func hasJupyter(t *testing.T) bool {
+// isJupyterAvailable reports whether debianPython can import ipykernel, jupyter_client,
+// jupyter_server, numpy and pandas.
+func isJupyterAvailable(t *testing.T) bool {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), debianPython, "-c", "import ipykernel, jupyter_client, jupyter_server, numpy, pandas").CombinedOutput()
 	if err != nil {
@@ -34,8 +36,10 @@ func hasJupyter(t *testing.T) bool {
 	return err == nil
 }
 
-// startJupyter starts jupyter.py, which ends with the test.
-func startJupyter(t *testing.T, what string) (in io.Writer, out *bufio.Reader, problem *strings.Builder) {
+// startJupyterScript starts jupyter.py in a mode, client or server, until the test ends.
+// It returns the script's stdin and stdout; stderr collects what the script wrote to its
+// stderr.
+func startJupyterScript(t *testing.T, what string) (in io.Writer, out *bufio.Reader, problem *strings.Builder) {
 	t.Helper()
 	home := t.TempDir()
 	problem = &strings.Builder{}
@@ -54,59 +58,70 @@ func startJupyter(t *testing.T, what string) (in io.Writer, out *bufio.Reader, p
 	return stdin, bufio.NewReader(stdout), problem
 }
 
+// newJupyterClient starts jupyter.py in client mode until the test ends.
 func newJupyterClient(t *testing.T) *jupyterClient {
 	t.Helper()
 	c := &jupyterClient{t: t}
-	c.in, c.out, c.problem = startJupyter(t, "client")
+	c.commands, c.answers, c.stderr = startJupyterScript(t, "client")
 	return c
 }
 
-// do has it carry out a command of jupyter.py.
-func (c *jupyterClient) do(answer any, command ...any) {
+// call sends a command to jupyter.py, its name and its arguments, and decodes the result
+// into answer.
+func (c *jupyterClient) call(answer any, command ...any) {
 	c.t.Helper()
-	require.NoError(c.t, json.NewEncoder(c.in).Encode(command))
-	line, err := c.out.ReadBytes('\n')
+	require.NoError(c.t, json.NewEncoder(c.commands).Encode(command))
+	line, err := c.answers.ReadBytes('\n')
 	if err != nil {
-		require.NoError(c.t, err, "%v: %s", command, c.problem)
+		require.NoError(c.t, err, "%v: %s", command, c.stderr)
 	}
 	require.NoError(c.t, json.Unmarshal(line, answer))
 }
 
-// seconds carries out a command that takes one time.
-func (c *jupyterClient) seconds(command ...any) time.Duration {
+// callForDuration sends a command whose result is a number of seconds.
+func (c *jupyterClient) callForDuration(command ...any) time.Duration {
 	c.t.Helper()
 	var took float64
-	c.do(&took, command...)
+	c.call(&took, command...)
 	return time.Duration(took * float64(time.Second))
 }
 
-// start starts a kernel, the newest from then on, and returns what that took up
-// to the end of code.
-func (c *jupyterClient) start(code string) time.Duration { return c.seconds("start", code) }
-
-// stop ends the newest kernel.
-func (c *jupyterClient) stop() {
-	c.t.Helper()
-	var nothing any
-	c.do(&nothing, "stop")
+// startKernel starts a kernel and returns the time until code has run in it.
+func (c *jupyterClient) startKernel(code string) time.Duration {
+	return c.callForDuration("start", code)
 }
 
-// pid is the newest kernel's process.
-func (c *jupyterClient) pid() (pid int) {
+// stopKernel stops the kernel that was started last.
+func (c *jupyterClient) stopKernel() {
 	c.t.Helper()
-	c.do(&pid, "pid")
+	var nothing any
+	c.call(&nothing, "stop")
+}
+
+// kernelPID returns the process id of the kernel that was started last.
+func (c *jupyterClient) kernelPID() (pid int) {
+	c.t.Helper()
+	c.call(&pid, "pid")
 	return pid
 }
 
-func (c *jupyterClient) run(code string) time.Duration       { return c.seconds("run", code) }
-func (c *jupyterClient) first(code string) time.Duration     { return c.seconds("first", code) }
-func (c *jupyterClient) interrupt(code string) time.Duration { return c.seconds("interrupt", code) }
+// timeToResult, timeToFirstText and timeToInterrupt are those of cellRunner.
+func (c *jupyterClient) timeToResult(code string) time.Duration {
+	return c.callForDuration("run", code)
+}
+func (c *jupyterClient) timeToFirstText(code string) time.Duration {
+	return c.callForDuration("first", code)
+}
+func (c *jupyterClient) timeToInterrupt(code string) time.Duration {
+	return c.callForDuration("interrupt", code)
+}
 
-// asked asks the kernel n times who it is, while code runs, which prints first.
-func (c *jupyterClient) asked(code string, n int) []time.Duration {
+// timeControlRequests runs code, which must print first and then run on, and returns the
+// times of n kernel_info requests on the control channel meanwhile.
+func (c *jupyterClient) timeControlRequests(code string, n int) []time.Duration {
 	c.t.Helper()
 	var took []float64
-	c.do(&took, "busy", code, n)
+	c.call(&took, "busy", code, n)
 	times := make([]time.Duration, len(took))
 	for i, seconds := range took {
 		times[i] = time.Duration(seconds * float64(time.Second))
@@ -114,13 +129,14 @@ func (c *jupyterClient) asked(code string, n int) []time.Duration {
 	return times
 }
 
-// text runs code and counts the bytes of the text that comes.
-func (c *jupyterClient) text(code string) (took time.Duration, size int) {
+// timePrintedText runs code and returns how long it took and how many bytes of text
+// arrived.
+func (c *jupyterClient) timePrintedText(code string) (took time.Duration, size int) {
 	c.t.Helper()
 	var answer struct {
 		Took float64
 		Size int
 	}
-	c.do(&answer, "text", code)
+	c.call(&answer, "text", code)
 	return time.Duration(answer.Took * float64(time.Second)), answer.Size
 }

@@ -15,15 +15,16 @@ import (
 	"assay/internal/protocol"
 )
 
-// jupyterServer is Jupyter's server, run by jupyter.py.
+// jupyterServer is a running Jupyter server, started by jupyter.py.
 type jupyterServer struct {
-	at     string // host and port
-	client *http.Client
+	address string // host and port
+	client  *http.Client
 }
 
+// newJupyterServer starts a Jupyter server until the test ends.
 func newJupyterServer(t *testing.T) jupyterServer {
 	t.Helper()
-	_, out, problem := startJupyter(t, "server")
+	_, out, problem := startJupyterScript(t, "server")
 	port, err := out.ReadString('\n')
 	if err != nil {
 		require.NoError(t, err, "%s", problem)
@@ -33,10 +34,11 @@ func newJupyterServer(t *testing.T) jupyterServer {
 	return jupyterServer{"127.0.0.1:" + strings.TrimSpace(port), &http.Client{Transport: transport}}
 }
 
-// call makes a request to its API, and returns the answer's status.
-func (s jupyterServer) call(t *testing.T, method, path string, answer any) int {
+// callAPI sends a request to path below /api/kernels, decodes the response into answer if
+// that is not nil, and returns the HTTP status.
+func (s jupyterServer) callAPI(t *testing.T, method, path string, answer any) int {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.at+"/api/kernels"+path, nil)
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.address+"/api/kernels"+path, nil)
 	require.NoError(t, err)
 	response, err := s.client.Do(request)
 	require.NoError(t, err)
@@ -47,36 +49,39 @@ func (s jupyterServer) call(t *testing.T, method, path string, answer any) int {
 	return response.StatusCode
 }
 
-// webKernel is an ipykernel behind a jupyterServer, and the WebSocket to it.
-type webKernel struct {
-	t      *testing.T
-	server jupyterServer
-	id     string
-	conn   protocol.Conn
-	n      int
+// jupyterServerKernel is an ipykernel behind a Jupyter server, with a WebSocket to its
+// channels.
+type jupyterServerKernel struct {
+	t            *testing.T
+	server       jupyterServer
+	id           string
+	conn         protocol.Conn
+	requestCount int
 }
 
-// start starts a kernel as a page does.
-func (s jupyterServer) start(t *testing.T) *webKernel {
+// startKernel starts a kernel through the REST API and connects to it, as Jupyter's page
+// does.
+func (s jupyterServer) startKernel(t *testing.T) *jupyterServerKernel {
 	t.Helper()
 	var kernel struct{ ID string }
-	require.Equal(t, http.StatusCreated, s.call(t, http.MethodPost, "", &kernel))
-	return &webKernel{t: t, server: s, id: kernel.ID, conn: dial(t, s.at+"/api/kernels/"+kernel.ID+"/channels")}
+	require.Equal(t, http.StatusCreated, s.callAPI(t, http.MethodPost, "", &kernel))
+	return &jupyterServerKernel{t: t, server: s, id: kernel.ID, conn: dialConsole(t, s.address+"/api/kernels/"+kernel.ID+"/channels")}
 }
 
-// stop ends the kernel, which the server refuses while it starts it again.
-func (k *webKernel) stop() {
+// stop shuts the kernel down. It repeats the request every 100 ms while the server
+// answers with status 500, which it does while it restarts the kernel.
+func (k *jupyterServerKernel) stop() {
 	k.t.Helper()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
-	for k.server.call(k.t, http.MethodDelete, "/"+k.id, nil) == http.StatusInternalServerError {
+	for k.server.callAPI(k.t, http.MethodDelete, "/"+k.id, nil) == http.StatusInternalServerError {
 		<-again.C
 	}
 	_ = k.conn.Close(protocol.CloseNormal, "")
 }
 
-// webMessage is what is looked at of a message.
-type webMessage struct {
+// jupyterMessage holds the fields of a Jupyter message that the measurements need.
+type jupyterMessage struct {
 	Header struct {
 		Type string `json:"msg_type"`
 	}
@@ -90,44 +95,46 @@ type webMessage struct {
 	}
 }
 
-// request is the id of the newest request.
-func (k *webKernel) request() string { return fmt.Sprintf("r%d", k.n) }
+// newestRequestID returns the message id of the newest execute_request.
+func (k *jupyterServerKernel) newestRequestID() string { return fmt.Sprintf("r%d", k.requestCount) }
 
-// begin asks for the run of code, at the time that it returns.
-func (k *webKernel) begin(code string) time.Time {
+// startCell sends an execute_request for code and returns the time just before it was
+// sent.
+func (k *jupyterServerKernel) startCell(code string) time.Time {
 	k.t.Helper()
 	quoted, err := json.Marshal(code)
 	require.NoError(k.t, err)
-	k.n++
+	k.requestCount++
 	began := time.Now()
 	require.NoError(k.t, k.conn.Write(fmt.Appendf(nil,
 		`{"channel":"shell","header":{"msg_id":%q,"msg_type":"execute_request","username":"","session":"bench","version":"5.3"},`+
 			`"parent_header":{},"metadata":{},"content":{"code":%s,"silent":false,"store_history":true,"user_expressions":{},`+
-			`"allow_stdin":false,"stop_on_error":false}}`, k.request(), quoted)))
+			`"allow_stdin":false,"stop_on_error":false}}`, k.newestRequestID(), quoted)))
 	return began
 }
 
-// until reads up to what is wanted of the newest request.
-func (k *webKernel) until(wanted func(m webMessage) bool) {
+// readUntil reads messages until one belongs to the newest request and matches wanted.
+func (k *jupyterServerKernel) readUntil(wanted func(m jupyterMessage) bool) {
 	k.t.Helper()
 	for {
 		frame, err := k.conn.Read()
 		require.NoError(k.t, err)
-		var m webMessage
+		var m jupyterMessage
 		require.NoError(k.t, json.Unmarshal(frame, &m))
-		if m.Parent.ID == k.request() && wanted(m) {
+		if m.Parent.ID == k.newestRequestID() && wanted(m) {
 			return
 		}
 	}
 }
 
-// result waits for reply and idleness, and counts the bytes of text on the way.
-func (k *webKernel) result(status string) (size int) {
+// awaitResult waits for the newest request's reply, which must have this status, and for
+// the status idle. It returns how many bytes of text arrived meanwhile.
+func (k *jupyterServerKernel) awaitResult(status string) (size int) {
 	k.t.Helper()
 	var replied, idle bool
-	k.until(func(m webMessage) bool {
+	k.readUntil(func(m jupyterMessage) bool {
 		switch {
-		case isText(m):
+		case isStreamMessage(m):
 			size += len(m.Content.Text)
 		case m.Header.Type == "execute_reply":
 			require.Equal(k.t, status, m.Content.Status)
@@ -140,36 +147,42 @@ func (k *webKernel) result(status string) (size int) {
 	return size
 }
 
-func isText(m webMessage) bool { return m.Header.Type == "stream" }
+// isStreamMessage reports whether m is printed text.
+func isStreamMessage(m jupyterMessage) bool { return m.Header.Type == "stream" }
 
-func (k *webKernel) run(code string) time.Duration {
+// timeToResult is that of cellRunner.
+func (k *jupyterServerKernel) timeToResult(code string) time.Duration {
 	k.t.Helper()
-	took, _ := k.text(code)
+	took, _ := k.timePrintedText(code)
 	return took
 }
 
-func (k *webKernel) text(code string) (took time.Duration, size int) {
+// timePrintedText runs code and returns how long it took and how many bytes of text
+// arrived.
+func (k *jupyterServerKernel) timePrintedText(code string) (took time.Duration, size int) {
 	k.t.Helper()
-	began := k.begin(code)
-	size = k.result("ok")
+	began := k.startCell(code)
+	size = k.awaitResult("ok")
 	return time.Since(began), size
 }
 
-func (k *webKernel) first(code string) time.Duration {
+// timeToFirstText is that of cellRunner.
+func (k *jupyterServerKernel) timeToFirstText(code string) time.Duration {
 	k.t.Helper()
-	began := k.begin(code)
-	k.until(isText)
+	began := k.startCell(code)
+	k.readUntil(isStreamMessage)
 	took := time.Since(began)
-	k.result("ok")
+	k.awaitResult("ok")
 	return took
 }
 
-func (k *webKernel) interrupt(code string) time.Duration {
+// timeToInterrupt is that of cellRunner.
+func (k *jupyterServerKernel) timeToInterrupt(code string) time.Duration {
 	k.t.Helper()
-	k.begin(code)
-	k.until(isText)
+	k.startCell(code)
+	k.readUntil(isStreamMessage)
 	began := time.Now()
-	require.Equal(k.t, http.StatusNoContent, k.server.call(k.t, http.MethodPost, "/"+k.id+"/interrupt", nil))
-	k.result("error")
+	require.Equal(k.t, http.StatusNoContent, k.server.callAPI(k.t, http.MethodPost, "/"+k.id+"/interrupt", nil))
+	k.awaitResult("error")
 	return time.Since(began)
 }

@@ -16,22 +16,22 @@ import (
 
 // Code that kernels are given.
 const (
-	oneAndOne  = "1 + 1"
-	imports    = "import numpy, pandas"
-	thenSleeps = "import time\nprint('on')\ntime.sleep(0.3)"
-	busyLoop   = "print('on', flush=True)\nwhile True: pass"
-	fiftyNames = "for i in range(50): globals()[f'name_{i}'] = %s"
+	onePlusOneCode        = "1 + 1"
+	importNumpyPandasCode = "import numpy, pandas"
+	printThenSleepCode    = "import time\nprint('on')\ntime.sleep(0.3)"
+	busyLoopCode          = "print('on', flush=True)\nwhile True: pass"
+	fiftyNamesCodeFormat  = "for i in range(50): globals()[f'name_{i}'] = %s"
 )
 
-// player is a kernel and whoever has it run cells.
-type player interface {
-	run(code string) time.Duration       // until outputs and result are there
-	first(code string) time.Duration     // until the first text is; returns when the cell has ended
-	interrupt(code string) time.Duration // from the stop of code, which has printed, until the result
+// cellRunner runs cells in one kernel and measures them.
+type cellRunner interface {
+	timeToResult(code string) time.Duration    // until outputs and result are there
+	timeToFirstText(code string) time.Duration // until the first text is; returns when the cell has ended
+	timeToInterrupt(code string) time.Duration // from the stop of code, which has printed, until the result
 }
 
-// turns is n times what a player does.
-func turns(n int, play func(code string) time.Duration, code string) func() []time.Duration {
+// repeatCell returns a round that measures code n times with run.
+func repeatCell(n int, play func(code string) time.Duration, code string) func() []time.Duration {
 	return func() []time.Duration {
 		times := make([]time.Duration, n)
 		for i := range times {
@@ -41,45 +41,49 @@ func turns(n int, play func(code string) time.Duration, code string) func() []ti
 	}
 }
 
-// cells is one of our kernels, at the other end of conn or behind a server.
-type cells struct {
-	t      *testing.T
-	conn   protocol.Conn
-	reader *protocol.EnvelopeDecoder
-	n      int
+// kernelConn runs cells in one of Assay's kernels, connected to it directly or through a
+// server.
+type kernelConn struct {
+	t         *testing.T
+	conn      protocol.Conn
+	decoder   *protocol.EnvelopeDecoder
+	cellCount int
 }
 
-func newCells(t *testing.T, conn protocol.Conn) *cells {
+// newKernelConn returns a kernelConn on conn.
+func newKernelConn(t *testing.T, conn protocol.Conn) *kernelConn {
 	t.Helper()
-	return &cells{t: t, conn: conn, reader: protocol.NewEnvelopeDecoder()}
+	return &kernelConn{t: t, conn: conn, decoder: protocol.NewEnvelopeDecoder()}
 }
 
-// id is that of the newest cell.
-func (c *cells) id() string { return fmt.Sprintf("c%d", c.n) }
+// newestCellID returns the id of the cell that was started last.
+func (c *kernelConn) newestCellID() string { return fmt.Sprintf("c%d", c.cellCount) }
 
-func (c *cells) write(format string, args ...any) {
+// writeFrame writes a formatted frame.
+func (c *kernelConn) writeFrame(format string, args ...any) {
 	c.t.Helper()
 	require.NoError(c.t, c.conn.Write(fmt.Appendf(nil, format, args...)))
 }
 
-// begin asks for the run of a new cell, at the time that it returns.
-func (c *cells) begin(code string) time.Time {
+// startCell sends run_cell with a new cell id and returns the time just before it was
+// sent.
+func (c *kernelConn) startCell(code string) time.Time {
 	c.t.Helper()
 	quoted, err := json.Marshal(code)
 	require.NoError(c.t, err)
-	c.n++
+	c.cellCount++
 	began := time.Now()
-	c.write(`{"type":"run_cell","cell_id":%q,"code":%s}`, c.id(), quoted)
+	c.writeFrame(`{"type":"run_cell","cell_id":%q,"code":%s}`, c.newestCellID(), quoted)
 	return began
 }
 
-// until reads up to the next frame of a type.
-func (c *cells) until(kind string) protocol.Envelope {
+// readUntilType reads frames until one has this type, and returns its envelope.
+func (c *kernelConn) readUntilType(kind string) protocol.Envelope {
 	c.t.Helper()
 	for {
 		frame, err := c.conn.Read()
 		require.NoError(c.t, err)
-		env, err := c.reader.Decode(frame)
+		env, err := c.decoder.Decode(frame)
 		require.NoError(c.t, err)
 		if env.Type == kind {
 			return env
@@ -87,65 +91,71 @@ func (c *cells) until(kind string) protocol.Envelope {
 	}
 }
 
-// result waits for the end of the newest cell.
-func (c *cells) result(status string) {
+// awaitResult waits for the newest cell's cell_result, which must have this status.
+func (c *kernelConn) awaitResult(status string) {
 	c.t.Helper()
-	env := c.until(protocol.TypeCellResult)
-	require.Equal(c.t, []string{c.id(), status}, []string{env.CellID, env.Status})
+	env := c.readUntilType(protocol.TypeCellResult)
+	require.Equal(c.t, []string{c.newestCellID(), status}, []string{env.CellID, env.Status})
 }
 
-func (c *cells) run(code string) time.Duration {
+// timeToResult is that of cellRunner.
+func (c *kernelConn) timeToResult(code string) time.Duration {
 	c.t.Helper()
-	began := c.begin(code)
-	c.result(protocol.StatusOK)
+	began := c.startCell(code)
+	c.awaitResult(protocol.StatusOK)
 	return time.Since(began)
 }
 
-func (c *cells) first(code string) time.Duration {
+// timeToFirstText is that of cellRunner.
+func (c *kernelConn) timeToFirstText(code string) time.Duration {
 	c.t.Helper()
-	began := c.begin(code)
-	c.until(protocol.TypeKernelStdio)
+	began := c.startCell(code)
+	c.readUntilType(protocol.TypeKernelStdio)
 	took := time.Since(began)
-	c.result(protocol.StatusOK)
+	c.awaitResult(protocol.StatusOK)
 	return took
 }
 
-func (c *cells) interrupt(code string) time.Duration {
+// timeToInterrupt is that of cellRunner.
+func (c *kernelConn) timeToInterrupt(code string) time.Duration {
 	c.t.Helper()
-	c.begin(code)
-	c.until(protocol.TypeKernelStdio)
-	return c.stop()
+	c.startCell(code)
+	c.readUntilType(protocol.TypeKernelStdio)
+	return c.timeToStop()
 }
 
-func (c *cells) stop() time.Duration {
+// timeToStop stops the newest cell and returns the time until its result.
+func (c *kernelConn) timeToStop() time.Duration {
 	c.t.Helper()
 	began := time.Now()
-	c.write(`{"type":"stop_cell","cell_id":%q}`, c.id())
-	c.result(protocol.StatusInterrupted)
+	c.writeFrame(`{"type":"stop_cell","cell_id":%q}`, c.newestCellID())
+	c.awaitResult(protocol.StatusInterrupted)
 	return time.Since(began)
 }
 
-// summaries asks n times for the globals, while code runs, which prints first.
-func (c *cells) summaries(code string, n int) []time.Duration {
+// timeGlobalsSummaries runs code, which must print first and then run on, and returns the
+// times of n globals_summary requests meanwhile. Then it stops the cell.
+func (c *kernelConn) timeGlobalsSummaries(code string, n int) []time.Duration {
 	c.t.Helper()
-	c.begin(code)
-	c.until(protocol.TypeKernelStdio)
+	c.startCell(code)
+	c.readUntilType(protocol.TypeKernelStdio)
 	times := make([]time.Duration, n)
 	for i := range times {
 		began := time.Now()
-		c.write(`{"type":"globals_summary","agent_tx_id":"tx"}`)
-		c.until(protocol.TypeGlobalsSummary)
+		c.writeFrame(`{"type":"globals_summary","agent_tx_id":"tx"}`)
+		c.readUntilType(protocol.TypeGlobalsSummary)
 		times[i] = time.Since(began)
 	}
-	c.stop()
+	c.timeToStop()
 	return times
 }
 
-// text runs code and counts the bytes of the text that comes. It looks at them
-// when all have come, for a console that is slow is sent away; then that is err.
-func (c *cells) text(code string) (took time.Duration, size int, err error) {
+// timePrintedText runs code and returns how long it took and how many bytes of text
+// arrived. It reads all frames before it decodes any, because the server disconnects a
+// slow console; err is then the error of the connection.
+func (c *kernelConn) timePrintedText(code string) (took time.Duration, size int, err error) {
 	c.t.Helper()
-	began := c.begin(code)
+	began := c.startCell(code)
 	var frames [][]byte
 	for ended := false; !ended && err == nil; {
 		var frame []byte
@@ -155,15 +165,15 @@ func (c *cells) text(code string) (took time.Duration, size int, err error) {
 	}
 	took = time.Since(began)
 	for _, frame := range frames {
-		if protocol.IsRawFrame(frame) || isType(frame, protocol.TypeKernelStdio) {
-			size += len(textOf(c.t, frame))
+		if protocol.IsRawFrame(frame) || hasFrameType(frame, protocol.TypeKernelStdio) {
+			size += len(stdioText(c.t, frame))
 		}
 	}
 	return took, size, err
 }
 
-// textOf is the text of a kernel_stdio.
-func textOf(t *testing.T, frame []byte) string {
+// stdioText returns the text of a kernel_stdio frame, JSON or raw.
+func stdioText(t *testing.T, frame []byte) string {
 	t.Helper()
 	if protocol.IsRawFrame(frame) {
 		raw, err := protocol.ParseRawFrame(frame)

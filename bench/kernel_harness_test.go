@@ -23,32 +23,35 @@ import (
 	"assay/kernel"
 )
 
-// kit is what kernels are started with, by the interpreter that has ipykernel.
-type kit struct {
+// kernelHarness starts kernels with debianPython if that has ipykernel, so that both
+// kernels run on the same interpreter, and otherwise with the program's interpreter.
+type kernelHarness struct {
 	*program
-	python *kernel.Python
-	fence  *sandbox.Template
-	beside bool // ipykernel can be measured
+	python           *kernel.Python
+	sandboxTemplate  *sandbox.Template
+	jupyterAvailable bool // ipykernel can be measured
 }
 
-func newKit(t *testing.T, p *program) *kit {
+// newKernelHarness chooses the interpreter and probes the sandbox.
+func newKernelHarness(t *testing.T, p *program) *kernelHarness {
 	t.Helper()
-	k := &kit{program: p, beside: hasJupyter(t)}
+	k := &kernelHarness{program: p, jupyterAvailable: isJupyterAvailable(t)}
 	name := debianPython
-	if !k.beside {
+	if !k.jupyterAvailable {
 		name = p.python.Executable
 	}
 	var err error
 	k.python, err = kernel.ResolvePython(t.Context(), name, t.TempDir())
 	require.NoError(t, err)
-	k.fence = &sandbox.Template{Machine: sandbox.ProbeMachine(t.Context(), p.door()), Rules: sandbox.Rules{
+	k.sandboxTemplate = &sandbox.Template{Machine: sandbox.ProbeMachine(t.Context(), p.launcherCommand()), Rules: sandbox.Rules{
 		Network: sandbox.NetworkOn, MaxMemoryBytes: 8 << 30, MaxFileBytes: 2 << 30, MaxProcesses: 4096, MaxOpenFiles: 4096, ReadPaths: sandbox.SystemPaths(),
 	}}
 	return k
 }
 
-// pool is a parent of so many kernels with modules.
-func (k *kit) pool(t *testing.T, size int, modules ...string) *kernel.Pool {
+// newPool starts a pool of at most size kernels that has preloaded modules, until the
+// test ends.
+func (k *kernelHarness) newPool(t *testing.T, size int, modules ...string) *kernel.Pool {
 	t.Helper()
 	pool, err := kernel.NewPool(t.Context(), k.supervisor, kernel.PoolConfig{
 		Python: k.python, MaxKernels: size, PreloadModules: modules, Environ: os.Environ(),
@@ -58,19 +61,20 @@ func (k *kit) pool(t *testing.T, size int, modules ...string) *kernel.Pool {
 	return pool
 }
 
-// started is one of our kernels, driven from here.
-type started struct {
-	*cells
+// drivenKernel is a running Assay kernel with the connection that runs its cells.
+type drivenKernel struct {
+	*kernelConn
 	kernel *kernel.Kernel
 }
 
-// start starts a kernel as cfg says, in a folder of its own.
-func (k *kit) start(t *testing.T, cfg kernel.Config) started {
+// startKernel starts a kernel in a new working folder.
+func (k *kernelHarness) startKernel(t *testing.T, cfg kernel.Config) drivenKernel {
 	t.Helper()
-	return k.startIn(t, folder(t), cfg)
+	return k.startKernelIn(t, newKernelWorkdir(t), cfg)
 }
 
-func (k *kit) startIn(t *testing.T, sandbox string, cfg kernel.Config) started {
+// startKernelIn starts a kernel in the folder workdir.
+func (k *kernelHarness) startKernelIn(t *testing.T, sandbox string, cfg kernel.Config) drivenKernel {
 	t.Helper()
 	if cfg.Command == nil {
 		cfg.Python = k.python
@@ -78,16 +82,17 @@ func (k *kit) startIn(t *testing.T, sandbox string, cfg kernel.Config) started {
 	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, "bench", os.Environ()
 	one, err := kernel.Start(t.Context(), k.supervisor, cfg)
 	require.NoError(t, err)
-	return started{newCells(t, one), one}
+	return drivenKernel{newKernelConn(t, one), one}
 }
 
-func (s started) stop(t *testing.T) {
+// stop stops the kernel and waits for its end.
+func (s drivenKernel) stop(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.kernel.Stop(context.Background()))
 }
 
-// folder is one for a kernel.
-func folder(t *testing.T) string {
+// newKernelWorkdir creates a working folder for a kernel, removed when the test ends.
+func newKernelWorkdir(t *testing.T) string {
 	t.Helper()
 	sandbox := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
@@ -96,15 +101,15 @@ func folder(t *testing.T) string {
 	return sandbox
 }
 
-// served is an `assay serve` of its own.
-type served struct {
-	at       string // host and port
-	pid      int
-	sessions int // that consoles have opened
+// assayServer is a running `assay serve` process.
+type assayServer struct {
+	address      string // host and port
+	pid          int
+	sessionCount int // that consoles have opened
 }
 
-// serve starts one, which ends with the test.
-func (k *kit) serve(t *testing.T, args ...string) *served {
+// startServer starts `assay serve` with more arguments args, until the test ends.
+func (k *kernelHarness) startServer(t *testing.T, args ...string) *assayServer {
 	t.Helper()
 	args = append([]string{
 		"serve", "--addr", "127.0.0.1:0", "--agent", "noop", "--python", k.python.Executable, "--log", "error", "--out", t.TempDir(),
@@ -132,43 +137,46 @@ func (k *kit) serve(t *testing.T, args ...string) *served {
 		<-drained
 		require.NoError(t, cmd.Wait())
 	})
-	return &served{at: at, pid: cmd.Process.Pid}
+	return &assayServer{address: at, pid: cmd.Process.Pid}
 }
 
-// open is a console at /run of a new session, whose kernel has this process id.
-func (s *served) open(t *testing.T) (c *cells, pid int) {
+// openSession connects a console at /run to a new session, waits for its kernel, and
+// returns both the connection and the kernel's process id.
+func (s *assayServer) openSession(t *testing.T) (c *kernelConn, pid int) {
 	t.Helper()
-	s.sessions++
-	c = newCells(t, dial(t, fmt.Sprintf("%s/run?session=%d", s.at, s.sessions)))
-	c.write("%s", runHello)
-	return c, c.awaitKernel()
+	s.sessionCount++
+	c = newKernelConn(t, dialConsole(t, fmt.Sprintf("%s/run?session=%d", s.address, s.sessionCount)))
+	c.writeFrame("%s", runHello)
+	return c, c.awaitKernelPID()
 }
 
-// awaitKernel waits until there is a kernel, and returns its process.
-func (c *cells) awaitKernel() (pid int) {
+// awaitKernelPID waits for the ready message of a running kernel and returns its process
+// id.
+func (c *kernelConn) awaitKernelPID() (pid int) {
 	c.t.Helper()
 	for {
 		frame, err := c.conn.Read()
 		require.NoError(c.t, err)
-		if isType(frame, protocol.TypeReady) && bytes.Contains(frame, []byte(`"kernel_status":"running"`)) {
-			return pidOf(c.t, frame)
+		if hasFrameType(frame, protocol.TypeReady) && bytes.Contains(frame, []byte(`"kernel_status":"running"`)) {
+			return kernelPIDOf(c.t, frame)
 		}
 	}
 }
 
-// birth is a turn in which a console comes to a new session and runs a cell.
-func (s *served) birth(t *testing.T) func() []time.Duration {
+// newSessionRound returns a round that measures the time from connecting a console to a
+// new session until the result of a first cell.
+func (s *assayServer) newSessionRound(t *testing.T) func() []time.Duration {
 	t.Helper()
 	return func() []time.Duration {
 		began := time.Now()
-		c, _ := s.open(t)
-		c.run(oneAndOne)
+		c, _ := s.openSession(t)
+		c.timeToResult(onePlusOneCode)
 		return []time.Duration{time.Since(began)}
 	}
 }
 
-// pidOf is the kernel's process, as a ready frame has it.
-func pidOf(t *testing.T, frame []byte) int {
+// kernelPIDOf returns the kernel's process id from a ready frame.
+func kernelPIDOf(t *testing.T, frame []byte) int {
 	t.Helper()
 	var ready struct {
 		PID int `json:"kernel_pid"`

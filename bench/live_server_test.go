@@ -28,54 +28,57 @@ import (
 	"assay/server"
 )
 
-// house is a server as `assay serve` makes it, on a port of its own, with live
-// sessions: their traces go to files, their log to the null device.
-type house struct {
-	program *program
-	web     *server.Server
-	at      string // host and port
-	dir     string // for the traces
+// liveServer is Assay's server as `assay serve` sets it up, in this process and on its
+// own port, with live sessions. Their traces go to files and the log goes to the null
+// device.
+type liveServer struct {
+	program  *program
+	server   *server.Server
+	address  string // host and port
+	traceDir string // for the traces
 
 	mu       sync.Mutex
-	sessions map[string]*lively
+	sessions map[string]*liveSession
 }
 
-// lively is a session whose kernel and agent are processes that say ready and
-// then sleep. Whoever needs one to say more borrows its end of the socket.
-type lively struct {
+// liveSession is a session whose kernel and agent are processes that send ready and then
+// sleep. childSocket.openConn lets the benchmark speak for them.
+type liveSession struct {
 	*session.Session
-	agent, kernel lent
+	agent, kernel childSocket
 }
 
-// lent says whose end of a socket can be had.
-type lent struct {
+// childSocket names a child process's end of its socket.
+type childSocket struct {
 	PID int `json:"pid"`
 	FD  int `json:"fd"`
 }
 
-// sleeper is a child that says all that a kernel or an agent must.
-const sleeper = `say() { printf "\\$(printf %03o ${#1})\0\0\0\0\0\0\0%s" "$1" >&$0; }
+// sleepingChildScript is a shell script that sends the messages which a kernel or an
+// agent must send at its start, and then sleeps.
+const sleepingChildScript = `say() { printf "\\$(printf %03o ${#1})\0\0\0\0\0\0\0%s" "$1" >&$0; }
 say "{\"type\":\"ready\",\"pid\":$$,\"fd\":$0}"
 say '{"type":"agent_status","status":"ready"}'
 exec sleep 1000000`
 
-func newHouse(t *testing.T, p *program, sessions int) *house {
+// startLiveServer starts a liveServer with sessions 0 to sessions-1, until the test ends.
+func startLiveServer(t *testing.T, p *program, sessions int) *liveServer {
 	t.Helper()
-	h := &house{program: p, dir: t.TempDir(), sessions: map[string]*lively{}}
+	h := &liveServer{program: p, traceDir: t.TempDir(), sessions: map[string]*liveSession{}}
 	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	require.NoError(t, err)
-	h.web, err = server.New(server.Config{
-		EvalSandbox: true, StartSession: h.open, TraceDir: h.dir,
+	h.server, err = server.New(server.Config{
+		EvalSandbox: true, StartSession: h.startSession, TraceDir: h.traceDir,
 		PingInterval: time.Hour, // those that only keep a connection do not answer
 		Log:          slog.New(slog.NewTextHandler(nowhere, nil)),
 	})
 	require.NoError(t, err)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	h.at = ln.Addr().String()
+	h.address = ln.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.web.Run(ctx, ln) }()
+	go func() { ended <- h.server.Run(ctx, ln) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
@@ -84,16 +87,16 @@ func newHouse(t *testing.T, p *program, sessions int) *house {
 	var starting errgroup.Group
 	starting.SetLimit(8)
 	for i := range sessions {
-		starting.Go(func() error { return h.web.StartSession(t.Context(), strconv.Itoa(i)) })
+		starting.Go(func() error { return h.server.StartSession(t.Context(), strconv.Itoa(i)) })
 	}
 	require.NoError(t, starting.Wait())
 	return h
 }
 
-// open starts a session without a case, for the server.
-func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
+// startSession starts a session without a case; the server calls it.
+func (h *liveServer) startSession(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 	follow := o.Journal.Follow()
-	command := []string{"sh", "-c", sleeper}
+	command := []string{"sh", "-c", sleepingChildScript}
 	live, err := session.Start(ctx, h.program.supervisor, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Environ: os.Environ(),
 		WorkdirRoot: h.program.supervisor.TempDir(), AwaitConsole: true, TakeOverDelay: time.Hour,
@@ -103,7 +106,7 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 	if err != nil {
 		return nil, err
 	}
-	s := &lively{Session: live}
+	s := &liveSession{Session: live}
 	for entry := follow.TryNext(); entry != nil; entry = follow.TryNext() {
 		switch {
 		case entry.Type != protocol.TypeReady:
@@ -119,15 +122,15 @@ func (h *house) open(ctx context.Context, o server.StartOptions) (*session.Sessi
 	return live, err
 }
 
-// session returns the session of a number.
-func (h *house) session(i int) *lively {
+// session returns session i.
+func (h *liveServer) session(i int) *liveSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sessions[strconv.Itoa(i)]
 }
 
-// borrow returns a connection at the child's end of its socket.
-func (l lent) borrow(t *testing.T) protocol.Conn {
+// openConn returns a connection on a duplicate of the child's end of its socket.
+func (l childSocket) openConn(t *testing.T) protocol.Conn {
 	t.Helper()
 	process, err := unix.PidfdOpen(l.PID, 0)
 	require.NoError(t, err)
@@ -143,40 +146,42 @@ func (l lent) borrow(t *testing.T) protocol.Conn {
 	return conn
 }
 
-// settle waits until the traces of so many sessions are in their files.
-func (h *house) settle(t *testing.T, sessions int) func() {
+// newTraceWaiter returns a function that waits until everything recorded so far in
+// sessions 0 to sessions-1 is in their trace files.
+func (h *liveServer) newTraceWaiter(t *testing.T, sessions int) func() {
 	t.Helper()
 	traces := make([]string, sessions)
 	for i := range traces {
-		paths, err := filepath.Glob(filepath.Join(h.dir, fmt.Sprintf("%d@*", i)))
+		paths, err := filepath.Glob(filepath.Join(h.traceDir, fmt.Sprintf("%d@*", i)))
 		require.NoError(t, err)
 		require.Len(t, paths, 1)
 		traces[i] = paths[0]
 	}
 	return func() {
 		for i := range traces {
-			h.session(i).Journal().Append(settled())
+			h.session(i).Journal().Append(traceMarker())
 		}
 		for _, path := range traces {
-			awaitMark(t, path)
+			waitForTraceMarker(t, path)
 		}
 	}
 }
 
-// awaitMark waits until a file ends with mark.
-func awaitMark(t *testing.T, path string) {
+// waitForTraceMarker checks a trace file every 100 µs until it ends with
+// traceMarkerSuffix. It has no timeout.
+func waitForTraceMarker(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Open(path)
 	require.NoError(t, err)
 	defer file.Close()
 	look := time.NewTicker(100 * time.Microsecond)
 	defer look.Stop()
-	for tail := make([]byte, len(mark)); ; <-look.C {
+	for tail := make([]byte, len(traceMarkerSuffix)); ; <-look.C {
 		info, err := file.Stat()
 		require.NoError(t, err)
-		_, err = file.ReadAt(tail, max(0, info.Size()-int64(len(mark))))
+		_, err = file.ReadAt(tail, max(0, info.Size()-int64(len(traceMarkerSuffix))))
 		require.NoError(t, err)
-		if string(tail) == mark {
+		if string(tail) == traceMarkerSuffix {
 			return
 		}
 	}

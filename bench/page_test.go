@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pageFigures is what page.mjs prints: milliseconds and bytes.
-type pageFigures struct {
+// pageMeasurements is the JSON that page.mjs prints; times are in milliseconds, sizes in
+// bytes.
+type pageMeasurements struct {
 	Pages []struct {
 		Name               string
 		Paint, Worst, Seen float64
@@ -23,7 +24,7 @@ type pageFigures struct {
 	First  struct{ Bytes, Later float64 }
 }
 
-// measurePage measures the page in a browser, which needs Node and chromium.
+// measurePage measures the page in a browser. It needs Node and a chromium on PATH.
 func measurePage(t *testing.T, r *report, p *program) {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
@@ -34,20 +35,20 @@ func measurePage(t *testing.T, r *report, p *program) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	var f pageFigures
+	var f pageMeasurements
 	require.NoError(t, json.Unmarshal(out, &f))
-	ms := func(v float64) string { return digits(v) + " ms" }
+	ms := func(v float64) string { return formatThreeDigits(v) + " ms" }
 
-	r.section("The page", "Debian's chromium, headless, with an empty cache each time, beside a text file of the same server; 7 rounds in turns. "+
+	r.addSection("The page", "Debian's chromium, headless, with an empty cache each time, beside a text file of the same server; 7 rounds in turns. "+
 		"Ready: the console is connected; the attempt shows its task, its notebook, its flow. The attempt's trace has 99,000 entries, which the server reads when it is first asked.")
 	rows := [][]string{{"", "first paint", "worst", "aim", "ready"}}
 	for i, page := range f.Pages {
 		rows = append(rows, []string{page.Name, ms(page.Paint), ms(page.Worst), []string{"", "1 s", "1.5 s", "", ""}[min(i, 4)], ms(page.Seen)})
 	}
-	r.table(rows...)
+	r.addTable(rows...)
 	_, _ = fmt.Fprintf(r, "\nGzipped, the console loads %.0f kB for its first paint (aim 150), and %.0f kB more until it is connected.\n\n",
 		f.First.Bytes/1000, f.First.Later/1000)
-	r.table(
+	r.addTable(
 		[]string{"from a key to the frame after it, 360 keys", "p50", "p95", "worst"},
 		[]string{"nothing else goes on", ms(f.Typing["idle"].P50), ms(f.Typing["idle"].P95), ms(f.Typing["idle"].Max)},
 		[]string{"another cell prints 10,000 lines", ms(f.Typing["streaming"].P50), ms(f.Typing["streaming"].P95), ms(f.Typing["streaming"].Max)},

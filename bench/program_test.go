@@ -19,16 +19,16 @@ import (
 	"assay/kernel"
 )
 
-// program is the built program, and what its kernels are started with.
+// program is the built assay binary, and what starts kernels with it.
 type program struct {
 	path       string
 	supervisor *subprocess.Supervisor
 	python     *kernel.Python
 }
 
-// build builds the program as `make build` does, and finds the interpreter as
-// the program does.
-func build(t *testing.T) *program {
+// buildProgram builds the binary as `make build` does, without the page's assets being
+// rebuilt, and resolves python3 as the binary does.
+func buildProgram(t *testing.T) *program {
 	t.Helper()
 	p := &program{path: filepath.Join(t.TempDir(), "assay")}
 	t.Log("building the program")
@@ -36,7 +36,7 @@ func build(t *testing.T) *program {
 	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	p.supervisor, err = subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.path, "reap"}, Launcher: p.door()})
+	p.supervisor, err = subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.path, "reap"}, Launcher: p.launcherCommand()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.supervisor.Close()) })
 	p.python, err = kernel.ResolvePython(t.Context(), "python3", p.supervisor.TempDir())
@@ -44,27 +44,28 @@ func build(t *testing.T) *program {
 	return p
 }
 
-// door is the command that puts another behind a fence.
-func (p *program) door() []string { return []string{p.path, "fence"} }
+// launcherCommand returns the command that starts another command in a sandbox.
+func (p *program) launcherCommand() []string { return []string{p.path, "fence"} }
 
-// machine says where the figures come from.
-func (r *report) machine(t *testing.T, p *program) {
+// addMachineTable writes the date and a table that describes the machine.
+func (r *report) addMachineTable(t *testing.T, p *program) {
 	t.Helper()
 	fmt.Fprintf(r, "\n%s. Command: `make bench`.\n\n", time.Now().Format(time.DateOnly))
-	r.table(
+	r.addTable(
 		[]string{"machine", ""},
-		[]string{"CPU", fmt.Sprintf("%s, %d cores", field(t, "/proc/cpuinfo", "model name"), runtime.NumCPU())},
-		[]string{"memory", field(t, "/proc/meminfo", "MemTotal")},
-		[]string{"kernel", "Linux " + first(t, "/proc/sys/kernel/osrelease")},
-		[]string{"temporary folder", filesystem(t, t.TempDir())},
+		[]string{"CPU", fmt.Sprintf("%s, %d cores", valueInFile(t, "/proc/cpuinfo", "model name"), runtime.NumCPU())},
+		[]string{"memory", valueInFile(t, "/proc/meminfo", "MemTotal")},
+		[]string{"kernel", "Linux " + firstWordInFile(t, "/proc/sys/kernel/osrelease")},
+		[]string{"temporary folder", filesystemName(t, t.TempDir())},
 		[]string{"Go", runtime.Version()},
 		[]string{"Python", p.python.Version},
-		[]string{"load before the run", first(t, "/proc/loadavg") + ", of the build too"},
+		[]string{"load before the run", firstWordInFile(t, "/proc/loadavg") + ", of the build too"},
 	)
 }
 
-// field is the value of the first line of a file that is named so.
-func field(t *testing.T, path, name string) string {
+// valueInFile returns the value of the first line "name: value" of a file such as
+// /proc/meminfo, or "unknown" if there is none.
+func valueInFile(t *testing.T, path, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -76,8 +77,8 @@ func field(t *testing.T, path, name string) string {
 	return "unknown"
 }
 
-// first is the first word of a file.
-func first(t *testing.T, path string) string {
+// firstWordInFile returns the first word of a file.
+func firstWordInFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -85,8 +86,9 @@ func first(t *testing.T, path string) string {
 	return word
 }
 
-// filesystem names that of a folder: what a sync costs depends on it.
-func filesystem(t *testing.T, dir string) string {
+// filesystemName returns the name of the file system that holds dir. The cost of a sync
+// depends on it.
+func filesystemName(t *testing.T, dir string) string {
 	t.Helper()
 	var stat unix.Statfs_t
 	require.NoError(t, unix.Statfs(dir, &stat))
@@ -106,16 +108,17 @@ func filesystem(t *testing.T, dir string) string {
 	}
 }
 
-// usage is what a command took.
-type usage struct {
+// commandUsage is what one execution of a command used.
+type commandUsage struct {
 	wall    time.Duration
 	cpu     time.Duration // of it and of the children that it has waited for
 	peakKiB int64         // resident memory of it alone
 	verdict string        // its last line without the folder
 }
 
-// run runs the program to its end. Attempts that failed are no fault here.
-func (p *program) run(t *testing.T, args ...string) usage {
+// runCommand runs the binary to its end. It fails the test only if the exit status is
+// above 1, because status 1 means that attempts failed.
+func (p *program) runCommand(t *testing.T, args ...string) commandUsage {
 	t.Helper()
 	var out, problem strings.Builder
 	cmd := exec.CommandContext(t.Context(), p.path, args...)
@@ -124,9 +127,9 @@ func (p *program) run(t *testing.T, args ...string) usage {
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
 	peak := make(chan int64, 1)
-	go func() { peak <- watchPeak(cmd.Process.Pid, ended) }()
+	go func() { peak <- watchPeakKiB(cmd.Process.Pid, ended) }()
 	_ = cmd.Wait()
-	took := usage{wall: time.Since(began)}
+	took := commandUsage{wall: time.Since(began)}
 	close(ended)
 	took.peakKiB = <-peak
 	require.LessOrEqual(t, cmd.ProcessState.ExitCode(), 1, "%s", problem.String())
@@ -136,9 +139,9 @@ func (p *program) run(t *testing.T, args ...string) usage {
 	return took
 }
 
-// watchPeak looks at the peak of a process's resident memory, in KiB, until it
-// has ended.
-func watchPeak(pid int, ended <-chan struct{}) (peak int64) {
+// watchPeakKiB reads the peak resident memory of a process every 20 ms until ended is
+// closed, and returns the last value in KiB, or 0 if it read none.
+func watchPeakKiB(pid int, ended <-chan struct{}) (peak int64) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -157,8 +160,8 @@ func watchPeak(pid int, ended <-chan struct{}) (peak int64) {
 	}
 }
 
-// wallOf is how long a command takes that must succeed.
-func wallOf(t *testing.T, name string, args ...string) time.Duration {
+// timeCommand runs a command, which must succeed, and returns its wall time.
+func timeCommand(t *testing.T, name string, args ...string) time.Duration {
 	t.Helper()
 	began := time.Now()
 	out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput()

@@ -9,19 +9,21 @@ import (
 	"time"
 )
 
-// show writes a duration with three digits.
-func show(d time.Duration) string {
+// formatDuration writes a duration with three digits in µs, ms or s.
+func formatDuration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
-		return digits(float64(d)/1e3) + " µs"
+		return formatThreeDigits(float64(d)/1e3) + " µs"
 	case d < time.Second:
-		return digits(float64(d)/1e6) + " ms"
+		return formatThreeDigits(float64(d)/1e6) + " ms"
 	default:
-		return digits(d.Seconds()) + " s"
+		return formatThreeDigits(d.Seconds()) + " s"
 	}
 }
 
-func digits(v float64) string {
+// formatThreeDigits writes a number with three digits, for example 9.05, 33.0 or 123.
+// Numbers from 1000 up are written in full, without decimals.
+func formatThreeDigits(v float64) string {
 	decimals := 0
 	switch {
 	case v < 10:
@@ -32,9 +34,10 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// report is the text in the making.
+// report builds the Markdown text of docs/BENCHMARKS.md.
 type report struct{ strings.Builder }
 
+// newReport returns a report that begins with the explanation of the figures.
 func newReport() *report {
 	r := &report{}
 	r.WriteString("# Benchmarks\n\nWritten by `make bench`; not edited by hand. A figure that misses its aim stands beside it.\n" +
@@ -43,13 +46,14 @@ func newReport() *report {
 	return r
 }
 
-// section begins a measure: its name, and what is compared and how.
-func (r *report) section(title, text string) {
+// addSection writes a heading and the text that explains what is compared and how.
+func (r *report) addSection(title, text string) {
 	fmt.Fprintf(r, "\n## %s\n\n%s\n\n", title, text)
 }
 
-// table writes rows, of which the first is the head; without others nothing.
-func (r *report) table(rows ...[]string) {
+// addTable writes a Markdown table whose first row is the header. It writes nothing if
+// there are no other rows.
+func (r *report) addTable(rows ...[]string) {
 	if len(rows) < 2 {
 		return
 	}

@@ -19,17 +19,18 @@ import (
 	"assay/internal/protocol"
 )
 
-// socketBuffer is that of the sockets that real children have.
-const socketBuffer = 1 << 20
+// socketBufferBytes is the send buffer size of the sockets that Assay gives its child
+// processes.
+const socketBufferBytes = 1 << 20
 
-// sockets are the two ends of a Unix socketpair, closed when the test ends.
-func sockets(t *testing.T) (ours, theirs protocol.Conn) {
+// socketPair returns the two ends of a Unix socket pair, closed when the test ends.
+func socketPair(t *testing.T) (ours, theirs protocol.Conn) {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	conns := make([]protocol.Conn, len(fds))
 	for i, fd := range fds {
-		require.NoError(t, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, socketBuffer))
+		require.NoError(t, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, socketBufferBytes))
 		file := os.NewFile(uintptr(fd), "socketpair")
 		conn, err := net.FileConn(file)
 		require.NoError(t, err)
@@ -40,40 +41,43 @@ func sockets(t *testing.T) (ours, theirs protocol.Conn) {
 	return conns[0], conns[1]
 }
 
-// line is a connection to something that answers what is asked on it.
-type line struct {
-	asker  protocol.Conn
-	frame  []byte // what is asked, which ends as txEnd writes it
-	asked  int
-	others int    // frames that were not the answer that was waited for
-	settle func() // waits until all that was asked is written down; nil: nothing is
+// requester sends requests on a connection and waits for their answers.
+type requester struct {
+	conn            protocol.Conn
+	frame           []byte // what is asked, which ends as frameEndFormat writes it
+	requestCount    int
+	otherFrameCount int    // frames that were not the answer that was waited for
+	waitForTrace    func() // waits until all that was asked is written down; nil: nothing is
 }
 
-// txEnd is the end of a frame that is asked.
-const txEnd = `"tx_id":"tx_%012x"}`
+// frameEndFormat is the end of every request frame: the request's id.
+const frameEndFormat = `"tx_id":"tx_%012x"}`
 
-// txSize is how many bytes of it are the id.
-const txSize = len("tx_") + 12
+// txIDBytes is the length of a request id.
+const txIDBytes = len("tx_") + 12
 
-func txOf(frame []byte) []byte { return frame[len(frame)-len(`"}`)-txSize : len(frame)-len(`"}`)] }
+// txIDOf returns the bytes of frame that hold its request id.
+func txIDOf(frame []byte) []byte { return frame[len(frame)-len(`"}`)-txIDBytes : len(frame)-len(`"}`)] }
 
-// ask sends the frame under a new id and waits for its answer.
-func (l *line) ask() (time.Duration, error) {
-	l.asked++
-	copy(txOf(l.frame), fmt.Appendf(nil, "tx_%012x", l.asked))
+// timeRoundTrip sends the frame with a new id and returns the time until its answer. It
+// counts other frames that arrive meanwhile. It fails if the answer is an error or the
+// connection is closed.
+func (l *requester) timeRoundTrip() (time.Duration, error) {
+	l.requestCount++
+	copy(txIDOf(l.frame), fmt.Appendf(nil, "tx_%012x", l.requestCount))
 	began := time.Now()
-	if err := l.asker.Write(l.frame); err != nil {
+	if err := l.conn.Write(l.frame); err != nil {
 		return 0, err
 	}
 	for {
-		answer, err := l.asker.Read()
+		answer, err := l.conn.Read()
 		if err != nil {
 			return 0, err
 		}
 		took := time.Since(began)
 		switch {
-		case !bytes.Contains(answer, txOf(l.frame)):
-			l.others++
+		case !bytes.Contains(answer, txIDOf(l.frame)):
+			l.otherFrameCount++
 		case bytes.Contains(answer, []byte(`"status":"error"`)):
 			return 0, fmt.Errorf("an error: %.200s", answer)
 		default:
@@ -82,74 +86,76 @@ func (l *line) ask() (time.Duration, error) {
 	}
 }
 
-// ask returns what asks n times on each line, one after the other, on all lines
-// at once.
-func ask(t *testing.T, lines []*line, n int) func() []time.Duration {
+// roundTripRound returns a round in which all requesters make n round trips at the same
+// time, each one after the other.
+func roundTripRound(t *testing.T, lines []*requester, n int) func() []time.Duration {
 	t.Helper()
 	return func() []time.Duration {
 		times := make([]time.Duration, n*len(lines))
 		var askers errgroup.Group
 		for i, l := range lines {
-			askers.Go(func() error { return l.askAll(times[i*n : (i+1)*n]) })
+			askers.Go(func() error { return l.timeRoundTrips(times[i*n : (i+1)*n]) })
 		}
 		require.NoError(t, askers.Wait())
 		for _, l := range lines {
-			if l.settle != nil {
-				l.settle()
+			if l.waitForTrace != nil {
+				l.waitForTrace()
 			}
 		}
 		return times
 	}
 }
 
-func (l *line) askAll(times []time.Duration) (err error) {
+// timeRoundTrips fills times with the durations of round trips, one after the other.
+func (l *requester) timeRoundTrips(times []time.Duration) (err error) {
 	for i := range times {
-		if times[i], err = l.ask(); err != nil {
+		if times[i], err = l.timeRoundTrip(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// editFrame is an edit_cell of cellID, of so many bytes in all, of code in which every
-// line has something escaped.
-func editFrame(size int) []byte {
-	return filled(fmt.Sprintf(`{"type":"agent_action","action":"edit_cell","params":{"cell_id":%q,"source":"`, cellID), `"},`, size)
+// newEditFrame returns an edit_cell of editedCellID of size bytes. Every line of its
+// source contains escaped characters.
+func newEditFrame(size int) []byte {
+	return newFilledFrame(fmt.Sprintf(`{"type":"agent_action","action":"edit_cell","params":{"cell_id":%q,"source":"`, editedCellID), `"},`, size)
 }
 
-// filled is a frame of so many bytes in all, which end as txEnd writes it, with
-// code between start and end.
-func filled(start, end string, size int) []byte {
+// newFilledFrame returns a frame of size bytes: start, source code as filling, end, and a
+// request id.
+func newFilledFrame(start, end string, size int) []byte {
 	const code = `total = compute(\"column\", 1)\n`
-	end += fmt.Sprintf(txEnd, 0)
+	end += fmt.Sprintf(frameEndFormat, 0)
 	left := size - len(start) - len(end)
 	return []byte(start + strings.Repeat(code, left/len(code)) + strings.Repeat("#", left%len(code)) + end)
 }
 
-// contextFrame asks for the notebook.
-func contextFrame() []byte {
-	return []byte(`{"type":"agent_action","action":"get_context","params":{},` + fmt.Sprintf(txEnd, 0))
+// newContextFrame returns a get_context request.
+func newContextFrame() []byte {
+	return []byte(`{"type":"agent_action","action":"get_context","params":{},` + fmt.Sprintf(frameEndFormat, 0))
 }
 
-// editAnswer is what the server's document says to such an edit.
+// editAnswer returns the answer of the server's document to an edit_cell with the request
+// id tx.
 func editAnswer(tx []byte) []byte {
-	return fmt.Appendf(nil, `{"type":"agent_action_response","tx_id":"%s","status":"success","cell_id":%q}`, tx, cellID)
+	return fmt.Appendf(nil, `{"type":"agent_action_response","tx_id":"%s","status":"success","cell_id":%q}`, tx, editedCellID)
 }
 
-// answerEdits answers each action that comes in on conn, until it is closed.
+// answerEdits answers each action on conn until it is closed.
 func answerEdits(conn protocol.Conn) {
 	for {
 		frame, err := conn.Read()
 		if err != nil {
 			return
 		}
-		if conn.Write(editAnswer(txOf(frame))) != nil {
+		if conn.Write(editAnswer(txIDOf(frame))) != nil {
 			return
 		}
 	}
 }
 
-// copyFrames passes frames on as they are, until one of both is closed.
+// copyFrames copies frames without decoding them until one of the connections is closed.
 func copyFrames(from, to protocol.Conn) {
 	for {
 		frame, err := from.Read()
@@ -159,9 +165,9 @@ func copyFrames(from, to protocol.Conn) {
 	}
 }
 
-// inBackground runs tasks until the test ends, which closes the connections that
-// they wait on.
-func inBackground(t *testing.T, on []protocol.Conn, tasks ...func()) {
+// runUntilCleanup runs tasks in the background. When the test ends it closes the
+// connections on, which must end the tasks, and waits for them.
+func runUntilCleanup(t *testing.T, on []protocol.Conn, tasks ...func()) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, task := range tasks {
@@ -175,22 +181,24 @@ func inBackground(t *testing.T, on []protocol.Conn, tasks ...func()) {
 	})
 }
 
-// paced lets all lines ask every so often for a while, and returns what each
-// round trip took, from when it was due if that was not kept.
-func paced(lines []*line, every, within time.Duration) ([]time.Duration, error) {
+// timePacedRoundTrips has each requester send a request every interval for a period and
+// returns the times of all round trips. A request that could not be sent when it was due
+// counts from when it was due.
+func timePacedRoundTrips(lines []*requester, every, within time.Duration) ([]time.Duration, error) {
 	n := int(within / every)
 	times := make([]time.Duration, n*len(lines))
 	var askers errgroup.Group
 	for i, l := range lines {
 		first := time.Now().Add(every * time.Duration(i) / time.Duration(len(lines)))
-		askers.Go(func() error { return l.askPaced(first, every, times[i*n:(i+1)*n]) })
+		askers.Go(func() error { return l.timePacedRoundTrips(first, every, times[i*n:(i+1)*n]) })
 	}
 	return times, askers.Wait()
 }
 
-// askPaced asks first at a time and then every so often, or as soon as it is
-// answered.
-func (l *line) askPaced(due time.Time, every time.Duration, times []time.Duration) error {
+// timePacedRoundTrips fills times with round trips: the first starts at due, each other
+// one every interval later, or at once if the answer before came too late. The delay
+// counts.
+func (l *requester) timePacedRoundTrips(due time.Time, every time.Duration, times []time.Duration) error {
 	wait := time.NewTimer(time.Hour)
 	defer wait.Stop()
 	for i := range times {
@@ -199,7 +207,7 @@ func (l *line) askPaced(due time.Time, every time.Duration, times []time.Duratio
 			wait.Reset(time.Until(due))
 			<-wait.C
 		}
-		took, err := l.ask()
+		took, err := l.timeRoundTrip()
 		if err != nil {
 			return err
 		}

@@ -17,16 +17,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// measureRuns measures whole runs.
+// measureRuns measures `assay run` with many attempts.
 func measureRuns(t *testing.T, r *report, p *program) {
 	t.Helper()
-	r.section("A run of many attempts",
+	r.addSection("A run of many attempts",
 		"`assay run -j 2` of the first cases of a file of 1,000, each attempt with a kernel, an agent and a sandbox of its own. *noop* submits\n"+
 			"nothing; *oracle* creates and runs five cells and submits. CPU is that of the program and all its children, as the system counted\n"+
 			"it; memory is the peak of the program alone, which should not grow with the number of attempts. Last the interpreter that does\n"+
 			"nothing, two at once.")
 	dir := t.TempDir()
-	cases := writeCases(t, dir, 1000)
+	cases := writeCasesFile(t, dir, 1000)
 	table := [][]string{{"agent", "attempts", "attempts/s", "CPU per attempt", "peak memory", "verdict"}}
 	for _, run := range []struct {
 		agent    string
@@ -34,20 +34,20 @@ func measureRuns(t *testing.T, r *report, p *program) {
 	}{{"noop", 100}, {"noop", 200}, {"noop", 1000}, {"oracle", 100}} {
 		number := strconv.Itoa(run.attempts)
 		out := filepath.Join(dir, run.agent+number)
-		took := p.run(t, "run", cases, "--first", number, "--agent", run.agent, "-j", "2", "--quiet", "--out", out)
-		t.Logf("%d attempts of %s: %s, %s", run.attempts, run.agent, show(took.wall), took.verdict)
+		took := p.runCommand(t, "run", cases, "--first", number, "--agent", run.agent, "-j", "2", "--quiet", "--out", out)
+		t.Logf("%d attempts of %s: %s, %s", run.attempts, run.agent, formatDuration(took.wall), took.verdict)
 		each := time.Duration(run.attempts)
 		table = append(table, []string{
-			run.agent, number, digits(float64(run.attempts) / took.wall.Seconds()),
-			show(took.cpu / each), digits(float64(took.peakKiB)/1024) + " MiB", took.verdict,
+			run.agent, number, formatThreeDigits(float64(run.attempts) / took.wall.Seconds()),
+			formatDuration(took.cpu / each), formatThreeDigits(float64(took.peakKiB)/1024) + " MiB", took.verdict,
 		})
 	}
 	t.Log("the bare interpreter")
-	r.table(append(table, p.bareInterpreters(t, 200))...)
+	r.addTable(append(table, p.bareInterpreterRow(t, 200))...)
 }
 
-// bareInterpreters is the row of interpreters that do nothing, two at once.
-func (p *program) bareInterpreters(t *testing.T, n int) []string {
+// bareInterpreterRow returns the row for n interpreters that do nothing, two at a time.
+func (p *program) bareInterpreterRow(t *testing.T, n int) []string {
 	t.Helper()
 	const atOnce = 2
 	var cpu atomic.Int64
@@ -67,13 +67,14 @@ func (p *program) bareInterpreters(t *testing.T, n int) []string {
 	require.NoError(t, both.Wait())
 	took := time.Since(began)
 	return []string{
-		"(`python3 -c pass`)", strconv.Itoa(n), digits(float64(n) / took.Seconds()),
-		show(time.Duration(cpu.Load()) / time.Duration(n)), "", "",
+		"(`python3 -c pass`)", strconv.Itoa(n), formatThreeDigits(float64(n) / took.Seconds()),
+		formatDuration(time.Duration(cpu.Load()) / time.Duration(n)), "", "",
 	}
 }
 
-// writeCases writes a file of cases whose solution has five cells.
-func writeCases(t *testing.T, dir string, n int) string {
+// writeCasesFile writes a JSON Lines file of n cases whose solutions have five cells, and
+// returns its path.
+func writeCasesFile(t *testing.T, dir string, n int) string {
 	t.Helper()
 	type object = map[string]any
 	cells := []string{"a = 1", "b = a + 1", "c = [a, b]", "print(c)", "total = sum(c)\ntotal"}
@@ -92,8 +93,9 @@ func writeCases(t *testing.T, dir string, n int) string {
 	return path
 }
 
-// measurePooledRuns measures a run of the example cases with and without a pool.
-func (k *kit) measurePooledRuns(t *testing.T) [][]string {
+// measurePooledRuns returns the table of a run of the example cases with and without a
+// pool.
+func (k *kernelHarness) measurePooledRuns(t *testing.T) [][]string {
 	t.Helper()
 	const rounds = 5
 	dir := t.TempDir()
@@ -102,7 +104,7 @@ func (k *kit) measurePooledRuns(t *testing.T) [][]string {
 	for i := range rounds + 1 {
 		for with, args := range [][]string{nil, {"--pool", "8", "--preload", "pandas"}} {
 			out := filepath.Join(dir, fmt.Sprintf("%d-%d", i, with))
-			used := k.run(t, append([]string{
+			used := k.runCommand(t, append([]string{
 				"run", filepath.Join("..", "testcases", "examples"), "--agent", "oracle", "--python", k.python.Executable,
 				"-j", "8", "--quiet", "--out", out,
 			}, args...)...)
@@ -113,7 +115,7 @@ func (k *kit) measurePooledRuns(t *testing.T) [][]string {
 	}
 	table := [][]string{{"", "wall", "ratio", "spread", "CPU", "ratio", "spread", "verdict"}}
 	for with, name := range []string{"every kernel starts cold", "`--pool 8 --preload pandas`"} {
-		w, c := compared(name, wall[0], wall[with]), compared(name, cpu[0], cpu[with])
+		w, c := ratioRow(name, wall[0], wall[with]), ratioRow(name, cpu[0], cpu[with])
 		table = append(table, []string{name, w[1], w[3], w[4], c[1], c[3], c[4], verdict[with]})
 	}
 	return table

@@ -20,42 +20,45 @@ import (
 	"assay/testcases"
 )
 
-// measureJournal measures the scheduler and the run folder without attempts.
-func measureJournal(t *testing.T, r *report, _ *program) {
+// measureScheduler measures the scheduler and the run folder with attempts that do
+// nothing.
+func measureScheduler(t *testing.T, r *report, _ *program) {
 	t.Helper()
 	const attempts, syncs, rounds = 4000, 500, 5
 	bare := make([]float64, 0, rounds)
 	durable := map[int][]float64{}
 	jobs := []int{8, 32}
 	for range rounds {
-		bare = append(bare, bareSyncs(t, syncs))
+		bare = append(bare, syncedLinesPerSecond(t, syncs))
 		for _, j := range jobs {
-			durable[j] = append(durable[j], durableAttempts(t, attempts, j))
+			durable[j] = append(durable[j], durableAttemptsPerSecond(t, attempts, j))
 		}
 		t.Logf("%.0f syncs/s, %.0f and %.0f attempts/s", bare[len(bare)-1], durable[8][len(bare)-1], durable[32][len(bare)-1])
 	}
-	r.section("Scheduler and journal alone",
+	r.addSection("Scheduler and journal alone",
 		fmt.Sprintf("%d attempts that do nothing: for each its folder is made, and its line is on disk before its job takes the next. The floor is\n"+
 			"one goroutine that appends such a line and syncs, %d times. Medians of %d rounds; ratios are of the medians.", attempts, syncs, rounds))
 	table := [][]string{
 		{"", "per second", "spread", "ratio", "aim"},
-		{"write and sync, one by one", digits(median(bare)), between(bare), "", ""},
+		{"write and sync, one by one", formatThreeDigits(median(bare)), formatRange(bare), "", ""},
 	}
 	for _, j := range jobs {
 		table = append(table, []string{
-			"durable attempts, -j " + strconv.Itoa(j), digits(median(durable[j])), between(durable[j]),
+			"durable attempts, -j " + strconv.Itoa(j), formatThreeDigits(median(durable[j])), formatRange(durable[j]),
 			fmt.Sprintf("%.2f x", median(durable[j])/median(bare)), "2000",
 		})
 	}
-	r.table(table...)
+	r.addTable(table...)
 }
 
-func between(values []float64) string {
-	return digits(percentile(values, 0)) + " to " + digits(percentile(values, 100))
+// formatRange returns the smallest and the largest value as text.
+func formatRange(values []float64) string {
+	return formatThreeDigits(percentile(values, 0)) + " to " + formatThreeDigits(percentile(values, 100))
 }
 
-// standIn is the result of an attempt that was not made, as large as one.
-func standIn(_ context.Context, work attempt.Job) runs.Attempt {
+// fakeAttempt returns the result of an attempt that did not happen, as large as a typical
+// one.
+func fakeAttempt(_ context.Context, work attempt.Job) runs.Attempt {
 	passed, score := true, 1.0
 	return runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: work.Case.ID, Epoch: work.Epoch, Try: work.Try, Outcome: runs.OutcomeCompleted,
@@ -64,8 +67,9 @@ func standIn(_ context.Context, work attempt.Job) runs.Attempt {
 	}
 }
 
-// durableAttempts is how many attempts a second become durable.
-func durableAttempts(t *testing.T, n, jobs int) float64 {
+// durableAttemptsPerSecond runs n attempts that do nothing in a new run folder, jobs at a
+// time, and returns how many per second were finished and on disk.
+func durableAttemptsPerSecond(t *testing.T, n, jobs int) float64 {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{})
 	require.NoError(t, err)
@@ -74,7 +78,7 @@ func durableAttempts(t *testing.T, n, jobs int) float64 {
 		cases[i].ID = "case-" + strconv.Itoa(i)
 	}
 	began := time.Now()
-	summary, err := batch.Run(t.Context(), batch.Config{RunWriter: folder, Cases: cases, Jobs: jobs, RunAttempt: standIn})
+	summary, err := batch.Run(t.Context(), batch.Config{RunWriter: folder, Cases: cases, Jobs: jobs, RunAttempt: fakeAttempt})
 	took := time.Since(began)
 	require.NoError(t, err)
 	require.Equal(t, n, summary.Passed)
@@ -82,13 +86,14 @@ func durableAttempts(t *testing.T, n, jobs int) float64 {
 	return float64(n) / took.Seconds()
 }
 
-// bareSyncs is how many lines a second can be written and synced one by one.
-func bareSyncs(t *testing.T, n int) float64 {
+// syncedLinesPerSecond returns how many lines per second one goroutine can append and
+// sync, one by one, measured over n lines.
+func syncedLinesPerSecond(t *testing.T, n int) float64 {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "lines"))
 	require.NoError(t, err)
 	var line bytes.Buffer
-	require.NoError(t, runs.EncodeLine(&line, standIn(t.Context(), attempt.Job{Case: testcases.Case{ID: "case-1"}})))
+	require.NoError(t, runs.EncodeLine(&line, fakeAttempt(t.Context(), attempt.Job{Case: testcases.Case{ID: "case-1"}})))
 	began := time.Now()
 	for range n {
 		_, err := file.Write(line.Bytes())

@@ -14,128 +14,144 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// percentile is the smallest value that p percent of them all do not pass. There
-// must be values.
+// percentile returns the p-th percentile of values by nearest rank (p from 0 to 100): the
+// smallest value that at least p percent of the values do not exceed. It panics if values
+// is empty.
 func percentile[T cmp.Ordered](values []T, p float64) T {
 	sorted := slices.Sorted(slices.Values(values))
 	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
 	return sorted[max(rank, 1)-1]
 }
 
+// median returns the 50th percentile of values by nearest rank. It panics if values is
+// empty.
 func median[T cmp.Ordered](values []T) T { return percentile(values, 50) }
 
-// contest is two things measured in turns.
-type contest struct {
-	floor, ours []time.Duration
-	ratios      []float64 // of the medians, by round
+// pairedMeasurement holds the times of Assay and of the reference it is compared with
+// (the floor), measured in alternating rounds.
+type pairedMeasurement struct {
+	floorTimes, assayTimes []time.Duration
+	roundRatios            []float64 // of the medians, by round
 }
 
-// alternate measures floor and ours in turns, so that whatever else the machine
-// does meets both. The first round only warms up.
-func alternate(rounds int, floor, ours func() []time.Duration) contest {
-	var c contest
+// measureAlternately runs floor and ours in turns, so that other load on the machine
+// affects both. It does so rounds+1 times; the first round is a warm-up and does not
+// count. Each function returns the durations that it measured.
+func measureAlternately(rounds int, floor, ours func() []time.Duration) pairedMeasurement {
+	var c pairedMeasurement
 	for i := range rounds + 1 {
 		runtime.GC() // neither pays for the other's garbage
 		a := floor()
 		runtime.GC()
 		b := ours()
 		if i > 0 {
-			c.add(a, b)
+			c.addRound(a, b)
 		}
 	}
 	return c
 }
 
-func (c *contest) add(floor, ours []time.Duration) {
-	c.floor, c.ours = append(c.floor, floor...), append(c.ours, ours...)
-	c.ratios = append(c.ratios, float64(median(ours))/float64(median(floor)))
+// addRound adds the times of one round and the ratio of their medians.
+func (c *pairedMeasurement) addRound(floor, ours []time.Duration) {
+	c.floorTimes, c.assayTimes = append(c.floorTimes, floor...), append(c.assayTimes, ours...)
+	c.roundRatios = append(c.roundRatios, float64(median(ours))/float64(median(floor)))
 }
 
-// ratio is the median of the rounds' ratios, and spread their extremes.
-func (c *contest) ratio() string { return fmt.Sprintf("%.2f x", median(c.ratios)) }
+// formatRatio returns the median of the rounds' ratios, for example "1.58 x".
+func (c *pairedMeasurement) formatRatio() string { return fmt.Sprintf("%.2f x", median(c.roundRatios)) }
 
-func (c *contest) spread() string {
-	return fmt.Sprintf("%.2f to %.2f", slices.Min(c.ratios), slices.Max(c.ratios))
+// formatSpread returns the smallest and the largest ratio of a round, for example "1.43
+// to 1.71".
+func (c *pairedMeasurement) formatSpread() string {
+	return fmt.Sprintf("%.2f to %.2f", slices.Min(c.roundRatios), slices.Max(c.roundRatios))
 }
 
-// contestant is one of several that are measured in turns.
-type contestant struct {
-	turn   func() []time.Duration
-	settle func()               // waits for what it still has to do; nil: nothing
-	cpu    func() time.Duration // what others have used for it until now; nil: only this process works for it
+// candidate is one of several systems that measureInTurns measures.
+type candidate struct {
+	runRound           func() []time.Duration
+	waitForPendingWork func()               // waits for what it still has to do; nil: nothing
+	otherProcessesCPU  func() time.Duration // what others have used for it until now; nil: only this process works for it
 }
 
-// series is what a contestant has come to.
-type series struct {
-	rounds [][]time.Duration
-	rates  []float64       // how many times there were a second, of each round
-	cpu    []time.Duration // used for one of the times, of each round
+// measurement holds what measureInTurns measured of one candidate, per round.
+type measurement struct {
+	timesByRound    [][]time.Duration
+	ratesPerSecond  []float64       // how many times there were a second, of each round
+	cpuPerOperation []time.Duration // used for one of the times, of each round
 }
 
-// inTurns measures several in turns, as alternate does two.
-func inTurns(rounds int, contestants ...contestant) []series {
-	all := make([]series, len(contestants))
+// measureInTurns runs every candidate rounds+1 times in turns, so that other load on the
+// machine affects all of them. The first round is a warm-up and does not count. Returns
+// one measurement per candidate, without rounds if the candidate returned no times.
+func measureInTurns(rounds int, contestants ...candidate) []measurement {
+	all := make([]measurement, len(contestants))
 	for i := range rounds + 1 {
 		for k, c := range contestants {
 			runtime.GC()
-			used, began := c.used(), time.Now()
-			times := c.turn()
+			used, began := c.cpuTimeUsed(), time.Now()
+			times := c.runRound()
 			took := time.Since(began)
-			if c.settle != nil {
-				c.settle()
+			if c.waitForPendingWork != nil {
+				c.waitForPendingWork()
 			}
 			if s := &all[k]; i > 0 && len(times) > 0 {
-				s.rounds = append(s.rounds, times)
-				s.rates = append(s.rates, float64(len(times))/took.Seconds())
-				s.cpu = append(s.cpu, (c.used()-used)/time.Duration(len(times)))
+				s.timesByRound = append(s.timesByRound, times)
+				s.ratesPerSecond = append(s.ratesPerSecond, float64(len(times))/took.Seconds())
+				s.cpuPerOperation = append(s.cpuPerOperation, (c.cpuTimeUsed()-used)/time.Duration(len(times)))
 			}
 		}
 	}
 	return all
 }
 
-// namedInTurns measures in turns what has names, in the order of these.
-func namedInTurns(rounds int, turn map[string]func() []time.Duration) map[string]series {
+// measureNamedInTurns measures functions as measureInTurns does, in the order of their
+// names, and returns their measurements by name.
+func measureNamedInTurns(rounds int, turn map[string]func() []time.Duration) map[string]measurement {
 	names := slices.Sorted(maps.Keys(turn))
-	contestants := make([]contestant, len(names))
+	contestants := make([]candidate, len(names))
 	for i, name := range names {
-		contestants[i].turn = turn[name]
+		contestants[i].runRound = turn[name]
 	}
-	of := map[string]series{}
-	for i, s := range inTurns(rounds, contestants...) {
+	of := map[string]measurement{}
+	for i, s := range measureInTurns(rounds, contestants...) {
 		of[names[i]] = s
 	}
 	return of
 }
 
-// used is the processor time that has been used until now.
-func (c contestant) used() time.Duration {
+// cpuTimeUsed returns the CPU time (user and system) that this process and the
+// candidate's other processes have used so far.
+func (c candidate) cpuTimeUsed() time.Duration {
 	var self unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &self) // it knows us
 	used := time.Duration(self.Utime.Nano() + self.Stime.Nano())
-	if c.cpu != nil {
-		used += c.cpu()
+	if c.otherProcessesCPU != nil {
+		used += c.otherProcessesCPU()
 	}
 	return used
 }
 
-// absent is the turn of a contestant that is not here.
-func absent() []time.Duration { return nil }
+// skipRound stands for a candidate that cannot be measured on this machine: it returns no
+// times.
+func skipRound() []time.Duration { return nil }
 
-// show writes a percentile of all times.
-func (s series) show(p float64) string { return show(percentile(slices.Concat(s.rounds...), p)) }
+// formatPercentile returns the p-th percentile of the times of all rounds, with its unit.
+func (s measurement) formatPercentile(p float64) string {
+	return formatDuration(percentile(slices.Concat(s.timesByRound...), p))
+}
 
-// each is a percentile of every round.
-func (s series) each(p float64) []float64 {
-	values := make([]float64, len(s.rounds))
-	for i, times := range s.rounds {
+// percentileByRound returns the p-th percentile of each round, in nanoseconds.
+func (s measurement) percentileByRound(p float64) []float64 {
+	values := make([]float64, len(s.timesByRound))
+	for i, times := range s.timesByRound {
 		values[i] = float64(percentile(times, p))
 	}
 	return values
 }
 
-// over compares round by round: the median of the ratios, and their extremes.
-func over(ours, floor []float64) (ratio, spread string) {
+// compareRounds divides the values of ours by those of floor, round by round. It returns
+// the median of the ratios, and the smallest and the largest of them, as text.
+func compareRounds(ours, floor []float64) (ratio, spread string) {
 	ratios := make([]float64, len(ours))
 	for i := range ours {
 		ratios[i] = ours[i] / floor[i]

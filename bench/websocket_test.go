@@ -28,8 +28,9 @@ const (
 	viewHello   = `{"type":"init","session_id":1,"role":"view"}`
 )
 
-// dial connects a console to an address without scheme.
-func dial(t *testing.T, at string) protocol.Conn {
+// dialConsole opens a WebSocket to an address without a scheme, closed when the test
+// ends.
+func dialConsole(t *testing.T, at string) protocol.Conn {
 	t.Helper()
 	socket, answer, err := websocket.Dial(t.Context(), "ws://"+at, nil)
 	require.NoError(t, err)
@@ -41,17 +42,19 @@ func dial(t *testing.T, at string) protocol.Conn {
 	return conn
 }
 
-// console connects a console to a session, at "agent" or "run".
-func (h *house) console(t *testing.T, session int, endpoint, hello string) protocol.Conn {
+// connectConsole connects a console to a session at an endpoint, "agent" or "run", and
+// sends its first message.
+func (h *liveServer) connectConsole(t *testing.T, session int, endpoint, hello string) protocol.Conn {
 	t.Helper()
-	conn := dial(t, fmt.Sprintf("%s/%s?session=%d", h.at, endpoint, session))
+	conn := dialConsole(t, fmt.Sprintf("%s/%s?session=%d", h.address, endpoint, session))
 	require.NoError(t, conn.Write([]byte(hello)))
 	return conn
 }
 
-// webSockets is a server that gives each WebSocket, with the number of its
-// session, to serve, which returns when the other end has gone.
-func webSockets(t *testing.T, serve func(conn protocol.Conn, session int)) (at string) {
+// serveWebSockets starts a server until the test ends and returns its address. It calls
+// serve for each WebSocket, with the number of its session; serve must return when the
+// other end has closed.
+func serveWebSockets(t *testing.T, serve func(conn protocol.Conn, session int)) (at string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -63,7 +66,7 @@ func webSockets(t *testing.T, serve func(conn protocol.Conn, session int)) (at s
 		}
 		session, _ := strconv.Atoi(r.URL.Query().Get("session"))
 		socket.SetReadLimit(protocol.DefaultMaxFrameBytes)
-		serve(library{socket}, session)
+		serve(libraryWebSocket{socket}, session)
 		_ = socket.CloseNow()
 	})}
 	serving.Go(func() { _ = web.Serve(ln) })
@@ -74,26 +77,31 @@ func webSockets(t *testing.T, serve func(conn protocol.Conn, session int)) (at s
 	return ln.Addr().String()
 }
 
-// library is a WebSocket as the library makes it.
-type library struct{ *websocket.Conn }
+// libraryWebSocket adapts the library's WebSocket to protocol.Conn, without Assay's own
+// queueing.
+type libraryWebSocket struct{ *websocket.Conn }
 
-func (l library) Read() ([]byte, error) {
+// Read reads the next message.
+func (l libraryWebSocket) Read() ([]byte, error) {
 	_, body, err := l.Conn.Read(context.Background())
 	return body, err
 }
 
-func (l library) Write(body []byte) error {
+// Write writes a text message.
+func (l libraryWebSocket) Write(body []byte) error {
 	return l.Conn.Write(context.Background(), websocket.MessageText, body)
 }
 
-func (l library) Close(protocol.CloseCode, string) error { return l.CloseNow() }
+// Close closes the connection without a closing handshake.
+func (l libraryWebSocket) Close(protocol.CloseCode, string) error { return l.CloseNow() }
 
-// quiet is a console that is little more than its socket: it says its first
-// message, and reads only when it is told to.
-type quiet struct{ net.Conn }
+// passiveConsole is a console with as little memory as possible: it sends its first
+// message and then reads only when readMessage is called.
+type passiveConsole struct{ net.Conn }
 
-// connect makes a console that asks for path.
-func connect(t *testing.T, at, path, hello string) quiet {
+// connectPassiveConsole opens a WebSocket to path and sends hello, at most 125 bytes,
+// unless it is empty.
+func connectPassiveConsole(t *testing.T, at, path, hello string) passiveConsole {
 	t.Helper()
 	socket, err := net.Dial("tcp", at)
 	require.NoError(t, err)
@@ -109,11 +117,11 @@ func connect(t *testing.T, at, path, hello string) quiet {
 		_, err = socket.Write(append(masked, hello...))
 		require.NoError(t, err)
 	}
-	return quiet{socket}
+	return passiveConsole{socket}
 }
 
-// next reads the next message.
-func (q quiet) next() ([]byte, error) {
+// readMessage reads the next unfragmented message.
+func (q passiveConsole) readMessage() ([]byte, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(q, head[:2]); err != nil {
 		return nil, err
