@@ -41,12 +41,12 @@ const notebookOverview = "notebook, 3 cells"
 // fakeMessagesAPI is an HTTP server with Anthropic's Messages API that replies at once,
 // whatever it is sent: every reply calls get_context, except the last one, which is text.
 type fakeMessagesAPI struct {
-	replyCount int // replies until the last
+	replyCount int // replies of the conversation, the last one included
 
 	mu            sync.Mutex
 	requestCount  int
 	keepBodies    bool
-	requestBodies [][]byte // of the requests, if they are kept
+	requestBodies [][]byte // only if keepBodies is set
 }
 
 // start starts the API on loopback until the test ends and returns its base URL.
@@ -113,11 +113,11 @@ func measureAgent(t *testing.T, r *report, p *program) {
 		candidate{runRound: func() []time.Duration { return a.timePerTurn(func() { runBuiltinAgent(t, url) }) }},
 	)
 	floor, ours := series[0], series[1]
-	r.addSection("The agent: a turn without the model's time",
-		fmt.Sprintf("A conversation of %d turns with a Messages API on loopback that answers at once and calls a tool that answers at once. Ours is\n"+
-			"the built-in agent with its tools, which also tells a server of every message and every piece of a stream, over an in-memory\n"+
-			"pipe; beside it the tool runner of the vendor's own SDK, streaming, with the same tools and instructions. In turns, %d rounds;\n"+
-			"the API's time is in both.", turns, rounds))
+	r.addSection("The agent: time per turn without the model",
+		fmt.Sprintf("A conversation of %d turns with a Messages API on loopback that replies at once and calls a tool that answers at once. `assay\n"+
+			"agent` is the built-in agent with its tools, which also sends every message and every piece of a stream to a server, over an\n"+
+			"in-memory pipe. It is compared with the tool runner of the vendor's own SDK, streaming, with the same tools and system\n"+
+			"prompt. In turns, %d rounds; the API's time is in both.", turns, rounds))
 	ratio, spread := compareRounds(ours.percentileByRound(50), floor.percentileByRound(50))
 	cpuRatio, cpuSpread := compareRounds(divideEach(ours.cpuPerOperation, turns), divideEach(floor.cpuPerOperation, turns))
 	r.addTable(
@@ -217,13 +217,13 @@ func runBuiltinAgent(t *testing.T, url string) {
 func serveOneQuery(t *testing.T, conn protocol.Conn, seen func(message protocol.Envelope)) {
 	t.Helper()
 	decoder := protocol.NewEnvelopeDecoder()
-	say := func(message any) {
+	send := func(message any) {
 		body, err := protocol.Marshal(message)
 		require.NoError(t, err)
 		require.NoError(t, conn.Write(body))
 	}
-	say(protocol.AgentInit{Type: protocol.TypeInit, SessionID: 1})
-	say(protocol.AgentQuery{Type: protocol.TypeAgentQuery, Query: "go", RequestID: "q"})
+	send(protocol.AgentInit{Type: protocol.TypeInit, SessionID: 1})
+	send(protocol.AgentQuery{Type: protocol.TypeAgentQuery, Query: "go", RequestID: "q"})
 	for {
 		body, err := conn.Read()
 		require.NoError(t, err)
@@ -234,7 +234,7 @@ func serveOneQuery(t *testing.T, conn protocol.Conn, seen func(message protocol.
 		}
 		switch message.Type {
 		case protocol.TypeAgentAction:
-			say(map[string]any{
+			send(map[string]any{
 				"type": protocol.TypeActionResponse, "tx_id": message.TxID, "status": protocol.StatusSuccess,
 				"context": map[string]any{"cell_count": 0, "notebook_name": notebookOverview, "cells": []any{}},
 			})
@@ -261,16 +261,16 @@ func measureAgentProcess(t *testing.T, r *report, p *program) {
 			floor, took = append(floor, a), append(took, b)
 		}
 	}
-	r.addSection("The agent: its process", fmt.Sprintf("From the start of `assay agent` to its `ready`, beside the whole of `assay version`, %d rounds.", starts))
+	r.addSection("The agent: start of its process", fmt.Sprintf("From the start of `assay agent` to its `ready`, compared with the whole of `assay version`, %d rounds.", starts))
 	r.addTable([]string{"", "median", "p99", "ratio", "spread"}, ratioRow("`assay version`", floor, floor), ratioRow("`assay agent` to `ready`", floor, took))
 	t.Logf("start to ready %s", formatDuration(median(took)))
 
-	r.addSection("The agent: a long conversation", fmt.Sprintf("One conversation of %d turns as above, with the agent as a process: the most memory that it had (VmHWM), and how long the last %d\n"+
-		"turns took each. A request holds all that was said before, so the work of a turn grows with the conversation: what matters is\n"+
-		"that it grows evenly.", turns, step))
+	r.addSection("The agent: a long conversation", fmt.Sprintf("One conversation of %d turns as above, with the agent as a process: its peak memory (VmHWM), and the average time per turn in\n"+
+		"the last %d turns. A request contains the whole conversation, so a turn takes longer as the conversation grows; the time\n"+
+		"should grow evenly.", turns, step))
 	a := &fakeMessagesAPI{replyCount: turns}
 	agent := startAgentProcess(t, p, a.start(t))
-	table := [][]string{{"turns", "peak memory", "a turn took"}}
+	table := [][]string{{"turns", "peak memory", "time per turn"}}
 	replies, began := 0, time.Now()
 	serveOneQuery(t, agent.conn, func(message protocol.Envelope) {
 		if message.Type != protocol.TypeAgentUsageUpdate {
@@ -290,7 +290,7 @@ func measureAgentProcess(t *testing.T, r *report, p *program) {
 type agentProcess struct {
 	cmd           *exec.Cmd
 	conn          protocol.Conn
-	startDuration time.Duration // until it was ready
+	startDuration time.Duration // from the start of the process to ready
 }
 
 // startAgentProcess starts `assay agent` with a model at url and waits for its first
@@ -351,8 +351,8 @@ func measureCacheablePrefix(t *testing.T, r *report) {
 			violations++
 		}
 	}
-	r.addSection("The agent: what a cache can keep", fmt.Sprintf("Over %d turns, how often a request does not begin with the bytes of the one before it (tools, system prompt, messages; without the\n"+
-		"cache markers, which move): **%d**, aim 0.", turns, violations))
+	r.addSection("The agent: cacheable prefix", fmt.Sprintf("Over %d turns, the number of requests that do not begin with the bytes of the request before (tools, system prompt, messages;\n"+
+		"without the cache markers, which move): **%d**, aim 0.", turns, violations))
 	t.Logf("prefix violations: %d", violations)
 }
 

@@ -1,15 +1,14 @@
-"""A small server of the plain kind, for the benchmark to measure beside Assay.
+"""A small asyncio server of the usual kind, for the benchmark to compare Assay with.
 
-At / one loop takes what an agent sends over its WebSocket. What the notebook
-can answer is answered from memory; for what only the kernel knows the loop
-awaits the kernel, and until then nobody hears the agent.
+At / an agent connects over a WebSocket. One loop reads its requests. It answers from
+memory what the notebook knows; for what only the kernel knows it awaits the kernel, and
+reads no further request of the agent until then.
 
-At /agent?session=N a console talks with the agent of that session, which has
-connected to the Unix socket: one loop passes on what the console says, another
-what the agent says.
+At /agent?session=N a console connects. The agent of session N connects to the Unix
+socket. One loop forwards the console's messages, another the agent's.
 
     asyncio_server.py serve SECONDS SOCKET   prints its port and serves until its stdin ends
-    asyncio_server.py kernel SECONDS         the kernel: takes so long for every request
+    asyncio_server.py kernel SECONDS         the kernel: takes SECONDS for every request
 """
 
 import asyncio
@@ -21,15 +20,16 @@ import websockets
 
 CELLS = 10
 SOURCE = 'rows = load("rows.csv")\ntotal = sum(row.amount for row in rows)\nprint(total)\n'
-FOR_THE_KERNEL = {"request_globals_summary", "request_reactivity_summary", "get_global_info"}
+KERNEL_ACTIONS = {"request_globals_summary", "request_reactivity_summary", "get_global_info"}
 
 
 def dumps(message):
+    """Encodes a message as compact JSON."""
     return json.dumps(message, separators=(",", ":"))
 
 
 def cell(index):
-    """A cell as get_context shows it."""
+    """Returns a cell as get_context describes it."""
     name = f"6f1c3b52-0d6e-4a4b-9a43-6d3f0a5a9c{index:02}"
     return {
         "index": index, "cell_id": name, "tf_id": name, "cell_type": "code", "source": SOURCE, "metadata": {},
@@ -37,19 +37,21 @@ def cell(index):
     }
 
 
-def from_notebook(request):
+def answer_from_notebook(request):
+    """Returns the answer to a get_context request."""
     cells = [cell(i) for i in range(CELLS)]
     context = {"cell_count": len(cells), "notebook_name": "notebook", "cells": cells}
     return {"type": "agent_action_response", "tx_id": request["tx_id"], "status": "success", "context": context}
 
 
-async def from_kernel(kernel, request):
+async def request_from_kernel(kernel, request):
+    """Sends a request to the kernel process and awaits its answer."""
     kernel.stdin.write(dumps(request).encode() + b"\n")
     return json.loads(await kernel.stdout.readline())
 
 
-async def passing_on(consoles, agents, socket, path):
-    """Passes on what a console says, once it has said that it is there."""
+async def forward_from_console(consoles, agents, socket, path):
+    """Forwards a console's messages to its agent, after its init message."""
     session = path.rpartition("=")[2]
     async for message in socket:
         if json.loads(message)["type"] == "init":
@@ -61,8 +63,8 @@ async def passing_on(consoles, agents, socket, path):
             await agents[session].drain()
 
 
-async def from_agent(consoles, agents, reader, writer):
-    """Passes on what an agent says, once it has said whose it is."""
+async def forward_from_agent(consoles, agents, reader, writer):
+    """Forwards an agent's messages to its console, after its ready message with the session."""
     session = None
     try:
         while True:
@@ -79,31 +81,33 @@ async def from_agent(consoles, agents, reader, writer):
 
 
 async def serve(seconds, path):
+    """Serves agents and consoles until stdin ends; the kernel takes seconds per request."""
     consoles, agents = {}, {}
     kernel = await asyncio.create_subprocess_exec(
         sys.executable, __file__, "kernel", seconds, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
 
-    async def connected(socket, *_):
+    async def handle_connection(socket, *_):
         path = getattr(socket, "path", None) or socket.request.path
         if path.startswith("/agent"):
-            return await passing_on(consoles, agents, socket, path)
+            return await forward_from_console(consoles, agents, socket, path)
         async for message in socket:
             request = json.loads(message)
-            if request["action"] in FOR_THE_KERNEL:
-                answer = await from_kernel(kernel, request)
+            if request["action"] in KERNEL_ACTIONS:
+                answer = await request_from_kernel(kernel, request)
             else:
-                answer = from_notebook(request)
+                answer = answer_from_notebook(request)
             await socket.send(dumps(answer))
 
-    await asyncio.start_unix_server(lambda *ends: from_agent(consoles, agents, *ends), path, backlog=1000)
-    async with websockets.serve(connected, "127.0.0.1", 0, ping_interval=None) as server:
+    await asyncio.start_unix_server(lambda *ends: forward_from_agent(consoles, agents, *ends), path, backlog=1000)
+    async with websockets.serve(handle_connection, "127.0.0.1", 0, ping_interval=None) as server:
         print(server.sockets[0].getsockname()[1], flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     kernel.kill()
     await kernel.wait()
 
 
-def be_kernel(seconds):
+def run_kernel(seconds):
+    """Answers each line of stdin after this many seconds."""
     for line in sys.stdin:
         time.sleep(seconds)
         answer = {"type": "agent_action_response", "tx_id": json.loads(line)["tx_id"], "status": "success", "summary": {}}
@@ -112,6 +116,6 @@ def be_kernel(seconds):
 
 if __name__ == "__main__":
     if sys.argv[1] == "kernel":
-        be_kernel(float(sys.argv[2]))
+        run_kernel(float(sys.argv[2]))
     else:
         asyncio.run(serve(sys.argv[2], sys.argv[3]))

@@ -37,22 +37,22 @@ func measureAsyncioServer(t *testing.T) asyncioServerRows {
 	}
 	l := &requester{conn: dialConsole(t, server.address), frame: newContextFrame()}
 	all := roundTripRound(t, []*requester{l}, 200)
-	all() // warms up
+	all() // warm-up
 	idle := all()
-	t.Logf("plain server: %s; now waiting %v for its kernel", formatDuration(median(idle)), slowKernelDelay)
+	t.Logf("asyncio server: %s; now waiting %v for its kernel", formatDuration(median(idle)), slowKernelDelay)
 	require.NoError(t, l.conn.Write([]byte(`{"type":"agent_action","action":"request_globals_summary","tx_id":"busy"}`)))
 	behind := roundTripRound(t, []*requester{l}, 1)()[0]
-	t.Logf("plain server behind its kernel: %s", formatDuration(behind))
+	t.Logf("asyncio server with a busy kernel: %s", formatDuration(behind))
 	return asyncioServerRows{
 		idleRow: []string{formatDuration(median(idle)), formatDuration(percentile(idle, 99)), "", ""},
-		busyRow: []string{formatDuration(behind), "one measured", fmt.Sprintf("%.0f x", float64(behind)/float64(median(idle))), ""},
+		busyRow: []string{formatDuration(behind), "one sample", fmt.Sprintf("%.0f x", float64(behind)/float64(median(idle))), ""},
 	}
 }
 
 // asyncioServer is a running asyncio_server.py.
 type asyncioServer struct {
-	address         string // host and port
-	agentSocketPath string // the Unix socket for agents
+	address         string // host:port
+	agentSocketPath string // Unix socket that agents connect to
 	pid             int
 }
 
@@ -61,7 +61,7 @@ type asyncioServer struct {
 func startAsyncioServer(t *testing.T) (server asyncioServer, missing string) {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), debianPython, "-c", "import websockets").CombinedOutput(); err != nil {
-		t.Logf("no plain server: %v: %s", err, out)
+		t.Logf("asyncio server not measured: %v: %s", err, out)
 		return asyncioServer{}, "not measured: " + debianPython + " has no websockets"
 	}
 	server.agentSocketPath = filepath.Join(t.TempDir(), "agents.sock")
@@ -72,7 +72,7 @@ func startAsyncioServer(t *testing.T) (server asyncioServer, missing string) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = in.Close() // it ends at that
+		_ = in.Close() // ends the process
 		_ = cmd.Wait()
 	})
 	port, err := bufio.NewReader(out).ReadString('\n')

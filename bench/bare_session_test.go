@@ -42,10 +42,10 @@ func newBareSession(t *testing.T) *bareSession {
 	var failed error
 	writing.Go(func() {
 		failed = writer.Run(context.Background())
-		close(s.traceFile.markerWritten) // a settle that waits for what cannot be written goes on
+		close(s.traceFile.markerWritten) // ends a waitForTrace whose marker can no longer be written
 	})
 	t.Cleanup(func() {
-		s.router.Close(protocol.CloseGoingAway, "the measure is over")
+		s.router.Close(protocol.CloseGoingAway, "the measurement is over")
 		s.journal.Close()
 		writing.Wait()
 		require.NoError(t, failed)
@@ -101,9 +101,8 @@ func (s *bareSession) recordNotebookEvent(e notebook.Event) {
 // traceMarkerSuffix is the end of the line that traceMarker leaves in a trace file.
 const traceMarkerSuffix = `"msg":{"type":"settled"}}` + "\n"
 
-// waitForTrace appends a marker to the trace and waits until it is in the file, and so
-// everything before it. It waits forever if the trace cannot be written and the writer
-// does not end.
+// waitForTrace appends a marker to the trace and waits until the file contains it, and so
+// everything recorded before. It returns early if the trace writer fails.
 func (s *bareSession) waitForTrace() {
 	s.journal.Append(traceMarker())
 	<-s.traceFile.markerWritten

@@ -1,8 +1,8 @@
 //go:build bench
 
-// Package bench_test measures Assay beside what it is compared with, in one run
-// on one machine, and writes the figures down as they come. Nothing here fails
-// because something is slow. `make bench` runs it; it takes about thirteen minutes.
+// Package bench_test measures Assay and the systems that it is compared with, in one run
+// on one machine, and writes docs/BENCHMARKS.md. No test fails because something is
+// slow. `make bench` runs it; it takes about thirteen minutes.
 package bench_test
 
 import (
@@ -22,32 +22,31 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestBench runs all measurements and writes their report to the file of -out. With -run
-// TestBench/NAME it runs one of them and only logs the others' absence: the report then
-// has that section alone.
+// TestBench runs all measurements, logs their report, and writes it to the file of -out
+// unless a measurement failed. -run TestBench/NAME runs one of them.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	r := newReport()
 	p := buildProgram(t)
 	r.addMachineTable(t, p)
-	for _, m := range []struct { //nolint:paralleltest // one after the other, or they would measure each other
-		name string
-		of   func(*testing.T, *report, *program)
+	for _, m := range []struct { //nolint:paralleltest // measurements at the same time would disturb each other
+		name    string
+		measure func(*testing.T, *report, *program)
 	}{
-		{"roundtrip", measureRouterRoundTrips},
-		{"wire", measureServerTraffic},
+		{"router", measureRouterRoundTrips},
+		{"server", measureServerTraffic},
 		{"idle", measureIdleMemory},
 		{"isolation", measureIsolation},
 		{"busy", measureContextWhileKernelBusy},
 		{"run", measureRuns},
-		{"journal", measureScheduler},
+		{"scheduler", measureScheduler},
 		{"start", measureStartToFirstResult},
 		{"command", measureCommandStart},
 		{"agent", measureAgent},
 		{"kernels", measureKernels},
 		{"page", measurePage},
 	} {
-		t.Run(m.name, func(t *testing.T) { m.of(t, r, p) })
+		t.Run(m.name, func(t *testing.T) { m.measure(t, r, p) })
 	}
 	text := r.String()
 	t.Log("\n" + text)

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	contextCellCount      = 10 // of the notebook that get_context tells of
-	pendingKernelRequests = 50 // requests that the kernel does not answer
+	contextCellCount      = 10 // cells of the notebook that get_context returns
+	pendingKernelRequests = 50 // requests of the agent that the kernel does not answer
 )
 
 // measureContextWhileKernelBusy compares get_context without and with requests that a
-// kernel never answers, beside the asyncio server.
+// kernel never answers, and with the asyncio server.
 func measureContextWhileKernelBusy(t *testing.T, r *report, _ *program) {
 	t.Helper()
 	idle := newBusyKernelRequester(t, 0)
@@ -30,16 +30,16 @@ func measureContextWhileKernelBusy(t *testing.T, r *report, _ *program) {
 	plain := measureAsyncioServer(t)
 
 	r.addSection("get_context while the kernel is busy",
-		fmt.Sprintf("The agent asks for a notebook of %d cells while none, and while %d of its requests to the kernel (both summaries and\n"+
-			"`get_global_info`) wait for a kernel that reads and never answers. Beside it a plain asyncio server, `bench/asyncio_server.py`, whose\n"+
-			"forwarding loop awaits the kernel, on a WebSocket and with a kernel that is busy for %v. The aim is a ratio of 1.",
+		fmt.Sprintf("The agent asks for a notebook of %d cells, with no request to the kernel pending and with %d of its own pending (both\n"+
+			"summaries and `get_global_info`) at a kernel that reads and never answers. Compared with `bench/asyncio_server.py`, whose\n"+
+			"forwarding loop awaits the kernel, over a WebSocket and with a kernel that takes %v for a request. The aim is a ratio of 1.",
 			contextCellCount, pendingKernelRequests, slowKernelDelay))
 	r.addTable(
-		[]string{"server", "kernel requests in flight", "p50", "p99", "ratio", "spread"},
+		[]string{"server", "kernel requests pending", "p50", "p99", "ratio", "spread"},
 		[]string{"Assay", "0", formatDuration(median(c.floorTimes)), formatDuration(percentile(c.floorTimes, 99)), "", ""},
 		[]string{"Assay", strconv.Itoa(left), formatDuration(median(c.assayTimes)), formatDuration(percentile(c.assayTimes, 99)), c.formatRatio(), c.formatSpread()},
-		append([]string{"plain", "0"}, plain.idleRow...),
-		append([]string{"plain", "1"}, plain.busyRow...),
+		append([]string{"asyncio", "0"}, plain.idleRow...),
+		append([]string{"asyncio", "1"}, plain.busyRow...),
 	)
 }
 

@@ -21,37 +21,37 @@ import (
 
 // measureCellRuns measures running kernels: a small cell, the first text of a cell, and
 // an interrupt. It returns rows for the table of comparisons and for the table of floors.
-func (k *kernelHarness) measureCellRuns(t *testing.T) (beside, floors [][]string) {
+func (k *kernelHarness) measureCellRuns(t *testing.T) (comparisons, floors [][]string) {
 	t.Helper()
 	p := k.startCellRunners(t)
 	runs := p.measureInTurns(5, 50, cellRunner.timeToResult, onePlusOneCode)
-	p[runnerMinimal] = nil // it can do nothing else
+	p[runnerMinimal] = nil // it supports neither printed text nor interrupts
 	firsts := p.measureInTurns(3, 3, cellRunner.timeToFirstText, printThenSleepCode)
 	stops := p.measureInTurns(3, 5, cellRunner.timeToInterrupt, busyLoopCode)
-	beside = [][]string{
+	comparisons = [][]string{
 		sideBySideRow("`1 + 1` and back", "0.3 ms", runs[runnerDirect], "jupyter_client", runs[runnerJupyterClient]),
 		sideBySideRow("the same, console and server", "0.6 ms", runs[runnerAssayServer], "jupyter_server", runs[runnerJupyterServer]),
 		sideBySideRow("first text of a running cell", "15 ms", firsts[runnerDirect], "jupyter_client", firsts[runnerJupyterClient]),
 		sideBySideRow("the same, console and server", "15 ms", firsts[runnerAssayServer], "jupyter_server", firsts[runnerJupyterServer]),
-		sideBySideRow("busy loop stopped", "5 ms", stops[runnerDirect], "jupyter_client", stops[runnerJupyterClient]),
+		sideBySideRow("busy loop interrupted", "5 ms", stops[runnerDirect], "jupyter_client", stops[runnerJupyterClient]),
 		sideBySideRow("the same, console and server", "", stops[runnerAssayServer], "jupyter_server", stops[runnerJupyterServer]),
 	}
 	floors = [][]string{
-		ratioRowWithAim("`1 + 1` and back, bare loop", "", runs[runnerMinimal], runs[runnerMinimal]),
-		ratioRowWithAim("the same, kernel", "3 x", runs[runnerDirect], runs[runnerMinimal]),
+		ratioRowWithAim("`1 + 1` and back, minimal kernel", "", runs[runnerMinimal], runs[runnerMinimal]),
+		ratioRowWithAim("the same, Python kernel", "3 x", runs[runnerDirect], runs[runnerMinimal]),
 	}
 	if k.jupyterAvailable {
 		floors = append(floors,
 			ratioRowWithAim("`1 + 1` and back, ipykernel by jupyter_client", "", runs[runnerJupyterClient], runs[runnerJupyterClient]),
 			ratioRowWithAim("the same, ipykernel by `assay jupyter`", "", runs[runnerJupyterAdapter], runs[runnerJupyterClient]))
 	}
-	return beside, floors
+	return comparisons, floors
 }
 
 // measureGlobalsSummaries measures how long a kernel takes to summarise 50 global
 // variables while a cell runs a busy loop. It returns rows for the table of comparisons
 // and none for the table of floors.
-func (k *kernelHarness) measureGlobalsSummaries(t *testing.T) (beside, floors [][]string) {
+func (k *kernelHarness) measureGlobalsSummaries(t *testing.T) (comparisons, floors [][]string) {
 	t.Helper()
 	const rounds, times = 5, 100
 	numbers, lists := k.startLastingKernel(t, kernel.Config{}), k.startLastingKernel(t, kernel.Config{})
@@ -69,20 +69,20 @@ func (k *kernelHarness) measureGlobalsSummaries(t *testing.T) (beside, floors []
 		candidate{runRound: theirs},
 	)
 	return [][]string{
-		sideBySideRow("summary beside a busy loop, numbers", "5 ms, p99 25 ms", all[0], "jupyter_client, `kernel_info`", all[2]),
+		sideBySideRow("summary during a busy loop, numbers", "5 ms, p99 25 ms", all[0], "jupyter_client, `kernel_info`", all[2]),
 		sideBySideRow("the same, lists", "5 ms, p99 25 ms", all[1], "jupyter_client, `kernel_info`", all[2]),
 	}, nil
 }
 
-// The players that are measured in turns.
+// Indexes of the kernels that are measured in turns.
 const (
-	runnerDirect         = iota // our kernel
-	runnerAssayServer           // our kernel behind `assay serve`, and a console
+	runnerDirect         = iota // Assay's kernel
+	runnerAssayServer           // Assay's kernel behind `assay serve`, driven by a console
 	runnerJupyterAdapter        // an ipykernel behind `assay jupyter`
-	runnerJupyterClient         // an ipykernel that jupyter_client drives
+	runnerJupyterClient         // an ipykernel driven by jupyter_client
 	runnerJupyterServer         // an ipykernel behind Jupyter's server
 	runnerMinimal               // minimal_kernel.py
-	runnerCount                 // how many
+	runnerCount                 // number of runners
 )
 
 // cellRunners holds running kernels by their runner index; nil means that the kernel
@@ -147,7 +147,7 @@ func (k *kernelHarness) startMinimalKernel(t *testing.T) *kernelConn {
 	require.NoError(t, ours.Close())
 	conn := protocol.NewStream(socket, 0)
 	t.Cleanup(func() {
-		_ = conn.Close(protocol.CloseNormal, "") // it ends at that
+		_ = conn.Close(protocol.CloseNormal, "") // ends the process
 		_ = cmd.Wait()
 	})
 	return newKernelConn(t, conn)

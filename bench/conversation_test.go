@@ -19,11 +19,11 @@ type peerConns struct{ console, agent protocol.Conn }
 // like, and how the other peer answers.
 type conversation struct {
 	name            string
-	sessionCounts   []int  // at once
-	consoleHello    string // of the console
-	agentAsks       bool   // the agent asks and the console answers; else the other way round
+	sessionCounts   []int  // numbers of sessions that are measured
+	consoleHello    string // first message of the console
+	agentAsks       bool   // the agent sends requests and the console answers; else the reverse
 	newRequestFrame func(size int) []byte
-	answerRequests  func(conn protocol.Conn) // until conn is closed
+	answerRequests  func(conn protocol.Conn) // answers requests until conn is closed
 }
 
 // conversations returns the measured conversations: queries to an agent from a holder and
@@ -50,11 +50,11 @@ func (c conversation) newRequester(t *testing.T, e peerConns) *requester {
 }
 
 // newRequesters returns n requesters; connect connects the peers of session 0 to n-1.
-func (c conversation) newRequesters(t *testing.T, n int, of func(session int) peerConns) []*requester {
+func (c conversation) newRequesters(t *testing.T, n int, connect func(session int) peerConns) []*requester {
 	t.Helper()
 	lines := make([]*requester, n)
 	for i := range lines {
-		lines[i] = c.newRequester(t, of(i))
+		lines[i] = c.newRequester(t, connect(i))
 	}
 	return lines
 }

@@ -21,7 +21,7 @@ import (
 // measureKernelDeaths measures the time from SIGKILL of a kernel that runs a cell until
 // the death is reported. It returns rows for the table of comparisons and none for the
 // table of floors.
-func (k *kernelHarness) measureKernelDeaths(t *testing.T) (beside, floors [][]string) {
+func (k *kernelHarness) measureKernelDeaths(t *testing.T) (comparisons, floors [][]string) {
 	t.Helper()
 	const rounds = 5
 	warm, serve := k.newPool(t, 1), k.startServer(t)
@@ -37,8 +37,8 @@ func (k *kernelHarness) measureKernelDeaths(t *testing.T) (beside, floors [][]st
 		candidate{runRound: theirs},
 	)
 	return [][]string{
-		oneSidedRow("death known, with its cause", "50 ms", all[0]),
-		oneSidedRow("the same, of the pool", "50 ms", all[1]),
+		oneSidedRow("death reported, with its cause", "50 ms", all[0]),
+		oneSidedRow("the same, pooled kernel", "50 ms", all[1]),
 		sideBySideRow("the same, console and server", "50 ms", all[2], "jupyter_server", all[3]),
 	}, nil
 }

@@ -16,9 +16,9 @@ import (
 	"assay/kernel/elisp"
 )
 
-// measureElispKernel measures the Emacs Lisp kernel beside Emacs alone. It returns no
+// measureElispKernel compares the Emacs Lisp kernel with Emacs alone. It returns no
 // rows for the table of comparisons.
-func (k *kernelHarness) measureElispKernel(t *testing.T) (beside, floors [][]string) {
+func (k *kernelHarness) measureElispKernel(t *testing.T) (comparisons, floors [][]string) {
 	t.Helper()
 	dir := t.TempDir()
 	emacs, err := kernel.ResolveEmacs(t.Context(), "", dir)

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// otherSessionCount are the other sessions.
+	// otherSessionCount is the number of sessions without a disturbance.
 	otherSessionCount = 8
 
-	// isolationRequestInterval is how often somebody asks, and disturbancePeriod for how long.
+	// isolationRequestInterval is how often each requester sends a request, and
+	// disturbancePeriod for how long.
 	isolationRequestInterval = 4 * time.Millisecond
 	disturbancePeriod        = 3 * time.Second
 
-	// printInterval is how often a kernel prints printedBytes bytes.
+	// printInterval is how often a printing kernel prints printedBytes bytes.
 	printInterval = 2500 * time.Microsecond
 	printedBytes  = 16 << 10
 )
@@ -32,8 +33,8 @@ const (
 type disturbedSession struct {
 	*liveServer
 	kernel          protocol.Conn
-	otherRequesters []*requester // of the other sessions: a console asks the agent
-	ownRequester    *requester   // of this one: the agent asks for the notebook
+	otherRequesters []*requester // in the other sessions: a console sends queries to the agent
+	ownRequester    *requester   // in session 0: the agent asks for the notebook
 	cellRunCount    int
 }
 
@@ -46,7 +47,7 @@ type disturbance struct {
 	aim            string
 
 	otherTimes, ownTimes measurement
-	maxQueuedBytes       int // for one of the session, at most, in bytes
+	maxQueuedBytes       int // longest send queue of a peer of session 0, in bytes
 }
 
 // measureIsolation measures whether a slow peer in one session delays that session or
@@ -64,11 +65,11 @@ func measureIsolation(t *testing.T, r *report, p *program) {
 	nothing := func(*testing.T) func() { return func() {} }
 	ordeals := []disturbance{
 		{name: "nothing", start: nothing},
-		{name: "nothing, again: the noise", start: nothing},
-		{name: fmt.Sprintf("its kernel is busy: %d requests wait", pendingKernelRequests), start: s.keepKernelBusy, aim: "1.00 x"},
-		{name: "its kernel prints, everybody reads", start: s.startPrinting}, // which is work, and no trouble
-		{name: "its kernel prints, a console at /run reads nothing", referenceIndex: 3, start: stalled("/run?session=0", runHello), aim: "1.00 x"},
-		{name: "its kernel prints, a watcher reads nothing", referenceIndex: 3, start: stalled("/watch?session=0", ""), aim: "1.00 x"},
+		{name: "nothing, again (noise)", start: nothing},
+		{name: fmt.Sprintf("kernel busy: %d requests pending", pendingKernelRequests), start: s.keepKernelBusy, aim: "1.00 x"},
+		{name: "kernel prints, all consoles read", start: s.startPrinting}, // work, but not a disturbance; the reference of the next two
+		{name: "kernel prints, a console at /run reads nothing", referenceIndex: 3, start: stalled("/run?session=0", runHello), aim: "1.00 x"},
+		{name: "kernel prints, a watcher reads nothing", referenceIndex: 3, start: stalled("/watch?session=0", ""), aim: "1.00 x"},
 	}
 	for range 3 {
 		for i := range ordeals {
@@ -76,7 +77,7 @@ func measureIsolation(t *testing.T, r *report, p *program) {
 			t.Run(o.name, func(t *testing.T) { s.measureDuring(t, o) })
 		}
 	}
-	table := [][]string{{"one session's trouble", "beside", "others p50", "p99", "p99 ratio", "spread", "same session p50", "p99", "p99 ratio", "spread", "aim", "waited for one"}}
+	table := [][]string{{"disturbance of one session", "compared with", "others p50", "p99", "p99 ratio", "spread", "same session p50", "p99", "p99 ratio", "spread", "aim", "longest queue"}}
 	for i, o := range ordeals {
 		row := []string{o.name, "", o.otherTimes.formatPercentile(50), o.otherTimes.formatPercentile(99), "", "", o.ownTimes.formatPercentile(50), o.ownTimes.formatPercentile(99), "", "", "", fmt.Sprintf("%d KiB", o.maxQueuedBytes>>10)}
 		if i > 0 {
@@ -86,10 +87,11 @@ func measureIsolation(t *testing.T, r *report, p *program) {
 		}
 		table = append(table, row)
 	}
-	r.addSection("Who is slow, and who is not slowed",
-		fmt.Sprintf("%d sessions, in each of which a console asks the agent (*query*, 200 B) every %v, and one more, which has trouble and whose agent\n"+
-			"asks for the notebook as often (*same session*); a view of it reads what comes. Each trouble lasts %v; 3 rounds of all of them. A\n"+
-			"kernel that prints prints %d KiB every %v. A console that reads nothing is sent away when 8 MiB wait for it.",
+	r.addSection("Isolation between sessions",
+		fmt.Sprintf("%d sessions, in each of which a console sends a query (200 B) to the agent every %v, and one more, the *same session*, in\n"+
+			"which the disturbance happens and whose agent asks for the notebook at the same interval, while a view of it reads\n"+
+			"everything. Each disturbance lasts %v; 3 rounds of all of them. A kernel that prints writes %d KiB every %v. A console\n"+
+			"that reads nothing is disconnected when 8 MiB wait for it.",
 			otherSessionCount, isolationRequestInterval, disturbancePeriod, printedBytes>>10, printInterval))
 	r.addTable(table...)
 }
@@ -105,7 +107,7 @@ func newDisturbedSession(t *testing.T, p *program) *disturbedSession {
 	for _, l := range s.otherRequesters {
 		l.frame = query.newRequestFrame(200)
 	}
-	reader := h.connectConsole(t, 0, "agent", viewHello) // and so the server holds the notebook
+	reader := h.connectConsole(t, 0, "agent", viewHello) // as no console is a holder, the server holds the notebook
 	_, err := reader.Read()
 	require.NoError(t, err)
 	runUntilCleanup(t, []protocol.Conn{reader}, func() { copyFrames(reader, discardConn{}) })
@@ -139,7 +141,7 @@ func (s *disturbedSession) measureDuring(t *testing.T, o *disturbance) {
 	require.NoError(t, all.Wait())
 	o.otherTimes.timesByRound, o.ownTimes.timesByRound = append(o.otherTimes.timesByRound, others), append(o.ownTimes.timesByRound, same)
 	o.maxQueuedBytes = max(o.maxQueuedBytes, waited)
-	t.Logf("others %s, same session %s; %d KiB waited for one", formatDuration(percentile(others, 99)), formatDuration(percentile(same, 99)), waited>>10)
+	t.Logf("p99 of others %s, of the same session %s; longest queue %d KiB", formatDuration(percentile(others, 99)), formatDuration(percentile(same, 99)), waited>>10)
 }
 
 // watchLongestQueue samples the send queues of session 0 every 50 ms for a period and

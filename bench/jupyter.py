@@ -1,11 +1,11 @@
-"""What Jupyter has for the same, for the benchmark to measure beside Assay.
+"""Runs Jupyter's counterparts for the benchmark to compare Assay with.
 
-    jupyter.py client   drives ipykernel by jupyter_client, as it is told: each
-                        line of stdin is a JSON array, the name of one of COMMANDS
-                        and what it takes; each is answered with a line of JSON.
-                        Times are in seconds
-    jupyter.py server   prints the port of a Jupyter server, which asks for no
-                        token, and serves until its stdin ends
+    jupyter.py client   drives ipykernels with jupyter_client. Each line of stdin is a
+                        JSON array, the name of one of COMMANDS and its arguments; the
+                        answer is one line of JSON with the command's result. Times are
+                        in seconds. Commands apply to the kernel that was started last
+    jupyter.py server   starts a Jupyter server without a token, prints its port, and
+                        serves until stdin ends
 """
 
 import json
@@ -15,127 +15,135 @@ import sys
 import threading
 from time import monotonic
 
-DEADLINE = 60  # of each wait for a message
+MESSAGE_TIMEOUT = 60  # seconds, for each message
 
-kernels = []  # manager and client of each, the newest last
+kernels = []  # pairs of manager and client, the newest last
 
 
-def start(code):
-    """Starts a kernel as jupyter_client does, and takes the time until code has run."""
+def start_kernel(code):
+    """Starts a kernel and returns the time until code has run in it."""
     from jupyter_client.manager import start_new_kernel
 
     began = monotonic()
     kernels.append(start_new_kernel())
-    run(code)
+    time_to_result(code)
     return monotonic() - began
 
 
-def stop():
-    """Stops the newest kernel."""
+def stop_kernel():
+    """Stops the newest kernel and removes it from kernels."""
     manager, client = kernels.pop()
     client.stop_channels()
     manager.shutdown_kernel(now=True)
 
 
-def pid():
+def kernel_pid():
+    """Returns the process id of the newest kernel."""
     return kernels[-1][0].provisioner.process.pid
 
 
-def run(code):
-    """Runs code until its outputs and its reply are all there."""
+def time_to_result(code):
+    """Runs code and returns the time until its outputs and its reply have arrived."""
     began = monotonic()
-    finish(begin(code))
+    await_result(start_cell(code))
     return monotonic() - began
 
 
-def begin(code):
-    # By default an error, as an interrupt is one, makes the kernel refuse for a moment.
+def start_cell(code):
+    """Sends an execute_request for code and returns its message id."""
+    # By default the kernel refuses requests for a moment after an error, such as an interrupt.
     return kernels[-1][1].execute(code, stop_on_error=False)
 
 
-def finish(request):
-    """Waits for the end of a run, and returns how many bytes of text came on the way."""
+def await_result(request):
+    """Waits for the status idle and the reply to a request; returns how many bytes of text arrived."""
     size = 0
     while True:
-        message = published(request)
+        message = next_output_message(request)
         if message["msg_type"] == "stream":
             size += len(message["content"]["text"].encode())
         elif message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
             break
     client = kernels[-1][1]
-    while client.get_shell_msg(timeout=DEADLINE)["parent_header"].get("msg_id") != request:
+    while client.get_shell_msg(timeout=MESSAGE_TIMEOUT)["parent_header"].get("msg_id") != request:
         pass
     return size
 
 
-def published(request):
-    """The next message about a run."""
+def next_output_message(request):
+    """Returns the next message on the IOPub channel that belongs to a request."""
     while True:
-        message = kernels[-1][1].get_iopub_msg(timeout=DEADLINE)
+        message = kernels[-1][1].get_iopub_msg(timeout=MESSAGE_TIMEOUT)
         if message["parent_header"].get("msg_id") == request:
             return message
 
 
-def first(code):
-    """Takes the time until the first text of a run, and waits for its end."""
+def time_to_first_text(code):
+    """Runs code to its end and returns the time until its first text."""
     began = monotonic()
-    request = begin(code)
-    await_text(request)
+    request = start_cell(code)
+    await_first_text(request)
     took = monotonic() - began
-    finish(request)
+    await_result(request)
     return took
 
 
-def await_text(request):
-    while published(request)["msg_type"] != "stream":
+def await_first_text(request):
+    """Waits for the first text that a request prints."""
+    while next_output_message(request)["msg_type"] != "stream":
         pass
 
 
-def interrupt(code):
-    """Takes the time from an interrupt of code, which has printed, to its end."""
-    request = begin(code)
-    await_text(request)
+def time_to_interrupt(code):
+    """Runs code, interrupts it after its first text, and returns the time from then to its end."""
+    request = start_cell(code)
+    await_first_text(request)
     began = monotonic()
     kernels[-1][0].interrupt_kernel()
-    finish(request)
+    await_result(request)
     return monotonic() - began
 
 
-def busy(code, times):
-    """Asks on the control channel who the kernel is, while code runs, which prints first."""
+def time_control_requests(code, count):
+    """Runs code, which must print first and then run on, and returns the times of kernel_info
+    requests on the control channel meanwhile. Then it interrupts the code."""
     manager, client = kernels[-1]
-    running = begin(code)
-    await_text(running)
+    running = start_cell(code)
+    await_first_text(running)
     took = []
-    for _ in range(times):
+    for _ in range(count):
         began = monotonic()
         client.control_channel.send(client.session.msg("kernel_info_request", {}))
-        client.get_control_msg(timeout=DEADLINE)
+        client.get_control_msg(timeout=MESSAGE_TIMEOUT)
         took.append(monotonic() - began)
     manager.interrupt_kernel()
-    finish(running)
+    await_result(running)
     return took
 
 
-def text(code):
-    """Takes the time of a run, and counts the bytes of text that come."""
+def time_printed_text(code):
+    """Runs code and returns how long it took and how many bytes of text arrived."""
     began = monotonic()
-    size = finish(begin(code))
+    size = await_result(start_cell(code))
     return {"took": monotonic() - began, "size": size}
 
 
-COMMANDS = {command.__name__: command for command in (start, stop, pid, run, first, interrupt, busy, text)}
+COMMANDS = {command.__name__: command for command in (
+    start_kernel, stop_kernel, kernel_pid, time_to_result, time_to_first_text, time_to_interrupt,
+    time_control_requests, time_printed_text)}
 
 
 def client():
+    """Carries out the commands of stdin until it ends, then stops all kernels."""
     for line in sys.stdin:
         name, *arguments = json.loads(line)
         print(json.dumps(COMMANDS[name](*arguments)), flush=True)
     while kernels:
-        stop()
+        stop_kernel()
 
 
 def server():
+    """Runs a Jupyter server until stdin ends."""
     from jupyter_server.serverapp import ServerApp
 
     app = ServerApp.instance()

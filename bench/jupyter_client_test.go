@@ -31,7 +31,7 @@ func isJupyterAvailable(t *testing.T) bool {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), debianPython, "-c", "import ipykernel, jupyter_client, jupyter_server, numpy, pandas").CombinedOutput()
 	if err != nil {
-		t.Logf("nothing of Jupyter's is measured: %v: %s", err, out)
+		t.Logf("Jupyter is not measured: %v: %s", err, out)
 	}
 	return err == nil
 }
@@ -52,7 +52,7 @@ func startJupyterScript(t *testing.T, what string) (in io.Writer, out *bufio.Rea
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = stdin.Close() // it ends at that
+		_ = stdin.Close() // ends the process
 		_ = cmd.Wait()
 	})
 	return stdin, bufio.NewReader(stdout), problem
@@ -88,32 +88,32 @@ func (c *jupyterClient) callForDuration(command ...any) time.Duration {
 
 // startKernel starts a kernel and returns the time until code has run in it.
 func (c *jupyterClient) startKernel(code string) time.Duration {
-	return c.callForDuration("start", code)
+	return c.callForDuration("start_kernel", code)
 }
 
 // stopKernel stops the kernel that was started last.
 func (c *jupyterClient) stopKernel() {
 	c.t.Helper()
 	var nothing any
-	c.call(&nothing, "stop")
+	c.call(&nothing, "stop_kernel")
 }
 
 // kernelPID returns the process id of the kernel that was started last.
 func (c *jupyterClient) kernelPID() (pid int) {
 	c.t.Helper()
-	c.call(&pid, "pid")
+	c.call(&pid, "kernel_pid")
 	return pid
 }
 
 // timeToResult, timeToFirstText and timeToInterrupt are those of cellRunner.
 func (c *jupyterClient) timeToResult(code string) time.Duration {
-	return c.callForDuration("run", code)
+	return c.callForDuration("time_to_result", code)
 }
 func (c *jupyterClient) timeToFirstText(code string) time.Duration {
-	return c.callForDuration("first", code)
+	return c.callForDuration("time_to_first_text", code)
 }
 func (c *jupyterClient) timeToInterrupt(code string) time.Duration {
-	return c.callForDuration("interrupt", code)
+	return c.callForDuration("time_to_interrupt", code)
 }
 
 // timeControlRequests runs code, which must print first and then run on, and returns the
@@ -121,7 +121,7 @@ func (c *jupyterClient) timeToInterrupt(code string) time.Duration {
 func (c *jupyterClient) timeControlRequests(code string, n int) []time.Duration {
 	c.t.Helper()
 	var took []float64
-	c.call(&took, "busy", code, n)
+	c.call(&took, "time_control_requests", code, n)
 	times := make([]time.Duration, len(took))
 	for i, seconds := range took {
 		times[i] = time.Duration(seconds * float64(time.Second))
@@ -137,6 +137,6 @@ func (c *jupyterClient) timePrintedText(code string) (took time.Duration, size i
 		Took float64
 		Size int
 	}
-	c.call(&answer, "text", code)
+	c.call(&answer, "time_printed_text", code)
 	return time.Duration(answer.Took * float64(time.Second)), answer.Size
 }

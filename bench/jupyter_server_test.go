@@ -17,7 +17,7 @@ import (
 
 // jupyterServer is a running Jupyter server, started by jupyter.py.
 type jupyterServer struct {
-	address string // host and port
+	address string // host:port
 	client  *http.Client
 }
 
@@ -90,7 +90,7 @@ type jupyterMessage struct {
 	} `json:"parent_header"`
 	Content struct {
 		State  string `json:"execution_state"`
-		Status string // of a reply
+		Status string // of an execute_reply
 		Text   string
 	}
 }

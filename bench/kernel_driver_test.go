@@ -14,7 +14,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// Code that kernels are given.
+// Code of the measured cells. fiftyNamesCodeFormat needs the expression of each value.
 const (
 	onePlusOneCode        = "1 + 1"
 	importNumpyPandasCode = "import numpy, pandas"
@@ -25,9 +25,9 @@ const (
 
 // cellRunner runs cells in one kernel and measures them.
 type cellRunner interface {
-	timeToResult(code string) time.Duration    // until outputs and result are there
-	timeToFirstText(code string) time.Duration // until the first text is; returns when the cell has ended
-	timeToInterrupt(code string) time.Duration // from the stop of code, which has printed, until the result
+	timeToResult(code string) time.Duration    // runs code; returns the time until its outputs and its result have arrived
+	timeToFirstText(code string) time.Duration // runs code to its end; returns the time until its first printed text
+	timeToInterrupt(code string) time.Duration // runs code and interrupts it after its first text; returns the time from the interrupt to the result
 }
 
 // repeatCell returns a round that measures code n times with run.

@@ -29,7 +29,7 @@ type kernelHarness struct {
 	*program
 	python           *kernel.Python
 	sandboxTemplate  *sandbox.Template
-	jupyterAvailable bool // ipykernel can be measured
+	jupyterAvailable bool // debianPython has ipykernel and Jupyter's server
 }
 
 // newKernelHarness chooses the interpreter and probes the sandbox.
@@ -74,12 +74,12 @@ func (k *kernelHarness) startKernel(t *testing.T, cfg kernel.Config) drivenKerne
 }
 
 // startKernelIn starts a kernel in the folder workdir.
-func (k *kernelHarness) startKernelIn(t *testing.T, sandbox string, cfg kernel.Config) drivenKernel {
+func (k *kernelHarness) startKernelIn(t *testing.T, workdir string, cfg kernel.Config) drivenKernel {
 	t.Helper()
 	if cfg.Command == nil {
 		cfg.Python = k.python
 	}
-	cfg.Workdir, cfg.Session, cfg.Environ = sandbox, "bench", os.Environ()
+	cfg.Workdir, cfg.Session, cfg.Environ = workdir, "bench", os.Environ()
 	one, err := kernel.Start(t.Context(), k.supervisor, cfg)
 	require.NoError(t, err)
 	return drivenKernel{newKernelConn(t, one), one}
@@ -103,9 +103,9 @@ func newKernelWorkdir(t *testing.T) string {
 
 // assayServer is a running `assay serve` process.
 type assayServer struct {
-	address      string // host and port
+	address      string // host:port
 	pid          int
-	sessionCount int // that consoles have opened
+	sessionCount int // sessions opened so far
 }
 
 // startServer starts `assay serve` with more arguments args, until the test ends.

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// measureKernels measures kernels beside ipykernel and beside the minimum that they
+// measureKernels compares kernels with ipykernel and with the minimum that they
 // consist of. -run TestBench/kernels/NAME runs a part of it.
 func measureKernels(t *testing.T, r *report, p *program) {
 	t.Helper()
 	k := newKernelHarness(t, p)
-	beside := [][]string{{"", "Assay p50", "p99", "aim", "beside it", "p50", "p99", "times as long", "spread"}}
+	comparisons := [][]string{{"", "Assay p50", "p99", "aim", "compared with", "p50", "p99", "times as long", "spread"}}
 	floors := [][]string{{"", "p50", "p99", "ratio", "spread", "aim"}}
-	for _, measure := range []struct {
-		name string
-		of   func(t *testing.T) (beside, floors [][]string)
+	for _, measurement := range []struct {
+		name    string
+		measure func(t *testing.T) (comparisons, floors [][]string)
 	}{
 		{"start", k.measureKernelStarts},
 		{"cells", k.measureCellRuns},
@@ -24,9 +24,9 @@ func measureKernels(t *testing.T, r *report, p *program) {
 		{"death", k.measureKernelDeaths},
 		{"elisp", k.measureElispKernel},
 	} {
-		t.Run(measure.name, func(t *testing.T) {
-			b, f := measure.of(t)
-			beside, floors = append(beside, b...), append(floors, f...)
+		t.Run(measurement.name, func(t *testing.T) {
+			b, f := measurement.measure(t)
+			comparisons, floors = append(comparisons, b...), append(floors, f...)
 			t.Log(b, f)
 		})
 	}
@@ -34,53 +34,55 @@ func measureKernels(t *testing.T, r *report, p *program) {
 	t.Run("print", func(t *testing.T) { printed = k.measurePrinting(t) })
 	t.Run("idle", func(t *testing.T) { idle = k.measureIdleKernels(t) })
 	t.Run("pool", func(t *testing.T) { runs = k.measurePooledRuns(t) })
-	r.addKernelTables(k, beside, floors)
+	r.addKernelTables(k, comparisons, floors)
 	r.addPrintingMemoryAndPoolTables(printed, idle, runs)
 }
 
 // addKernelTables writes the tables of single kernels: the comparisons with Jupyter and
 // the ratios to a floor.
-func (r *report) addKernelTables(k *kernelHarness, beside, floors [][]string) {
+func (r *report) addKernelTables(k *kernelHarness, comparisons, floors [][]string) {
 	r.addSection("Kernels",
-		fmt.Sprintf("The Python kernel and Debian's ipykernel, both with %s (Python %s). *jupyter_client* drives its kernel from Python,\n"+
-			"`bench/jupyter.py`; *jupyter_server* as it comes, with its limits, is a process of its own, with a WebSocket to here. Ours is driven\n"+
-			"from here, on its socket, without a fence; *console and server* is a console at `/run` of an `assay serve`, a process of its own,\n"+
-			"with a fence, a trace and an agent that does nothing. A kernel is wanted: that is the start. A cell is done when its outputs and its\n"+
-			"result, or its reply and the news that all is idle, have come. *times as long*: how many times Assay's time it is.",
+		fmt.Sprintf("The Python kernel and Debian's ipykernel, both with %s (Python %s). *jupyter_client* drives its kernel from\n"+
+			"Python, `bench/jupyter.py`. *jupyter_server* is a Jupyter server with its default limits, a separate process with a WebSocket\n"+
+			"to the benchmark. Assay's kernel is driven by the benchmark, on its socket and without a sandbox; *console and server* is a\n"+
+			"console at `/run` of a separate `assay serve`, with a sandbox, a trace and an agent that does nothing. A start begins when\n"+
+			"the kernel is requested. A cell is done when its outputs and its result have arrived, or, with Jupyter, its reply and the\n"+
+			"status idle. *times as long* is the other time divided by Assay's.",
 			k.python.Executable, k.python.Version))
-	r.addTable(beside...)
+	r.addTable(comparisons...)
 	r.WriteString("\n" + kernelTableNotes + "\n\n")
 	r.addTable(floors...)
-	r.WriteString("\n*bare loop*: `bench/minimal_kernel.py`, which reads a frame of JSON, executes its code, and answers with one; it has no outputs,\n" +
-		"no threads and no stops. Ratios are to the first row of their kind.\n")
+	r.WriteString("\n*minimal kernel*: `bench/minimal_kernel.py`, which reads a JSON frame, executes its code and answers with a frame; it has no\n" +
+		"outputs, no threads and no interrupts. Ratios are to the first row of their group.\n")
 }
 
 // kernelTableNotes explains the rows of the table of comparisons.
-const kernelTableNotes = `*pool*: forked from a process which has imported nothing, or numpy and pandas; *soon after another*: right after it, while in the
-other rows nothing was forked for 200 ms, after which Linux takes longer to put a process into a cgroup. *first text*: of a cell that
-prints and then sleeps. *stopped*: from the stop to the end of the run. *summary*: of 50 names, of numbers or of lists of 1,000 numbers,
-while "while True: pass" runs; ipykernel can tell nothing of its variables then, and is asked on its control channel, which has a
-thread of its own, for its "kernel_info". *death*: from SIGKILL while a cell runs to the error that names it, to
-"managed_process_exit", or to Jupyter's "restarting", which names nothing; jupyter_client leaves it to its caller to look.`
+const kernelTableNotes = `*pool*: forked from a process that has imported nothing, or numpy and pandas. *soon after another*: forked right after another kernel; in
+the other rows nothing was forked for 200 ms, after which Linux takes longer to put a process into a cgroup. *first text*: of a cell
+that prints and then sleeps. *interrupted*: from the request to stop to the end of the run. *summary*: of 50 names that hold numbers or
+lists of 1,000 numbers, while "while True: pass" runs; ipykernel cannot describe its variables then, and is asked for its "kernel_info"
+on its control channel, which has its own thread. *death*: from SIGKILL while a cell runs to the error that names the signal, to
+"managed_process_exit", or to Jupyter's "restarting", which names no cause; jupyter_client leaves the check to its caller.`
 
 // addPrintingMemoryAndPoolTables writes the tables of large outputs, of idle kernels'
 // memory, and of whole runs with and without a pool.
 func (r *report) addPrintingMemoryAndPoolTables(printed, idle, runs [][]string) {
-	r.WriteString("\nA cell prints 100 MiB, in pieces of 64 KiB or 100 B, with `--stdio-limit -1`: what comes, and until when. The median, the least\n" +
-		"that came and the most memory of 3. The console does nothing but read; one for which 8 MiB wait is sent away.\n\n")
+	r.WriteString("\nA cell prints 100 MiB, in pieces of 64 KiB or 100 B, with `--stdio-limit -1`: how long that takes and how much arrives. Of 3\n" +
+		"runs: the median time, the least that arrived and the most memory. The console only reads; a console is disconnected when 8\n" +
+		"MiB wait for it.\n\n")
 	r.addTable(printed...)
-	fmt.Fprintf(r, "\nKernels that have imported numpy and pandas and do nothing: proportional memory (PSS). Where fewer than %d were measured\n"+
-		"the sum is scaled up, which counts what they share once for each %d.\n\n", idleKernelCount, unpooledKernelCount)
+	fmt.Fprintf(r, "\nIdle kernels that have imported numpy and pandas: proportional memory (PSS). Where fewer than %d were measured the sum is\n"+
+		"scaled up, which counts what they share once for every %d.\n\n", idleKernelCount, unpooledKernelCount)
 	r.addTable(idle...)
-	r.WriteString("\n`assay run testcases/examples --agent oracle -j 8`, 5 times each, in turns. One of the cases takes three seconds by itself, few import\n" +
-		"pandas. CPU is that of the program and all its children.\n\n")
+	r.WriteString("\n`assay run testcases/examples --agent oracle -j 8`, 5 times each, in turns. One of the cases takes three seconds by itself;\n" +
+		"few import pandas. CPU is that of the binary and all its children.\n\n")
 	r.addTable(runs...)
 }
 
 // sideBySideRow returns a row of the table that compares Assay with something else, with
 // ratios of theirs to ours. If theirs has no rounds the row says "not measured".
-func sideBySideRow(name, aim string, ours measurement, beside string, theirs measurement) []string {
-	row := []string{name, ours.formatPercentile(50), ours.formatPercentile(99), aim, beside, "not measured", "", "", ""}
+func sideBySideRow(name, aim string, ours measurement, comparedWith string, theirs measurement) []string {
+	row := []string{name, ours.formatPercentile(50), ours.formatPercentile(99), aim, comparedWith, "not measured", "", "", ""}
 	if len(theirs.timesByRound) > 0 {
 		row[5], row[6] = theirs.formatPercentile(50), theirs.formatPercentile(99)
 		row[7], row[8] = compareRounds(theirs.percentileByRound(50), ours.percentileByRound(50))

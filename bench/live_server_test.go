@@ -34,8 +34,8 @@ import (
 type liveServer struct {
 	program  *program
 	server   *server.Server
-	address  string // host and port
-	traceDir string // for the traces
+	address  string // host:port
+	traceDir string // folder of the trace files
 
 	mu       sync.Mutex
 	sessions map[string]*liveSession
@@ -69,7 +69,7 @@ func startLiveServer(t *testing.T, p *program, sessions int) *liveServer {
 	require.NoError(t, err)
 	h.server, err = server.New(server.Config{
 		EvalSandbox: true, StartSession: h.startSession, TraceDir: h.traceDir,
-		PingInterval: time.Hour, // those that only keep a connection do not answer
+		PingInterval: time.Hour, // passive consoles do not answer pings
 		Log:          slog.New(slog.NewTextHandler(nowhere, nil)),
 	})
 	require.NoError(t, err)

@@ -19,15 +19,16 @@ import (
 func measureIdleMemory(t *testing.T, r *report, p *program) {
 	t.Helper()
 	const consoles = 5000
-	table := [][]string{{"", "how many", "heap each", "stacks each", "together", "aim", "goroutines each", "held", "a line of output reaches all in"}}
+	table := [][]string{{"", "count", "heap each", "stacks each", "both each", "aim", "goroutines each", "held", "time until a frame reaches all"}}
 	table = append(table, measureIdleSessions(t, p, 500))
 	for _, one := range []struct{ endpoint, hello string }{{"run", runHello}, {"agent", viewHello}} {
 		table = append(table, measureIdleConsoles(t, p, one.endpoint, one.hello, consoles))
 	}
-	r.addSection("Memory of what is idle",
-		"Heap and stacks in use after a collection, with them less without them. *session*: a live one with its kernel and its agent, without\n"+
-			"the memory of these processes, and nobody connected. *run*, *view*: consoles of one session, at `/run` and at `/agent`, whose own\n"+
-			"ends are in the same process, but for a socket each nothing. They are held when each gets what the kernel then prints.")
+	r.addSection("Memory of idle sessions and consoles",
+		"Heap and stack memory in use after a garbage collection, less what was in use without them. *session*: a live session with\n"+
+			"its kernel and its agent and nobody connected, without the memory of these processes. *run*, *view*: consoles of one session,\n"+
+			"at `/run` and at `/agent`; their own ends are in the same process, but use nothing except one socket each. A console is held\n"+
+			"if it receives the next frame of the kernel.")
 	r.addTable(table...)
 }
 
@@ -38,7 +39,7 @@ type memoryUse struct{ heapBytes, stackBytes, goroutineCount float64 }
 func readMemoryUse() memoryUse {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // what pools held is gone too
+	runtime.GC() // a sync.Pool is emptied by the second collection
 	runtime.ReadMemStats(&m)
 	return memoryUse{float64(m.HeapInuse), float64(m.StackInuse), float64(runtime.NumGoroutine())}
 }
@@ -57,7 +58,7 @@ func (m memoryUse) perUnitColumns(then memoryUse, n int) []string {
 func measureIdleSessions(t *testing.T, p *program, n int) (row []string) {
 	t.Helper()
 	t.Run("sessions", func(t *testing.T) {
-		startLiveServer(t, p, 1) // what there is once is not counted
+		startLiveServer(t, p, 1) // what a process allocates once does not count
 		before := readMemoryUse()
 		h := startLiveServer(t, p, n)
 		row = append([]string{"session"}, readMemoryUse().perUnitColumns(before, n)...)
@@ -86,7 +87,7 @@ func measureIdleConsoles(t *testing.T, p *program, endpoint, hello string, n int
 			all[i] = connectPassiveConsole(t, h.address, path, hello)
 		}
 		for _, console := range all {
-			_, err := console.readMessage() // what it is told first
+			_, err := console.readMessage() // the first message of the server
 			require.NoError(t, err)
 		}
 		row = append([]string{map[string]string{"run": "run", "agent": "view"}[endpoint]}, readMemoryUse().perUnitColumns(before, n)...)
@@ -112,8 +113,8 @@ func hasFrameType(body []byte, kind string) bool {
 	return err == nil && env.Type == kind
 }
 
-// idleKernelCount is how many are told of; those that are dear are fewer, and what
-// they take is multiplied.
+// idleKernelCount is the number of kernels that the table gives a sum for. Of kernels that
+// do not share memory only unpooledKernelCount are measured, and the sum is scaled up.
 const (
 	idleKernelCount     = 50
 	unpooledKernelCount = 10
@@ -123,7 +124,7 @@ const (
 // and pandas and do nothing.
 func (k *kernelHarness) measureIdleKernels(t *testing.T) [][]string {
 	t.Helper()
-	table := [][]string{{"", "kernels", "each", fmt.Sprintf("%d of them", idleKernelCount), "aim"}}
+	table := [][]string{{"", "kernels", "each", fmt.Sprintf("sum for %d", idleKernelCount), "aim"}}
 	row := func(name, aim string, kernels int, kibibytes int64) {
 		all := kibibytes * idleKernelCount / int64(kernels)
 		table = append(table, []string{
@@ -132,7 +133,7 @@ func (k *kernelHarness) measureIdleKernels(t *testing.T) [][]string {
 		t.Log(table[len(table)-1])
 	}
 	t.Run("pool", func(t *testing.T) {
-		row("from the pool, with its parent", "300 MiB", idleKernelCount, k.pooledKernelsKiB(t))
+		row("pooled, with the parent process", "300 MiB", idleKernelCount, k.pooledKernelsKiB(t))
 	})
 	t.Run("cold", func(t *testing.T) { row("started cold", "", unpooledKernelCount, k.coldKernelsKiB(t)) })
 	if k.jupyterAvailable {

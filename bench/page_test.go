@@ -39,8 +39,9 @@ func measurePage(t *testing.T, r *report, p *program) {
 	require.NoError(t, json.Unmarshal(out, &f))
 	ms := func(v float64) string { return formatThreeDigits(v) + " ms" }
 
-	r.addSection("The page", "Debian's chromium, headless, with an empty cache each time, beside a text file of the same server; 7 rounds in turns. "+
-		"Ready: the console is connected; the attempt shows its task, its notebook, its flow. The attempt's trace has 99,000 entries, which the server reads when it is first asked.")
+	r.addSection("The page", "Debian's chromium, headless, with an empty cache each time, compared with a text file of the same server; 7 rounds in turns.\n"+
+		"*ready*: the console is connected; the attempt shows its task, its notebook or its Flow tab. The attempt's trace has 99,000\n"+
+		"entries, which the server reads at the first request for it.")
 	rows := [][]string{{"", "first paint", "worst", "aim", "ready"}}
 	for i, page := range f.Pages {
 		rows = append(rows, []string{page.Name, ms(page.Paint), ms(page.Worst), []string{"", "1 s", "1.5 s", "", ""}[min(i, 4)], ms(page.Seen)})
@@ -49,8 +50,8 @@ func measurePage(t *testing.T, r *report, p *program) {
 	_, _ = fmt.Fprintf(r, "\nGzipped, the console loads %.0f kB for its first paint (aim 150), and %.0f kB more until it is connected.\n\n",
 		f.First.Bytes/1000, f.First.Later/1000)
 	r.addTable(
-		[]string{"from a key to the frame after it, 360 keys", "p50", "p95", "worst"},
-		[]string{"nothing else goes on", ms(f.Typing["idle"].P50), ms(f.Typing["idle"].P95), ms(f.Typing["idle"].Max)},
+		[]string{"from a key press to the next frame, 360 keys", "p50", "p95", "worst"},
+		[]string{"no cell is running", ms(f.Typing["idle"].P50), ms(f.Typing["idle"].P95), ms(f.Typing["idle"].Max)},
 		[]string{"another cell prints 10,000 lines", ms(f.Typing["streaming"].P50), ms(f.Typing["streaming"].P95), ms(f.Typing["streaming"].Max)},
 	)
 }

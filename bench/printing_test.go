@@ -31,17 +31,17 @@ func printingCodes() [][]string {
 
 // printResult is the outcome of one cell that prints printedTotalBytes bytes.
 type printResult struct {
-	duration      time.Duration // until the result came, or nothing any more
-	receivedBytes int           // bytes that came
-	serverPeakKiB int64         // peak of the server's, in KiB; 0: not known
-	disconnected  bool          // the console was sent away
+	duration      time.Duration // until the result, or the end of the connection
+	receivedBytes int           // bytes of text that arrived
+	serverPeakKiB int64         // peak resident memory of the server; 0 if not known
+	disconnected  bool          // the server closed the console's connection
 }
 
 // measurePrinting returns the table of a cell that prints 100 MiB without an output
 // limit.
 func (k *kernelHarness) measurePrinting(t *testing.T) [][]string {
 	t.Helper()
-	table := [][]string{{"where to", "pieces", "took", "arrived", "server's memory", "aim"}}
+	table := [][]string{{"destination", "pieces", "took", "arrived", "server's memory", "aim"}}
 	client, web := k.jupyterPrintFuncs(t)
 	for _, code := range printingCodes() {
 		for _, place := range []struct {
@@ -79,7 +79,7 @@ func printResultRow(name, aim, pieces, code string, printing func(string) printR
 	}
 	row := []string{name, pieces, formatDuration(median(took)), fmt.Sprintf("%.1f %%", 100*float64(least)/printedTotalBytes), "", aim}
 	if away > 0 {
-		row[3] += fmt.Sprintf("; sent away in %d of %d", away, rounds)
+		row[3] += fmt.Sprintf("; disconnected in %d of %d", away, rounds)
 	}
 	if most > 0 {
 		row[4] = formatThreeDigits(float64(most)/1024) + " MiB"

@@ -26,12 +26,11 @@ type program struct {
 	python     *kernel.Python
 }
 
-// buildProgram builds the binary as `make build` does, without the page's assets being
-// rebuilt, and resolves python3 as the binary does.
+// buildProgram builds the binary as `make build` does and resolves python3 as the binary does.
 func buildProgram(t *testing.T) *program {
 	t.Helper()
 	p := &program{path: filepath.Join(t.TempDir(), "assay")}
-	t.Log("building the program")
+	t.Log("building assay")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", p.path, "./cmd/assay")
 	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
@@ -56,10 +55,10 @@ func (r *report) addMachineTable(t *testing.T, p *program) {
 		[]string{"CPU", fmt.Sprintf("%s, %d cores", valueInFile(t, "/proc/cpuinfo", "model name"), runtime.NumCPU())},
 		[]string{"memory", valueInFile(t, "/proc/meminfo", "MemTotal")},
 		[]string{"kernel", "Linux " + firstWordInFile(t, "/proc/sys/kernel/osrelease")},
-		[]string{"temporary folder", filesystemName(t, t.TempDir())},
+		[]string{"file system of temporary files", filesystemName(t, t.TempDir())},
 		[]string{"Go", runtime.Version()},
 		[]string{"Python", p.python.Version},
-		[]string{"load before the run", firstWordInFile(t, "/proc/loadavg") + ", of the build too"},
+		[]string{"load before the run", firstWordInFile(t, "/proc/loadavg") + ", including the build"},
 	)
 }
 
@@ -102,7 +101,7 @@ func filesystemName(t *testing.T, dir string) string {
 	case unix.OVERLAYFS_SUPER_MAGIC:
 		return "overlayfs"
 	case unix.TMPFS_MAGIC:
-		return "tmpfs, where a sync costs nothing"
+		return "tmpfs, where a sync is free"
 	default:
 		return fmt.Sprintf("type %#x", stat.Type)
 	}
@@ -111,9 +110,9 @@ func filesystemName(t *testing.T, dir string) string {
 // commandUsage is what one execution of a command used.
 type commandUsage struct {
 	wall    time.Duration
-	cpu     time.Duration // of it and of the children that it has waited for
-	peakKiB int64         // resident memory of it alone
-	verdict string        // its last line without the folder
+	cpu     time.Duration // user and system, of the command and of the children that it waited for
+	peakKiB int64         // peak resident memory of the command alone
+	verdict string        // last line of its output without the run folder
 }
 
 // runCommand runs the binary to its end. It fails the test only if the exit status is
@@ -145,7 +144,7 @@ func watchPeakKiB(pid int, ended <-chan struct{}) (peak int64) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // gone, or without the line, when it has ended
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // missing, or without the line, once the process has ended
 		if _, rest, ok := strings.Cut(string(text), "VmHWM:"); ok {
 			var now int64
 			if _, err := fmt.Sscan(rest, &now); err == nil {

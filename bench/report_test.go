@@ -40,9 +40,9 @@ type report struct{ strings.Builder }
 // newReport returns a report that begins with the explanation of the figures.
 func newReport() *report {
 	r := &report{}
-	r.WriteString("# Benchmarks\n\nWritten by `make bench`; not edited by hand. A figure that misses its aim stands beside it.\n" +
-		"p50 and p99 are percentiles by nearest rank. Where two things are compared they were measured in turns; a ratio is the\n" +
-		"median of the rounds' ratios, each of two medians, and its spread the smallest and the largest of them.\n")
+	r.WriteString("# Benchmarks\n\nWritten by `make bench`; do not edit it by hand. Aims stand beside the figures, whether they are met or not. p50 and p99 are\n" +
+		"percentiles by nearest rank. Things that are compared were measured in turns: a ratio is the median of the rounds' ratios,\n" +
+		"each of two medians, and its spread is the smallest and the largest of them.\n")
 	return r
 }
 

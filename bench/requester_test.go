@@ -44,10 +44,10 @@ func socketPair(t *testing.T) (ours, theirs protocol.Conn) {
 // requester sends requests on a connection and waits for their answers.
 type requester struct {
 	conn            protocol.Conn
-	frame           []byte // what is asked, which ends as frameEndFormat writes it
+	frame           []byte // the request; it ends with frameEndFormat
 	requestCount    int
-	otherFrameCount int    // frames that were not the answer that was waited for
-	waitForTrace    func() // waits until all that was asked is written down; nil: nothing is
+	otherFrameCount int    // frames that arrived instead of the awaited answer
+	waitForTrace    func() // waits until the requests are in the trace file; nil without a trace
 }
 
 // frameEndFormat is the end of every request frame: the request's id.

@@ -22,8 +22,8 @@ type actionRoute struct {
 // actionLoad defines the size and the number of the actions of a measurement.
 type actionLoad struct {
 	name             string
-	frameBytes       int // bytes
-	requestsPerRound int // of all sessions together, but at least one of each
+	frameBytes       int
+	requestsPerRound int // of all sessions together; at least one per session
 	rounds           int
 	aim              string
 }
@@ -33,12 +33,12 @@ type actionLoad struct {
 func measureRouterRoundTrips(t *testing.T, r *report, _ *program) {
 	t.Helper()
 	r.addSection("Round trip of an action",
-		"`edit_cell` from the agent's Unix socket to whoever holds the document and its answer back, with the session's trace written to a\n"+
-			"file, at 1, 10 and 100 sessions at once. *document*: the server's own document answers; the floor is an echo on the agent's socket,\n"+
-			"which reads a frame and answers with one of the size of the document's answer. *holder*: a console at another Unix socket answers;\n"+
-			"the floor is a loop that copies frames between both sockets and decodes nothing. All peers share one process.")
+		"The agent sends `edit_cell` on its Unix socket and waits for the answer, with the session's trace written to a file, at 1, 10\n"+
+			"and 100 sessions at once. *document*: the server's own document answers; the floor is an echo on the agent's socket, which\n"+
+			"reads a frame and answers with one of the same size as the document's answer. *holder*: a console on another Unix socket\n"+
+			"answers; the floor is a loop that copies frames between both sockets without decoding them. All peers run in one process.")
 	t.Run("floor", checkFloorAnswer)
-	table := [][]string{{"answered by", "action", "sessions", "floor p50", "floor p99", "Assay p50", "Assay p99", "ratio", "spread", "aim"}}
+	table := [][]string{{"answered by", "action size", "sessions", "floor p50", "floor p99", "Assay p50", "Assay p99", "ratio", "spread", "aim"}}
 	for _, way := range []actionRoute{{"document", newEchoRequester, newDocumentRequester}, {"holder", newCopyRequester, newHolderRequester}} {
 		for _, l := range []actionLoad{
 			{"200 B", 200, 6000, 15, "1.5 x"},

@@ -21,10 +21,10 @@ import (
 func measureRuns(t *testing.T, r *report, p *program) {
 	t.Helper()
 	r.addSection("A run of many attempts",
-		"`assay run -j 2` of the first cases of a file of 1,000, each attempt with a kernel, an agent and a sandbox of its own. *noop* submits\n"+
-			"nothing; *oracle* creates and runs five cells and submits. CPU is that of the program and all its children, as the system counted\n"+
-			"it; memory is the peak of the program alone, which should not grow with the number of attempts. Last the interpreter that does\n"+
-			"nothing, two at once.")
+		"`assay run -j 2` with the first cases of a file of 1,000; each attempt has its own kernel, agent and sandbox. *noop* submits\n"+
+			"nothing; *oracle* creates and runs five cells and submits. CPU is that of the binary and all its children, as the operating\n"+
+			"system counted it. Memory is the peak of the binary alone, which should not grow with the number of attempts. The last row is\n"+
+			"the interpreter doing nothing, two at a time.")
 	dir := t.TempDir()
 	cases := writeCasesFile(t, dir, 1000)
 	table := [][]string{{"agent", "attempts", "attempts/s", "CPU per attempt", "peak memory", "verdict"}}
@@ -42,7 +42,7 @@ func measureRuns(t *testing.T, r *report, p *program) {
 			formatDuration(took.cpu / each), formatThreeDigits(float64(took.peakKiB)/1024) + " MiB", took.verdict,
 		})
 	}
-	t.Log("the bare interpreter")
+	t.Log("measuring the bare interpreter")
 	r.addTable(append(table, p.bareInterpreterRow(t, 200))...)
 }
 
@@ -108,7 +108,7 @@ func (k *kernelHarness) measurePooledRuns(t *testing.T) [][]string {
 				"run", filepath.Join("..", "testcases", "examples"), "--agent", "oracle", "--python", k.python.Executable,
 				"-j", "8", "--quiet", "--out", out,
 			}, args...)...)
-			if i > 0 { // the first warms up
+			if i > 0 { // the first round is a warm-up
 				wall[with], cpu[with], verdict[with] = append(wall[with], used.wall), append(cpu[with], used.cpu), used.verdict
 			}
 		}

@@ -35,12 +35,13 @@ func measureScheduler(t *testing.T, r *report, _ *program) {
 		}
 		t.Logf("%.0f syncs/s, %.0f and %.0f attempts/s", bare[len(bare)-1], durable[8][len(bare)-1], durable[32][len(bare)-1])
 	}
-	r.addSection("Scheduler and journal alone",
-		fmt.Sprintf("%d attempts that do nothing: for each its folder is made, and its line is on disk before its job takes the next. The floor is\n"+
-			"one goroutine that appends such a line and syncs, %d times. Medians of %d rounds; ratios are of the medians.", attempts, syncs, rounds))
+	r.addSection("Scheduler and run folder alone",
+		fmt.Sprintf("%d attempts that do nothing: for each of them its folder is created, and its line is synced to disk before its job takes\n"+
+			"the next attempt. The floor is one goroutine that appends such a line and syncs, %d times. Medians of %d rounds; ratios are\n"+
+			"of the medians.", attempts, syncs, rounds))
 	table := [][]string{
 		{"", "per second", "spread", "ratio", "aim"},
-		{"write and sync, one by one", formatThreeDigits(median(bare)), formatRange(bare), "", ""},
+		{"append and sync, one by one", formatThreeDigits(median(bare)), formatRange(bare), "", ""},
 	}
 	for _, j := range jobs {
 		table = append(table, []string{

@@ -16,9 +16,9 @@ import (
 // whole server, and how many sessions it can hold.
 func measureServerTraffic(t *testing.T, r *report, p *program) {
 	t.Helper()
-	trips := [][]string{{"conversation", "frame", "sessions", "echo p50", "p99", "copy p50", "Assay p50", "p99", "to echo", "spread", "aim", "to copy"}}
+	trips := [][]string{{"conversation", "frame", "sessions", "echo p50", "p99", "copy p50", "Assay p50", "p99", "ratio to echo", "spread", "aim", "ratio to copy"}}
 	rates := [][]string{{
-		"conversation", "frame", "sessions", "echo", "copy", "Assay", "plain", "to plain", "spread", "aim", "CPU: echo", "copy", "Assay", "plain",
+		"conversation", "frame", "sessions", "echo", "copy", "Assay", "asyncio", "ratio to asyncio", "spread", "aim", "CPU: echo", "copy", "Assay", "asyncio",
 	}}
 	var load [][]string
 	for _, c := range conversations() {
@@ -37,19 +37,19 @@ func measureServerTraffic(t *testing.T, r *report, p *program) {
 	}
 	r.addSection("Consoles and agents through the server",
 		"A console at `/agent` over a WebSocket on loopback, and its session's agent on a Unix socket. *query*: the console sends\n"+
-			"`agent_query`, the agent answers with `agent_status` of the same size, and the console holds the notebook or is a view. *action*: the\n"+
-			"agent asks `edit_cell`, the console, which holds the notebook, answers. Each session asks again when it is answered. Traces go to\n"+
-			"files, the log to the null device. *echo* is a server over the same WebSocket library that answers itself, with one connection in\n"+
-			"place of the two; *copy* one that copies frames between both connections and decodes nothing. But for the sessions' processes,\n"+
-			"which sleep, all run in one process.")
+			"`agent_query` and the agent answers with `agent_status` of the same size; the console is the notebook's holder or a view.\n"+
+			"*action*: the agent sends `edit_cell` and the console, as the holder, answers. Each session sends its next request as soon as\n"+
+			"it has the answer. Traces go to files, the log to the null device. *echo* is a server with the same WebSocket library that\n"+
+			"answers itself, over one connection instead of two; *copy* is one that copies frames between both connections without\n"+
+			"decoding them. Everything runs in one process, except the sessions' own processes, which sleep.")
 	r.addTable(trips...)
-	r.WriteString("\nFrames that came in and left again a second, two for each round trip, in the same rounds. *plain* is the asyncio server\n" +
-		"`bench/asyncio_server.py`, a process of its own, with the same consoles and agents: it decodes each frame and keeps no trace. *CPU* is what\n" +
-		"a round trip takes of all processors, of console and agent too, until the trace is written; what else runs here does not change it\n" +
-		"much. Medians.\n\n")
+	r.WriteString("\nFrames per second in the same rounds, two for each round trip: a frame that comes in and goes out again counts once.\n" +
+		"*asyncio* is `bench/asyncio_server.py`, a separate process with the same consoles and agents: it decodes each frame and keeps\n" +
+		"no trace. *CPU* is the CPU time of one round trip, including console and agent, until the trace is written; other load on the\n" +
+		"machine changes it little. All figures are medians.\n\n")
 	r.addTable(rates...)
-	fmt.Fprintf(r, "\nSessions held: each console asks every %v (200 B, *query, holder*). They are held while the p99 of the round trips, from when one\n"+
-		"was due if that was not kept, is below that in one of three tries.\n\n", heldSessionInterval)
+	fmt.Fprintf(r, "\nSessions held: each console sends a request every %v (200 B, *query, holder*). A number of sessions is held if the p99 of\n"+
+		"the round trips is at most that interval in one of three tries. A request that is sent late counts from when it was due.\n\n", heldSessionInterval)
 	r.addTable(load...)
 }
 
@@ -60,7 +60,7 @@ const maxSessions = 1000
 // serverComparison holds the servers that run the same conversation.
 type serverComparison struct {
 	conversation               conversation
-	echo, copy, assay, asyncio []*requester // copy and plain are empty where they cannot be measured
+	echo, copy, assay, asyncio []*requester // copy and asyncio are empty if they cannot be measured
 	waitForTraces              func()
 	asyncioCPU                 func() time.Duration
 }
@@ -100,7 +100,7 @@ func (a *serverComparison) measureFrameSize(t *testing.T, size int) (trip, rate 
 		candidate{runRound: turn(a.echo, 1)},
 		candidate{runRound: turn(a.copy, 1)},
 		candidate{runRound: turn(a.assay, 1), waitForPendingWork: a.waitForTraces},
-		candidate{runRound: turn(a.asyncio, 3), otherProcessesCPU: a.asyncioCPU}, // a third: it is slow
+		candidate{runRound: turn(a.asyncio, 3), otherProcessesCPU: a.asyncioCPU}, // a third of the requests, because it is slow
 	)
 	echo, copied, assay, plain := all[0], all[1], all[2], all[3]
 	frame, sessions := strconv.Itoa(size)+" B", strconv.Itoa(len(a.assay))
@@ -141,12 +141,12 @@ const heldSessionInterval = 20 * time.Millisecond
 // request every heldSessionInterval.
 func (a *serverComparison) measureSessionsHeld(t *testing.T) [][]string {
 	t.Helper()
-	table := [][]string{{"server", "sessions held", "p50", "p99", "with more", "p99"}}
+	table := [][]string{{"server", "sessions held", "p50", "p99", "first number not held", "p99"}}
 	held := map[string]int{}
 	for _, one := range []struct {
 		name  string
 		lines []*requester
-	}{{"echo", a.echo}, {"Assay", a.assay}, {"plain", a.asyncio}} {
+	}{{"echo", a.echo}, {"Assay", a.assay}, {"asyncio", a.asyncio}} {
 		for _, l := range one.lines {
 			l.frame = a.conversation.newRequestFrame(200)
 		}
@@ -167,10 +167,10 @@ func (a *serverComparison) measureSessionsHeld(t *testing.T) [][]string {
 		table = append(table, row)
 	}
 	ratio := "not measured"
-	if held["plain"] > 0 {
-		ratio = fmt.Sprintf("%.1f x", float64(held["Assay"])/float64(held["plain"]))
+	if held["asyncio"] > 0 {
+		ratio = fmt.Sprintf("%.1f x", float64(held["Assay"])/float64(held["asyncio"]))
 	}
-	return append(table, []string{"Assay to plain", ratio, "aim 10 x", "", "", ""})
+	return append(table, []string{"Assay / asyncio", ratio, "aim 10 x", "", "", ""})
 }
 
 // bestPacedRoundTrips measures paced round trips for one second, at most three times,

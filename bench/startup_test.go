@@ -24,11 +24,11 @@ func measureCommandStart(t *testing.T, r *report, p *program) {
 	var floor, version, help []time.Duration
 	for i := range rounds + 1 {
 		a, b, c := timeCommand(t, "/bin/true"), timeCommand(t, p.path, "version"), timeCommand(t, p.path, "-h")
-		if i > 0 { // the first warms up
+		if i > 0 { // the first round is a warm-up
 			floor, version, help = append(floor, a), append(version, b), append(help, c)
 		}
 	}
-	r.addSection("The command itself", "Wall time of a process from start to end, with `/bin/true` as the floor, one after the other, 30 rounds.")
+	r.addSection("Start of the command", "Wall time of a process from start to end, with `/bin/true` as the floor, one after the other, 30 rounds.")
 	r.addTable(
 		[]string{"", "median", "p99", "ratio", "spread", "aim"},
 		append(ratioRow("`/bin/true`", floor, floor), ""),
@@ -56,15 +56,15 @@ func measureStartToFirstResult(t *testing.T, r *report, p *program) {
 			timeOfFirstResult(t, out),
 		}
 		for k := range now {
-			if i > 0 { // the first warms up
+			if i > 0 { // the first round is a warm-up
 				took[k] = append(took[k], now[k])
 			}
 		}
 	}
 	r.addSection("Start to the first cell's result",
-		fmt.Sprintf("The bare interpreter that the program resolves; a kernel started and given one cell, up to its `cell_result`; the same within an\n"+
-			"attempt of `assay run` (`t_ns` of the trace's first `cell_result`); and the whole command, of five cells and a verdict, from its\n"+
-			"start to its end. One after the other, %d rounds; ratios are to `python3 -c pass` of the same round.", rounds))
+		fmt.Sprintf("The interpreter that the binary resolves, doing nothing; a kernel, from its start to the `cell_result` of its first cell; the\n"+
+			"same within an attempt of `assay run` (`t_ns` of the trace's first `cell_result`); and the whole command with five cells and\n"+
+			"a verdict, from start to end. One after the other, %d rounds; ratios are to `python3 -c pass` of the same round.", rounds))
 	table := [][]string{{"", "median", "p99", "ratio", "spread"}}
 	for _, row := range []struct {
 		name string
@@ -83,7 +83,7 @@ func measureStartToFirstResult(t *testing.T, r *report, p *program) {
 }
 
 // ratioRow returns a row of median, p99, ratio and spread of what was measured round by
-// round beside a floor.
+// round with a floor.
 func ratioRow(name string, floor, took []time.Duration) []string {
 	var c pairedMeasurement
 	for i := range took {
@@ -144,7 +144,7 @@ func timeOfFirstResult(t *testing.T, out string) (at time.Duration) {
 
 // measureKernelStarts measures the time from starting a kernel to the result of its first
 // cell. It returns rows for the table of comparisons and for the table of floors.
-func (k *kernelHarness) measureKernelStarts(t *testing.T) (beside, floors [][]string) {
+func (k *kernelHarness) measureKernelStarts(t *testing.T) (comparisons, floors [][]string) {
 	t.Helper()
 	bare, warm := k.newPool(t, 2), k.newPool(t, 2, "numpy", "pandas")
 	turn := k.jupyterStartRounds(t)
@@ -159,7 +159,7 @@ func (k *kernelHarness) measureKernelStarts(t *testing.T) (beside, floors [][]st
 	turn["warm soon"] = backToBack(k.startRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
 	turn["warm fenced soon"] = backToBack(k.startRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
 	of := measureNamedInTurns(15, turn)
-	beside = [][]string{
+	comparisons = [][]string{
 		sideBySideRow("start to first result, cold", "60 ms", of["cold"], "jupyter_client", of["client"]),
 		sideBySideRow("the same, console and server", "", of["served"], "jupyter_server", of["web"]),
 		sideBySideRow("start to first result, pool", "5 ms", of["bare"], "jupyter_client", of["client"]),
@@ -169,14 +169,14 @@ func (k *kernelHarness) measureKernelStarts(t *testing.T) (beside, floors [][]st
 	}
 	floors = [][]string{
 		ratioRowWithAim("start to first result, cold", "", of["cold"], of["cold"]),
-		ratioRowWithAim("the same, behind the fence", "", of["cold fenced"], of["cold"]),
+		ratioRowWithAim("the same, sandboxed", "", of["cold fenced"], of["cold"]),
 		ratioRowWithAim("start with numpy and pandas, cold", "", of["cold imports"], of["cold imports"]),
 		ratioRowWithAim("the same, pool", "", of["warm"], of["cold imports"]),
-		ratioRowWithAim("the same, pool, behind the fence", "", of["warm fenced"], of["cold imports"]),
+		ratioRowWithAim("the same, pool, sandboxed", "", of["warm fenced"], of["cold imports"]),
 		ratioRowWithAim("the same, pool, soon after another", "", of["warm soon"], of["cold imports"]),
-		ratioRowWithAim("the same, pool, behind the fence, soon after another", "", of["warm fenced soon"], of["cold imports"]),
+		ratioRowWithAim("the same, pool, sandboxed, soon after another", "", of["warm fenced soon"], of["cold imports"]),
 	}
-	return beside, floors
+	return comparisons, floors
 }
 
 // jupyterStartRounds returns rounds that start an ipykernel through jupyter_client, with

@@ -31,7 +31,7 @@ func median[T cmp.Ordered](values []T) T { return percentile(values, 50) }
 // (the floor), measured in alternating rounds.
 type pairedMeasurement struct {
 	floorTimes, assayTimes []time.Duration
-	roundRatios            []float64 // of the medians, by round
+	roundRatios            []float64 // ratio of the medians, per round
 }
 
 // measureAlternately runs floor and ours in turns, so that other load on the machine
@@ -40,7 +40,7 @@ type pairedMeasurement struct {
 func measureAlternately(rounds int, floor, ours func() []time.Duration) pairedMeasurement {
 	var c pairedMeasurement
 	for i := range rounds + 1 {
-		runtime.GC() // neither pays for the other's garbage
+		runtime.GC() // so that neither collects the other's garbage
 		a := floor()
 		runtime.GC()
 		b := ours()
@@ -68,16 +68,16 @@ func (c *pairedMeasurement) formatSpread() string {
 
 // candidate is one of several systems that measureInTurns measures.
 type candidate struct {
-	runRound           func() []time.Duration
-	waitForPendingWork func()               // waits for what it still has to do; nil: nothing
-	otherProcessesCPU  func() time.Duration // what others have used for it until now; nil: only this process works for it
+	runRound           func() []time.Duration // performs one round of operations and returns their times
+	waitForPendingWork func()                 // waits until the work of the round is finished; nil if it is
+	otherProcessesCPU  func() time.Duration   // CPU time that other processes have used so far; nil if there are none
 }
 
 // measurement holds what measureInTurns measured of one candidate, per round.
 type measurement struct {
 	timesByRound    [][]time.Duration
-	ratesPerSecond  []float64       // how many times there were a second, of each round
-	cpuPerOperation []time.Duration // used for one of the times, of each round
+	ratesPerSecond  []float64       // operations per second, per round
+	cpuPerOperation []time.Duration // CPU time per operation, per round
 }
 
 // measureInTurns runs every candidate rounds+1 times in turns, so that other load on the
@@ -123,7 +123,7 @@ func measureNamedInTurns(rounds int, turn map[string]func() []time.Duration) map
 // candidate's other processes have used so far.
 func (c candidate) cpuTimeUsed() time.Duration {
 	var self unix.Rusage
-	_ = unix.Getrusage(unix.RUSAGE_SELF, &self) // it knows us
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &self) // cannot fail for the own process
 	used := time.Duration(self.Utime.Nano() + self.Stime.Nano())
 	if c.otherProcessesCPU != nil {
 		used += c.otherProcessesCPU()

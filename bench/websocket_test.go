@@ -21,7 +21,7 @@ import (
 	"assay/server"
 )
 
-// The first messages of consoles.
+// First messages of consoles, by role.
 const (
 	runHello    = `{"token":"` + server.EvalSandboxToken + `","notebook_id":"n"}`
 	holderHello = `{"type":"init","session_id":1}`
@@ -109,11 +109,11 @@ func connectPassiveConsole(t *testing.T, at, path, hello string) passiveConsole 
 	_, err = fmt.Fprintf(socket, "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", path, at)
 	require.NoError(t, err)
-	answer, err := http.ReadResponse(bufio.NewReader(socket), nil) // nothing follows it yet
+	answer, err := http.ReadResponse(bufio.NewReader(socket), nil) // no frame follows it before hello
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSwitchingProtocols, answer.StatusCode)
 	if hello != "" {
-		masked := []byte{0x81, 0x80 | byte(len(hello)), 0, 0, 0, 0} // text, with a mask that changes nothing
+		masked := []byte{0x81, 0x80 | byte(len(hello)), 0, 0, 0, 0} // a text frame with a mask of zeros
 		_, err = socket.Write(append(masked, hello...))
 		require.NoError(t, err)
 	}
