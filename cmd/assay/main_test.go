@@ -18,28 +18,66 @@ import (
 	"assay/internal/sandbox"
 )
 
+// TestMain runs the tests with two more programs on PATH: assay, which is this test binary
+// under another name, and faultyagent. Any other use of the test binary as a program is an
+// error: it would run all tests, which would start it again.
 func TestMain(m *testing.M) {
-	if err := os.Setenv(raceExitEnv()); err != nil {
-		panic(err)
+	if err := prepareEnvironment(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
 	}
 	testscript.Main(m, map[string]func(){
-		"assay":    main,
-		"badagent": func() { os.Exit(faultyAgent(os.Args[1], os.Args[2])) },
+		"assay":       main,
+		"faultyagent": func() { os.Exit(faultyAgent(os.Args[1], os.Args[2])) },
 	})
 }
 
-// raceExitEnv is a variable for the programs that tests start: the race detector
-// would keep each of them for a second at its exit.
+// prepareEnvironment sets the environment of the test binary and of all programs that tests start.
+// The programs assay and faultyagent have it already.
+func prepareEnvironment() error {
+	switch filepath.Base(os.Args[0]) {
+	case "assay", "faultyagent":
+		return nil
+	}
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		return fmt.Errorf("%s: unknown argument %q: the tests start this binary as assay only", os.Args[0], os.Args[1])
+	}
+	return errors.Join(os.Setenv(raceExitEnv()), addPythonToPath())
+}
+
+// addPythonToPath puts the folder of the interpreter behind python3 in front of PATH. A version
+// manager's python3 is a shell script that takes longer to start than the kernel does.
+func addPythonToPath() error {
+	found, err := exec.LookPath("python3")
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(found, "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", found, err)
+	}
+	folder := filepath.Dir(strings.TrimSpace(string(out)))
+	if folder == filepath.Dir(found) {
+		return nil
+	}
+	return os.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
+// raceExitEnv returns an environment variable for the programs that tests start. Without it
+// the race detector delays the exit of each of them by 1 s.
 func raceExitEnv() (name, value string) { return "GORACE", "atexit_sleep_ms=0" }
 
-// TestScripts runs the command line as a user does: testdata/script/*.txtar.
-// Beside testscript's own commands they have
+// TestScripts runs the scripts testdata/script/*.txtar, which use the command line as users do.
+// In addition to testscript's own commands they have
 //
-//	awaitfile FILE TEXT    waits until FILE holds TEXT
-//	mockmodel FILE         starts assay mockmodel and puts its address into $MOCK
-//	nofiles GLOB           waits until no file matches
-//	smalldisk DIR SIZE     mounts a disk of so many bytes at DIR; wants [mount]
-//	nothingleft TEXT       fails when a process has TEXT in its arguments or environment
+//	awaitfile GLOB TEXT    waits until a matching file contains TEXT
+//	awaitnofiles GLOB      waits until no file matches
+//	awaitnoprocess TEXT    waits until no process has TEXT in its arguments or environment
+//	mockmodel FILE         starts assay mockmodel and sets $MOCK to its address
+//	mountdisk DIR SIZE     mounts a disk of SIZE bytes at DIR; needs the condition [mount]
+//
+// and the conditions [mount], disks can be mounted, and [landlock], the kernel has Landlock.
+// $EXAMPLES is the folder docs/examples.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -62,11 +100,11 @@ func TestScripts(t *testing.T) {
 			}
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"awaitfile":   awaitFileText,
-			"nothingleft": awaitNoProcess,
-			"nofiles":     awaitNoFiles,
-			"smalldisk":   mountDisk,
-			"mockmodel":   startMockModel,
+			"awaitfile":      awaitFileText,
+			"awaitnoprocess": awaitNoProcess,
+			"awaitnofiles":   awaitNoFiles,
+			"mountdisk":      mountDisk,
+			"mockmodel":      startMockModel,
 		},
 	})
 }
@@ -77,7 +115,7 @@ const waitTimeout = time.Minute
 
 func awaitFileText(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: awaitfile FILE TEXT")
+		ts.Fatalf("usage: awaitfile GLOB TEXT")
 	}
 	matches := func() bool {
 		files, err := filepath.Glob(ts.MkAbs(args[0]))
@@ -90,11 +128,10 @@ func awaitFileText(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return false
 	}
-	pollScript(ts, matches, fmt.Sprintf("%s does not hold %q", args[0], args[1]))
+	pollScript(ts, matches, fmt.Sprintf("%s does not contain %q", args[0], args[1]))
 }
 
-// canMount tells whether a disk can be mounted here: by root, and not in every
-// container.
+// canMount reports whether this process can mount a disk: root can, but not in every container.
 func canMount() (bool, error) {
 	dir, err := os.MkdirTemp("", "mount-")
 	if err != nil {
@@ -108,7 +145,7 @@ func canMount() (bool, error) {
 
 func mountDisk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: smalldisk DIR SIZE")
+		ts.Fatalf("usage: mountdisk DIR SIZE")
 	}
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.Mkdir(dir, 0o700))
@@ -120,23 +157,24 @@ func mountDisk(ts *testscript.TestScript, neg bool, args []string) {
 
 func awaitNoFiles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: nofiles GLOB")
+		ts.Fatalf("usage: awaitnofiles GLOB")
 	}
 	pollScript(ts, func() bool {
 		files, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		return len(files) == 0
-	}, "still there: "+args[0])
+	}, "files still there: "+args[0])
 }
 
 func awaitNoProcess(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: nothingleft TEXT")
+		ts.Fatalf("usage: awaitnoprocess TEXT")
 	}
-	pollScript(ts, func() bool { return len(findProcesses(args[0])) == 0 }, "still there: "+args[0])
+	pollScript(ts, func() bool { return len(findProcesses(args[0])) == 0 }, "processes still running: "+args[0])
 }
 
-// startMockModel starts the scripted API as a process, which ends with the script.
+// startMockModel starts assay mockmodel, the scripted model API, and sets $MOCK to its
+// address. It ends with the script.
 func startMockModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: mockmodel FILE")
@@ -156,6 +194,7 @@ func startMockModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("MOCK", strings.TrimSpace(address))
 }
 
+// pollScript waits until done returns true. After waitTimeout it fails the script with problem.
 func pollScript(ts *testscript.TestScript, done func() bool, problem string) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -166,8 +205,8 @@ func pollScript(ts *testscript.TestScript, done func() bool, problem string) {
 	}
 }
 
-// findProcesses are the processes, other than this one, that have text in their
-// arguments or environment. A zombie has neither.
+// findProcesses returns the ids of the processes other than this one that have text in their
+// arguments or environment. Zombies have neither, so they are never found.
 func findProcesses(text string) (pids []string) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {

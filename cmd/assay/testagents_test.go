@@ -145,7 +145,7 @@ func faultyAgent(how, fd string) int {
 		_, _ = fmt.Fprintln(socket, "Starting up, please wait a moment ...")
 		_, _ = conn.Read()
 		return 0
-	case "mute":
+	case "silent":
 		_, _ = conn.Read()
 		return 0
 	}
@@ -159,10 +159,10 @@ const submissionFrame = `{"type":"agent_history_updated","entry":{"type":"anthro
 
 func actFaulty(how string, conn protocol.Conn) int {
 	switch how {
-	case "dies":
+	case "killed":
 		fmt.Fprintln(os.Stderr, "out of luck")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	case "twice":
+	case "submits-twice":
 		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
 		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 1))
 	case "flood": // asks without end and reads nothing
@@ -172,11 +172,11 @@ func actFaulty(how string, conn protocol.Conn) int {
 				return 0
 			}
 		}
-	case "brokenjson":
+	case "invalid-json":
 		_ = conn.Write([]byte(`{"type":"agent_action",`))
 		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
-	case "chatter": // prints 32 MiB, none of it a line
-		block := strings.Repeat("chatter ", 1<<17)
+	case "long-output": // prints 32 MiB, none of it a line
+		block := strings.Repeat("printing", 1<<17)
 		for range 32 {
 			_, _ = fmt.Print(block)
 		}
