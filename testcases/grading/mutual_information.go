@@ -125,35 +125,40 @@ func readCount(cell pyvalue.Value) (float64, bool) {
 	return f, ok && isNumber && err == nil
 }
 
-// mergeContingency rounds the counts, half to even, and returns them with one row per
-// distinct cluster and one column per distinct sample that has a count above 0. The
+// mergeContingency rounds the counts in cells, half to even, and returns them with one
+// row per distinct cluster and one column per distinct sample that has a count above 0. The
 // result has no rows if all counts are 0. A count that is not finite is a value error,
 // a sum above 2147483647 an error of kind overflow.
 func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
-	type entry struct{ row, column, count int }
-	var entries []entry
-	var rowLabels, columnLabels pyvalue.List
+	var usedRows, usedColumns []int
+	isUsedColumn := make([]bool, len(samples))
 	total := 0.0
 	for i, row := range cells {
+		isUsedRow := false
 		for j, cell := range row {
 			if math.IsNaN(cell) || math.IsInf(cell, 0) {
 				return nil, pyvalue.ValueError("contingency[%d][%d]: want a finite count, found %s", i, j, pyvalue.FormatFloat(cell))
 			}
-			cell = math.RoundToEven(cell)
-			if total += cell; total > math.MaxInt32 {
+			row[j] = math.RoundToEven(cell)
+			if total += row[j]; total > math.MaxInt32 {
 				return nil, &pyvalue.Error{Kind: "overflow", Text: "contingency: more than 2147483647 in all"}
 			}
-			if cell > 0 {
-				entries = append(entries, entry{i, j, int(cell)})
-				rowLabels, columnLabels = append(rowLabels, clusters[i]), append(columnLabels, samples[j])
+			if row[j] > 0 {
+				isUsedRow = true
+				if !isUsedColumn[j] {
+					isUsedColumn[j], usedColumns = true, append(usedColumns, j)
+				}
 			}
 		}
+		if isUsedRow {
+			usedRows = append(usedRows, i)
+		}
 	}
-	rows, height, err := labelNumbers("clusters", rowLabels)
+	rows, height, err := labelNumbers("clusters", clusters, usedRows)
 	if err != nil {
 		return nil, err
 	}
-	columns, width, err := labelNumbers("samples", columnLabels)
+	columns, width, err := labelNumbers("samples", samples, usedColumns)
 	if err != nil {
 		return nil, err
 	}
@@ -161,32 +166,35 @@ func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 	for i := range table {
 		table[i] = make([]int, width)
 	}
-	for k, e := range entries {
-		table[rows[k]][columns[k]] += e.count
+	for _, i := range usedRows {
+		for _, j := range usedColumns {
+			table[rows[i]][columns[j]] += int(cells[i][j])
+		}
 	}
 	return table, nil
 }
 
-// labelNumbers numbers the distinct labels from 0 on. Labels are equal if numpy makes
+// labelNumbers numbers the distinct labels at the indices used, from 0 on in that order,
+// and returns the number of each of them by its index. Labels are equal if numpy makes
 // them equal: if one of them is a text, it converts all to texts; else if one is a
 // float, all to floats. A label that is neither a number nor a text, or not finite, is
 // a type error.
-func labelNumbers(what string, labels pyvalue.List) (numbers []int, distinct int, err error) {
+func labelNumbers(what string, labels pyvalue.List, used []int) (numbers []int, distinct int, err error) {
 	text, float := false, false
-	for _, label := range labels {
-		text = text || pyvalue.KindOf(label) == "string"
-		float = float || pyvalue.KindOf(label) == "number"
+	for _, i := range used {
+		text = text || pyvalue.KindOf(labels[i]) == "string"
+		float = float || pyvalue.KindOf(labels[i]) == "number"
 	}
-	known := map[string]int{}
-	for _, label := range labels {
-		key, err := labelKey(label, text, float)
+	numbers, known := make([]int, len(labels)), map[string]int{}
+	for _, i := range used {
+		key, err := labelKey(labels[i], text, float)
 		if err != nil {
-			return nil, 0, pyvalue.TypeError("%s: want names or numbers, found %s", what, showValue(label))
+			return nil, 0, pyvalue.TypeError("%s: want names or numbers, found %s", what, showValue(labels[i]))
 		}
 		if _, ok := known[key]; !ok {
 			known[key] = len(known)
 		}
-		numbers = append(numbers, known[key])
+		numbers[i] = known[key]
 	}
 	return numbers, len(known), nil
 }

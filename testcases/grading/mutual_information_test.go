@@ -132,7 +132,7 @@ Failures:
 // not.
 func TestMutualInformationStepLimit(t *testing.T) {
 	t.Parallel()
-	const size = 3000
+	const size = 1000
 	row := pyvalue.List{}
 	for range size {
 		row = append(row, pyvalue.NewInt(50))
