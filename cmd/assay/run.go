@@ -179,7 +179,7 @@ func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(t
 	}
 	return func(c testcases.Case) string {
 		if c.Kernel != "" && c.Kernel != h.flags.kernel {
-			return fmt.Sprintf("it wants the kernel %s", c.Kernel)
+			return fmt.Sprintf("needs the kernel %s", c.Kernel)
 		}
 		return known.Missing(c)
 	}, nil
