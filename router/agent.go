@@ -13,8 +13,9 @@ import (
 	"assay/internal/trace"
 )
 
-// maxStalledAgentBytes limits the queue of an agent that does not read. What the agent
-// must get is queued beyond the limits of a queue, up to this.
+// maxStalledAgentBytes is how many bytes of frames may wait for an agent that has stopped
+// reading before the router disconnects it. It is 8 times MaxQueueBytes, because frames for the
+// agent are queued even if its queue is full.
 const maxStalledAgentBytes = 8 * MaxQueueBytes
 
 // AttachAgent makes conn the session's agent, and owns conn from then on. It
@@ -23,17 +24,19 @@ func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
 		role: &agentRole{defaultRole: defaultRole{r}}, name: "agent", hopIn: trace.AgentToServer, hopOut: trace.ServerToAgent,
 	})
-	return r.attach(p, func() { r.agent = p })
+	return r.attachPeer(p, func() { r.agent = p })
 }
 
-// agentRole is the [role] of the agent.
+// agentRole implements [role] for the agent: it routes the frames that the agent sends and
+// decides what happens if the agent does not read.
 type agentRole struct {
 	defaultRole
 	watchStallOnce sync.Once
 }
 
-// route routes the agent's actions to whoever answers them, and everything else to
-// the console that holds the document.
+// route routes a frame from the agent: an agent_action goes to the peer that answers it, a
+// frame that consoles may see (see isForwarded) goes to the console that holds the document,
+// and any other frame is recorded as dropped.
 func (a *agentRole) route(p *Peer, f frame) {
 	r := a.router
 	switch {
@@ -46,8 +49,9 @@ func (a *agentRole) route(p *Peer, f frame) {
 	}
 }
 
-// waitToRead waits until the agent's queue has room: from an agent that asks on and
-// reads no answers, nothing more is read.
+// waitToRead blocks until the agent's outgoing queue and the trace have room, so that an agent
+// that sends requests without reading the answers is not read any further. It fails if ctx ends
+// or the trace has no room for 5 s.
 func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
 	for {
 		full, _, _ := p.outgoing.fullness()
@@ -62,9 +66,10 @@ func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
 	}
 }
 
-// onQueueFull queues the frame although the queue is full, as the agent must get it.
-// It ends the agent at once if more than maxStalledAgentBytes wait, and else after
-// the stall timeout.
+// onQueueFull queues a frame for the agent although its queue is full, because no frame for the
+// agent may be lost. It disconnects the agent at once if more than maxStalledAgentBytes are
+// waiting, and otherwise starts watchStalledAgent, which disconnects it after
+// Config.AgentStallTimeout without reading.
 func (a *agentRole) onQueueFull(p *Peer, f frame) {
 	p.outgoing.pushOverLimit(f, func() { p.recordOut(f, f.note) })
 	_, bytes, _ := p.outgoing.fullness()
@@ -75,10 +80,12 @@ func (a *agentRole) onQueueFull(p *Peer, f frame) {
 	a.watchStallOnce.Do(func() { a.router.goroutines.Go(func() { a.router.watchStalledAgent(p) }) })
 }
 
-// onSentWhileEnding notes the frame as dropped.
+// onSentWhileEnding records a frame that was sent to an agent which is disconnecting as
+// dropped.
 func (a *agentRole) onSentWhileEnding(p *Peer, f frame) { p.recordDropped(f) }
 
-// onEnded ends the agent's requests, as nobody waits for their answers any more.
+// onEnded removes the agent from the router and fails its requests in flight, because nobody
+// waits for their answers any more.
 func (a *agentRole) onEnded(p *Peer, _ []frame) {
 	r := a.router
 	r.mu.Lock()
@@ -86,11 +93,11 @@ func (a *agentRole) onEnded(p *Peer, _ []frame) {
 		r.agent = nil
 	}
 	r.mu.Unlock()
-	r.inFlight.fail("the agent has ended", func(p *pendingRequest) bool { return p.agentTxID != "" })
+	r.inFlight.failMatching("the agent has ended", func(p *pendingRequest) bool { return p.agentTxID != "" })
 }
 
-// watchStalledAgent ends the agent when its queue is full and nothing was taken out
-// of it for the stall timeout. It returns when the agent ends.
+// watchStalledAgent disconnects the agent when its queue has been full for
+// Config.AgentStallTimeout without a frame being taken out. It returns when the agent ends.
 func (r *Router) watchStalledAgent(p *Peer) {
 	for {
 		full, _, movedAt := p.outgoing.fullness()
@@ -132,7 +139,8 @@ func (r *Router) forwardToHolder(f frame) {
 	}
 }
 
-// actionRoute says who answers an action.
+// actionRoute says which peer answers an action: the kernel, the holder of the document, or
+// nobody because the action is unknown.
 type actionRoute int
 
 const (
@@ -142,8 +150,9 @@ const (
 	routeDocumentCell                    // likewise; params.cell_id is required
 )
 
-// routeOf returns who answers an action.
-func routeOf(action string) actionRoute {
+// routeOfAction returns which peer answers the action of this name (the kernel or the holder of
+// the document), or routeUnknown if there is no such action.
+func routeOfAction(action string) actionRoute {
 	switch action {
 	case "request_globals_summary", "request_reactivity_summary", "execute_code", "get_global_info", "reset_kernel_globals":
 		return routeKernel
@@ -156,10 +165,11 @@ func routeOf(action string) actionRoute {
 	}
 }
 
-// routeAction records an action of the agent and passes it on to whoever answers
-// it, or answers it with an error.
+// routeAction records an agent_action in the trace and sends it to the kernel or to the holder
+// of the document. It answers the agent with an error if the action is unknown or refused,
+// lacks a cell_id that it needs, or uses a tx_id of the server's own form.
 func (r *Router) routeAction(p *Peer, f frame) {
-	txID, action, route := f.envelope.TxID, f.envelope.Action, routeOf(f.envelope.Action)
+	txID, action, route := f.envelope.TxID, f.envelope.Action, routeOfAction(f.envelope.Action)
 	r.mu.Lock()
 	refusal := r.actionRefusal
 	r.mu.Unlock()
@@ -184,9 +194,9 @@ func (r *Router) routeAction(p *Peer, f frame) {
 	}
 }
 
-// stopExecuteCode handles a stop_cell whose params name the tx_id of an
-// execute_code instead of a cell: it interrupts that code. It returns false, and
-// does nothing, if the params name none.
+// stopExecuteCode handles a stop_cell whose params have the tx_id of an execute_code instead of
+// a cell id: it makes the kernel interrupt that code and answers the agent. It returns false,
+// and does nothing, if the params have no such tx_id.
 func (r *Router) stopExecuteCode(p *Peer, f frame) bool {
 	var action struct {
 		Params struct {
@@ -213,8 +223,9 @@ func (r *Router) stopExecuteCode(p *Peer, f frame) bool {
 	return true
 }
 
-// askHolderForAgent passes an action on to the holder of the document, or keeps it
-// in the backlog until there is one.
+// askHolderForAgent sends an agent's action to the holder of the document, or keeps it in the
+// backlog until there is a holder. If the action's tx_id is in flight already, the agent gets
+// an error.
 func (r *Router) askHolderForAgent(p *Peer, f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,7 +253,9 @@ func (r *Router) answerAgent(txID string, a answer) {
 	r.answerAgentLocked(txID, a)
 }
 
-// answerAgentLocked is answerAgent. The caller holds mu.
+// answerAgentLocked sends the agent the answer a to its request txID. An answer larger than
+// Config.MaxFrameBytes is replaced by an error. It does nothing if txID is empty, as such a
+// request wants no answer, or if there is no agent. The caller holds mu.
 func (r *Router) answerAgentLocked(txID string, a answer) {
 	if txID == "" || r.agent == nil {
 		return
@@ -251,13 +264,14 @@ func (r *Router) answerAgentLocked(txID string, a answer) {
 		a.failure = fmt.Sprintf("the answer has %d bytes, more than the %d that a message may have", size, r.cfg.MaxFrameBytes)
 	}
 	if a.failure != "" {
-		a.frame = newFrame(protocol.ActionError(txID, a.failure))
+		a.frame = newFrame(protocol.NewActionError(txID, a.failure))
 		a.frame.note = a.note
 	}
 	r.agent.send(a.frame)
 }
 
-// answerTimedOut answers a request whose deadline has passed with an error.
+// answerTimedOut logs that a request's deadline has passed and replies to it with an error that
+// names the peer that did not answer.
 func (r *Router) answerTimedOut(request *pendingRequest) {
 	r.logTimeout(request)
 	request.reply(answer{
@@ -266,23 +280,25 @@ func (r *Router) answerTimedOut(request *pendingRequest) {
 	})
 }
 
+// logTimeout logs a warning that a request was not answered before its deadline.
 func (r *Router) logTimeout(request *pendingRequest) {
 	r.log.Warn("deadline missed", "action", request.action, "tx_id", request.id, "hop", string(request.answerer), "limit", request.timeout)
 }
 
-// RefuseActions makes every later action of the agent be answered with this error
-// text.
+// RefuseActions makes the router answer every later action of the agent with an error that has
+// this text.
 func (r *Router) RefuseActions(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.actionRefusal = text
 }
 
-// ErrNotConnected is returned for a message whose receiver is not attached.
+// ErrNotConnected is wrapped by the errors of SendToAgent and SendToKernel if there is no agent
+// or no kernel.
 var ErrNotConnected = errors.New("not connected")
 
-// SendToAgent sends the agent one of the server's own messages. It returns
-// ErrNotConnected if there is no agent.
+// SendToAgent sends the agent a message that the server itself made; message is encoded as
+// JSON. It fails with ErrNotConnected if there is no agent.
 func (r *Router) SendToAgent(message any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,15 +9,14 @@ import (
 	"assay/internal/protocol"
 )
 
-// Ask asks on the server's own behalf for an action, as the agent does, and returns
-// the whole answer: an agent_action_response or, for actions that the kernel
-// answers, the kernel's own reply. It returns an error if the answer reports one, if
-// the deadline passes, and, with its cause, if ctx ends; an execute_code is then
-// interrupted.
+// Ask performs an action on the server's own behalf, as if the agent had requested it, waits
+// for the answer and returns its JSON: an agent_action_response, or the kernel's own reply for
+// actions that the kernel answers. It fails if the answer reports an error, if the request's
+// deadline passes, and with the cause of ctx if ctx ends; an execute_code is then interrupted.
 func (r *Router) Ask(ctx context.Context, action string, params map[string]any) (json.RawMessage, error) {
 	got := make(chan answer, 1)
 	id := protocol.NewServerTxID()
-	r.ask(id, action, params, 0, func(a answer) { got <- a })
+	r.startServerAction(id, action, params, 0, func(a answer) { got <- a })
 	select {
 	case a := <-got:
 		return a.result(action)
@@ -32,17 +31,19 @@ func (r *Router) Ask(ctx context.Context, action string, params map[string]any) 
 	}
 }
 
-// serverAction is an action that the router requests under one of its own ids.
+// serverAction is the JSON of an action that the server requests, for itself or for a person at
+// a console.
 type serverAction struct {
 	protocol.AgentAction
 	By string `json:"by,omitempty"` // "console": a person at a console wants it; empty: the server does
 }
 
-// ask asks for an action under an id of the router. causeSeq is the number of the
-// trace entry by which a console has asked for it; 0: the server asks. reply is
-// called once, perhaps before ask returns, and perhaps with mu held: it must not
-// take mu.
-func (r *Router) ask(id, action string, params map[string]any, causeSeq int64, reply func(answer)) {
+// startServerAction sends an action under the given id of the server to the peer that answers
+// it. causeSeq is the number of the trace entry in which a console asked for the action; 0
+// means that the server itself wants it. reply is called once with the answer or failure,
+// perhaps before startServerAction returns and perhaps while mu is held, so it must not lock
+// mu.
+func (r *Router) startServerAction(id, action string, params map[string]any, causeSeq int64, reply func(answer)) {
 	if params == nil {
 		params = map[string]any{}
 	}
@@ -57,7 +58,7 @@ func (r *Router) ask(id, action string, params map[string]any, causeSeq int64, r
 	}
 	f := newFrame(message)
 	f.causeSeq = causeSeq
-	if routeOf(action) != routeKernel {
+	if routeOfAction(action) != routeKernel {
 		r.askHolder(id, f, reply)
 		return
 	}
@@ -75,8 +76,8 @@ func (r *Router) ask(id, action string, params map[string]any, causeSeq int64, r
 	r.sendToKernelOrFail(request, toKernel)
 }
 
-// askHolder sends the holder of the document a request, or keeps it in the backlog
-// until there is one.
+// askHolder sends the holder of the document a request that the server itself made, or keeps it
+// in the backlog until there is a holder. reply is called once with the answer or failure.
 func (r *Router) askHolder(id string, f frame, reply func(answer)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,8 +93,9 @@ func (r *Router) askHolder(id string, f frame, reply func(answer)) {
 	}
 }
 
-// result returns the answer's frame, or an error if the answer is a failure or
-// reports one.
+// result returns the JSON of an answer to the given action. It fails if the request failed (for
+// example by its deadline), or if the answer is an agent_action_response with the status
+// "error".
 func (a answer) result(action string) (json.RawMessage, error) {
 	if a.failure != "" {
 		return nil, fmt.Errorf("%s: %s", action, a.failure)

@@ -10,25 +10,25 @@ import (
 	"assay/internal/trace"
 )
 
-// HelloFunc makes the first message to a console at /run, which has the state so far.
-// body is what the console is sent; recorded is what the trace gets in its place,
-// without what the trace has already. It is called again when the kernel was replaced,
-// and when the console becomes the owner or no longer is. id is the console's number.
+// HelloFunc makes the first message to a console at /run, which has the session's state so far.
+// id is the console's number, owner tells whether it owns the session. body is the message for
+// the console; recorded is the shorter message that the trace records in its place. It is
+// called again after the kernel was replaced and when the console gains or loses the ownership.
 type HelloFunc func(id int, owner bool) (body, recorded []byte)
 
-// frame returns the first message as a frame.
+// frame calls hello for console id and returns the message as a frame whose trace entry has the
+// recorded form.
 func (hello HelloFunc) frame(id int, owner bool) frame {
 	body, recorded := hello(id, owner)
-	f := frameOfBody(recorded)
+	f := newFrameFromBody(recorded)
 	f.body, f.traceBody = body, recorded
 	return f
 }
 
-// AttachConsole adds a console's /run connection under the console's number, which
-// no other console has, and owns conn from then on. The console is sent hello, made
-// while no kernel frame passes, and then every kernel frame. A connection that is
-// attached under the same number is the same console's, and is closed. It returns
-// ErrClosed if the router is closed.
+// AttachConsole adds a console's /run connection and owns conn from then on. id is the
+// console's number; an older connection with the same number is the same console's and is
+// closed. The console is first sent the message that hello makes, and then every frame of the
+// kernel, without a gap or overlap. It fails with ErrClosed if the router is closed.
 func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Peer, error) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -38,7 +38,7 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Pe
 	console.peer = newPeer(r, conn, peerConfig{
 		role: console, name: "run", consoleID: id, hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
 	})
-	p, err := r.attach(console.peer, func() {
+	p, err := r.attachPeer(console.peer, func() {
 		for _, old := range r.runConsoles {
 			if old.id == id {
 				old.peer.end(protocol.CloseReplaced, replacedReason, nil)
@@ -56,7 +56,7 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Pe
 	return p, err
 }
 
-// runConsoleRole is the [role] of a console's connection at /run.
+// runConsoleRole implements [role] for a console's connection at /run.
 type runConsoleRole struct {
 	defaultRole
 	peer  *Peer
@@ -64,8 +64,9 @@ type runConsoleRole struct {
 	hello HelloFunc
 }
 
-// route routes requests to the kernel, which every console may make, and what only
-// the owner may do.
+// route routes a frame from a console at /run: a request for a summary or debug_state goes to
+// the kernel, commands such as run_cell are carried out only if the console owns the session,
+// and an unknown type is answered with an error.
 func (c *runConsoleRole) route(p *Peer, f frame) {
 	r := c.router
 	switch f.envelope.Type {
@@ -78,14 +79,18 @@ func (c *runConsoleRole) route(p *Peer, f frame) {
 		}
 	default:
 		p.recordIn(f, trace.NoteDropped)
-		p.sendError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
+		p.sendRunError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 	}
 }
 
-// reportMalformed sends the console an error.
-func (c *runConsoleRole) reportMalformed(p *Peer, problem string) { p.sendError(frame{}, problem, "") }
+// reportMalformed sends the console at /run an error with problem, which says why its message
+// could not be read.
+func (c *runConsoleRole) reportMalformed(p *Peer, problem string) {
+	p.sendRunError(frame{}, problem, "")
+}
 
-// onEnded removes the console and reassigns the session's owner.
+// onEnded removes a console at /run from the router and makes another console the session's
+// owner if it was the owner.
 func (c *runConsoleRole) onEnded(*Peer, []frame) {
 	r := c.router
 	r.kernelOrder.Lock()
@@ -96,11 +101,12 @@ func (c *runConsoleRole) onEnded(*Peer, []frame) {
 	r.reassignOwner()
 }
 
-// sendHello sends the console its hello message again.
+// sendHello makes a new hello message and sends it to the console at /run; owner tells whether
+// the console owns the session.
 func (c *runConsoleRole) sendHello(owner bool) { c.peer.send(c.hello.frame(c.id, owner)) }
 
-// ResendHello sends every console at /run its hello message again. It is called after
-// the kernel was replaced, as that changes the whole state.
+// ResendHello sends every console at /run a new hello message. Call it after the kernel was
+// replaced, which changes the whole state.
 func (r *Router) ResendHello() {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -112,15 +118,15 @@ func (r *Router) ResendHello() {
 	}
 }
 
-// SendToRunConsoles sends every console at /run one of the server's own messages. A
-// console that is being attached gets it after its first message.
+// SendToRunConsoles sends every console at /run a message that the server itself made; message
+// is encoded as JSON. A console that is being attached gets it after its hello message.
 func (r *Router) SendToRunConsoles(message any) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	r.sendFrameToRunConsoles(newFrame(message))
 }
 
-// sendFrameToRunConsoles sends every console at /run a frame.
+// sendFrameToRunConsoles queues a frame for every console that is connected at /run.
 func (r *Router) sendFrameToRunConsoles(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +135,8 @@ func (r *Router) sendFrameToRunConsoles(f frame) {
 	}
 }
 
-// routeFromOwner routes a recorded frame at /run that only the session's owner may
-// send.
+// routeFromOwner carries out a recorded frame of the session's owner at /run: a command for a
+// cell or widget, an execute_code, or a restart of the kernel or agent.
 func (r *Router) routeFromOwner(p *Peer, f frame) {
 	r.mu.Lock()
 	serverHolds := r.serverHolds
@@ -160,49 +166,50 @@ func (r *Router) editAndRunCell(p *Peer, f frame) {
 	params := map[string]any{"cell_id": f.envelope.CellID}
 	action := "run_cell"
 	if err := json.Unmarshal(f.body, &run); err != nil {
-		p.sendError(f, err.Error(), "")
+		p.sendRunError(f, err.Error(), "")
 		return
 	}
 	if run.Code != nil {
 		action = "edit_cell"
 		params["source"], params["auto_run"] = *run.Code, true
 	}
-	r.ask(protocol.NewServerTxID(), action, params, f.bodySeq, func(a answer) {
+	r.startServerAction(protocol.NewServerTxID(), action, params, f.bodySeq, func(a answer) {
 		if _, err := a.result(protocol.TypeRunCell); err != nil {
-			p.sendError(f, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
+			p.sendRunError(f, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
 		}
 	})
 }
 
-// restartChild restarts a child of the session on another goroutine, as that takes a
-// while. The console gets an error if it fails.
+// restartChild restarts the kernel or the agent, as a console's message asks, in a new
+// goroutine, because that takes seconds. If the restart fails the console gets an error.
 func (r *Router) restartChild(p *Peer, f frame) {
 	var message struct {
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(f.body, &message); err != nil {
-		p.sendError(f, err.Error(), "")
+		p.sendRunError(f, err.Error(), "")
 		return
 	}
 	r.goroutines.Go(func() {
 		if err := r.cfg.RestartChild(message.Name); err != nil {
-			p.sendError(f, f.envelope.Type+": "+err.Error(), "")
+			p.sendRunError(f, f.envelope.Type+": "+err.Error(), "")
 		}
 	})
 }
 
-// sendToKernelFrom passes a recorded command of a console, or of the server's
-// document, on to the kernel. If it cannot, it reports why.
+// sendToKernelFrom sends the kernel a recorded command, such as run_cell, of the console or
+// server document p. If there is no kernel, the command is too large or the queue is full, it
+// reports that with reportUnsentCommand.
 func (r *Router) sendToKernelFrom(p *Peer, f frame) {
 	switch f.envelope.Type {
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue:
 	default:
-		p.sendError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
+		p.sendRunError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 		return
 	}
 	if f.envelope.Type == protocol.TypeRunCell {
-		if err := requireCode(f.body); err != nil {
-			p.sendError(f, err.Error(), "")
+		if err := requireCodeField(f.body); err != nil {
+			p.sendRunError(f, err.Error(), "")
 			return
 		}
 	}
@@ -214,15 +221,15 @@ func (r *Router) sendToKernelFrom(p *Peer, f frame) {
 		if endReason != "" {
 			text += ": the last one has ended: " + endReason
 		}
-		r.reportUnsent(p, f, text)
+		r.reportUnsentCommand(p, f, text)
 		return
 	}
 	if size := int64(len(f.body)); size > r.cfg.MaxFrameBytes {
 		kernel.recordDropped(f)
-		r.reportUnsent(p, f, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", f.envelope.Type, size, r.cfg.MaxFrameBytes))
+		r.reportUnsentCommand(p, f, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", f.envelope.Type, size, r.cfg.MaxFrameBytes))
 		return
 	}
-	full, closed := kernel.sendAccepted(f, func() { // before it is written, as the kernel may answer at once
+	full, closed := kernel.sendWithCallback(f, func() { // before it is written, as the kernel may answer at once
 		switch f.envelope.Type {
 		case protocol.TypeRunCell:
 			r.executions.MarkSent(f.envelope.CellID)
@@ -232,30 +239,29 @@ func (r *Router) sendToKernelFrom(p *Peer, f frame) {
 	})
 	switch {
 	case full:
-		r.reportUnsent(p, f, "the kernel does not read: too much is waiting for it")
+		r.reportUnsentCommand(p, f, "the kernel does not read: too much is waiting for it")
 	case closed:
-		r.reportUnsent(p, f, "the kernel is ending: it cannot "+f.envelope.Type)
+		r.reportUnsentCommand(p, f, "the kernel is ending: it cannot "+f.envelope.Type)
 	}
 }
 
-// reportUnsent says why the kernel does not get a command: to the agent if it is a
-// run_cell, as the agent may wait for the run, and to the console that has sent it.
-// If that is the server's own document, which does not read errors, all consoles at
-// /run are told.
-func (r *Router) reportUnsent(p *Peer, f frame, why string) {
+// reportUnsentCommand says why a command was not sent to the kernel. If the command is a
+// run_cell the agent is told that the run failed, as it may wait for it. The console that sent
+// the command gets an error; if the server's own document sent it, all consoles at /run do.
+func (r *Router) reportUnsentCommand(p *Peer, f frame, why string) {
 	if f.envelope.Type == protocol.TypeRunCell {
 		r.reportFailedRun(f.envelope.CellID, why)
 	}
 	if p.hopIn != "" {
-		p.sendError(f, why, "")
+		p.sendRunError(f, why, "")
 		return
 	}
-	r.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: why}})
+	r.SendToRunConsoles(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{Message: why}})
 }
 
-// requireCode returns an error if a message has no "code". The kernel would only
-// say that the message is malformed.
-func requireCode(body []byte) error {
+// requireCodeField returns an error if the JSON message body has no field "code". Without this
+// check the kernel would only report that the message is malformed.
+func requireCodeField(body []byte) error {
 	var message struct {
 		Type string  `json:"type"`
 		Code *string `json:"code"`
@@ -269,32 +275,34 @@ func requireCode(body []byte) error {
 	return nil
 }
 
-// sendError sends a console at /run an error about request, a frame that it has
-// sent; the zero frame: about none in particular.
-func (p *Peer) sendError(request frame, text string, note trace.Note) {
-	f := newFrame(protocol.Error{
-		Type: protocol.TypeError, AgentTxID: request.envelope.AgentTxID, Data: protocol.ErrorData{Message: text},
+// sendRunError sends a console at /run an error message with this text. request is the
+// console's frame that caused the error; the zero frame means that no particular one did. note
+// goes into the trace entry.
+func (p *Peer) sendRunError(request frame, text string, note trace.Note) {
+	f := newFrame(protocol.ErrorResponse{
+		Type: protocol.TypeError, AgentTxID: request.envelope.AgentTxID, Data: protocol.ErrorResponseData{Message: text},
 	})
 	f.causeSeq, f.note = request.bodySeq, note
 	p.send(f)
 }
 
-// askKernelForConsole asks the kernel and sends the answer to p alone, under the id
-// with which p has asked; without an id if p gave none.
+// askKernelForConsole sends the kernel a console's request and sends the answer, or an error,
+// to that console alone. The answer has the id that the console gave its request, or no id if
+// it gave none.
 func (r *Router) askKernelForConsole(p *Peer, f frame) {
 	request := &pendingRequest{
 		id: protocol.NewServerTxID(), action: f.envelope.Type, answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout,
 	}
 	if f.envelope.Type == protocol.TypeExecuteCode {
 		request.timeout = r.cfg.CellTimeout
-		if err := requireCode(f.body); err != nil {
-			p.sendError(f, err.Error(), "")
+		if err := requireCodeField(f.body); err != nil {
+			p.sendRunError(f, err.Error(), "")
 			return
 		}
 	}
 	request.reply = func(a answer) {
 		if a.failure != "" {
-			p.sendError(f, a.failure, a.note)
+			p.sendRunError(f, a.failure, a.note)
 			return
 		}
 		var id any // nil removes the field
@@ -305,24 +313,25 @@ func (r *Router) askKernelForConsole(p *Peer, f frame) {
 	}
 	body, err := protocol.ReplaceFields(f.body, protocol.Field{Name: "agent_tx_id", Value: request.id})
 	if err != nil {
-		p.sendError(f, err.Error(), "")
+		p.sendRunError(f, err.Error(), "")
 		return
 	}
-	toKernel := frameOfBody(body)
+	toKernel := newFrameFromBody(body)
 	toKernel.causeSeq = f.bodySeq
 	if r.inFlight.add(request, r.answerKernelTimedOut) {
 		r.sendToKernelOrFail(request, toKernel)
 	}
 }
 
-// sendWithFields sends p a recorded frame with some of its fields replaced.
+// sendWithFields sends the console p a frame that is in the trace already, with some of its
+// top-level JSON fields replaced. If the frame is no JSON object it sends an error instead.
 func (p *Peer) sendWithFields(f frame, fields ...protocol.Field) {
 	body, err := protocol.ReplaceFields(f.body, fields...)
 	if err != nil {
-		p.sendError(f, err.Error(), "")
+		p.sendRunError(f, err.Error(), "")
 		return
 	}
-	replaced := frameOfBody(body)
+	replaced := newFrameFromBody(body)
 	replaced.causeSeq = f.bodySeq
 	p.send(replaced)
 }

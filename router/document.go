@@ -14,18 +14,18 @@ import (
 // the trace, as they cross no wire. It returns ErrClosed if the router is closed.
 func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{role: documentRole{defaultRole{r}}, name: "notebook"})
-	return r.attach(p, func() {
+	return r.attachPeer(p, func() {
 		r.serverHolds = true
 		r.recordSessionEvent(TypeHolder, 0, map[string]any{"type": TypeHolder, "by": "server"})
 		r.setHolderLocked(p)
 	})
 }
 
-// documentRole is the [role] of the server's own document.
+// documentRole implements [role] for the server's own document.
 type documentRole struct{ defaultRole }
 
-// route routes the document's answers, and the commands to the kernel that its
-// actions cause.
+// route routes a frame from the server's own document: an answer goes to the peer that asked, a
+// command such as run_cell goes to the kernel.
 func (d documentRole) route(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeActionResponse {
 		d.router.routeDocumentAnswer(p, f)
@@ -39,19 +39,23 @@ func (d documentRole) route(p *Peer, f frame) {
 	d.router.sendToKernelFrom(p, f)
 }
 
-// waitToRead returns at once: the document only answers.
+// waitToRead returns nil at once: the server's own document only answers requests, so its
+// frames need not be slowed down.
 func (documentRole) waitToRead(context.Context, *Peer) error { return nil }
 
-// onQueueFull answers the request with an error. The caller holds mu.
+// onQueueFull replies with an error to a request for which the queue of the server's own
+// document has no room. The caller holds mu.
 func (d documentRole) onQueueFull(_ *Peer, f frame) {
 	d.router.failHolderRequestLocked(f.envelope.TxID, "the notebook has too many requests waiting")
 }
 
-// onEnded keeps the actions that were not yet written for the next holder.
+// onEnded puts the actions that were not yet written to the server's own document into the
+// backlog for the next holder.
 func (d documentRole) onEnded(p *Peer, unsent []frame) { d.router.keepUnsentActions(p, unsent) }
 
-// askKernelToSetWidget asks the kernel to set a widget, as the document's answer to a
-// set_widget wants. The kernel's reply becomes the answer to that action.
+// askKernelToSetWidget sends the kernel a set_widget_value that the server's own document made
+// for a set_widget action. The kernel's reply, or its failure, becomes the answer to that
+// action, whose own deadline is stopped.
 func (r *Router) askKernelToSetWidget(f frame) {
 	actionID := f.envelope.AgentTxID
 	request := &pendingRequest{id: protocol.NewServerTxID(), action: "set_widget", answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout}
@@ -68,15 +72,16 @@ func (r *Router) askKernelToSetWidget(f frame) {
 		request.reply(answer{failure: err.Error()})
 		return
 	}
-	toKernel := frameOfBody(body)
+	toKernel := newFrameFromBody(body)
 	toKernel.causeSeq = f.bodySeq
 	if r.inFlight.add(request, r.answerKernelTimedOut) {
 		r.sendToKernelOrFail(request, toKernel)
 	}
 }
 
-// setWidgetAnswer makes the answer to the set_widget with this id out of the
-// kernel's; body is the set_widget_value that the kernel was sent.
+// setWidgetAnswer converts the kernel's answer to a set_widget_value into the answer to the
+// set_widget action with the id actionID. body is the set_widget_value that the kernel was
+// sent. If the kernel reports an error the result is a failure.
 func setWidgetAnswer(actionID string, body []byte, a answer) answer {
 	if a.failure != "" {
 		return a
@@ -86,20 +91,20 @@ func setWidgetAnswer(actionID string, body []byte, a answer) answer {
 	}
 	f := newFrame(setWidgetResponse{
 		ActionResponse: protocol.ActionResponse{Type: protocol.TypeActionResponse, TxID: actionID, Status: protocol.StatusSuccess},
-		Key:            widgetKey(body),
+		Key:            keyOfSetWidget(body),
 	})
 	f.causeSeq = a.frame.bodySeq
 	return answer{frame: f}
 }
 
-// setWidgetResponse is the agent_action_response to a set_widget.
+// setWidgetResponse is the JSON of the agent_action_response to a successful set_widget.
 type setWidgetResponse struct {
 	protocol.ActionResponse
 	Key string `json:"key"` // of the widget
 }
 
-// widgetError returns why the kernel has not set a widget, from its answer; nil: it
-// has.
+// widgetError returns the error in the kernel's answer to a set_widget_value, or nil if the
+// widget was set. It also fails if body is not valid JSON.
 func widgetError(body []byte) error {
 	var response struct {
 		Status string            `json:"status"`
@@ -117,8 +122,9 @@ func widgetError(body []byte) error {
 	return nil
 }
 
-// widgetKey returns the key in a set_widget_value of one widget.
-func widgetKey(body []byte) string {
+// keyOfSetWidget returns the widget key in a set_widget_value message for one widget, or "" if
+// it has none.
+func keyOfSetWidget(body []byte) string {
 	var message struct {
 		Data map[string]json.RawMessage `json:"data"`
 	}

@@ -7,7 +7,8 @@ import (
 	"assay/internal/trace"
 )
 
-// frame is one message on its way through the router.
+// frame is one message on its way through the router: its envelope and body, and how it is
+// recorded in the trace.
 type frame struct {
 	envelope protocol.Envelope
 	body     []byte
@@ -26,19 +27,19 @@ type frame struct {
 	causeSeq int64
 }
 
-// newFrame encodes one of the server's own messages as a frame. It panics if the
-// message cannot be written as a JSON object, which all of them can.
+// newFrame encodes a message that the server itself made as a frame. It panics if the message
+// has no JSON or is not an object, which is a programming error.
 func newFrame(message any) frame {
 	body, err := protocol.Marshal(message)
 	if err != nil {
 		panic(fmt.Sprintf("message %T: %v", message, err))
 	}
-	return frameOfBody(body)
+	return newFrameFromBody(body)
 }
 
-// frameOfBody makes a frame of JSON that the router has put together. It panics if
-// body is not a JSON object.
-func frameOfBody(body []byte) frame {
+// newFrameFromBody makes a frame of a JSON message that the router has put together. It panics
+// if body is not a JSON object, which is a programming error.
+func newFrameFromBody(body []byte) frame {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	if err != nil {
 		panic(fmt.Sprintf("own message: %v", err))
@@ -46,13 +47,12 @@ func frameOfBody(body []byte) frame {
 	return frame{envelope: env, body: body}
 }
 
-// newResponse makes the response of the given type to request txID out of an answer.
-// A failure becomes an error. Of a reply of the kernel or the document, type, ids and
-// status are replaced and all other fields are kept. A reply with the status
-// "interrupted" becomes an error that names the action.
+// newResponse makes the response with the given type and tx_id from an answer of the kernel or
+// the document. A failure, and a reply with the status "interrupted", becomes an error that
+// names the action. In any other reply only type, ids and status are replaced.
 func newResponse(responseType, txID, action string, a answer) frame {
 	failed := func(text string) frame {
-		response := protocol.ActionError(txID, text)
+		response := protocol.NewActionError(txID, text)
 		response.Type = responseType
 		f := newFrame(response)
 		f.note = a.note
@@ -73,14 +73,14 @@ func newResponse(responseType, txID, action string, a answer) frame {
 	if err != nil {
 		return failed(err.Error())
 	}
-	f := frameOfBody(body)
+	f := newFrameFromBody(body)
 	f.causeSeq = a.frame.bodySeq
 	return f
 }
 
-// isForwarded reports whether the router forwards a frame of this type from the
-// agent to consoles. It does not forward types that only the server or the kernel
-// may send, such as a verdict or a cell's output: no agent can forge those.
+// isForwarded reports whether the router forwards frames of this type from the agent to
+// consoles. Types that only the server or the kernel may send, such as a verdict or a cell's
+// output, are not forwarded, so that no agent can forge them.
 func isForwarded(messageType string) bool {
 	switch messageType {
 	case protocol.TypeAgentStatus, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentResult,
@@ -91,8 +91,8 @@ func isForwarded(messageType string) bool {
 	}
 }
 
-// isStreamFrame reports whether frames of this type show a reply of the agent while
-// it arrives. They may be left out for a slow console, as the whole reply follows.
+// isStreamFrame reports whether frames of this type carry parts of an agent's reply while the
+// model writes it. They may be left out for a slow console, because the complete reply follows.
 func isStreamFrame(messageType string) bool {
 	switch messageType {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
@@ -103,8 +103,8 @@ func isStreamFrame(messageType string) bool {
 	}
 }
 
-// isRunFrame reports whether frames of this type, from the kernel, are about the
-// runs of cells.
+// isRunFrame reports whether frames of this type, sent by the kernel, are about the runs of
+// cells: start, output, result, queue and widgets.
 func isRunFrame(messageType string) bool {
 	switch messageType {
 	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput,

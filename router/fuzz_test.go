@@ -60,12 +60,12 @@ func FuzzFrames(f *testing.F) {
 			fz.awaitAnswers()
 		}
 		fz.close()
-		fz.check()
+		fz.requireNoFaults()
 	})
 }
 
-// frameSeeds returns inputs that once broke the router, and some of which the
-// transcripts have none: raw frames, deep nesting, doubled fields.
+// frameSeeds returns fuzz inputs that once broke the router, and inputs of kinds that the
+// transcripts lack: raw frames, deep nesting, repeated fields.
 func frameSeeds() []string {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	output := `{"type":"cell_output","cell_id":"cell-1","run_sequencer":1,"output":{"output_type":"display_data","data":{"image/x":%s},"metadata":{}}}`
@@ -104,7 +104,8 @@ func frameSeeds() []string {
 	}
 }
 
-// transcriptSeeds returns an input for each transcript: what its peers send.
+// transcriptSeeds returns a fuzz input for each transcript in testdata: the messages that its
+// peers send to the router.
 func transcriptSeeds(f *testing.F) (seeds []string) {
 	f.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -128,8 +129,8 @@ func transcriptSeeds(f *testing.F) (seeds []string) {
 	return seeds
 }
 
-// fuzzSession is a router with every kind of peer. The test holds the other ends of
-// their connections.
+// fuzzSession is a router with a peer of every kind, for fuzzing. The test holds the other ends
+// of the peers' connections.
 type fuzzSession struct {
 	t           *testing.T
 	router      *router.Router
@@ -147,7 +148,8 @@ type fuzzSession struct {
 	answerCounts  map[string]int // answers to the agent, by tx_id
 }
 
-// newFuzzSession attaches the peers. The bits of setup are the constants with….
+// newFuzzSession makes a router and attaches its peers. setup is a set of bits; the constants
+// withHolder, withOwner and so on say what each bit means.
 func newFuzzSession(t *testing.T, setup byte) *fuzzSession {
 	t.Helper()
 	fz := &fuzzSession{
@@ -163,7 +165,7 @@ func newFuzzSession(t *testing.T, setup byte) *fuzzSession {
 	})
 	for i, letter := range []byte("rs") {
 		fz.attach(letter, func(c protocol.Conn) (*router.Peer, error) {
-			return fz.router.AttachConsole(c, 1+i, plainHello)
+			return fz.router.AttachConsole(c, 1+i, fixedHello)
 		})
 	}
 	switch {
@@ -184,6 +186,7 @@ func newFuzzSession(t *testing.T, setup byte) *fuzzSession {
 	return fz
 }
 
+// fuzzConfig returns the router's Config for a fuzz input with these setup bits.
 func fuzzConfig(setup byte, fz *fuzzSession) router.Config {
 	cfg := router.Config{Shared: setup&withOwner == 0, Log: slog.New(fz.faults), RestartChild: func(name string) error {
 		if name != "kernel" {
@@ -201,8 +204,8 @@ func fuzzConfig(setup byte, fz *fuzzSession) router.Config {
 	return cfg
 }
 
-// attach attaches a peer, and checks that everything that it is sent is well
-// formed.
+// attach attaches the peer with this letter to the fuzzed router and starts a goroutine that
+// records a fault if the router sends the peer a malformed message.
 func (fz *fuzzSession) attach(letter byte, attach func(protocol.Conn) (*router.Peer, error)) {
 	ours, theirs := protocol.Pipe()
 	_, err := attach(ours)
@@ -222,7 +225,8 @@ func (fz *fuzzSession) attach(letter byte, attach func(protocol.Conn) (*router.P
 	})
 }
 
-// serveDocument attaches the server's own document.
+// serveDocument attaches a notebook.Document as the server's own document to the fuzzed router
+// and serves it until the connection ends.
 func (fz *fuzzSession) serveDocument(executions *notebook.Executions) {
 	made := 0
 	document := notebook.NewDocument(notebook.DocumentConfig{
@@ -242,9 +246,9 @@ func (fz *fuzzSession) serveDocument(executions *notebook.Executions) {
 	})
 }
 
-// send sends the frame in a line of the input from its peer, and returns when the
-// router has routed it: only then does the peer's goroutine read the "nothing" that
-// is sent after it.
+// send sends the frame in one line of a fuzz input from the peer that the line's first letter
+// names. It returns when the router has routed the frame: it also sends the text "nothing",
+// which the peer's goroutine reads only after that.
 func (fz *fuzzSession) send(line []byte) {
 	if len(line) < 2 || fz.peers[line[0]] == nil {
 		return
@@ -262,15 +266,20 @@ func (fz *fuzzSession) send(line []byte) {
 	}
 }
 
+// serverTxIDPattern matches the placeholders eval_1, eval_2 and so on, which stand for the
+// router's random ids in fuzz inputs.
 func serverTxIDPattern() *regexp.Regexp { return regexp.MustCompile(`eval_[0-9]{1,3}\b`) }
 
-// readTrace counts the new entries of the trace.
+// readTrace reads the trace's new entries and counts the agent's requests and the answers to
+// them.
 func (fz *fuzzSession) readTrace() {
 	for e := fz.follower.TryNext(); e != nil; e = fz.follower.TryNext() {
 		fz.countEntry(e)
 	}
 }
 
+// countEntry counts a trace entry if it is a request of the agent or an answer to one, and
+// remembers the ids that the router gave its requests to the kernel.
 func (fz *fuzzSession) countEntry(e *trace.Entry) {
 	require.Equal(fz.t, fz.lastSeq+1, e.Seq)
 	fz.lastSeq = e.Seq
@@ -284,8 +293,8 @@ func (fz *fuzzSession) countEntry(e *trace.Entry) {
 	}
 }
 
-// awaitAnswers waits until every action has been answered, by its deadline at the
-// latest. It fails after 10 s.
+// awaitAnswers waits until every action of the agent has been answered, at the latest when its
+// deadline passes. It fails the test after 10 s.
 func (fz *fuzzSession) awaitAnswers() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -296,8 +305,8 @@ func (fz *fuzzSession) awaitAnswers() {
 	}
 }
 
-// close closes the router when the server's own document has answered everything. It
-// fails if that takes more than 10 s.
+// close waits until the server's own document has answered everything, then closes the fuzzed
+// router and all connections. It fails the test if closing takes more than 10 s.
 func (fz *fuzzSession) close() {
 	if fz.hasServerDocument {
 		_, _ = fz.router.Ask(context.Background(), "get_context", nil) // a failure is an answer too
@@ -318,16 +327,16 @@ func (fz *fuzzSession) close() {
 	fz.readers.Wait()
 }
 
-// check fails if the router has logged an error, or if an action was not answered
-// once.
-func (fz *fuzzSession) check() {
+// requireNoFaults fails the test if the router logged an error or sent a malformed message, or
+// if an action of the agent was not answered exactly once.
+func (fz *fuzzSession) requireNoFaults() {
 	fz.readTrace()
 	require.Empty(fz.t, fz.faults.all())
 	require.Equal(fz.t, fz.requestCounts, fz.answerCounts, "each action is answered once")
 }
 
-// faultLog is the router's log handler. It keeps errors, which are faults of the
-// router, and drops the rest. It is safe for concurrent use.
+// faultLog is a log handler that keeps the texts of the router's errors, which are faults of
+// the router, and drops all other records. It is safe for concurrent use.
 type faultLog struct {
 	mu    sync.Mutex
 	texts []string

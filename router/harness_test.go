@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// harness is a router for a test that plays its peers, with the server's own document
-// and a fold of the kernel's frames.
+// harness is a router under test with its journal, the server's own document and the executions
+// folded from the kernel's frames. The test plays the other peers.
 type harness struct {
 	t          *testing.T
 	router     *router.Router
@@ -46,13 +46,15 @@ type harness struct {
 	serverTxIDs []string             // the router's ids, in the order in which they were seen
 }
 
-// testPeer is the test's end of a connection to the router.
+// testPeer is the test's end of one peer's connection to the router.
 type testPeer struct {
 	conn     protocol.Conn
 	peer     *router.Peer
 	received []string // by collect, since takeEvents was last called
 }
 
+// newHarness returns a harness whose router has no peers yet. A restart of the kernel succeeds
+// at once; one of the agent fails.
 func newHarness(t *testing.T) *harness {
 	t.Helper()
 	h := &harness{t: t, peers: map[string]*testPeer{}}
@@ -78,8 +80,8 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// attachListening attaches a peer as the transcripts describe it, and collects what
-// it is sent.
+// attachListening attaches the peer that the text of an "attach" command of a transcript
+// describes, and starts a goroutine that collects every message sent to that peer.
 func (h *harness) attachListening(command string) {
 	ours, theirs := protocol.Pipe()
 	a := &testPeer{conn: theirs}
@@ -126,7 +128,8 @@ func (h *harness) attachListening(command string) {
 	}
 }
 
-// attachSilent attaches a peer. What it is sent is left for the test to read.
+// attachSilent attaches an agent, kernel, holder or console, as name says. Nothing reads the
+// messages sent to it; the test must do that.
 func (h *harness) attachSilent(name string) {
 	ours, theirs := protocol.Pipe()
 	a := &testPeer{conn: theirs}
@@ -139,21 +142,24 @@ func (h *harness) attachSilent(name string) {
 	case "holder":
 		a.peer, err = h.router.AttachHolder(ours, 1, "1", 0)
 	case "console":
-		a.peer, err = h.router.AttachConsole(ours, 2, plainHello)
+		a.peer, err = h.router.AttachConsole(ours, 2, fixedHello)
 	}
 	require.NoError(h.t, err)
 	h.peers[name] = a
 }
 
-// plainHello is a [router.HelloFunc] for tests that do not look at the hello message.
-func plainHello(int, bool) (body, recorded []byte) {
+// fixedHello is a [router.HelloFunc] that always returns the same message, for tests that do
+// not look at it.
+func fixedHello(int, bool) (body, recorded []byte) {
 	return []byte(`{"type":"ready"}`), []byte(`{"type":"ready"}`)
 }
 
-// attachView attaches a view. What it is sent is left for the test to read.
+// attachView attaches a view with this console number, which names no connection at /run.
+// Nothing reads the messages sent to it; the test must do that.
 func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) { return h.attachViewOf(id, 0) }
 
-// attachViewOf is attachView for the console that has the number runID at /run.
+// attachViewOf attaches a view with console number id that belongs to the connection at /run
+// with the number runID. Nothing reads the messages sent to it; the test must do that.
 func (h *harness) attachViewOf(id, runID int) (*router.Peer, protocol.Conn) {
 	h.t.Helper()
 	ours, theirs := protocol.Pipe()
@@ -165,13 +171,14 @@ func (h *harness) attachViewOf(id, runID int) (*router.Peer, protocol.Conn) {
 	return p, theirs
 }
 
-// send sends a message from a peer to the router.
+// send writes a message to the router on the connection of the peer of this name.
 func (h *harness) send(peer, message string) {
 	h.t.Helper()
 	require.NoError(h.t, h.peers[peer].conn.Write([]byte(message)))
 }
 
-// collect reads what a peer is sent until its connection ends.
+// collect reads the messages sent to one peer and keeps them for takeEvents, until its
+// connection ends.
 func (h *harness) collect(a *testPeer) {
 	for {
 		body, err := a.conn.Read()
@@ -186,7 +193,7 @@ func (h *harness) collect(a *testPeer) {
 	}
 }
 
-// closeAll closes the test's ends and the router.
+// closeAll closes the test's ends of all connections, and then the router.
 func (h *harness) closeAll() {
 	for _, a := range h.peers {
 		_ = a.conn.Close(protocol.CloseNormal, "")
@@ -194,15 +201,15 @@ func (h *harness) closeAll() {
 	h.router.Close(protocol.CloseGoingAway, "over")
 }
 
-// takeEvents returns what each listening peer was sent, and what the trace got,
-// since it was last called: a line each.
+// takeEvents returns the messages sent to each listening peer, and the new trace entries, since
+// its last call, one per line.
 func (h *harness) takeEvents() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(h.peers)) {
 		for _, body := range h.peers[name].received {
-			fmt.Fprintf(&out, "  %s < %s\n", name, h.numberIDs(body))
+			fmt.Fprintf(&out, "  %s < %s\n", name, h.replaceRandomIDs(body))
 		}
 		h.peers[name].received = nil
 	}
@@ -213,13 +220,12 @@ func (h *harness) takeEvents() string {
 		if errors.Is(err, io.EOF) {
 			return out.String()
 		}
-		fmt.Fprintf(&out, "    %s\n", h.numberIDs(entryLine(entry)))
+		fmt.Fprintf(&out, "    %s\n", h.replaceRandomIDs(entryLine(entry)))
 	}
 }
 
-// entryLine is an entry of the trace in one line: number, hop, the texts of its
-// envelope, note, "=" and the entry that has its body, "of" and the entry that has
-// caused it. What is empty is left out.
+// entryLine formats a trace entry in one line: number, hop, type and ids, note, "=N" if entry N
+// has its body, and "of N" if entry N caused it. Empty parts are left out.
 func entryLine(e *trace.Entry) string {
 	fields := []string{fmt.Sprintf("%d", e.Seq), string(e.Hop), e.Type, e.Action, e.TxID, e.AgentTxID, e.CellID, string(e.Note)}
 	if e.RefSeq != 0 {
@@ -231,9 +237,9 @@ func entryLine(e *trace.Entry) string {
 	return strings.Join(slices.DeleteFunc(fields, func(f string) bool { return f == "" }), " ")
 }
 
-// numberIDs replaces the router's random ids by eval_1, eval_2 and so on, in the
-// order in which they were seen.
-func (h *harness) numberIDs(text string) string {
+// replaceRandomIDs replaces the router's random ids in a text by eval_1, eval_2 and so on, in
+// the order in which they first appeared, so that transcripts are stable.
+func (h *harness) replaceRandomIDs(text string) string {
 	return regexp.MustCompile(`eval_[0-9a-f]{12}`).ReplaceAllStringFunc(text, func(id string) string {
 		at := slices.Index(h.serverTxIDs, id)
 		if at < 0 {
@@ -244,8 +250,9 @@ func (h *harness) numberIDs(text string) string {
 	})
 }
 
-// unnumberIDs is the reverse of numberIDs, for ids that were seen.
-func (h *harness) unnumberIDs(text string) string {
+// restoreRandomIDs replaces eval_1, eval_2 and so on in a text by the router's random ids for
+// which replaceRandomIDs once put them.
+func (h *harness) restoreRandomIDs(text string) string {
 	for i, id := range slices.Backward(h.serverTxIDs) {
 		text = strings.ReplaceAll(text, fmt.Sprintf("eval_%d\"", i+1), id+"\"")
 	}

@@ -9,26 +9,25 @@ import (
 	"assay/internal/trace"
 )
 
-// AttachHolder makes a console's /agent connection the holder of the document, and
-// owns conn from then on. Actions that wait for a holder are sent to it, unless
-// they have missed their deadline. It replaces a holder that is attached, which is
-// closed. id is the console's number, which no other console has; session is what
-// the console calls itself, for the trace; runID is the number of the console's
-// connection at /run, 0 if it has named none. It returns ErrClosed if the router is
+// AttachHolder makes a console's /agent connection the holder of the document and owns conn
+// from then on. A previous holder is closed. Actions in the backlog that have not missed their
+// deadline are sent to the new holder. id is the console's number, which no other console has;
+// session is the name that the console gives itself, for the trace; runID is the number of the
+// same console's connection at /run, 0 if unknown. It fails with ErrClosed if the router is
 // closed.
 func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, runID int) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
 		role: holderRole{defaultRole{r}}, name: "console", consoleID: id, pairedConsole: runID,
 		hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
 	})
-	return r.attach(p, func() {
+	return r.attachPeer(p, func() {
 		r.recordSessionEvent(TypeHolder, id, map[string]any{"type": TypeHolder, "by": "console", "conn": id, "session_id": session})
 		r.setHolderLocked(p)
 	})
 }
 
-// setHolderLocked makes p the holder, ends the one before it and sends p the
-// backlog. The caller holds mu.
+// setHolderLocked makes p the holder of the document, closes the previous holder's connection
+// and sends p the actions in the backlog that are still in flight. The caller holds mu.
 func (r *Router) setHolderLocked(p *Peer) {
 	if previous := r.holder; previous != nil {
 		previous.end(protocol.CloseReplaced, replacedReason, nil)
@@ -43,11 +42,11 @@ func (r *Router) setHolderLocked(p *Peer) {
 	}
 }
 
-// holderRole is the [role] of a console at /agent that holds the document.
+// holderRole implements [role] for a console at /agent that holds the document.
 type holderRole struct{ defaultRole }
 
-// route routes the console's answers to actions, and what any console at /agent may
-// send.
+// route routes a frame from the console that holds the document: an answer to an action goes to
+// the peer that asked; other frames are routed as from any console at /agent.
 func (h holderRole) route(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeActionResponse {
 		h.router.routeDocumentAnswer(p, f)
@@ -56,27 +55,30 @@ func (h holderRole) route(p *Peer, f frame) {
 	h.router.routeFromAgentConsole(p, f)
 }
 
-// reportMalformed sends the console an agent_error.
+// reportMalformed sends the console that holds the document an agent_error with problem, which
+// says why its message could not be read.
 func (holderRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
 
-// onQueueFull closes the connection of a console that does not read. An action, for
-// which the sender holds mu, waits for its return.
+// onQueueFull disconnects the console that holds the document because it reads too slowly. If f
+// is an action it is kept in the backlog until a holder is attached again; the caller then
+// holds mu.
 func (h holderRole) onQueueFull(p *Peer, f frame) {
-	h.keepAction(f)
+	h.keepActionInBacklog(f)
 	p.closeAsTooSlow(f)
 }
 
-// onSentWhileEnding keeps an action, for which the sender holds mu, for the console's return,
-// and notes any other frame as dropped.
+// onSentWhileEnding deals with a frame sent to a holder that is disconnecting: an action is
+// kept in the backlog until a holder is attached again (the caller then holds mu), any other
+// frame is recorded as dropped.
 func (h holderRole) onSentWhileEnding(p *Peer, f frame) {
-	if !h.keepAction(f) {
+	if !h.keepActionInBacklog(f) {
 		p.recordDropped(f)
 	}
 }
 
-// keepAction puts f into the backlog and returns true if it is an action. The caller
-// then holds mu.
-func (h holderRole) keepAction(f frame) bool {
+// keepActionInBacklog adds f to the backlog and returns true if f is an action; otherwise it
+// returns false. If f is an action the caller holds mu.
+func (h holderRole) keepActionInBacklog(f frame) bool {
 	if f.envelope.Type != protocol.TypeAgentAction {
 		return false
 	}
@@ -84,12 +86,14 @@ func (h holderRole) keepAction(f frame) bool {
 	return true
 }
 
-// onEnded keeps the actions that were not yet written for the console's return.
+// onEnded puts the actions that were not yet written to the holder's connection into the
+// backlog until the console comes back.
 func (h holderRole) onEnded(p *Peer, unsent []frame) { h.router.keepUnsentActions(p, unsent) }
 
-// keepUnsentActions puts the actions that were not yet written to a holder into the
-// backlog, or sends them to the holder that has replaced it. An action that was
-// written may still be answered after the console's return.
+// keepUnsentActions saves the actions that were not yet written to the holder p when its
+// connection ended: it sends them to the holder that has replaced p, or puts them into the
+// backlog. An action that was written may still be answered after the console has connected
+// again.
 func (r *Router) keepUnsentActions(p *Peer, unsent []frame) {
 	unsent = slices.DeleteFunc(unsent, func(f frame) bool { return f.envelope.Type != protocol.TypeAgentAction })
 	r.mu.Lock()
@@ -106,9 +110,10 @@ func (r *Router) keepUnsentActions(p *Peer, unsent []frame) {
 	}
 }
 
-// addToBacklogLocked keeps a request to the document until there is a holder. The
-// backlog has the limits of a queue; requests that have missed their deadline make
-// room. Without room the request is answered with an error. The caller holds mu.
+// addToBacklogLocked keeps a request for the document until there is a holder. The backlog
+// holds at most MaxQueueBytes and MaxQueueFrames; requests that have missed their deadline are
+// removed first. If there is no room the request is answered with an error. The caller holds
+// mu.
 func (r *Router) addToBacklogLocked(f frame) {
 	r.backlog = slices.DeleteFunc(r.backlog, func(old frame) bool {
 		return old.envelope.TxID != "" && !r.inFlight.isOpen(old.envelope.TxID)
@@ -124,8 +129,9 @@ func (r *Router) addToBacklogLocked(f frame) {
 	r.backlog = append(r.backlog, f)
 }
 
-// newHolderRequestLocked returns a request to the holder of the document, or to the
-// console that is waited for. The caller holds mu.
+// newHolderRequestLocked returns a request, not yet in flight, for the holder of the document.
+// Its timeout is Config.DocumentTimeout if the server holds the document and
+// Config.HolderTimeout if a console does or is waited for. The caller holds mu.
 func (r *Router) newHolderRequestLocked(id, action string) *pendingRequest {
 	if r.serverHolds {
 		return &pendingRequest{id: id, action: action, answerer: answeredByNotebook, timeout: r.cfg.DocumentTimeout}
@@ -133,8 +139,9 @@ func (r *Router) newHolderRequestLocked(id, action string) *pendingRequest {
 	return &pendingRequest{id: id, action: action, answerer: answeredByConsole, timeout: r.cfg.HolderTimeout}
 }
 
-// failHolderRequestLocked ends a request to the holder with an error. The caller
-// holds mu.
+// failHolderRequestLocked ends the request with this id, which was for the holder of the
+// document, and replies to it with an error. It does nothing if the request has ended. The
+// caller holds mu.
 func (r *Router) failHolderRequestLocked(id, failure string) {
 	request, _ := r.inFlight.takeByID(id)
 	switch {
@@ -146,9 +153,9 @@ func (r *Router) failHolderRequestLocked(id, failure string) {
 	}
 }
 
-// routeDocumentAnswer gives an answer of the holder to the request that it is for.
-// If that has ended, the answer is logged, noted as duplicate, late or orphaned,
-// and dropped.
+// routeDocumentAnswer delivers an answer from the holder of the document to the request that
+// waits for it. If no request waits, the answer is recorded as duplicate, late or orphaned,
+// logged, and dropped.
 func (r *Router) routeDocumentAnswer(p *Peer, f frame) {
 	request, ended := r.inFlight.takeByID(f.envelope.TxID)
 	f = p.recordIn(f, ended.answerNote)
@@ -165,8 +172,8 @@ func (r *Router) routeDocumentAnswer(p *Peer, f frame) {
 	request.reply(answer{frame: f})
 }
 
-// validateContext returns an error if a cell in a console's answer to get_context
-// has no id.
+// validateContext returns an error if body, a console's answer to get_context, is not valid
+// JSON or has a cell without a cell_id.
 func validateContext(body []byte) error {
 	var response struct {
 		Context struct {
@@ -186,7 +193,9 @@ func validateContext(body []byte) error {
 	return nil
 }
 
-// routeFromAgentConsole routes what any console at /agent may send.
+// routeFromAgentConsole routes a frame that any console at /agent may send: if the console owns
+// the session, a query, cancel or clear_history goes to the agent. Other types are recorded as
+// dropped and, except for kernel_message, answered with an agent_error.
 func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
 	switch f.envelope.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
@@ -201,8 +210,8 @@ func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
 	}
 }
 
-// sendToAgentFrom passes a person's recorded message on to the agent. The console
-// gets an error if there is no agent, or if the agent's actions are refused.
+// sendToAgentFrom sends the agent a recorded message from a person at a console. The console
+// gets an agent_error if there is no agent or the agent's actions are refused.
 func (r *Router) sendToAgentFrom(p *Peer, f frame) {
 	r.mu.Lock()
 	agent, refusal := r.agent, r.actionRefusal
@@ -217,7 +226,7 @@ func (r *Router) sendToAgentFrom(p *Peer, f frame) {
 	}
 }
 
-// sendAgentError sends a console at /agent an agent_error of the server.
+// sendAgentError sends a console at /agent an agent_error with this text.
 func (p *Peer) sendAgentError(text string) {
 	p.send(newFrame(protocol.AgentError{Type: protocol.TypeAgentError, Error: text}))
 }

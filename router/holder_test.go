@@ -10,7 +10,7 @@ import (
 	"assay/router"
 )
 
-// slowClosingConn is a connection whose Close blocks until released is closed, like
+// slowClosingConn is a connection whose Close blocks until the channel released is closed, like
 // the closing handshake with a slow console.
 type slowClosingConn struct {
 	protocol.Conn
@@ -22,7 +22,8 @@ func (c slowClosingConn) Close(code protocol.CloseCode, reason string) error {
 	return c.Conn.Close(code, reason)
 }
 
-// An action that comes while the holder's connection ends waits for its return.
+// An action sent while the holder's connection is closing is kept and sent to the holder when
+// it connects again.
 func TestActionForEndingHolderWaitsForItsReturn(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -49,8 +50,8 @@ func TestActionForEndingHolderWaitsForItsReturn(t *testing.T) {
 	h.closeAll()
 }
 
-// A frame of the agent that no console is there to get, or that is left out for a
-// slow one, is noted in the trace as dropped, and names the entry that has its body.
+// A frame of the agent is noted in the trace as dropped if no console is there to receive it,
+// or if it is left out for a slow console. The note names the entry that has the frame's body.
 func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 	t.Parallel()
 	const (

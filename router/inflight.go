@@ -8,12 +8,13 @@ import (
 	"assay/internal/trace"
 )
 
-// maxEndedRequests is how many ended requests are remembered, the newest ones. An
-// answer to one of them is late or a duplicate; any other unexpected answer is
-// orphaned. The package flow remembers as many.
+// maxEndedRequests is how many ended requests are remembered. An answer to one of them is noted
+// as late or duplicate; an answer that matches no remembered request is noted as orphaned.
+// Package flow remembers as many.
 const maxEndedRequests = 4096
 
-// answerer names the peer that is asked, as errors and the log do.
+// answerer names the peer that must answer a request, for error texts and the log: "notebook",
+// "console" or "kernel".
 type answerer string
 
 const (
@@ -22,15 +23,15 @@ const (
 	answeredByKernel   answerer = "kernel"
 )
 
-// answer is how a request ended: with a frame, or with a failure.
+// answer says how a request ended: with a frame, or with the text of a failure.
 type answer struct {
 	frame   frame
 	failure string     // the error's text; empty: frame is the answer
 	note    trace.Note // of the trace entry of the error: timed_out, or empty
 }
 
-// pendingRequest is a request in flight. Its fields are constant from
-// [inFlight.add] on, but for the timers.
+// pendingRequest is a request that has not been answered yet. Except for the timers its fields
+// do not change after [inFlight.add].
 type pendingRequest struct {
 	id           string   // under which the answerer was asked
 	agentTxID    string   // the agent's own id for it; empty: it gave none, or another peer asks
@@ -44,22 +45,23 @@ type pendingRequest struct {
 	staleTimer    *time.Timer // see startStaleTimer; nil: not started; guarded by inFlight.mu
 }
 
-// endedRequest is what is remembered of a request that is no longer in flight.
+// endedRequest is what the router remembers of a request that is no longer in flight, to
+// classify answers that still come.
 type endedRequest struct {
 	action     string
 	answerNote trace.Note // of an answer that still comes: duplicate or late
 }
 
-// inFlight holds the requests that wait for an answer. No other place does.
+// inFlight is the table of all requests that wait for an answer.
 //
 //	add ──▶ open ──takeByID──▶ answered    a further answer is a duplicate
 //	          ├────deadline──▶ timed out   an answer is late
 //	          └────fail──────▶ failed      an answer is late
 //
-// A request leaves it exactly once: with its answer, with its deadline, or with the
-// end of the peer that was asked or that waits, whichever comes first. Answers
-// that come after that, and answers that match nothing (orphaned), are noted in
-// the trace and dropped. It is safe for concurrent use.
+// A request leaves the table exactly once: with its answer, at its deadline, or when the peer
+// that was asked or that waits ends, whichever comes first. Answers that come after that, and
+// answers that match nothing (orphaned), are noted in the trace and dropped. It is safe for
+// concurrent use.
 type inFlight struct {
 	mu         sync.Mutex
 	open       map[string]*pendingRequest // by id
@@ -75,9 +77,9 @@ func newInFlight() *inFlight {
 	}
 }
 
-// add puts p in and starts its deadline, which removes p and calls timedOut. It
-// returns false, and does nothing, if p's id or agentTxID is in flight already, or
-// close was called.
+// add puts the request p into the table and starts its deadline timer. When p.timeout has
+// passed, p is removed and timedOut is called with it. add returns false, and does nothing, if
+// p's id or agentTxID is in flight already or the table was closed.
 func (t *inFlight) add(p *pendingRequest, timedOut func(*pendingRequest)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,8 +98,8 @@ func (t *inFlight) add(p *pendingRequest, timedOut func(*pendingRequest)) bool {
 	return true
 }
 
-// stopDeadline stops the deadline of a request that will end with another request,
-// which has a deadline itself.
+// stopDeadline stops the deadline timer of the request with this id, if it is in flight. It is
+// used for a request that ends when another request, which has its own deadline, ends.
 func (t *inFlight) stopDeadline(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,9 +108,9 @@ func (t *inFlight) stopDeadline(id string) {
 	}
 }
 
-// takeByID removes and returns the request that an answer with this id belongs to.
-// If there is none, it returns nil and what is remembered of the request: the note
-// for the answer (duplicate, late or orphaned) and the action, if known.
+// takeByID removes the request in flight with this id and returns it. If there is none it
+// returns nil, and in an endedRequest the note for the answer (duplicate, late or orphaned) and
+// the action, if the request is remembered.
 func (t *inFlight) takeByID(id string) (*pendingRequest, endedRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,8 +124,8 @@ func (t *inFlight) takeByID(id string) (*pendingRequest, endedRequest) {
 	return nil, endedRequest{answerNote: trace.NoteOrphaned}
 }
 
-// remove ends p; answerNote is the note of an answer that comes after this. It
-// returns false if p had ended already.
+// remove takes the request p out of the table; answerNote is the note for an answer that comes
+// after this. It returns false if p had ended already.
 func (t *inFlight) remove(p *pendingRequest, answerNote trace.Note) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,6 +136,8 @@ func (t *inFlight) remove(p *pendingRequest, answerNote trace.Note) bool {
 	return true
 }
 
+// removeLocked takes the request p, which is in flight, out of the table, stops its timers and
+// remembers it as ended; answerNote is the note for a later answer. The caller holds mu.
 func (t *inFlight) removeLocked(p *pendingRequest, answerNote trace.Note) {
 	delete(t.open, p.id)
 	delete(t.byAgentID, p.agentTxID)
@@ -151,9 +155,8 @@ func (t *inFlight) removeLocked(p *pendingRequest, answerNote trace.Note) {
 	}
 }
 
-// kernelRequestID returns the id under which the kernel was asked for the agent's
-// request; false if none of the agent's requests to the kernel in flight has this
-// id.
+// kernelRequestID returns the id under which the kernel was sent the agent's request agentTxID.
+// ok is false if the agent has no such request to the kernel in flight.
 func (t *inFlight) kernelRequestID(agentTxID string) (id string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,7 +167,8 @@ func (t *inFlight) kernelRequestID(agentTxID string) (id string, ok bool) {
 	return p.id, true
 }
 
-// executeCodeIDs returns the ids of the agent's execute_code requests in flight.
+// executeCodeIDs returns the ids, in the kernel's view, of the agent's execute_code requests in
+// flight, in no order.
 func (t *inFlight) executeCodeIDs() (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,7 +187,8 @@ func (t *inFlight) isOpen(id string) bool {
 	return t.open[id] != nil
 }
 
-// startStaleTimer calls giveStale after delay, unless p has ended by then.
+// startStaleTimer starts a timer that calls giveStale after delay, unless the request p has
+// ended by then.
 func (t *inFlight) startStaleTimer(p *pendingRequest, delay time.Duration, giveStale func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,9 +197,9 @@ func (t *inFlight) startStaleTimer(p *pendingRequest, delay time.Duration, giveS
 	}
 }
 
-// fail ends every request for which matches returns true, with an error. matches
-// is called with the lock held.
-func (t *inFlight) fail(failure string, matches func(*pendingRequest) bool) {
+// failMatching ends every request in flight for which matches returns true, and replies to it
+// with an error with the text failure. matches is called while the table is locked.
+func (t *inFlight) failMatching(failure string, matches func(*pendingRequest) bool) {
 	t.mu.Lock()
 	var failed []*pendingRequest
 	for _, p := range t.open {
@@ -209,10 +214,10 @@ func (t *inFlight) fail(failure string, matches func(*pendingRequest) bool) {
 	}
 }
 
-// close fails every request, and makes every later add return false.
+// close fails every request in flight and makes every later add return false.
 func (t *inFlight) close(failure string) {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()
-	t.fail(failure, func(*pendingRequest) bool { return true })
+	t.failMatching(failure, func(*pendingRequest) bool { return true })
 }

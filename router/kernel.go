@@ -10,23 +10,24 @@ import (
 	"assay/internal/trace"
 )
 
-// AttachKernel makes conn the session's kernel, and owns conn from then on.
-// takesActions says that the kernel's ready announced "actions": it is asked for
-// summaries by agent_action. It returns ErrClosed if the router is closed.
+// AttachKernel makes conn the connection of the session's kernel and owns conn from then on.
+// takesActions says that the kernel's ready message announced "actions": it is then asked for
+// summaries by agent_action. It fails with ErrClosed if the router is closed.
 func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
 		role: kernelRole{defaultRole{r}}, name: "kernel", hopIn: trace.KernelToServer, hopOut: trace.ServerToKernel,
 	})
-	return r.attach(p, func() {
+	return r.attachPeer(p, func() {
 		r.kernel, r.kernelTakesActions, r.kernelEndReason, r.lastGlobalsSummary = p, takesActions, "", globalsSummary{}
 	})
 }
 
-// kernelRole is the [role] of the kernel.
+// kernelRole implements [role] for the kernel.
 type kernelRole struct{ defaultRole }
 
-// route routes answers to whoever has asked, the frames of runs to every console,
-// and what the agent must know of a run to the agent.
+// route routes a frame from the kernel: a frame about a run of a cell goes to the consoles and,
+// if it starts or ends the run, to the agent as kernel_message; an error goes to the consoles
+// at /run; any other frame is an answer and goes to the peer that asked.
 func (k kernelRole) route(p *Peer, f frame) {
 	r := k.router
 	if isRunFrame(f.envelope.Type) {
@@ -45,13 +46,16 @@ func (k kernelRole) route(p *Peer, f frame) {
 	}
 }
 
-// onQueueFull notes the frame as dropped. Its sender answers with an error.
+// onQueueFull records a frame for which the kernel's queue has no room as dropped. The function
+// that sent it replies with an error.
 func (k kernelRole) onQueueFull(p *Peer, f frame) { p.recordDropped(f) }
 
-// onSentWhileEnding notes the frame as dropped.
+// onSentWhileEnding records a frame that was sent to a kernel which is disconnecting as
+// dropped.
 func (k kernelRole) onSentWhileEnding(p *Peer, f frame) { p.recordDropped(f) }
 
-// onEnded fails the open runs and the requests to the kernel, naming why it ended.
+// onEnded removes the kernel from the router, marks its open runs as failed and replies to all
+// requests to the kernel with an error that says why the kernel ended.
 func (k kernelRole) onEnded(p *Peer, _ []frame) {
 	r := k.router
 	reason := "its connection was closed"
@@ -72,13 +76,13 @@ func (k kernelRole) onEnded(p *Peer, _ []frame) {
 			r.reportFailedRun(cellID, text)
 		}
 	}
-	r.inFlight.fail(text, func(p *pendingRequest) bool { return p.answerer == answeredByKernel })
+	r.inFlight.failMatching(text, func(p *pendingRequest) bool { return p.answerer == answeredByKernel })
 }
 
-// routeRunFrame applies a frame about a run to the executions and sends it to the
-// consoles at /run that have no view, as a view is shown it from the trace. The
-// agent is sent a kernel_message if the frame starts or ends a run; without an
-// agent that is noted as dropped.
+// routeRunFrame applies a kernel frame about a run of a cell to the executions and sends it to
+// the consoles at /run that have no view, because a view gets it from the trace. If the frame
+// starts or ends a run, the agent is sent a kernel_message; without an agent that is noted as
+// dropped.
 func (r *Router) routeRunFrame(p *Peer, f frame) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -100,8 +104,8 @@ func (r *Router) routeRunFrame(p *Peer, f frame) {
 	}
 }
 
-// sendKernelMessage sends the agent a kernel_message. Without an agent it appends a
-// note to the trace, without the message's body.
+// sendKernelMessage sends the agent a kernel_message. If there is no agent, it appends an entry
+// with the note dropped and without the body to the trace.
 func (r *Router) sendKernelMessage(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,8 +118,9 @@ func (r *Router) sendKernelMessage(f frame) {
 	})
 }
 
-// routeKernelAnswer gives an answer of the kernel to the request with this id. If
-// that has ended, the answer is noted as duplicate, late or orphaned, and dropped.
+// routeKernelAnswer delivers an answer from the kernel to the request with this id. If the
+// request has ended or is unknown, the answer is recorded as duplicate, late or orphaned, and
+// dropped. A globals summary is remembered in any case, unless it is a duplicate.
 func (r *Router) routeKernelAnswer(p *Peer, f frame, id string) {
 	request, ended := r.inFlight.takeByID(id)
 	f = p.recordIn(f, ended.answerNote)
@@ -131,8 +136,9 @@ func (r *Router) routeKernelAnswer(p *Peer, f frame, id string) {
 	}
 }
 
-// askKernelForAgent asks the kernel on behalf of an action of the agent that only
-// the kernel can answer.
+// askKernelForAgent sends the kernel a request for an agent's action that only the kernel can
+// answer. The agent gets an error if a parameter is wrong or the action's tx_id is in flight
+// already.
 func (r *Router) askKernelForAgent(p *Peer, f frame) {
 	request := &pendingRequest{
 		id: protocol.NewServerTxID(), agentTxID: f.envelope.TxID, askedByAgent: true, action: f.envelope.Action,
@@ -159,9 +165,9 @@ func (r *Router) askKernelForAgent(p *Peer, f frame) {
 	r.sendToKernelOrFail(request, toKernel)
 }
 
-// newKernelFrame makes the frame that asks the kernel for an action; body is the
-// action's message. For an execute_code it also sets the request's timeout. An
-// error says which parameter is missing or wrong.
+// newKernelFrame makes the frame that asks the kernel to perform an action; body is the
+// agent_action message. For an execute_code it also sets the request's timeout. It fails if a
+// parameter is missing or wrong.
 func (r *Router) newKernelFrame(request *pendingRequest, body []byte) (frame, error) {
 	var action struct {
 		Params struct {
@@ -199,8 +205,8 @@ func (r *Router) newKernelFrame(request *pendingRequest, body []byte) (frame, er
 	return newFrame(message), nil
 }
 
-// executeCodeTimeout returns how long an execute_code may take: seconds, at most
-// the cell timeout. nil, and what is not positive, means the cell timeout.
+// executeCodeTimeout returns the time limit of an execute_code: the requested number of
+// seconds, or Config.CellTimeout if that is nil, not positive or larger than it.
 func (r *Router) executeCodeTimeout(seconds *float64) time.Duration {
 	if seconds == nil || *seconds <= 0 || *seconds > r.cfg.CellTimeout.Seconds() {
 		return r.cfg.CellTimeout
@@ -208,8 +214,8 @@ func (r *Router) executeCodeTimeout(seconds *float64) time.Duration {
 	return time.Duration(*seconds * float64(time.Second))
 }
 
-// newSummaryFrame makes the frame that asks the kernel for a summary, in the form
-// that the kernel takes.
+// newSummaryFrame makes the frame that asks the kernel for a summary: an agent_action if the
+// kernel takes those, and otherwise a message with the summary's own type.
 func (r *Router) newSummaryFrame(request *pendingRequest) frame {
 	r.mu.Lock()
 	takesActions := r.kernelTakesActions
@@ -222,10 +228,10 @@ func (r *Router) newSummaryFrame(request *pendingRequest) frame {
 	return newFrame(protocol.KernelRequest{Type: strings.TrimPrefix(request.action, "request_"), AgentTxID: request.id})
 }
 
-// sendToKernelOrFail sends the kernel the frame of a request that was added to
-// inFlight. It ends the request with an error if there is no kernel, the frame is
-// too large, or the kernel's queue is full. For a globals summary it starts the
-// timer that gives an older one.
+// sendToKernelOrFail sends the kernel the frame of a request that is in flight. If there is no
+// kernel, the frame is too large or the kernel's queue is full, it removes the request and
+// replies with an error. For a globals summary it starts the timer after which an older summary
+// is given.
 func (r *Router) sendToKernelOrFail(request *pendingRequest, f frame) {
 	r.mu.Lock()
 	kernel, endReason := r.kernel, r.kernelEndReason
@@ -252,8 +258,8 @@ func (r *Router) sendToKernelOrFail(request *pendingRequest, f frame) {
 	}
 }
 
-// answerKernelTimedOut answers a request that the kernel has not answered in time
-// with an error, and interrupts the code if it is an execute_code.
+// answerKernelTimedOut replies with an error to a request that the kernel has not answered
+// before its deadline. If it is an execute_code, the kernel is told to interrupt the code.
 func (r *Router) answerKernelTimedOut(request *pendingRequest) {
 	if request.action != protocol.TypeExecuteCode {
 		r.answerTimedOut(request)
@@ -267,16 +273,17 @@ func (r *Router) answerKernelTimedOut(request *pendingRequest) {
 	request.reply(answer{failure: text, note: trace.NoteTimedOut})
 }
 
-// InterruptExecuteCode interrupts every execute_code of the agent that is in
-// flight.
+// InterruptExecuteCode tells the kernel to interrupt every execute_code of the agent that is in
+// flight. It does nothing if there is no kernel.
 func (r *Router) InterruptExecuteCode() {
 	for _, id := range r.inFlight.executeCodeIDs() {
 		_ = r.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: id}) // without a kernel nothing runs
 	}
 }
 
-// SendToKernel sends the kernel one of the server's own messages. It returns
-// ErrNotConnected if there is no kernel, and another error if its queue is full.
+// SendToKernel sends the kernel a message that the server itself made; message is encoded as
+// JSON. It fails with ErrNotConnected if there is no kernel, and with another error if the
+// kernel's queue is full.
 func (r *Router) SendToKernel(message any) error {
 	r.mu.Lock()
 	kernel := r.kernel
@@ -290,8 +297,8 @@ func (r *Router) SendToKernel(message any) error {
 	return nil
 }
 
-// reportFailedRun tells the agent, which may wait for a run of the cell, that the
-// run has failed for want of a kernel. text says why.
+// reportFailedRun sends the agent a kernel_message that a run of the cell failed because no
+// kernel could run it, as the agent may wait for the run. text says why.
 func (r *Router) reportFailedRun(cellID, text string) {
 	none := []string{}
 	result, err := protocol.Marshal(protocol.KernelMessageResult{

@@ -10,8 +10,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// breakingConn is a kernel's connection whose writes fail, and whose reads fail only
-// when released is closed: as if the process has died and was not yet waited for.
+// breakingConn is a kernel's connection whose writes fail, and whose reads block until the
+// channel released is closed and then fail, like that of a kernel process that has died and was
+// not reaped yet.
 type breakingConn struct{ released chan struct{} }
 
 func (d breakingConn) Read() ([]byte, error) {

@@ -16,8 +16,8 @@ import (
 // other's way and is no protection: a client with the server's token can claim any
 // number.
 
-// recordInIfOwner records a frame that only the owner may send and returns it with
-// true. From any other console it records the frame as dropped, answers with
+// recordInIfOwner records a frame that only the session's owner may send. If p may send it, it
+// returns the recorded frame and true. Otherwise it records the frame as dropped, sends p a
 // not_session_owner_error and returns false.
 func (r *Router) recordInIfOwner(p *Peer, f frame) (recorded frame, allowed bool) {
 	if r.isOwner(p) {
@@ -28,13 +28,14 @@ func (r *Router) recordInIfOwner(p *Peer, f frame) (recorded frame, allowed bool
 	if r.cfg.ReadOnly {
 		why = "this session is only shown"
 	}
-	p.send(newFrame(protocol.Error{Type: protocol.TypeNotSessionOwner, TxID: f.envelope.TxID, Data: protocol.ErrorData{
+	p.send(newFrame(protocol.ErrorResponse{Type: protocol.TypeNotSessionOwner, TxID: f.envelope.TxID, Data: protocol.ErrorResponseData{
 		Message: f.envelope.Type + ": " + why + "; you can watch it and ask for summaries",
 	}}))
 	return f, false
 }
 
-// isOwner reports whether p may do what only the session's owner may.
+// isOwner reports whether the console p may send what only the session's owner may. Every
+// console may in a shared session, and none in a read-only one.
 func (r *Router) isOwner(p *Peer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,8 +54,9 @@ func (r *Router) isOwner(p *Peer) bool {
 	}
 }
 
-// wouldBeOwner reports whether a console at /run with this number may do what only
-// the owner may, once it is attached.
+// wouldBeOwner reports whether a console with this number at /run will be the session's owner
+// once it is attached: its number is the lowest, or the session is shared. It is false in a
+// read-only session.
 func (r *Router) wouldBeOwner(id int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,10 +64,10 @@ func (r *Router) wouldBeOwner(id int) bool {
 	return !r.cfg.ReadOnly && (r.cfg.Shared || lowest)
 }
 
-// reassignOwner makes the lowest-numbered console the owner and sends hello again
-// to consoles whose ownership changed. It is called after a console was attached or
-// has ended; a console that was just attached knows it from its first hello. The
-// caller holds kernelOrder. Without effect in a shared or read-only session.
+// reassignOwner makes the lowest-numbered console at /run the session's owner and sends a new
+// hello message to consoles whose ownership changed. It is called after a console was attached
+// or has ended; the console that was just attached learns it from its first hello. It does
+// nothing in a shared or read-only session. The caller holds kernelOrder.
 func (r *Router) reassignOwner() {
 	if r.cfg.Shared || r.cfg.ReadOnly {
 		return

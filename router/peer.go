@@ -13,12 +13,13 @@ import (
 	"assay/internal/trace"
 )
 
-// finishTimeout is how long a peer may take to read what is queued for it when the
-// session ends.
-const finishTimeout = time.Second
+// peerFinishTimeout is how long a peer may take to read the frames queued for it when the
+// session ends, before its connection is closed.
+const peerFinishTimeout = time.Second
 
-// Peer is one connection of a session. It lives until its connection ends, or the
-// router ends it. Its exported methods are safe for concurrent use.
+// Peer is one connection of a session: the agent's, the kernel's, a console's or that of the
+// server's own document. It lives until its connection ends or the router ends it. Its exported
+// methods are safe for concurrent use.
 type Peer struct {
 	router    *Router
 	conn      protocol.Conn
@@ -46,7 +47,7 @@ type Peer struct {
 	done        chan struct{} // closed when the peer has ended
 }
 
-// peerConfig says what a new [Peer] is; the fields are those of Peer.
+// peerConfig has the fields of a new [Peer] that depend on its kind.
 type peerConfig struct {
 	role          role
 	name          string
@@ -55,6 +56,8 @@ type peerConfig struct {
 	pairedConsole int
 }
 
+// newPeer returns a peer on conn with an empty queue. It starts no goroutine; see
+// Router.attachPeer.
 func newPeer(r *Router, conn protocol.Conn, cfg peerConfig) *Peer {
 	return &Peer{
 		router: r, conn: conn, role: cfg.role, name: cfg.name, consoleID: cfg.consoleID, outgoing: newQueue(),
@@ -67,27 +70,27 @@ func newPeer(r *Router, conn protocol.Conn, cfg peerConfig) *Peer {
 // console.
 func (p *Peer) ConsoleID() int { return p.consoleID }
 
-// Done returns a channel that is closed when the peer has ended and is no longer
-// part of the session.
+// Done returns a channel that is closed when the peer's connection has ended and the peer was
+// removed from the session.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Err returns why the peer ended. It may be called when Done is closed. It is
-// io.EOF if the peer closed its connection, a *subprocess.ExitError if it was a
-// process that died, and nil if the router closed the connection.
+// Err returns why the peer's connection ended. Call it only after the channel of Done is
+// closed. It is io.EOF if the peer closed the connection, a *subprocess.ExitError if the peer
+// was a process that died, and nil if the router closed the connection.
 func (p *Peer) Err() error { return p.endErr }
 
-// Disconnect makes the peer's connection close with this code and reason. It does
-// not wait for that; see Done.
+// Disconnect starts closing the peer's connection with this close code and reason. It does not
+// wait until the connection is closed; see Done.
 func (p *Peer) Disconnect(code protocol.CloseCode, reason string) { p.end(code, reason, nil) }
 
-// run runs the peer's goroutines until its connection has ended, and tells its
-// role.
+// run reads and writes the peer's frames until its connection has ended, then records the end
+// in the trace, calls the role's onEnded and closes the channel of Done.
 func (p *Peer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	loops.Go(p.writeLoop)
-	if feeder, ok := p.role.(feeder); ok {
-		loops.Go(func() { feeder.feed(ctx, p, p.stopFeed) })
+	if feeder, ok := p.role.(traceFeeder); ok {
+		loops.Go(func() { feeder.feedFromTrace(ctx, p, p.stopFeed) })
 	}
 	loops.Go(func() {
 		<-p.ending
@@ -102,8 +105,8 @@ func (p *Peer) run() {
 	close(p.done)
 }
 
-// end makes the peer end. Only the first call counts: it says with which code and
-// reason the connection is closed, and what Err returns.
+// end starts closing the peer's connection. Only the first call has an effect: it sets the
+// close code and reason, and the error that Err returns.
 func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
 	p.endOnce.Do(func() {
 		p.closeCode, p.closeReason, p.endErr = code, reason, err
@@ -112,15 +115,15 @@ func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
 	})
 }
 
-// finish makes the peer end when it has been sent what is queued, or after
-// finishTimeout. It does not wait for that.
-func (p *Peer) finish(code protocol.CloseCode, reason string) {
-	if _, ok := p.role.(feeder); !ok { // which closes the queue itself
+// endAfterQueue closes the peer's connection once all queued frames are written, or after
+// peerFinishTimeout. It does not wait for that.
+func (p *Peer) endAfterQueue(code protocol.CloseCode, reason string) {
+	if _, ok := p.role.(traceFeeder); !ok { // which closes the queue itself
 		p.outgoing.close()
 	}
 	p.finishOnce.Do(func() { close(p.stopFeed) })
 	p.router.goroutines.Go(func() {
-		timeout := time.NewTimer(finishTimeout)
+		timeout := time.NewTimer(peerFinishTimeout)
 		defer timeout.Stop()
 		select {
 		case <-p.outgoing.drained:
@@ -131,9 +134,9 @@ func (p *Peer) finish(code protocol.CloseCode, reason string) {
 	})
 }
 
-// readLoop reads frames and dispatches them until the connection fails, and
-// returns why. A message that is malformed, or nested too deeply, is recorded,
-// logged and otherwise ignored.
+// readLoop reads frames from the peer and routes them until the connection fails, and returns
+// the error. A message that is malformed or nested too deeply is recorded, logged, reported to
+// the peer and otherwise ignored.
 func (p *Peer) readLoop(ctx context.Context) error {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
@@ -158,14 +161,14 @@ func (p *Peer) readLoop(ctx context.Context) error {
 	}
 }
 
-// maxNestingDepth is how many levels deep a message may be nested. Encoders give up
-// at 10,000 and Python's reader at less than 1,000, and parts of a message become
-// parts of others: an output goes into the message about its run that the agent
-// gets, and into the first message to every console that comes later.
+// maxNestingDepth is how many levels deep the JSON of a message may be nested. Encoders give up
+// at 10,000 levels and Python's reader at less than 1,000, and the limit is lower because parts
+// of a message become parts of others: an output goes into the message about its run that the
+// agent gets, and into the hello message of every later console.
 const maxNestingDepth = 500
 
-// isTooDeep reports whether a well-formed message is nested deeper than
-// maxNestingDepth.
+// isTooDeep reports whether the JSON of a well-formed message is nested more than
+// maxNestingDepth levels deep.
 func isTooDeep(body []byte) bool {
 	if protocol.IsRawFrame(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= maxNestingDepth {
 		return false
@@ -173,8 +176,8 @@ func isTooDeep(body []byte) bool {
 	return protocol.IsDeeperThan(body, maxNestingDepth)
 }
 
-// dispatch routes one frame. A panic of the router costs that frame, not the
-// session: it is logged as an error.
+// dispatch passes one frame that the peer has sent to its role. If routing panics, the panic is
+// logged as an error and only this frame is lost.
 func (p *Peer) dispatch(f frame) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -185,8 +188,8 @@ func (p *Peer) dispatch(f frame) {
 	p.role.route(p, f)
 }
 
-// writeLoop writes what is queued until the queue is closed and empty, or the
-// connection fails.
+// writeLoop writes the queued frames to the peer's connection until the queue is closed and
+// empty, or the connection fails.
 func (p *Peer) writeLoop() {
 	for {
 		f, ok, closed := p.outgoing.pop()
@@ -208,9 +211,8 @@ func (p *Peer) writeLoop() {
 	}
 }
 
-// writeFrame writes a frame and returns false if the connection has failed. A frame
-// that is larger than the connection allows is logged, noted as dropped and passed
-// over.
+// writeFrame writes one frame to the peer's connection. It returns false if the connection has
+// failed. A frame larger than the connection allows is logged, recorded as dropped and skipped.
 func (p *Peer) writeFrame(f frame) bool {
 	err := p.conn.Write(f.body)
 	var tooLarge *protocol.FrameLengthError
@@ -227,9 +229,8 @@ func (p *Peer) writeFrame(f frame) bool {
 	}
 }
 
-// recordIn appends a frame that came from the peer to the trace, and returns the
-// frame with its number there, so that it can be sent on without being recorded
-// again.
+// recordIn appends a frame that came from the peer to the trace, with a note. It returns the
+// frame with the entry's number, so that forwarding it does not record its body again.
 func (p *Peer) recordIn(f frame, note trace.Note) frame {
 	if p.hopIn != "" {
 		f.bodySeq = p.router.journal.Append(trace.Entry{
@@ -239,17 +240,18 @@ func (p *Peer) recordIn(f frame, note trace.Note) frame {
 	return f
 }
 
-// send queues a frame for the peer and appends it to the trace. It returns false
-// if the queue is full; the role has then dealt with the frame.
+// send queues a frame for the peer and appends it to the trace. It returns false if the queue
+// is full; the role's onQueueFull has then handled the frame.
 func (p *Peer) send(f frame) bool {
-	full, _ := p.sendAccepted(f, func() {})
+	full, _ := p.sendWithCallback(f, func() {})
 	return !full
 }
 
-// sendAccepted is send. It calls accepted when the frame is in the queue and not
-// written yet. It returns closed if the peer is ending; the role has then dealt with
-// the frame.
-func (p *Peer) sendAccepted(f frame, accepted func()) (full, closed bool) {
+// sendWithCallback queues a frame for the peer, appends it to the trace and calls accepted
+// before the frame can be written. It returns full if the queue had no room, and closed if the
+// peer is disconnecting; the role's onQueueFull or onSentWhileEnding has then handled the
+// frame, and accepted is not called.
+func (p *Peer) sendWithCallback(f frame, accepted func()) (full, closed bool) {
 	full, closed = p.outgoing.push(f, func() {
 		p.recordOut(f, f.note)
 		accepted()
@@ -263,10 +265,11 @@ func (p *Peer) sendAccepted(f frame, accepted func()) (full, closed bool) {
 	return full, closed
 }
 
-// recordDropped appends to the trace that a frame for the peer was dropped.
+// recordDropped appends an entry to the trace which says that a frame for the peer was dropped.
 func (p *Peer) recordDropped(f frame) { p.recordOut(f, trace.NoteDropped) }
 
-// recordOut appends a frame for the peer to the trace, with a note.
+// recordOut appends a frame for the peer to the trace, with a note. The entry has the body only
+// if no earlier entry has it. It does nothing for peers whose frames are not recorded.
 func (p *Peer) recordOut(f frame, note trace.Note) {
 	if p.hopOut == "" {
 		return
@@ -284,7 +287,7 @@ func (p *Peer) recordOut(f frame, note trace.Note) {
 	p.router.journal.Append(entry)
 }
 
-// closeAsTooSlow notes f as dropped and closes the connection of a console that
+// closeAsTooSlow records the frame f as dropped and closes the connection of a console that
 // does not read fast enough.
 func (p *Peer) closeAsTooSlow(f frame) {
 	p.recordDropped(f)

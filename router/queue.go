@@ -12,8 +12,8 @@ const (
 	MaxQueueFrames = 8192
 )
 
-// queue holds the frames that wait to be written to one peer, first in, first out.
-// It is safe for concurrent use; one goroutine takes frames out.
+// queue is the first-in, first-out queue of frames that wait to be written to one peer. It is
+// safe for concurrent use, but only one goroutine takes frames out.
 type queue struct {
 	mu      sync.Mutex
 	frames  []frame
@@ -26,13 +26,14 @@ type queue struct {
 	drained chan struct{} // closed by the writer after the last frame of a closed queue
 }
 
+// newQueue returns an empty, open queue of frames.
 func newQueue() *queue {
 	return &queue{pushed: make(chan struct{}, 1), popped: make(chan struct{}, 1), drained: make(chan struct{})}
 }
 
-// push appends f and calls accepted before anyone can take f out, so that accepted
-// is called in the order of the queue. It does neither if the queue is full or
-// closed, and returns which of the two it is.
+// push appends the frame f to the queue and calls accepted before f can be taken out, so that
+// calls of accepted are in the queue's order. If the queue is full or closed it does neither
+// and says which.
 func (q *queue) push(f frame, accepted func()) (full, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -43,8 +44,8 @@ func (q *queue) push(f frame, accepted func()) (full, closed bool) {
 	return full, q.closed
 }
 
-// pushOverLimit is push for a frame that must not be lost: it appends f to a full
-// queue too. It does nothing if the queue is closed.
+// pushOverLimit appends the frame f even to a full queue, for frames that must not be lost, and
+// calls accepted before f can be taken out. It does nothing if the queue is closed.
 func (q *queue) pushOverLimit(f frame, accepted func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,12 +54,14 @@ func (q *queue) pushOverLimit(f frame, accepted func()) {
 	}
 }
 
-// isFullLocked reports whether the queue has no room for a frame with a body of
-// so many bytes. The caller holds mu.
+// isFullLocked reports whether the queue has no room for a frame whose body has bodyBytes
+// bytes. An empty queue always has room. The caller holds mu.
 func (q *queue) isFullLocked(bodyBytes int) bool {
 	return len(q.frames) > 0 && (q.bytes+bodyBytes > MaxQueueBytes || len(q.frames) >= MaxQueueFrames)
 }
 
+// appendLocked calls accepted, appends the frame f to the queue without checking its limits,
+// and wakes the goroutine that takes frames out. The caller holds mu.
 func (q *queue) appendLocked(f frame, accepted func()) {
 	accepted()
 	if len(q.frames) == 0 {
@@ -66,34 +69,34 @@ func (q *queue) appendLocked(f frame, accepted func()) {
 	}
 	q.frames = append(q.frames, f)
 	q.bytes += len(f.body)
-	putToken(q.pushed)
+	putTokenIfEmpty(q.pushed)
 }
 
-// fullness returns whether the queue is full, how many bytes it holds, and when a
-// frame was last taken out.
+// fullness returns whether the queue is full, how many bytes its frames have, and when a frame
+// was last taken out or came into the empty queue.
 func (q *queue) fullness() (full bool, bytes int, movedAt time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.isFullLocked(1), q.bytes, q.movedAt
 }
 
-// isHalfFull reports whether more than half of the queue's bytes or frames are
-// taken. Frames that a peer can do without are then left out.
+// isHalfFull reports whether the queue holds more than half of MaxQueueBytes or MaxQueueFrames.
+// Frames that the peer can do without are then left out.
 func (q *queue) isHalfFull() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.bytes > MaxQueueBytes/2 || len(q.frames) > MaxQueueFrames/2
 }
 
-// depth returns how many frames and bytes wait.
+// depth returns how many frames wait in the queue, and how many bytes they have.
 func (q *queue) depth() (frames, bytes int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.frames), q.bytes
 }
 
-// pop takes the first frame out. If the queue is empty, ok is false and closed says
-// whether it stays so; otherwise the channel pushed says when to try again.
+// pop takes the first frame out of the queue. If the queue is empty, ok is false; closed then
+// says that no frame will come, and otherwise the channel pushed tells when to try again.
 func (q *queue) pop() (f frame, ok, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,30 +109,31 @@ func (q *queue) pop() (f frame, ok, closed bool) {
 	q.frames = q.frames[1:]
 	q.bytes -= len(f.body)
 	q.movedAt = time.Now()
-	putToken(q.popped)
+	putTokenIfEmpty(q.popped)
 	return f, true, false
 }
 
-// close makes every later push fail. What is in the queue can still be taken out.
+// close makes every later push fail. Frames in the queue can still be taken out.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	putToken(q.pushed)
+	putTokenIfEmpty(q.pushed)
 }
 
-// closeAndEmpty closes the queue and returns the frames that were in it.
+// closeAndEmpty closes the queue, removes all frames from it and returns them.
 func (q *queue) closeAndEmpty() []frame {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	frames := q.frames
 	q.frames, q.bytes, q.closed = nil, 0, true
-	putToken(q.pushed)
+	putTokenIfEmpty(q.pushed)
 	return frames
 }
 
-// putToken puts a token into a channel of capacity 1 unless it has one.
-func putToken(c chan struct{}) {
+// putTokenIfEmpty sends a value to a channel of capacity 1 to wake its receiver. It does
+// nothing if the channel is full.
+func putTokenIfEmpty(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

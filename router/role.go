@@ -2,10 +2,10 @@ package router
 
 import "context"
 
-// role is what the router does for one kind of peer. There is a type for each:
-// agentRole, kernelRole, documentRole, holderRole, runConsoleRole and viewRole.
-// The goroutines of its peer call these methods, but onQueueFull and
-// onSentWhileEnding, which the sender of the frame calls.
+// role is how the router treats one kind of peer. The implementations are agentRole,
+// kernelRole, documentRole, holderRole, runConsoleRole and viewRole. The peer's goroutines call
+// the methods, except for onQueueFull and onSentWhileEnding, which are called by the goroutine
+// that sends the peer a frame.
 type role interface {
 	// route routes a frame that the peer has sent.
 	route(p *Peer, f frame)
@@ -29,26 +29,31 @@ type role interface {
 	onEnded(p *Peer, unsent []frame)
 }
 
-// feeder is a role that fills its peer's queue from the trace.
-type feeder interface {
+// traceFeeder is a role whose peer is sent entries of the trace by a goroutine of its own: a
+// view.
+type traceFeeder interface {
 	// feed sends the peer what there is to send, until ctx ends. When stop is
 	// closed it sends what there is by then, closes the peer's queue and returns.
-	feed(ctx context.Context, p *Peer, stop <-chan struct{})
+	feedFromTrace(ctx context.Context, p *Peer, stop <-chan struct{})
 }
 
-// defaultRole has the methods that most roles share.
+// defaultRole has the default implementations of the methods of [role]; the roles embed it.
 type defaultRole struct{ router *Router }
 
-// waitToRead waits while the trace cannot keep up.
+// waitToRead blocks while too many trace entries wait to be written to the trace file. It fails
+// if that takes longer than 5 s or ctx ends.
 func (d defaultRole) waitToRead(ctx context.Context, _ *Peer) error {
 	return d.router.journal.WaitForRoom(ctx)
 }
 
-// reportMalformed does nothing.
+// reportMalformed does nothing: by default a peer is not told that its message could not be
+// read.
 func (d defaultRole) reportMalformed(*Peer, string) {}
 
-// onQueueFull closes the connection of a console that reads too slowly.
+// onQueueFull closes the connection of a console for whose frames there is no room because it
+// reads too slowly, and records f as dropped.
 func (d defaultRole) onQueueFull(p *Peer, f frame) { p.closeAsTooSlow(f) }
 
-// onSentWhileEnding does nothing: a console that is closing gets nothing more.
+// onSentWhileEnding ignores a frame that was sent to a console which is disconnecting; it is
+// not recorded either.
 func (d defaultRole) onSentWhileEnding(*Peer, frame) {}

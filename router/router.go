@@ -83,9 +83,8 @@ const (
 	DefaultAgentStallTimeout = 10 * time.Second
 )
 
-// Executions tracks the runs of cells from the kernel's frames, and says what the
-// agent is told of them. The type of this name in internal/notebook implements it.
-// It must be safe for concurrent use.
+// Executions tracks the runs of cells from the kernel's frames and makes the messages that tell
+// the agent about them. notebook.Executions implements it. It must be safe for concurrent use.
 type Executions interface {
 	// ApplyFrame takes in a frame of the kernel; seq is its number in the trace. An
 	// error says that the frame does not fit; it has no other consequence.
@@ -103,7 +102,7 @@ type Executions interface {
 	MarkKernelEnded()
 }
 
-// Config configures a [Router]. The zero value works.
+// Config configures a [Router]: timeouts, who may do what, and limits. The zero value works.
 type Config struct {
 	// DocumentTimeout, HolderTimeout, CellTimeout, StaleDelay and AgentStallTimeout
 	// replace the constants Default…; 0 means the constant.
@@ -126,8 +125,9 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Router connects the peers of one session. Attach its peers in any order; Close
-// ends it and all that are attached. It is safe for concurrent use.
+// Router connects the peers of one session and forwards frames between them. Attach the peers
+// in any order; Close ends the router and closes all connections. It is safe for concurrent
+// use.
 type Router struct {
 	cfg        Config
 	journal    *trace.Journal
@@ -159,8 +159,8 @@ type Router struct {
 	closed             bool
 }
 
-// New returns a router without peers. It appends every frame to journal and feeds
-// those of the kernel to executions. It starts nothing.
+// New returns a router without peers. It appends every frame to journal and passes frames about
+// runs to executions. It starts no goroutine.
 func New(journal *trace.Journal, executions Executions, cfg Config) *Router {
 	setDefault := func(d *time.Duration, value time.Duration) {
 		if *d <= 0 {
@@ -187,17 +187,17 @@ func New(journal *trace.Journal, executions Executions, cfg Config) *Router {
 	}
 }
 
-// TypePeerEnded is the type of the trace's entries, on the hop "session", that say
-// that a peer's connection has ended, and why. The entries for what fails because
-// of it come after it.
+// TypePeerEnded is the type of the trace entry which says that a peer's connection has ended,
+// and why. It is on the hop "session" and comes before the entries for the requests that fail
+// because of it.
 const TypePeerEnded = "peer_ended"
 
-// TypeHolder is the type of the trace's entries, on the hop "session", that say who
-// holds the document from there on: the server, or a console.
+// TypeHolder is the type of the trace entry which says who holds the document from then on: the
+// server, or a console. It is on the hop "session".
 const TypeHolder = "holder"
 
-// recordSessionEvent appends an entry on the hop "session" to the trace. consoleID
-// is the console that it is about; 0: none.
+// recordSessionEvent appends an entry with this type and content to the trace, on the hop
+// "session". consoleID is the number of the console that it is about; 0 means none.
 func (r *Router) recordSessionEvent(eventType string, consoleID int, content map[string]any) {
 	f := newFrame(content)
 	r.journal.Append(trace.Entry{
@@ -205,7 +205,8 @@ func (r *Router) recordSessionEvent(eventType string, consoleID int, content map
 	})
 }
 
-// recordPeerEnded appends to the trace that a peer has ended, and why.
+// recordPeerEnded appends an entry of type peer_ended to the trace, with the reason for which
+// the peer's connection ended.
 func (r *Router) recordPeerEnded(p *Peer) {
 	reason := p.closeReason
 	if p.endErr != nil {
@@ -216,17 +217,16 @@ func (r *Router) recordPeerEnded(p *Peer) {
 	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: p.consoleID, Envelope: f.envelope, Body: f.body})
 }
 
-// ErrClosed is returned by the Attach methods of a closed Router.
+// ErrClosed is returned by the Attach methods of a Router that was closed.
 var ErrClosed = errors.New("the session has ended")
 
-// replacedReason is the reason with which a connection is closed when the same
-// console has connected again.
+// replacedReason is the close reason for a console's connection when the same console has
+// connected again.
 const replacedReason = "the same console has connected again"
 
-// attach makes p part of the session: it calls register, with mu held, and starts
-// p's goroutines. If the router is closed it closes the connection and returns
-// ErrClosed.
-func (r *Router) attach(p *Peer, register func()) (*Peer, error) {
+// attachPeer adds the peer p to the session: it calls register while mu is held, and starts p's
+// goroutines. If the router is closed it closes p's connection and returns ErrClosed.
+func (r *Router) attachPeer(p *Peer, register func()) (*Peer, error) {
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {
@@ -241,9 +241,9 @@ func (r *Router) attach(p *Peer, register func()) (*Peer, error) {
 	return p, nil
 }
 
-// Close fails the requests in flight, sends each peer what is queued for it, for at
-// most a second, closes every connection and returns when all goroutines have
-// ended. Views are closed last, and are shown all that the trace has by then.
+// Close fails the requests in flight, gives each peer 1 s to read the frames queued for it,
+// closes every connection with this code and reason and waits until all goroutines have ended.
+// Views are closed last, after they were sent all entries of the trace.
 func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Lock()
 	r.closed = true
@@ -251,19 +251,18 @@ func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Unlock()
 	r.inFlight.close(reason)
 	for _, p := range others {
-		p.finish(code, reason)
+		p.endAfterQueue(code, reason)
 	}
 	for _, p := range others {
 		<-p.done
 	}
 	for _, view := range views { // they are shown what the others have said until now
-		view.peer.finish(code, reason)
+		view.peer.endAfterQueue(code, reason)
 	}
 	r.goroutines.Wait()
 }
 
-// peersButViewsLocked returns all peers that are attached, but the views. The
-// caller holds mu.
+// peersButViewsLocked returns all attached peers except for views. The caller holds mu.
 func (r *Router) peersButViewsLocked() []*Peer {
 	var peers []*Peer
 	for _, console := range r.runConsoles {
@@ -277,14 +276,14 @@ func (r *Router) peersButViewsLocked() []*Peer {
 	return peers
 }
 
-// QueueDepth says how much waits to be written to one peer.
+// QueueDepth is how many frames and bytes wait to be written to one peer.
 type QueueDepth struct {
 	PeerName      string // agent, kernel, notebook, console (a holder), view or run
 	ConsoleID     int    // number of the console; 0: not a console
 	Frames, Bytes int
 }
 
-// QueueDepths returns how much waits to be written to each peer.
+// QueueDepths returns how many frames and bytes wait to be written to each peer.
 func (r *Router) QueueDepths() []QueueDepth {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,9 +63,9 @@ func TestShuffledAnswersReachTheirRequests(t *testing.T) {
 	h.closeAll()
 }
 
-// answerShuffled reads n requests to a peer and answers them in random order, every
-// third twice. messageType is the answers' type, and idField the field with the
-// request's id. The answer's "mark" is the request's, which is in markField.
+// answerShuffled reads n requests sent to a peer and answers them in random order, every third
+// one twice. messageType is the type of the answers, idField the field with the request's id,
+// and markField the field of the request whose value the answer repeats as "mark".
 func (h *harness) answerShuffled(name string, n int, messageType, idField, markField string) {
 	conn := h.peers[name].conn
 	var answers [][]byte
@@ -222,7 +222,8 @@ func TestAskReturnsAnswerOrError(t *testing.T) {
 	})
 }
 
-// Close writes the frames that are still queued before it closes a connection.
+// Close writes the frames that are still queued for a peer before it closes the peer's
+// connection.
 func TestCloseWritesQueuedFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,7 +244,7 @@ func TestCloseWritesQueuedFrames(t *testing.T) {
 			require.Equal(t, want, string(got))
 		}
 		<-closed
-		_, err := h.router.AttachConsole(h.peers["console"].conn, 2, plainHello)
+		_, err := h.router.AttachConsole(h.peers["console"].conn, 2, fixedHello)
 		require.ErrorIs(t, err, router.ErrClosed)
 	})
 }

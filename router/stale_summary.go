@@ -8,22 +8,22 @@ import (
 	"assay/internal/trace"
 )
 
-// globalsSummary is the newest summary of global variables that the kernel has
-// given.
+// globalsSummary is the newest summary of the kernel's global variables that the router has
+// seen.
 type globalsSummary struct {
 	body     []byte // without ids; nil: the kernel has given none
 	at       time.Time
 	entrySeq int64 // number of its entry in the trace
 }
 
-// isGlobalsSummary reports whether an action of the agent, or the type of a
+// isGlobalsSummary reports whether action, the name of an agent's action or the type of a
 // console's request, asks for the summary of global variables.
 func isGlobalsSummary(action string) bool {
 	return strings.HasSuffix(action, protocol.TypeGlobalsSummary)
 }
 
-// rememberSummary remembers a summary that the kernel has given, in time or late,
-// for answerWithStaleSummary.
+// rememberSummary keeps a globals summary that the kernel has sent, in time or late, for
+// answerWithStaleSummary. It ignores one with the status "error".
 func (r *Router) rememberSummary(f frame) {
 	if f.envelope.Status == protocol.StatusError {
 		return
@@ -37,10 +37,10 @@ func (r *Router) rememberSummary(f frame) {
 	r.lastGlobalsSummary = globalsSummary{body: body, at: time.Now(), entrySeq: f.bodySeq}
 }
 
-// answerWithStaleSummary answers a request for a summary with the last one, marked
-// as stale and with its age, because the kernel is too busy to give a fresh one: C
-// code that holds the interpreter's lock, for example. Without a last summary the
-// request goes on waiting.
+// answerWithStaleSummary replies to a request for a globals summary with the last summary that
+// the kernel sent, marked as stale and with its age in ms, because the kernel is too busy to
+// make a new one, for example in C code that holds the interpreter's lock. It does nothing if
+// there is no earlier summary or the request has ended.
 func (r *Router) answerWithStaleSummary(request *pendingRequest) {
 	r.mu.Lock()
 	last := r.lastGlobalsSummary
@@ -55,7 +55,7 @@ func (r *Router) answerWithStaleSummary(request *pendingRequest) {
 		request.reply(answer{failure: err.Error()})
 		return
 	}
-	stale := frameOfBody(body)
+	stale := newFrameFromBody(body)
 	stale.bodySeq = last.entrySeq // the response made of it names that entry as its cause
 	request.reply(answer{frame: stale})
 }

@@ -63,7 +63,7 @@ func playTranscript(t *testing.T, script string) string {
 			out.WriteString(line + "\n")
 		case strings.HasPrefix(line, "> "):
 			out.WriteString(line + "\n")
-			h.execute(strings.TrimPrefix(line, "> "))
+			h.executeCommand(strings.TrimPrefix(line, "> "))
 			out.WriteString(h.takeEvents())
 		}
 	}
@@ -75,8 +75,9 @@ func playTranscript(t *testing.T, script string) string {
 	return out.String()
 }
 
-// execute carries out one command of a transcript, and waits until nothing moves.
-func (h *harness) execute(command string) {
+// executeCommand carries out one command of a transcript and waits until all goroutines are
+// blocked.
+func (h *harness) executeCommand(command string) {
 	what, rest, _ := strings.Cut(command, " ")
 	switch what {
 	case "attach":
@@ -90,7 +91,7 @@ func (h *harness) execute(command string) {
 	case "refuse":
 		h.router.RefuseActions(rest)
 	default:
-		body := []byte(h.unnumberIDs(rest))
+		body := []byte(h.restoreRandomIDs(rest))
 		if text, raw := strings.CutPrefix(rest, "raw "); raw {
 			body = protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "cell-1", Text: []byte(text)})
 		}

@@ -14,29 +14,27 @@ import (
 	"assay/internal/trace"
 )
 
-// MaxViewLagBytes is how far a view may be behind the trace, in bytes of entries,
-// before its connection is closed. Entries that a view has not been shown stay in
-// memory, once for all views.
+// MaxViewLagBytes is how many bytes of trace entries a view may have left unread before its
+// connection is closed. Unread entries are kept in memory, once for all views.
 const MaxViewLagBytes = 64 << 20
 
-// viewLagInterval is how often the lag of a view that does not read is looked at.
+// viewLagInterval is the time between two checks of how far a view that does not read is behind
+// the trace.
 const viewLagInterval = time.Second
 
-// tooFarBehindReason is the reason with which a view is closed that is too far
-// behind the trace.
+// tooFarBehindReason is the close reason for a view that is more than MaxViewLagBytes behind
+// the trace.
 const tooFarBehindReason = "too slow: more than 64 MiB were waiting"
 
-// AttachView adds a console's /agent connection that shows the server's own
-// document, and owns conn from then on. snapshot makes the first message to it, the
-// state so far, and a follower that stands where this state ends; it is called while
-// no kernel frame passes. After that the view is sent the document's events, the
-// frames of runs and those of the agent, in the order of the trace. id is the
-// console's number, which no other console has. runID is the number of the same
-// console's connection at /run, which then is sent no frames of runs; 0: it has
-// named none.
+// AttachView adds a console's /agent connection that shows the server's own document, and owns
+// conn from then on. id is the console's number, which no other console has; runID is the
+// number of the same console's connection at /run, which is then sent no frames of runs, or 0
+// if unknown. snapshot makes the view's first message, with the state so far, and returns a
+// follower of the trace that continues after that state. After it the view is sent the
+// document's events, the frames of runs and those of the agent, in the order of the trace.
 //
-// What a view is sent is not recorded in the trace, as the trace has it already.
-// AttachView returns ErrClosed if the router is closed.
+// Messages to a view are not recorded in the trace, because their content is in it already.
+// AttachView fails with ErrClosed if the router is closed.
 func (r *Router) AttachView(conn protocol.Conn, id, runID int, snapshot func() ([]byte, *trace.Follower)) (*Peer, error) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
@@ -45,16 +43,16 @@ func (r *Router) AttachView(conn protocol.Conn, id, runID int, snapshot func() (
 	view.peer = newPeer(r, conn, peerConfig{
 		role: view, name: "view", consoleID: id, pairedConsole: runID, hopIn: trace.ConsoleToServer,
 	})
-	return r.attach(view.peer, func() {
+	return r.attachPeer(view.peer, func() {
 		r.views = append(r.views, view)
 		r.updatePairedConsolesLocked()
 		view.peer.send(frame{envelope: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
 	})
 }
 
-// viewRole is the [role] of a console at /agent that shows the server's own
-// document. Its feed shows it the trace at the view's pace: entries for which its
-// queue has no room wait in the journal.
+// viewRole implements [role] for a console at /agent that shows the server's own document. It
+// sends the console the entries of the trace at the console's pace: entries for which its queue
+// has no room wait in the journal.
 type viewRole struct {
 	defaultRole
 	peer     *Peer
@@ -69,8 +67,8 @@ type viewRole struct {
 	isBehind    bool  // an entry had to wait for room since the feed last caught up
 }
 
-// route routes a person's actions on the notebook, and what any console at /agent
-// may send.
+// route routes a frame from a view: a person's notebook_action is carried out if the view
+// belongs to the session's owner; other frames are routed as from any console at /agent.
 func (v *viewRole) route(p *Peer, f frame) {
 	if f.envelope.Type != protocol.TypeNotebookAction {
 		v.router.routeFromAgentConsole(p, f)
@@ -81,10 +79,11 @@ func (v *viewRole) route(p *Peer, f frame) {
 	}
 }
 
-// reportMalformed sends the console an agent_error.
+// reportMalformed sends the view an agent_error with problem, which says why its message could
+// not be read.
 func (v *viewRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
 
-// onEnded removes the view.
+// onEnded removes a view whose connection has ended from the router.
 func (v *viewRole) onEnded(*Peer, []frame) {
 	r := v.router
 	r.mu.Lock()
@@ -93,8 +92,8 @@ func (v *viewRole) onEnded(*Peer, []frame) {
 	r.updatePairedConsolesLocked()
 }
 
-// updatePairedConsolesLocked notes which consoles have a view, after views have
-// come or gone. The caller holds mu.
+// updatePairedConsolesLocked recomputes which consoles at /run have a view, after a view was
+// added or removed. The caller holds mu.
 func (r *Router) updatePairedConsolesLocked() {
 	r.pairedConsoles = map[int]bool{}
 	for _, view := range r.views {
@@ -102,8 +101,9 @@ func (r *Router) updatePairedConsolesLocked() {
 	}
 }
 
-// routeNotebookAction asks for what a person wants done to the notebook. The answer
-// has the id of the person's request.
+// routeNotebookAction carries out a person's action on the notebook and sends the view the
+// answer under the id of the person's request. An unknown or refused action is answered with an
+// error.
 func (v *viewRole) routeNotebookAction(f frame) {
 	r, action := v.router, f.envelope.Action
 	reply := func(a answer) {
@@ -119,25 +119,25 @@ func (v *viewRole) routeNotebookAction(f frame) {
 	switch {
 	case err != nil:
 		reply(answer{failure: err.Error()})
-	case routeOf(action) == routeUnknown:
+	case routeOfAction(action) == routeUnknown:
 		reply(answer{failure: fmt.Sprintf("unknown action %q", action)})
 	case refusal != "" && action != "get_context":
 		reply(answer{failure: refusal})
 	default:
-		r.ask(protocol.NewServerTxID(), action, message.Params, f.bodySeq, reply)
+		r.startServerAction(protocol.NewServerTxID(), action, message.Params, f.bodySeq, reply)
 	}
 }
 
-// sendAnswer sends the view a frame after everything that the trace has by now. A
-// view with too many waiting answers is closed.
+// sendAnswer queues a frame for the view, to be sent after all entries that the trace has by
+// now. If too many frames wait, the view's connection is closed.
 func (v *viewRole) sendAnswer(f frame) {
 	if full, _ := v.answers.push(f, func() {}); full {
 		v.peer.closeAsTooSlow(f)
 	}
 }
 
-// SendToAgentConsoles sends every console at /agent one of the server's own
-// messages.
+// SendToAgentConsoles sends a message that the server itself made to the holder, if it is a
+// console, and to all views; message is encoded as JSON.
 func (r *Router) SendToAgentConsoles(message any) {
 	f := newFrame(message)
 	r.mu.Lock()
@@ -150,11 +150,12 @@ func (r *Router) SendToAgentConsoles(message any) {
 	}
 }
 
-// feed shows the view what the trace brings, and sends it answers, until the view
-// ends. It closes the view's connection if it is too far behind.
-func (v *viewRole) feed(ctx context.Context, p *Peer, stop <-chan struct{}) {
+// feedFromTrace sends the view new entries of the trace and answers to its requests until ctx
+// ends, or until stop is closed and everything is sent. It closes the view's connection if more
+// than MaxViewLagBytes of entries are unread.
+func (v *viewRole) feedFromTrace(ctx context.Context, p *Peer, stop <-chan struct{}) {
 	for stopping := false; ctx.Err() == nil; {
-		newEntries, lookAgain := v.follower.Ready(), (<-chan time.Time)(nil)
+		newEntries, lookAgain := v.follower.ReadyChannel(), (<-chan time.Time)(nil)
 		caughtUp := v.showAvailable()
 		switch {
 		case caughtUp && stopping:
@@ -180,10 +181,9 @@ func (v *viewRole) feed(ctx context.Context, p *Peer, stop <-chan struct{}) {
 	}
 }
 
-// showAvailable shows the view the entries that there are, and sends it each answer
-// after the entries that came before it: an answer that says that a cell was made
-// comes after the cell. It returns false if the view's queue has no room for all of
-// it.
+// showAvailable sends the view all entries that the trace has, and each answer after the
+// entries that came before it, so that the answer to create_cell comes after the cell. It
+// returns false if the view's queue has no room for all of them.
 func (v *viewRole) showAvailable() (caughtUp bool) {
 	for {
 		if v.nextEntry == nil && !v.hasAnswer {
@@ -211,9 +211,9 @@ func (v *viewRole) showAvailable() (caughtUp bool) {
 	}
 }
 
-// showNextEntry sends the view its next entry if it is one that views are shown. It
-// returns false if there is no room. While the view is behind, pieces of a stream
-// are left out: the whole reply follows them.
+// showNextEntry sends the view its next trace entry, if views are sent entries of this kind. It
+// returns false if the view's queue is more than half full. While the view is behind, parts of
+// a streamed reply are skipped, because the complete reply follows.
 func (v *viewRole) showNextEntry() bool {
 	entry := v.nextEntry
 	noRoom := v.peer.outgoing.isHalfFull()
@@ -229,6 +229,8 @@ func (v *viewRole) showNextEntry() bool {
 	return true
 }
 
+// sendEntry sends the view the body of a trace entry with the entry's number added as "seq". It
+// logs a warning if the body is malformed.
 func (v *viewRole) sendEntry(entry *trace.Entry) {
 	body, err := bodyWithSeq(entry)
 	if err != nil {
@@ -238,7 +240,8 @@ func (v *viewRole) sendEntry(entry *trace.Entry) {
 	v.peer.send(frame{envelope: entry.Envelope, body: body})
 }
 
-// isShownToViews reports whether views are sent an entry of the trace.
+// isShownToViews reports whether views are sent this trace entry: events of the document,
+// frames of runs, and frames of the agent that consoles may see.
 func isShownToViews(e *trace.Entry) bool {
 	switch e.Hop {
 	case trace.HopNotebook:
@@ -252,8 +255,9 @@ func isShownToViews(e *trace.Entry) bool {
 	}
 }
 
-// bodyWithSeq returns the body of an entry with the entry's number as its last
-// member, "seq". If the body has a member of this name, the last one counts.
+// bodyWithSeq returns the JSON body of a trace entry with the entry's number added as the last
+// member, "seq". It fails if the body is malformed. If the body has a member "seq" already,
+// readers take the last one.
 func bodyWithSeq(e *trace.Entry) ([]byte, error) {
 	body, err := protocol.ToJSON(e.Body)
 	if err != nil {

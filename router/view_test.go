@@ -189,8 +189,8 @@ func TestMessageDuringHelloComesAfterIt(t *testing.T) {
 	h.goroutines.Wait()
 }
 
-// countStdioEntries returns how many new entries of the trace are text of the
-// kernel.
+// countStdioEntries returns how many trace entries since the last call are text that the kernel
+// printed.
 func (h *harness) countStdioEntries() (count int) {
 	for e := h.follower.TryNext(); e != nil; e = h.follower.TryNext() {
 		if e.Type == protocol.TypeKernelStdio {

@@ -98,7 +98,7 @@ func (e agentEndpoint) handleEnded(c *console, body []byte) error {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	switch {
 	case err == nil && env.Type == protocol.TypeNotebookAction:
-		answer := protocol.ActionError(env.TxID, "the session has ended")
+		answer := protocol.NewActionError(env.TxID, "the session has ended")
 		answer.Type = protocol.TypeNotebookActionResponse
 		return c.send(answer)
 	case err == nil && (env.Type == protocol.TypeActionResponse || env.Type == protocol.TypeKernelMessage):

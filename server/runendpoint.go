@@ -77,7 +77,7 @@ func (e runEndpoint) handleEnded(c *console, body []byte) error {
 	switch {
 	case request.Type != protocol.TypeManagedProcessRestart || e.server.cfg.StartSession == nil:
 	case !c.server.cfg.EvalSandbox && !c.host.isOwner(c.number):
-		return c.send(protocol.Error{Type: protocol.TypeNotSessionOwner, Data: protocol.ErrorData{Message: request.Type + ": another console owns this session"}})
+		return c.send(protocol.ErrorResponse{Type: protocol.TypeNotSessionOwner, Data: protocol.ErrorResponseData{Message: request.Type + ": another console owns this session"}})
 	case request.Name != "kernel" && request.Name != "agent":
 		return e.sendError(c, fmt.Errorf("%s: name: want kernel or agent, not %q", request.Type, request.Name))
 	default:
@@ -88,7 +88,7 @@ func (e runEndpoint) handleEnded(c *console, body []byte) error {
 }
 
 func (runEndpoint) sendError(c *console, err error) error {
-	return c.send(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: err.Error()}})
+	return c.send(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{Message: err.Error()}})
 }
 
 // ReadyMessage is the first message that the server sends at /run for each session

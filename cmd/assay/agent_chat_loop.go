@@ -114,7 +114,7 @@ func (c *chat) next(lines *<-chan input, follow *trace.Follower, signals <-chan 
 			return nil
 		}
 		return c.take(line)
-	case <-follow.Ready():
+	case <-follow.ReadyChannel():
 		return nil
 	case do := <-c.done:
 		do()

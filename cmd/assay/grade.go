@@ -81,7 +81,7 @@ func (p *process) gradeLines(ctx context.Context, f *gradeFlags, args []string) 
 	defer in.Close()
 	ctx, interrupted := p.untilSignal(ctx)
 	defer interrupted.stop()
-	faulty, err := rescore.GradeLines(ctx, untilDone(ctx, in), p.out, grading.Input{Environ: attempt.WithoutSecrets(p.environ), Judge: p.judge})
+	faulty, err := rescore.GradeLines(ctx, untilDone(ctx, in), p.out, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.judge})
 	switch status := interrupted.status(); {
 	case status != 0:
 		return &statusError{status: status}

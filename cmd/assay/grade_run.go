@@ -39,7 +39,7 @@ func (p *process) gradeRun(ctx context.Context, f *gradeFlags, paths []string) (
 		return usage(err)
 	}
 	show := &rescored{out: p.out, json: f.json}
-	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{Environ: attempt.WithoutSecrets(p.environ), OpenJudge: p.judge, OnRegraded: show.attempt})
+	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{Environ: attempt.EnvWithoutSecrets(p.environ), OpenJudge: p.judge, OnRegraded: show.attempt})
 	if status := interrupted.status(); status != 0 {
 		return &statusError{status: status}
 	}
@@ -72,7 +72,7 @@ func casesOf(ctx context.Context, run *runs.Run, paths []string) ([]testcases.Ca
 	if err != nil {
 		return nil, err
 	}
-	return rescore.TriedCases(ctx, run, cases)
+	return rescore.CasesWithAttempts(ctx, run, cases)
 }
 
 // rescored shows a run that is graded again.

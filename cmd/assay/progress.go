@@ -100,7 +100,7 @@ func (r *report) LineWritten(line any) {
 		delete(r.running, key(line.CaseID, line.Epoch))
 		r.used.add(line.Usage)
 		r.result(r.verdict(line), describe(line))
-	case runs.Skipped:
+	case runs.SkippedCase:
 		r.result("SKIP ", line.CaseID+": "+line.Reason)
 	}
 	r.emit(line)

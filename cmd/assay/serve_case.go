@@ -173,7 +173,7 @@ func (v verdicts) LineWritten(line any) {
 	case runs.Attempt:
 		_, _ = fmt.Fprintln(v.p.err, (&report{}).verdict(line)+" "+printable(describe(line)))
 		v.show.AttemptEnded(line)
-	case runs.Skipped:
+	case runs.SkippedCase:
 		_, _ = fmt.Fprintln(v.p.err, printable("SKIP  "+line.CaseID+": "+line.Reason))
 	}
 }

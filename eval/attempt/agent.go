@@ -12,20 +12,21 @@ import (
 	"assay/internal/trace"
 )
 
-// CompletionMarker in the summary of a submission completes the attempt. In any other place it does
-// nothing and counts as a tamper signal.
+// CompletionMarker is the text that completes the attempt if it is in the summary of the
+// agent's submission. Anywhere else it does nothing and counts as a tamper signal.
 const CompletionMarker = "[EVAL_COMPLETE]"
 
-// agentAction is an action of the agent that has no answer yet.
+// agentAction is a request of the agent that has not been answered yet.
 type agentAction struct {
 	name            string
 	isRun           bool // if it succeeds, a cell will run
 	pendingRefusals int  // further actions with the same tx_id, which will be refused
 }
 
-// readAgentFrame reads a frame of the agent. If the frame shows that a streamed message is
-// complete, that message is read first.
-func (w *completionWatcher) readAgentFrame(e *trace.Entry) *verdict {
+// readAgentFrame processes a trace entry with a frame from the agent and returns the verdict
+// that follows from it, or nil. If the frame shows that a streamed message is complete, it
+// processes that message first.
+func (w *completionWatcher) readAgentFrame(e *trace.Entry) *watcherVerdict {
 	w.noteAgentActive(e)
 	w.trackModelActivity(e)
 	streamVerdict := w.readStreamFrame(e)
@@ -43,8 +44,9 @@ func (w *completionWatcher) readAgentFrame(e *trace.Entry) *verdict {
 	}
 }
 
-// dispatchAgentFrame reads a frame of the agent by its type.
-func (w *completionWatcher) dispatchAgentFrame(e *trace.Entry) *verdict {
+// dispatchAgentFrame calls the method that processes the agent's frames of this type and
+// returns its verdict; nil for types that do not matter.
+func (w *completionWatcher) dispatchAgentFrame(e *trace.Entry) *watcherVerdict {
 	switch e.Type {
 	case protocol.TypeAgentAction:
 		return w.readAgentAction(e)
@@ -64,9 +66,9 @@ func (w *completionWatcher) dispatchAgentFrame(e *trace.Entry) *verdict {
 	return nil
 }
 
-// isTurnContinued reports whether a frame shows that the agent goes on, so that its last message
-// was not its final one. agent_history_updated is judged by its entry instead; see
-// readHistoryUpdate.
+// isTurnContinued reports whether a frame of the agent shows that it goes on working, so that
+// its last message was not its final one. It is false for agent_history_updated, whose entry
+// readHistoryUpdate judges.
 func isTurnContinued(e *trace.Entry) bool {
 	switch e.Type {
 	case protocol.TypeAgentAction, protocol.TypeAgentStreamStart:
@@ -78,17 +80,17 @@ func isTurnContinued(e *trace.Entry) bool {
 	}
 }
 
-// countMarkerIn counts a tamper signal if a frame has the completion marker in a place where it
-// completes nothing.
+// countMarkerIn counts a tamper signal if the body of a frame contains the completion marker.
+// It is called for frames in which the marker completes nothing.
 func (w *completionWatcher) countMarkerIn(e *trace.Entry) {
 	if bytes.Contains(e.Body, []byte(CompletionMarker)) {
 		w.counts.tamperSignals++
 	}
 }
 
-// readAgentAction reads an action of the agent: it waits for its answer, and counts against the
-// limit.
-func (w *completionWatcher) readAgentAction(e *trace.Entry) *verdict {
+// readAgentAction processes an agent_action: the attempt now waits for its answer. It returns a
+// limit verdict if the agent has made more actions than Limits.MaxActions.
+func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
 	w.countMarkerIn(e)
 	w.counts.usage.Actions++
 	if isRunAction(e) {
@@ -110,7 +112,8 @@ func (w *completionWatcher) readAgentAction(e *trace.Entry) *verdict {
 	return nil
 }
 
-// isRunAction reports whether an action of the agent runs a cell if it succeeds.
+// isRunAction reports whether a successful answer to this action of the agent means that a cell
+// will run: it is run_cell, or create_cell or edit_cell with auto_run.
 func isRunAction(e *trace.Entry) bool {
 	switch e.Action {
 	case "run_cell":
@@ -128,9 +131,10 @@ func isRunAction(e *trace.Entry) bool {
 	}
 }
 
-// readAnswerToAgent reads the answer to an action of the agent. The answer to a run action promises
-// a run.
-func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *verdict {
+// readAnswerToAgent processes the answer to an action of the agent, which no longer waits.
+// After a successful answer to a run action a run of the cell is expected. It returns the
+// verdict completed if the attempt was waiting only for this answer, and otherwise nil.
+func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *watcherVerdict {
 	action, isPending := w.actions[e.TxID]
 	if e.Type != protocol.TypeActionResponse || !isPending || e.Note == trace.NoteDropped {
 		return nil
@@ -147,15 +151,18 @@ func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *verdict {
 	return w.completionVerdict()
 }
 
-// expectRun opens a run of a cell whose run_cell has not come yet.
+// expectRun marks a cell as about to run, although no run_cell for it was seen yet. at is the
+// time from which the run is waited for, for at most runPromiseTimeout. It does nothing if id
+// is empty.
 func (w *completionWatcher) expectRun(id string, at time.Time) {
 	if id != "" {
 		w.updateCell(id, func(c *cellRuns) { c.promisedAt = at })
 	}
 }
 
-// readAgentStatus reads an agent_status; done ends the agent's last turn.
-func (w *completionWatcher) readAgentStatus(e *trace.Entry) *verdict {
+// readAgentStatus processes an agent_status. The status "done" ends the agent's last turn; the
+// verdict on that is returned. For other statuses it returns nil.
+func (w *completionWatcher) readAgentStatus(e *trace.Entry) *watcherVerdict {
 	w.agentReports.status = e.Status
 	if e.Status == protocol.AgentDone {
 		return w.turnEndVerdict("the agent said that it is done and has not submitted an answer with " + CompletionMarker)
@@ -163,8 +170,9 @@ func (w *completionWatcher) readAgentStatus(e *trace.Entry) *verdict {
 	return nil
 }
 
-// readUsageUpdate reads the agent's account of tokens and cost, and checks the limits on them.
-func (w *completionWatcher) readUsageUpdate(e *trace.Entry) *verdict {
+// readUsageUpdate takes over the tokens and the cost in US dollars that the agent reports, and
+// returns a limit verdict if they exceed the attempt's limits. A malformed report is ignored.
+func (w *completionWatcher) readUsageUpdate(e *trace.Entry) *watcherVerdict {
 	var usage protocol.UsageUpdate
 	if err := json.Unmarshal(e.Body, &usage); err != nil {
 		return nil // a malformed account is no reason to end the attempt
@@ -182,9 +190,10 @@ func (w *completionWatcher) readUsageUpdate(e *trace.Entry) *verdict {
 	return nil
 }
 
-// readAgentError reads an agent_error. A fatal one ends the attempt, unless it is marked; one that
-// cannot be decoded is fatal.
-func (w *completionWatcher) readAgentError(e *trace.Entry) *verdict {
+// readAgentError processes an agent_error and returns the verdict agent_error if the error is
+// fatal or cannot be decoded. It returns nil if the error is not fatal or the agent has already
+// submitted with the completion marker.
+func (w *completionWatcher) readAgentError(e *trace.Entry) *watcherVerdict {
 	var failure protocol.AgentError
 	if err := json.Unmarshal(e.Body, &failure); err != nil {
 		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
@@ -193,10 +202,11 @@ func (w *completionWatcher) readAgentError(e *trace.Entry) *verdict {
 		w.agentReports.lastError = failure.Error
 		return nil
 	}
-	return &verdict{outcome: runs.OutcomeAgentError, detail: failure.Error}
+	return &watcherVerdict{outcome: runs.OutcomeAgentError, detail: failure.Error}
 }
 
-// queuedCells returns the ids of the cells in a run_queue message.
+// queuedCells returns the ids of the cells in the body of a run_queue message; nil if the body
+// cannot be decoded.
 func queuedCells(body []byte) []string {
 	var queue protocol.RunQueue
 	if json.Unmarshal(body, &queue) != nil {

@@ -65,7 +65,8 @@ import (
 	"assay/testcases"
 )
 
-// Config is what all attempts of a run have in common. Supervisor, Kernel and AgentConfig are required.
+// Config has the settings that all attempts of a run share. Supervisor, Kernel and AgentConfig
+// are required.
 type Config struct {
 	Supervisor *subprocess.Supervisor
 	Kernel     kernel.Config
@@ -116,7 +117,7 @@ type Config struct {
 	Log *slog.Logger // nil discards
 }
 
-// Job says which attempt to make.
+// Job says which attempt to make: the case, the epoch and try, and the folder to write to.
 type Job struct {
 	Case   testcases.Case
 	Epoch  int    // from 1
@@ -128,7 +129,7 @@ type Job struct {
 	Progress *Progress
 }
 
-// attempt is one attempt that is being made.
+// attempt is the state of one attempt from its start to its result.
 type attempt struct {
 	cfg       Config
 	job       Job
@@ -152,8 +153,9 @@ type attempt struct {
 	agentKilledKernel bool                     // the kernel died while it ran the agent's code
 }
 
-// Run makes one attempt. The result lacks only the name of the run. When ctx ends the attempt is
-// cancelled, with the cause of ctx as its detail.
+// Run makes one attempt and returns its result, in which only the name of the run is missing.
+// It never fails: what goes wrong is the outcome of the result. When ctx ends the attempt is
+// cancelled and the cause of ctx is the detail of the outcome.
 func Run(ctx context.Context, cfg Config, job Job) (result runs.Attempt) {
 	a := newAttempt(cfg, job)
 	defer func() {
@@ -167,7 +169,8 @@ func Run(ctx context.Context, cfg Config, job Job) (result runs.Attempt) {
 	return a.result
 }
 
-// newAttempt returns an attempt with its journal and its watcher, which runPhases closes.
+// newAttempt returns an attempt that has not begun, with its journal and its watcher. runPhases
+// closes both.
 func newAttempt(cfg Config, job Job) *attempt {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -190,8 +193,9 @@ func newAttempt(cfg Config, job Job) *attempt {
 	return a
 }
 
-// runPhases goes through the phases of the attempt; a phase that fails sets the outcome and ends
-// it.
+// runPhases goes through the phases start, work, collect and grade, and measures how long each
+// takes. If the trace cannot be created or the session cannot be started, it sets the outcome
+// and returns.
 func (a *attempt) runPhases(ctx context.Context) {
 	if err := a.openTrace(); err != nil {
 		a.setOutcome(runs.OutcomeHarnessError, err.Error())
@@ -208,7 +212,7 @@ func (a *attempt) runPhases(ctx context.Context) {
 	phases := &a.result.Phases
 	a.job.Progress.setActivity("starting kernel and agent")
 	var err error
-	a.watcher.drainDuring(func() { err = a.startSession(ctx) }, a.watcher.readBeforeTask)
+	a.watcher.readEntriesDuring(func() { err = a.startSession(ctx) }, a.watcher.readBeforeTask)
 	endPhase(&phases.StartMS)
 	if err != nil {
 		a.setStartFailure(ctx, err)
@@ -224,15 +228,16 @@ func (a *attempt) runPhases(ctx context.Context) {
 	endPhase(&phases.GradeMS)
 }
 
-// setOutcome sets the outcome and its detail, unless there is an outcome already.
+// setOutcome sets the outcome of the attempt and its detail text. It does nothing if there is
+// an outcome already.
 func (a *attempt) setOutcome(outcome runs.Outcome, detail string) {
 	if a.result.Outcome == "" {
 		a.result.Outcome, a.result.Detail = outcome, strings.TrimSpace(detail)
 	}
 }
 
-// openTrace starts the recording of the trace and the log of the traffic. It fails if trace.jsonl
-// cannot be created.
+// openTrace starts to record the trace in trace.jsonl and to log the traffic. It fails if
+// trace.jsonl cannot be created.
 func (a *attempt) openTrace() error {
 	recording, err := trace.NewRecording(a.journal, a.filePath("trace.jsonl"))
 	if err != nil {
@@ -247,8 +252,8 @@ func (a *attempt) openTrace() error {
 	return nil
 }
 
-// closeTrace closes the journal, waits until the trace file is complete, and writes the files that
-// are made of it. An error makes the attempt a harness error.
+// closeTrace closes the journal, waits until the trace file is complete, and writes the files
+// that are made from it. If anything fails, the outcome becomes harness_error.
 func (a *attempt) closeTrace() {
 	a.job.Progress.setActivity("writing the attempt's files")
 	err := a.recording.Close()
@@ -259,7 +264,7 @@ func (a *attempt) closeTrace() {
 		}
 	}
 	if err == nil && a.session != nil {
-		err = a.writeFiles()
+		err = a.writeFinalFiles()
 	}
 	if err != nil {
 		// With an incomplete recording nobody could check the verdict.
@@ -267,17 +272,18 @@ func (a *attempt) closeTrace() {
 	}
 }
 
-// setHarnessError makes the outcome a harness error, whatever it was before, and removes the
-// verdict.
+// setHarnessError replaces the outcome of the attempt by harness_error with this detail and
+// removes the graders' verdict.
 func (a *attempt) setHarnessError(detail string) {
 	a.result.Outcome, a.result.Detail = runs.OutcomeHarnessError, detail
 	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
 }
 
-// filePath returns the path of a file in the attempt's folder.
+// filePath returns the path of the file with this name in the attempt's folder.
 func (a *attempt) filePath(name string) string { return filepath.Join(a.job.Dir, name) }
 
-// completeResult sets the fields of the result that every attempt has, and returns it.
+// completeResult fills in the fields of the result that every attempt has (times, usage,
+// counts, files) and returns the result.
 func (a *attempt) completeResult() runs.Attempt {
 	r := &a.result
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
@@ -285,7 +291,7 @@ func (a *attempt) completeResult() runs.Attempt {
 	r.Usage = a.watcher.counts.usage
 	r.TamperSignals = a.markedFiles + a.watcher.counts.tamperSignals
 	r.Interventions = a.watcher.counts.interventions
-	r.Enforced = a.enforced()
+	r.Enforced = a.enforcedRules()
 	r.Trace = filepath.Join(a.job.RelDir, "trace.jsonl")
 	entries, err := os.ReadDir(a.job.Dir)
 	if err != nil {
@@ -300,16 +306,17 @@ func (a *attempt) completeResult() runs.Attempt {
 	return *r
 }
 
-// enforced combines what was enforced for each child of the attempt: the session's kernels and
-// agents, and the kernels that ran the notebook again. The commands of graders run without a
-// sandbox and do not count. A key is true only if it is true for every child that has it.
-func (a *attempt) enforced() map[string]bool {
+// enforcedRules returns, by name of a sandbox rule or limit, whether it was enforced for every
+// child process of the attempt that has it: the session's kernels and agents, and the kernels
+// that ran the notebook again. Commands of graders do not count, because they run without a
+// sandbox.
+func (a *attempt) enforcedRules() map[string]bool {
 	combined := map[string]bool{}
 	if a.session != nil {
-		session.AddEnforced(combined, a.session.Enforced())
+		session.CombineEnforcedRules(combined, a.session.EnforcedRules())
 	}
 	for _, record := range a.rerunEnforced {
-		session.AddEnforced(combined, record())
+		session.CombineEnforcedRules(combined, record())
 	}
 	return combined
 }

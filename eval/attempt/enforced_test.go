@@ -12,9 +12,9 @@ import (
 	"assay/internal/subprocess"
 )
 
-// Enforced in an attempt's line is about the processes of that attempt: the session's kernel and
-// agent, and the kernel that runs the notebook again for a grader.
-func TestEnforcedIsThatOfTheAttemptsProcesses(t *testing.T) {
+// "enforced" in an attempt's line covers all processes of that attempt: the session's kernel
+// and agent, and the kernel that runs the notebook again for a grader.
+func TestEnforcedRulesCoverAllProcessesOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	result, dir := runAttempt(t, submitsAtOnce, map[string]any{
 		"id": "enforced", "task": "Submit.",

@@ -16,8 +16,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// collectedCells returns the cells in the collected state. It fails if they could not be collected
-// or cannot be parsed.
+// collectedCells returns the notebook's cells from the collected state. It fails if they could
+// not be collected or cannot be parsed.
 func (a *attempt) collectedCells() ([]notebook.Cell, error) {
 	if a.collected.Context == nil {
 		return nil, errors.New("it could not be collected: " + a.collected.Errors["context"])
@@ -25,8 +25,8 @@ func (a *attempt) collectedCells() ([]notebook.Cell, error) {
 	return notebook.CellsFromContext(a.collected.Context)
 }
 
-// gradingNotebook returns cells and their executions as graders see them. An empty language means
-// Python.
+// gradingNotebook converts cells and their executions to the notebook that graders see. An
+// empty language means "python".
 func gradingNotebook(language string, cells []notebook.Cell, executions *notebook.Executions) *grading.Notebook {
 	if language == "" {
 		language = "python"
@@ -42,7 +42,8 @@ func gradingNotebook(language string, cells []notebook.Cell, executions *noteboo
 	return out
 }
 
-// gradingStatus converts the status of a cell in package notebook to that in package grading.
+// gradingStatus converts a cell's status in package notebook to the one that graders see: ok,
+// error, interrupted (the cell was still running), or "" (it has not run).
 func gradingStatus(status string) string {
 	switch status {
 	case notebook.StatusRan:
@@ -56,10 +57,10 @@ func gradingStatus(status string) string {
 	}
 }
 
-// writeFilesSoFar waits until the trace file has all entries so far, and writes conversation.jsonl
-// and notebook.ipynb from it for the graders. They are written again when the trace is complete. It
-// fails if a file cannot be read or written, or with the cause of ctx.
-func (a *attempt) writeFilesSoFar(ctx context.Context) error {
+// writeFilesForGraders waits until the trace file has all entries appended until now, and
+// writes conversation.jsonl and notebook.ipynb from it. Both are written again at the end of
+// the attempt. It fails if a file cannot be read or written, and with the cause of ctx.
+func (a *attempt) writeFilesForGraders(ctx context.Context) error {
 	tail, err := a.recording.OpenTail()
 	if err != nil {
 		return err
@@ -69,10 +70,11 @@ func (a *attempt) writeFilesSoFar(ctx context.Context) error {
 	if err := tail.SkipTo(ctx, last); err != nil {
 		return err
 	}
-	return a.writeFiles()
+	return a.writeFinalFiles()
 }
 
-// readConversation returns the lines of conversation.jsonl. It fails if the file cannot be read.
+// readConversation returns the lines of the attempt's conversation.jsonl. It fails if the file
+// cannot be read.
 func (a *attempt) readConversation() ([]json.RawMessage, error) {
 	text, err := os.ReadFile(a.filePath("conversation.jsonl"))
 	if err != nil {
@@ -85,8 +87,8 @@ func (a *attempt) readConversation() ([]json.RawMessage, error) {
 	return entries, nil
 }
 
-// openJudge opens the model of this name for a grader. Its calls are recorded in judge.jsonl. It
-// fails if there is no such model or the file cannot be created.
+// openJudge opens the model of this name for a grader that asks a model, and records its calls
+// in judge.jsonl. It fails if there is no such model or the file cannot be created.
 func (a *attempt) openJudge(name string) (model.Client, error) {
 	client, err := a.cfg.OpenJudge(name)
 	if err != nil {
@@ -112,12 +114,13 @@ var (
 	secretVariable = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
 )
 
-// WithoutSecrets returns the environment without variables that look like secrets, by their name or
-// because the value has a URL with a password. It is the environment of command graders.
-func WithoutSecrets(environ []string) []string {
-	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublicVariable), urlWithPassword.MatchString)
+// EnvWithoutSecrets returns the environment environ ("NAME=value") without the variables that
+// look like secrets: by their name, or because the value has a URL with a password. Command
+// graders run with it.
+func EnvWithoutSecrets(environ []string) []string {
+	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublicEnvName), urlWithPassword.MatchString)
 }
 
-// isPublicVariable reports whether the name of an environment variable does not look like that of a
-// secret.
-func isPublicVariable(name string) bool { return !secretVariable.MatchString(name) }
+// isPublicEnvName reports whether the name of an environment variable does not look like that
+// of a secret, such as a key, token or password.
+func isPublicEnvName(name string) bool { return !secretVariable.MatchString(name) }

@@ -60,6 +60,6 @@ func TestWithoutSecrets(t *testing.T) {
 		if kept {
 			want = append(want, entry)
 		}
-		require.Equal(t, want, attempt.WithoutSecrets([]string{entry}), entry)
+		require.Equal(t, want, attempt.EnvWithoutSecrets([]string{entry}), entry)
 	}
 }

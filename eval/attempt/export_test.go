@@ -9,69 +9,78 @@ import (
 	"assay/internal/trace"
 )
 
-// Watcher exports a completionWatcher to tests that append entries to its journal.
+// Watcher makes a completionWatcher available to tests, which append trace entries to its
+// journal.
 type Watcher struct{ *completionWatcher }
 
-// NewWatcher returns a watcher of an agent that gets its task now.
+// NewWatcher returns a watcher of an attempt whose agent gets its task now.
 func NewWatcher(journal *trace.Journal, limits runs.Limits) Watcher {
 	w := Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{})}
 	w.startTask(time.Now())
 	return w
 }
 
-// NewWatcherBeforeTask returns a watcher of an agent that gets its task with StartTask.
+// NewWatcherBeforeTask returns a watcher of an attempt whose agent has no task yet; it gets it
+// with StartTask.
 func NewWatcherBeforeTask(journal *trace.Journal, limits runs.Limits) Watcher {
 	return Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{})}
 }
 
-// StartTask starts the task now.
+// StartTask tells the watcher that the agent gets its task now, which starts the timers.
 func (w Watcher) StartTask() { w.startTask(time.Now()) }
 
-// Close stops following the trace.
+// Close makes the watcher stop reading the trace.
 func (w Watcher) Close() { w.close() }
 
-// NextVerdict returns the next verdict.
+// NextVerdict waits for the watcher's next verdict: the end of the attempt, or a question that
+// the agent asks.
 func (w Watcher) NextVerdict(ctx context.Context) (outcome runs.Outcome, detail, question string) {
 	v := w.nextVerdict(ctx)
 	return v.outcome, v.detail, v.question
 }
 
-// TamperSignals returns the number of tamper signals so far.
+// TamperSignals returns how often the completion marker was seen in a place where it does not
+// belong.
 func (w Watcher) TamperSignals() int { return w.counts.tamperSignals }
 
-// Interventions returns the number of interventions of people so far.
+// Interventions returns how many changes and messages by people at consoles the watcher has
+// counted.
 func (w Watcher) Interventions() int { return w.counts.interventions }
 
-// Usage returns the usage so far.
+// Usage returns the tokens, calls and actions that the watcher has counted so far.
 func (w Watcher) Usage() runs.Usage { return w.counts.usage }
 
-// WaitedSoFar returns how long the agent has waited so far to call its model.
-func (w Watcher) WaitedSoFar() time.Duration { return w.modelWaits.totalAt(time.Now()) }
+// ModelWaitTime returns how long the agent has waited so far before calls of its model, by its
+// own reports.
+func (w Watcher) ModelWaitTime() time.Duration { return w.modelWaits.totalAt(time.Now()) }
 
-// DrainDuring calls work, and counts entries that come meanwhile.
-func (w Watcher) DrainDuring(work func()) { w.drainDuring(work, w.countEntry) }
+// ReadEntriesDuring calls work and counts the trace entries that are appended while it runs.
+func (w Watcher) ReadEntriesDuring(work func()) { w.readEntriesDuring(work, w.countEntry) }
 
-// Finish counts the entries that the journal has, and closes the watcher.
-func (w Watcher) Finish() { w.finish() }
+// CountRemainingAndClose counts the entries that the journal has by now and closes the watcher.
+func (w Watcher) CountRemainingAndClose() { w.countRemainingAndClose() }
 
-// DrainTurn waits for the end of the turn in which the agent has submitted.
-func (w Watcher) DrainTurn(ctx context.Context) { w.drainTurn(ctx) }
+// AwaitTurnEnd waits until the agent ends the turn in which it has submitted, for a limited
+// time.
+func (w Watcher) AwaitTurnEnd(ctx context.Context) { w.awaitTurnEnd(ctx) }
 
-// Progress returns the attempt's progress.
+// Progress returns the Progress that the watcher updates.
 func (w Watcher) Progress() *Progress { return w.progress }
 
-// StreamContains exports streamContains.
+// StreamContains exports streamContains, which searches a reader for a text.
 var StreamContains = streamContains //nolint:gochecknoglobals // an export for tests
 
-// NodeID exports nodeID.
-var NodeID = nodeID //nolint:gochecknoglobals // an export for tests
+// ContextFileID exports contextFileID, which derives the id of a case's file from its name.
+var ContextFileID = contextFileID //nolint:gochecknoglobals // an export for tests
 
-// StopAfterTimeout exports rerunner.stopAfterTimeout, with this cell timeout.
+// StopAfterTimeout exports rerunner.stopAfterTimeout, which calls a function when cellTimeout
+// has passed.
 func StopAfterTimeout(timeout time.Duration, stop func()) (cancel func()) {
 	return (&rerunner{cellTimeout: timeout}).stopAfterTimeout(stop)
 }
 
-// AssembleStream returns the message that consists of these stream frames, or why it is discarded.
+// AssembleStream assembles stream frames to a message and returns it, or the reason why the
+// message is discarded.
 func AssembleStream(parts ...[]byte) (entry protocol.HistoryEntry, fault string) {
 	m := newStreamedMessage()
 	for _, part := range parts {

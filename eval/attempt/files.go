@@ -12,9 +12,9 @@ import (
 	"assay/internal/trace"
 )
 
-// writeFiles writes conversation.jsonl and, if the cells were collected, notebook.ipynb from the
-// trace file. It fails if a file cannot be read or written.
-func (a *attempt) writeFiles() error {
+// writeFinalFiles writes conversation.jsonl and, if the cells were collected, notebook.ipynb
+// from the trace file. It fails if a file cannot be read or written.
+func (a *attempt) writeFinalFiles() error {
 	offsets, err := a.writeConversation()
 	if err != nil || a.collected.Context == nil {
 		return err
@@ -22,9 +22,9 @@ func (a *attempt) writeFiles() error {
 	return a.writeNotebook(offsets)
 }
 
-// writeConversation writes the agent's messages, one per line. It returns the offsets in the trace
-// file of the entries with outputs of cells, by seq, which it finds on the way. It fails if a file
-// cannot be read or written.
+// writeConversation writes the messages of the agent's history from the trace to
+// conversation.jsonl, one per line. It also returns, by entry number, the offset in bytes of
+// each trace entry with an output of a cell. It fails if a file cannot be read or written.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {
@@ -53,9 +53,9 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	return offsets, errors.Join(err, out.Flush())
 }
 
-// writeNotebook writes the collected notebook in Jupyter's format, with outputs that are read from
-// the trace file at these offsets. If the cells cannot be read it only logs that. It fails if a
-// file cannot be read or written.
+// writeNotebook writes the collected notebook to notebook.ipynb. Large outputs are read from
+// the trace file; offsets has the position of each entry with an output in bytes. If the cells
+// cannot be parsed it only logs a warning. It fails if a file cannot be read or written.
 func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 	cells, err := notebook.CellsFromContext(a.collected.Context)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"assay/internal/trace"
 )
 
-// The attempt reads the trace while it collects the notebook, so an agent that floods the
-// trace after its submission costs neither the collected state nor the verdict of a grader
-// that asks the kernel. Collecting takes 2 s here, because the
-// kernel spends 0.1 s on the repr of each of 20 globals. Its thread prints because
-// the server notices a full queue only when it reads a further message of the kernel.
-func TestFloodAfterTheSubmissionLosesNoState(t *testing.T) {
+// The attempt reads the trace while it collects the notebook. So an agent that sends very many
+// messages after its submission loses neither the collected state nor the verdict of a grader
+// that asks the kernel. Collecting takes 2 s here, because the kernel spends 0.1 s on the repr
+// of each of 20 globals. A thread in the kernel prints all the time, because the server notices
+// a full trace queue only when it reads a further message of the kernel.
+func TestFloodAfterSubmissionKeepsCollectedState(t *testing.T) {
 	t.Parallel()
 	cell := `import threading, time
 def tick():
@@ -49,9 +49,10 @@ kept = 41`
 	require.Contains(t, string(state.Globals), `"kept"`)
 }
 
-// The same holds while the case's setup runs, before the agent has its task. The
-// setup takes longer than the agent's reader waits for a place in the trace's queue.
-func TestFloodDuringTheSetupLosesNoAttempt(t *testing.T) {
+// An agent that sends very many messages while the case's setup runs, before it has its task,
+// does not make the attempt fail. The setup takes longer than the agent's reader waits for room
+// in the trace's queue.
+func TestFloodDuringSetupDoesNotFailAttempt(t *testing.T) {
 	t.Parallel()
 	setup := fmt.Sprintf("import time\ntime.sleep(%g)\nready = True", (trace.RoomTimeout + time.Second).Seconds())
 	result, _ := runAttempt(t, floodsBeforeTask, map[string]any{
@@ -61,7 +62,8 @@ func TestFloodDuringTheSetupLosesNoAttempt(t *testing.T) {
 	requirePassed(t, result)
 }
 
-// requirePassed requires that an attempt was completed and passed.
+// requirePassed fails the test unless the attempt's outcome is completed and its graders'
+// verdict is passed.
 func requirePassed(t *testing.T, result runs.Attempt) {
 	t.Helper()
 	require.Equal(t, runs.OutcomeCompleted, result.Outcome, result.Detail)

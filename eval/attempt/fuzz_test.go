@@ -15,11 +15,11 @@ import (
 	"assay/internal/trace"
 )
 
-// FuzzWatcher reads arbitrary frames of all peers: the watcher comes to verdicts without panicking, and
-// only a frame of the agent can complete an attempt.
+// FuzzWatcher feeds the watcher arbitrary frames of all peers: it must not panic, and only a
+// frame of the agent may complete an attempt.
 //
-// Each line of the input is a letter for the hop and a frame: a is agent>server, A server>agent, k
-// kernel>server, K server>kernel, c console>server, s session.
+// Each line of the input is a letter for the hop and a frame: a is agent>server, A
+// server>agent, k kernel>server, K server>kernel, c console>server, s session.
 func FuzzWatcher(f *testing.F) {
 	for _, frames := range watcherSeeds() {
 		f.Add([]byte(strings.Join(frames, "\n")))
@@ -39,7 +39,7 @@ func FuzzWatcher(f *testing.F) {
 				"", runs.OutcomeCompleted, runs.OutcomeStopped, runs.OutcomeLimit, runs.OutcomeAskedQuestion, runs.OutcomeKernelExit, runs.OutcomeAgentExit, runs.OutcomeAgentError, runs.OutcomeConsoleLost,
 			}, outcome)
 			if outcome == runs.OutcomeCompleted {
-				require.True(t, canComplete(input), "%s", detail)
+				require.True(t, canHaveMarker(input), "%s", detail)
 			}
 			if outcome == runs.OutcomeLimit && strings.HasPrefix(detail, "wall") {
 				break // all further verdicts are the same
@@ -49,7 +49,7 @@ func FuzzWatcher(f *testing.F) {
 }
 
 // appendFuzzEntries appends the frames of a fuzz input to the journal, as the router would, and
-// returns their number.
+// returns how many it appended.
 func appendFuzzEntries(journal *trace.Journal, input []byte) (frames int) {
 	hops := map[byte]trace.Hop{
 		'a': trace.AgentToServer, 'A': trace.ServerToAgent, 'k': trace.KernelToServer, 'K': trace.ServerToKernel,
@@ -72,9 +72,9 @@ func appendFuzzEntries(journal *trace.Journal, input []byte) (frames int) {
 	return frames
 }
 
-// canComplete reports whether a frame of the agent may have the completion marker, which may be
-// escaped or split.
-func canComplete(input []byte) bool {
+// canHaveMarker reports whether a frame of the agent may have the completion marker, in which
+// characters may be escaped or which may be split over several frames.
+func canHaveMarker(input []byte) bool {
 	for line := range bytes.SplitSeq(input, []byte("\n")) {
 		if bytes.HasPrefix(line, []byte("a")) && (bytes.ContainsAny(line, `\`) || bytes.Contains(line, []byte("[EVAL")) || bytes.Contains(line, []byte("agent_stream_delta"))) {
 			return true
@@ -83,7 +83,7 @@ func canComplete(input []byte) bool {
 	return false
 }
 
-// watcherSeeds returns sequences of frames of every kind, in the form of a fuzz input.
+// watcherSeeds returns inputs for FuzzWatcher that together have frames of every kind.
 func watcherSeeds() (seeds [][]string) {
 	letters := strings.NewReplacer(
 		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")

@@ -13,8 +13,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradability returns whether an attempt with this outcome is graded, and whether its answer is
-// given to the graders.
+// gradability returns whether an attempt with its outcome is graded at all, and whether the
+// graders get its answer.
 func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 	switch a.result.Outcome {
 	case runs.OutcomeCompleted, runs.OutcomeLimit:
@@ -28,9 +28,9 @@ func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 	}
 }
 
-// grade sets the answer of the result and, if the outcome is graded, runs the graders, while the
-// kernel still lives. Each grader has its own time limit. If ctx ends meanwhile, the attempt is
-// cancelled and has no verdict.
+// grade extracts the agent's answer and, if the outcome allows it, runs the graders while the
+// kernel still lives. Each grader has a time limit of its own. If ctx ends meanwhile, the
+// outcome becomes cancelled and there is no verdict.
 func (a *attempt) grade(ctx context.Context) {
 	found, err := grading.Extract(a.watcher.submitted.messages)
 	a.result.Summary = a.watcher.submitted.summary
@@ -60,18 +60,19 @@ func (a *attempt) grade(ctx context.Context) {
 	}
 }
 
-// runGraders runs the graders of the case. If it cannot give them everything that they may look at,
-// the attempt is a harness error, because that is not the agent's fault.
+// runGraders runs the graders of the case and sets the verdict. If their input cannot be
+// prepared the outcome becomes harness_error, because that is not the agent's fault.
 func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
-	if err := a.addEvidence(ctx, &in); err != nil {
+	if err := a.addGradingEvidence(ctx, &in); err != nil {
 		a.setHarnessError("the graders' input could not be prepared: " + err.Error())
 		return
 	}
-	a.setVerdict(grading.GradeAll(ctx, a.job.Case.Graders, in))
+	a.setGradingVerdict(grading.GradeAll(ctx, a.job.Case.Graders, in))
 }
 
-// setVerdict sets the verdict of the result.
-func (a *attempt) setVerdict(results []grading.Result, passed bool, score float64) {
+// setGradingVerdict writes passed, score and the result of each grader into the attempt's
+// result. If a result cannot be encoded the outcome becomes harness_error.
+func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64) {
 	a.result.Passed, a.result.Score = &passed, &score
 	for _, result := range results {
 		text, err := protocol.Marshal(result)
@@ -83,10 +84,11 @@ func (a *attempt) setVerdict(results []grading.Result, passed bool, score float6
 	}
 }
 
-// addEvidence sets everything in a grading.Input except for the answer. If the notebook could not
-// be collected the input has none, which is no error: graders that need it say so.
-func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
-	in.Task, in.Dir, in.Environ = a.job.Case.Task, a.job.Case.Source.Dir(), WithoutSecrets(a.cfg.Environ)
+// addGradingEvidence sets all fields of the graders' input except for the answer: notebook,
+// kernel, conversation and so on. If the notebook could not be collected it is left out without
+// an error; graders that need it report that. It fails if a file cannot be read or written.
+func (a *attempt) addGradingEvidence(ctx context.Context, in *grading.Input) error {
+	in.Task, in.Dir, in.Environ = a.job.Case.Task, a.job.Case.Source.Dir(), EnvWithoutSecrets(a.cfg.Environ)
 	in.Kernel = kernelExecutor{a}
 	if cells, err := a.collectedCells(); err != nil {
 		a.log.Warn("the graders get no notebook", "error", err)
@@ -100,26 +102,27 @@ func (a *attempt) addEvidence(ctx context.Context, in *grading.Input) error {
 	if !slices.ContainsFunc(a.job.Case.Graders, grading.Spec.NeedsRecord) {
 		return nil
 	}
-	err := a.writeFilesSoFar(ctx)
+	err := a.writeFilesForGraders(ctx)
 	if err != nil {
 		return err
 	}
 	if in.Conversation, err = a.readConversation(); err != nil {
 		return err
 	}
-	in.Record, err = a.commandRecord(in.Answer)
+	in.Record, err = a.commandGraderRecord(in.Answer)
 	return err
 }
 
-// commandRecord returns the JSON that a command grader reads on stdin: the known part of the
-// attempt's line, with the answer if it counts, the task, and the absolute paths of the working
-// folder (sandbox), which is removed after the attempt, and of the attempt's folder.
-func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
+// commandGraderRecord returns the JSON that a command grader reads on stdin: the attempt's line
+// as it is known by now, with the answer if it counts, the task, and the absolute paths of the
+// working folder ("sandbox"), which is removed after the attempt, and of the attempt's folder.
+// It fails if encoding fails.
+func (a *attempt) commandGraderRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	line := a.result
 	line.Usage, line.TamperSignals, line.Interventions = a.watcher.counts.usage, a.markedFiles+a.watcher.counts.tamperSignals, a.watcher.counts.interventions
 	line.Started, line.Ended = a.startedAt.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
-	line.Enforced = a.enforced()
+	line.Enforced = a.enforcedRules()
 	if answer == nil {
 		line.Answer = nil
 	}
@@ -135,12 +138,13 @@ func (a *attempt) commandRecord(answer pyvalue.Value) (json.RawMessage, error) {
 	}{line, a.job.Case.Task, a.session.Workdir(), folder})
 }
 
-// kernelExecutor lets graders execute code in the attempt's kernel.
+// kernelExecutor lets graders execute code in the attempt's kernel, which still has the agent's
+// variables.
 type kernelExecutor struct{ *attempt }
 
-// Execute runs code in the kernel until it ends, or until the deadline of ctx; without a deadline,
-// for the cell limit. It fails if the time is over or the kernel is dead; code that raises is no
-// error.
+// Execute runs a grader's code in the kernel, at most until the deadline of ctx or, without
+// one, for the limit of one cell. It fails if the time is over or the kernel is dead. Code that
+// raises is no error: the status of the result says so.
 func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
 	timeout := secondsToDuration(x.limits.CellTimeoutS)
 	if deadline, ok := ctx.Deadline(); ok {

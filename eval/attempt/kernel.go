@@ -12,9 +12,11 @@ import (
 	"assay/router"
 )
 
-// readKernelCommand reads a message to the kernel: run_cell opens a run, dispose_cell closes all
-// runs of a cell, and set_widget_value may make the kernel run cells again.
-func (w *completionWatcher) readKernelCommand(e *trace.Entry) *verdict {
+// readKernelCommand processes a message to the kernel: run_cell opens a run, dispose_cell
+// closes all runs of a cell, set_widget_value may make the kernel run cells again, and init
+// means that a replaced kernel is there. It returns the verdict completed if nothing is waited
+// for any more, and otherwise nil.
+func (w *completionWatcher) readKernelCommand(e *trace.Entry) *watcherVerdict {
 	if e.Note == trace.NoteDropped {
 		return nil
 	}
@@ -35,8 +37,9 @@ func (w *completionWatcher) readKernelCommand(e *trace.Entry) *verdict {
 	return nil
 }
 
-// readKernelFrame reads a message of the kernel, which opens and closes runs.
-func (w *completionWatcher) readKernelFrame(e *trace.Entry) *verdict {
+// readKernelFrame processes a message from the kernel, which may open or close runs of cells.
+// It returns the verdict completed if nothing is waited for any more, and otherwise nil.
+func (w *completionWatcher) readKernelFrame(e *trace.Entry) *watcherVerdict {
 	switch e.Type {
 	case protocol.TypeStartCell:
 		delete(w.cells, widgetRerunsID)
@@ -59,10 +62,11 @@ func (w *completionWatcher) readKernelFrame(e *trace.Entry) *verdict {
 	return nil
 }
 
-// closeStartedRuns closes all runs that have started, after a start_cell without a cell: the kernel
-// is idle. Some kernels send no cell_result.
-func (w *completionWatcher) closeStartedRuns(e *trace.Entry) *verdict {
-	var v *verdict
+// closeStartedRuns closes all runs of cells that have started. It is called for a start_cell
+// without a cell id, which says that the kernel is idle, because some kernels send no
+// cell_result. It returns the verdict completed if nothing is waited for any more.
+func (w *completionWatcher) closeStartedRuns(e *trace.Entry) *watcherVerdict {
+	var v *watcherVerdict
 	for id, c := range w.cells {
 		if c.IsStarted() {
 			w.counts.usage.CellsRun++
@@ -72,9 +76,9 @@ func (w *completionWatcher) closeStartedRuns(e *trace.Entry) *verdict {
 	return v
 }
 
-// closeRun applies f, which closes runs, to a cell, and returns the verdict if the attempt is
-// completed by that.
-func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *verdict {
+// closeRun calls f, which closes runs of the cell id, and counts that as activity of the agent.
+// It returns the verdict completed if nothing is waited for any more, and otherwise nil.
+func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *watcherVerdict {
 	w.updateCell(id, f)
 	w.noteAgentActive(e)
 	if _, areExpected := w.cells[widgetRerunsID]; areExpected {
@@ -83,20 +87,22 @@ func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns
 	return w.completionVerdict()
 }
 
-// noteAgentActive notes that the agent was active at the time of an entry.
+// noteAgentActive notes the time of a trace entry as the agent's last activity, from which the
+// idle limit counts.
 func (w *completionWatcher) noteAgentActive(e *trace.Entry) { w.noteAgentActiveAt(e.WallTime) }
 
-// noteAgentActiveAt notes that the agent was, or will be, active at a time, which matters for the
-// idle limit.
+// noteAgentActiveAt notes a time, which may be in the future, as the agent's last activity,
+// from which the idle limit counts. It ignores a time before the one noted last.
 func (w *completionWatcher) noteAgentActiveAt(at time.Time) {
 	if at.After(w.agentReports.lastActiveAt) {
 		w.agentReports.lastActiveAt = at
 	}
 }
 
-// readSessionEntry reads an event of the session: the holder of the notebook, the end of a
-// connection, a kernel that is replaced, an exceeded limit.
-func (w *completionWatcher) readSessionEntry(e *trace.Entry) *verdict {
+// readSessionEntry processes an event of the session and returns its verdict, or nil: a new
+// holder of the notebook, the end of a connection, a kernel that is replaced, an exceeded
+// limit.
+func (w *completionWatcher) readSessionEntry(e *trace.Entry) *watcherVerdict {
 	switch e.Type {
 	case router.TypeHolder:
 		w.setHolder(e)
@@ -107,20 +113,21 @@ func (w *completionWatcher) readSessionEntry(e *trace.Entry) *verdict {
 		w.isKernelReplaced = true
 		return nil
 	case session.TypeKernelLost:
-		return &verdict{outcome: runs.OutcomeHarnessError, detail: "the kernel was killed because its code did not stop, and no new kernel could be started"}
+		return &watcherVerdict{outcome: runs.OutcomeHarnessError, detail: "the kernel was killed because its code did not stop, and no new kernel could be started"}
 	case session.TypeLimitExceeded:
 		var exceeded session.LimitExceeded
 		if err := json.Unmarshal(e.Body, &exceeded); err != nil {
 			panic(fmt.Sprintf("a malformed event of the session: %v", err))
 		}
-		return &verdict{outcome: runs.OutcomeLimit, detail: exceeded.String()}
+		return &watcherVerdict{outcome: runs.OutcomeLimit, detail: exceeded.String()}
 	default:
 		return nil
 	}
 }
 
-// readPeerEnded reads the end of a connection to the router.
-func (w *completionWatcher) readPeerEnded(e *trace.Entry) *verdict {
+// readPeerEnded processes the end of the connection of a console, the kernel or the agent, and
+// returns the verdict if that ends the attempt; otherwise nil.
+func (w *completionWatcher) readPeerEnded(e *trace.Entry) *watcherVerdict {
 	switch e.Action {
 	case "console":
 		w.markHolderAway(e)
@@ -139,26 +146,26 @@ func (w *completionWatcher) readPeerEnded(e *trace.Entry) *verdict {
 		if w.submitted.isMarked {
 			return w.completionVerdict()
 		}
-		return &verdict{outcome: runs.OutcomeAgentExit}
+		return &watcherVerdict{outcome: runs.OutcomeAgentExit}
 	default:
 		return nil
 	}
 }
 
-// kernelEndVerdict returns the verdict on the end of the kernel. The detail says if the agent's
-// code was running.
-func (w *completionWatcher) kernelEndVerdict() *verdict {
+// kernelEndVerdict returns the verdict kernel_exit. Its detail is kernelDiedInAgentCode if a
+// cell or an execute_code of the agent was running, and otherwise empty.
+func (w *completionWatcher) kernelEndVerdict() *watcherVerdict {
 	ranAgentCode := len(w.cells) > 0
 	for _, action := range w.actions {
 		ranAgentCode = ranAgentCode || action.name == protocol.TypeExecuteCode
 	}
 	w.cells = map[string]cellRuns{}
 	if ranAgentCode {
-		return &verdict{outcome: runs.OutcomeKernelExit, detail: detailRanAgentCode}
+		return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelDiedInAgentCode}
 	}
-	return &verdict{outcome: runs.OutcomeKernelExit}
+	return &watcherVerdict{outcome: runs.OutcomeKernelExit}
 }
 
-// detailRanAgentCode is the detail of a kernel_exit that counts as a failure of the agent: such an
-// attempt is graded.
-const detailRanAgentCode = "while it ran the agent's code"
+// kernelDiedInAgentCode is the detail of the outcome kernel_exit if the kernel died while it
+// ran the agent's code. Such an attempt is graded, because the failure is the agent's.
+const kernelDiedInAgentCode = "while it ran the agent's code"

@@ -9,15 +9,16 @@ import (
 	"assay/testcases"
 )
 
-// DefaultLimits returns the limits that hold unless the command line or the case sets others: 10
-// min in all, 5 min idle, 5 min per execute_code, 100 turns, 1,000 actions, 2 GiB on disk, and no
-// limit on tokens and cost.
+// DefaultLimits returns the limits of an attempt that neither the command line nor the case has
+// set: 10 min in all, 5 min idle, 5 min per execute_code, 100 turns, 1,000 actions, 2 GiB on
+// disk, and no limit on tokens and cost.
 func DefaultLimits() runs.Limits {
 	return runs.Limits{WallTimeoutS: 600, IdleTimeoutS: 300, CellTimeoutS: 300, MaxTurns: 100, MaxActions: 1000, MaxDiskBytes: 2 << 30}
 }
 
-// EffectiveLimits returns the limits of an attempt: each is that of overrides, of the case or the
-// default, the first that is not 0. A negative override means no limit.
+// EffectiveLimits returns the limits of an attempt at case c. Each limit is the first one that
+// is not 0 of: overrides, the case's limit, the default. A negative override means no limit,
+// which the result has as 0.
 func EffectiveLimits(overrides runs.Limits, c testcases.Case) runs.Limits {
 	defaults := DefaultLimits()
 	return runs.Limits{
@@ -32,7 +33,8 @@ func EffectiveLimits(overrides runs.Limits, c testcases.Case) runs.Limits {
 	}
 }
 
-// firstNonZero returns the first value that is not 0, or 0 if that is negative or there is none.
+// firstNonZero returns the first value that is not 0. It returns 0 if that value is negative,
+// or if all values are 0.
 func firstNonZero[T int | int64 | float64](values ...T) T {
 	for _, v := range values {
 		if v != 0 {
@@ -42,11 +44,12 @@ func firstNonZero[T int | int64 | float64](values ...T) T {
 	return 0
 }
 
-// secondsToDuration converts seconds.
+// secondsToDuration converts a number of seconds, which may have a fraction, to a
+// time.Duration.
 func secondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// newAgentInit returns the init message for the agent, which tells it that it is evaluated and its
-// limits.
+// newAgentInit returns the init message that tells the agent that it is being evaluated, and
+// with which limits.
 func newAgentInit(limits runs.Limits) protocol.AgentInit {
 	raw, err := json.Marshal(limits)
 	if err != nil {

@@ -61,10 +61,12 @@ const (
 	floodsBeforeTask = "floods before task"
 )
 
-// floodBytes is more than any queue of the server can have.
+// floodBytes is how many bytes of messages a flooding agent sends: more than any queue of the
+// server holds.
 const floodBytes = 24 << 20
 
-// playAgent is the main function of an agent process. It returns its exit status.
+// playAgent is the main function of the agent process that the test binary plays in this role.
+// It returns the exit status.
 func playAgent(role, fd string) int {
 	number, err := strconv.Atoi(fd)
 	if err != nil {
@@ -106,8 +108,8 @@ func playAgent(role, fd string) int {
 	select {} // until it is killed
 }
 
-// awaitMessage reads messages until one has this type, and returns it. If the connection ends it
-// exits the process.
+// awaitMessage reads messages from the connection until one has this type, and returns that
+// one. If the connection ends it exits the process.
 func awaitMessage(conn protocol.Conn, kind string) []byte {
 	for {
 		body, err := conn.Read()
@@ -120,13 +122,13 @@ func awaitMessage(conn protocol.Conn, kind string) []byte {
 	}
 }
 
-// submissionMessage returns the message by which an agent submits a summary, which is JSON text
-// without its quotes.
+// submissionMessage returns the message by which an agent submits an answer with this summary,
+// which is JSON text without its quotes.
 func submissionMessage(summary string) string {
 	return strings.TrimPrefix(submissionFrame(`{"summary":"`+summary+`","next_status":"done"}`), "agent>server ")
 }
 
-// floodMessages returns messages without a meaning, floodBytes in all.
+// floodMessages returns an agent's meaningless messages with floodBytes bytes in all.
 func floodMessages() []string {
 	const size = 256 << 10
 	message := strings.TrimPrefix(messageFrame("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")
@@ -137,9 +139,9 @@ func floodMessages() []string {
 	return messages
 }
 
-// runAttempt runs an attempt at a case, given by its fields, with a Python kernel
-// and an agent that the test binary plays in this role. It returns the attempt's
-// line and its folder. configure changes the attempt's Config.
+// runAttempt runs an attempt at a case, given by its JSON fields, with a Python kernel and an
+// agent that the test binary plays in this role. configure changes the attempt's Config before
+// that. It returns the attempt's line and its folder.
 func runAttempt(t *testing.T, role string, fields map[string]any, configure ...func(*attempt.Config)) (result runs.Attempt, dir string) {
 	t.Helper()
 	text, err := json.Marshal(fields)

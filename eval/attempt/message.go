@@ -17,8 +17,9 @@ const (
 	blockOverheadBytes = 256
 )
 
-// streamedMessage is an assistant message that is being assembled. Its blocks are in the order in
-// which they began; their parts may come in any order. A block needs no block_stop.
+// streamedMessage assembles an assistant message from the frames of a stream. The blocks are in
+// the order in which they began; parts of different blocks may be interleaved. A block needs no
+// block_stop.
 type streamedMessage struct {
 	blocks        []*streamedBlock
 	newestByIndex map[int]*streamedBlock // by block_index: the newest block with that index
@@ -27,18 +28,21 @@ type streamedMessage struct {
 	finishedAt    time.Time              // zero: the message is open
 }
 
-// streamedBlock is a content block that is being assembled.
+// streamedBlock is a content block (text, thinking or tool use) of a message that is being
+// assembled from a stream.
 type streamedBlock struct {
 	kind, id, name string
 	text           bytes.Buffer
 }
 
-// newStreamedMessage returns an empty, open message.
+// newStreamedMessage returns an open message without blocks, to which stream frames can be
+// added.
 func newStreamedMessage() *streamedMessage {
 	return &streamedMessage{newestByIndex: map[int]*streamedBlock{}}
 }
 
-// addFrame adds a block_start or delta frame.
+// addFrame adds the content of a block_start or delta frame to the message. It discards the
+// message if the frame cannot be decoded or the message has more than maxStreamBytes.
 func (m *streamedMessage) addFrame(body []byte) {
 	var frame protocol.StreamFrame
 	if err := json.Unmarshal(body, &frame); err != nil {
@@ -62,10 +66,10 @@ func (m *streamedMessage) addFrame(body []byte) {
 	}
 }
 
-// discard drops the content of the message and keeps the reason.
+// discard drops the content of the message and keeps the reason why.
 func (m *streamedMessage) discard(why string) { m.fault, m.blocks, m.newestByIndex = why, nil, nil }
 
-// historyEntry returns the message as an entry of the agent's history.
+// historyEntry returns the assembled message as an entry of the agent's history.
 func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 	blocks := make([]map[string]any, len(m.blocks))
 	for i, block := range m.blocks {
@@ -81,8 +85,9 @@ func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 	}
 }
 
-// apiBlock returns the block in the form of the Messages API. A tool's input that is no JSON is
-// left out, so that it submits nothing.
+// apiBlock returns the block as JSON fields in the form of the Anthropic Messages API. The
+// input of a tool use is left out if it is no valid JSON, so that a broken one cannot be a
+// submission.
 func (b *streamedBlock) apiBlock() map[string]any {
 	switch b.kind {
 	case "tool_use":

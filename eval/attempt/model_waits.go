@@ -9,12 +9,13 @@ import (
 	"assay/internal/trace"
 )
 
-// maxReportedDelay is the longest delay that is accepted from an agent's report.
+// maxReportedDelay is the longest delay before a model call that is believed if an agent
+// reports it; a longer one counts as this.
 const maxReportedDelay = time.Hour
 
-// modelWaits sums up how long the agent has waited to call its model, as it reports itself: delays
-// before a call is repeated, and waiting for a slot of the limiter. Waits at the same time count
-// once.
+// modelWaits sums up how long the agent, by its own reports, has waited to call its model:
+// delays before a call is repeated, and waiting for a slot of the limiter. Overlapping waits
+// count once.
 type modelWaits struct {
 	total          time.Duration // of all waits that end by countedUntil
 	countedUntil   time.Time     // when the last wait in total ends, which may be in the future
@@ -22,7 +23,7 @@ type modelWaits struct {
 	isAwaitingTurn bool          // the agent waits for a slot of the limiter
 }
 
-// agentEvent is the part of an agent_event that the watcher reads.
+// agentEvent has the fields of an agent_event message that the watcher uses.
 type agentEvent struct {
 	Text     string `json:"text"`
 	Metadata struct {
@@ -35,8 +36,9 @@ type agentEvent struct {
 	} `json:"metadata"`
 }
 
-// readAgentEvent reads an event that says that the agent has reached one of its own limits, repeats
-// a call of its model or waits for a slot of the limiter. Other events are ignored.
+// readAgentEvent processes an agent_event which says that the agent has reached one of its own
+// limits, will repeat a call of its model, or waits for a slot of the limiter. Other events,
+// and malformed ones, are ignored.
 func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 	var event agentEvent
 	if json.Unmarshal(e.Body, &event) != nil {
@@ -57,7 +59,8 @@ func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 	}
 }
 
-// withoutVendorPrefix returns an error text without a name at its beginning, such as "anthropic: ".
+// withoutVendorPrefix returns an error text without the one-word name of a vendor at its
+// beginning, such as "anthropic: ".
 func withoutVendorPrefix(text string) string {
 	if name, rest, found := strings.Cut(text, ": "); found && !strings.Contains(name, " ") {
 		return rest
@@ -65,8 +68,8 @@ func withoutVendorPrefix(text string) string {
 	return text
 }
 
-// reportedDelay converts a delay that an agent has reported in milliseconds, limited to 0 and
-// maxReportedDelay.
+// reportedDelay converts a delay in milliseconds, as an agent reports it, to a duration from 0
+// to maxReportedDelay.
 func reportedDelay(ms float64) time.Duration {
 	if !(ms > 0) {
 		return 0
@@ -74,7 +77,8 @@ func reportedDelay(ms float64) time.Duration {
 	return time.Duration(min(ms, float64(maxReportedDelay.Milliseconds())) * float64(time.Millisecond))
 }
 
-// addWait adds a wait, except for the part of it that is counted already.
+// addWait adds the time from from to to, without the part of it that other waits have counted
+// already.
 func (s *modelWaits) addWait(from, to time.Time) {
 	if from.Before(s.countedUntil) {
 		from = s.countedUntil
@@ -85,7 +89,8 @@ func (s *modelWaits) addWait(from, to time.Time) {
 	}
 }
 
-// endWaitAt ends the current wait early: at that time the agent went on.
+// endWaitAt ends the current wait at the given time, because the agent has gone on earlier than
+// it announced. It does nothing if no wait lasts that long.
 func (s *modelWaits) endWaitAt(at time.Time) {
 	if at.Before(s.countedUntil) {
 		s.total -= s.countedUntil.Sub(at)
@@ -93,12 +98,13 @@ func (s *modelWaits) endWaitAt(at time.Time) {
 	}
 }
 
-// totalAt returns the sum of all waits up to now.
+// totalAt returns how long the agent has waited in all up to the time now.
 func (s *modelWaits) totalAt(now time.Time) time.Duration {
 	return s.total - max(0, s.countedUntil.Sub(now))
 }
 
-// descriptionAt returns what the agent waits for at now, and whether it waits at all.
+// descriptionAt returns a text that says what the agent is waiting for at the time now;
+// isWaiting is false, and the text empty, if it is not waiting.
 func (s *modelWaits) descriptionAt(now time.Time) (text string, isWaiting bool) {
 	switch {
 	case now.Before(s.countedUntil):
@@ -110,9 +116,9 @@ func (s *modelWaits) descriptionAt(now time.Time) (text string, isWaiting bool) 
 	}
 }
 
-// checkModelWaits returns when the current wait ends, so that Progress is updated then. It has no
-// verdict.
-func (w *completionWatcher) checkModelWaits(now time.Time) (v *verdict, due time.Time) {
+// checkModelWaits returns in due when the agent's current wait for its model ends, so that
+// Progress is updated then; zero means that there is no wait. Its verdict is always nil.
+func (w *completionWatcher) checkModelWaits(now time.Time) (v *watcherVerdict, due time.Time) {
 	if now.Before(w.modelWaits.countedUntil) {
 		return nil, w.modelWaits.countedUntil
 	}

@@ -13,20 +13,21 @@ import (
 	"assay/internal/trace"
 )
 
-// retryEvent returns the event that the agent will repeat a call after waitMS milliseconds.
+// retryEvent returns the agent_event which says that the agent will repeat a model call after
+// waitMS milliseconds.
 func retryEvent(waitMS float64, attempt int) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"retry","status":529,"wait_ms":%g,"attempt":%d,"error":"anthropic: 529 overloaded_error: Overloaded","waited_ms":0}}`, waitMS, attempt)
 }
 
-// turnWaitEvent returns the event that the agent has waited for a slot of the limiter for waitedMS
-// milliseconds.
-func turnWaitEvent(waitedMS float64, over bool) string {
+// limiterWaitEvent returns the agent_event which says that the agent has waited waitedMS
+// milliseconds for a slot of the limiter.
+func limiterWaitEvent(waitedMS float64, over bool) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"waiting","for":"a model call's turn","waited_ms":%g,"over":%t}}`, waitedMS, over)
 }
 
-// CO-6: the time that an agent waits to call its model is summed up. Waits at the same time count
-// once, and a wait that ends early counts until then.
-func TestCO6WaitTimeIsSummed(t *testing.T) {
+// CO-6: the time that an agent waits before calls of its model is summed up. Waits at the same
+// time count once, and a wait that ends early counts until then.
+func TestCO6ModelWaitTimeIsSummed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		frames  []string // a second apart
@@ -40,9 +41,9 @@ func TestCO6WaitTimeIsSummed(t *testing.T) {
 		"at the same time": {[]string{retryEvent(5000, 1), retryEvent(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
 		"not over yet":     {[]string{retryEvent(60_000, 1)}, 10 * time.Second, 10 * time.Second, 1},
 		"ended early":      {[]string{retryEvent(60_000, 1), `agent>server {"type":"agent_stream_start"}`}, 10 * time.Second, time.Second, 1},
-		"for a slot":       {[]string{turnWaitEvent(1000, false), turnWaitEvent(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
-		"still for a slot": {[]string{turnWaitEvent(1000, false)}, 10 * time.Second, time.Second, 0},
-		"negative":         {[]string{retryEvent(-5, 1), turnWaitEvent(-5, true)}, 10 * time.Second, 0, 1},
+		"for a slot":       {[]string{limiterWaitEvent(1000, false), limiterWaitEvent(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
+		"still for a slot": {[]string{limiterWaitEvent(1000, false)}, 10 * time.Second, time.Second, 0},
+		"negative":         {[]string{retryEvent(-5, 1), limiterWaitEvent(-5, true)}, 10 * time.Second, 0, 1},
 		"too long":         {[]string{retryEvent(1e300, 1)}, 2 * time.Hour, time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestCO6WaitTimeIsSummed(t *testing.T) {
 				<-time.After(c.after - time.Second)
 				playLine(t, journal, frameAgentDone)
 				_, _, _ = w.NextVerdict(t.Context())
-				require.Equal(t, c.want, w.WaitedSoFar())
+				require.Equal(t, c.want, w.ModelWaitTime())
 				require.Equal(t, c.retries, w.Usage().Retries)
 				w.Close()
 			})
@@ -66,8 +67,9 @@ func TestCO6WaitTimeIsSummed(t *testing.T) {
 	}
 }
 
-// A delay that the agent has reported does not count as idle, however long it is.
-func TestReportedPauseIsNotIdle(t *testing.T) {
+// A delay before a model call that the agent has reported does not count towards the idle
+// limit, however long it is.
+func TestReportedDelayDoesNotCountAsIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")

@@ -14,8 +14,9 @@ import (
 	"assay/internal/trace"
 )
 
-// Progress says what an attempt is doing or waiting for at the moment, and what it has used so far.
-// The zero value is that of an attempt that has not begun. It is safe for concurrent use.
+// Progress says what an attempt is doing or waiting for at the moment, and how many tokens,
+// calls and so on it has used. The zero value is that of an attempt that has not begun. It is
+// safe for concurrent use.
 type Progress struct {
 	mu            sync.Mutex
 	activity      string
@@ -23,7 +24,8 @@ type Progress struct {
 	usage         runs.Usage
 }
 
-// setActivity sets the text of Activity.
+// setActivity sets the text that Activity returns, and the time since when, if the text has
+// changed.
 func (p *Progress) setActivity(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,14 +34,15 @@ func (p *Progress) setActivity(text string) {
 	}
 }
 
-// setUsage sets the result of Usage.
+// setUsage sets the counts that Usage returns.
 func (p *Progress) setUsage(used runs.Usage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.usage = used
 }
 
-// Activity returns in a few words, for people, what the attempt is doing, and for how long.
+// Activity returns a few words for people about what the attempt is doing, and for how long it
+// has been doing that.
 func (p *Progress) Activity() (text string, duration time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,21 +52,22 @@ func (p *Progress) Activity() (text string, duration time.Duration) {
 	return p.activity, time.Since(p.activitySince)
 }
 
-// Usage returns what the attempt has used so far.
+// Usage returns the tokens, cost, calls and actions that the attempt has used so far.
 func (p *Progress) Usage() runs.Usage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.usage
 }
 
-// updateProgress updates the attempt's Progress.
+// updateProgress writes the current activity and usage to the attempt's Progress.
 func (w *completionWatcher) updateProgress(now time.Time) {
 	w.progress.setActivity(w.describeActivity(now))
 	w.progress.setUsage(w.counts.usage)
 }
 
-// describeActivity returns what the attempt is doing at now. If the agent itself waits for
-// something, such as a cell or a model, it returns that.
+// describeActivity returns a text for people about what the attempt is doing at the time now:
+// what the agent waits for (a console, a cell, an action, its model) or what its model or the
+// agent itself is doing.
 func (w *completionWatcher) describeActivity(now time.Time) string {
 	wait, isWaiting := w.modelWaits.descriptionAt(now)
 	switch {
@@ -84,7 +88,8 @@ func (w *completionWatcher) describeActivity(now time.Time) string {
 	}
 }
 
-// describeRunningCells returns how many cells run, and which action of the agent has run them.
+// describeRunningCells returns a text for people with the number of running cells and the
+// agent's action that started them, such as "run_cell runs a cell".
 func (w *completionWatcher) describeRunningCells() string {
 	what := fmt.Sprintf("%d cells", len(w.cells))
 	if len(w.cells) == 1 {
@@ -106,8 +111,8 @@ func (w *completionWatcher) actionNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// trackModelActivity updates what the agent's model is doing, by the frames of a streamed reply and
-// what follows it.
+// trackModelActivity updates, from a frame of the agent, the description of what its model is
+// doing, and ends the current wait for the model if the frame shows that the agent has gone on.
 func (w *completionWatcher) trackModelActivity(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentUsageUpdate, protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated:
@@ -124,7 +129,8 @@ func (w *completionWatcher) trackModelActivity(e *trace.Entry) {
 	}
 }
 
-// modelActivityOf describes what a model does after the start of a block.
+// modelActivityOf returns a text for people about what a model does after it has sent this
+// block_start frame, such as "the model thinks".
 func modelActivityOf(frame protocol.StreamFrame) string {
 	switch frame.BlockType {
 	case "thinking":

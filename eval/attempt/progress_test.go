@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// Progress follows what the agent and its model are doing, names tools and reasons for waiting, and
-// has the usage.
+// Progress describes what the agent and its model are doing, names tools and reasons for
+// waiting, and has the usage.
 func TestProgressActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,8 +29,8 @@ func TestProgressActivity(t *testing.T) {
 			{`agent>server {"type":"agent_status","status":"thinking"}`, "the agent is thinking"},
 			{retryEvent(12_000, 2), "waits 12s, try 3: 529 overloaded_error: Overloaded"},
 			{"12s", "the agent is thinking"},
-			{turnWaitEvent(1000, false), "waits for its turn"},
-			{turnWaitEvent(2000, true), "the agent is thinking"},
+			{limiterWaitEvent(1000, false), "waits for its turn"},
+			{limiterWaitEvent(2000, true), "the agent is thinking"},
 			{`agent>server {"type":"agent_stream_start"}`, "the agent is thinking"},
 			{`agent>server {"type":"agent_stream_block_start","block_index":0,"block_type":"thinking"}`, "the model thinks"},
 			{`agent>server {"type":"agent_stream_block_start","block_index":1,"block_type":"text"}`, "the model writes"},

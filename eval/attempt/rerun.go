@@ -19,21 +19,21 @@ import (
 	"assay/testcases/grading"
 )
 
-// setupTxID is the tx_id of the request that runs a case's setup in the kernel of a rerun.
+// setupTxID is the tx_id of the execute_code request that runs a case's setup in the kernel of
+// a rerun.
 const setupTxID = "setup"
 
-// rerunFileName is the file in the attempt's folder with the notebook after it was run again, by
-// the last grader that did so.
+// rerunFileName is the name of the file in the attempt's folder that has the notebook after a
+// grader has run it again. If several graders do so, the last one's notebook stays.
 const rerunFileName = "rerun.ipynb"
 
-// rerunNotebook runs the setup and the code cells of a notebook from top to bottom in a new kernel,
-// and returns the notebook after that; it also writes it to [rerunFileName]. The kernel has the
-// same sandbox as the first one and a new working folder with the case's files. Each cell has the
-// cell limit; all cells together have the wall limit and the disk limit, after which the kernel is
-// killed. Widgets have their initial values. In outputs, paths into the new working folder are
-// replaced by those into the first one. Nothing but the file is left of the rerun. It fails if the
-// kernel cannot be started, the setup fails, or a file cannot be written; a cell that fails is no
-// error.
+// rerunNotebook runs the setup and the code cells of a notebook from top to bottom in a new
+// kernel. It returns the resulting notebook and writes it to [rerunFileName]. The kernel has
+// the same sandbox as the first one and a new working folder with the case's files; widgets
+// have their initial values. Each cell has the cell limit; all cells together have the wall
+// limit and the disk limit, after which the kernel is killed. In outputs, paths of the new
+// working folder are replaced by those of the first one. It fails if the kernel cannot be
+// started, the setup fails, or a file cannot be written; a cell that fails is no error.
 func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
 	timeout := secondsToDuration(cmp.Or(a.limits.WallTimeoutS, DefaultLimits().WallTimeoutS))
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the cells had %v in total", timeout))
@@ -55,7 +55,8 @@ func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (res
 	return a.rerunInWorkdir(ctx, workdir, quota, cells)
 }
 
-// rerunInWorkdir is rerunNotebook in an existing working folder. The end of ctx kills the kernel.
+// rerunInWorkdir does the work of rerunNotebook in the working folder that was made for it.
+// When ctx ends the kernel is killed.
 func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota session.DiskQuota, cells []notebook.Cell) (result *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = workdir, a.journal.SessionID, a.cfg.Environ
@@ -91,13 +92,15 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota sess
 	return result, a.writeRerunFile(k.ReadyMessage, cells, r.executions)
 }
 
-// diskLimitError returns the error that a rerun has exceeded the disk limit.
+// diskLimitError returns the error which says that running the notebook again has exceeded the
+// disk limit, with both sizes.
 func diskLimitError(exceeded session.LimitExceeded) error {
 	return fmt.Errorf("the new working folder exceeds a limit: %v", exceeded)
 }
 
-// writeRerunFile writes [rerunFileName]. The rerun has no trace, so outputs that are too large for
-// memory are replaced by a note. It fails if the file cannot be written.
+// writeRerunFile writes the notebook that was run again to [rerunFileName]. A rerun has no
+// trace, so outputs that are too large for memory are replaced by a note. It fails if the file
+// cannot be written.
 func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, executions *notebook.Executions) error {
 	file, err := os.OpenFile(a.filePath(rerunFileName), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -108,24 +111,25 @@ func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, ex
 	return errors.Join(err, file.Close())
 }
 
-// stageFilesForRerun is stageFiles without counting markers, which were counted the first time.
+// stageFilesForRerun puts the case's files into the working folder of a rerun, like stageFiles,
+// but without counting completion markers again.
 func (a *attempt) stageFilesForRerun(workdir string) error {
 	markedFiles := a.markedFiles
 	defer func() { a.markedFiles = markedFiles }()
 	return a.stageFiles(workdir)
 }
 
-// stopRerunKernel stops a kernel with everything that it started, also if ctx has ended. It takes
-// at most 3 s; the error says what may be left.
+// stopRerunKernel stops the kernel of a rerun and everything that it started, even if ctx has
+// ended. It takes at most 3 s. An error says what may be left running.
 func stopRerunKernel(ctx context.Context, k *kernel.Kernel) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), subprocess.StopGrace+time.Second)
 	defer cancel()
 	return k.Stop(ctx)
 }
 
-// rerunner runs the cells of a notebook again in a new kernel. It is for one goroutine; the stop
-// functions that it passes to stopAfterTimeout run in another one and use only kernel and
-// executions, which are safe for concurrent use.
+// rerunner runs the cells of a notebook again in a new kernel. Only one goroutine may use it;
+// the stop functions that it passes to stopAfterTimeout run in another one and use only kernel
+// and executions, which are safe for concurrent use.
 type rerunner struct {
 	kernel      *kernel.Kernel
 	executions  *notebook.Executions
@@ -136,8 +140,8 @@ type rerunner struct {
 	failedCell  string        // the cell during which the rerun ended early; empty: it did not
 }
 
-// initKernel sends the kernel init and runs the case's setup. It fails if the kernel ends, or if
-// the setup raises or takes longer than cellTimeout.
+// initKernel sends the new kernel its init message and runs the case's setup. It fails if the
+// kernel ends, or if the setup raises or takes longer than cellTimeout.
 func (r *rerunner) initKernel(setup string) error {
 	if err := r.writeMessage(protocol.NewKernelInit(r.kernel.PID())); err != nil || setup == "" {
 		return err
@@ -160,8 +164,8 @@ func (r *rerunner) initKernel(setup string) error {
 	}
 }
 
-// checkSetupAnswer returns an error if the response to the setup says that it raised or was
-// interrupted.
+// checkSetupAnswer returns an error if the kernel's response to the setup code says that it
+// raised or was interrupted.
 func checkSetupAnswer(body []byte) error {
 	var response protocol.ExecuteCodeResponse
 	err := json.Unmarshal(body, &response)
@@ -178,8 +182,8 @@ func checkSetupAnswer(body []byte) error {
 	return nil
 }
 
-// runCells runs the code cells in order. It fails if the kernel ends or a limit of the whole rerun
-// is exceeded.
+// runCells runs the notebook's code cells in order. It fails if the kernel ends or a limit of
+// the whole rerun is exceeded.
 func (r *rerunner) runCells(cells []notebook.Cell) error {
 	for _, cell := range cells {
 		if cell.Type != notebook.CodeCell {
@@ -198,8 +202,9 @@ func (r *rerunner) runCells(cells []notebook.Cell) error {
 	return nil
 }
 
-// runCell runs a cell and waits until no cell runs, because one may make others run. After
-// cellTimeout it interrupts them. It fails if the kernel ends; a cell that raises is no error.
+// runCell runs one cell and waits until no cell runs any more, because one cell may make others
+// run. After cellTimeout it interrupts them. It fails if the kernel ends; a cell that raises is
+// no error.
 func (r *rerunner) runCell(cell notebook.Cell) error {
 	r.executions.MarkSent(cell.ID)
 	if err := r.writeMessage(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
@@ -218,9 +223,10 @@ func (r *rerunner) runCell(cell notebook.Cell) error {
 	return nil
 }
 
-// stopAfterTimeout calls stop, which interrupts the kernel, after cellTimeout, unless cancel is
-// called before. cancel waits for a call of stop that has begun, so that it cannot interrupt what
-// runs next. If the kernel's code does not stop, the kernel is killed; see kernel.Config.OnStuck.
+// stopAfterTimeout starts a timer that calls stop, which interrupts the kernel, after
+// cellTimeout. The returned cancel stops the timer and waits for a call of stop that has begun,
+// so that it cannot interrupt the code that runs next. If the code does not stop, the kernel is
+// killed; see kernel.Config.OnStuck.
 func (r *rerunner) stopAfterTimeout(stop func()) (cancel func()) {
 	if r.cellTimeout <= 0 {
 		return func() {}
@@ -237,8 +243,8 @@ func (r *rerunner) stopAfterTimeout(stop func()) (cancel func()) {
 	}
 }
 
-// readFrame reads the next frame of the kernel and applies it to the executions. kind is its type,
-// empty for a malformed frame. It fails if the kernel has ended.
+// readFrame reads the next frame of the kernel and applies it to the executions. kind is the
+// frame's type, empty if the frame is malformed. It fails if the kernel has ended.
 func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	body, err = r.kernel.Read()
 	if err != nil {
@@ -253,7 +259,7 @@ func (r *rerunner) readFrame() (kind string, body []byte, err error) {
 	return env.Type, body, nil
 }
 
-// writeMessage sends the kernel a message. It fails if the kernel has ended.
+// writeMessage sends the kernel of the rerun a message. It fails if the kernel has ended.
 func (r *rerunner) writeMessage(message any) error {
 	body, err := protocol.Marshal(message)
 	if err != nil {

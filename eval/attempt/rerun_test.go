@@ -10,8 +10,8 @@ import (
 	"assay/eval/attempt"
 )
 
-// When the timeout of a cell has passed, the call of stop ends before the next cell can run.
-// Without it stop is not called.
+// When the timeout of a cell has passed, the call of stop ends before the next cell can run. If
+// the cell ends earlier, stop is not called.
 func TestStopAfterTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

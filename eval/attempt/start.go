@@ -17,7 +17,8 @@ import (
 	"assay/router"
 )
 
-// setStartFailure sets the outcome of an attempt whose session could not be started.
+// setStartFailure sets the outcome of an attempt whose session could not be started: cancelled
+// if ctx has ended, setup_error for a *session.StartError, and otherwise harness_error.
 func (a *attempt) setStartFailure(ctx context.Context, err error) {
 	var startErr *session.StartError
 	switch {
@@ -30,9 +31,9 @@ func (a *attempt) setStartFailure(ctx context.Context, err error) {
 	}
 }
 
-// startSession starts the session and runs the case's setup in its kernel. It fails with a
-// *session.StartError if the session or the setup fails, and with another error if a file cannot be
-// written; then the session has ended.
+// startSession starts the session and runs the case's setup in its kernel. If the session or
+// the setup fails, the error is a *session.StartError; another error means that a file could
+// not be written or opened. After an error no session is running.
 func (a *attempt) startSession(ctx context.Context) error {
 	if err := a.writeSolution(); err != nil {
 		return err
@@ -45,7 +46,7 @@ func (a *attempt) startSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.cfg.Kernel.ReadPaths = a.linkedPaths()
+	a.cfg.Kernel.ReadPaths = a.linkedDataFiles()
 	cfg := session.Config{
 		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
@@ -69,8 +70,9 @@ func (a *attempt) startSession(ctx context.Context) error {
 	return nil
 }
 
-// cellIDGenerator returns a function that makes the ids of the attempt's cells. The same attempt in
-// another run gets the same ids, so that a recording of the one can be replayed in the other.
+// cellIDGenerator returns a function that makes the ids of the notebook's cells. The ids depend
+// only on case, epoch, try and order, so that a recording of one run can be replayed in
+// another.
 func (a *attempt) cellIDGenerator() func() string {
 	var count atomic.Int64
 	return func() string {
@@ -96,7 +98,8 @@ func (a *attempt) runSetup(ctx context.Context) error {
 	return nil
 }
 
-// executionError returns the traceback of executed code that raised, and nil if it did not.
+// executionError returns the traceback of executed code as an error if the code raised, and
+// otherwise nil.
 func executionError(response protocol.ExecuteCodeResponse) error {
 	if response.Status != protocol.StatusError {
 		return nil
@@ -104,7 +107,8 @@ func executionError(response protocol.ExecuteCodeResponse) error {
 	return errors.New(strings.TrimSpace(response.Exception))
 }
 
-// endSession ends the session with the outcome as the reason. Further calls do nothing.
+// endSession ends the session; the attempt's outcome is the reason that consoles get. A failure
+// is only logged. Further calls do nothing.
 func (a *attempt) endSession(ctx context.Context) {
 	cause := strings.TrimSuffix(string(a.result.Outcome)+": "+a.result.Detail, ": ")
 	if err := a.session.End(context.WithoutCancel(ctx), cause); err != nil {

@@ -8,37 +8,37 @@ import (
 	"assay/internal/trace"
 )
 
-// historyEntryGrace is how long a finished streamed message waits for a history entry with the same
-// message, if no other frame follows.
+// historyEntryGrace is how long the watcher waits, after a streamed message is finished and if
+// no other frame follows, for the history entry with the same message.
 const historyEntryGrace = time.Second
 
-// messageStream assembles assistant messages from the frames by which an agent shows a reply while
-// it arrives. It is used only for agents that send no entries of their history: most agents that
-// stream also send an entry right after the stream, so a finished message waits for the next frame.
+// messageAssembler assembles assistant messages from the frames of a streamed reply. Its
+// messages are used only for agents that send no history entries: most agents that stream send
+// an entry right after the stream, so a finished message waits for the next frame.
 //
 //	      start           complete, start,              start, update without
 //	                  update without entry, done       entry, status, action …, 1 s
 //	none ───────▶ open ─────────────────────▶ finished ─────────────────────▶ used
 //	                │ complete with an error      │ an entry, now or ever before
 //	                └─────────────────────────────┴──────────────────────▶ dropped
-type messageStream struct {
+type messageAssembler struct {
 	isOff    bool             // the agent sends history entries: streams are ignored
 	current  *streamedMessage // open or finished; nil: none
-	lastUsed usedMessage
+	lastUsed countedMessage
 }
 
-// usedMessage says what has been counted for the last streamed message that was used, in case its
-// history entry comes later.
-type usedMessage struct {
+// countedMessage says what the watcher has counted for the last streamed message that it used,
+// in case a history entry with the same message comes later.
+type countedMessage struct {
 	awaitsUpdate  bool // no agent_history_updated has come after it
 	hasSubmission bool
 	tamperSignals int // how many of them it has added
 }
 
-// readStreamFrame reads a frame of the agent with regard to the message that is being streamed. It
-// returns the verdict if the frame shows that the message is complete, and the message ends the
-// attempt.
-func (w *completionWatcher) readStreamFrame(e *trace.Entry) *verdict {
+// readStreamFrame updates the message that is being streamed from a frame of the agent. If the
+// frame shows that the message is complete, it returns the verdict that follows from the
+// message; otherwise nil.
+func (w *completionWatcher) readStreamFrame(e *trace.Entry) *watcherVerdict {
 	s := &w.stream
 	if s.isOff {
 		return nil
@@ -47,7 +47,7 @@ func (w *completionWatcher) readStreamFrame(e *trace.Entry) *verdict {
 	case protocol.TypeAgentStreamStart:
 		s.finishCurrent(e.WallTime)
 		v := w.useStreamedMessage()
-		s.current, s.lastUsed = newStreamedMessage(), usedMessage{}
+		s.current, s.lastUsed = newStreamedMessage(), countedMessage{}
 		return v
 	case protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta:
 		s.addToCurrent(e.Body)
@@ -64,9 +64,10 @@ func (w *completionWatcher) readStreamFrame(e *trace.Entry) *verdict {
 	return nil
 }
 
-// useStreamedMessage reads the streamed message, if it is finished, as if the agent had sent it in
-// a history entry.
-func (w *completionWatcher) useStreamedMessage() *verdict {
+// useStreamedMessage processes the streamed message, if it is finished, as if the agent had
+// sent it in a history entry, and returns the verdict that follows from it. It returns nil if
+// no message is finished.
+func (w *completionWatcher) useStreamedMessage() *watcherVerdict {
 	m := w.stream.current
 	if m == nil || m.finishedAt.IsZero() {
 		return nil
@@ -78,13 +79,14 @@ func (w *completionWatcher) useStreamedMessage() *verdict {
 	}
 	entry, before := m.historyEntry(), w.counts.tamperSignals
 	v := w.readAssistantMessage(entry, m.finishedAt)
-	w.stream.lastUsed = usedMessage{awaitsUpdate: true, hasSubmission: len(submissionsIn(contentBlocks(entry))) > 0, tamperSignals: w.counts.tamperSignals - before}
+	w.stream.lastUsed = countedMessage{awaitsUpdate: true, hasSubmission: len(submissionsIn(contentBlocks(entry))) > 0, tamperSignals: w.counts.tamperSignals - before}
 	return v
 }
 
-// readUpdateWithoutEntry reads an agent_history_updated without an entry. It is the update for a
-// message that was used, or else it finishes the message that is being streamed.
-func (w *completionWatcher) readUpdateWithoutEntry(at time.Time) *verdict {
+// readUpdateWithoutEntry processes an agent_history_updated without an entry, at the time at.
+// If it belongs to the streamed message that was used last it does nothing; otherwise it
+// finishes the message that is being streamed and returns the verdict that follows from it.
+func (w *completionWatcher) readUpdateWithoutEntry(at time.Time) *watcherVerdict {
 	s := &w.stream
 	if s.lastUsed.awaitsUpdate {
 		s.lastUsed.awaitsUpdate = false
@@ -97,19 +99,22 @@ func (w *completionWatcher) readUpdateWithoutEntry(at time.Time) *verdict {
 	return v
 }
 
-// turnOff makes the watcher ignore streamed messages from now on, because the agent sends history
-// entries. It returns what the message in that entry may have counted for already.
-func (s *messageStream) turnOff() usedMessage {
+// ignoreStreams makes the watcher ignore streamed messages from now on, because the agent sends
+// history entries. It returns what was counted for a streamed message that the current entry
+// may repeat.
+func (s *messageAssembler) ignoreStreams() countedMessage {
 	last := s.lastUsed
-	*s = messageStream{isOff: true}
+	*s = messageAssembler{isOff: true}
 	if !last.awaitsUpdate {
-		return usedMessage{}
+		return countedMessage{}
 	}
 	return last
 }
 
-// checkStreamedMessage uses the finished message if nothing has followed it for historyEntryGrace.
-func (w *completionWatcher) checkStreamedMessage(now time.Time) (v *verdict, due time.Time) {
+// checkStreamedMessage processes the finished streamed message, and returns its verdict, if
+// nothing has followed it for historyEntryGrace. If it is too early for that, due is when to
+// check again.
+func (w *completionWatcher) checkStreamedMessage(now time.Time) (v *watcherVerdict, due time.Time) {
 	m := w.stream.current
 	if m == nil || m.finishedAt.IsZero() {
 		return nil, due
@@ -120,16 +125,17 @@ func (w *completionWatcher) checkStreamedMessage(now time.Time) (v *verdict, due
 	return w.useStreamedMessage(), due
 }
 
-// finishCurrent finishes the open message, if there is one.
-func (s *messageStream) finishCurrent(at time.Time) {
+// finishCurrent marks the message that is being streamed as complete at the time at. It does
+// nothing if there is no open message.
+func (s *messageAssembler) finishCurrent(at time.Time) {
 	if s.current != nil && s.current.finishedAt.IsZero() {
 		s.current.finishedAt = at
 	}
 }
 
-// completeCurrent reads agent_stream_complete: it finishes the open message, or drops it if the
-// stream has failed.
-func (s *messageStream) completeCurrent(e *trace.Entry) {
+// completeCurrent processes an agent_stream_complete: it marks the open message as complete, or
+// drops it if the frame reports an error or cannot be decoded.
+func (s *messageAssembler) completeCurrent(e *trace.Entry) {
 	var frame protocol.StreamFrame
 	if json.Unmarshal(e.Body, &frame) != nil || frame.Error != "" {
 		s.current = nil
@@ -138,8 +144,9 @@ func (s *messageStream) completeCurrent(e *trace.Entry) {
 	s.finishCurrent(e.WallTime)
 }
 
-// addToCurrent adds a part to the open message, if there is one.
-func (s *messageStream) addToCurrent(body []byte) {
+// addToCurrent adds the content of a block_start or delta frame to the message that is being
+// streamed. It does nothing if there is no open message.
+func (s *messageAssembler) addToCurrent(body []byte) {
 	if s.current != nil && s.current.finishedAt.IsZero() && s.current.fault == "" {
 		s.current.addFrame(body)
 	}

@@ -24,22 +24,23 @@ const (
 	frameUpdateWithoutEntry = `agent>server {"type":"agent_history_updated","session_id":"1","request_id":"r"}`
 )
 
-// blockStartFrame returns the start of a content block.
+// blockStartFrame returns the agent_stream_block_start frame of a content block.
 func blockStartFrame(index int, kind, name string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_stream_block_start","block_index":%d,"block_type":%q,"block_id":"toolu_%d","block_name":%q}`, index, kind, index, name)
 }
 
-// deltaFrame returns a piece of a content block's text.
+// deltaFrame returns an agent_stream_delta frame with a further piece of a content block's
+// text.
 func deltaFrame(index int, kind, text string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_stream_delta","block_index":%d,"block_type":%q,"delta":%s}`, index, kind, jsonString(text))
 }
 
-// blockStopFrame returns the end of a content block.
+// blockStopFrame returns the agent_stream_block_stop frame that ends a content block.
 func blockStopFrame(index int) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_stream_block_stop","block_index":%d}`, index)
 }
 
-// jsonString returns text as a JSON string.
+// jsonString returns text as a quoted JSON string.
 func jsonString(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {
@@ -48,14 +49,15 @@ func jsonString(text string) string {
 	return string(raw)
 }
 
-// streamFrames returns the frames of a stream with one block, whose text is split in two. The last
-// frame is missing.
+// streamFrames returns the frames of a streamed message with one block, whose text is split in
+// two, without the agent_stream_complete at the end.
 func streamFrames(kind, name, text string) []string {
 	half := len(text) / 2
 	return []string{frameStreamStart, blockStartFrame(0, kind, name), deltaFrame(0, kind, text[:half]), deltaFrame(0, kind, text[half:]), blockStopFrame(0)}
 }
 
-// submissionStreamFrames returns the frames of a stream with a submission. The last frame is missing.
+// submissionStreamFrames returns the frames of a streamed message that submits an answer,
+// without the agent_stream_complete at the end.
 func submissionStreamFrames(input string) []string {
 	return streamFrames("tool_use", "submit_response", input)
 }
@@ -66,7 +68,8 @@ const (
 	questionInput   = `{"summary":"which?","next_status":"awaiting_user_response"}`
 )
 
-// As in TestWatcherVerdicts, each case is a sequence of frames, here with streamed messages.
+// Each case is a sequence of frames, among them frames of streamed messages, and the watcher's
+// verdict that must come with the last frame, not earlier.
 func TestStreamedMessageVerdicts(t *testing.T) {
 	t.Parallel()
 	join := func(parts ...[]string) []string { return slices.Concat(parts...) }
@@ -160,8 +163,8 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 	}
 }
 
-// A message that is too large is discarded, which the detail of the outcome says; messages after it
-// count.
+// A streamed message that is too large is discarded, which the detail of the outcome says;
+// messages after it are used.
 func TestStreamedMessageIsBounded(t *testing.T) {
 	t.Parallel()
 	megabyte := strings.Repeat("x", 1<<20)
@@ -240,7 +243,8 @@ func TestStreamedTurnsCountOnce(t *testing.T) {
 	}
 }
 
-// Arbitrary stream frames give a valid message, or the reason why it is discarded.
+// FuzzStreamed assembles arbitrary stream frames: the result is a message with valid JSON, or
+// the reason why the message is discarded.
 func FuzzStreamed(f *testing.F) {
 	for _, parts := range []string{
 		"", "{}", "[]", `{"delta":"x"}`, `{"block_index":-1,"delta":"\ud800"}`, `{"block_index":1e9}`,

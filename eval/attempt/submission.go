@@ -12,23 +12,25 @@ import (
 	"assay/testcases/grading"
 )
 
-// submission is the input of the tool submit_response, or the structured_output of an older agent.
+// submission is the agent's submitted answer: the input of the tool submit_response, or the
+// structured_output of an older agent.
 type submission struct {
 	Summary    string          `json:"summary"`
 	NextStatus string          `json:"next_status"`
 	Questions  json.RawMessage `json:"questions"` // text or a list
 }
 
-// contentBlock is a content block of an assistant message.
+// contentBlock has the fields of an assistant message's content block that the watcher uses.
 type contentBlock struct {
 	Type  string          `json:"type"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }
 
-// readHistoryUpdate reads an agent_history_updated. If its entry is an assistant message that was
-// streamed and used before, the message is not counted twice.
-func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *verdict {
+// readHistoryUpdate processes an agent_history_updated and returns the verdict that follows
+// from the message in it, or nil. An assistant message that was streamed and used before is not
+// counted twice.
+func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *watcherVerdict {
 	var update struct {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
@@ -36,7 +38,7 @@ func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *verdict {
 		return w.readUpdateWithoutEntry(e.WallTime)
 	}
 	w.agentReports.finalMessageAt = time.Time{}
-	used := w.stream.turnOff()
+	used := w.stream.ignoreStreams()
 	if update.Entry.Role != "assistant" || used.hasSubmission {
 		return nil
 	}
@@ -47,8 +49,10 @@ func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *verdict {
 	return w.readAssistantMessage(update.Entry, e.WallTime)
 }
 
-// readAssistantMessage reads an assistant message, which was complete at that time.
-func (w *completionWatcher) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *verdict {
+// readAssistantMessage processes a complete assistant message: it counts the turn and
+// completion markers and processes submissions. It returns the verdict that follows, such as
+// that the limit of turns is exceeded, or nil. at is when the message was complete.
+func (w *completionWatcher) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *watcherVerdict {
 	w.counts.usage.ModelCalls++
 	blocks := contentBlocks(entry)
 	w.countMarkerOutsideSubmissions(entry.Content, blocks)
@@ -64,8 +68,9 @@ func (w *completionWatcher) readAssistantMessage(entry protocol.HistoryEntry, at
 	return nil
 }
 
-// readAgentResult reads an agent_result, by which older agents submit.
-func (w *completionWatcher) readAgentResult(e *trace.Entry) *verdict {
+// readAgentResult processes an agent_result, the message by which older agents submit, and
+// returns the verdict that follows from the submission, or nil.
+func (w *completionWatcher) readAgentResult(e *trace.Entry) *watcherVerdict {
 	var result struct {
 		Type   string      `json:"type"`
 		Output *submission `json:"structured_output"`
@@ -79,9 +84,10 @@ func (w *completionWatcher) readAgentResult(e *trace.Entry) *verdict {
 	return w.readSubmissions(result, []submission{*result.Output})
 }
 
-// readSubmissions reads the submissions in one message. After one with the completion marker no
-// other counts.
-func (w *completionWatcher) readSubmissions(message any, submissions []submission) *verdict {
+// readSubmissions processes the submissions in one message of the agent and returns the verdict
+// that follows from them, or nil. After a submission with the completion marker all others are
+// ignored.
+func (w *completionWatcher) readSubmissions(message any, submissions []submission) *watcherVerdict {
 	if len(submissions) == 0 || w.isOver || w.submitted.isMarked {
 		return nil
 	}
@@ -108,7 +114,8 @@ func (w *completionWatcher) readSubmissions(message any, submissions []submissio
 	}
 }
 
-// isQuestion reports whether the agent asks a person something.
+// isQuestion reports whether the agent asks a person something with this submission instead of
+// giving an answer.
 func (s submission) isQuestion() bool {
 	switch string(bytes.TrimSpace(s.Questions)) {
 	case "", "null", `""`, "[]":
@@ -118,21 +125,23 @@ func (s submission) isQuestion() bool {
 	}
 }
 
-// questionVerdict returns the verdict on a submission that asks something: the first question is
-// answered, the second one ends the attempt.
-func (w *completionWatcher) questionVerdict(s submission) *verdict {
+// questionVerdict returns the verdict on a submission that asks a question: for the first one a
+// verdict with the question, which is to be answered, and for the second one the outcome
+// asked_question, which ends the attempt.
+func (w *completionWatcher) questionVerdict(s submission) *watcherVerdict {
 	w.submitted.questionCount++
 	text := string(s.Questions)
 	if text == "" || text == "null" {
 		text = s.Summary
 	}
 	if w.submitted.questionCount > 1 {
-		return &verdict{outcome: runs.OutcomeAskedQuestion, detail: "asked again: " + text}
+		return &watcherVerdict{outcome: runs.OutcomeAskedQuestion, detail: "asked again: " + text}
 	}
-	return &verdict{question: text}
+	return &watcherVerdict{question: text}
 }
 
-// contentBlocks returns the content blocks of a message; none if its content is a string.
+// contentBlocks returns the content blocks of a history entry's message; nil if its content is
+// a string.
 func contentBlocks(entry protocol.HistoryEntry) []contentBlock {
 	var blocks []contentBlock
 	if json.Unmarshal(entry.Content, &blocks) != nil {
@@ -141,7 +150,8 @@ func contentBlocks(entry protocol.HistoryEntry) []contentBlock {
 	return blocks
 }
 
-// submissionsIn returns the submissions among content blocks.
+// submissionsIn returns the submissions among the content blocks of a message: the inputs of
+// its uses of the submission tool.
 func submissionsIn(blocks []contentBlock) []submission {
 	var all []submission
 	for _, b := range blocks {
@@ -153,7 +163,7 @@ func submissionsIn(blocks []contentBlock) []submission {
 	return all
 }
 
-// hasToolUse reports whether one of the blocks uses a tool.
+// hasToolUse reports whether one of a message's content blocks uses a tool.
 func hasToolUse(blocks []contentBlock) bool {
 	for _, b := range blocks {
 		if b.Type == "tool_use" {
@@ -163,8 +173,8 @@ func hasToolUse(blocks []contentBlock) bool {
 	return false
 }
 
-// countMarkerOutsideSubmissions counts a tamper signal if an assistant message has the completion
-// marker outside of the input of a submission.
+// countMarkerOutsideSubmissions counts one tamper signal if an assistant message has the
+// completion marker anywhere but in the input of a submission.
 func (w *completionWatcher) countMarkerOutsideSubmissions(content json.RawMessage, blocks []contentBlock) {
 	inside := 0
 	for _, b := range blocks {

@@ -7,24 +7,26 @@ import (
 	"assay/eval/runs"
 )
 
-// checkTimers returns the verdict that follows from the time alone, or nil and when to check again;
-// a zero due means never. It is called when there is no entry to read.
-func (w *completionWatcher) checkTimers(now time.Time) (v *verdict, due time.Time) {
+// checkTimers returns the verdict that follows from the time now alone, such as an exceeded
+// limit. If there is none, due is when to check again; zero means never. It is called when
+// there is no trace entry to read.
+func (w *completionWatcher) checkTimers(now time.Time) (v *watcherVerdict, due time.Time) {
 	if w.taskSentAt.IsZero() {
 		return nil, due
 	}
-	for _, check := range []func(time.Time) (*verdict, time.Time){w.checkWallLimit, w.checkRunPromises, w.checkStreamedMessage, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
+	for _, check := range []func(time.Time) (*watcherVerdict, time.Time){w.checkWallLimit, w.checkExpectedRuns, w.checkStreamedMessage, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
 		v, at := check(now)
 		if v != nil {
 			return v, due
 		}
-		due = earlierOf(due, at)
+		due = earlierTime(due, at)
 	}
 	return nil, due
 }
 
-// checkWallLimit checks the limit on the time since the task was sent.
-func (w *completionWatcher) checkWallLimit(now time.Time) (v *verdict, due time.Time) {
+// checkWallLimit returns a limit verdict if the time since the task was sent has reached the
+// wall limit. Otherwise due is when it will; zero means no limit.
+func (w *completionWatcher) checkWallLimit(now time.Time) (v *watcherVerdict, due time.Time) {
 	wall := secondsToDuration(w.limits.WallTimeoutS)
 	if wall <= 0 || w.taskSentAt.IsZero() {
 		return nil, due
@@ -35,24 +37,26 @@ func (w *completionWatcher) checkWallLimit(now time.Time) (v *verdict, due time.
 	return nil, w.taskSentAt.Add(wall)
 }
 
-// checkRunPromises closes runs that were promised and have not come in time. Runs that a widget
-// causes come after those of all other cells, so their time begins when no other cell has an open
-// run.
-func (w *completionWatcher) checkRunPromises(now time.Time) (v *verdict, due time.Time) {
+// checkExpectedRuns stops waiting for expected runs of cells that have not begun within
+// runPromiseTimeout. Runs that a widget causes come after those of all other cells, so their
+// time begins when no other cell has an open run. It returns the verdict completed if nothing
+// is waited for any more; due is when to check again.
+func (w *completionWatcher) checkExpectedRuns(now time.Time) (v *watcherVerdict, due time.Time) {
 	for id := range w.cells {
 		if id != widgetRerunsID {
-			due = earlierOf(due, w.checkRunPromise(id, now))
+			due = earlierTime(due, w.checkExpectedRun(id, now))
 		}
 	}
 	if len(w.cells) == 1 {
-		due = earlierOf(due, w.checkRunPromise(widgetRerunsID, now))
+		due = earlierTime(due, w.checkExpectedRun(widgetRerunsID, now))
 	}
 	return w.completionVerdict(), due
 }
 
-// checkRunPromise closes the promised run of a cell if its time is over, and otherwise returns when
-// that will be.
-func (w *completionWatcher) checkRunPromise(id string, now time.Time) (due time.Time) {
+// checkExpectedRun stops waiting for the expected run of one cell if runPromiseTimeout has
+// passed. Otherwise it returns when that will be; zero means that no run of the cell is
+// expected.
+func (w *completionWatcher) checkExpectedRun(id string, now time.Time) (due time.Time) {
 	promised := w.cells[id].promisedAt
 	if promised.IsZero() {
 		return due
@@ -64,9 +68,10 @@ func (w *completionWatcher) checkRunPromise(id string, now time.Time) (due time.
 	return due
 }
 
-// checkIdleLimit checks the limit on the time without a sign of the agent. It does not count while
-// a cell runs.
-func (w *completionWatcher) checkIdleLimit(now time.Time) (v *verdict, due time.Time) {
+// checkIdleLimit returns a limit verdict if the agent has not been active for the idle limit.
+// Time in which a cell runs does not count. Otherwise due is when the limit will be reached;
+// zero means that it does not count now.
+func (w *completionWatcher) checkIdleLimit(now time.Time) (v *watcherVerdict, due time.Time) {
 	idle := secondsToDuration(w.limits.IdleTimeoutS)
 	if idle <= 0 || len(w.cells) > 0 {
 		return nil, due
@@ -77,9 +82,10 @@ func (w *completionWatcher) checkIdleLimit(now time.Time) (v *verdict, due time.
 	return nil, w.agentReports.lastActiveAt.Add(idle)
 }
 
-// checkFinalMessage ends the agent's turn if nothing has come for finalMessageGrace after a message
-// without tool use.
-func (w *completionWatcher) checkFinalMessage(now time.Time) (v *verdict, due time.Time) {
+// checkFinalMessage returns the verdict that ends the agent's turn if nothing has come for
+// finalMessageGrace after an assistant message without tool use. Otherwise due is when that
+// will be; zero means that there is no such message.
+func (w *completionWatcher) checkFinalMessage(now time.Time) (v *watcherVerdict, due time.Time) {
 	if w.agentReports.finalMessageAt.IsZero() || !w.isIdle() {
 		return nil, due
 	}
@@ -89,18 +95,20 @@ func (w *completionWatcher) checkFinalMessage(now time.Time) (v *verdict, due ti
 	return nil, w.agentReports.finalMessageAt.Add(finalMessageGrace)
 }
 
-// earlierOf returns the earlier of two times, where zero means never.
-func earlierOf(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times. A zero time means never, so the other one is
+// returned.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// limitVerdict returns the verdict that the limit which is called name was exceeded.
-func limitVerdict(name string, configured, measured any) *verdict {
+// limitVerdict returns the verdict that the limit of this name was exceeded; its detail has the
+// configured and the measured value.
+func limitVerdict(name string, configured, measured any) *watcherVerdict {
 	if d, ok := measured.(time.Duration); ok {
 		measured = d.Round(time.Millisecond)
 	}
-	return &verdict{outcome: runs.OutcomeLimit, detail: fmt.Sprintf("%s: configured %v, measured %v", name, configured, measured)}
+	return &watcherVerdict{outcome: runs.OutcomeLimit, detail: fmt.Sprintf("%s: configured %v, measured %v", name, configured, measured)}
 }

@@ -53,26 +53,27 @@ type completionWatcher struct {
 	lastRunAction    string                 // name of the action of the agent that ran a cell last; empty: none
 
 	taskSentAt     time.Time // when the agent got its task; zero: not yet
-	stream         messageStream
-	submitted      submitted
+	stream         messageAssembler
+	submitted      submissionState
 	agentReports   agentReports
 	holderPresence consolePresence
 	modelWaits     modelWaits
-	counts         counts
+	counts         watcherCounts
 
-	earlyVerdict *verdict // verdict from before the task was sent; nil: none
-	isOver       bool     // there is a verdict: entries are only counted
+	earlyVerdict *watcherVerdict // verdict from before the task was sent; nil: none
+	isOver       bool            // there is a verdict: entries are only counted
 }
 
-// submitted is what the agent has submitted.
-type submitted struct {
+// submissionState is what the watcher remembers of the agent's submissions and questions.
+type submissionState struct {
 	isMarked      bool              // one of the submissions had the completion marker
 	messages      []json.RawMessage // messages that have a submission, up to the marked one
 	summary       string            // of the last submission
 	questionCount int
 }
 
-// agentReports is what the agent has last said about itself.
+// agentReports is the latest that the agent has reported about itself: status, activity,
+// errors.
 type agentReports struct {
 	lastActiveAt   time.Time // when it last sent something, or one of its cells ended
 	status         string    // of agent_status
@@ -82,35 +83,39 @@ type agentReports struct {
 	lastError      string    // the last error that it reported and went on after; empty: none
 }
 
-// counts is what the watcher has counted.
-type counts struct {
+// watcherCounts has the numbers that go into the attempt's line: usage, tamper signals and
+// interventions.
+type watcherCounts struct {
 	usage         runs.Usage
 	tamperSignals int
 	interventions int // changes and messages by people
 }
 
-// cellRuns are the runs of one cell that have not ended: one may be running while another waits.
+// cellRuns are the runs of one cell that have not ended: one may be running while another waits
+// or is expected.
 type cellRuns struct {
 	notebook.RunState
 	promisedAt time.Time // when a run was promised whose run_cell has not come yet; zero: none
 }
 
-// isOpen reports whether a run of the cell is waiting, running or promised.
+// isOpen reports whether a run of the cell is waiting, running or expected.
 func (c *cellRuns) isOpen() bool { return c.IsOpen() || !c.promisedAt.IsZero() }
 
-// widgetRerunsID is the key in completionWatcher.cells for cells that the kernel may run again
-// because a widget was set, and that it has not named yet.
+// widgetRerunsID is the key in completionWatcher.cells that stands for the cells, not named
+// yet, which the kernel may run again because a widget was set.
 const widgetRerunsID = "set_widget_value"
 
-// verdict is a decision of the watcher: the end of the attempt, or a question that the agent asks.
-type verdict struct {
+// watcherVerdict is a decision of the watcher: how the attempt ends, or that the agent asks a
+// question. It is not the graders' verdict.
+type watcherVerdict struct {
 	outcome  runs.Outcome // empty: a question
 	detail   string       // of the outcome
 	question string
 }
 
-// newCompletionWatcher returns a watcher that must be closed. Until then the readers of kernel and
-// agent wait when it falls behind the journal.
+// newCompletionWatcher returns a watcher that reads the journal from now on. It must be closed:
+// until then the goroutines that read from kernel and agent wait while the watcher is too far
+// behind.
 func newCompletionWatcher(journal *trace.Journal, limits runs.Limits, holderGrace time.Duration, progress *Progress) *completionWatcher {
 	return &completionWatcher{
 		journal: journal, follower: journal.FollowWithBackpressure(), limits: limits, holderGrace: holderGrace, progress: progress,
@@ -118,11 +123,11 @@ func newCompletionWatcher(journal *trace.Journal, limits runs.Limits, holderGrac
 	}
 }
 
-// drainDuring calls work and, until work returns, passes new entries to read in another goroutine.
-// Otherwise the trace's queue could fill up while the attempt does something else, which blocks the
-// readers of kernel and agent and ends their connections after 5 s. work must not use the watcher.
-// drainDuring returns after the goroutine has ended; a panic of read continues here.
-func (w *completionWatcher) drainDuring(work func(), read func(*trace.Entry)) {
+// readEntriesDuring calls work and, until work returns, passes new trace entries to read in
+// another goroutine. Without that the trace's queue could fill up while the attempt does
+// something else, which blocks the readers of kernel and agent and ends their connections after
+// 5 s. work must not use the watcher. A panic of read is repeated in the caller's goroutine.
+func (w *completionWatcher) readEntriesDuring(work func(), read func(*trace.Entry)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var draining sync.WaitGroup
 	var fault any
@@ -146,8 +151,9 @@ func (w *completionWatcher) drainDuring(work func(), read func(*trace.Entry)) {
 	work()
 }
 
-// readBeforeTask reads an entry from before the agent gets its task. It ignores the agent's frames,
-// but notices cells that people run, and the end of a child.
+// readBeforeTask processes a trace entry from before the agent gets its task. It ignores the
+// agent's frames, but notes cells that people run and the end of a child, whose verdict
+// nextVerdict will return.
 func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
@@ -158,23 +164,24 @@ func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	}
 }
 
-// startTask starts the timers and resets the counts: from now on the agent works on its task.
+// startTask starts the timers at the time now and resets the counts, because the agent gets its
+// task now.
 func (w *completionWatcher) startTask(now time.Time) {
 	w.readAvailable(w.readBeforeTask)
 	w.taskSentAt, w.agentReports.lastActiveAt = now, now
 	w.counts.usage, w.counts.tamperSignals, w.modelWaits = runs.Usage{}, 0, modelWaits{}
 }
 
-// nextVerdict reads entries until there is a verdict. When ctx ends the verdict is that the attempt
-// is cancelled. The end of ctx and the wall limit are checked before each entry, so that a flood of
-// frames cannot delay them.
-func (w *completionWatcher) nextVerdict(ctx context.Context) verdict {
+// nextVerdict reads trace entries until one of them, or a timer, leads to a verdict. When ctx
+// ends the verdict is cancelled. The end of ctx and the wall limit are checked before each
+// entry, so that a flood of frames cannot delay them.
+func (w *completionWatcher) nextVerdict(ctx context.Context) watcherVerdict {
 	if w.earlyVerdict != nil {
 		return *w.earlyVerdict
 	}
 	for {
 		if ctx.Err() != nil {
-			return verdict{outcome: runs.OutcomeCancelled, detail: context.Cause(ctx).Error()}
+			return watcherVerdict{outcome: runs.OutcomeCancelled, detail: context.Cause(ctx).Error()}
 		}
 		if v, _ := w.checkWallLimit(time.Now()); v != nil {
 			return *v
@@ -196,8 +203,8 @@ func (w *completionWatcher) nextVerdict(ctx context.Context) verdict {
 	}
 }
 
-// awaitEntry waits for the next entry. It returns nil at due, unless that is zero, and when ctx
-// ends.
+// awaitEntry waits for the next trace entry and returns it. It returns nil at the time due,
+// unless that is zero, and when ctx ends.
 func (w *completionWatcher) awaitEntry(ctx context.Context, due time.Time) *trace.Entry {
 	if !due.IsZero() {
 		var cancel context.CancelFunc
@@ -211,10 +218,10 @@ func (w *completionWatcher) awaitEntry(ctx context.Context, due time.Time) *trac
 	return entry
 }
 
-// drainTurn counts entries until the agent is no longer thinking or executing by its own
-// agent_status, at most for turnEndGrace, so that the trace has the whole last turn. It returns at
+// awaitTurnEnd reads and counts trace entries until the agent's status is neither thinking nor
+// executing, at most for turnEndGrace, so that the trace has the whole last turn. It returns at
 // once for an agent that sends no status.
-func (w *completionWatcher) drainTurn(ctx context.Context) {
+func (w *completionWatcher) awaitTurnEnd(ctx context.Context) {
 	w.isOver = true
 	ctx, cancel := context.WithTimeout(ctx, turnEndGrace)
 	defer cancel()
@@ -227,20 +234,21 @@ func (w *completionWatcher) drainTurn(ctx context.Context) {
 	}
 }
 
-// countEntry reads an entry after the verdict, which changes only the counts.
+// countEntry processes a trace entry that comes after the attempt's end was decided: it changes
+// only the counts.
 func (w *completionWatcher) countEntry(e *trace.Entry) {
 	w.isOver = true
 	w.readEntry(e)
 }
 
-// finish counts the entries that the trace has by now, and closes the watcher.
-func (w *completionWatcher) finish() {
+// countRemainingAndClose counts the entries that the trace has by now, and closes the watcher.
+func (w *completionWatcher) countRemainingAndClose() {
 	w.readAvailable(w.countEntry)
 	w.close()
 }
 
-// readAvailable passes to read the entries that the trace has when it is called, and does not wait
-// for more.
+// readAvailable passes to read the entries that the trace has at the time of the call. It does
+// not wait for more.
 func (w *completionWatcher) readAvailable(read func(*trace.Entry)) {
 	last, _ := w.journal.LastEntry()
 	for w.follower.LastSeq() < last {
@@ -248,11 +256,11 @@ func (w *completionWatcher) readAvailable(read func(*trace.Entry)) {
 	}
 }
 
-// close stops following the trace. Further calls do nothing.
+// close makes the watcher stop reading the trace. Further calls do nothing.
 func (w *completionWatcher) close() { w.follower.Close() }
 
-// readEntry reads the next entry and returns the verdict that follows from it, or nil.
-func (w *completionWatcher) readEntry(e *trace.Entry) *verdict {
+// readEntry processes one trace entry and returns the verdict that follows from it, or nil.
+func (w *completionWatcher) readEntry(e *trace.Entry) *watcherVerdict {
 	if e.Note == trace.NoteTamper {
 		w.counts.tamperSignals++
 	}
@@ -274,37 +282,40 @@ func (w *completionWatcher) readEntry(e *trace.Entry) *verdict {
 	return nil
 }
 
-// isIdle reports whether no cell has an open run, no action of the agent waits for its answer, and
-// there is a kernel to collect the state from.
+// isIdle reports whether nothing of the agent's work is unfinished: no cell has an open run, no
+// action of the agent waits for its answer, and no kernel is being replaced.
 func (w *completionWatcher) isIdle() bool {
 	return len(w.cells) == 0 && len(w.actions) == 0 && !w.isKernelReplaced
 }
 
-// completionVerdict returns the verdict completed if the attempt is marked and idle, and otherwise
-// nil.
-func (w *completionWatcher) completionVerdict() *verdict {
+// completionVerdict returns the verdict completed if the agent has submitted with the
+// completion marker and nothing is unfinished (see isIdle), and otherwise nil.
+func (w *completionWatcher) completionVerdict() *watcherVerdict {
 	if w.submitted.isMarked && w.isIdle() {
-		return &verdict{outcome: runs.OutcomeCompleted}
+		return &watcherVerdict{outcome: runs.OutcomeCompleted}
 	}
 	return nil
 }
 
-// turnEndVerdict returns the verdict on an agent whose last turn has ended; how says how it ended.
-func (w *completionWatcher) turnEndVerdict(how string) *verdict {
+// turnEndVerdict returns the verdict on an agent whose last turn has ended without a marked
+// submission: that it has reached a limit of its own, or stopped without an answer. how says
+// how the turn ended. After a marked submission it returns completed, or nil while something is
+// unfinished.
+func (w *completionWatcher) turnEndVerdict(how string) *watcherVerdict {
 	switch {
 	case w.submitted.isMarked:
 		return w.completionVerdict() // nil: it comes when the attempt is idle
 	case w.agentReports.reachedLimit != "":
-		return &verdict{outcome: runs.OutcomeLimit, detail: w.agentReports.reachedLimit}
+		return &watcherVerdict{outcome: runs.OutcomeLimit, detail: w.agentReports.reachedLimit}
 	case w.agentReports.lastError != "":
-		return &verdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.agentReports.lastError}
+		return &watcherVerdict{outcome: runs.OutcomeStopped, detail: how + "; it has reported: " + w.agentReports.lastError}
 	default:
-		return &verdict{outcome: runs.OutcomeStopped, detail: how}
+		return &watcherVerdict{outcome: runs.OutcomeStopped, detail: how}
 	}
 }
 
-// updateCell applies f to the runs of a cell, and removes the cell if it has no open run after
-// that.
+// updateCell calls f with the runs of the cell id, and forgets the cell if it has no open run
+// after that.
 func (w *completionWatcher) updateCell(id string, f func(*cellRuns)) {
 	c := w.cells[id]
 	f(&c)

@@ -21,13 +21,14 @@ import (
 // marker is the completion marker.
 const marker = `[EVAL_COMPLETE]`
 
-// submissionFrame returns a history entry in which the agent calls submit_response with this input,
-// a JSON text.
+// submissionFrame returns an agent_history_updated in which the agent calls submit_response
+// with this input, a JSON text.
 func submissionFrame(input string) string {
 	return `agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":` + input + `}]}}`
 }
 
-// messageFrame returns a history entry with a message of this role and content, a JSON text.
+// messageFrame returns an agent_history_updated with a message of this role and content, a JSON
+// text.
 func messageFrame(role, content string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
 }
@@ -53,8 +54,8 @@ const (
 	frameAgentDone          = `agent>server {"type":"agent_status","status":"done"}`
 )
 
-// Each case is a sequence of frames and waits, and the verdict that must come with the last of
-// them, not earlier.
+// Each case is a sequence of frames and waits, and the watcher's verdict that must come with
+// the last of them, not earlier.
 func TestWatcherVerdicts(t *testing.T) {
 	t.Parallel()
 	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
@@ -178,20 +179,20 @@ func TestWatcherVerdicts(t *testing.T) {
 	}
 }
 
-// testLimits returns limits that are so small that each can be reached.
+// testLimits returns limits of an attempt that are so small that a test can reach each of them.
 func testLimits() runs.Limits {
 	return runs.Limits{WallTimeoutS: 60, IdleTimeoutS: 30, MaxTurns: 2, MaxActions: 3, MaxTokens: 100, MaxCostUSD: 1}
 }
 
-// testVerdict is a result of Watch.NextVerdict.
+// testVerdict is a result of Watcher.NextVerdict: outcome, detail and question.
 type testVerdict struct {
 	outcome          runs.Outcome
 	detail, question string
 }
 
-// requireVerdict plays frames to a watcher and requires the outcome want, a part of its detail, and a
-// number of tamper signals. An empty want means that there must be no outcome. It must run in a
-// synctest bubble.
+// requireVerdict plays frames to a watcher and requires the outcome want, a part of its detail,
+// and a number of tamper signals. An empty want means that there must be no outcome. It must
+// run in a synctest bubble.
 func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail string, tamper int) {
 	t.Helper()
 	journal := trace.NewJournal("s")
@@ -233,7 +234,7 @@ func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail str
 	require.Equal(t, tamper, w.TamperSignals())
 }
 
-// finalVerdicts returns the verdicts with an outcome that are in the channel.
+// finalVerdicts returns those verdicts in the channel that have an outcome, not a question.
 func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	for {
 		select {
@@ -250,7 +251,8 @@ func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	}
 }
 
-// playLine appends an entry to the journal, or waits: "wait 5s".
+// playLine carries out one line of a test case: it appends the frame in it to the journal, or
+// waits, as in "wait 5s".
 func playLine(t *testing.T, journal *trace.Journal, line string) {
 	t.Helper()
 	what, rest, _ := strings.Cut(line, " ")
@@ -263,8 +265,8 @@ func playLine(t *testing.T, journal *trace.Journal, line string) {
 	journal.Append(parseEntry(t, what, rest))
 }
 
-// parseEntry returns the entry of a frame on a hop. "hop#3" means console 3, and "hop!" that the
-// frame was dropped.
+// parseEntry returns the trace entry for a frame on a hop. "hop#3" means console 3, and "hop!"
+// that the frame was dropped.
 func parseEntry(t *testing.T, hop, body string) trace.Entry {
 	t.Helper()
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
@@ -279,8 +281,8 @@ func parseEntry(t *testing.T, hop, body string) trace.Entry {
 	return e
 }
 
-// What people do at consoles is counted. While a console holds the notebook its commands for cells
-// do not count, because the agent may have caused them.
+// The watcher counts messages and changes by people at consoles. While a console holds the
+// notebook its commands for cells do not count, because the agent may have caused them.
 func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
@@ -305,7 +307,7 @@ func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 	require.Equal(t, 4, w.Interventions())
 }
 
-func TestCancelledWatcherHasTheCause(t *testing.T) {
+func TestCancelledWatcherReportsCause(t *testing.T) {
 	t.Parallel()
 	w := attempt.NewWatcher(trace.NewJournal("s"), testLimits())
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -315,7 +317,7 @@ func TestCancelledWatcherHasTheCause(t *testing.T) {
 	require.Equal(t, "interrupted by SIGINT", detail)
 }
 
-func TestUsageCounts(t *testing.T) {
+func TestWatcherCountsUsage(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	w := attempt.NewWatcher(journal, runs.Limits{})
@@ -332,7 +334,7 @@ func TestUsageCounts(t *testing.T) {
 	require.Equal(t, runs.Usage{InputTokens: 15, OutputTokens: 5, CostUSD: &cost, ModelCalls: 1, Actions: 1, CellsRun: 1, CacheReadInputTokens: 3, CacheCreationInputTokens: 2}, w.Usage())
 }
 
-// Frames of the agent from before the task do not count, and do not affect the limits.
+// Frames that the agent sends before it gets its task change neither the counts nor the limits.
 func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -365,20 +367,20 @@ func TestKernelExitBeforeTheTask(t *testing.T) {
 	require.Equal(t, runs.OutcomeKernelExit, got)
 }
 
-// Entries that come while the attempt does something else are counted. A panic of the reading
-// goroutine continues in the attempt's, which recovers it.
-func TestDrainDuring(t *testing.T) {
+// Trace entries that come while the attempt does something else are counted. A panic of the
+// reading goroutine is repeated in the attempt's goroutine, which recovers it.
+func TestReadEntriesDuringOtherWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatcher(journal, runs.Limits{})
-		w.DrainDuring(func() {
+		w.ReadEntriesDuring(func() {
 			playLine(t, journal, frameRunAction)
 			synctest.Wait()
 			require.Equal(t, 1, w.Usage().Actions)
 			playLine(t, journal, frameRunAction)
 		})
-		w.Finish()
+		w.CountRemainingAndClose()
 		require.Equal(t, 2, w.Usage().Actions)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -386,7 +388,7 @@ func TestDrainDuring(t *testing.T) {
 		w := attempt.NewWatcher(journal, runs.Limits{})
 		defer w.Close()
 		require.Panics(t, func() {
-			w.DrainDuring(func() {
+			w.ReadEntriesDuring(func() {
 				playLine(t, journal, `session {"type":"limit","configured":"not a number"}`)
 				synctest.Wait()
 			})
@@ -427,7 +429,7 @@ func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 
 // After a submission the watcher waits until an agent that sends agent_status ends its turn, at most
 // for turnEndGrace. It does not wait for one that sends none.
-func TestDrainTurn(t *testing.T) {
+func TestAwaitTurnEnd(t *testing.T) {
 	t.Parallel()
 	const executing = `agent>server {"type":"agent_status","status":"executing"}`
 	for name, c := range map[string]struct {
@@ -463,7 +465,7 @@ func TestDrainTurn(t *testing.T) {
 						journal.Append(e)
 					}
 				}()
-				w.DrainTurn(t.Context())
+				w.AwaitTurnEnd(t.Context())
 				require.Equal(t, c.want, time.Since(began))
 				<-over
 				w.Close()

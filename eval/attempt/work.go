@@ -16,8 +16,8 @@ import (
 )
 
 // runAgent waits until the notebook has a holder, sends the agent its task and sets the outcome
-// when the watcher has come to a verdict. The agent's first question is answered: nobody is there
-// to answer questions.
+// when the watcher comes to a verdict. The agent's first question gets a fixed reply, because
+// nobody is there to answer it. If ctx ends the outcome is cancelled.
 func (a *attempt) runAgent(ctx context.Context) {
 	query, err := a.taskQuery()
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *attempt) runAgent(ctx context.Context) {
 	for {
 		v := a.watcher.nextVerdict(ctx)
 		if v.outcome != "" {
-			a.applyVerdict(v)
+			a.applyWatcherVerdict(v)
 			return
 		}
 		a.log.Info("the agent asks a question", "question", v.question)
@@ -52,77 +52,81 @@ func (a *attempt) runAgent(ctx context.Context) {
 	}
 }
 
-// awaitHolder waits, without a time limit, until the notebook has a holder. It returns early if ctx
-// or a child has ended; the watcher learns of the child from the trace.
+// awaitHolder waits, without a time limit, until the server or a console holds the notebook. It
+// returns early when ctx ends or a child has ended; the watcher learns of the child from the
+// trace.
 func (a *attempt) awaitHolder(ctx context.Context) {
-	a.watcher.drainDuring(func() {
+	a.watcher.readEntriesDuring(func() {
 		if err := a.session.AwaitHolder(ctx); err != nil {
 			a.log.Debug("the notebook has no holder", "error", err)
 		}
 	}, a.watcher.readBeforeTask)
 }
 
-// applyVerdict sets the outcome. If a child has ended, the detail is how it ended.
-func (a *attempt) applyVerdict(v verdict) {
+// applyWatcherVerdict sets the attempt's outcome from the watcher's verdict. If the agent or
+// the kernel has ended, the detail says how, for example by its exit status.
+func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 	switch v.outcome {
 	case runs.OutcomeAgentExit:
 		v = agentExitVerdict(a.session.AgentError())
 	case runs.OutcomeKernelExit:
-		a.agentKilledKernel = v.detail == detailRanAgentCode
+		a.agentKilledKernel = v.detail == kernelDiedInAgentCode
 		v = kernelExitVerdict(a.session.KernelError())
 		if a.agentKilledKernel {
-			v.detail += " (" + detailRanAgentCode + ")"
+			v.detail += " (" + kernelDiedInAgentCode + ")"
 		}
 	default:
 	}
 	a.setOutcome(v.outcome, v.detail)
 }
 
-// agentExitVerdict returns the verdict on the end of the agent's connection with err: agent_exit if
-// the agent has died, agent_error if it is alive, for instance because it broke the protocol, and
-// harness_error if the trace cannot be written.
-func agentExitVerdict(err error) verdict {
+// agentExitVerdict returns the verdict on an agent whose connection ended with err: agent_exit
+// if its process died, harness_error if the trace cannot be written, and otherwise agent_error,
+// for instance because it broke the protocol.
+func agentExitVerdict(err error) watcherVerdict {
 	_, hasDied := errors.AsType[*subprocess.ExitError](err)
 	switch {
 	case errors.Is(err, trace.ErrCannotWrite):
-		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
+		return watcherVerdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	case hasDied:
-		return verdict{outcome: runs.OutcomeAgentExit, detail: err.Error()}
+		return watcherVerdict{outcome: runs.OutcomeAgentExit, detail: err.Error()}
 	default:
-		return verdict{outcome: runs.OutcomeAgentError, detail: err.Error()}
+		return watcherVerdict{outcome: runs.OutcomeAgentError, detail: err.Error()}
 	}
 }
 
-// kernelExitVerdict returns the verdict on the end of the kernel's connection with err:
-// kernel_exit, or harness_error if the trace cannot be written.
-func kernelExitVerdict(err error) verdict {
+// kernelExitVerdict returns the verdict on a kernel whose connection ended with err:
+// harness_error if the trace cannot be written, and otherwise kernel_exit.
+func kernelExitVerdict(err error) watcherVerdict {
 	if errors.Is(err, trace.ErrCannotWrite) {
-		return verdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
+		return watcherVerdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	}
-	return verdict{outcome: runs.OutcomeKernelExit, detail: err.Error()}
+	return watcherVerdict{outcome: runs.OutcomeKernelExit, detail: err.Error()}
 }
 
-// collectState collects the state of the notebook, stops the agent and writes state.json. It goes
-// on if ctx has ended, because every step has its own time limit.
+// collectState collects the state of the notebook, stops the agent and writes state.json. It
+// does so even if ctx has ended, because every step has a time limit of its own. If state.json
+// cannot be written the outcome becomes harness_error.
 func (a *attempt) collectState(ctx context.Context) {
 	a.job.Progress.setActivity("collecting the notebook")
 	ctx = context.WithoutCancel(ctx)
-	a.watcher.drainDuring(func() { a.collected = a.session.CollectState(ctx) }, a.watcher.countEntry)
+	a.watcher.readEntriesDuring(func() { a.collected = a.session.CollectState(ctx) }, a.watcher.countEntry)
 	if a.result.Outcome == runs.OutcomeCompleted {
-		a.watcher.drainTurn(ctx)
+		a.watcher.awaitTurnEnd(ctx)
 	}
-	a.watcher.drainDuring(func() {
+	a.watcher.readEntriesDuring(func() {
 		if err := a.session.StopAgent(ctx); err != nil {
 			a.log.Warn("the agent could not be stopped cleanly", "error", err)
 		}
 	}, a.watcher.countEntry)
-	a.watcher.finish()
+	a.watcher.countRemainingAndClose()
 	if err := a.writeState(); err != nil {
 		a.setHarnessError(fmt.Sprintf("the notebook's state could not be written: %v", err))
 	}
 }
 
-// writeState writes state.json. It fails if the file cannot be written.
+// writeState writes the collected state of the notebook to state.json. It fails if the file
+// cannot be written.
 func (a *attempt) writeState() error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

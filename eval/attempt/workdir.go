@@ -12,9 +12,9 @@ import (
 	"assay/testcases"
 )
 
-// stageFiles puts the files of the case into a new working folder: its files under their names, its
-// data files as data/<base name>. It counts files with the completion marker. It fails if a file
-// cannot be read or written, or a data file of the case does not exist.
+// stageFiles puts the case's files into a new working folder: its files under their names, its
+// data files as data/<base name>. It counts the files that contain the completion marker. It
+// fails if a file cannot be read or written, or a data file does not exist.
 func (a *attempt) stageFiles(workdir string) error {
 	for _, file := range a.job.Case.Files {
 		path := filepath.Join(workdir, filepath.FromSlash(file.Name))
@@ -24,7 +24,7 @@ func (a *attempt) stageFiles(workdir string) error {
 		if err := os.WriteFile(path, []byte(file.Text), 0o600); err != nil {
 			return fmt.Errorf("write file %s: %w", file.Name, err)
 		}
-		a.countMarkedText([]byte(file.Text))
+		a.countMarkerInFile([]byte(file.Text))
 	}
 	if len(a.job.Case.Data) == 0 {
 		return nil
@@ -43,33 +43,36 @@ func (a *attempt) stageFiles(workdir string) error {
 	return nil
 }
 
-// dataFolderName is the folder for a case's data files in the working folder.
+// dataFolderName is the name of the subfolder of the working folder that has the case's data
+// files.
 const dataFolderName = "data"
 
-// minLinkedFileBytes is the size above which a data file is linked instead of copied, if the
-// sandbox prevents the kernel from changing it.
+// minLinkedFileBytes is the size above which a data file is put into the working folder as a
+// symbolic link instead of a copy, if the sandbox prevents the kernel from changing it.
 const minLinkedFileBytes = 64 << 20
 
-// isLinked reports whether a data file is linked instead of copied.
-func (a *attempt) isLinked(data testcases.DataFile) bool {
+// isDataFileLinked reports whether a data file is put into the working folder as a link instead
+// of a copy: it is larger than minLinkedFileBytes, and the sandbox can protect it from writing.
+func (a *attempt) isDataFileLinked(data testcases.DataFile) bool {
 	info, err := os.Stat(data.Path)
 	return err == nil && info.Size() > minLinkedFileBytes && a.cfg.Kernel.Sandbox.CanEnforce(sandbox.EnforcesWrite)
 }
 
-// linkedPaths returns the paths of the data files that are linked; the kernel's sandbox must allow
-// to read them.
-func (a *attempt) linkedPaths() []string {
+// linkedDataFiles returns the original paths of the data files that are linked into the working
+// folder. The kernel's sandbox must allow reading them.
+func (a *attempt) linkedDataFiles() []string {
 	var paths []string
 	for _, data := range a.job.Case.Data {
-		if a.isLinked(data) {
+		if a.isDataFileLinked(data) {
 			paths = append(paths, data.Path)
 		}
 	}
 	return paths
 }
 
-// stageDataFile links or copies a data file. On file systems that support it the copy shares the
-// blocks of the original, because io.Copy between files uses copy_file_range. It fails if the file
+// stageDataFile puts one data file into the working folder, as a link or a copy, and counts it
+// if it has the completion marker. On file systems that support it the copy shares the blocks
+// of the original, because io.Copy between files uses copy_file_range. It fails if the file
 // cannot be read or written.
 func (a *attempt) stageDataFile(workdir string, data testcases.DataFile) error {
 	from, err := os.Open(data.Path)
@@ -77,7 +80,7 @@ func (a *attempt) stageDataFile(workdir string, data testcases.DataFile) error {
 		return err
 	}
 	defer from.Close()
-	if a.isLinked(data) {
+	if a.isDataFileLinked(data) {
 		isMarked, err := streamContains(from, []byte(CompletionMarker))
 		if isMarked {
 			a.markedFiles++
@@ -101,20 +104,21 @@ func (a *attempt) stageDataFile(workdir string, data testcases.DataFile) error {
 	return errors.Join(err, to.Close())
 }
 
-// dataFilePath returns the path of a data file in the working folder.
+// dataFilePath returns the path that a data file has in the working folder.
 func dataFilePath(workdir string, data testcases.DataFile) string {
 	return filepath.Join(workdir, dataFolderName, data.Base)
 }
 
-// countMarkedText counts a file of the case with this text if it has the completion marker.
-func (a *attempt) countMarkedText(text []byte) {
+// countMarkerInFile counts a file of the case as marked if its text contains the completion
+// marker.
+func (a *attempt) countMarkerInFile(text []byte) {
 	if bytes.Contains(text, []byte(CompletionMarker)) {
 		a.markedFiles++
 	}
 }
 
-// streamContains reports whether a stream of any length contains what. It fails if the stream
-// cannot be read.
+// streamContains reports whether the bytes read from in, of any length, contain what. It fails
+// if reading fails.
 func streamContains(in io.Reader, what []byte) (bool, error) {
 	buf := make([]byte, 256<<10)
 	kept := 0
@@ -135,9 +139,10 @@ func streamContains(in io.Reader, what []byte) (bool, error) {
 	}
 }
 
-// writeSolution writes the case's oracle to a file for an agent that replays it, if there is an
-// oracle and Config.SolutionsDir is set. Only this user can read the file, and it is outside of
-// every working folder. It fails if the file cannot be written.
+// writeSolution writes the case's oracle to a temporary file in Config.SolutionsDir for an
+// agent that replays it. Only this user can read the file, and it is outside of every working
+// folder. It does nothing if there is no oracle or no SolutionsDir, and fails if the file
+// cannot be written.
 func (a *attempt) writeSolution() error {
 	if a.job.Case.Oracle == nil || a.cfg.SolutionsDir == "" {
 		return nil
@@ -151,7 +156,8 @@ func (a *attempt) writeSolution() error {
 	return errors.Join(err, file.Close())
 }
 
-// removeSolution removes the file that writeSolution has written.
+// removeSolution removes the file that writeSolution has written, if there is one. A failure is
+// only logged.
 func (a *attempt) removeSolution() {
 	if a.solutionPath == "" {
 		return

@@ -38,7 +38,7 @@ type Config struct {
 type Observer interface {
 	// AttemptStarted is called before an attempt starts.
 	AttemptStarted(RunningAttempt)
-	// LineWritten is called with each runs.Attempt and runs.Skipped after it is on disk.
+	// LineWritten is called with each runs.Attempt and runs.SkippedCase after it is on disk.
 	LineWritten(line any)
 }
 
@@ -67,7 +67,7 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 		cfg.SkipReason = func(testcases.Case) string { return "" }
 	}
 	if cfg.Observer == nil {
-		cfg.Observer = discardObserver{}
+		cfg.Observer = noopObserver{}
 	}
 	started := time.Now()
 	s := &scheduler{cfg: cfg, results: newSummaryBuilder()}
@@ -79,11 +79,11 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return summary, cfg.RunWriter.AppendLine(summary)
 }
 
-// discardObserver is an Observer that does nothing.
-type discardObserver struct{}
+// noopObserver is an Observer that does nothing.
+type noopObserver struct{}
 
-func (discardObserver) AttemptStarted(RunningAttempt) {}
-func (discardObserver) LineWritten(any)               {}
+func (noopObserver) AttemptStarted(RunningAttempt) {}
+func (noopObserver) LineWritten(any)               {}
 
 // scheduleAttempts starts the attempts, all cases of the first epoch first, at most Config.Jobs at
 // a time, and waits for them. The first error cancels the rest.
@@ -112,7 +112,7 @@ func (s *scheduler) scheduleAttempts(ctx context.Context) error {
 
 // recordSkipped writes and reports that a case was skipped. It fails if the line cannot be written.
 func (s *scheduler) recordSkipped(c testcases.Case, reason string) error {
-	line := runs.Skipped{Type: runs.TypeSkipped, CaseID: c.ID, Reason: reason}
+	line := runs.SkippedCase{Type: runs.TypeSkipped, CaseID: c.ID, Reason: reason}
 	if err := s.cfg.RunWriter.AppendLine(line); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func countLineTypes(t *testing.T, f *runs.Writer) (types map[string]int) {
 	return types
 }
 
-func TestSummary(t *testing.T) {
+func TestSummaryOfAttempts(t *testing.T) {
 	t.Parallel()
 	f := newRunWriter(t)
 	summary, err := batch.Run(t.Context(), batch.Config{

@@ -53,8 +53,8 @@ type summaryBuilder struct {
 // caseTally counts the attempts at one case.
 type caseTally struct{ passed, graded, infrastructure int }
 
-// total returns the number of attempts with a verdict and of infrastructure failures.
-func (c caseTally) total() int { return c.graded + c.infrastructure }
+// gradedCount returns the number of attempts with a verdict and of infrastructure failures.
+func (c caseTally) gradedCount() int { return c.graded + c.infrastructure }
 
 // newSummaryBuilder returns the builder of a summary without attempts.
 func newSummaryBuilder() summaryBuilder {
@@ -105,7 +105,7 @@ func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) S
 		s.CostUSD = &b.costUSD
 	}
 	strict, lenient := b.passShares()
-	s.PassRate = passRate(strict, lenient)
+	s.PassRate = newPassRate(strict, lenient)
 	s.PassAtK, s.PassHatK = map[int]float64{}, map[int]float64{}
 	for k := 1; k <= epochs; k++ {
 		b.addPassAtK(k, &s)
@@ -118,7 +118,7 @@ func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) S
 // that counts is left out.
 func (b *summaryBuilder) passShares() (strict, lenient []float64) {
 	for _, c := range b.cases {
-		if total := c.total(); total > 0 {
+		if total := c.gradedCount(); total > 0 {
 			strict = append(strict, float64(c.passed)/float64(total))
 		}
 		if c.graded > 0 {
@@ -128,9 +128,9 @@ func (b *summaryBuilder) passShares() (strict, lenient []float64) {
 	return strict, lenient
 }
 
-// passRate returns the means of the shares and the interval of the strict one. The benchmarks whose
+// newPassRate returns the means of the shares and the interval of the strict one. The benchmarks whose
 // case format this program reads publish the same interval (Student's t).
-func passRate(strict, lenient []float64) (r PassRate) {
+func newPassRate(strict, lenient []float64) (r PassRate) {
 	if len(lenient) > 0 {
 		r.ExcludingInfrastructure = new(stats.Mean(lenient))
 	}
@@ -151,7 +151,7 @@ func passRate(strict, lenient []float64) (r PassRate) {
 func (b *summaryBuilder) addPassAtK(k int, s *Summary) {
 	var passAtK, passHatK []float64
 	for _, c := range b.cases {
-		if total := c.total(); total >= k {
+		if total := c.gradedCount(); total >= k {
 			passAtK = append(passAtK, stats.PassAtK(total, c.passed, k))
 			passHatK = append(passHatK, stats.PassHatK(total, c.passed, k))
 		}

@@ -21,8 +21,8 @@ type regradeResult struct {
 	err         error // a file of the attempt could not be read; the rest is unset then
 }
 
-// regrade grades an attempt again.
-func (s *regrader) regrade(ctx context.Context, a storedAttempt) regradeResult {
+// regradeAttempt grades an attempt again.
+func (s *regrader) regradeAttempt(ctx context.Context, a storedAttempt) regradeResult {
 	r := regradeResult{RegradedAttempt: RegradedAttempt{
 		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, AttemptFolder: a.folderName, Outcome: a.Outcome,
 		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders},
@@ -78,21 +78,21 @@ func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGrade
 		in.NoAnswerReason = "the attempt ended as " + string(a.Outcome)
 	}
 	if err == nil {
-		in.Record, err = s.commandRecord(a, c, isAnswerGraded)
+		in.Record, err = s.commandGraderRecord(a, c, isAnswerGraded)
 	}
 	return in, err
 }
 
-// commandRecord returns the JSON that a command grader reads on stdin. It is the same as at the end
+// commandGraderRecord returns the JSON that a command grader reads on stdin. It is the same as at the end
 // of the attempt (its line without the verdict, the task, and its folder), except for the path of
 // the working folder, which no longer exists. The error is that of encoding it.
-func (s *regrader) commandRecord(a storedAttempt, c testcases.Case, isAnswerGraded bool) (json.RawMessage, error) {
+func (s *regrader) commandGraderRecord(a storedAttempt, c testcases.Case, isAnswerGraded bool) (json.RawMessage, error) {
 	line := a.Attempt
 	line.Passed, line.Score, line.Graders = nil, nil, nil
 	if !isAnswerGraded {
 		line.Answer = nil
 	}
-	return marshalLine(struct {
+	return encodeLine(struct {
 		runs.Attempt
 		Task   string `json:"task"`
 		Folder string `json:"folder"`
@@ -122,13 +122,13 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 	var scores []float64
 	for _, spec := range specs {
 		result := grading.Grade(ctx, spec, in)
-		text, err := marshalLine(result)
-		if old := r.oldResult(spec.Digest()); old != nil && mayNeedLiveSession(result) {
+		text, err := encodeLine(result)
+		if old := r.oldResult(spec.Digest()); old != nil && mayHaveFailedWithoutSession(result) {
 			result.Passed, result.Score = isTrueValue(old.Get("passed")), floatValue(old.Get("score"))
 			old.Set("kept", pyvalue.Bool(true))
 			text, err = old.MarshalJSON()
 			r.keptResults++
-		} else if needsLiveSession(result) {
+		} else if failedWithoutKernelOrNotebook(result) {
 			r.isNotRegraded, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
 		}
 		if err != nil {
@@ -144,23 +144,23 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 	}
 }
 
-// marshalLine returns the JSON of v in the form of [runs.EncodeLine], without the newline. It fails
+// encodeLine returns the JSON of v in the form of [runs.EncodeLine], without the newline. It fails
 // if v has no JSON.
-func marshalLine(v any) (json.RawMessage, error) {
+func encodeLine(v any) (json.RawMessage, error) {
 	var text bytes.Buffer
 	err := runs.EncodeLine(&text, v)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-// needsLiveSession reports whether a grader failed because there is no kernel or no notebook.
-func needsLiveSession(result grading.Result) bool {
+// failedWithoutKernelOrNotebook reports whether a grader failed because there is no kernel or no notebook.
+func failedWithoutKernelOrNotebook(result grading.Result) bool {
 	return result.Error != nil && (result.Error.Kind == "kernel" || result.Error.Kind == "notebook")
 }
 
-// mayNeedLiveSession reports whether a grader may have failed because the session has ended: there
+// mayHaveFailedWithoutSession reports whether a grader may have failed because the session has ended: there
 // is no kernel, the notebook cannot be run again, or a command misses the working folder.
-func mayNeedLiveSession(result grading.Result) bool {
-	return needsLiveSession(result) || result.Error != nil && result.Error.Kind == "command"
+func mayHaveFailedWithoutSession(result grading.Result) bool {
+	return failedWithoutKernelOrNotebook(result) || result.Error != nil && result.Error.Kind == "command"
 }
 
 // oldResult returns the old result of the grader whose spec has this digest, or nil if there is

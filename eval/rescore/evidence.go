@@ -11,8 +11,8 @@ import (
 	"assay/internal/model/replay"
 )
 
-// maxFileBytes is how large a file of an attempt may be to be read.
-const maxFileBytes = 1 << 30
+// maxEvidenceFileBytes is how large a file of an attempt may be to be read.
+const maxEvidenceFileBytes = 1 << 30
 
 // storedEvidence reads the files of an attempt for graders. Its methods return nil if a file does
 // not exist, and after the first error, which is kept in err.
@@ -36,16 +36,16 @@ func (e *storedEvidence) readFile(name string) []byte {
 		return nil
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err == nil && len(text) > maxFileBytes {
-		err = fmt.Errorf("longer than %d MiB", maxFileBytes>>20)
+	text, err := io.ReadAll(io.LimitReader(file, maxEvidenceFileBytes+1))
+	if err == nil && len(text) > maxEvidenceFileBytes {
+		err = fmt.Errorf("longer than %d MiB", maxEvidenceFileBytes>>20)
 	}
-	e.keepError(name, err)
+	e.setFirstError(name, err)
 	return text
 }
 
-// keepError keeps an error about the file name, unless it is nil or there is one already.
-func (e *storedEvidence) keepError(name string, err error) {
+// setFirstError keeps an error about the file name, unless it is nil or there is one already.
+func (e *storedEvidence) setFirstError(name string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("%s: %w", name, err)
 	}

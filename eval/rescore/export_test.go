@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// DescribeLines splits in into lines as GradeLines does, with maxBytes instead of MaxLineBytes. It
+// SplitLinesForTest splits in into lines as GradeLines does, with maxBytes instead of MaxLineBytes. It
 // returns "number: length" for each line that is not blank, or "number: too long".
-func DescribeLines(in io.Reader, maxBytes int) (lines []string, err error) {
+func SplitLinesForTest(in io.Reader, maxBytes int) (lines []string, err error) {
 	reader := newLineReader(in)
 	reader.maxBytes = maxBytes
 	for {

@@ -11,27 +11,27 @@ import (
 // answer is. isFaulty is true if the line could not be used.
 func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Object, isFaulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
-	if !isAbsent(line.Get("grader")) || !isAbsent(line.Get("graders")) {
+	if !isAbsentOrNull(line.Get("grader")) || !isAbsentOrNull(line.Get("graders")) {
 		return extractionReply(id, grading.Extraction{}, inputErrorf("want one of grader, graders and extract")), true
 	}
 	var found grading.Extraction
 	var err error
 	switch how {
 	case pyvalue.String("summary"):
-		found, err = extractText(given, "a string, the summary of a submission", grading.ExtractSummary)
+		found, err = extractFromText(given, "a string, the summary of a submission", grading.ExtractSummary)
 	case pyvalue.String("eval_answer_file"):
-		found, err = extractText(given, "a string, the text of the file", grading.ExtractFile)
+		found, err = extractFromText(given, "a string, the text of the file", grading.ExtractFile)
 	case pyvalue.String("conversation"):
-		found, err = extractMessages(given)
+		found, err = extractFromMessages(given)
 	default:
 		return extractionReply(id, grading.Extraction{}, inputErrorf("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Text(how))), true
 	}
-	return extractionReply(id, found, err), isErrorKind(err, errorKindInput)
+	return extractionReply(id, found, err), hasErrorKind(err, inputErrorKind)
 }
 
-// extractText extracts the answer from a text by extract. want describes the text in the error for
+// extractFromText extracts the answer from a text by extract. want describes the text in the error for
 // a value of another type.
-func extractText(given pyvalue.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
+func extractFromText(given pyvalue.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
 	switch text := given.(type) {
 	case nil:
 		return grading.Extraction{Reason: "nothing was submitted"}, nil
@@ -42,9 +42,9 @@ func extractText(given pyvalue.Value, want string, extract func(string) (grading
 	}
 }
 
-// extractMessages extracts the answer from a list of messages. It fails if the value is no list or
+// extractFromMessages extracts the answer from a list of messages. It fails if the value is no list or
 // a message has the wrong form.
-func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
+func extractFromMessages(given pyvalue.Value) (grading.Extraction, error) {
 	switch messages := given.(type) {
 	case nil:
 		return grading.Extraction{Reason: "nothing was submitted"}, nil
@@ -57,9 +57,9 @@ func extractMessages(given pyvalue.Value) (grading.Extraction, error) {
 
 // extractionReply returns the output line for an extraction. err is nil or a [*pyvalue.Error].
 func extractionReply(id pyvalue.Value, found grading.Extraction, err error) *pyvalue.Object {
-	o := pyvalue.NewObject("id", orNull(id))
+	o := pyvalue.NewObject("id", valueOrNull(id))
 	o.Set("found", pyvalue.Bool(found.Answer != nil))
-	o.Set("extracted", orNull(found.Answer))
+	o.Set("extracted", valueOrNull(found.Answer))
 	fault, _ := errors.AsType[*pyvalue.Error](err)
 	o.Set("error", errorValue(fault))
 	if found.Reason != "" {
@@ -68,8 +68,8 @@ func extractionReply(id pyvalue.Value, found grading.Extraction, err error) *pyv
 	return o
 }
 
-// isErrorKind reports whether err is a [*pyvalue.Error] of this kind.
-func isErrorKind(err error, kind string) bool {
+// hasErrorKind reports whether err is a [*pyvalue.Error] of this kind.
+func hasErrorKind(err error, kind string) bool {
 	fault, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && fault.Kind == kind
 }

@@ -47,14 +47,14 @@ func FuzzGradeLines(f *testing.F) {
 		outputLines := 0
 		for line := range strings.Lines(out.String()) {
 			outputLines++
-			checkAnswer(t, line)
+			requireOutputLineForm(t, line)
 		}
 		require.Equal(t, inputLines, outputLines)
 	})
 }
 
-// checkAnswer requires that an output line has one of the two forms.
-func checkAnswer(t *testing.T, line string) {
+// requireOutputLineForm requires that an output line has one of the two forms.
+func requireOutputLineForm(t *testing.T, line string) {
 	t.Helper()
 	var members map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal([]byte(line), &members), line)

@@ -12,12 +12,12 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// errorKindInput is the kind of the error about an input line that cannot be used.
-const errorKindInput = "input"
+// inputErrorKind is the kind of the error about an input line that cannot be used.
+const inputErrorKind = "input"
 
-// inputErrorf returns an error of kind errorKindInput.
+// inputErrorf returns an error of kind inputErrorKind.
 func inputErrorf(format string, args ...any) *pyvalue.Error {
-	return &pyvalue.Error{Kind: errorKindInput, Text: fmt.Sprintf(format, args...)}
+	return &pyvalue.Error{Kind: inputErrorKind, Text: fmt.Sprintf(format, args...)}
 }
 
 // parse returns the object in the line.
@@ -42,8 +42,8 @@ func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 	return object, nil
 }
 
-// isAbsent reports whether the value of a member is null, or nil because there is no such member.
-func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
+// isAbsentOrNull reports whether the value of a member is null, or nil because there is no such member.
+func isAbsentOrNull(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
 // gradeLine grades the answer in a line by the line's grader or graders, with the rest of the input
 // from base. isFaulty is true if the line could not be used.
@@ -54,15 +54,15 @@ func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base
 	}
 	one, several := line.Get("grader"), line.Get("graders")
 	switch {
-	case isAbsent(one) == isAbsent(several):
-		return verdictReply(id, inputErrorResult(inputErrorf("want one of grader, graders and extract"))), true
-	case isAbsent(several):
+	case isAbsentOrNull(one) == isAbsentOrNull(several):
+		return singleGraderReply(id, inputErrorResult(inputErrorf("want one of grader, graders and extract"))), true
+	case isAbsentOrNull(several):
 		result, isUnusable := gradeByEntry(ctx, one, "grader", in)
-		return verdictReply(id, result), isUnusable
+		return singleGraderReply(id, result), isUnusable
 	}
 	list, ok := several.(pyvalue.List)
 	if !ok || len(list) == 0 {
-		reply := verdictReply(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
+		reply := singleGraderReply(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
 		reply.Set("graders", pyvalue.List{})
 		return reply, true
 	}
@@ -72,7 +72,7 @@ func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base
 		results = append(results, result)
 		isFaulty = isFaulty || isUnusable
 	}
-	return combinedReply(id, results), isFaulty
+	return multiGraderReply(id, results), isFaulty
 }
 
 // gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is the
@@ -95,16 +95,16 @@ func inputErrorResult(fault *pyvalue.Error) grading.Result {
 	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &pyvalue.Object{}, Error: fault}
 }
 
-// verdictReply returns the output line for a line with one grader.
-func verdictReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
-	o := pyvalue.NewObject("id", orNull(id))
+// singleGraderReply returns the output line for a line with one grader.
+func singleGraderReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
+	o := pyvalue.NewObject("id", valueOrNull(id))
 	setResultMembers(o, result)
 	return o
 }
 
-// combinedReply returns the output line for a line with several graders: it has passed if all have,
+// multiGraderReply returns the output line for a line with several graders: it has passed if all have,
 // its score is their mean and its error the first of theirs.
-func combinedReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
+func multiGraderReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string
 	var scores []float64
@@ -122,7 +122,7 @@ func combinedReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	}
 	all.Score = stats.Mean(scores)
 	all.Reasoning = strings.Join(texts, "\n\n")
-	o := verdictReply(id, all)
+	o := singleGraderReply(id, all)
 	o.Set("graders", entries)
 	return o
 }
@@ -150,8 +150,8 @@ func errorValue(err *pyvalue.Error) pyvalue.Value {
 	return o
 }
 
-// orNull returns v, or null if v is nil.
-func orNull(v pyvalue.Value) pyvalue.Value {
+// valueOrNull returns v, or null if v is nil.
+func valueOrNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}
 	}

@@ -20,13 +20,13 @@ func TestLineReader(t *testing.T) {
 		strings.Repeat("x", maxBytes), strings.Repeat(" ", maxBytes), strings.Repeat("x", 3*maxBytes), "z\r", strings.Repeat("y", maxBytes),
 	}, "\n")
 	want := []string{"1: 2", "4: 65536", "5: 65537", "6: 300000", "7: too long", "8: too long", "9: too long", "10: 3", "11: 300000"}
-	got, err := rescore.DescribeLines(strings.NewReader(in), maxBytes)
+	got, err := rescore.SplitLinesForTest(strings.NewReader(in), maxBytes)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	got, err = rescore.DescribeLines(iotest.HalfReader(strings.NewReader(in+"y")), maxBytes)
+	got, err = rescore.SplitLinesForTest(iotest.HalfReader(strings.NewReader(in+"y")), maxBytes)
 	require.NoError(t, err)
 	require.Equal(t, append(want[:8:8], "11: too long"), got)
-	got, err = rescore.DescribeLines(iotest.TimeoutReader(strings.NewReader(in)), maxBytes)
+	got, err = rescore.SplitLinesForTest(iotest.TimeoutReader(strings.NewReader(in)), maxBytes)
 	require.ErrorIs(t, err, iotest.ErrTimeout)
 	require.Equal(t, want[:1], got)
 }

@@ -38,9 +38,9 @@ const (
 func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	next := func() (task[outputLine], error) {
+	next := func() (pipelineTask[outputLine], error) {
 		l, err := lines.nextLine()
-		return task[outputLine]{
+		return pipelineTask[outputLine]{
 			memoryBytes: memoryBytesPerInputByte*int64(len(l.text)) + lineMemoryBytes,
 			run:         func(ctx context.Context) outputLine { return processLine(ctx, l, base) },
 		}, err
@@ -52,7 +52,7 @@ func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.I
 		_, err := buffered.Write(append(r.text, '\n'))
 		return err
 	}
-	if err := processInOrder(ctx, next, consumer[outputLine]{consume: consume, onIdle: buffered.Flush}); err != nil {
+	if err := processInOrder(ctx, next, resultConsumer[outputLine]{consume: consume, onIdle: buffered.Flush}); err != nil {
 		_ = buffered.Flush() // err came first and is returned; the lines graded so far are still written
 		return faulty, err
 	}
@@ -80,10 +80,10 @@ func processLine(ctx context.Context, l inputLine, base grading.Input) outputLin
 func gradeOrExtract(ctx context.Context, l inputLine, base grading.Input) (answer *pyvalue.Object, isFaulty bool) {
 	object, fault := l.parse()
 	if fault != nil {
-		return verdictReply(nil, inputErrorResult(fault)), true
+		return singleGraderReply(nil, inputErrorResult(fault)), true
 	}
 	id := object.Get("id")
-	if isAbsent(object.Get("extract")) {
+	if isAbsentOrNull(object.Get("extract")) {
 		return gradeLine(ctx, id, object, base)
 	}
 	return extractAnswer(id, object)

@@ -203,7 +203,7 @@ func TestGradeLinesFails(t *testing.T) {
 
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = rescore.GradeLines(ctx, lines, writerFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
+	_, err = rescore.GradeLines(ctx, lines, writerFromFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
 	require.ErrorIs(t, err, cause)
 
 	// An error of the input comes after the answers to the lines before it.
@@ -219,7 +219,7 @@ type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errDiskFull }
 
-// writerFunc is a function as an io.Writer.
-type writerFunc func([]byte) (int, error)
+// writerFromFunc is a function as an io.Writer.
+type writerFromFunc func([]byte) (int, error)
 
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+func (f writerFromFunc) Write(p []byte) (int, error) { return f(p) }

@@ -60,10 +60,10 @@ func (e *storedEvidence) notebook() *grading.Notebook {
 		return nil
 	}
 	var nb ipynbFile
-	e.keepError("notebook.ipynb", json.Unmarshal(file, &nb))
+	e.setFirstError("notebook.ipynb", json.Unmarshal(file, &nb))
 	var last stateFile
 	if file := e.readFile("state.json"); file != nil {
-		e.keepError("state.json", json.Unmarshal(file, &last))
+		e.setFirstError("state.json", json.Unmarshal(file, &last))
 	}
 	out := &grading.Notebook{Language: nb.Metadata.Language.Name}
 	for i, cell := range nb.Cells {

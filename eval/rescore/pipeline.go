@@ -21,8 +21,8 @@ const (
 	maxPendingTasks = 1024
 )
 
-// task is work that can run at the same time as other tasks and has a result of type R.
-type task[R any] struct {
+// pipelineTask is work that can run at the same time as other tasks and has a result of type R.
+type pipelineTask[R any] struct {
 	memoryBytes int64 // estimate of the memory that it takes; more than maxPendingBytes counts as that
 	run         func(context.Context) R
 }
@@ -33,8 +33,8 @@ type startedTask[R any] struct {
 	result      chan R // gets the result once; buffered
 }
 
-// consumer takes the results of tasks in the order of the tasks.
-type consumer[R any] struct {
+// resultConsumer takes the results of tasks in the order of the tasks.
+type resultConsumer[R any] struct {
 	consume func(R) error
 	onIdle  func() error // called before waiting for the next result; nil: nothing is called
 }
@@ -44,7 +44,7 @@ type consumer[R any] struct {
 // io.EOF; any other error of next is returned after the results of the earlier tasks were consumed.
 // An error of the consumer, and the end of ctx, end it at once, but it still waits for a call of
 // next that has begun.
-func processInOrder[R any](ctx context.Context, next func() (task[R], error), to consumer[R]) error {
+func processInOrder[R any](ctx context.Context, next func() (pipelineTask[R], error), to resultConsumer[R]) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	q := &orderedQueue[R]{tasks: make(chan startedTask[R], maxPendingTasks), memoryBudget: semaphore.NewWeighted(maxPendingBytes)}
@@ -69,7 +69,7 @@ type orderedQueue[R any] struct {
 
 // startTasks starts the tasks that next returns and waits for them. It closes q.tasks at the end.
 // It fails with the error of next, unless that is io.EOF, and with the cause of ctx.
-func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], error)) error {
+func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (pipelineTask[R], error)) error {
 	defer close(q.tasks)
 	var workers errgroup.Group
 	workers.SetLimit(runtime.GOMAXPROCS(0))
@@ -100,13 +100,13 @@ func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (task[R], 
 
 // deliverResults gives the results to the consumer until q.tasks is closed. It fails with the first
 // error of the consumer, and with the cause of ctx.
-func (q *orderedQueue[R]) deliverResults(ctx context.Context, to consumer[R]) error {
+func (q *orderedQueue[R]) deliverResults(ctx context.Context, to resultConsumer[R]) error {
 	for {
-		started, isOpen, err := receiveOrIdle(ctx, q.tasks, to.onIdle)
+		started, isOpen, err := receiveOrCallIdle(ctx, q.tasks, to.onIdle)
 		if err != nil || !isOpen {
 			return err
 		}
-		result, _, err := receiveOrIdle(ctx, started.result, to.onIdle)
+		result, _, err := receiveOrCallIdle(ctx, started.result, to.onIdle)
 		if err != nil {
 			return err
 		}
@@ -120,10 +120,10 @@ func (q *orderedQueue[R]) deliverResults(ctx context.Context, to consumer[R]) er
 	}
 }
 
-// receiveOrIdle receives from a channel; isOpen is false if it is closed. If it has to wait, it
+// receiveOrCallIdle receives from a channel; isOpen is false if it is closed. If it has to wait, it
 // calls onIdle first, unless that is nil. It fails with the error of onIdle, and with the cause of
 // ctx.
-func receiveOrIdle[T any](ctx context.Context, from <-chan T, onIdle func() error) (v T, isOpen bool, err error) {
+func receiveOrCallIdle[T any](ctx context.Context, from <-chan T, onIdle func() error) (v T, isOpen bool, err error) {
 	select {
 	case v, isOpen = <-from:
 		return v, isOpen, nil

@@ -24,9 +24,9 @@ type RegradeConfig struct {
 	OnRegraded func(RegradedAttempt)                   // called with each attempt after its line is written; may be nil
 }
 
-// TriedCases returns those of cases that the run has attempts at. It fails if the run cannot be
+// CasesWithAttempts returns those of cases that the run has attempts at. It fails if the run cannot be
 // read, or if [testcases.CheckRun] refuses the cases.
-func TriedCases(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
+func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	triedIDs := map[string]bool{}
 	for a, err := range storedAttempts(ctx, run) {
 		if err != nil {
@@ -85,7 +85,7 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 		}
 		return nil
 	}
-	if err := processInOrder(ctx, s.taskSource(next), consumer[regradeResult]{consume: consume}); err != nil {
+	if err := processInOrder(ctx, s.nextAttemptTask(next), resultConsumer[regradeResult]{consume: consume}); err != nil {
 		return summary, err
 	}
 	return summary, out.writeLine(summary)
@@ -103,17 +103,17 @@ type regrader struct {
 // attemptMemoryBytes is roughly how much memory an attempt takes while it is graded, beside its line.
 const attemptMemoryBytes = 1 << 20
 
-// taskSource returns a function that returns the task of grading the next attempt, and io.EOF after
+// nextAttemptTask returns a function that returns the task of grading the next attempt, and io.EOF after
 // the last.
-func (s *regrader) taskSource(next func() (storedAttempt, error, bool)) func() (task[regradeResult], error) {
-	return func() (task[regradeResult], error) {
+func (s *regrader) nextAttemptTask(next func() (storedAttempt, error, bool)) func() (pipelineTask[regradeResult], error) {
+	return func() (pipelineTask[regradeResult], error) {
 		a, err, hasNext := next()
 		if err == nil && !hasNext {
 			err = io.EOF
 		}
-		return task[regradeResult]{
+		return pipelineTask[regradeResult]{
 			memoryBytes: a.lineBytes + attemptMemoryBytes,
-			run:         func(ctx context.Context) regradeResult { return s.regrade(ctx, a) },
+			run:         func(ctx context.Context) regradeResult { return s.regradeAttempt(ctx, a) },
 		}, err
 	}
 }

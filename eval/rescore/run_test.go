@@ -64,16 +64,16 @@ func createRun(t *testing.T, attempts ...attemptFixture) string {
 	return dir
 }
 
-// regrade grades a run again, by the cases in a JSON text. It checks the file that RegradeRun
+// regradeStoredRun grades a run again, by the cases in a JSON text. It checks the file that RegradeRun
 // writes, and returns the attempts by case id, and the summary.
-func regrade(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
+func regradeStoredRun(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cases.json")
 	require.NoError(t, os.WriteFile(file, []byte(cases), 0o600))
 	loaded, err := testcases.Load([]string{file}, testcases.Options{})
 	require.NoError(t, err)
 	run := openRun(t, dir)
-	loaded, err = rescore.TriedCases(t.Context(), run, loaded)
+	loaded, err = rescore.CasesWithAttempts(t.Context(), run, loaded)
 	require.NoError(t, err)
 	reported := map[string]rescore.RegradedAttempt{}
 	cfg.OnRegraded = func(r rescore.RegradedAttempt) { reported[r.CaseID] = r }
@@ -113,8 +113,8 @@ func marshalJSON(t *testing.T, v any) string {
 // caseJSON returns the JSON of a case with this id and more fields.
 func caseJSON(id, fields string) string { return fmt.Sprintf(`{"id":%q,"task":"t",%s}`, id, fields) }
 
-// exactGrader returns the field of a case with an exact grader for the truth, a JSON text.
-func exactGrader(truth string) string {
+// exactGraderJSON returns the field of a case with an exact grader for the truth, a JSON text.
+func exactGraderJSON(truth string) string {
 	return fmt.Sprintf(`"grader":{"type":"exact","config":{"ground_truth":%s}}`, truth)
 }
 
@@ -145,12 +145,12 @@ func TestRegradeRun(t *testing.T) {
 	before, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	cases := "[" + strings.Join([]string{
-		caseJSON("same", exactGrader("42")), caseJSON("worse", exactGrader("43")),
+		caseJSON("same", exactGraderJSON("42")), caseJSON("worse", exactGraderJSON("43")),
 		caseJSON("better", `"grader":{"type":"numeric_tolerance","config":{"ground_truth":{"y":1}}}`),
-		caseJSON("ungraded now", `"tags":[]`), caseJSON("graded now", exactGrader("1")), caseJSON("broken", exactGrader("42")),
-		caseJSON("stopped", exactGrader("42")), caseJSON("limit", exactGrader("42")), caseJSON("nothing", exactGrader("42")), caseJSON("not tried", exactGrader("42")),
+		caseJSON("ungraded now", `"tags":[]`), caseJSON("graded now", exactGraderJSON("1")), caseJSON("broken", exactGraderJSON("42")),
+		caseJSON("stopped", exactGraderJSON("42")), caseJSON("limit", exactGraderJSON("42")), caseJSON("nothing", exactGraderJSON("42")), caseJSON("not tried", exactGraderJSON("42")),
 	}, ",") + "]"
-	got, summary := regrade(t, dir, cases, rescore.RegradeConfig{})
+	got, summary := regradeStoredRun(t, dir, cases, rescore.RegradeConfig{})
 
 	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 3, Ungraded: 1, Infrastructure: 1}, summary.VerdictCounts)
 	require.Equal(t, rescore.VerdictCounts{Passed: 4, Failed: 4, Ungraded: 1, Infrastructure: 1}, summary.OldCounts)
@@ -179,7 +179,7 @@ func TestRegradeRun(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
-	_, second := regrade(t, dir, cases, rescore.RegradeConfig{})
+	_, second := regradeStoredRun(t, dir, cases, rescore.RegradeConfig{})
 	require.NotEqual(t, summary.VerdictsFile, second.VerdictsFile)
 	require.FileExists(t, filepath.Join(dir, summary.VerdictsFile))
 }
@@ -202,7 +202,7 @@ func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	same.caseID, other.caseID, fewer.caseID = "same", "other", "fewer"
 	dir := createRun(t, same, other, fewer)
 	exact := `{"type":"exact","config":{"ground_truth":1}}`
-	got, summary := regrade(t, dir, "["+
+	got, summary := regradeStoredRun(t, dir, "["+
 		caseJSON("same", `"graders":[`+spec("two")+`,`+exact+`,`+spec("one")+`]`)+","+
 		caseJSON("other", `"graders":[`+spec("one")+`,`+spec("changed")+`]`)+","+
 		caseJSON("fewer", `"grader":`+spec("two"))+"]", rescore.RegradeConfig{})
@@ -233,14 +233,14 @@ func TestRegradeRunReadsStoredNotebook(t *testing.T) {
 		attemptFixture{caseID: "b", outcome: runs.OutcomeCompleted},
 	)
 	entries := `"graders":[{"type":"notebook_check","config":{"min_cells":3,"must_use":["json"]}},{"type":"notebook_check","config":{"no_errors":true}}]`
-	got, _ := regrade(t, dir, "["+caseJSON("a", entries)+","+caseJSON("b", entries)+"]", rescore.RegradeConfig{})
+	got, _ := regradeStoredRun(t, dir, "["+caseJSON("a", entries)+","+caseJSON("b", entries)+"]", rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), `"passed":true`)
 	require.Contains(t, string(got["a"].New.Graders[1]), `"errors":[3,4]`)
 	require.Contains(t, string(got["b"].New.Graders[0]), `"error":{"kind":"notebook",`)
 }
 
 // A command grader gets the same record as when the attempt ended, except for the working folder.
-func TestRegradeRunGivesCommandsTheRecord(t *testing.T) {
+func TestRegradeRunGivesCommandGradersTheRecord(t *testing.T) {
 	t.Parallel()
 	program := `import json, os, sys
 line = json.load(sys.stdin)
@@ -254,7 +254,7 @@ print(json.dumps({"passed": there and os.environ["COLOUR"] == "blue", "reasoning
 	stopped.caseID, stopped.outcome = "b", runs.OutcomeStopped
 	entry := `"grader":{"type":"command","config":` + string(config) + `}`
 	cfg := rescore.RegradeConfig{Environ: append(os.Environ(), "COLOUR=blue")}
-	got, summary := regrade(t, createRun(t, attempt, stopped), "["+caseJSON("a", entry)+","+caseJSON("b", entry)+"]", cfg)
+	got, summary := regradeStoredRun(t, createRun(t, attempt, stopped), "["+caseJSON("a", entry)+","+caseJSON("b", entry)+"]", cfg)
 	require.Equal(t, 2, summary.Passed, string(got["a"].New.Graders[0]))
 	require.Contains(t, string(got["a"].New.Graders[0]), `"reasoning":"[[1.0], \"t\", null, null]"`)
 	require.Contains(t, string(got["b"].New.Graders[0]), `"reasoning":"[null, \"t\", null, null]"`)
@@ -279,7 +279,7 @@ func TestRegradeRunReplaysJudges(t *testing.T) {
 	asked := 0
 	cfg := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return fakeJudge{&asked}, nil }}
 	dir := createRun(t, attempt)
-	got, summary := regrade(t, dir, cases, cfg)
+	got, summary := regradeStoredRun(t, dir, cases, cfg)
 	require.Equal(t, 1, asked)
 	require.Equal(t, 1, summary.Passed, string(got["a"].New.Graders[0]))
 	calls, err := os.ReadFile(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
@@ -289,20 +289,20 @@ func TestRegradeRunReplaysJudges(t *testing.T) {
 	// The call is in the recording: no model is opened.
 	attempt.files["judge.jsonl"] = string(calls)
 	dir = createRun(t, attempt)
-	_, summary = regrade(t, dir, cases, rescore.RegradeConfig{})
+	_, summary = regradeStoredRun(t, dir, cases, rescore.RegradeConfig{})
 	require.Equal(t, 1, summary.Passed)
 	_, err = os.Stat(strings.TrimSuffix(filepath.Join(dir, summary.VerdictsFile), ".jsonl") + "-judge.jsonl")
 	require.ErrorIs(t, err, os.ErrNotExist)
 
 	// Another answer leads to another call.
 	attempt.answer = "2"
-	_, summary = regrade(t, createRun(t, attempt), cases, cfg)
+	_, summary = regradeStoredRun(t, createRun(t, attempt), cases, cfg)
 	require.Equal(t, 2, asked)
 	require.Equal(t, 1, summary.Passed)
-	got, _ = regrade(t, createRun(t, attempt), cases, rescore.RegradeConfig{})
+	got, _ = regradeStoredRun(t, createRun(t, attempt), cases, rescore.RegradeConfig{})
 	require.Contains(t, string(got["a"].New.Graders[0]), "no model is available for judges")
 	failingJudge := rescore.RegradeConfig{OpenJudge: func(string) (model.Client, error) { return nil, errors.New("no key") }}
-	got, _ = regrade(t, createRun(t, attempt), cases, failingJudge)
+	got, _ = regradeStoredRun(t, createRun(t, attempt), cases, failingJudge)
 	require.Contains(t, string(got["a"].New.Graders[0]), `"error":{"kind":"model",`)
 }
 
@@ -326,9 +326,9 @@ func TestRegradeRunFails(t *testing.T) {
 	_, err := rescore.RegradeRun(ctx, openRun(t, dir), dir, loaded, rescore.RegradeConfig{})
 	require.ErrorIs(t, err, cause)
 
-	_, err = rescore.TriedCases(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
+	_, err = rescore.CasesWithAttempts(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "a"}})
 	require.ErrorContains(t, err, `id "a" is already taken`)
-	chosen, err := rescore.TriedCases(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
+	chosen, err := rescore.CasesWithAttempts(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
 }

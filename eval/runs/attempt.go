@@ -27,7 +27,7 @@ const (
 // The types of the lines of attempts.jsonl, beside the header.
 const (
 	TypeAttempt = "attempt" // an [Attempt]
-	TypeSkipped = "skipped" // a [Skipped]
+	TypeSkipped = "skipped" // a [SkippedCase]
 	TypeSummary = "summary" // eval/batch.Summary
 )
 
@@ -120,9 +120,9 @@ func (a *Attempt) IsInfrastructureFailure() bool {
 	}
 }
 
-// Skipped is a line of attempts.jsonl: a case that was not tried, because this machine lacks
+// SkippedCase is a line of attempts.jsonl: a case that was not tried, because this machine lacks
 // something that it requires.
-type Skipped struct {
+type SkippedCase struct {
 	Type   string `json:"type"` // "skipped"
 	CaseID string `json:"case_id"`
 	Reason string `json:"reason"` // what is missing

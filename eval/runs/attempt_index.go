@@ -9,7 +9,7 @@ import (
 )
 
 // attemptIndex is what is known of a run's attempts.jsonl: where the line of each attempt is, and the
-// counts. It is brought up to date by withLatest, which reads only the lines that are new. It is safe
+// counts. It is brought up to date by withLatestLines, which reads only the lines that are new. It is safe
 // for concurrent use.
 type attemptIndex struct {
 	lineIndex *lineIndex // identifies the file
@@ -32,10 +32,10 @@ func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	return known
 }
 
-// withLatest reads the lines that have been added to the file, which is open as lines, and calls f
+// withLatestLines reads the lines that have been added to the file, which is open as lines, and calls f
 // while it holds the lock. A file that has become shorter is read from the beginning. It fails if
 // the file cannot be read or has another version, with the error of f, and with the cause of ctx.
-func (x *attemptIndex) withLatest(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
+func (x *attemptIndex) withLatestLines(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	info, err := lines.file.Stat()

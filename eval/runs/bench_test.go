@@ -12,9 +12,9 @@ import (
 	"assay/eval/runs"
 )
 
-// BenchmarkList lists 200 runs of 1,000 attempts: with an empty cache, again, and again after each
+// BenchmarkListRuns lists 200 runs of 1,000 attempts: with an empty cache, again, and again after each
 // run has got one more line.
-func BenchmarkList(b *testing.B) {
+func BenchmarkListRuns(b *testing.B) {
 	const many, attempts = 200, 1000
 	dir := b.TempDir()
 	line := `{"type":"attempt","run":"r","case_id":"case-%d","epoch":1,"try":1,"outcome":"completed","outcome_detail":"","passed":true,"score":1,"graders":[{"reasoning":"` +

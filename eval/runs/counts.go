@@ -77,7 +77,7 @@ func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	defer lines.Close()
 	isRunning := lines.isLockedByWriter() // before reading: without a writer, an unfinished line stays unfinished
 	var counts Counts
-	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(index *attemptIndex) error {
+	err = r.store.attemptIndexOf(r.Name, lines).withLatestLines(ctx, lines, func(index *attemptIndex) error {
 		counts = index.counter.snapshot(r.Started, isRunning)
 		if isRunning {
 			return nil
@@ -176,7 +176,7 @@ func (t *attemptCounter) addAttempt(text []byte) {
 	if t.counts.ByOutcome == nil {
 		t.counts.ByOutcome = map[Outcome]int{}
 	}
-	t.counts.ByOutcome[knownOrOther(a.Outcome)]++
+	t.counts.ByOutcome[knownOutcomeOrOther(a.Outcome)]++
 	t.costUSD += parseCost(gjson.GetBytes(text, "usage.cost_usd"))
 	if ended, err := time.Parse(time.RFC3339Nano, gjson.GetBytes(text, "ended").String()); err == nil && ended.After(t.lastEnded) {
 		t.lastEnded = ended
@@ -227,8 +227,8 @@ func (t *attemptCounter) snapshot(started time.Time, isRunning bool) Counts {
 	return c
 }
 
-// knownOrOther returns the outcome if this version knows it, and otherwise OutcomeOther.
-func knownOrOther(o Outcome) Outcome {
+// knownOutcomeOrOther returns the outcome if this version knows it, and otherwise OutcomeOther.
+func knownOutcomeOrOther(o Outcome) Outcome {
 	switch o {
 	case OutcomeCompleted, OutcomeStopped, OutcomeLimit, OutcomeAskedQuestion, OutcomeKernelExit, OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
 		return o

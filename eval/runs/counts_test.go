@@ -32,7 +32,7 @@ func TestCountsGrowWithTheRun(t *testing.T) {
 		{attemptLine(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
 		{attemptLine(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
 		{attemptLine("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
-		{runs.Skipped{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
+		{runs.SkippedCase{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
 		{map[string]string{"type": "of another time"}, func() {}},
 		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},
 		{attemptLine(runs.OutcomeCompleted, &yes, ""), func() {

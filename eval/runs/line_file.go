@@ -91,23 +91,23 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	}
 }
 
-// openForReading are flags of open(2) for reading without blocking, as the open of a pipe would.
-const openForReading = os.O_RDONLY | syscall.O_NONBLOCK
+// openForReadingFlags are flags of open(2) for reading without blocking, as the open of a pipe would.
+const openForReadingFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
 // LineFiles opens files of JSON Lines and caches where their lines begin. The zero value is ready
 // to use. It keeps no file open and is safe for concurrent use.
-type LineFiles struct{ indexes cache[*lineIndex] }
+type LineFiles struct{ indexes boundedCache[*lineIndex] }
 
 // Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if
 // there is none.
 func (f *LineFiles) Open(path string) (*LineFile, error) {
-	file, err := os.OpenFile(path, openForReading, 0)
+	file, err := os.OpenFile(path, openForReadingFlags, 0)
 	if err != nil {
-		return nil, openError("file", path, err)
+		return nil, wrapOpenError("file", path, err)
 	}
-	file, info, err := requireRegular(file)
+	file, info, err := requireRegularFile(file)
 	if err != nil {
-		return nil, openError("file", path, err)
+		return nil, wrapOpenError("file", path, err)
 	}
 	return f.openIndexed(path, path, file, info)
 }
@@ -127,9 +127,9 @@ func (f *LineFiles) openIndexed(key, name string, file *os.File, info fs.FileInf
 	return &LineFile{name: name, file: file, lineIndex: index}, nil
 }
 
-// requireRegular returns a file and its info. If it is no regular file, it closes the file and
+// requireRegularFile returns a file and its info. If it is no regular file, it closes the file and
 // fails with fs.ErrNotExist.
-func requireRegular(file *os.File) (*os.File, fs.FileInfo, error) {
+func requireRegularFile(file *os.File) (*os.File, fs.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fs.ErrNotExist

@@ -101,8 +101,8 @@ func TestLinesFromFailsWithItsContext(t *testing.T) {
 	require.Equal(t, 4, n)
 }
 
-// numberedLines returns count lines of 100 bytes that begin with their numbers.
-func numberedLines(count int) string {
+// makeNumberedLines returns count lines of 100 bytes that begin with their numbers.
+func makeNumberedLines(count int) string {
 	var text strings.Builder
 	for n := range count {
 		fmt.Fprintf(&text, "%-99d\n", n)
@@ -115,7 +115,7 @@ func numberedLines(count int) string {
 func TestLinesFromUsesTheIndex(t *testing.T) {
 	t.Parallel()
 	const count = 50_000
-	run, path := newStoreHarness(t).createTrace(t, numberedLines(count))
+	run, path := newStoreHarness(t).createTrace(t, makeNumberedLines(count))
 	first := openTrace(t, run)
 	expect := func(lines *runs.LineFile, n int64) {
 		t.Helper()
@@ -148,9 +148,9 @@ func TestLineFileOverwrittenInPlace(t *testing.T) {
 		t.Cleanup(func() { _ = lines.Close() })
 		return lines
 	}
-	before := open(numberedLines(10_000))
+	before := open(makeNumberedLines(10_000))
 	require.Len(t, readLines(t, before, 9_000, 1), 1)
-	require.Equal(t, before.CacheKey(), open(numberedLines(10_001)).CacheKey(), "it has grown")
+	require.Equal(t, before.CacheKey(), open(makeNumberedLines(10_001)).CacheKey(), "it has grown")
 	after := open("another header\n" + strings.Repeat("x\n", 1_000_000))
 	require.NotEqual(t, before.CacheKey(), after.CacheKey())
 	require.Equal(t, []string{"9000:x"}, readLines(t, after, 9_000, 1))
@@ -162,7 +162,7 @@ func TestLineFileOverwrittenInPlace(t *testing.T) {
 func TestLineFileConcurrentReaders(t *testing.T) {
 	t.Parallel()
 	const count = 30_000
-	run, _ := newStoreHarness(t).createTrace(t, numberedLines(count))
+	run, _ := newStoreHarness(t).createTrace(t, makeNumberedLines(count))
 	var all sync.WaitGroup
 	for reader := range 8 {
 		lines := openTrace(t, run)
@@ -184,7 +184,7 @@ func TestLineFileConcurrentReaders(t *testing.T) {
 // A file that was replaced or truncated is read from its beginning.
 func TestLineFileReplacedByRename(t *testing.T) {
 	t.Parallel()
-	run, path := newStoreHarness(t).createTrace(t, numberedLines(20_000))
+	run, path := newStoreHarness(t).createTrace(t, makeNumberedLines(20_000))
 	require.Len(t, readLines(t, openTrace(t, run), 15_000, 1), 1)
 	require.NoError(t, os.WriteFile(path+".new", []byte(strings.Repeat("short\n", 500_000)), 0o600))
 	require.NoError(t, os.Rename(path+".new", path))

@@ -33,7 +33,7 @@ func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
 	}
 	defer lines.Close()
 	number, isKnown := int64(0), false
-	err = r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, func(index *attemptIndex) error {
+	err = r.store.attemptIndexOf(r.Name, lines).withLatestLines(ctx, lines, func(index *attemptIndex) error {
 		number, isKnown = index.lineNumbers[attempt]
 		return nil
 	})
@@ -92,5 +92,5 @@ func (r *Run) withAttemptIndex(ctx context.Context, f func(*attemptIndex) error)
 	}
 	defer lines.Close()
 	isRunning = lines.isLockedByWriter() // before reading: without a writer, the lines are complete
-	return isRunning, r.store.attemptIndexOf(r.Name, lines).withLatest(ctx, lines, f)
+	return isRunning, r.store.attemptIndexOf(r.Name, lines).withLatestLines(ctx, lines, f)
 }

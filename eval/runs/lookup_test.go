@@ -39,7 +39,7 @@ func TestAttemptLineAndUnfinishedAttempts(t *testing.T) {
 		require.NoError(t, err)
 		dirs[i] = filepath.Base(rel)
 	}
-	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, Reason: dirs[0]}))
+	require.NoError(t, folder.AppendLine(runs.SkippedCase{Type: runs.TypeSkipped, Reason: dirs[0]}))
 	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
 	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeLimit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
 

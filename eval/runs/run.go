@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// maxInfoBytes is how many bytes of run.json are read.
-const maxInfoBytes = 16 << 20
+// maxRunJSONBytes is how many bytes of run.json are read.
+const maxRunJSONBytes = 16 << 20
 
 // Run is the folder of a run, open for reading. Methods that take an attempt want the name of its
 // folder. It is safe for concurrent use. Whoever opened it must Close it; files that were opened in
@@ -36,23 +36,23 @@ func (s *Store) Open(name string) (*Run, error) {
 	}
 	all, err := os.OpenRoot(s.runsDir)
 	if err != nil {
-		return nil, openError("run", name, err)
+		return nil, wrapOpenError("run", name, err)
 	}
 	defer all.Close()
 	root, err := all.OpenRoot(name)
 	if err != nil {
-		return nil, openError("run", name, err)
+		return nil, wrapOpenError("run", name, err)
 	}
 	run := &Run{Name: name, store: s, root: root}
 	if err := run.readInfo(); err != nil {
-		return nil, errors.Join(openError("run", name, err), root.Close())
+		return nil, errors.Join(wrapOpenError("run", name, err), root.Close())
 	}
 	return run, nil
 }
 
-// openError returns the error of opening what (such as "run") of this name: it wraps ErrNotFound if
+// wrapOpenError returns the error of opening what (such as "run") of this name: it wraps ErrNotFound if
 // err says that it does not exist, and otherwise err.
-func openError(what, name string, err error) error {
+func wrapOpenError(what, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
 	}
@@ -66,7 +66,7 @@ func (r *Run) readInfo() error {
 		return err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxInfoBytes))
+	text, err := io.ReadAll(io.LimitReader(file, maxRunJSONBytes))
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,11 @@ func (r *Run) readInfo() error {
 // openRegular opens a regular file below the run's folder and returns its info. For anything else,
 // such as a pipe, it fails with fs.ErrNotExist.
 func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
-	file, err := r.root.OpenFile(name, openForReading, 0)
+	file, err := r.root.OpenFile(name, openForReadingFlags, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	return requireRegular(file)
+	return requireRegularFile(file)
 }
 
 // openLineFile opens a file of lines; name is its path relative to the run's folder. It fails with
@@ -109,7 +109,7 @@ func (r *Run) openLineFile(name string) (*LineFile, error) {
 func (r *Run) AttemptLines() (*LineFile, error) {
 	lines, err := r.openLineFile("attempts.jsonl")
 	if err != nil {
-		return nil, openError("file", "attempts.jsonl", err)
+		return nil, wrapOpenError("file", "attempts.jsonl", err)
 	}
 	return lines, nil
 }
@@ -123,7 +123,7 @@ func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	}
 	lines, err := r.openLineFile(path.Join("attempts", attempt, "trace.jsonl"))
 	if err != nil {
-		return nil, openError("trace of attempt", attempt, err)
+		return nil, wrapOpenError("trace of attempt", attempt, err)
 	}
 	return lines, nil
 }
@@ -136,7 +136,7 @@ func (r *Run) TraceSize(attempt string) (int64, error) {
 	}
 	info, err := r.root.Stat(path.Join("attempts", attempt, "trace.jsonl"))
 	if err != nil {
-		return 0, openError("trace of attempt", attempt, err)
+		return 0, wrapOpenError("trace of attempt", attempt, err)
 	}
 	return info.Size(), nil
 }
@@ -149,7 +149,7 @@ func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	}
 	file, _, err := r.openRegular(path.Join("attempts", attempt, name))
 	if err != nil {
-		return nil, openError("file", path.Join(attempt, name), err)
+		return nil, wrapOpenError("file", path.Join(attempt, name), err)
 	}
 	return file, nil
 }

@@ -23,8 +23,8 @@ var ErrNotFound = errors.New("not found")
 // recently read runs, and keeps no file open. It is safe for concurrent use.
 type Store struct {
 	runsDir        string
-	lineFiles      LineFiles            // keys are paths relative to dir
-	attemptIndexes cache[*attemptIndex] // by run name
+	lineFiles      LineFiles                   // keys are paths relative to dir
+	attemptIndexes boundedCache[*attemptIndex] // by run name
 }
 
 // NewStore returns a Store of the runs in dir, which need not exist yet.
@@ -141,15 +141,15 @@ func isFileName(name string) bool {
 // maxCacheEntries is how many entries a cache has at most.
 const maxCacheEntries = 256
 
-// cache is a map with at most maxCacheEntries entries: when it is full, an arbitrary entry is
+// boundedCache is a map with at most maxCacheEntries entries: when it is full, an arbitrary entry is
 // dropped for each new one. The zero value is empty. It is safe for concurrent use.
-type cache[V any] struct {
+type boundedCache[V any] struct {
 	mu      sync.Mutex
 	entries map[string]V
 }
 
 // get returns the value of a key, and whether there is one.
-func (c *cache[V]) get(key string) (value V, ok bool) {
+func (c *boundedCache[V]) get(key string) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	value, ok = c.entries[key]
@@ -157,7 +157,7 @@ func (c *cache[V]) get(key string) (value V, ok bool) {
 }
 
 // put sets the value of a key. It drops another entry if the cache is full.
-func (c *cache[V]) put(key string, value V) {
+func (c *boundedCache[V]) put(key string, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries == nil {

@@ -45,12 +45,12 @@ func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
 	}
 	entries, err := fs.ReadDir(r.root.FS(), dir)
 	if err != nil {
-		return UnfinishedAttempt{}, openError("attempt", attempt, err)
+		return UnfinishedAttempt{}, wrapOpenError("attempt", attempt, err)
 	}
 	for _, entry := range entries {
 		unfinished.Files = append(unfinished.Files, path.Join(dir, entry.Name()))
 	}
-	return unfinished, r.fillDates(&unfinished, dir)
+	return unfinished, r.setDates(&unfinished, dir)
 }
 
 // unfinishedState returns the state of the run's attempts that have no line.
@@ -72,12 +72,12 @@ func parseDigits(digits string) int {
 	return n
 }
 
-// fillDates sets Started and Modified of an attempt in the folder dir. It fails with ErrNotFound if
+// setDates sets Started and Modified of an attempt in the folder dir. It fails with ErrNotFound if
 // the folder does not exist.
-func (r *Run) fillDates(unfinished *UnfinishedAttempt, dir string) error {
+func (r *Run) setDates(unfinished *UnfinishedAttempt, dir string) error {
 	info, err := r.root.Stat(dir)
 	if err != nil {
-		return openError("attempt", unfinished.Name, err)
+		return wrapOpenError("attempt", unfinished.Name, err)
 	}
 	unfinished.Modified = info.ModTime().UTC()
 	file, info, err := r.openRegular(unfinished.Trace)

@@ -98,14 +98,14 @@ func (w *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel 
 	return dir, rel, nil
 }
 
-// notInSlug matches what a file name made of a case's id cannot have.
-var notInSlug = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
+// nonSlugChars matches what a file name made of a case's id cannot have.
+var nonSlugChars = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
 
 // caseSlug returns a file name made of a case's id, which may be any text: other characters than
 // letters, digits, _ and . become -, and the name has at most 60 bytes.
 func caseSlug(id string) string {
 	const maxBytes = 60
-	name := notInSlug.ReplaceAllString(id, "-")
+	name := nonSlugChars.ReplaceAllString(id, "-")
 	name = strings.Trim(name[:min(len(name), maxBytes)], "-.")
 	if name == "" {
 		return "case"

@@ -23,13 +23,13 @@ type childOutput struct {
 	mu           sync.Mutex
 	writer       io.Writer
 	lineSink     func(child string) func(line []byte)
-	linesByChild map[string]*childLines // by name; the newest child of that name
+	linesByChild map[string]*childLineSplitter // by name; the newest child of that name
 	writtenBytes int
 	isTruncated  bool // the line that says so has been written
 }
 
-// childLines splits the output of one child into lines.
-type childLines struct {
+// childLineSplitter splits the output of one child into lines.
+type childLineSplitter struct {
 	child           string
 	sink            func(line []byte)
 	unfinishedLines map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
@@ -44,13 +44,13 @@ func newChildOutput(writer io.Writer, lineSink func(child string) func(line []by
 	if lineSink == nil {
 		lineSink = func(string) func([]byte) { return func([]byte) {} }
 	}
-	return &childOutput{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLines{}}
+	return &childOutput{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLineSplitter{}}
 }
 
-// sinkFor returns the function that takes the output of a child that is about to be started, in
+// newChildSink returns the function that takes the output of a child that is about to be started, in
 // chunks of any size.
-func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
-	lines := &childLines{child: child, sink: o.lineSink(child), unfinishedLines: map[string][]byte{}}
+func (o *childOutput) newChildSink(child string) func(stream string, chunk []byte) {
+	lines := &childLineSplitter{child: child, sink: o.lineSink(child), unfinishedLines: map[string][]byte{}}
 	o.mu.Lock()
 	o.linesByChild[child] = lines
 	o.mu.Unlock()
@@ -72,7 +72,7 @@ func (o *childOutput) sinkFor(child string) func(stream string, chunk []byte) {
 
 // writeLineLocked passes a line to the child's sink and, up to maxOutputBytes in all, writes it.
 // The caller holds mu.
-func (o *childOutput) writeLineLocked(lines *childLines, line []byte) {
+func (o *childOutput) writeLineLocked(lines *childLineSplitter, line []byte) {
 	lines.sink(line)
 	if o.writtenBytes > maxOutputBytes {
 		if !o.isTruncated {

@@ -22,8 +22,8 @@ func TestChildOutputHasWholeLines(t *testing.T) {
 	s := startSession(t, newSupervisor(t), session.Config{
 		Kernel: kernel.Config{Command: childCommand("talker")}, Agent: agent.Config{Command: childCommand("talker")}, ChildOutput: &printed,
 	})
-	s.await(t, "the first to be done", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
-	s.await(t, "the second", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
+	s.awaitEntry(t, "the first to be done", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
+	s.awaitEntry(t, "the second", func(e *trace.Entry) bool { return e.Type == protocol.TypeError })
 	require.NoError(t, s.End(t.Context(), "enough"))
 	var want []string
 	for _, name := range []string{"kernel", "agent"} {
@@ -41,7 +41,7 @@ func TestChildOutputHasWholeLines(t *testing.T) {
 func TestChildOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer
-	flood := shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
+	flood := shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
 	flood[2] = "head -c 12000000 /dev/zero | tr '\\0' x; " + flood[2]
 	s := startSession(t, newSupervisor(t), session.Config{Agent: agent.Config{Command: flood}, ChildOutput: &printed})
 	require.NoError(t, s.End(t.Context(), "enough"))

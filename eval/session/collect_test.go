@@ -15,8 +15,8 @@ import (
 	"assay/router"
 )
 
-// sessionStateIn returns the state in a trace entry of type state.
-func sessionStateIn(t *testing.T, e *trace.Entry) session.State {
+// stateInEntry returns the state in a trace entry of type state.
+func stateInEntry(t *testing.T, e *trace.Entry) session.State {
 	t.Helper()
 	var state struct {
 		State session.State `json:"state"`
@@ -34,7 +34,7 @@ func TestCollectStateInterruptsCells(t *testing.T) {
 	const source = "found = 41\nwhile True: pass"
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
 	require.Equal(t, session.StateWorking, s.State())
-	s.await(t, "the cell", isEntry(trace.KernelToServer, protocol.TypeStartCell))
+	s.awaitEntry(t, "the cell", matchEntry(trace.KernelToServer, protocol.TypeStartCell))
 	state := s.CollectState(t.Context())
 	require.Equal(t, session.StateCollecting, s.State())
 	require.Empty(t, state.Errors)
@@ -48,11 +48,11 @@ func TestCollectStateInterruptsCells(t *testing.T) {
 	require.Equal(t, source, overview.Cells[0].Source)
 	require.Contains(t, string(state.Globals), `"found"`)
 	require.Contains(t, string(state.Reactivity), `"cell_reactivity"`)
-	result := s.await(t, "the end of the cell", isEntry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.awaitEntry(t, "the end of the cell", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, "interrupted", result.Status)
 
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "1"}))
-	refused := s.await(t, "a refusal", isEntry(trace.ServerToAgent, protocol.TypeActionResponse))
+	refused := s.awaitEntry(t, "a refusal", matchEntry(trace.ServerToAgent, protocol.TypeActionResponse))
 	require.Contains(t, string(refused.Body), "session is ending")
 }
 
@@ -83,7 +83,7 @@ func TestCollectStateOfDeadKernel(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, s.IsKernelAlive())
 	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
-	s.await(t, "its end", isEntry(trace.HopSession, router.TypePeerEnded))
+	s.awaitEntry(t, "its end", matchEntry(trace.HopSession, router.TypePeerEnded))
 	require.False(t, s.IsKernelAlive())
 	state := s.CollectState(t.Context())
 	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))

@@ -89,7 +89,7 @@ func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) 
 // kernel is killed and the consoles get the reason. The files stay: the next kernel finds them.
 func (s *Session) enforceDiskQuota(ctx context.Context) {
 	quota, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
-	s.setDiskEnforced(err == nil || ctx.Err() != nil)
+	s.setDiskQuotaEnforced(err == nil || ctx.Err() != nil)
 	if err != nil {
 		s.log.Warn("the working folder cannot be measured: its size is not limited", "error", err)
 		return
@@ -101,15 +101,15 @@ func (s *Session) enforceDiskQuota(ctx context.Context) {
 			isKernelSpared = false
 			return
 		}
-		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{
+		s.router.SendToRunConsoles(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{
 			Message: "the kernel is killed because its working folder exceeds a limit: " + exceeded.String(),
 		}})
 		s.currentChildren().kernel.Kill()
 	})
 }
 
-// setDiskEnforced adds to the records of Enforced whether the quota holds.
-func (s *Session) setDiskEnforced(isEnforced bool) {
+// setDiskQuotaEnforced adds to the records of Enforced whether the quota holds.
+func (s *Session) setDiskQuotaEnforced(isEnforced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.enforced = append(s.enforced, func() map[string]bool { return map[string]bool{"disk": isEnforced} })

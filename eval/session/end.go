@@ -46,12 +46,12 @@ func (s *Session) stopKernel(ctx context.Context) error {
 // done, children are killed without grace. Only the first call does something; every call returns
 // its result, after it. The error says what may be left.
 func (s *Session) End(ctx context.Context, cause string) error {
-	s.endOnce.Do(func() { s.endErr = s.end(ctx, cause) })
+	s.endOnce.Do(func() { s.endErr = s.shutDown(ctx, cause) })
 	return s.endErr
 }
 
-// end does the work of End, once.
-func (s *Session) end(ctx context.Context, cause string) error {
+// shutDown does the work of End, once.
+func (s *Session) shutDown(ctx context.Context, cause string) error {
 	s.stopGoroutines()
 	s.restartMu.Lock() // a restart that is under way ends first
 	s.setState(StateEnded, cause)

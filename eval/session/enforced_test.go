@@ -14,9 +14,9 @@ import (
 
 // Enforced is about the children that were started, not about what the machine promises: a rule
 // holds only if it held for every child in a sandbox.
-func TestEnforcedHoldsForEveryChild(t *testing.T) {
+func TestEnforcedRulesHoldForEveryChild(t *testing.T) {
 	t.Parallel()
-	machine := sandbox.ProbeMachine(t.Context(), launcher())
+	machine := sandbox.ProbeMachine(t.Context(), sandboxLauncherCommand())
 	if !machine.Seccomp {
 		t.Skip("this machine cannot close the network")
 	}
@@ -32,11 +32,11 @@ func TestEnforcedHoldsForEveryChild(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kernel, agent := quickKernel(), quickAgent()
+			kernel, agent := silentKernel(), silentAgent()
 			kernel.Sandbox, agent.Sandbox = confined, c.agent
 			s := startSession(t, newSupervisor(t), session.Config{Kernel: kernel, Agent: agent, MaxDiskBytes: 1 << 20})
 			require.NoError(t, s.End(t.Context(), "enough"))
-			enforced := s.Enforced()
+			enforced := s.EnforcedRules()
 			require.Equal(t, c.isHeld, enforced[sandbox.EnforcesNetwork])
 			require.True(t, enforced[subprocess.EnforcesProcessGroup])
 			require.Contains(t, enforced, subprocess.EnforcesCgroupKill)
@@ -46,21 +46,21 @@ func TestEnforcedHoldsForEveryChild(t *testing.T) {
 }
 
 // The record of a kernel that was replaced counts, too.
-func TestEnforcedCountsReplacedKernels(t *testing.T) {
+func TestEnforcedRulesCountReplacedKernels(t *testing.T) {
 	t.Parallel()
-	kernel := quickKernel()
+	kernel := silentKernel()
 	kernel.Sandbox = &sandbox.Template{Rules: sandbox.Rules{Network: sandbox.NetworkOff, ReadPaths: []string{"/"}}} // the zero Machine holds nothing
 	s := startSession(t, newSupervisor(t), session.Config{Kernel: kernel})
-	require.False(t, s.Enforced()[sandbox.EnforcesNetwork])
-	kernel.Sandbox.Machine = sandbox.ProbeMachine(t.Context(), launcher())
+	require.False(t, s.EnforcedRules()[sandbox.EnforcesNetwork])
+	kernel.Sandbox.Machine = sandbox.ProbeMachine(t.Context(), sandboxLauncherCommand())
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
-	s.await(t, "the second kernel", isEntry(trace.KernelToServer, protocol.TypeReady))
-	isHeld, isRecorded := s.Enforced()[sandbox.EnforcesNetwork]
+	s.awaitEntry(t, "the second kernel", matchEntry(trace.KernelToServer, protocol.TypeReady))
+	isHeld, isRecorded := s.EnforcedRules()[sandbox.EnforcesNetwork]
 	require.True(t, isRecorded)
 	require.False(t, isHeld)
 }
 
-func TestAddEnforced(t *testing.T) {
+func TestCombineEnforcedRules(t *testing.T) {
 	t.Parallel()
 	combined := map[string]bool{}
 	for _, record := range []map[string]bool{
@@ -68,7 +68,7 @@ func TestAddEnforced(t *testing.T) {
 		{"both": true, "first false": true, "second false": false, "only second": true},
 		{"both": true, "second false": true},
 	} {
-		session.AddEnforced(combined, record)
+		session.CombineEnforcedRules(combined, record)
 	}
 	require.Equal(t, map[string]bool{
 		"both": true, "first false": false, "second false": false, "only first": true, "only second": true,

@@ -159,7 +159,7 @@ func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 		recording, err := trace.NewRecording(trace.NewJournal("s"), path)
 		require.NoError(t, err)
 		live, err := session.Start(t.Context(), sup, session.Config{
-			ID: "s", Journal: recording.Journal, Kernel: quickKernel(), Agent: quickAgent(), Environ: os.Environ(),
+			ID: "s", Journal: recording.Journal, Kernel: silentKernel(), Agent: silentAgent(), Environ: os.Environ(),
 			WorkdirRoot: t.TempDir(), RestoreFrom: &state,
 		})
 		require.NoError(t, err)

@@ -28,7 +28,7 @@ const testTimeout = 30 * time.Second
 // closes it.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}, Launcher: launcher()})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}, Launcher: sandboxLauncherCommand()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup
@@ -42,9 +42,9 @@ func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	return kernel.Config{Python: found}
 }
 
-// shellChild returns the command of a child that sends these messages and then reads its
+// shellChildCommand returns the command of a child that sends these messages and then reads its
 // socket until that is closed. It starts in a millisecond, much faster than the test binary.
-func shellChild(messages ...string) []string {
+func shellChildCommand(messages ...string) []string {
 	var script strings.Builder
 	for _, message := range messages {
 		fmt.Fprintf(&script, `printf '\%03o\0\0\0\0\0\0\0%s' >&3; `, len(message), message)
@@ -52,12 +52,14 @@ func shellChild(messages ...string) []string {
 	return []string{"sh", "-c", script.String() + "exec cat <&3 >/dev/null", "sh"}
 }
 
-// quickKernel describes a kernel that says ready and answers nothing.
-func quickKernel() kernel.Config { return kernel.Config{Command: shellChild(`{"type":"ready"}`)} }
+// silentKernel describes a kernel that says ready and answers nothing.
+func silentKernel() kernel.Config {
+	return kernel.Config{Command: shellChildCommand(`{"type":"ready"}`)}
+}
 
-// quickAgent describes an agent that is ready for a query and does nothing with it.
-func quickAgent() agent.Config {
-	return agent.Config{Command: shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
+// silentAgent describes an agent that is ready for a query and does nothing with it.
+func silentAgent() agent.Config {
+	return agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
 }
 
 // harness is a session and a follower of its trace.
@@ -68,8 +70,8 @@ type harness struct {
 }
 
 // newHarness completes the Config of a session and returns it with a harness, without
-// starting the session. Unless cfg has others, kernel and agent are quickKernel and
-// quickAgent.
+// starting the session. Unless cfg has others, kernel and agent are silentKernel and
+// silentAgent.
 func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	t.Helper()
 	journal := trace.NewJournal("s")
@@ -83,10 +85,10 @@ func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 		cfg.Environ = os.Environ()
 	}
 	if cfg.Kernel.Command == nil && cfg.Kernel.Python == nil {
-		cfg.Kernel = quickKernel()
+		cfg.Kernel = silentKernel()
 	}
 	if cfg.Agent.Command == nil {
-		cfg.Agent = quickAgent()
+		cfg.Agent = silentAgent()
 	}
 	return s, cfg
 }
@@ -100,14 +102,14 @@ func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) 
 	s.Session = live
 	t.Cleanup(func() {
 		require.NoError(t, live.End(context.Background(), "the test is over"))
-		requireNothingLeft(t, s.workdirRoot)
+		requireNoLeftovers(t, s.workdirRoot)
 	})
 	return s
 }
 
-// await waits for the next trace entry that matches, after the one that was awaited last. what
+// awaitEntry waits for the next trace entry that matches, after the one that was awaited last. what
 // names it in the message of a failure.
-func (s *harness) await(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
+func (s *harness) awaitEntry(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
 	t.Helper()
 	entry, err := s.nextMatching(t.Context(), match)
 	require.NoError(t, err, "waiting for %s", what)
@@ -127,16 +129,16 @@ func (s *harness) nextMatching(ctx context.Context, match func(*trace.Entry) boo
 	}
 }
 
-// isEntry matches entries of a hop and message type.
-func isEntry(hop trace.Hop, kind string) func(*trace.Entry) bool {
+// matchEntry matches entries of a hop and message type.
+func matchEntry(hop trace.Hop, kind string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == hop && e.Type == kind }
 }
 
-// requireNothingLeft fails the test if a file or process is left of sessions whose working
+// requireNoLeftovers fails the test if a file or process is left of sessions whose working
 // folders were in root.
-func requireNothingLeft(t *testing.T, root string) {
+func requireNoLeftovers(t *testing.T, root string) {
 	t.Helper()
-	require.Empty(t, leftovers(root))
+	require.Empty(t, findLeftovers(root))
 }
 
 // writeZeros writes a file of size zero bytes in a folder.
@@ -144,10 +146,10 @@ func writeZeros(folder, name string, size int) error {
 	return os.WriteFile(filepath.Join(folder, name), make([]byte, size), 0o600)
 }
 
-// leftovers returns the files in root, and the /proc folders of processes whose working folder
+// findLeftovers returns the files in root, and the /proc folders of processes whose working folder
 // was in root, according to their environment. A dead process that init has not reaped yet has
 // no environment.
-func leftovers(root string) (left []string) {
+func findLeftovers(root string) (left []string) {
 	files, err := os.ReadDir(root)
 	if err != nil {
 		return []string{err.Error()}

@@ -61,7 +61,7 @@ func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer,
 	s.mu.Lock()
 	err := router.ErrClosed
 	if s.state != StateEnded {
-		err = s.attachOwnDocumentLocked()
+		err = s.attachServerDocumentLocked()
 	}
 	s.mu.Unlock()
 	if err != nil {
@@ -107,11 +107,11 @@ func NotebookStateMessage(seq int64, state notebook.State) []byte {
 	return body
 }
 
-// takeOverAfterDelay waits for the agent's first action on the document, and then
+// takeOverDocumentAfterDelay waits for the agent's first action on the document, and then
 // Config.TakeOverDelay for a console. If none has connected by then, the server holds the document.
 // ctx ends as soon as the holder is decided. Entries with a note are skipped: those actions are not
 // for the document.
-func (s *Session) takeOverAfterDelay(ctx context.Context, follower *trace.Follower) {
+func (s *Session) takeOverDocumentAfterDelay(ctx context.Context, follower *trace.Follower) {
 	for {
 		entry, err := follower.Next(ctx)
 		if err != nil {
@@ -128,15 +128,15 @@ func (s *Session) takeOverAfterDelay(ctx context.Context, follower *trace.Follow
 	case <-delay.C:
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if err := s.attachOwnDocumentLocked(); err != nil && !errors.Is(err, ErrHeldByConsole) {
+		if err := s.attachServerDocumentLocked(); err != nil && !errors.Is(err, ErrHeldByConsole) {
 			s.log.Error("the server could not take over the notebook", "error", err)
 		}
 	}
 }
 
-// attachOwnDocumentLocked makes the server's own document the holder. It does nothing if it is that
+// attachServerDocumentLocked makes the server's own document the holder. It does nothing if it is that
 // already, and fails with ErrHeldByConsole if a console is. The caller holds mu.
-func (s *Session) attachOwnDocumentLocked() error {
+func (s *Session) attachServerDocumentLocked() error {
 	if s.isHolderDecidedLocked() {
 		if s.holderName != "" {
 			return ErrHeldByConsole
@@ -183,7 +183,7 @@ func (s *Session) isHolderDecidedLocked() bool {
 }
 
 // decideHolderLocked marks the holder as decided, which releases AwaitHolder and stops
-// takeOverAfterDelay. The caller holds mu and has set holderName.
+// takeOverDocumentAfterDelay. The caller holds mu and has set holderName.
 func (s *Session) decideHolderLocked() {
 	if !s.isHolderDecidedLocked() {
 		close(s.holderDecided)

@@ -17,14 +17,14 @@ import (
 // contextAskingAgent describes an agent that sends get_context, with tx_id tx_1, as soon as it
 // is ready.
 func contextAskingAgent() agent.Config {
-	return agent.Config{Command: shellChild(
+	return agent.Config{Command: shellChildCommand(
 		`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`,
 		`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_1"}`,
 	)}
 }
 
-// isAnswerTo matches the answer to the agent's action with this tx_id.
-func isAnswerTo(tx string) func(*trace.Entry) bool {
+// matchAnswerTo matches the answer to the agent's action with this tx_id.
+func matchAnswerTo(tx string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx }
 }
 
@@ -33,7 +33,7 @@ func isAnswerTo(tx string) func(*trace.Entry) bool {
 func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: contextAskingAgent()})
-	got := s.await(t, "the answer", isAnswerTo("tx_1"))
+	got := s.awaitEntry(t, "the answer", matchAnswerTo("tx_1"))
 	require.Equal(t, protocol.StatusSuccess, got.Status, "%s", got.Body)
 	require.Equal(t, "server", s.HolderKind())
 	ours, theirs := protocol.Pipe()

@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// launcher is the command that starts another command in a sandbox.
-func launcher() []string { return []string{os.Args[0], "launch"} }
+// sandboxLauncherCommand is the command that starts another command in a sandbox.
+func sandboxLauncherCommand() []string { return []string{os.Args[0], "launch"} }
 
 // childCommand returns the command that makes the test binary play a child in a role. It passes
 // GORACE on, which a kernel's environment lacks.
@@ -73,7 +73,7 @@ func playChild(role, fd string) int {
 		write(`{"type":"agent_event","text":"not yet"}`)
 		write(`{"type":"agent_status","status":"thinking"}`)
 		write(`{"type":"agent_status","status":"ready"}`)
-		runQueries(conn)
+		playQueryRunner(conn)
 	case "early exit": // also a kernel
 		fmt.Fprintln(os.Stderr, "no such module: frobnicate")
 		return 7
@@ -85,7 +85,7 @@ func playChild(role, fd string) int {
 	case "talker": // also a kernel; prints lines in pieces
 		write(`{"type":"ready"}`)
 		write(`{"type":"agent_status","status":"ready"}`)
-		printTestLines()
+		playLinePrinter()
 		write(`{"type":"error","data":{"message":"all lines are printed"}}`)
 	case "shows environment":
 		folder, _ := os.Getwd()
@@ -100,9 +100,9 @@ func playChild(role, fd string) int {
 	select {} // until it is killed
 }
 
-// runQueries creates and runs a cell with the text of each query that the agent gets, until the
+// playQueryRunner creates and runs a cell with the text of each query that the agent gets, until the
 // connection ends.
-func runQueries(conn protocol.Conn) {
+func playQueryRunner(conn protocol.Conn) {
 	for n := 0; ; n++ {
 		body, err := conn.Read()
 		if err != nil {
@@ -120,9 +120,9 @@ func runQueries(conn protocol.Conn) {
 	}
 }
 
-// printTestLines prints testLineCount lines on both stdout and stderr, in pieces that do not end
+// playLinePrinter prints testLineCount lines on both stdout and stderr, in pieces that do not end
 // where lines do, and at last an unfinished line on stdout.
-func printTestLines() {
+func playLinePrinter() {
 	out, errs := bufio.NewWriterSize(os.Stdout, printPieceBytes), bufio.NewWriterSize(os.Stderr, printPieceBytes)
 	for i := range testLineCount {
 		fmt.Fprintln(out, testLine(i))

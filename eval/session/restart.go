@@ -114,6 +114,6 @@ func (s *Session) replaceStuckKernel(ctx context.Context, stuck *kernel.Kernel) 
 	}
 	if err := s.restartKernel(ctx); err != nil && ctx.Err() == nil {
 		s.recordEvent(TypeKernelLost, KernelFailure{Type: TypeKernelLost, Error: err.Error()})
-		s.router.SendToRunConsoles(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: "there is no kernel: " + err.Error()}})
+		s.router.SendToRunConsoles(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{Message: "there is no kernel: " + err.Error()}})
 	}
 }

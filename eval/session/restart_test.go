@@ -26,30 +26,30 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, IsEvaluation: true})
 	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("kept = 1")
-	s.await(t, "the first cell", isEntry(trace.KernelToServer, protocol.TypeCellResult))
+	s.awaitEntry(t, "the first cell", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
 	query("import time\ndef deaf():\n    while True:\n        try:\n            while True:\n                print('on', flush=True)\n                time.sleep(0.01)\n        except KeyboardInterrupt: pass\ndeaf()")
-	cell := s.await(t, "the cell", isCellStart).CellID
+	cell := s.awaitEntry(t, "the cell", matchCellStart).CellID
 	says := func(text string) func(e *trace.Entry) bool {
 		return func(e *trace.Entry) bool {
 			body, err := protocol.ToJSON(e.Body)
 			return err == nil && e.Hop == trace.KernelToServer && e.Type == protocol.TypeKernelStdio && strings.Contains(string(body), text)
 		}
 	}
-	s.await(t, "the loop", says("on"))
+	s.awaitEntry(t, "the loop", says("on"))
 	old := s.KernelPID()
 	stopSent := time.Now()
 	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
-	s.await(t, "the second interrupt", says("it has not stopped for 1s, and is interrupted again"))
+	s.awaitEntry(t, "the second interrupt", says("it has not stopped for 1s, and is interrupted again"))
 	require.GreaterOrEqual(t, time.Since(stopSent), kernel.RepeatStopDelay)
-	s.await(t, "the end", says("it has not stopped for 5s: its kernel is killed"))
+	s.awaitEntry(t, "the end", says("it has not stopped for 5s: its kernel is killed"))
 	require.GreaterOrEqual(t, time.Since(stopSent), kernel.StuckTimeout)
-	failed := s.await(t, "the run's end for the agent", func(e *trace.Entry) bool {
+	failed := s.awaitEntry(t, "the run's end for the agent", func(e *trace.Entry) bool {
 		return e.Hop == trace.ServerToAgent && e.Type == protocol.TypeKernelMessage && strings.Contains(string(e.Body), protocol.TypeCellResult)
 	})
 	require.Contains(t, string(failed.Body), "has not stopped for 5s, and cannot be interrupted; another kernel takes its place, without its variables")
-	s.await(t, "another kernel", isEntry(trace.KernelToServer, protocol.TypeReady))
+	s.awaitEntry(t, "another kernel", matchEntry(trace.KernelToServer, protocol.TypeReady))
 	query("print('kept' in globals())")
-	s.await(t, "the next cell", says("False"))
+	s.awaitEntry(t, "the next cell", says("False"))
 	require.NotEqual(t, old, s.KernelPID())
 }
 
@@ -59,20 +59,20 @@ func TestPK7KernelThatStopsIsKept(t *testing.T) {
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\ntry:\n    print('on', flush=True)\n    while True: pass\nfinally:\n    time.sleep(2)"}))
-	cell := s.await(t, "the cell", isCellStart).CellID
-	s.await(t, "the loop", isEntry(trace.KernelToServer, protocol.TypeKernelStdio))
+	cell := s.awaitEntry(t, "the cell", matchCellStart).CellID
+	s.awaitEntry(t, "the loop", matchEntry(trace.KernelToServer, protocol.TypeKernelStdio))
 	for range 3 {
 		require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
 	}
 	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "another"}))
-	result := s.await(t, "its result", isEntry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.awaitEntry(t, "its result", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusInterrupted, result.Status)
 	require.True(t, s.IsKernelAlive())
 }
 
-// isCellStart matches the start of a cell; a start_cell without a cell id means that the kernel
+// matchCellStart matches the start of a cell; a start_cell without a cell id means that the kernel
 // is idle.
-func isCellStart(e *trace.Entry) bool {
+func matchCellStart(e *trace.Entry) bool {
 	return e.Hop == trace.KernelToServer && e.Type == protocol.TypeStartCell && e.CellID != ""
 }
 
@@ -81,7 +81,7 @@ func isCellStart(e *trace.Entry) bool {
 func TestRestartChild(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{Agent: contextAskingAgent()})
-	s.await(t, "the answer", isAnswerTo("tx_1"))
+	s.awaitEntry(t, "the answer", matchAnswerTo("tx_1"))
 	helloPIDs := make(chan int, 10)
 	ours, theirs := protocol.Pipe()
 	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
@@ -91,14 +91,14 @@ func TestRestartChild(t *testing.T) {
 	require.NoError(t, err)
 	first := <-helloPIDs
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
-	s.await(t, "its end", isEntry(trace.HopSession, protocol.TypeManagedProcessExit))
+	s.awaitEntry(t, "its end", matchEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	require.NotEqual(t, first, <-helloPIDs)
 	require.True(t, s.IsKernelAlive())
 
 	require.NoError(t, s.RestartChild(t.Context(), "agent"))
-	s.await(t, "its init", isEntry(trace.ServerToAgent, protocol.TypeInit))
-	s.await(t, "the answer", isAnswerTo("tx_1"))
+	s.awaitEntry(t, "its init", matchEntry(trace.ServerToAgent, protocol.TypeInit))
+	s.awaitEntry(t, "the answer", matchAnswerTo("tx_1"))
 	require.EqualError(t, s.RestartChild(t.Context(), "moon"), `name: want kernel or agent, not "moon"`)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
@@ -109,7 +109,7 @@ func TestFailedRestartCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	allowed := filepath.Join(t.TempDir(), "allowed")
 	require.NoError(t, os.WriteFile(allowed, nil, 0o600))
-	command := shellChild(`{"type":"ready"}`)
+	command := shellChildCommand(`{"type":"ready"}`)
 	command[2] = "test -e " + allowed + " || exit 7; " + command[2]
 	s := startSession(t, newSupervisor(t), session.Config{Kernel: kernel.Config{Command: command}})
 	require.NoError(t, os.Remove(allowed))
@@ -168,8 +168,8 @@ func TestExitIsReportedBeforeNextReady(t *testing.T) {
 func TestRestartedAgentThatIsNotReadyIsStopped(t *testing.T) {
 	t.Parallel()
 	once := filepath.Join(t.TempDir(), "once")
-	status := shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
-	silent := shellChild(`{"type":"ready"}`)
+	status := shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)
+	silent := shellChildCommand(`{"type":"ready"}`)
 	command := []string{"sh", "-c", "if test -e " + once + "; then " + silent[2] + "; fi; touch " + once + "; " + status[2], "sh"}
 	s := startSession(t, newSupervisor(t), session.Config{Agent: agent.Config{Command: command, ReadyTimeout: 2 * time.Second}})
 	require.ErrorContains(t, s.RestartChild(t.Context(), "agent"), "did not answer init with agent_status ready within 2s")

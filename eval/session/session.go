@@ -147,14 +147,14 @@ type Session struct {
 
 	holderDecided  chan struct{}      // closed when either the server or a console holds the document
 	goroutines     sync.WaitGroup     // the session's goroutines
-	stopTakeOver   context.CancelFunc // ends takeOverAfterDelay
-	stopGoroutines context.CancelFunc // ends takeOverAfterDelay, enforceDiskQuota and restarts
+	stopTakeOver   context.CancelFunc // ends takeOverDocumentAfterDelay
+	stopGoroutines context.CancelFunc // ends takeOverDocumentAfterDelay, enforceDiskQuota and restarts
 
 	restartMu sync.Mutex // held while a child is restarted; taken before mu
 
 	mu           sync.Mutex
 	state        State
-	liveChildren children
+	liveChildren childConnections
 	stoppedAgent *agent.Agent             // the agent that the session stopped last; its exit is no error
 	enforced     []func() map[string]bool // Enforced of each child that was started, and of the disk quota
 	holderName   string                   // name of the console that holds the document; empty: the server, once holderDecided is closed
@@ -205,7 +205,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 		return nil, errors.Join(err, s.End(context.WithoutCancel(ctx), "it could not start: "+err.Error()))
 	}
 	if cfg.AwaitConsole && cfg.TakeOverDelay > 0 {
-		s.goroutines.Go(func() { s.takeOverAfterDelay(takeOverCtx, follower) })
+		s.goroutines.Go(func() { s.takeOverDocumentAfterDelay(takeOverCtx, follower) })
 	}
 	if cfg.MaxDiskBytes > 0 {
 		s.goroutines.Go(func() { s.enforceDiskQuota(tasksCtx) })
@@ -274,25 +274,25 @@ func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 // Router returns the session's router, to attach consoles to.
 func (s *Session) Router() *router.Router { return s.router }
 
-// Enforced returns what was enforced for all children that the session has started, replaced ones
+// EnforcedRules returns what was enforced for all children that the session has started, replaced ones
 // included: a key is true if it is true in the record of each child that has it. The keys are those
 // of [subprocess.Process.Enforced], and "disk" if there is a limit on the working folder. Call it
 // after End for the final values: a record can still change from true to false while its child is
 // stopped.
-func (s *Session) Enforced() map[string]bool {
+func (s *Session) EnforcedRules() map[string]bool {
 	s.mu.Lock()
 	records := slices.Clone(s.enforced)
 	s.mu.Unlock()
 	combined := map[string]bool{}
 	for _, record := range records {
-		AddEnforced(combined, record())
+		CombineEnforcedRules(combined, record())
 	}
 	return combined
 }
 
-// AddEnforced adds the record of one child to those that were combined before: a key of both is
+// CombineEnforcedRules adds the record of one child to those that were combined before: a key of both is
 // true if both are.
-func AddEnforced(combined, record map[string]bool) {
+func CombineEnforcedRules(combined, record map[string]bool) {
 	for key, isEnforced := range record {
 		if before, known := combined[key]; known {
 			isEnforced = isEnforced && before
@@ -325,12 +325,14 @@ func (s *Session) IsKernelAlive() bool {
 // KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if the
 // kernel has died.
 func (s *Session) KernelError() error {
-	return connectionError("kernel", s.currentChildren().kernelPeer)
+	return childConnectionError("kernel", s.currentChildren().kernelPeer)
 }
 
 // AgentError returns why the agent's connection has ended: a [*subprocess.ExitError] if the agent
 // has died.
-func (s *Session) AgentError() error { return connectionError("agent", s.currentChildren().agentPeer) }
+func (s *Session) AgentError() error {
+	return childConnectionError("agent", s.currentChildren().agentPeer)
+}
 
 // SendQuery sends the agent its task or a further message of the user, and sets the state to
 // working. It fails if there is no agent.

@@ -43,7 +43,7 @@ func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the pro
 			if err := ways[i%len(ways)](t.Context(), sup, s, cfg); err != nil {
 				t.Errorf("session %d: %v", i, err)
 			}
-			if left := leftovers(s.workdirRoot); left != nil {
+			if left := findLeftovers(s.workdirRoot); left != nil {
 				t.Errorf("session %d: left: %v", i, left)
 			}
 		})
@@ -70,7 +70,7 @@ func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harne
 	}
 	err = live.SendQuery(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
-		_, err = s.nextMatching(ctx, isEntry(trace.ServerToKernel, protocol.TypeRunCell))
+		_, err = s.nextMatching(ctx, matchEntry(trace.ServerToKernel, protocol.TypeRunCell))
 	}
 	return errors.Join(err, live.End(ctx, "enough"))
 }
@@ -85,12 +85,12 @@ func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor
 
 // cancelWhileAwaitingAgent cancels the start of a session after init was sent to the agent.
 func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
-	cfg.Agent.Command = shellChild(`{"type":"ready"}`)
+	cfg.Agent.Command = shellChildCommand(`{"type":"ready"}`)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	waiting.Go(func() {
-		_, _ = s.nextMatching(ctx, isEntry(trace.ServerToAgent, protocol.TypeInit))
+		_, _ = s.nextMatching(ctx, matchEntry(trace.ServerToAgent, protocol.TypeInit))
 		cancel(errCancelledByTest)
 	})
 	_, err := session.Start(ctx, sup, cfg)
@@ -128,7 +128,7 @@ func countOpenFiles(t *testing.T) int {
 }
 
 // The error of a failed start names the component and the reason, and nothing is left.
-func TestStartErrors(t *testing.T) {
+func TestStartErrorsNameComponentAndReason(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the data is not there")
 	for name, tc := range map[string]struct {
@@ -140,10 +140,10 @@ func TestStartErrors(t *testing.T) {
 		"no such agent":   {session.Config{Agent: agent.Config{Command: []string{"/no/such/agent"}}}, "agent", []string{"start agent: ", "no such file"}},
 		"kernel exits":    {session.Config{Kernel: kernel.Config{Command: childCommand("early exit")}}, "kernel", []string{"kernel exited with status 7", "no such module: frobnicate"}},
 		"agent exits":     {session.Config{Agent: agent.Config{Command: childCommand("early exit")}}, "agent", []string{"agent exited with status 7", "no such module: frobnicate"}},
-		"silent kernel":   {session.Config{Kernel: kernel.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
-		"silent agent":    {session.Config{Agent: agent.Config{Command: shellChild(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
+		"silent kernel":   {session.Config{Kernel: kernel.Config{Command: shellChildCommand(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
+		"silent agent":    {session.Config{Agent: agent.Config{Command: shellChildCommand(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
 		"exits at init":   {session.Config{Agent: agent.Config{Command: childCommand("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
-		"silent at init":  {session.Config{Agent: agent.Config{Command: shellChild(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
+		"silent at init":  {session.Config{Agent: agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
 		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "workdir", []string{"the data is not there"}},
 		"no workdir root": {session.Config{WorkdirRoot: "/no/such/folder"}, "workdir", []string{"make the working folder: "}},
 	} {
@@ -158,9 +158,9 @@ func TestStartErrors(t *testing.T) {
 			for _, want := range tc.want {
 				require.ErrorContains(t, err, want)
 			}
-			requireNothingLeft(t, s.workdirRoot)
-			ended := s.await(t, "the end", func(e *trace.Entry) bool {
-				return e.Type == "state" && sessionStateIn(t, e) == session.StateEnded
+			requireNoLeftovers(t, s.workdirRoot)
+			ended := s.awaitEntry(t, "the end", func(e *trace.Entry) bool {
+				return e.Type == "state" && stateInEntry(t, e) == session.StateEnded
 			})
 			require.Contains(t, string(ended.Body), "it could not start: ")
 		})
@@ -182,7 +182,7 @@ func TestEndIsIdempotent(t *testing.T) {
 	}
 	both.Wait()
 	require.NoError(t, s.End(t.Context(), "again"))
-	requireNothingLeft(t, s.workdirRoot)
+	requireNoLeftovers(t, s.workdirRoot)
 	require.Error(t, s.SendQuery(protocol.AgentQuery{Query: "go on"}))
 	require.Equal(t, session.StateEnded, s.State())
 	require.False(t, s.IsKernelAlive())
@@ -214,7 +214,7 @@ for folder in deep, deep.parent, deep.parent.parent, ".":
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o500), info.Mode().Perm())
 	withoutFileCapabilities(t, func() { require.NoError(t, s.End(t.Context(), "enough")) })
-	requireNothingLeft(t, s.workdirRoot)
+	requireNoLeftovers(t, s.workdirRoot)
 	require.DirExists(t, "/etc")
 }
 
@@ -241,7 +241,7 @@ func TestEndReportsExitsToConsoles(t *testing.T) {
 	require.Equal(t, 2, <-exitCount)
 }
 
-func TestExecute(t *testing.T) {
+func TestSessionExecute(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})

@@ -41,7 +41,7 @@ func (s *Session) startChildren(ctx context.Context) error {
 	}
 	if !s.cfg.AwaitConsole {
 		s.mu.Lock()
-		err := s.attachOwnDocumentLocked()
+		err := s.attachServerDocumentLocked()
 		s.mu.Unlock()
 		if err != nil {
 			return err
@@ -59,7 +59,7 @@ func (s *Session) startChildren(ctx context.Context) error {
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.childOutput.sinkFor("kernel")
+	cfg.Output = s.childOutput.newChildSink("kernel")
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("kernel")
@@ -83,7 +83,7 @@ func (s *Session) startKernel(ctx context.Context) error {
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.childOutput.sinkFor("agent")
+	cfg.Output = s.childOutput.newChildSink("agent")
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("agent")
@@ -180,7 +180,7 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 	s.goroutines.Go(func() {
 		select {
 		case <-peer.Done():
-			stop(connectionError("agent", peer))
+			stop(childConnectionError("agent", peer))
 		case <-ctx.Done():
 		}
 	})
@@ -195,9 +195,9 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 	}
 }
 
-// children are the current kernel and agent and their connections to the router. A field is
+// childConnections are the current kernel and agent and their connections to the router. A field is
 // nil until that child has been started or connected for the first time.
-type children struct {
+type childConnections struct {
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
 	agent      *agent.Agent
@@ -208,14 +208,14 @@ type children struct {
 }
 
 // currentChildren returns a copy of the current children.
-func (s *Session) currentChildren() children {
+func (s *Session) currentChildren() childConnections {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.liveChildren
 }
 
-// connectionError returns why the connection of the child called name has ended.
-func connectionError(name string, peer *router.Peer) error {
+// childConnectionError returns why the connection of the child called name has ended.
+func childConnectionError(name string, peer *router.Peer) error {
 	switch err := peer.Err(); {
 	case err == nil:
 		return fmt.Errorf("the %s's connection was closed", name)

@@ -41,7 +41,7 @@ type remainingCell struct {
 // performAction carries out an action. If it returns an error the notebook is unchanged.
 func (d *Document) performAction(action string, params actionParams) (actionReply, error) {
 	if action == "get_context" {
-		return actionReply{Context: d.context()}, nil
+		return actionReply{Context: d.buildContext()}, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,15 +80,15 @@ func (d *Document) createCell(params actionParams) (actionReply, error) {
 		return actionReply{}, err
 	}
 	if run && cell.Type == MarkdownCell {
-		return actionReply{}, errAutoRun
+		return actionReply{}, errMarkdownAutoRun
 	}
-	created, err := d.createCellOf(params, position, cell)
+	created, err := d.insertNewCell(params, position, cell)
 	if err != nil {
 		return actionReply{}, err
 	}
 	out := actionReply{CellID: created.ID, TfID: created.ID}
 	if run {
-		out.kernelMessages = runCommand(created)
+		out.kernelMessages = newRunCellCommand(created)
 	}
 	return out, nil
 }
@@ -99,12 +99,12 @@ func (d *Document) createMarkdownCell(params actionParams) (actionReply, error) 
 	if err := params.err(); err != nil {
 		return actionReply{}, err
 	}
-	created, err := d.createCellOf(params, position, Cell{Type: MarkdownCell, Source: source})
+	created, err := d.insertNewCell(params, position, Cell{Type: MarkdownCell, Source: source})
 	return actionReply{CellID: created.ID}, err
 }
 
-// createCellOf gives cell an id and inserts it at position.
-func (d *Document) createCellOf(params actionParams, position int, cell Cell) (Cell, error) {
+// insertNewCell gives cell an id and inserts it at position.
+func (d *Document) insertNewCell(params actionParams, position int, cell Cell) (Cell, error) {
 	if err := d.checkSourceSize(cell.Source, 0); err != nil {
 		return Cell{}, err
 	}
@@ -134,7 +134,7 @@ func (d *Document) editCell(params actionParams) (actionReply, error) {
 			fmt.Errorf("rev: expected %d, found %d: this answer has the source of rev %d", cell.Revision, rev, cell.Revision)
 	}
 	if run && cell.Type == MarkdownCell {
-		return actionReply{}, errAutoRun
+		return actionReply{}, errMarkdownAutoRun
 	}
 	if err := d.checkSourceSize(source, len(cell.Source)); err != nil {
 		return actionReply{}, err
@@ -149,14 +149,14 @@ func (d *Document) editCell(params actionParams) (actionReply, error) {
 	}
 	out := actionReply{CellID: id}
 	if run {
-		out.kernelMessages = runCommand(*cell)
+		out.kernelMessages = newRunCellCommand(*cell)
 	}
 	return out, nil
 }
 
 // deleteCell carries out delete_cell. The kernel is told to dispose of a code cell.
 func (d *Document) deleteCell(params actionParams) (actionReply, error) {
-	cell, err := d.cellNamedBy(params)
+	cell, err := d.cellOfParams(params)
 	if err != nil {
 		return actionReply{}, err
 	}
@@ -182,7 +182,7 @@ func (d *Document) moveCell(params actionParams) (actionReply, error) {
 	if err := params.err(); err != nil {
 		return actionReply{}, err
 	}
-	if i := d.index(id); i < 0 || i != position {
+	if i := d.cellIndex(id); i < 0 || i != position {
 		if err := d.applyAndPublish(Event{Kind: CellMoved, CausedBy: params.causedBy, CellID: id, Position: &position}); err != nil {
 			return actionReply{}, err
 		}
@@ -192,16 +192,16 @@ func (d *Document) moveCell(params actionParams) (actionReply, error) {
 
 // runCell carries out run_cell.
 func (d *Document) runCell(params actionParams) (actionReply, error) {
-	cell, err := d.codeCellNamedBy(params)
+	cell, err := d.codeCellOfParams(params)
 	if err != nil {
 		return actionReply{}, err
 	}
-	return actionReply{CellID: cell.ID, kernelMessages: runCommand(*cell)}, nil
+	return actionReply{CellID: cell.ID, kernelMessages: newRunCellCommand(*cell)}, nil
 }
 
 // stopCell carries out stop_cell.
 func (d *Document) stopCell(params actionParams) (actionReply, error) {
-	cell, err := d.codeCellNamedBy(params)
+	cell, err := d.codeCellOfParams(params)
 	if err != nil {
 		return actionReply{}, err
 	}
@@ -228,8 +228,8 @@ func (d *Document) setWidget(params actionParams) (actionReply, error) {
 	}}}, nil
 }
 
-// cellNamedBy returns the cell that the parameter cell_id names.
-func (d *Document) cellNamedBy(params actionParams) (*Cell, error) {
+// cellOfParams returns the cell that the parameter cell_id names.
+func (d *Document) cellOfParams(params actionParams) (*Cell, error) {
 	id := params.nonEmptyText("cell_id")
 	if err := params.err(); err != nil {
 		return nil, err
@@ -237,21 +237,21 @@ func (d *Document) cellNamedBy(params actionParams) (*Cell, error) {
 	return d.findCell(id)
 }
 
-// codeCellNamedBy returns the cell that the parameter cell_id names, or an error if that
+// codeCellOfParams returns the cell that the parameter cell_id names, or an error if that
 // is a markdown cell.
-func (d *Document) codeCellNamedBy(params actionParams) (*Cell, error) {
-	cell, err := d.cellNamedBy(params)
+func (d *Document) codeCellOfParams(params actionParams) (*Cell, error) {
+	cell, err := d.cellOfParams(params)
 	if err == nil && cell.Type == MarkdownCell {
 		return nil, fmt.Errorf("cell_id: expected a code cell, found %q, a markdown cell, which does not run", cell.ID)
 	}
 	return cell, err
 }
 
-// errAutoRun is the error for a request to run a markdown cell. To ignore the request
+// errMarkdownAutoRun is the error for a request to run a markdown cell. To ignore the request
 // would leave the asker waiting for the end of the run.
-var errAutoRun = errors.New("auto_run: expected false for a markdown cell, which does not run, found true")
+var errMarkdownAutoRun = errors.New("auto_run: expected false for a markdown cell, which does not run, found true")
 
-// runCommand returns the message that makes the kernel run a cell.
-func runCommand(cell Cell) []any {
+// newRunCellCommand returns the message that makes the kernel run a cell.
+func newRunCellCommand(cell Cell) []any {
 	return []any{protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}}
 }

@@ -13,9 +13,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// hundredRunCells returns a document of 100 cells that have run, each with text, an image
+// newHundredCellDocument returns a document of 100 cells that have run, each with text, an image
 // and a result.
-func hundredRunCells(b *testing.B) (*notebook.Document, *notebook.Executions) {
+func newHundredCellDocument(b *testing.B) (*notebook.Document, *notebook.Executions) {
 	b.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions})
@@ -25,16 +25,16 @@ func hundredRunCells(b *testing.B) (*notebook.Document, *notebook.Executions) {
 		require.NoError(b, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
 			ID: id, Type: notebook.CodeCell, Source: strings.Repeat("x = compute(1)\n", 20), Revision: 1,
 		}}))
-		apply(b, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
-		apply(b, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
-		apply(b, executions, strings.Replace(displayFrame(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
-		apply(b, executions, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
+		applyFrame(b, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
+		applyFrame(b, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
+		applyFrame(b, executions, strings.Replace(displayFrame(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
+		applyFrame(b, executions, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
 	}
 	return doc, executions
 }
 
-// roundTrip sends an action and reads its answer.
-func roundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
+// actionRoundTrip sends an action and reads its answer.
+func actionRoundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
 	b.Helper()
 	if err := conn.Write(body); err != nil {
 		b.Fatal(err)
@@ -47,18 +47,18 @@ func roundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
 }
 
 func BenchmarkGetContextOf100Cells(b *testing.B) {
-	doc, _ := hundredRunCells(b)
+	doc, _ := newHundredCellDocument(b)
 	peer := servePeer(b, doc)
 	body := []byte(`{"type":"agent_action","action":"get_context","tx_id":"t"}`)
 	size := 0
 	for b.Loop() {
-		size = len(roundTrip(b, peer.conn, body))
+		size = len(actionRoundTrip(b, peer.conn, body))
 	}
 	b.ReportMetric(float64(size), "B/answer")
 }
 
 func BenchmarkEditCell(b *testing.B) {
-	doc, _ := hundredRunCells(b)
+	doc, _ := newHundredCellDocument(b)
 	peer := servePeer(b, doc)
 	body, err := json.Marshal(map[string]any{
 		"type": "agent_action", "action": "edit_cell", "tx_id": "t",
@@ -66,7 +66,7 @@ func BenchmarkEditCell(b *testing.B) {
 	})
 	require.NoError(b, err)
 	for b.Loop() {
-		roundTrip(b, peer.conn, body)
+		actionRoundTrip(b, peer.conn, body)
 	}
 }
 
@@ -104,8 +104,8 @@ func BenchmarkApplyImageOf1MiB(b *testing.B) {
 
 func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	apply(b, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-	apply(b, executions, displayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	applyFrame(b, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+	applyFrame(b, executions, displayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}
 	for b.Loop() {
 		executions.KernelMessage(env, []byte(`{"type":"cell_result","cell_id":"a","status":"ok"}`))
@@ -113,7 +113,7 @@ func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
 }
 
 func BenchmarkWriteIPYNBOf100Cells(b *testing.B) {
-	doc, executions := hundredRunCells(b)
+	doc, executions := newHundredCellDocument(b)
 	for b.Loop() {
 		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), executions, notebook.FileMetadata{}, nil))
 	}

@@ -17,33 +17,33 @@ func TestOutputsOfOneCellAreBounded(t *testing.T) {
 	const limit = 16 << 10
 	for name, add := range map[string]func(t require.TestingT, executions *notebook.Executions, i int){
 		"streams that take turns": func(t require.TestingT, executions *notebook.Executions, i int) {
-			applyText(t, executions, []string{protocol.Stdout, protocol.Stderr}[i%2], "x")
+			applyStreamText(t, executions, []string{protocol.Stdout, protocol.Stderr}[i%2], "x")
 		},
 		"many small displays": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, ""))
+			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, ""))
 		},
 		"many medium displays and text": func(t require.TestingT, executions *notebook.Executions, i int) {
-			applyText(t, executions, protocol.Stdout, "between")
-			applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
+			applyStreamText(t, executions, protocol.Stdout, "between")
+			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
 		},
 		"large displays": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyUnread(t, executions, displayFrame(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
+			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
 		},
 		"displays that grow": func(t require.TestingT, executions *notebook.Executions, i int) {
-			applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
+			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
 			grown := displayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 3<<10)}, "id")
 			if i%100 == 0 {
-				apply(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
+				applyFrame(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
 			}
 		},
 		"displays with large metadata": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyUnread(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
+			applyOutputUndecoded(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
 		},
 		"short errors": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyUnread(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
+			applyOutputUndecoded(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
 		},
 		"long errors": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyUnread(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
+			applyOutputUndecoded(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
 				strings.Repeat("v", limit)+`","traceback":["`+strings.Repeat("t", limit)+`"]}}`)
 		},
 	} {
@@ -68,7 +68,7 @@ func TestNumberOfCellsIsBounded(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i := range 10_000 {
-		apply(t, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":"%d"}`, i))
+		applyFrame(t, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":"%d"}`, i))
 	}
 	late := `{"type":"start_cell","cell_id":"another"}`
 	env := protocol.Envelope{Type: protocol.TypeStartCell, CellID: "another"}

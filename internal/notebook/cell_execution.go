@@ -33,44 +33,44 @@ func (c *cellExecution) status() string {
 	return c.lastStatus
 }
 
-// start begins a run, and forgets everything that the last one has left, its widgets
+// startRun begins a run, and forgets everything that the last one has left, its widgets
 // too.
-func (c *cellExecution) start(sequencer, maxOutputBytes int) {
+func (c *cellExecution) startRun(sequencer, maxOutputBytes int) {
 	*c = *newCellExecution(maxOutputBytes)
 	c.Start()
 	c.sequencer, c.executionCount = sequencer, sequencer
 }
 
-// end ends the open run with a status.
-func (c *cellExecution) end(status string) {
+// endRun ends the open run with a status.
+func (c *cellExecution) endRun(status string) {
 	c.End()
 	c.lastStatus = status
 }
 
-// write appends text of a stream to the outputs and the logs.
-func (c *cellExecution) write(stream string, text []byte) {
-	c.clearIfWanted()
-	c.outputs.write(stream, text)
-	c.logs.write("logs", text)
+// appendStreamText appends text of a stream to the outputs and the logs.
+func (c *cellExecution) appendStreamText(stream string, text []byte) {
+	c.clearOutputsIfPending()
+	c.outputs.appendStreamText(stream, text)
+	c.logs.appendStreamText("logs", text)
 }
 
-// show appends an output.
-func (c *cellExecution) show(output *richOutput) {
-	c.clearIfWanted()
-	c.outputs.add(output)
+// appendOutput appends an output.
+func (c *cellExecution) appendOutput(output *richOutput) {
+	c.clearOutputsIfPending()
+	c.outputs.appendOutput(output)
 }
 
-// clear removes the outputs, at once or, with wait, when the next one comes. The logs
+// clearOutputs removes the outputs, at once or, with wait, when the next one comes. The logs
 // stay.
-func (c *cellExecution) clear(wait bool) {
+func (c *cellExecution) clearOutputs(wait bool) {
 	c.clearBeforeNext = true
 	if !wait {
-		c.clearIfWanted()
+		c.clearOutputsIfPending()
 	}
 }
 
-// clearIfWanted removes the outputs if clear has asked for it.
-func (c *cellExecution) clearIfWanted() {
+// clearOutputsIfPending removes the outputs if clear has asked for it.
+func (c *cellExecution) clearOutputsIfPending() {
 	if c.clearBeforeNext {
 		c.clearBeforeNext = false
 		c.outputs = newOutputBuffer(2 * c.outputs.halfBytes)
@@ -88,7 +88,7 @@ func (c *cellExecution) showException(exception string) {
 	lines := strings.Split(strings.TrimRight(exception, "\n"), "\n")
 	name, value, _ := strings.Cut(lines[len(lines)-1], ": ")
 	output := &richOutput{kind: errorOutput, failure: &errorContent{name: name, value: value, traceback: lines}}
-	c.show(output.fitted(c.maxSingleOutputBytes(), 0))
+	c.appendOutput(output.shrunkTo(c.maxSingleOutputBytes(), 0))
 }
 
 // maxSingleOutputBytes returns how large one output may be to be kept whole.

@@ -55,7 +55,7 @@ func TestCellStatusAfterFrames(t *testing.T) {
 				case "ended":
 					executions.MarkKernelEnded()
 				default:
-					apply(t, executions, step)
+					applyFrame(t, executions, step)
 				}
 			}
 			require.Equal(t, c.want, executions.CellStatus("a"))

@@ -33,7 +33,7 @@ func (e *Executions) MemoryBytes() int {
 		}
 	}
 	if e.freshOwner != nil {
-		size += e.freshOwner.outputs.freshBytes()
+		size += e.freshOwner.outputs.freshValueBytes()
 	}
 	return size
 }

@@ -35,9 +35,9 @@ type contextCell struct {
 	Widgets  []contextWidget   `json:"widgets"`
 }
 
-// context returns the notebook as an agent sees it. The cells are of one moment; their
+// buildContext returns the notebook as an agent sees it. The cells are of one moment; their
 // outputs are read after it, so that edits need not wait.
-func (d *Document) context() *notebookContext {
+func (d *Document) buildContext() *notebookContext {
 	cells := d.Cells()
 	out := &notebookContext{CellCount: len(cells), Name: d.cfg.NotebookName, Cells: make([]contextCell, len(cells))}
 	for i, cell := range cells {
@@ -58,7 +58,7 @@ func (d *Document) contextCell(cell Cell, maxOutputBytes int) contextCell {
 		return out
 	}
 	status, outputs, widgets := d.cfg.Executions.cellForContext(cell.ID)
-	out.Language, out.Status = d.language(), status
+	out.Language, out.Status = d.codeLanguage(), status
 	out.Outputs = limitOutputs(maxOutputBytes, outputShortener{maxTextBytes: maxContextTextBytes}.encodeAll(outputs))
 	out.Widgets = contextWidgets(widgets)
 	return out

@@ -72,8 +72,8 @@ func (d *Document) SetLanguage(language string) {
 	d.cfg.Language = language
 }
 
-// language returns the language of code cells.
-func (d *Document) language() string {
+// codeLanguage returns the language of code cells.
+func (d *Document) codeLanguage() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cfg.Language
@@ -91,21 +91,21 @@ func (d *Document) Cells() []Cell {
 func (d *Document) CellTitle(cellID string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if i := d.index(cellID); i >= 0 {
+	if i := d.cellIndex(cellID); i >= 0 {
 		return d.cells[i].Title
 	}
 	return ""
 }
 
-// index returns the position of a cell; -1: there is none. The caller holds mu.
-func (d *Document) index(id string) int {
+// cellIndex returns the position of a cell; -1: there is none. The caller holds mu.
+func (d *Document) cellIndex(id string) int {
 	return slices.IndexFunc(d.cells, func(c Cell) bool { return c.ID == id })
 }
 
 // findCell returns a cell, which may be used until the cells change, or an error if there
 // is none. The caller holds mu.
 func (d *Document) findCell(id string) (*Cell, error) {
-	i := d.index(id)
+	i := d.cellIndex(id)
 	if i < 0 {
 		return nil, unknownCellError(id)
 	}

@@ -49,34 +49,34 @@ func randomAction(t *rapid.T, peer *testPeer, model []notebook.Cell) []notebook.
 	switch rapid.SampledFrom([]string{"create", "note", "edit", "delete", "move", "run"}).Draw(t, "action") {
 	case "create":
 		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
-		r := peer.act("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
+		r := peer.sendAction("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
 		if requireOutcome(t, r, fits && kind != "raw") {
 			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "note":
-		r := peer.act("create_markdown_cell", map[string]any{"position": position, "source": source})
+		r := peer.sendAction("create_markdown_cell", map[string]any{"position": position, "source": source})
 		if requireOutcome(t, r, fits) {
 			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "edit":
 		rev := rapid.IntRange(1, 3).Draw(t, "rev")
-		r := peer.act("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
+		r := peer.sendAction("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
 		if requireOutcome(t, r, at >= 0 && model[max(at, 0)].Revision == rev) && model[at].Source != source { // otherwise nothing changes
 			model[at].Source, model[at].Revision, model[at].ChangedBy = source, rev+1, notebook.ByAgent
 		}
 	case "delete":
-		if requireOutcome(t, peer.act("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
+		if requireOutcome(t, peer.sendAction("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
 			return slices.Delete(model, at, at+1)
 		}
 	case "move":
 		to := rapid.IntRange(-1, len(model)).Draw(t, "to")
-		r := peer.act("move_cell", map[string]any{"cell_id": id, "position": to})
+		r := peer.sendAction("move_cell", map[string]any{"cell_id": id, "position": to})
 		if requireOutcome(t, r, at >= 0 && to >= 0 && to < len(model)) {
 			cell := model[at]
 			return slices.Insert(slices.Delete(model, at, at+1), to, cell)
 		}
 	case "run":
-		requireOutcome(t, peer.act("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
+		requireOutcome(t, peer.sendAction("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
 	}
 	return model
 }
@@ -195,11 +195,11 @@ func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
 	peer := servePeer(t, doc)
 	for range 3 {
-		peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
+		peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	}
 	before := doc.Cells()
 	for i, cell := range before {
-		require.Equal(t, "success", peer.act("move_cell", map[string]any{"cell_id": cell.ID, "position": i}).Status)
+		require.Equal(t, "success", peer.sendAction("move_cell", map[string]any{"cell_id": cell.ID, "position": i}).Status)
 	}
 	require.Equal(t, before, doc.Cells())
 }
@@ -208,7 +208,7 @@ func TestCellIDsAreRandomUUIDs(t *testing.T) {
 	t.Parallel()
 	peer := servePeer(t, notebook.NewDocument(notebook.DocumentConfig{}))
 	create := map[string]any{"position": 0, "cell_type": "code", "source": ""}
-	one, two := peer.act("create_cell", create), peer.act("create_cell", create)
+	one, two := peer.sendAction("create_cell", create), peer.sendAction("create_cell", create)
 	require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, one.CellID)
 	require.NotEqual(t, one.CellID, two.CellID)
 }
@@ -221,13 +221,13 @@ func TestSourcesAreBoundedTogether(t *testing.T) {
 		ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", most-10),
 	}}))
 	peer := servePeer(t, doc)
-	r := peer.act("create_markdown_cell", map[string]any{"position": 0, "source": "12345678901"})
+	r := peer.sendAction("create_markdown_cell", map[string]any{"position": 0, "source": "12345678901"})
 	require.Equal(t, "create_markdown_cell: source: expected at most 8388608 bytes of sources in the notebook, found 8388609", r.Error)
-	r = peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": "1234567890"})
+	r = peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": "1234567890"})
 	require.Equal(t, "success", r.Status)
-	r = peer.act("edit_cell", map[string]any{"cell_id": "b", "source": "12345678901"})
+	r = peer.sendAction("edit_cell", map[string]any{"cell_id": "b", "source": "12345678901"})
 	require.Contains(t, r.Error, "found 8388609")
-	r = peer.act("edit_cell", map[string]any{"cell_id": "b", "source": "0987654321"})
+	r = peer.sendAction("edit_cell", map[string]any{"cell_id": "b", "source": "0987654321"})
 	require.Equal(t, "success", r.Status)
 	require.Len(t, doc.Cells(), 2)
 }
@@ -244,12 +244,12 @@ func TestConcurrentServesShareOneDocument(t *testing.T) {
 		peer := servePeer(t, doc)
 		all.Go(func() {
 			for i := range 25 {
-				r := peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": fmt.Sprint(i)})
-				peer.act("edit_cell", map[string]any{"cell_id": r.CellID, "source": "edited", "auto_run": true})
-				apply(t, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":1}`, r.CellID))
-				peer.act("get_context", nil)
+				r := peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": fmt.Sprint(i)})
+				peer.sendAction("edit_cell", map[string]any{"cell_id": r.CellID, "source": "edited", "auto_run": true})
+				applyFrame(t, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":1}`, r.CellID))
+				peer.sendAction("get_context", nil)
 				if i%2 == 0 {
-					peer.act("delete_cell", map[string]any{"cell_id": r.CellID})
+					peer.sendAction("delete_cell", map[string]any{"cell_id": r.CellID})
 				}
 			}
 		})

@@ -65,7 +65,7 @@ func (e Event) JSON() []byte {
 		out.stringField("cell_id", e.CellID)
 	}
 	if e.Source != nil {
-		out.rawField("source", literalOrQuoted(e.sourceLiteral, *e.Source))
+		out.rawField("source", sourceAsJSON(e.sourceLiteral, *e.Source))
 	}
 	if e.Revision != 0 {
 		out.integerField("rev", int64(e.Revision))
@@ -84,14 +84,14 @@ func (c *Cell) encodeJSON(literal []byte) []byte {
 	var out objectBuilder
 	out.stringField("cell_id", c.ID)
 	out.stringField("cell_type", c.Type)
-	out.rawField("source", literalOrQuoted(literal, c.Source))
+	out.rawField("source", sourceAsJSON(literal, c.Source))
 	out.stringField("display_name", c.Title)
 	out.integerField("rev", int64(c.Revision))
 	return out.finish()
 }
 
-// literalOrQuoted returns literal, or text as a JSON string if literal is nil.
-func literalOrQuoted(literal []byte, text string) []byte {
+// sourceAsJSON returns literal, or text as a JSON string if literal is nil.
+func sourceAsJSON(literal []byte, text string) []byte {
 	if literal != nil {
 		return literal
 	}
@@ -169,7 +169,7 @@ func (d *Document) insertCell(e Event) error {
 		return fmt.Errorf("cell_type: expected %q or %q, found %q", CodeCell, MarkdownCell, e.Cell.Type)
 	case *e.Position < 0 || *e.Position > len(d.cells):
 		return fmt.Errorf("position: expected an integer from 0 to %d, the number of cells, found %d", len(d.cells), *e.Position)
-	case d.index(e.Cell.ID) >= 0:
+	case d.cellIndex(e.Cell.ID) >= 0:
 		return fmt.Errorf("cell_id: there is a cell %q already", e.Cell.ID)
 	}
 	cell := *e.Cell
@@ -193,7 +193,7 @@ func (d *Document) changeSource(e Event) error {
 
 // removeCell applies a CellDeleted event.
 func (d *Document) removeCell(id string) error {
-	i := d.index(id)
+	i := d.cellIndex(id)
 	if i < 0 {
 		return unknownCellError(id)
 	}
@@ -203,7 +203,7 @@ func (d *Document) removeCell(id string) error {
 
 // changePosition applies a CellMoved event.
 func (d *Document) changePosition(e Event) error {
-	from := d.index(e.CellID)
+	from := d.cellIndex(e.CellID)
 	switch {
 	case from < 0:
 		return unknownCellError(e.CellID)

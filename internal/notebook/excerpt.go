@@ -19,7 +19,7 @@ type excerpt struct {
 func (e excerpt) truncate(maxBytes int) string {
 	size := totalLength(e.head) + totalLength(e.tail)
 	if size <= maxBytes {
-		return e.all()
+		return e.fullText()
 	}
 	end := e.tail
 	if e.missingBytes == 0 {
@@ -29,8 +29,8 @@ func (e excerpt) truncate(maxBytes int) string {
 	return string(first) + omissionText(e.missingBytes+int64(size-len(first)-len(last))) + string(last)
 }
 
-// all returns the whole text, with a line that says how much is missing.
-func (e excerpt) all() string {
+// fullText returns the whole text, with a line that says how much is missing.
+func (e excerpt) fullText() string {
 	return string(joinParts(e.head)) + omissionText(e.missingBytes) + string(joinParts(e.tail))
 }
 

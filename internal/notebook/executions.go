@@ -110,7 +110,7 @@ func (e *Executions) MarkKernelEnded() {
 func (e *Executions) CellStatus(cellID string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if c := e.cellSeen(cellID); c != nil {
+	if c := e.seenCell(cellID); c != nil {
 		return c.status()
 	}
 	return StatusIdle
@@ -145,7 +145,7 @@ func (e *Executions) apply(seq int64, messageType string, body []byte) error {
 	if protocol.IsRawFrame(body) {
 		return e.applyRawStdio(body)
 	}
-	fold := e.foldOf(messageType)
+	fold := e.frameHandler(messageType)
 	if fold == nil {
 		return nil
 	}
@@ -156,8 +156,8 @@ func (e *Executions) apply(seq int64, messageType string, body []byte) error {
 	return fold(seq, frame)
 }
 
-// foldOf returns the method that folds in frames of a type; nil: they are ignored.
-func (e *Executions) foldOf(messageType string) func(seq int64, frame *objectReader) error {
+// frameHandler returns the method that folds in frames of a type; nil: they are ignored.
+func (e *Executions) frameHandler(messageType string) func(seq int64, frame *objectReader) error {
 	switch messageType {
 	case protocol.TypeStartCell:
 		return e.applyStartCell
@@ -176,18 +176,18 @@ func (e *Executions) foldOf(messageType string) func(seq int64, frame *objectRea
 	}
 }
 
-// cellSeen returns a cell that was seen and not disposed of; otherwise nil. The caller
+// seenCell returns a cell that was seen and not disposed of; otherwise nil. The caller
 // holds mu.
-func (e *Executions) cellSeen(id string) *cellExecution {
+func (e *Executions) seenCell(id string) *cellExecution {
 	if c := e.cells[id]; c != nil && !c.disposed {
 		return c
 	}
 	return nil
 }
 
-// cellOrNew returns a cell, and adds it if it is new; nil if it was disposed of. It
+// cellOrAdd returns a cell, and adds it if it is new; nil if it was disposed of. It
 // returns an error if there are too many cells. The caller holds mu.
-func (e *Executions) cellOrNew(id string) (*cellExecution, error) {
+func (e *Executions) cellOrAdd(id string) (*cellExecution, error) {
 	c := e.cells[id]
 	switch {
 	case c == nil && len(e.cells) >= maxCells:
@@ -201,12 +201,12 @@ func (e *Executions) cellOrNew(id string) (*cellExecution, error) {
 	return c, nil
 }
 
-// changeCell calls f, with mu held, with a cell, which is added if it is new. It does not
+// updateCell calls f, with mu held, with a cell, which is added if it is new. It does not
 // call f for a cell that was disposed of.
-func (e *Executions) changeCell(id string, f func(*cellExecution)) error {
+func (e *Executions) updateCell(id string, f func(*cellExecution)) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c, err := e.cellOrNew(id)
+	c, err := e.cellOrAdd(id)
 	if c != nil {
 		f(c)
 	}

@@ -17,27 +17,27 @@ import (
 	"assay/internal/protocol"
 )
 
-// apply applies a frame as entry 1 of a trace. It must not fail.
-func apply(t require.TestingT, executions *notebook.Executions, frame string) {
-	applyAt(t, executions, 1, frame)
+// applyFrame applies a frame as entry 1 of a trace. It must not fail.
+func applyFrame(t require.TestingT, executions *notebook.Executions, frame string) {
+	applyFrameAt(t, executions, 1, frame)
 }
 
-// applyAt applies a frame as entry seq of a trace. It must not fail.
-func applyAt(t require.TestingT, executions *notebook.Executions, seq int64, frame string) {
+// applyFrameAt applies a frame as entry seq of a trace. It must not fail.
+func applyFrameAt(t require.TestingT, executions *notebook.Executions, seq int64, frame string) {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(frame))
 	require.NoError(t, err)
 	require.NoError(t, executions.ApplyFrame(seq, env, []byte(frame)))
 }
 
-// applyUnread applies a cell_output of cell a without reading its envelope, which takes
+// applyOutputUndecoded applies a cell_output of cell a without reading its envelope, which takes
 // long for a large one.
-func applyUnread(t require.TestingT, executions *notebook.Executions, frame string) {
+func applyOutputUndecoded(t require.TestingT, executions *notebook.Executions, frame string) {
 	require.NoError(t, executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
 }
 
-// applyText applies text of a stream in cell a.
-func applyText(t require.TestingT, executions *notebook.Executions, stream, text string) {
-	apply(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
+// applyStreamText applies text of a stream in cell a.
+func applyStreamText(t require.TestingT, executions *notebook.Executions, stream, text string) {
+	applyFrame(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
 }
 
 // displayFrame returns the cell_output of a display_data in cell a.
@@ -75,8 +75,8 @@ func TestKeptTextDoesNotDependOnPortions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(4<<10, 80<<10).Draw(t, "limit")
 		text := strings.Repeat(rapid.StringN(1, 40, 90).Draw(t, "line"), rapid.IntRange(1, 4000).Draw(t, "times"))
-		kept := keptText(t, limit, text, len(text))
-		parts := keptText(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
+		kept := keptStreamText(t, limit, text, len(text))
+		parts := keptStreamText(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
 		require.Equal(t, kept, parts)
 		require.True(t, utf8.ValidString(kept))
 		if len(text) < limit/2-(pieceOverheadBytes+pieceOverheadBytes*len(text)/maxPieceBytes) {
@@ -105,15 +105,15 @@ const (
 	maxPieceBytes      = 32 << 10
 )
 
-// keptText returns what is kept of text that was printed in portions of so many bytes.
-func keptText(t require.TestingT, limit int, text string, portion int) string {
+// keptStreamText returns what is kept of text that was printed in portions of so many bytes.
+func keptStreamText(t require.TestingT, limit int, text string, portion int) string {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 	for len(text) > 0 {
 		n := min(portion, len(text))
 		for n < len(text) && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		applyText(t, executions, protocol.Stdout, text[:n])
+		applyStreamText(t, executions, protocol.Stdout, text[:n])
 		text = text[n:]
 	}
 	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
@@ -167,15 +167,15 @@ func TestOutputsStayInOrder(t *testing.T) {
 			text := mark + strings.Repeat("x", rapid.SampledFrom([]int{0, 100, 3 << 10, 5 << 10, 20 << 10}).Draw(t, "size"))
 			switch rapid.IntRange(0, 2).Draw(t, "kind") {
 			case 0:
-				applyText(t, executions, protocol.Stdout, text+mark)
+				applyStreamText(t, executions, protocol.Stdout, text+mark)
 			case 1:
-				applyText(t, executions, protocol.Stderr, text+mark)
+				applyStreamText(t, executions, protocol.Stderr, text+mark)
 			default:
-				applyUnread(t, executions, displayFrame(t, map[string]any{"text/html": text, "text/plain": mark}, ""))
+				applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/html": text, "text/plain": mark}, ""))
 			}
 		}
 		var marks []int
-		for _, m := range regexp.MustCompile(`<(\d+)>`).FindAllStringSubmatch(jsonOf(t, executions.Snapshot().Outputs["a"]), -1) {
+		for _, m := range regexp.MustCompile(`<(\d+)>`).FindAllStringSubmatch(compactJSONOf(t, executions.Snapshot().Outputs["a"]), -1) {
 			marks = append(marks, atoi(t, m[1]))
 		}
 		require.True(t, slices.IsSorted(marks), "%v", marks)
@@ -188,10 +188,10 @@ func TestGrownDisplaysBecomeReferences(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	for range 40 {
-		applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
+		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
 	}
 	grown := displayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 6<<10)}, "id")
-	applyUnread(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
+	applyOutputUndecoded(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
 	list := executions.Snapshot().Outputs["a"]
 	require.Len(t, list, 40)
 	fullDisplays := 0
@@ -208,8 +208,8 @@ func TestClearedOutputsMakeRoom(t *testing.T) {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	text := strings.Repeat("x", 40<<10)
 	for range 3 {
-		apply(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"clear_output"}}`)
-		applyText(t, executions, protocol.Stdout, text)
+		applyFrame(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"clear_output"}}`)
+		applyStreamText(t, executions, protocol.Stdout, text)
 		require.Equal(t, text, decodeOutputs(t, executions.Snapshot().Outputs["a"])[0].Text)
 	}
 }
@@ -230,11 +230,11 @@ func TestFramesAreNotRetained(t *testing.T) {
 		env, err := protocol.NewEnvelopeDecoder().Decode(body)
 		require.NoError(t, err)
 		require.NoError(t, executions.ApplyFrame(1, env, body))
-		before := jsonOf(t, executions.Snapshot())
+		before := compactJSONOf(t, executions.Snapshot())
 		for i := range body {
 			body[i] = '#'
 		}
-		require.Equal(t, before, jsonOf(t, executions.Snapshot()))
+		require.Equal(t, before, compactJSONOf(t, executions.Snapshot()))
 	}
 }
 
@@ -242,9 +242,9 @@ func TestLargeImageIsKeptAsReference(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	image := strings.Repeat("QUJD", 1<<20) // 3 MiB
-	applyText(t, executions, protocol.Stdout, "before\n")
-	applyAt(t, executions, 17, displayFrame(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
-	applyText(t, executions, protocol.Stdout, "after\n")
+	applyStreamText(t, executions, protocol.Stdout, "before\n")
+	applyFrameAt(t, executions, 17, displayFrame(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
+	applyStreamText(t, executions, protocol.Stdout, "after\n")
 	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 3)
 	require.Equal(t, []string{"before\n", "after\n"}, []string{list[0].Text, list[2].Text})
@@ -258,10 +258,10 @@ func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	text := strings.Repeat("line\n", 1<<20)
 	image := map[string]any{"image/png": strings.Repeat("QUJD", 20<<10)}
-	applyText(t, executions, protocol.Stdout, text)
-	applyAt(t, executions, 2, displayFrame(t, image, ""))
-	applyText(t, executions, protocol.Stderr, "x")
-	applyAt(t, executions, 3, displayFrame(t, image, ""))
+	applyStreamText(t, executions, protocol.Stdout, text)
+	applyFrameAt(t, executions, 2, displayFrame(t, image, ""))
+	applyStreamText(t, executions, protocol.Stderr, "x")
+	applyFrameAt(t, executions, 3, displayFrame(t, image, ""))
 	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 4)
 	require.Contains(t, list[0].Text, "bytes left out")
@@ -269,7 +269,7 @@ func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 	require.Len(t, list[3].Data["image/png"], 80<<10+2)
 
 	// More text pushes the images out of the tail; a reference to each stays.
-	applyText(t, executions, protocol.Stdout, text)
+	applyStreamText(t, executions, protocol.Stdout, text)
 	list = decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 5)
 	require.Contains(t, string(list[1].Data["text/plain"]), "in the trace, entry 2]")
@@ -300,7 +300,7 @@ func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 	line := strings.Repeat("x", 63) + "\n"
 	for i := range 20 {
 		cell := fmt.Sprintf("cell-%d", i)
-		apply(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: cell, Text: []byte(strings.Repeat(line, 16<<10))})))
+		applyFrame(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: cell, Text: []byte(strings.Repeat(line, 16<<10))})))
 	}
 	size := 0
 	for _, list := range executions.Snapshot().Outputs {
@@ -339,21 +339,21 @@ func TestTextOutput(t *testing.T) {
 	require.Empty(t, executions.TextOutput("a"))
 	start := func(n string) {
 		executions.MarkSent("a")
-		apply(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":`+n+`}`)
+		applyFrame(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":`+n+`}`)
 	}
 	start("1")
-	applyText(t, executions, protocol.Stdout, "of the run before\n")
+	applyStreamText(t, executions, protocol.Stdout, "of the run before\n")
 	start("2")
-	applyText(t, executions, protocol.Stdout, "one ")
-	applyText(t, executions, protocol.Stderr, "two\n")
-	applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "<Figure>", "image/png": "aGk="}, ""))
-	applyUnread(t, executions, displayFrame(t, map[string]any{"image/png": "aGk="}, ""))
-	apply(t, executions, `{"type":"cell_output","cell_id":"a","run_sequencer":2,"output":{"output_type":"error","ename":"E","evalue":"v","traceback":["Traceback","E: v"]}}`)
+	applyStreamText(t, executions, protocol.Stdout, "one ")
+	applyStreamText(t, executions, protocol.Stderr, "two\n")
+	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "<Figure>", "image/png": "aGk="}, ""))
+	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"image/png": "aGk="}, ""))
+	applyFrame(t, executions, `{"type":"cell_output","cell_id":"a","run_sequencer":2,"output":{"output_type":"error","ename":"E","evalue":"v","traceback":["Traceback","E: v"]}}`)
 	require.Equal(t, "one two\n<Figure>\nTraceback\nE: v\n", executions.TextOutput("a"))
 
 	start("3")
-	applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": strings.Repeat("x", 600<<10)}, ""))
-	applyText(t, executions, protocol.Stdout, strings.Repeat("y", 2<<20))
+	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": strings.Repeat("x", 600<<10)}, ""))
+	applyStreamText(t, executions, protocol.Stdout, strings.Repeat("y", 2<<20))
 	text := executions.TextOutput("a")
 	require.True(t, strings.HasPrefix(text, "[text/plain, 614400 bytes]\n"), text[:60])
 	require.Contains(t, text, "bytes left out")

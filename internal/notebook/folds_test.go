@@ -32,8 +32,8 @@ type foldStep struct {
 	Refused bool `json:"refused"` // the step does not fit: the fold returns an error
 }
 
-// TestFolds checks that the steps of each foldCase give its notebook.
-func TestFolds(t *testing.T) {
+// TestFoldCases checks that the steps of each foldCase give its notebook.
+func TestFoldCases(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/folds/*.json")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func runFold(t *testing.T, f foldCase) string {
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: f.TextLimit})
 	var out strings.Builder
-	fmt.Fprintf(&out, "{\n  \"about\": %s,\n", jsonOf(t, f.About))
+	fmt.Fprintf(&out, "{\n  \"about\": %s,\n", compactJSONOf(t, f.About))
 	if f.TextLimit != 0 {
 		fmt.Fprintf(&out, "  \"text_limit\": %d,\n", f.TextLimit)
 	}
@@ -68,8 +68,8 @@ func runFold(t *testing.T, f foldCase) string {
 		require.Equal(t, s.Refused, err != nil, "step %d: %v", s.Seq, err)
 		out.WriteString(strings.Repeat(",", min(i, 1)) + "\n    " + string(text))
 	}
-	out.WriteString("\n  ],\n  \"cells\": " + indentedOf(t, doc.Cells()))
-	out.WriteString(",\n  \"runs\": " + indentedOf(t, executions.Snapshot()) + "\n}\n")
+	out.WriteString("\n  ],\n  \"cells\": " + indentedJSONOf(t, doc.Cells()))
+	out.WriteString(",\n  \"runs\": " + indentedJSONOf(t, executions.Snapshot()) + "\n}\n")
 	return out.String()
 }
 
@@ -110,8 +110,8 @@ func applyEventBody(doc *notebook.Document, executions *notebook.Executions, eve
 	return nil
 }
 
-// indentedOf returns v as indented JSON.
-func indentedOf(t *testing.T, v any) string {
+// indentedJSONOf returns v as indented JSON.
+func indentedJSONOf(t *testing.T, v any) string {
 	t.Helper()
 	var text strings.Builder
 	enc := json.NewEncoder(&text)

@@ -21,9 +21,9 @@ func (e *Executions) applyStartCell(_ int64, frame *objectReader) error {
 		e.endStartedRuns()
 		return nil
 	}
-	return e.changeCell(id, func(c *cellExecution) {
-		e.releaseFresh()
-		c.start(sequencer, e.cfg.MaxOutputBytes)
+	return e.updateCell(id, func(c *cellExecution) {
+		e.releaseFreshValues()
+		c.startRun(sequencer, e.cfg.MaxOutputBytes)
 		if i := slices.Index(e.queue, id); i >= 0 {
 			e.queue = slices.Delete(e.queue, i, i+1)
 		}
@@ -37,7 +37,7 @@ func (e *Executions) endStartedRuns() {
 	defer e.mu.Unlock()
 	for _, c := range e.cells {
 		if c.IsStarted() {
-			c.end(StatusRan)
+			c.endRun(StatusRan)
 		}
 	}
 }
@@ -54,14 +54,14 @@ func (e *Executions) applyCellResult(_ int64, frame *objectReader) error {
 	failed := exception != "" || string(frame.members["has_exception"]) == "true" ||
 		status == protocol.StatusError || status == protocol.StatusInterrupted
 	took := parseMilliseconds(frame.members["duration_ms"])
-	return e.changeCell(id, func(c *cellExecution) {
+	return e.updateCell(id, func(c *cellExecution) {
 		c.durationMS = took
 		if !failed {
-			c.end(StatusRan)
+			c.endRun(StatusRan)
 			return
 		}
 		c.showException(exception)
-		c.end(StatusError)
+		c.endRun(StatusError)
 	})
 }
 
@@ -93,7 +93,7 @@ func (e *Executions) applyRunQueue(_ int64, frame *objectReader) error {
 	defer e.mu.Unlock()
 	e.queue = nil
 	for _, id := range queue {
-		c, err := e.cellOrNew(id)
+		c, err := e.cellOrAdd(id)
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (e *Executions) writeStdio(id, stream string, text []byte) error {
 	if id == "" || len(text) == 0 {
 		return nil
 	}
-	return e.changeCell(id, func(c *cellExecution) { c.write(stream, text) })
+	return e.updateCell(id, func(c *cellExecution) { c.appendStreamText(stream, text) })
 }
 
 // applyCellOutput applies an nbformat output to the run of a cell.
@@ -146,7 +146,7 @@ func (e *Executions) applyCellOutput(seq int64, frame *objectReader) error {
 	if err != nil {
 		return err
 	}
-	return e.changeCell(id, change)
+	return e.updateCell(id, change)
 }
 
 // outputChange returns the change that an output makes to the cell that shows it. If
@@ -156,16 +156,16 @@ func (e *Executions) outputChange(seq int64, output *objectReader) (func(*cellEx
 	switch kind {
 	case clearOutput:
 		wait := output.boolean("wait")
-		return func(c *cellExecution) { c.clear(wait) }, nil
+		return func(c *cellExecution) { c.clearOutputs(wait) }, nil
 	case streamOutput:
 		stream, text := output.oneOf("name", protocol.Stdout, protocol.Stderr), output.joinedText("text")
-		return func(c *cellExecution) { c.write(stream, []byte(text)) }, nil
+		return func(c *cellExecution) { c.appendStreamText(stream, []byte(text)) }, nil
 	case updateDisplay:
-		content := readOutput(seq, kind, output)
+		content := parseRichOutput(seq, kind, output)
 		return func(c *cellExecution) { e.updateDisplays(c, content) }, nil
 	case displayData, executeResult, errorOutput:
-		content := readOutput(seq, kind, output)
-		return func(c *cellExecution) { c.show(e.fitOutput(c, content)) }, nil
+		content := parseRichOutput(seq, kind, output)
+		return func(c *cellExecution) { c.appendOutput(e.fitOutput(c, content)) }, nil
 	default:
 		return nil, fmt.Errorf("output.output_type: expected a kind of nbformat output, found %q", kind)
 	}
@@ -177,12 +177,12 @@ func (e *Executions) fitOutput(c *cellExecution, content *richOutput) *richOutpu
 	freshRoom := 0
 	if c.IsStarted() {
 		if e.freshOwner != c {
-			e.releaseFresh()
+			e.releaseFreshValues()
 			e.freshOwner = c
 		}
-		freshRoom = max(0, maxFreshBytes-c.outputs.freshBytes())
+		freshRoom = max(0, maxFreshBytes-c.outputs.freshValueBytes())
 	}
-	return content.fitted(c.maxSingleOutputBytes(), freshRoom)
+	return content.shrunkTo(c.maxSingleOutputBytes(), freshRoom)
 }
 
 // updateDisplays replaces the content of every output with content's display id, in all
@@ -192,7 +192,7 @@ func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 		return
 	}
 	content = e.fitOutput(from, content)
-	elsewhere := content.withoutFresh()
+	elsewhere := content.withoutFreshValues()
 	for _, c := range e.cells {
 		switch {
 		case c.disposed:
@@ -204,10 +204,10 @@ func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 	}
 }
 
-// releaseFresh drops all fresh values, which are of the run before. The caller holds mu.
-func (e *Executions) releaseFresh() {
+// releaseFreshValues drops all fresh values, which are of the run before. The caller holds mu.
+func (e *Executions) releaseFreshValues() {
 	if e.freshOwner != nil {
-		e.freshOwner.outputs.releaseFresh()
+		e.freshOwner.outputs.releaseFreshValues()
 		e.freshOwner = nil
 	}
 }

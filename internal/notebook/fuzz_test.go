@@ -38,14 +38,14 @@ func FuzzServe(f *testing.F) {
 		}
 		var events []notebook.Event
 		executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
-		apply(t, executions, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
+		applyFrame(t, executions, `{"type":"cell_widgets","cell_id":"c","widget_state":{"w":{"type":"slider"}}}`)
 		doc := notebook.NewDocument(notebook.DocumentConfig{
 			Executions: executions, NewCellID: func() string { return string(rune('c' + len(events))) },
 			OnEvent: func(e notebook.Event) { events = append(events, e) },
 		})
 		peer := servePeer(t, doc)
 		for i := range 2 {
-			peer.act("create_cell", map[string]any{"position": i, "cell_type": "code", "source": "1"})
+			peer.sendAction("create_cell", map[string]any{"position": i, "cell_type": "code", "source": "1"})
 		}
 
 		answers := 0
@@ -95,12 +95,12 @@ func FuzzApplyFrame(f *testing.F) {
 			return
 		}
 		executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
-		apply(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-		apply(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, "d"))
+		applyFrame(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+		applyFrame(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, "d"))
 		if err := executions.ApplyFrame(2, env, body); err != nil {
 			require.NotEmpty(t, err.Error())
 		}
-		applyText(t, executions, protocol.Stdout, "more")
+		applyStreamText(t, executions, protocol.Stdout, "more")
 		if message, ok := executions.KernelMessage(env, body); ok {
 			requireJSON(t, message)
 		}

@@ -19,8 +19,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// isUpdating reports whether the test was started with -update.
-func isUpdating() bool {
+// isUpdatingGoldenFiles reports whether the test was started with -update.
+func isUpdatingGoldenFiles() bool {
 	return flag.Lookup("update").Value.String() == "true"
 }
 
@@ -28,7 +28,7 @@ func isUpdating() bool {
 // first different line. With -update it writes the file.
 func compareGolden(t *testing.T, path, found string) {
 	t.Helper()
-	if isUpdating() {
+	if isUpdatingGoldenFiles() {
 		require.NoError(t, os.WriteFile(path, []byte(found), 0o600))
 		return
 	}
@@ -41,8 +41,8 @@ func compareGolden(t *testing.T, path, found string) {
 	require.Len(t, got, len(want), path)
 }
 
-// testContext is what a test, a benchmark and a rapid check have in common.
-type testContext interface {
+// testingTB is what a test, a benchmark and a rapid check have in common.
+type testingTB interface {
 	require.TestingT
 	Helper()
 	Cleanup(f func())
@@ -50,13 +50,13 @@ type testContext interface {
 
 // testPeer is the other end of the connection that a document is served on.
 type testPeer struct {
-	t       testContext
+	t       testingTB
 	conn    protocol.Conn
 	decoder *protocol.EnvelopeDecoder
 }
 
 // servePeer serves doc on a pipe until the test ends, and returns the pipe's other end.
-func servePeer(t testContext, doc *notebook.Document) *testPeer {
+func servePeer(t testingTB, doc *notebook.Document) *testPeer {
 	t.Helper()
 	near, far := protocol.Pipe()
 	served := make(chan error, 1)
@@ -107,8 +107,8 @@ type actionResponse struct {
 	Context json.RawMessage `json:"context"`
 }
 
-// act sends an action as an agent and returns its answer.
-func (p *testPeer) act(action string, params any) actionResponse {
+// sendAction sends an action as an agent and returns its answer.
+func (p *testPeer) sendAction(action string, params any) actionResponse {
 	p.t.Helper()
 	body, err := json.Marshal(map[string]any{"type": "agent_action", "action": action, "params": params, "tx_id": "t"})
 	require.NoError(p.t, err)

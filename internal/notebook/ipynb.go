@@ -30,7 +30,7 @@ func WriteIPYNB(w io.Writer, cells []Cell, executions *Executions, meta FileMeta
 	file := ipynbWriter{executions: executions, loadEntry: loadEntry, cellIDs: nbformatCellIDs(cells)}
 	_, _ = out.WriteString("{\n \"cells\": [")
 	for i, cell := range cells {
-		text, err := indentedJSON("  ", file.cell(i, cell))
+		text, err := indentedJSON("  ", file.encodeCell(i, cell))
 		if err != nil {
 			return fmt.Errorf("encode cell %q: %w", cell.ID, err)
 		}
@@ -91,8 +91,8 @@ type ipynbWriter struct {
 	cellIDs    []string                        // by index, as the file has them
 }
 
-// cell returns the cell with index i as nbformat has it.
-func (f ipynbWriter) cell(i int, cell Cell) map[string]any {
+// encodeCell returns the cell with index i as nbformat has it.
+func (f ipynbWriter) encodeCell(i int, cell Cell) map[string]any {
 	own := map[string]any{}
 	if f.cellIDs[i] != cell.ID {
 		own["cell_id"] = cell.ID
@@ -110,7 +110,7 @@ func (f ipynbWriter) cell(i int, cell Cell) map[string]any {
 	}
 	outputs, count := f.executions.cellForFile(cell.ID)
 	out["cell_type"] = CodeCell
-	out["outputs"] = f.outputs(outputs)
+	out["outputs"] = f.encodeOutputs(outputs)
 	out["execution_count"] = nil
 	if count > 0 {
 		out["execution_count"] = count
@@ -118,19 +118,19 @@ func (f ipynbWriter) cell(i int, cell Cell) map[string]any {
 	return out
 }
 
-// outputs returns outputs as nbformat has them.
-func (f ipynbWriter) outputs(list []renderedOutput) []any {
+// encodeOutputs returns outputs as nbformat has them.
+func (f ipynbWriter) encodeOutputs(list []renderedOutput) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
-		out[i] = f.output(s)
+		out[i] = f.encodeOutput(s)
 	}
 	return out
 }
 
-// output returns one output as nbformat has it.
-func (f ipynbWriter) output(s renderedOutput) map[string]any {
+// encodeOutput returns one output as nbformat has it.
+func (f ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
 	if s.output == nil {
-		return map[string]any{"output_type": streamOutput, "name": s.stream, "text": splitLines(s.text.all())}
+		return map[string]any{"output_type": streamOutput, "name": s.stream, "text": splitLines(s.text.fullText())}
 	}
 	r := f.withAllValues(s.output)
 	if r.failure != nil {
@@ -157,11 +157,11 @@ func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
 		return r
 	}
 	if f.loadEntry == nil {
-		return r.withNote(r.absenceNote())
+		return r.withAbsenceNote(r.absenceNote())
 	}
 	loaded, err := f.loadFromTrace(r)
 	if err != nil {
-		return r.withNote(r.absenceNote() + "\n[" + err.Error() + "]")
+		return r.withAbsenceNote(r.absenceNote() + "\n[" + err.Error() + "]")
 	}
 	return loaded
 }
@@ -177,11 +177,11 @@ func (f ipynbWriter) loadFromTrace(r *richOutput) (*richOutput, error) {
 		return nil, fmt.Errorf("read entry %d of the trace: %w", r.entrySeq, err)
 	}
 	output := frame.object("output")
-	content := readOutput(r.entrySeq, output.text("output_type"), output)
+	content := parseRichOutput(r.entrySeq, output.text("output_type"), output)
 	if err := frame.err(); err != nil {
 		return nil, fmt.Errorf("read entry %d of the trace: %w", r.entrySeq, err)
 	}
-	return r.withContent(content), nil
+	return r.withContentOf(content), nil
 }
 
 // nbformatValue returns a value as nbformat has it: any JSON for JSON types, one text for

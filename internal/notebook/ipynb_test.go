@@ -34,7 +34,7 @@ func cellsWithAllOutputs(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 		`{"type":"start_cell","cell_id":"d/1","run_sequencer":4}`,
 		`{"type":"cell_result","cell_id":"d/1","run_sequencer":4,"exception":"Trace\nKeyError"}`,
 	} {
-		applyAt(t, executions, int64(i), frame)
+		applyFrameAt(t, executions, int64(i), frame)
 	}
 	return []notebook.Cell{
 		{ID: "a", Type: notebook.CodeCell, Source: "x = 1\n\ny = '<&>'", Title: "Load"},
@@ -64,7 +64,7 @@ func TestIPYNBIsValidForNbformat(t *testing.T) {
 	cells, executions := cellsWithAllOutputs(t)
 	odd := []notebook.Cell{{ID: "", Type: notebook.CodeCell}, {ID: "", Type: notebook.MarkdownCell}, {ID: "x y", Type: notebook.CodeCell}}
 	large := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	applyAt(t, large, 7, displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	applyFrameAt(t, large, 7, displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	only := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	for name, text := range map[string]string{
 		"everything":     ipynbText(t, cells, executions, nil),
@@ -138,7 +138,7 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 		7: strings.Replace(displayFrame(t, map[string]any{"image/png": strings.Repeat("RUZH", 1<<18)}, "plot"), "display_data", "update_display_data", 1),
 	}
 	for seq := int64(5); seq <= 7; seq++ {
-		applyAt(t, executions, seq, frames[seq])
+		applyFrameAt(t, executions, seq, frames[seq])
 	}
 	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	load := func(seq int64) ([]byte, error) { return []byte(frames[seq]), nil }
@@ -247,7 +247,7 @@ func TestCellsFromContextRefuses(t *testing.T) {
 func TestIPYNBOfKeptOutputsLoadsNothing(t *testing.T) {
 	t.Parallel()
 	cells, executions := cellsWithAllOutputs(t)
-	applyText(t, executions, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
+	applyStreamText(t, executions, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
 	load := func(seq int64) ([]byte, error) { t.Errorf("entry %d was loaded", seq); return nil, nil }
 	require.Contains(t, ipynbText(t, cells, executions, load), "bytes left out")
 }

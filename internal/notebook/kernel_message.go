@@ -58,7 +58,7 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 func (e *Executions) logsAndOutputs(cellID string) (logs excerpt, outputs []renderedOutput) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.cellSeen(cellID)
+	c := e.seenCell(cellID)
 	if c == nil {
 		return excerpt{}, nil
 	}

@@ -19,16 +19,16 @@ type resultMessage struct {
 	Outputs []json.RawMessage `json:"cell_outputs"`
 }
 
-// endRunOfA ends the run of cell a and returns the message about that.
-func endRunOfA(t *testing.T, executions *notebook.Executions) resultMessage {
+// endRunOfCellA ends the run of cell a and returns the message about that.
+func endRunOfCellA(t *testing.T, executions *notebook.Executions) resultMessage {
 	t.Helper()
 	const result = `{"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
-	apply(t, executions, result)
-	return messageAbout(t, executions, result)
+	applyFrame(t, executions, result)
+	return messageAboutResult(t, executions, result)
 }
 
-// messageAbout returns the message about a cell_result of cell a.
-func messageAbout(t *testing.T, executions *notebook.Executions, result string) resultMessage {
+// messageAboutResult returns the message about a cell_result of cell a.
+func messageAboutResult(t *testing.T, executions *notebook.Executions, result string) resultMessage {
 	t.Helper()
 	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
 	require.True(t, ok)
@@ -41,7 +41,7 @@ func messageAbout(t *testing.T, executions *notebook.Executions, result string) 
 func startedExecutions(t *testing.T) *notebook.Executions {
 	t.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	apply(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
+	applyFrame(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
 	return executions
 }
 
@@ -49,13 +49,13 @@ func TestKernelMessageCutsLogs(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
 	line := strings.Repeat("o", 99) + "\n"
-	applyText(t, executions, protocol.Stdout, "first\n")
+	applyStreamText(t, executions, protocol.Stdout, "first\n")
 	for range 500 {
-		applyText(t, executions, protocol.Stdout, line)
-		applyText(t, executions, protocol.Stderr, line)
+		applyStreamText(t, executions, protocol.Stdout, line)
+		applyStreamText(t, executions, protocol.Stderr, line)
 	}
-	applyText(t, executions, protocol.Stderr, "last\n")
-	logs := endRunOfA(t, executions).Logs
+	applyStreamText(t, executions, protocol.Stderr, "last\n")
+	logs := endRunOfCellA(t, executions).Logs
 	require.True(t, strings.HasPrefix(logs, "first\n"))
 	require.True(t, strings.HasSuffix(logs, "last\n"))
 	head, rest, cut := strings.Cut(logs, "\n[... ")
@@ -73,9 +73,9 @@ func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 		mime string
 		size int
 	}{{"image/png", 30}, {"image/png", 4<<20 - 1}, {"image/png", 4<<20 + 2}, {"application/octet-stream", 1 << 20}, {"text/html", 60 << 10}} {
-		applyUnread(t, executions, displayFrame(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
+		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
 	}
-	list := decodeOutputs(t, endRunOfA(t, executions).Outputs)
+	list := decodeOutputs(t, endRunOfCellA(t, executions).Outputs)
 	require.Len(t, list, 5)
 	require.Len(t, list[0].Data["image/png"], 42)
 	require.Len(t, list[1].Data["image/png"], (4<<20-1)/3*4+2)
@@ -85,8 +85,8 @@ func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 	require.Less(t, len(list[4].Data["text/html"]), 16<<10+100)
 
 	// Large values are dropped when the next run starts.
-	apply(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
-	list = decodeOutputs(t, messageAbout(t, executions, `{}`).Outputs)
+	applyFrame(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
+	list = decodeOutputs(t, messageAboutResult(t, executions, `{}`).Outputs)
 	require.Len(t, list[0].Data["image/png"], 42)
 	require.JSONEq(t, `{"mime":"image/png","bytes":4194303}`, string(list[1].Data["image/png"]))
 }
@@ -96,7 +96,7 @@ func TestFreshValuesAreBounded(t *testing.T) {
 	executions := startedExecutions(t)
 	image := strings.Repeat("QUJD", 1<<20)
 	for range 5 { // 20 MiB of base64, of which 16 are kept
-		applyUnread(t, executions, displayFrame(t, map[string]any{"image/png": image}, ""))
+		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"image/png": image}, ""))
 	}
 	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(`{}`))
 	require.True(t, ok)
@@ -108,12 +108,12 @@ func TestUpdatedLargeDisplayIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
 	image := displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
-	applyUnread(t, executions, image)
+	applyOutputUndecoded(t, executions, image)
 	update := strings.Replace(image, "display_data", "update_display_data", 1)
 	for range 20 {
-		applyUnread(t, executions, update)
+		applyOutputUndecoded(t, executions, update)
 	}
-	list := decodeOutputs(t, endRunOfA(t, executions).Outputs)
+	list := decodeOutputs(t, endRunOfCellA(t, executions).Outputs)
 	require.Len(t, list, 1)
 	require.Len(t, list[0].Data["image/png"], 1<<20+2)
 }
@@ -121,13 +121,13 @@ func TestUpdatedLargeDisplayIsKeptOnce(t *testing.T) {
 func TestFreshUpdateFromAnotherCellIsReleased(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
-	applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": "0 %"}, "plot"))
-	apply(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
+	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "0 %"}, "plot"))
+	applyFrame(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
 	image := displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
 	image = strings.Replace(image, "display_data", "update_display_data", 1)
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "b"}
 	require.NoError(t, executions.ApplyFrame(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
-	list := decodeOutputs(t, messageAbout(t, executions, `{}`).Outputs)
+	list := decodeOutputs(t, messageAboutResult(t, executions, `{}`).Outputs)
 	require.JSONEq(t, `{"mime":"image/png","bytes":786432}`, string(list[0].Data["image/png"]))
 }
 
@@ -136,10 +136,10 @@ func TestContextLeavesOutLongWidgetValues(t *testing.T) {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, NewCellID: func() string { return "a" }})
 	peer := servePeer(t, doc)
-	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
+	peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	value := strings.Repeat("v", 4<<10-2)
-	apply(t, executions, `{"type":"cell_widgets","cell_id":"a","widget_state":{"w":{"type":"text","value":"`+value+`"},"x":{"type":"text","value":"`+value+`v"}}}`)
-	context := string(peer.act("get_context", nil).Context)
+	applyFrame(t, executions, `{"type":"cell_widgets","cell_id":"a","widget_state":{"w":{"type":"text","value":"`+value+`"},"x":{"type":"text","value":"`+value+`v"}}}`)
+	context := string(peer.sendAction("get_context", nil).Context)
 	require.Contains(t, context, `"widgets":[{"key":"a/w","type":"text","value":"`+value+`"},{"key":"a/x","type":"text"}]`)
 }
 
@@ -168,8 +168,8 @@ func TestOutputsInContextAreCutByMIMEType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			executions := startedExecutions(t)
-			apply(t, executions, displayFrame(t, map[string]any{c.mime: c.value}, ""))
-			value := string(decodeOutputs(t, endRunOfA(t, executions).Outputs)[0].Data[c.mime])
+			applyFrame(t, executions, displayFrame(t, map[string]any{c.mime: c.value}, ""))
+			value := string(decodeOutputs(t, endRunOfCellA(t, executions).Outputs)[0].Data[c.mime])
 			require.Contains(t, value, c.want)
 		})
 	}
@@ -199,8 +199,8 @@ func shownInContext(t *testing.T, mime, value string) string {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, NewCellID: func() string { return "a" }})
 	peer := servePeer(t, doc)
-	peer.act("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
-	apply(t, executions, displayFrame(t, map[string]any{mime: value}, ""))
+	peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
+	applyFrame(t, executions, displayFrame(t, map[string]any{mime: value}, ""))
 	return string(decodeOutputs(t, contextOutputs(t, peer))[0].Data[mime])
 }
 
@@ -215,10 +215,10 @@ func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	}
 	require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{ID: "a", Type: notebook.CodeCell}}))
 	text := strings.Repeat("é", 3<<10)
-	applyText(t, executions, protocol.Stdout, text)
-	apply(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)
+	applyStreamText(t, executions, protocol.Stdout, text)
+	applyFrame(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)
 	for range 50 {
-		applyUnread(t, executions, displayFrame(t, map[string]any{"text/plain": text}, ""))
+		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": text}, ""))
 	}
 	list := decodeOutputs(t, contextOutputs(t, servePeer(t, doc)))
 	cut := strings.Repeat("é", 1<<10) + "\n[... 2048 bytes left out ...]\n" + strings.Repeat("é", 1<<10)
@@ -239,7 +239,7 @@ func contextOutputs(t *testing.T, peer *testPeer) []json.RawMessage {
 			Outputs []json.RawMessage `json:"outputs"`
 		} `json:"cells"`
 	}
-	require.NoError(t, json.Unmarshal(peer.act("get_context", nil).Context, &context))
+	require.NoError(t, json.Unmarshal(peer.sendAction("get_context", nil).Context, &context))
 	return context.Cells[0].Outputs
 }
 

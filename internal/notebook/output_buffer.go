@@ -55,8 +55,8 @@ func newOutputBuffer(maxBytes int) *outputBuffer {
 	return &outputBuffer{halfBytes: half, pieceBytes: min(maxPieceBytes, half), headRoom: half}
 }
 
-// write appends UTF-8 text of a stream.
-func (b *outputBuffer) write(stream string, text []byte) {
+// appendStreamText appends UTF-8 text of a stream.
+func (b *outputBuffer) appendStreamText(stream string, text []byte) {
 	for len(text) > 0 && !b.sealed {
 		n, cost := b.appendText(&b.head, stream, text, b.headRoom)
 		b.sealed = n == 0
@@ -91,8 +91,8 @@ func (b *outputBuffer) appendText(pieces *[]bufferPiece, stream string, text []b
 	return n, n + pieceOverheadBytes
 }
 
-// add appends an output that is not text.
-func (b *outputBuffer) add(output *richOutput) {
+// appendOutput appends an output that is not text.
+func (b *outputBuffer) appendOutput(output *richOutput) {
 	p := bufferPiece{output: output}
 	if cost := p.memoryBytes(); !b.sealed && cost <= b.headRoom {
 		b.head = append(b.head, p)
@@ -159,7 +159,7 @@ func (b *outputBuffer) updateDisplay(content *richOutput) {
 			return
 		}
 		found = true
-		p.output = p.output.withContent(content)
+		p.output = p.output.withContentOf(content)
 	})
 	if found {
 		b.enforceLimits()
@@ -196,14 +196,14 @@ func (b *outputBuffer) forEachOutput(f func(*bufferPiece)) {
 	}
 }
 
-// freshBytes returns how many bytes of fresh values the buffer holds.
-func (b *outputBuffer) freshBytes() int {
+// freshValueBytes returns how many bytes of fresh values the buffer holds.
+func (b *outputBuffer) freshValueBytes() int {
 	n := 0
 	b.forEachOutput(func(p *bufferPiece) { n += totalValueBytes(p.output.freshValues) })
 	return n
 }
 
-// releaseFresh drops all fresh values.
-func (b *outputBuffer) releaseFresh() {
-	b.forEachOutput(func(p *bufferPiece) { p.output = p.output.withoutFresh() })
+// releaseFreshValues drops all fresh values.
+func (b *outputBuffer) releaseFreshValues() {
+	b.forEachOutput(func(p *bufferPiece) { p.output = p.output.withoutFreshValues() })
 }

@@ -25,16 +25,16 @@ type renderedOutput struct {
 func (b *outputBuffer) rendered() []renderedOutput {
 	var out outputRenderer
 	for _, p := range b.head {
-		out.add(p)
+		out.addPiece(p)
 	}
 	for _, p := range b.middle {
-		out.add(p)
+		out.addPiece(p)
 	}
 	for i, p := range b.tail {
 		if i == 0 {
 			p.missingBytes += b.tailMissingBytes
 		}
-		out.add(p)
+		out.addPiece(p)
 	}
 	if len(b.tail) == 0 {
 		out.addMissing(b.tailMissingBytes, protocol.Stdout)
@@ -45,8 +45,8 @@ func (b *outputBuffer) rendered() []renderedOutput {
 // outputRenderer joins the pieces of a buffer into outputs.
 type outputRenderer struct{ outputs []renderedOutput }
 
-// add adds the next piece.
-func (r *outputRenderer) add(p bufferPiece) {
+// addPiece adds the next piece.
+func (r *outputRenderer) addPiece(p bufferPiece) {
 	if p.output != nil {
 		r.addMissing(p.missingBytes, protocol.Stdout)
 		r.outputs = append(r.outputs, renderedOutput{output: p.output})
@@ -54,7 +54,7 @@ func (r *outputRenderer) add(p bufferPiece) {
 	}
 	r.addMissing(p.missingBytes, p.stream)
 	text := p.text[p.droppedBytes:len(p.text):len(p.text)]
-	last := r.last()
+	last := r.lastOutput()
 	switch {
 	case last == nil || last.stream != p.stream:
 		r.outputs = append(r.outputs, renderedOutput{stream: p.stream, text: excerpt{head: [][]byte{text}}})
@@ -71,40 +71,40 @@ func (r *outputRenderer) addMissing(n int64, stream string) {
 	if n == 0 {
 		return
 	}
-	if last := r.last(); last != nil && last.output == nil {
+	if last := r.lastOutput(); last != nil && last.output == nil {
 		last.text.missingBytes += n
 		return
 	}
 	r.outputs = append(r.outputs, renderedOutput{stream: stream, text: excerpt{missingBytes: n}})
 }
 
-// last returns the last output; nil: there is none.
-func (r *outputRenderer) last() *renderedOutput {
+// lastOutput returns the last output; nil: there is none.
+func (r *outputRenderer) lastOutput() *renderedOutput {
 	if len(r.outputs) == 0 {
 		return nil
 	}
 	return &r.outputs[len(r.outputs)-1]
 }
 
-// fullOutputs encodes outputs with everything that is kept of them, as a kernel sends
+// encodeFullOutputs encodes outputs with everything that is kept of them, as a kernel sends
 // nbformat outputs, with the display id in "transient". Each text is cut to maxTextBytes.
-func fullOutputs(outputs []renderedOutput, maxTextBytes int) []json.RawMessage {
+func encodeFullOutputs(outputs []renderedOutput, maxTextBytes int) []json.RawMessage {
 	encoded := make([]json.RawMessage, len(outputs))
 	for i, o := range outputs {
-		encoded[i] = fullOutput(o, maxTextBytes)
+		encoded[i] = encodeFullOutput(o, maxTextBytes)
 	}
 	return encoded
 }
 
-// fullOutput is fullOutputs for one output.
-func fullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
+// encodeFullOutput is encodeFullOutputs for one output.
+func encodeFullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
 	switch {
 	case o.output == nil:
 		return streamOutputJSON(o.stream, o.text.truncate(maxTextBytes))
 	case o.output.failure != nil:
 		return o.output.failure.encode()
 	}
-	output := o.output.withNote(o.output.absenceNote())
+	output := o.output.withAbsenceNote(o.output.absenceNote())
 	var data objectBuilder
 	for _, mime := range output.mimeTypes() {
 		data.rawField(mime, output.values[mime])
@@ -130,9 +130,9 @@ func (o *richOutput) absenceNote() string {
 	return strings.Join(lines, "\n")
 }
 
-// withNote returns the output with note behind its plain text, in place of the values
+// withAbsenceNote returns the output with note behind its plain text, in place of the values
 // that are not kept. An empty note changes nothing.
-func (o *richOutput) withNote(note string) *richOutput {
+func (o *richOutput) withAbsenceNote(note string) *richOutput {
 	if note == "" {
 		return o
 	}
@@ -163,7 +163,7 @@ func (e *Executions) TextOutput(cellID string) string {
 func (o renderedOutput) plainText() string {
 	switch {
 	case o.output == nil:
-		return o.text.all()
+		return o.text.fullText()
 	case o.output.failure != nil:
 		return strings.Join(o.output.failure.traceback, "\n") + "\n"
 	case o.output.values[plainTextType] != nil:

@@ -45,9 +45,9 @@ type errorContent struct {
 	isCut       bool     // the trace has more of it
 }
 
-// readOutput reads an output of the trace entry seq. Errors are those of output. The
+// parseRichOutput reads an output of the trace entry seq. Errors are those of output. The
 // result shares memory with output.
-func readOutput(seq int64, kind string, output *objectReader) *richOutput {
+func parseRichOutput(seq int64, kind string, output *objectReader) *richOutput {
 	o := &richOutput{entrySeq: seq, kind: kind, metadata: json.RawMessage("{}"), executionCount: json.RawMessage("null")}
 	if kind == errorOutput {
 		o.failure = &errorContent{
@@ -111,9 +111,9 @@ func totalValueBytes(values map[string]json.RawMessage) int {
 	return size
 }
 
-// fitted returns a copy that counts at most room bytes: without its largest values, if
+// shrunkTo returns a copy that counts at most room bytes: without its largest values, if
 // need be. Those are kept as fresh values, up to freshRoom bytes.
-func (o *richOutput) fitted(room, freshRoom int) *richOutput {
+func (o *richOutput) shrunkTo(room, freshRoom int) *richOutput {
 	out := o
 	for _, maxBytes := range []int{room, room / 4, 0} {
 		if out.memoryBytes() > room {
@@ -167,13 +167,13 @@ func (o *richOutput) withoutLargeValues(maxBytes int) *richOutput {
 		out.metadata = json.RawMessage("{}")
 	}
 	if o.failure != nil {
-		out.failure = o.failure.shortened(maxBytes)
+		out.failure = o.failure.withTextsCutTo(maxBytes)
 	}
 	return &out
 }
 
-// shortened returns the error with each of its texts cut to maxBytes.
-func (f *errorContent) shortened(maxBytes int) *errorContent {
+// withTextsCutTo returns the error with each of its texts cut to maxBytes.
+func (f *errorContent) withTextsCutTo(maxBytes int) *errorContent {
 	trace := strings.Join(f.traceback, "\n")
 	if len(f.name) <= maxBytes && len(f.value) <= maxBytes && len(trace) <= maxBytes {
 		return f
@@ -187,16 +187,16 @@ func (f *errorContent) shortened(maxBytes int) *errorContent {
 // asReference returns the output without any value of notable size.
 func (o *richOutput) asReference() *richOutput { return o.withoutLargeValues(maxReferenceValueBytes) }
 
-// withContent returns the output with the content of another one, but its own kind and
+// withContentOf returns the output with the content of another one, but its own kind and
 // execution count.
-func (o *richOutput) withContent(content *richOutput) *richOutput {
+func (o *richOutput) withContentOf(content *richOutput) *richOutput {
 	out := *content
 	out.kind, out.executionCount = o.kind, o.executionCount
 	return &out
 }
 
-// withoutFresh returns the output without its fresh values.
-func (o *richOutput) withoutFresh() *richOutput {
+// withoutFreshValues returns the output without its fresh values.
+func (o *richOutput) withoutFreshValues() *richOutput {
 	out := *o
 	out.freshValues = nil
 	return &out

@@ -30,14 +30,14 @@ func (d *Document) Serve(conn protocol.Conn) error {
 	for {
 		body, err := conn.Read()
 		if err != nil {
-			return ignoreClosed(err)
+			return ignoreErrClosed(err)
 		}
 		message, err := newObjectReader(body)
 		if err != nil || message.textOrEmpty("type") != protocol.TypeAgentAction {
 			continue
 		}
 		if err := d.serveMessage(conn, message); err != nil {
-			return ignoreClosed(err)
+			return ignoreErrClosed(err)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func (d *Document) Serve(conn protocol.Conn) error {
 // serveMessage carries out an action, and writes the answer and the messages for the
 // kernel.
 func (d *Document) serveMessage(conn protocol.Conn, message *objectReader) error {
-	reply := d.answer(message)
+	reply := d.answerAction(message)
 	if reply.TxID != "" && !reply.answeredByKernel {
 		if err := sendMessage(conn, reply); err != nil {
 			return err
@@ -68,18 +68,18 @@ func sendMessage(conn protocol.Conn, message any) error {
 	return conn.Write(body)
 }
 
-// ignoreClosed returns nil if err says that the connection was closed.
-func ignoreClosed(err error) error {
+// ignoreErrClosed returns nil if err says that the connection was closed.
+func ignoreErrClosed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, protocol.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}
 	return fmt.Errorf("serve the notebook: %w", err)
 }
 
-// answer carries out the action in message and returns its answer.
-func (d *Document) answer(message *objectReader) actionReply {
+// answerAction carries out the action in message and returns its answer.
+func (d *Document) answerAction(message *objectReader) actionReply {
 	action, tx := message.textOrEmpty("action"), message.textOrEmpty("tx_id")
-	out, err := d.performMessage(message)
+	out, err := d.performActionMessage(message)
 	out.ActionResponse = protocol.ActionResponse{
 		Type: protocol.TypeActionResponse, TxID: tx, Status: protocol.StatusSuccess,
 	}
@@ -87,27 +87,27 @@ func (d *Document) answer(message *objectReader) actionReply {
 		if action != "" {
 			err = fmt.Errorf("%s: %w", action, err)
 		}
-		out.ActionResponse = protocol.ActionError(tx, err.Error())
+		out.ActionResponse = protocol.NewActionError(tx, err.Error())
 	}
 	return out
 }
 
-// performMessage carries out the action in message.
-func (d *Document) performMessage(message *objectReader) (actionReply, error) {
+// performActionMessage carries out the action in message.
+func (d *Document) performActionMessage(message *objectReader) (actionReply, error) {
 	action, params := message.nonEmptyText("action"), message.optionalObject("params")
 	if err := message.err(); err != nil {
 		return actionReply{}, err
 	}
 	params.path = "" // errors name the parameter without "params."
 	return d.performAction(action, actionParams{
-		objectReader: params, txID: message.textOrEmpty("tx_id"), causedBy: causeOf(message),
+		objectReader: params, txID: message.textOrEmpty("tx_id"), causedBy: causeOfAction(message),
 	})
 }
 
-// causeOf returns who has asked for an action: ByAgent, ByConsole or ByServer. The
+// causeOfAction returns who has asked for an action: ByAgent, ByConsole or ByServer. The
 // server's requests have ids of their own form; those that it makes for a console say
 // so.
-func causeOf(message *objectReader) string {
+func causeOfAction(message *objectReader) string {
 	switch {
 	case !strings.HasPrefix(message.textOrEmpty("tx_id"), protocol.ServerTxIDPrefix):
 		return ByAgent

@@ -19,18 +19,18 @@ type outputShortener struct {
 func (s outputShortener) encodeAll(outputs []renderedOutput) []json.RawMessage {
 	encoded := make([]json.RawMessage, len(outputs))
 	for i, o := range outputs {
-		encoded[i] = s.encode(o)
+		encoded[i] = s.encodeOne(o)
 	}
 	return encoded
 }
 
-// encode is encodeAll for one output.
-func (s outputShortener) encode(o renderedOutput) json.RawMessage {
+// encodeOne is encodeAll for one output.
+func (s outputShortener) encodeOne(o renderedOutput) json.RawMessage {
 	switch {
 	case o.output == nil:
 		return streamOutputJSON(o.stream, o.text.truncate(s.maxTextBytes))
 	case o.output.failure != nil:
-		return o.output.failure.cutTo(s.maxTextBytes).encode()
+		return o.output.failure.withTracebackCutTo(s.maxTextBytes).encode()
 	default:
 		return o.output.encodeWith(s.encodeValues(o.output)).finish()
 	}
@@ -92,9 +92,9 @@ func (o *richOutput) encodeWith(data json.RawMessage) *objectBuilder {
 	return b
 }
 
-// cutTo returns the error with each of its texts cut to maxBytes. A traceback that is cut
+// withTracebackCutTo returns the error with each of its texts cut to maxBytes. A traceback that is cut
 // becomes one text.
-func (f *errorContent) cutTo(maxBytes int) *errorContent {
+func (f *errorContent) withTracebackCutTo(maxBytes int) *errorContent {
 	out := &errorContent{name: truncateMiddle(f.name, maxBytes), value: truncateMiddle(f.value, maxBytes), traceback: f.traceback}
 	if trace := strings.Join(f.traceback, "\n"); len(trace) > maxBytes {
 		out.traceback = []string{truncateMiddle(trace, maxBytes)}

@@ -39,7 +39,7 @@ func (e *Executions) Snapshot() ExecutionsSnapshot {
 	outputs := e.snapshotWithoutOutputs(&s)
 	for id, list := range outputs {
 		share := maxSnapshotOutputBytes / len(outputs)
-		s.Outputs[id] = limitOutputs(share, fullOutputs(list, share/2))
+		s.Outputs[id] = limitOutputs(share, encodeFullOutputs(list, share/2))
 	}
 	return s
 }
@@ -79,7 +79,7 @@ func (e *Executions) snapshotWithoutOutputs(s *ExecutionsSnapshot) map[string][]
 func (e *Executions) cellForContext(cellID string) (status string, outputs []renderedOutput, widgets Widgets) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.cellSeen(cellID)
+	c := e.seenCell(cellID)
 	if c == nil {
 		return StatusIdle, nil, nil
 	}
@@ -94,7 +94,7 @@ func (e *Executions) cellForFile(cellID string) (outputs []renderedOutput, count
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.cellSeen(cellID)
+	c := e.seenCell(cellID)
 	if c == nil {
 		return nil, 0
 	}
@@ -130,7 +130,7 @@ func (e *Executions) RestoreSnapshot(s ExecutionsSnapshot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.CellStatus)) {
-		c, err := e.cellOrNew(id)
+		c, err := e.cellOrAdd(id)
 		if c == nil || err != nil {
 			continue // there are more than maxCells
 		}

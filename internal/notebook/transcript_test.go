@@ -90,7 +90,7 @@ func newHarness(t *testing.T) *harness {
 	cells := 0
 	h.document = notebook.NewDocument(notebook.DocumentConfig{
 		Executions: h.executions,
-		OnEvent:    func(e notebook.Event) { h.writeLine("event", jsonOf(t, e)) },
+		OnEvent:    func(e notebook.Event) { h.writeLine("event", compactJSONOf(t, e)) },
 		NewCellID:  func() string { cells++; return fmt.Sprintf("c%d", cells) },
 	})
 	h.peer = servePeer(t, h.document)
@@ -128,8 +128,8 @@ func (h *harness) applyFrame(body []byte) {
 	}
 }
 
-// jsonOf returns v as JSON in one line.
-func jsonOf(t require.TestingT, v any) string {
+// compactJSONOf returns v as JSON in one line.
+func compactJSONOf(t require.TestingT, v any) string {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)

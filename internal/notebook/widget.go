@@ -43,8 +43,8 @@ func (w *Widgets) UnmarshalJSON(text []byte) error {
 	})
 }
 
-// index returns the index of the widget with this key; -1: there is none.
-func (w Widgets) index(key string) int {
+// indexOfKey returns the index of the widget with this key; -1: there is none.
+func (w Widgets) indexOfKey(key string) int {
 	return slices.IndexFunc(w, func(widget Widget) bool { return widget.Key == key })
 }
 
@@ -65,7 +65,7 @@ func (e *Executions) applyCellWidgets(_ int64, frame *objectReader) error {
 	if err != nil {
 		return err
 	}
-	if err := e.changeCell(id, func(c *cellExecution) { c.widgets = kept }); err != nil {
+	if err := e.updateCell(id, func(c *cellExecution) { c.widgets = kept }); err != nil {
 		return err
 	}
 	if lost := len(states.members) - len(kept); lost > 0 {
@@ -88,7 +88,7 @@ func (e *Executions) hasWidget(key string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.cells {
-		if c.widgets.index(key) >= 0 {
+		if c.widgets.indexOfKey(key) >= 0 {
 			return true
 		}
 	}

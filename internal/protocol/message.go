@@ -137,16 +137,16 @@ type ExecuteCodeResponse struct {
 	Forms     int     `json:"forms,omitempty"`     // how many statements the code has at the top level
 }
 
-// Error is a kernel's, or the server's, response to a message that it cannot carry out.
-type Error struct {
-	Type      string    `json:"type"`
-	TxID      string    `json:"tx_id,omitempty"`       // of the request, at /agent
-	AgentTxID string    `json:"agent_tx_id,omitempty"` // of the request, at /run
-	Data      ErrorData `json:"data"`
+// ErrorResponse is a kernel's, or the server's, response to a message that it cannot carry out.
+type ErrorResponse struct {
+	Type      string            `json:"type"`
+	TxID      string            `json:"tx_id,omitempty"`       // of the request, at /agent
+	AgentTxID string            `json:"agent_tx_id,omitempty"` // of the request, at /run
+	Data      ErrorResponseData `json:"data"`
 }
 
-// ErrorData is the content of an [Error].
-type ErrorData struct {
+// ErrorResponseData is the content of an [ErrorResponse].
+type ErrorResponseData struct {
 	Message string `json:"message"`
 }
 
@@ -210,8 +210,8 @@ type ActionResponse struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// ActionError returns the answer to request txID that reports a failure.
-func ActionError(txID, text string) ActionResponse {
+// NewActionError returns the answer to request txID that reports a failure.
+func NewActionError(txID, text string) ActionResponse {
 	return ActionResponse{Type: TypeActionResponse, TxID: txID, Status: StatusError, Error: text}
 }
 

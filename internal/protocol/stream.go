@@ -96,7 +96,7 @@ func (s *stream) readFrame() ([]byte, error) {
 	if length <= 0 || length > s.limit {
 		return nil, &FrameLengthError{Length: length, Limit: s.limit}
 	}
-	body, err := readBody(s.reader, int(length), max(maxFirstReadBytes, 2*s.largestBody))
+	body, err := readSizedBody(s.reader, int(length), max(maxFirstReadBytes, 2*s.largestBody))
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ func (s *stream) readFrame() ([]byte, error) {
 	return gunzip(body, s.limit)
 }
 
-// readBody reads n bytes. It allocates at most firstBytes at first, and after that never
+// readSizedBody reads n bytes. It allocates at most firstBytes at first, and after that never
 // more than twice as much as has arrived.
-func readBody(in io.Reader, n, firstBytes int) ([]byte, error) {
+func readSizedBody(in io.Reader, n, firstBytes int) ([]byte, error) {
 	body := make([]byte, min(n, firstBytes))
 	for read := 0; ; {
 		m, err := io.ReadFull(in, body[read:])

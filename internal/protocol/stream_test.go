@@ -34,8 +34,8 @@ func frameBytes(body []byte) []byte {
 // lengthHeader returns a frame header that announces n bytes.
 func lengthHeader(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
-// gzipped returns body as gzip.
-func gzipped(tb testing.TB, body []byte) []byte {
+// gzipBytes returns body as gzip.
+func gzipBytes(tb testing.TB, body []byte) []byte {
 	tb.Helper()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
@@ -47,7 +47,7 @@ func gzipped(tb testing.TB, body []byte) []byte {
 
 func TestStreamReadErrors(t *testing.T) {
 	t.Parallel()
-	bomb := gzipped(t, bytes.Repeat([]byte("x"), 2000))
+	bomb := gzipBytes(t, bytes.Repeat([]byte("x"), 2000))
 	for name, tc := range map[string]struct {
 		in   []byte
 		want string
@@ -59,7 +59,7 @@ func TestStreamReadErrors(t *testing.T) {
 		"end inside the header":   {lengthHeader(5)[:3], "unexpected EOF"},
 		"end behind the header":   {lengthHeader(5), "0 of 5 bytes of a frame: unexpected EOF"},
 		"end inside the body":     {append(lengthHeader(5), "abc"...), "3 of 5 bytes of a frame: unexpected EOF"},
-		"gzip that is cut":        {frameBytes(gzipped(t, []byte("short"))[:20]), "gzip frame: unexpected EOF"},
+		"gzip that is cut":        {frameBytes(gzipBytes(t, []byte("short"))[:20]), "gzip frame: unexpected EOF"},
 		"gzip over the limit":     {frameBytes(bomb), "over the limit of 1000 bytes"},
 		"gzip with a broken body": {frameBytes([]byte{0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7}), "gzip frame"},
 	} {
@@ -89,7 +89,7 @@ func TestStreamReadsSplitFrames(t *testing.T) {
 
 func TestStreamMirrorsGzip(t *testing.T) {
 	t.Parallel()
-	peer := &scriptedConn{in: bytes.NewReader(frameBytes(gzipped(t, []byte(`{"type":"ready"}`))))}
+	peer := &scriptedConn{in: bytes.NewReader(frameBytes(gzipBytes(t, []byte(`{"type":"ready"}`))))}
 	conn := protocol.NewStream(peer, 0)
 	require.NoError(t, conn.Write([]byte(`{"early":1}`)))
 	require.Equal(t, frameBytes([]byte(`{"early":1}`)), peer.out.Bytes(), "plain until the peer has sent its first frame")
@@ -112,7 +112,7 @@ func TestStreamMirrorsGzip(t *testing.T) {
 
 func TestStreamStaysPlainForAPlainPeer(t *testing.T) {
 	t.Parallel()
-	in := append(frameBytes([]byte(`{"type":"ready"}`)), frameBytes(gzipped(t, []byte(`{"late":1}`)))...)
+	in := append(frameBytes([]byte(`{"type":"ready"}`)), frameBytes(gzipBytes(t, []byte(`{"late":1}`)))...)
 	peer := &scriptedConn{in: bytes.NewReader(in)}
 	conn := protocol.NewStream(peer, 0)
 	for range 2 {
@@ -152,7 +152,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(frameBytes([]byte(`{"type":"ready"}`)))
 	f.Add(append(frameBytes([]byte(`{}`)), 1, 2, 3))
 	f.Add(lengthHeader(-5))
-	f.Add(frameBytes(gzipped(f, []byte(`{"type":"ready"}`))))
+	f.Add(frameBytes(gzipBytes(f, []byte(`{"type":"ready"}`))))
 	f.Add(frameBytes([]byte{0x1f, 0x8b}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const limit = 1 << 12

@@ -36,7 +36,7 @@ type Journal struct {
 	Started   time.Time
 
 	mu         sync.Mutex
-	newest     *node
+	newest     *journalNode
 	totalBytes int64 // of all entries, read or not
 	closed     bool
 	appended   chan struct{} // closed by the next Append or Close; nil: nobody waits
@@ -46,16 +46,16 @@ type Journal struct {
 	writeErr      error         // why the file cannot be written; nil: it can
 }
 
-// node is an element of the journal's list.
-type node struct {
+// journalNode is an element of the journal's list.
+type journalNode struct {
 	entry      Entry
 	totalBytes int64 // of all entries up to and with this one
-	next       *node
+	next       *journalNode
 }
 
 // NewJournal returns the journal of a session that begins now.
 func NewJournal(sessionID string) *Journal {
-	return &Journal{SessionID: sessionID, Started: time.Now(), newest: &node{}}
+	return &Journal{SessionID: sessionID, Started: time.Now(), newest: &journalNode{}}
 }
 
 // Append appends e and returns its number. It does nothing and returns 0 if the
@@ -73,7 +73,7 @@ func (j *Journal) Append(e Entry) int64 {
 	e.WallTime = time.Now()
 	e.Elapsed = e.WallTime.Sub(j.Started)
 	j.totalBytes += int64(len(e.Body)) + entryOverheadBytes
-	j.newest.next = &node{entry: e, totalBytes: j.totalBytes}
+	j.newest.next = &journalNode{entry: e, totalBytes: j.totalBytes}
 	j.newest = j.newest.next
 	wakeWaiters(&j.appended)
 	return e.Seq
@@ -164,7 +164,7 @@ func (j *Journal) setWriteError(err error) {
 // Follower reads the entries of a journal in order. It is for one goroutine.
 type Follower struct {
 	journal  *Journal
-	lastRead *node // guarded by the journal's mu
+	lastRead *journalNode // guarded by the journal's mu
 }
 
 // Follow returns a follower that reads every entry appended from now on.
@@ -200,7 +200,7 @@ func (f *Follower) Close() {
 // entry is shared: it may be kept but not changed.
 func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	for {
-		entry, appended, closed := f.step()
+		entry, appended, closed := f.nextOrWaitChannel()
 		switch {
 		case entry != nil:
 			return entry, nil
@@ -242,13 +242,13 @@ func (f *Follower) IsJournalClosed() bool {
 
 // TryNext returns the next entry, or nil if there is none yet.
 func (f *Follower) TryNext() *Entry {
-	entry, _, _ := f.step()
+	entry, _, _ := f.nextOrWaitChannel()
 	return entry
 }
 
-// Ready returns a channel that is closed when there is an entry to read, or when
+// ReadyChannel returns a channel that is closed when there is an entry to read, or when
 // the journal is closed; at once if that is so already.
-func (f *Follower) Ready() <-chan struct{} {
+func (f *Follower) ReadyChannel() <-chan struct{} {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -260,9 +260,9 @@ func (f *Follower) Ready() <-chan struct{} {
 	return waitChannel(&j.appended)
 }
 
-// step reads the next entry. If there is none it returns whether the journal is
+// nextOrWaitChannel reads the next entry. If there is none it returns whether the journal is
 // closed, and a channel that is closed when that may have changed.
-func (f *Follower) step() (entry *Entry, appended <-chan struct{}, closed bool) {
+func (f *Follower) nextOrWaitChannel() (entry *Entry, appended <-chan struct{}, closed bool) {
 	j := f.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()

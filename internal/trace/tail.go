@@ -102,16 +102,16 @@ func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 		if err != nil {
 			return err
 		}
-		if lineSeq(line) >= seq {
+		if parseLineSeq(line) >= seq {
 			t.nextLine = line
 			return nil
 		}
 	}
 }
 
-// lineSeq returns the number of an entry from its line, in which it is the first
+// parseLineSeq returns the number of an entry from its line, in which it is the first
 // field; 0 for any other line.
-func lineSeq(line []byte) int64 {
+func parseLineSeq(line []byte) int64 {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	if !ok {
 		return 0

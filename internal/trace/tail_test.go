@@ -52,7 +52,7 @@ func TestTailFollowsWriter(t *testing.T) {
 		}
 		reading.Go(func() {
 			defer src.Close()
-			if err := readFrom(t.Context(), src, from, entries); err != nil {
+			if err := readTailFrom(t.Context(), src, from, entries); err != nil {
 				t.Error(err)
 			}
 		})
@@ -64,7 +64,7 @@ func TestTailFollowsWriter(t *testing.T) {
 		if i%500 == 499 {
 			body = fmt.Sprintf(`{"type":"x","n":%d,"text":%q}`, i+1, large)
 		}
-		journal.Append(entryOf(trace.HopSession, body))
+		journal.Append(newTestEntry(trace.HopSession, body))
 		if i == entries/2 {
 			follow(entries / 3)
 			follow(entries)
@@ -74,9 +74,9 @@ func TestTailFollowsWriter(t *testing.T) {
 	reading.Wait()
 }
 
-// readFrom reads the header, skips to the entry from, and reads the entries up to
+// readTailFrom reads the header, skips to the entry from, and reads the entries up to
 // last, which must be the end. It returns an error if something else comes.
-func readFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
+func readTailFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
 	line, err := src.Next(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func TestTailResumesAfterFailedWait(t *testing.T) {
 	require.Equal(t, `{"seq":1,"t_ns":5}`, string(line))
 }
 
-func TestSkipTo(t *testing.T) {
+func TestTailSkipTo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
 	lines := headerLine + `{"seq":1}` + "\n" + `{"seq":3,"t_ns":1}` + "\n" + `{"t_ns":1,"seq":9}` + "\n" + `{"seq":99999999999999999999,"t_ns":1}` + "\n" + `{"seq":4}` + "\n"
@@ -189,7 +189,7 @@ func TestPollFileSize(t *testing.T) {
 }
 
 // Every goroutine that waits for the size is woken by a write, and by the end.
-func TestAwaitSize(t *testing.T) {
+func TestWriterAwaitSize(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
@@ -233,7 +233,7 @@ func TestAwaitSize(t *testing.T) {
 	})
 }
 
-func TestAwaitSizeEndsWhenWritingFailed(t *testing.T) {
+func TestWriterAwaitSizeEndsWhenWritingFailed(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	writer := trace.NewWriter(journal, fullDisk{})

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // headerLine is the first line of a trace file.
 const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
-// entryOf returns an entry with this body; one with NoteMalformed if that is no message.
-func entryOf(hop trace.Hop, body string) trace.Entry {
+// newTestEntry returns an entry with this body; one with NoteMalformed if that is no message.
+func newTestEntry(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
 		return trace.Entry{Hop: hop, Note: trace.NoteMalformed, Body: []byte(body)}
@@ -33,20 +33,20 @@ func entryOf(hop trace.Hop, body string) trace.Entry {
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
 
-func TestWrittenAndReadBack(t *testing.T) {
+func TestEntriesAreWrittenAndReadBack(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s1")
 	var file bytes.Buffer
 	writer := trace.NewWriter(journal, &file)
-	journal.Append(entryOf(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
+	journal.Append(newTestEntry(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
 	journal.Append(trace.Entry{Hop: trace.ServerToConsole, ConsoleID: 2, Envelope: protocol.Envelope{Type: "agent_action"}, BodyBytes: 81, RefSeq: 1})
 	journal.Append(trace.Entry{
 		Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio", CellID: "c"},
 		Body: protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte("a\nb")}),
 	})
-	journal.Append(entryOf(trace.AgentToServer, "no JSON\xff\n"))
+	journal.Append(newTestEntry(trace.AgentToServer, "no JSON\xff\n"))
 	journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "state"}})
-	summary := entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`)
+	summary := newTestEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"s":"\ud800"}}`)
 	summary.CauseSeq = 3
 	journal.Append(summary)
 	journal.Close()

@@ -48,7 +48,7 @@ func NewWriter(j *Journal, out io.Writer) *Writer {
 func (w *Writer) Run(ctx context.Context) error {
 	defer w.follower.Close()
 	defer w.output.close()
-	err := w.write(ctx)
+	err := w.writeEntries(ctx)
 	if err != nil {
 		w.journal.setWriteError(err)
 	}
@@ -63,14 +63,14 @@ func (w *Writer) AwaitSize(ctx context.Context, beyond int64) (size int64, err e
 	return w.output.awaitSize(ctx, beyond)
 }
 
-// write writes the header and the entries, until the journal is closed.
-func (w *Writer) write(ctx context.Context) error {
+// writeEntries writes the header and the entries, until the journal is closed.
+func (w *Writer) writeEntries(ctx context.Context) error {
 	line := appendHeader(nil, w.journal)
 	for {
 		if _, err := w.buffer.Write(line); err != nil {
 			return err
 		}
-		entry, err := w.next(ctx)
+		entry, err := w.nextAfterFlush(ctx)
 		if errors.Is(err, io.EOF) {
 			return w.buffer.Flush()
 		}
@@ -81,9 +81,9 @@ func (w *Writer) write(ctx context.Context) error {
 	}
 }
 
-// next returns the next entry. If there is none yet it flushes and waits for one,
+// nextAfterFlush returns the next entry. If there is none yet it flushes and waits for one,
 // and then for writeDelay.
-func (w *Writer) next(ctx context.Context) (*Entry, error) {
+func (w *Writer) nextAfterFlush(ctx context.Context) (*Entry, error) {
 	if entry := w.follower.TryNext(); entry != nil {
 		return entry, nil
 	}

@@ -77,7 +77,7 @@ func (a *adapter) handleRequest(body []byte) {
 		err = a.dispatchRequest(request)
 	}
 	if err != nil {
-		a.server.send(protocol.Error{Type: protocol.TypeError, Data: protocol.ErrorData{Message: err.Error()}})
+		a.server.send(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{Message: err.Error()}})
 	}
 }
 

@@ -85,7 +85,7 @@ func TestAttemptFilters(t *testing.T) {
 	}{{runs.OutcomeCompleted, &yes}, {runs.OutcomeCompleted, &no}, {runs.OutcomeAgentExit, nil}, {runs.OutcomeLimit, &no}} {
 		recordAttempt(t, folder, s.createAttempt(t, folder, n+1, nil), n+1, a.outcome, a.passed)
 	}
-	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, CaseID: "case-9"}))
+	require.NoError(t, folder.AppendLine(runs.SkippedCase{Type: runs.TypeSkipped, CaseID: "case-9"}))
 	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary, "passed": 1}))
 	for query, want := range map[string][]int{
 		"":                               {1, 2, 3, 4, 5, 6},
@@ -190,7 +190,7 @@ func TestBriefAttempts(t *testing.T) {
 		Passed: &yes, Score: &score, Graders: []json.RawMessage{json.RawMessage(`{"passed":true}`)}, Answer: json.RawMessage(`{"passed":false}`),
 		Summary: "long", Trace: "attempts/0001-a-e2-t1/trace.jsonl", Files: []string{"f"}, Enforced: map[string]bool{"read": true},
 	}))
-	require.NoError(t, folder.AppendLine(runs.Skipped{Type: runs.TypeSkipped, CaseID: "b", Reason: "why"}))
+	require.NoError(t, folder.AppendLine(runs.SkippedCase{Type: runs.TypeSkipped, CaseID: "b", Reason: "why"}))
 	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary, "pass_rate": map[string]any{"strict": 1}}))
 	var page attemptPage
 	s.getJSON(t, "/api/runs/r/attempts?brief=true&limit=10000", &page)

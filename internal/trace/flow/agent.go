@@ -42,7 +42,7 @@ func (j *Joiner) answererOf(r trace.Record) string {
 
 // isHolderAction reports whether the holder of the document answers an action, and
 // whether the server refuses it without a cell id. It must agree with the router's
-// routeOf.
+// routeOfAction.
 func isHolderAction(action string) (known, needsCell bool) {
 	switch action {
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
@@ -58,16 +58,16 @@ func isHolderAction(action string) (known, needsCell bool) {
 func (j *Joiner) joinToAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
-		return j.endAction(r)
+		return j.recordActionAnswer(r)
 	case protocol.TypeAgentQuery:
-		return j.sendQuery(r)
+		return j.recordQuerySent(r)
 	default:
 		return nil
 	}
 }
 
-// endAction ends the action that r answers, unless r was dropped.
-func (j *Joiner) endAction(r trace.Record) *Request {
+// recordActionAnswer ends the action that r answers, unless r was dropped.
+func (j *Joiner) recordActionAnswer(r trace.Record) *Request {
 	q := j.actionAnsweredBy(r)
 	if q == nil || q.hasEnded || r.Note == trace.NoteDropped {
 		return q
@@ -96,9 +96,9 @@ func (j *Joiner) actionAnsweredBy(r trace.Record) *Request {
 	return j.byTxID[r.TxID]
 }
 
-// sendQuery records that a query, the server's own or a console's, was sent to the
+// recordQuerySent records that a query, the server's own or a console's, was sent to the
 // agent, or was dropped.
-func (j *Joiner) sendQuery(r trace.Record) *Request {
+func (j *Joiner) recordQuerySent(r trace.Record) *Request {
 	q := j.openRequestAt(r.RefSeq, KindQuery)
 	if q == nil {
 		q = j.openRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})

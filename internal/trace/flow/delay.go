@@ -35,19 +35,19 @@ func (r *Request) Delay() Delay {
 		Hops: []DelayHop{}, Slowest: r.SlowestHop(), Stale: r.IsStale, ExtraReplies: r.ExtraReplies,
 	}
 	if total, ok := r.TotalTime(); ok {
-		d.TotalMS = new(milliseconds(total))
+		d.TotalMS = new(inMilliseconds(total))
 	}
 	if late, ok := r.Lateness(); ok {
-		d.LateMS = new(milliseconds(late))
+		d.LateMS = new(inMilliseconds(late))
 	}
 	for _, hop := range r.HopTimes() {
-		d.Hops = append(d.Hops, DelayHop{Hop: hop.Hop, MS: milliseconds(hop.Took)})
+		d.Hops = append(d.Hops, DelayHop{Hop: hop.Hop, MS: inMilliseconds(hop.Took)})
 	}
 	return d
 }
 
-// milliseconds returns d as a number of milliseconds.
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+// inMilliseconds returns d as a number of milliseconds.
+func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // String returns state and delay of the request in one line for people, such as
 //
@@ -100,7 +100,7 @@ func (r *Request) answeredText(total time.Duration) string {
 // FormatDelay formats a duration for people: 12.3ms, or 1.012s from a second on.
 func FormatDelay(d time.Duration) string {
 	if d < time.Second {
-		return fmt.Sprintf("%.1fms", milliseconds(d))
+		return fmt.Sprintf("%.1fms", inMilliseconds(d))
 	}
 	return fmt.Sprintf("%.3fs", d.Seconds())
 }

@@ -8,10 +8,10 @@ import (
 	"assay/internal/trace"
 )
 
-// direction returns the attribute direction of an entry: who sends the message to
+// directionOf returns the attribute direction of an entry: who sends the message to
 // whom. It is empty for an entry that is not logged, as the frame was logged where it
 // came in or will be where it goes out.
-func (l *messageLogger) direction(e *trace.Entry) string {
+func (l *messageLogger) directionOf(e *trace.Entry) string {
 	switch isForwarded := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
 	case isForwarded:
 		return ""

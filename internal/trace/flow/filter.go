@@ -46,7 +46,7 @@ func (f Filter) matchesRecord(r trace.Record, q *Request) bool {
 	return (f.TxID == "" || matchesID(f.TxID, r.TxID, q.TxID, q.KernelTxID)) &&
 		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
 		(f.CellID == "" || matchesID(f.CellID, r.CellID, q.CellID)) &&
-		(f.MinDelay <= 0 || f.isLate(r, q))
+		(f.MinDelay <= 0 || f.matchesMinDelay(r, q))
 }
 
 // matchesID reports whether one of ids is wanted or, if wanted ends in …, begins with
@@ -61,8 +61,8 @@ func matchesID(wanted string, ids ...string) bool {
 	return false
 }
 
-// isLate reports whether MinDelay selects a record as a part of q.
-func (f Filter) isLate(r trace.Record, q *Request) bool {
+// matchesMinDelay reports whether MinDelay selects a record as a part of q.
+func (f Filter) matchesMinDelay(r trace.Record, q *Request) bool {
 	switch r.Note {
 	case trace.NoteLate, trace.NoteDuplicate, trace.NoteOrphaned:
 		return true

@@ -39,19 +39,19 @@ type LineFormatter struct {
 func (t LineFormatter) Line(f Frame) string {
 	r := f.Record
 	words := []string{fmt.Sprintf("+%.3f", entryTime(r).Elapsed.Seconds()), string(r.Hop)}
-	for _, word := range []string{printable(r.Type, maxShownNameRunes), printable(shownAction(r), maxShownNameRunes), t.formatID(cmp.Or(r.TxID, r.CellID))} {
+	for _, word := range []string{printableText(r.Type, maxShownNameRunes), printableText(displayedAction(r), maxShownNameRunes), t.formatID(cmp.Or(r.TxID, r.CellID))} {
 		if word != "" {
 			words = append(words, word)
 		}
 	}
 	line := fmt.Sprintf("%s %d B", strings.Join(words, " "), r.BodyBytes)
-	return strings.Join(append([]string{line}, t.remarks(f)...), "  ")
+	return strings.Join(append([]string{line}, t.formatRemarks(f)...), "  ")
 }
 
-// shownAction returns what is shown as the action of a record: for an agent's event
+// displayedAction returns what is shown as the action of a record: for an agent's event
 // its type, for an entry about the session the state, the holder or the child process
 // that it is about.
-func shownAction(r trace.Record) string {
+func displayedAction(r trace.Record) string {
 	if r.Type == protocol.TypeAgentEvent {
 		return parseAgentEvent(r.Message).Metadata.Type
 	}
@@ -72,17 +72,17 @@ func shownAction(r trace.Record) string {
 // formatID returns an id as it is shown.
 func (t LineFormatter) formatID(id string) string {
 	if t.FullIDs {
-		return printable(id, len(id))
+		return printableText(id, len(id))
 	}
-	return printable(id, maxShownIDRunes)
+	return printableText(id, maxShownIDRunes)
 }
 
-// remarks returns the texts behind the size. The notes "intercepted" and "timed_out"
+// formatRemarks returns the texts behind the size. The notes "intercepted" and "timed_out"
 // are left out where the delay says the same.
-func (t LineFormatter) remarks(f Frame) (remarks []string) {
+func (t LineFormatter) formatRemarks(f Frame) (remarks []string) {
 	note := f.Record.Note
-	if text := agentText(f.Record); text != "" {
-		remarks = append(remarks, printable(text, maxShownTextRunes))
+	if text := agentEventText(f.Record); text != "" {
+		remarks = append(remarks, printableText(text, maxShownTextRunes))
 	}
 	if note != "" && (f.DelayRequest == nil || note != trace.NoteIntercepted && note != trace.NoteTimedOut) {
 		remarks = append(remarks, noteText(f))
@@ -97,19 +97,19 @@ func (t LineFormatter) remarks(f Frame) (remarks []string) {
 	return append(remarks, delay)
 }
 
-// changedEntry returns the note of a frame; for a late reply it says how late that is.
+// newChangedEntry returns the note of a frame; for a late reply it says how late that is.
 func noteText(f Frame) string {
 	for _, q := range f.Requests {
 		if late, ok := q.Lateness(); ok && q.LateReply.Seq == f.Record.Seq && q.Answered.IsSet() {
 			return fmt.Sprintf("%s by %s", f.Record.Note, FormatDelay(late))
 		}
 	}
-	return printable(string(f.Record.Note), maxShownNameRunes)
+	return printableText(string(f.Record.Note), maxShownNameRunes)
 }
 
-// printable returns text, cut after maxRunes characters, with U+FFFD in place of
+// printableText returns text, cut after maxRunes characters, with U+FFFD in place of
 // characters that are not printable.
-func printable(text string, maxRunes int) string {
+func printableText(text string, maxRunes int) string {
 	if utf8.RuneCountInString(text) > maxRunes {
 		text = string([]rune(text)[:maxRunes]) + ellipsis
 	}
@@ -121,8 +121,8 @@ func printable(text string, maxRunes int) string {
 	}, text)
 }
 
-// agentText returns the text of an agent_event; empty for other records.
-func agentText(r trace.Record) string {
+// agentEventText returns the text of an agent_event; empty for other records.
+func agentEventText(r trace.Record) string {
 	if r.Type != protocol.TypeAgentEvent {
 		return ""
 	}

@@ -52,12 +52,12 @@ func NewIndex() *Index {
 // be parsed becomes an entry with a label that says so. AddLine keeps no reference to line.
 func (x *Index) AddLine(line []byte) {
 	seq := x.EntryCount() + 1
-	r, err := parseOutline(line)
+	r, err := parseWithoutMessage(line)
 	label := ""
 	if err != nil {
 		r, label = trace.Record{BodyBytes: len(line)}, unreadableLabel
-	} else if shown := shownAction(r); shown != r.Action {
-		label = printable(shown, maxShownNameRunes)
+	} else if shown := displayedAction(r); shown != r.Action {
+		label = printableText(shown, maxShownNameRunes)
 	}
 	r.Seq = seq
 	for _, text := range []*string{&r.Type, &r.Action, &r.TxID, &r.CellID} {
@@ -107,8 +107,8 @@ func (x *Index) MemoryBytes() int64 {
 func (x *Index) FrameAt(seq int64) Frame {
 	r, t := &x.rows[seq-1], &x.texts
 	frame := Frame{Record: trace.Record{
-		Seq: seq, ElapsedNS: r.elapsedNS, Hop: trace.Hop(t.text(r.hop)), ConsoleID: r.consoleID, Type: t.text(r.messageType), Action: t.text(r.action),
-		TxID: t.text(r.txID), CellID: t.text(r.cellID), BodyBytes: r.bodyBytes, Note: trace.Note(t.text(r.note)), RefSeq: r.refSeq, CauseSeq: r.causeSeq,
+		Seq: seq, ElapsedNS: r.elapsedNS, Hop: trace.Hop(t.textOf(r.hop)), ConsoleID: r.consoleID, Type: t.textOf(r.messageType), Action: t.textOf(r.action),
+		TxID: t.textOf(r.txID), CellID: t.textOf(r.cellID), BodyBytes: r.bodyBytes, Note: trace.Note(t.textOf(r.note)), RefSeq: r.refSeq, CauseSeq: r.causeSeq,
 	}}
 	if r.firstRequest != nil {
 		frame.Requests = append([]*Request{r.firstRequest}, x.furtherRequests[seq]...)
@@ -118,7 +118,7 @@ func (x *Index) FrameAt(seq int64) Frame {
 
 // LabelAt returns what the entry seq is about if its action does not say so: the type
 // of an agent's event, or the state of the session. Empty: nothing.
-func (x *Index) LabelAt(seq int64) string { return x.texts.text(x.rows[seq-1].label) }
+func (x *Index) LabelAt(seq int64) string { return x.texts.textOf(x.rows[seq-1].label) }
 
 // ElapsedAt returns when the entry seq came, since the trace began.
 func (x *Index) ElapsedAt(seq int64) time.Duration { return time.Duration(x.rows[seq-1].elapsedNS) }
@@ -161,4 +161,4 @@ func (t *textTable) intern(text string) textID {
 	return id
 }
 
-func (t *textTable) text(id textID) string { return t.texts[id] }
+func (t *textTable) textOf(id textID) string { return t.texts[id] }

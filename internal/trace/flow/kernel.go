@@ -10,7 +10,7 @@ import (
 func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeRunCell:
-		return j.sendRun(r)
+		return j.recordRunSent(r)
 	case r.Type == protocol.TypeStopCell:
 		return j.byTxID[r.TxID] // which it interrupts
 	case r.TxID == "":
@@ -36,9 +36,9 @@ func (j *Joiner) joinToKernel(r trace.Record) *Request {
 func (j *Joiner) joinFromKernel(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeStartCell:
-		return j.startRun(r)
+		return j.recordRunStart(r)
 	case protocol.TypeCellResult:
-		return j.endRun(r)
+		return j.recordRunEnd(r)
 	default:
 		return j.recordReply(r)
 	}
@@ -86,9 +86,9 @@ func (j *Joiner) runsOfCell(cellID string) *cellRuns {
 	return runs
 }
 
-// sendRun records that a run_cell, of a console or of the server's own document, was
+// recordRunSent records that a run_cell, of a console or of the server's own document, was
 // sent to the kernel, or was dropped.
-func (j *Joiner) sendRun(r trace.Record) *Request {
+func (j *Joiner) recordRunSent(r trace.Record) *Request {
 	q := j.openRequestAt(r.RefSeq, KindRun)
 	if q == nil {
 		q = j.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
@@ -103,10 +103,10 @@ func (j *Joiner) sendRun(r trace.Record) *Request {
 	return q
 }
 
-// startRun records the start of the cell's oldest run in the queue, or of a run that
+// recordRunStart records the start of the cell's oldest run in the queue, or of a run that
 // the kernel begins by itself. A start_cell without a cell says that the kernel is
 // idle.
-func (j *Joiner) startRun(r trace.Record) *Request {
+func (j *Joiner) recordRunStart(r trace.Record) *Request {
 	if r.CellID == "" {
 		return nil
 	}
@@ -126,8 +126,8 @@ func (j *Joiner) startRun(r trace.Record) *Request {
 	return q
 }
 
-// endRun ends the cell's running run.
-func (j *Joiner) endRun(r trace.Record) *Request {
+// recordRunEnd ends the cell's running run.
+func (j *Joiner) recordRunEnd(r trace.Record) *Request {
 	runs := j.runsByCell[r.CellID]
 	if runs == nil || runs.running == nil {
 		return nil

@@ -80,19 +80,19 @@ func (l *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 	if e.Hop == trace.HopSession {
 		l.trackSession(e)
 	}
-	direction, level := l.direction(e), logLevel(e)
+	direction, level := l.directionOf(e), logLevel(e)
 	if direction == "" || !l.log.Enabled(ctx, level) {
 		return
 	}
 	record := slog.NewRecord(e.WallTime, level, LogMessage, 0)
-	action, detail := logAction(e)
+	action, detail := actionAttrs(e)
 	for _, field := range []struct{ name, value string }{
 		{"direction", direction},
 		{"type", e.Type},
 		{"action", action},
 		{"tx_id", cmp.Or(e.TxID, e.AgentTxID)},
 		{"cell_id", e.CellID},
-		{"status", logStatus(e)},
+		{"status", statusAttr(e)},
 		{"note", string(e.Note)},
 		{"session", l.sessionID},
 		{"detail", detail},
@@ -162,8 +162,8 @@ func parseSessionEvent(e *trace.Entry) (event sessionEvent) {
 	return event
 }
 
-// logAction returns the attributes action and detail of an entry.
-func logAction(e *trace.Entry) (action, detail string) {
+// actionAttrs returns the attributes action and detail of an entry.
+func actionAttrs(e *trace.Entry) (action, detail string) {
 	switch {
 	case e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
 		return peerOfHop(e.Hop), ""
@@ -195,8 +195,8 @@ func peerOfHop(hop trace.Hop) string {
 	return from
 }
 
-// logStatus returns the attribute status: an entry's status if it is "error".
-func logStatus(e *trace.Entry) string {
+// statusAttr returns the attribute status: an entry's status if it is "error".
+func statusAttr(e *trace.Entry) string {
 	if e.Status == protocol.StatusError {
 		return e.Status
 	}

@@ -19,8 +19,8 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// entryOf returns an entry with this body; one with NoteMalformed if that is no message.
-func entryOf(hop trace.Hop, body string) trace.Entry {
+// newTestEntry returns an entry with this body; one with NoteMalformed if that is no message.
+func newTestEntry(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
 		return trace.Entry{Hop: hop, Note: trace.NoteMalformed, Body: []byte(body)}
@@ -28,9 +28,9 @@ func entryOf(hop trace.Hop, body string) trace.Entry {
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
 
-// changedEntry returns an entry with this body, as change leaves it.
-func changedEntry(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
-	entry := entryOf(hop, body)
+// newChangedEntry returns an entry with this body, as change leaves it.
+func newChangedEntry(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
+	entry := newTestEntry(hop, body)
 	change(&entry)
 	return entry
 }
@@ -90,14 +90,14 @@ func TestLogDirections(t *testing.T) {
 	}{
 		"a console holds the document": {
 			[]trace.Entry{
-				entryOf(trace.HopSession, consoleHolds),
-				entryOf(trace.AgentToServer, createCell),
-				changedEntry(trace.ServerToConsole, createCell, withRef(2)),
-				entryOf(trace.ConsoleToServer, createCellAnswer),
-				changedEntry(trace.ServerToAgent, createCellAnswer, withRef(4)),
-				entryOf(trace.ConsoleToServer, `{"type":"agent_query","query":"q","request_id":"r"}`),
-				entryOf(trace.ConsoleToServer, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
-				changedEntry(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, withRef(7)),
+				newTestEntry(trace.HopSession, consoleHolds),
+				newTestEntry(trace.AgentToServer, createCell),
+				newChangedEntry(trace.ServerToConsole, createCell, withRef(2)),
+				newTestEntry(trace.ConsoleToServer, createCellAnswer),
+				newChangedEntry(trace.ServerToAgent, createCellAnswer, withRef(4)),
+				newTestEntry(trace.ConsoleToServer, `{"type":"agent_query","query":"q","request_id":"r"}`),
+				newTestEntry(trace.ConsoleToServer, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
+				newChangedEntry(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, withRef(7)),
 			},
 			[]string{
 				"INFO session: holder action=console",
@@ -109,13 +109,13 @@ func TestLogDirections(t *testing.T) {
 		},
 		"the server holds the document": {
 			[]trace.Entry{
-				entryOf(trace.HopSession, serverHolds),
-				entryOf(trace.ServerToAgent, `{"type":"agent_query","query":"q","request_id":"r"}`),
-				entryOf(trace.AgentToServer, createCell),
-				changedEntry(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
-				entryOf(trace.ServerToAgent, createCellAnswer),
-				entryOf(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
-				entryOf(trace.ConsoleToServer, `{"type":"notebook_action","action":"edit_cell","params":{"cell_id":"c1"},"tx_id":"v1"}`),
+				newTestEntry(trace.HopSession, serverHolds),
+				newTestEntry(trace.ServerToAgent, `{"type":"agent_query","query":"q","request_id":"r"}`),
+				newTestEntry(trace.AgentToServer, createCell),
+				newChangedEntry(trace.HopNotebook, `{"type":"notebook_event","event":"cell_created"}`, func(e *trace.Entry) { e.Action = "cell_created" }),
+				newTestEntry(trace.ServerToAgent, createCellAnswer),
+				newTestEntry(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
+				newTestEntry(trace.ConsoleToServer, `{"type":"notebook_action","action":"edit_cell","params":{"cell_id":"c1"},"tx_id":"v1"}`),
 			},
 			[]string{
 				"INFO session: holder action=server",
@@ -129,14 +129,14 @@ func TestLogDirections(t *testing.T) {
 		},
 		"the kernel answers": {
 			[]trace.Entry{
-				changedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
-				changedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(1)),
-				entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
-				changedEntry(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, withCause(3)),
-				entryOf(trace.ConsoleToServer, `{"type":"globals_summary","agent_tx_id":"mine"}`),
-				changedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, withCause(5)),
-				entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_2","summary":{}}`),
-				changedEntry(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, withCause(7)),
+				newChangedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
+				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(1)),
+				newTestEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
+				newChangedEntry(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, withCause(3)),
+				newTestEntry(trace.ConsoleToServer, `{"type":"globals_summary","agent_tx_id":"mine"}`),
+				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, withCause(5)),
+				newTestEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_2","summary":{}}`),
+				newChangedEntry(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, withCause(7)),
 			},
 			[]string{
 				"INFO agent→kernel: agent_action action=request_globals_summary tx_id=tx_2 note=intercepted",
@@ -147,13 +147,13 @@ func TestLogDirections(t *testing.T) {
 		},
 		"the kernel does not answer": {
 			[]trace.Entry{
-				entryOf(trace.HopSession, serverHolds),
-				changedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
-				changedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(2)),
-				changedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
-				changedEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, withNote(trace.NoteLate)),
-				entryOf(trace.AgentToServer, strings.Replace(createCell, "tx_1a2b3c4d5e6f", "tx_2", 1)),
-				changedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
+				newTestEntry(trace.HopSession, serverHolds),
+				newChangedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
+				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(2)),
+				newChangedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
+				newChangedEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, withNote(trace.NoteLate)),
+				newTestEntry(trace.AgentToServer, strings.Replace(createCell, "tx_1a2b3c4d5e6f", "tx_2", 1)),
+				newChangedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
 			},
 			[]string{
 				"INFO session: holder action=server",
@@ -166,12 +166,12 @@ func TestLogDirections(t *testing.T) {
 		},
 		"the server asks": {
 			[]trace.Entry{
-				entryOf(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`),
-				entryOf(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
-				entryOf(trace.ServerToConsole, `{"type":"agent_action","action":"get_context","params":{},"tx_id":"eval_2"}`),
-				entryOf(trace.ConsoleToServer, `{"type":"agent_action_response","tx_id":"eval_2","status":"success"}`),
-				entryOf(trace.ServerToKernel, `{"type":"stop_cell","agent_tx_id":"eval_3"}`),
-				entryOf(trace.ServerToConsole, `{"type":"error","data":{"message":"there is no kernel"}}`),
+				newTestEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`),
+				newTestEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
+				newTestEntry(trace.ServerToConsole, `{"type":"agent_action","action":"get_context","params":{},"tx_id":"eval_2"}`),
+				newTestEntry(trace.ConsoleToServer, `{"type":"agent_action_response","tx_id":"eval_2","status":"success"}`),
+				newTestEntry(trace.ServerToKernel, `{"type":"stop_cell","agent_tx_id":"eval_3"}`),
+				newTestEntry(trace.ServerToConsole, `{"type":"error","data":{"message":"there is no kernel"}}`),
 			},
 			[]string{
 				"INFO notebook→kernel: globals_summary tx_id=eval_1",
@@ -184,12 +184,12 @@ func TestLogDirections(t *testing.T) {
 		},
 		"a run": {
 			[]trace.Entry{
-				entryOf(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
-				changedEntry(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, withRef(1)),
-				changedEntry(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
-				entryOf(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
-				entryOf(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
-				changedEntry(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, withNote(trace.NoteDropped)),
+				newTestEntry(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
+				newChangedEntry(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, withRef(1)),
+				newChangedEntry(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
+				newTestEntry(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
+				newTestEntry(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
+				newChangedEntry(trace.ConsoleToServer, `{"type":"kernel_message","message":{}}`, withNote(trace.NoteDropped)),
 			},
 			[]string{
 				"INFO kernel→console: start_cell cell_id=c1",
@@ -201,13 +201,13 @@ func TestLogDirections(t *testing.T) {
 		},
 		"oddities": {
 			[]trace.Entry{
-				entryOf(trace.AgentToServer, "no JSON"),
-				changedEntry(trace.AgentToServer, createCell, withNote(trace.NoteTamper)),
-				changedEntry(trace.ConsoleToServer, createCellAnswer, withNote(trace.NoteDuplicate)),
-				changedEntry(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, withNote(trace.NoteOrphaned)),
-				changedEntry(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
-				changedEntry(trace.ServerToConsole, `{"type":"agent_status","status":"done"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
-				changedEntry(trace.ServerToConsole, `{"type":"agent_stream_delta","delta":"x"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				newTestEntry(trace.AgentToServer, "no JSON"),
+				newChangedEntry(trace.AgentToServer, createCell, withNote(trace.NoteTamper)),
+				newChangedEntry(trace.ConsoleToServer, createCellAnswer, withNote(trace.NoteDuplicate)),
+				newChangedEntry(trace.KernelToServer, `{"type":"pong","agent_tx_id":"never"}`, withNote(trace.NoteOrphaned)),
+				newChangedEntry(trace.ServerToConsole, `{"type":"kernel_stdio","active_cell":"c1"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				newChangedEntry(trace.ServerToConsole, `{"type":"agent_status","status":"done"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
+				newChangedEntry(trace.ServerToConsole, `{"type":"agent_stream_delta","delta":"x"}`, func(e *trace.Entry) { e.Note, e.RefSeq = trace.NoteDropped, 9 }),
 			},
 			[]string{
 				"WARN agent→console:  note=malformed",
@@ -221,17 +221,17 @@ func TestLogDirections(t *testing.T) {
 		},
 		"the session": {
 			[]trace.Entry{
-				entryOf(trace.HopSession, `{"type":"state","state":"starting","cause":""}`),
-				entryOf(trace.AgentToServer, `{"type":"ready"}`),
-				entryOf(trace.ServerToKernel, `{"type":"init"}`),
-				entryOf(trace.ServerToConsole, `{"type":"ready"}`),
-				entryOf(trace.AgentToServer, `{"type":"agent_status","status":"thinking"}`),
-				entryOf(trace.AgentToServer, `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`),
-				entryOf(trace.HopSession, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
-				entryOf(trace.ServerToConsole, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
-				entryOf(trace.HopSession, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
-				changedEntry(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
-				entryOf(trace.HopSession, `{"type":"state","state":"ended","cause":"completed"}`),
+				newTestEntry(trace.HopSession, `{"type":"state","state":"starting","cause":""}`),
+				newTestEntry(trace.AgentToServer, `{"type":"ready"}`),
+				newTestEntry(trace.ServerToKernel, `{"type":"init"}`),
+				newTestEntry(trace.ServerToConsole, `{"type":"ready"}`),
+				newTestEntry(trace.AgentToServer, `{"type":"agent_status","status":"thinking"}`),
+				newTestEntry(trace.AgentToServer, `{"type":"agent_stream_delta","block_index":0,"delta":"x"}`),
+				newTestEntry(trace.HopSession, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
+				newTestEntry(trace.ServerToConsole, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`),
+				newTestEntry(trace.HopSession, `{"type":"managed_process_exit","name":"agent","exit_code":3,"signal":""}`),
+				newChangedEntry(trace.HopSession, `{"type":"peer_ended","peer":"agent","reason":"EOF"}`, func(e *trace.Entry) { e.Action = "agent" }),
+				newTestEntry(trace.HopSession, `{"type":"state","state":"ended","cause":"completed"}`),
 			},
 			[]string{
 				"INFO session: state action=starting",
@@ -257,9 +257,9 @@ func TestLogDirections(t *testing.T) {
 func TestLogLevels(t *testing.T) {
 	t.Parallel()
 	entries := []trace.Entry{
-		entryOf(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1"}`),
-		entryOf(trace.HopSession, serverHolds), // not logged, but it says who holds the document
-		changedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
+		newTestEntry(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1"}`),
+		newTestEntry(trace.HopSession, serverHolds), // not logged, but it says who holds the document
+		newChangedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
 	}
 	require.Len(t, logLines(t, slog.LevelInfo, entries...), 2)
 	require.Equal(t, []string{"WARN notebook→agent: agent_action_response tx_id=tx_2 status=error note=timed_out"},
@@ -270,7 +270,7 @@ func TestLogLevels(t *testing.T) {
 // A long name, such as an agent may give to an action, is cut.
 func TestLogCutsLongNames(t *testing.T) {
 	t.Parallel()
-	lines := logLines(t, slog.LevelInfo, entryOf(trace.AgentToServer, `{"type":"agent_action","action":"`+strings.Repeat("é", 1000)+`"}`))
+	lines := logLines(t, slog.LevelInfo, newTestEntry(trace.AgentToServer, `{"type":"agent_action","action":"`+strings.Repeat("é", 1000)+`"}`))
 	require.Len(t, lines, 1)
 	require.Less(t, len(lines[0]), 250)
 	require.True(t, strings.HasSuffix(lines[0], "é…"), lines[0])
@@ -286,7 +286,7 @@ func TestLogRunsUntilJournalIsClosed(t *testing.T) {
 		go func() { ended <- flow.Log(t.Context(), follower, nil) }()
 		go func() { gaveUp <- flow.Log(ctx, other, nil) }()
 		synctest.Wait()
-		journal.Append(entryOf(trace.AgentToServer, createCell))
+		journal.Append(newTestEntry(trace.AgentToServer, createCell))
 		cause := errors.New("enough")
 		cancel(cause)
 		require.ErrorIs(t, <-gaveUp, cause)

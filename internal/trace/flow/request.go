@@ -114,13 +114,13 @@ func (r *Request) hopName(from, to int) string {
 // TotalTime returns how long the asker waited; false if it still waits, or if no
 // entry says when it stopped.
 func (r *Request) TotalTime() (time.Duration, bool) {
-	end := r.endedAt()
+	end := r.endEntry()
 	return end.Elapsed - r.Asked.Elapsed, end.IsSet()
 }
 
-// endedAt returns the entry that ended the request. If a server request has timed out
+// endEntry returns the entry that ended the request. If a server request has timed out
 // that is the late reply, as no other entry says so.
-func (r *Request) endedAt() EntryTime {
+func (r *Request) endEntry() EntryTime {
 	if !r.Answered.IsSet() && r.State == StateTimedOut {
 		return r.LateReply
 	}

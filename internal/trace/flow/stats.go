@@ -30,15 +30,15 @@ type statsKey struct {
 
 // statsRow counts the requests of one kind and action.
 type statsRow struct {
-	samples                      []sample // of those with a total time
-	count                        int      // all of them
+	samples                      []delaySample // of those with a total time
+	count                        int           // all of them
 	timedOut, failed, unanswered int
 }
 
-// sample is how long a request took, in nanoseconds, shifted left by hopBits, and in
+// delaySample is how long a request took, in nanoseconds, shifted left by hopBits, and in
 // the low bits the index in hopNames of its slowest hop. Sorted samples are sorted by
 // time.
-type sample int64
+type delaySample int64
 
 const (
 	hopBits = 3
@@ -52,13 +52,13 @@ func hopNames() []string {
 	return []string{hopServer, hopNotebook, hopKernel, hopConsole, hopAgent, hopQueue, hopRun}
 }
 
-func newSample(took time.Duration, hop string) sample {
+func newDelaySample(took time.Duration, hop string) delaySample {
 	took = min(max(took, 0), maxSampleTime)
-	return sample(took)<<hopBits | sample(max(0, slices.Index(hopNames(), hop)))
+	return delaySample(took)<<hopBits | delaySample(max(0, slices.Index(hopNames(), hop)))
 }
 
-func (s sample) took() time.Duration { return time.Duration(s >> hopBits) }
-func (s sample) hop() string         { return hopNames()[s&(1<<hopBits-1)] }
+func (s delaySample) duration() time.Duration { return time.Duration(s >> hopBits) }
+func (s delaySample) slowestHop() string      { return hopNames()[s&(1<<hopBits-1)] }
 
 // AddFrame counts a frame, and the request whose delay is given with it.
 func (s *Stats) AddFrame(f Frame) {
@@ -70,13 +70,13 @@ func (s *Stats) AddFrame(f Frame) {
 		s.noteCounts[f.Record.Note]++
 	}
 	if f.DelayRequest != nil {
-		s.row(f.DelayRequest).add(f.DelayRequest)
+		s.rowOf(f.DelayRequest).addRequest(f.DelayRequest)
 	}
 }
 
-// row returns the row that a request is counted in.
-func (s *Stats) row(q *Request) *statsRow {
-	key := statsKey{q.Kind, printable(q.Action, maxShownNameRunes)}
+// rowOf returns the row that a request is counted in.
+func (s *Stats) rowOf(q *Request) *statsRow {
+	key := statsKey{q.Kind, printableText(q.Action, maxShownNameRunes)}
 	row := s.rows[key]
 	if row == nil && len(s.rows) >= maxStatsRows {
 		key = statsKey{q.Kind, "other"}
@@ -89,8 +89,8 @@ func (s *Stats) row(q *Request) *statsRow {
 	return row
 }
 
-// add counts a request.
-func (r *statsRow) add(q *Request) {
+// addRequest counts a request.
+func (r *statsRow) addRequest(q *Request) {
 	r.count++
 	switch q.State {
 	case StateTimedOut:
@@ -102,7 +102,7 @@ func (r *statsRow) add(q *Request) {
 	case StateAnswered:
 	}
 	if total, ok := q.TotalTime(); ok {
-		r.samples = append(r.samples, newSample(total, q.SlowestHop()))
+		r.samples = append(r.samples, newDelaySample(total, q.SlowestHop()))
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *Stats) Summary() Summary {
 	sum := Summary{Frames: s.frameCount, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
 	maps.Copy(sum.Notes, s.noteCounts)
 	for key, row := range s.rows {
-		sum.Actions = append(sum.Actions, row.summary(key))
+		sum.Actions = append(sum.Actions, row.actionSummary(key))
 	}
 	slices.SortFunc(sum.Actions, func(a, b ActionSummary) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Action, b.Action))
@@ -142,8 +142,8 @@ func (s *Stats) Summary() Summary {
 	return sum
 }
 
-// summary returns what the row has counted; key is its own.
-func (r *statsRow) summary(key statsKey) ActionSummary {
+// actionSummary returns what the row has counted; key is its own.
+func (r *statsRow) actionSummary(key statsKey) ActionSummary {
 	sum := ActionSummary{
 		Kind: key.kind, Action: key.action, Count: r.count,
 		TimedOut: r.timedOut, Failed: r.failed, Unanswered: r.unanswered,
@@ -153,14 +153,14 @@ func (r *statsRow) summary(key statsKey) ActionSummary {
 	}
 	slices.Sort(r.samples)
 	p99 := r.percentile(99)
-	sum.P50MS = new(milliseconds(r.percentile(50).took()))
-	sum.P99MS, sum.P99Hop = new(milliseconds(p99.took())), p99.hop()
-	sum.MaxMS = new(milliseconds(r.percentile(100).took()))
+	sum.P50MS = new(inMilliseconds(r.percentile(50).duration()))
+	sum.P99MS, sum.P99Hop = new(inMilliseconds(p99.duration())), p99.slowestHop()
+	sum.MaxMS = new(inMilliseconds(r.percentile(100).duration()))
 	return sum
 }
 
 // percentile returns the smallest sample that at least p of a hundred samples do not
 // exceed. The samples are sorted, and there is at least one.
-func (r *statsRow) percentile(p int) sample {
+func (r *statsRow) percentile(p int) delaySample {
 	return r.samples[(len(r.samples)*p+99)/100-1]
 }

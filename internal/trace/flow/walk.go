@@ -49,7 +49,7 @@ func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, e
 	}
 	defer ahead.source.Close()
 	lookahead := newLookahead(ahead)
-	joiner := NewJoiner(lookahead.forget)
+	joiner := NewJoiner(lookahead.forgetRequest)
 	return reader.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
 		for _, q := range joiner.Add(r) {
@@ -79,7 +79,7 @@ func WalkLive(ctx context.Context, source LineSource, each func(Frame) error) er
 	return reader.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r, Requests: joiner.Add(r)}
 		for _, q := range frame.Requests {
-			if q.endedAt().Seq == r.Seq {
+			if q.endEntry().Seq == r.Seq {
 				frame.DelayRequest = q
 			}
 		}
@@ -111,7 +111,7 @@ func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) 
 		if l.atEnd {
 			return q, nil
 		}
-		_, r, err := l.reader.next(ctx)
+		_, r, err := l.reader.nextRecord(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
 			l.atEnd = true
@@ -124,8 +124,8 @@ func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) 
 	}
 }
 
-// forget forgets a request of which no further frame will be shown.
-func (l *lookahead) forget(q *Request) { delete(l.endedByFirstSeq, q.Asked.Seq) }
+// forgetRequest forgets a request of which no further frame will be shown.
+func (l *lookahead) forgetRequest(q *Request) { delete(l.endedByFirstSeq, q.Asked.Seq) }
 
 // recordReader reads records from a source.
 type recordReader struct {
@@ -163,7 +163,7 @@ func (r *recordReader) readHeader(ctx context.Context) error {
 // forEach calls f with every record, until the source ends or f returns an error.
 func (r *recordReader) forEach(ctx context.Context, f func(line []byte, record trace.Record) error) error {
 	for {
-		line, record, err := r.next(ctx)
+		line, record, err := r.nextRecord(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -176,24 +176,24 @@ func (r *recordReader) forEach(ctx context.Context, f func(line []byte, record t
 	}
 }
 
-// next returns the next record and its line; [trace.ErrNotTrace] if the line cannot be
+// nextRecord returns the next record and its line; [trace.ErrNotTrace] if the line cannot be
 // parsed.
-func (r *recordReader) next(ctx context.Context) (line []byte, record trace.Record, err error) {
+func (r *recordReader) nextRecord(ctx context.Context) (line []byte, record trace.Record, err error) {
 	line, err = r.source.Next(ctx)
 	if err != nil {
 		return nil, record, err
 	}
 	r.lineNumber++
-	if record, err = parseOutline(line); err != nil {
+	if record, err = parseWithoutMessage(line); err != nil {
 		return nil, record, fmt.Errorf("line %d: %w: %w", r.lineNumber, trace.ErrNotTrace, err)
 	}
 	return line, record, nil
 }
 
-// parseOutline parses a line without its message, which is most of the line and comes
+// parseWithoutMessage parses a line without its message, which is most of the line and comes
 // last. Only entries about the session, which are short, and agent events, whose text
 // is shown, are parsed with their message.
-func parseOutline(line []byte) (r trace.Record, err error) {
+func parseWithoutMessage(line []byte) (r trace.Record, err error) {
 	outline := trace.LineWithoutMessage(line)
 	has := func(member string) bool { return bytes.Contains(outline, []byte(member)) }
 	if len(outline) == len(line) || has(`"hop":"session"`) || has(`"type":"agent_event"`) {

@@ -235,7 +235,7 @@ export const passRateSchema = /* @__PURE__ */ object<PassRate>({
   ci95_raw: optional(nullable(list(number))),
 });
 
-/** Has the fields of web_test.numbered, runs.Attempt, runs.Skipped, runs.UnfinishedAttempt, web_test.summary. */
+/** Has the fields of web_test.numbered, runs.Attempt, runs.SkippedCase, runs.UnfinishedAttempt, web_test.summary. */
 export interface AttemptLine {
   /** number of the line */
   n?: number;

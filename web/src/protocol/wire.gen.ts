@@ -312,30 +312,30 @@ export const usageUpdateSchema = /* @__PURE__ */ object<UsageUpdate>({
   cost_usd: optional(number),
 });
 
-/** ErrorData is the content of an [Error]. */
-export interface ErrorData {
+/** ErrorResponseData is the content of an [ErrorResponse]. */
+export interface ErrorResponseData {
   message: string;
 }
 
-export const errorDataSchema = /* @__PURE__ */ object<ErrorData>({
+export const errorResponseDataSchema = /* @__PURE__ */ object<ErrorResponseData>({
   message: string,
 });
 
-/** Error is a kernel's, or the server's, response to a message that it cannot carry out. */
+/** ErrorResponse is a kernel's, or the server's, response to a message that it cannot carry out. */
 export interface ErrorMessage {
   type: string;
   /** of the request, at /agent */
   tx_id?: string;
   /** of the request, at /run */
   agent_tx_id?: string;
-  data: ErrorData;
+  data: ErrorResponseData;
 }
 
 export const errorMessageSchema = /* @__PURE__ */ object<ErrorMessage>({
   type: string,
   tx_id: optional(string),
   agent_tx_id: optional(string),
-  data: errorDataSchema,
+  data: errorResponseDataSchema,
 });
 
 /** ManagedProcessExit tells the consoles that a child process has exited. */
