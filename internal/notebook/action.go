@@ -8,15 +8,16 @@ import (
 	"assay/internal/protocol"
 )
 
-// actionParams are the parameters of an action.
+// actionParams are the parameters of an agent_action on the notebook, its tx_id and who caused
+// it.
 type actionParams struct {
 	*objectReader
 	txID     string // of the action
 	causedBy string // who has asked for it: one of the constants ByAgent to ByServer
 }
 
-// actionReply is the answer to an action, and the messages that the action sends to the
-// kernel. Which fields are set depends on the action.
+// actionReply is the JSON answer to an action on the notebook, together with the messages that
+// the action sends to the kernel. Which fields are set depends on the action.
 type actionReply struct {
 	protocol.ActionResponse
 	CellID           string           `json:"cell_id,omitempty"`
@@ -31,14 +32,16 @@ type actionReply struct {
 	answeredByKernel bool             // no answer is sent: the kernel's becomes the answer
 }
 
-// remainingCell is a cell in the answer to delete_cell: its position may have changed.
+// remainingCell is a cell in the answer to delete_cell, which lists the cells that are left
+// with their new positions.
 type remainingCell struct {
 	Index  int    `json:"index"` // from 0
 	Type   string `json:"cell_type"`
 	CellID string `json:"cell_id"`
 }
 
-// performAction carries out an action. If it returns an error the notebook is unchanged.
+// performAction carries out the action of this name on the notebook and returns its answer. If
+// it fails, for example because a parameter is wrong, the notebook is unchanged.
 func (d *Document) performAction(action string, params actionParams) (actionReply, error) {
 	if action == "get_context" {
 		return actionReply{Context: d.buildContext()}, nil
@@ -67,7 +70,8 @@ func (d *Document) performAction(action string, params actionParams) (actionRepl
 	}
 }
 
-// createCell carries out create_cell. The caller holds mu, as for all of these.
+// createCell carries out the action create_cell: it inserts a code or markdown cell and, with
+// auto_run, lets the kernel run it. It fails if a parameter is wrong. The caller holds mu.
 func (d *Document) createCell(params actionParams) (actionReply, error) {
 	position := params.integer("position")
 	cell := Cell{
@@ -93,7 +97,8 @@ func (d *Document) createCell(params actionParams) (actionReply, error) {
 	return out, nil
 }
 
-// createMarkdownCell carries out create_markdown_cell.
+// createMarkdownCell carries out the action create_markdown_cell. It fails if a parameter is
+// wrong. The caller holds mu.
 func (d *Document) createMarkdownCell(params actionParams) (actionReply, error) {
 	position, source := params.integer("position"), params.text("source")
 	if err := params.err(); err != nil {
@@ -103,7 +108,9 @@ func (d *Document) createMarkdownCell(params actionParams) (actionReply, error) 
 	return actionReply{CellID: created.ID}, err
 }
 
-// insertNewCell gives cell an id and inserts it at position.
+// insertNewCell gives cell a new id, inserts it at position, counted from 0, and returns it. It
+// fails if the position is out of range or the notebook's sources become too large. The caller
+// holds mu.
 func (d *Document) insertNewCell(params actionParams, position int, cell Cell) (Cell, error) {
 	if err := d.checkSourceSize(cell.Source, 0); err != nil {
 		return Cell{}, err
@@ -116,8 +123,10 @@ func (d *Document) insertNewCell(params actionParams, position int, cell Cell) (
 	return cell, nil
 }
 
-// editCell carries out edit_cell. An edit that does not change the source gives out no
-// event.
+// editCell carries out the action edit_cell: it replaces a cell's source and, with auto_run,
+// lets the kernel run the cell. An edit that does not change the source makes no event. It
+// fails if a parameter is wrong or the cell was changed since the revision "rev"; the answer
+// then has the current source. The caller holds mu.
 func (d *Document) editCell(params actionParams) (actionReply, error) {
 	id, source := params.nonEmptyText("cell_id"), params.text("source")
 	run, rev := params.boolean("auto_run"), params.optionalInteger("rev")
@@ -154,7 +163,8 @@ func (d *Document) editCell(params actionParams) (actionReply, error) {
 	return out, nil
 }
 
-// deleteCell carries out delete_cell. The kernel is told to dispose of a code cell.
+// deleteCell carries out the action delete_cell. For a code cell the kernel gets a
+// dispose_cell. It fails if there is no such cell. The caller holds mu.
 func (d *Document) deleteCell(params actionParams) (actionReply, error) {
 	cell, err := d.cellOfParams(params)
 	if err != nil {
@@ -175,8 +185,9 @@ func (d *Document) deleteCell(params actionParams) (actionReply, error) {
 	return out, nil
 }
 
-// moveCell carries out move_cell. The position is counted without the cell. A move to
-// where the cell is changes nothing.
+// moveCell carries out the action move_cell. The new position is counted from 0 without the
+// moved cell. A move to the cell's present position makes no event. It fails if there is no
+// such cell or position. The caller holds mu.
 func (d *Document) moveCell(params actionParams) (actionReply, error) {
 	id, position := params.nonEmptyText("cell_id"), params.integer("position")
 	if err := params.err(); err != nil {
@@ -190,7 +201,8 @@ func (d *Document) moveCell(params actionParams) (actionReply, error) {
 	return actionReply{CellID: id}, nil
 }
 
-// runCell carries out run_cell.
+// runCell carries out the action run_cell: the reply has the run_cell message for the kernel.
+// It fails if there is no such code cell. The caller holds mu.
 func (d *Document) runCell(params actionParams) (actionReply, error) {
 	cell, err := d.codeCellOfParams(params)
 	if err != nil {
@@ -199,7 +211,8 @@ func (d *Document) runCell(params actionParams) (actionReply, error) {
 	return actionReply{CellID: cell.ID, kernelMessages: newRunCellCommand(*cell)}, nil
 }
 
-// stopCell carries out stop_cell.
+// stopCell carries out the action stop_cell: the reply has the stop_cell message for the
+// kernel. It fails if there is no such code cell. The caller holds mu.
 func (d *Document) stopCell(params actionParams) (actionReply, error) {
 	cell, err := d.codeCellOfParams(params)
 	if err != nil {
@@ -209,8 +222,9 @@ func (d *Document) stopCell(params actionParams) (actionReply, error) {
 	return actionReply{CellID: cell.ID, kernelMessages: []any{stop}}, nil
 }
 
-// setWidget carries out set_widget: it sends the value to the kernel, whose answer becomes
-// the answer.
+// setWidget carries out the action set_widget: the reply has the set_widget_value message for
+// the kernel, whose answer becomes the answer to the action. It fails if there is no such
+// widget or the value is no JSON. The caller holds mu.
 func (d *Document) setWidget(params actionParams) (actionReply, error) {
 	key, value := params.nonEmptyText("key"), params.text("value")
 	if params.err() == nil && !isValidJSON(value) {
@@ -228,7 +242,8 @@ func (d *Document) setWidget(params actionParams) (actionReply, error) {
 	}}}, nil
 }
 
-// cellOfParams returns the cell that the parameter cell_id names.
+// cellOfParams returns the cell whose id is in the parameter cell_id. It fails if the parameter
+// is missing or there is no such cell. The caller holds mu.
 func (d *Document) cellOfParams(params actionParams) (*Cell, error) {
 	id := params.nonEmptyText("cell_id")
 	if err := params.err(); err != nil {
@@ -237,8 +252,8 @@ func (d *Document) cellOfParams(params actionParams) (*Cell, error) {
 	return d.findCell(id)
 }
 
-// codeCellOfParams returns the cell that the parameter cell_id names, or an error if that
-// is a markdown cell.
+// codeCellOfParams returns the code cell whose id is in the parameter cell_id. It fails if the
+// parameter is missing, there is no such cell, or it is a markdown cell. The caller holds mu.
 func (d *Document) codeCellOfParams(params actionParams) (*Cell, error) {
 	cell, err := d.cellOfParams(params)
 	if err == nil && cell.Type == MarkdownCell {
@@ -247,11 +262,12 @@ func (d *Document) codeCellOfParams(params actionParams) (*Cell, error) {
 	return cell, err
 }
 
-// errMarkdownAutoRun is the error for a request to run a markdown cell. To ignore the request
-// would leave the asker waiting for the end of the run.
+// errMarkdownAutoRun is the error for auto_run of a markdown cell, which cannot run. If the
+// request were ignored, the agent would wait for the end of a run that never begins.
 var errMarkdownAutoRun = errors.New("auto_run: expected false for a markdown cell, which does not run, found true")
 
-// newRunCellCommand returns the message that makes the kernel run a cell.
+// newRunCellCommand returns a list with the run_cell message that makes the kernel run this
+// cell.
 func newRunCellCommand(cell Cell) []any {
 	return []any{protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}}
 }

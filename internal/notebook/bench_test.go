@@ -13,8 +13,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// newHundredCellDocument returns a document of 100 cells that have run, each with text, an image
-// and a result.
+// newHundredCellDocument returns a document of 100 code cells that have run, each with text, an
+// image and a result as outputs.
 func newHundredCellDocument(b *testing.B) (*notebook.Document, *notebook.Executions) {
 	b.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
@@ -33,7 +33,7 @@ func newHundredCellDocument(b *testing.B) (*notebook.Document, *notebook.Executi
 	return doc, executions
 }
 
-// actionRoundTrip sends an action and reads its answer.
+// actionRoundTrip sends an action to a served document and reads its answer.
 func actionRoundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
 	b.Helper()
 	if err := conn.Write(body); err != nil {

@@ -11,7 +11,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// One cell cannot fill the memory, whatever outputs it has.
+// The memory for the outputs of one cell stays below its limit, whatever outputs the cell has.
 func TestOutputsOfOneCellAreBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 16 << 10

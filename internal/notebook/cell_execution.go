@@ -2,9 +2,9 @@ package notebook
 
 import "strings"
 
-// cellExecution is what is known of the runs of one cell. While its RunState is open
-// the cell counts as running; otherwise its status is that of the last run. Its outputs
-// are those of the last run that started.
+// cellExecution is what is known about the runs of one cell. While its RunState is open the
+// cell counts as running; otherwise its status is that of the last run. Its outputs are those
+// of the last run that started.
 type cellExecution struct {
 	RunState
 	lastStatus      string        // of the last run: StatusIdle, StatusRan or StatusError
@@ -18,14 +18,15 @@ type cellExecution struct {
 	widgets         Widgets
 }
 
-// newCellExecution returns a cell that has not run. It keeps maxOutputBytes of outputs.
+// newCellExecution returns the state of a cell that has not run, which will keep at most
+// maxOutputBytes of outputs.
 func newCellExecution(maxOutputBytes int) *cellExecution {
 	return &cellExecution{
 		lastStatus: StatusIdle, outputs: newOutputBuffer(maxOutputBytes), logs: newOutputBuffer(maxMessageLogBytes),
 	}
 }
 
-// status returns one of the Status constants.
+// status returns the cell's status, one of the Status constants.
 func (c *cellExecution) status() string {
 	if c.IsOpen() {
 		return StatusRunning
@@ -33,35 +34,38 @@ func (c *cellExecution) status() string {
 	return c.lastStatus
 }
 
-// startRun begins a run, and forgets everything that the last one has left, its widgets
-// too.
+// startRun begins a run of the cell with this number and discards the outputs, logs and widgets
+// of the last run.
 func (c *cellExecution) startRun(sequencer, maxOutputBytes int) {
 	*c = *newCellExecution(maxOutputBytes)
 	c.Start()
 	c.sequencer, c.executionCount = sequencer, sequencer
 }
 
-// endRun ends the open run with a status.
+// endRun ends the cell's open run; status, one of the Status constants, becomes the cell's
+// status.
 func (c *cellExecution) endRun(status string) {
 	c.End()
 	c.lastStatus = status
 }
 
-// appendStreamText appends text of a stream to the outputs and the logs.
+// appendStreamText appends text that the cell printed to stdout or stderr to its outputs and
+// its logs.
 func (c *cellExecution) appendStreamText(stream string, text []byte) {
 	c.clearOutputsIfPending()
 	c.outputs.appendStreamText(stream, text)
 	c.logs.appendStreamText("logs", text)
 }
 
-// appendOutput appends an output.
+// appendOutput appends an output that is not printed text, such as an image or an error, to the
+// cell's outputs.
 func (c *cellExecution) appendOutput(output *richOutput) {
 	c.clearOutputsIfPending()
 	c.outputs.appendOutput(output)
 }
 
-// clearOutputs removes the outputs, at once or, with wait, when the next one comes. The logs
-// stay.
+// clearOutputs removes the cell's outputs: at once or, if wait is set, when the next output
+// comes. The logs stay.
 func (c *cellExecution) clearOutputs(wait bool) {
 	c.clearBeforeNext = true
 	if !wait {
@@ -69,7 +73,8 @@ func (c *cellExecution) clearOutputs(wait bool) {
 	}
 }
 
-// clearOutputsIfPending removes the outputs if clear has asked for it.
+// clearOutputsIfPending removes the cell's outputs if clearOutputs was called with wait and
+// they were not removed since.
 func (c *cellExecution) clearOutputsIfPending() {
 	if c.clearBeforeNext {
 		c.clearBeforeNext = false
@@ -77,8 +82,8 @@ func (c *cellExecution) clearOutputsIfPending() {
 	}
 }
 
-// showException appends a traceback as an error output. It does nothing if the run has
-// shown an error already, as some kernels do themselves, or if exception is empty.
+// showException appends a traceback to the outputs as an error output. It does nothing if
+// exception is empty or the run has shown an error already, which some kernels do themselves.
 func (c *cellExecution) showException(exception string) {
 	hasError := false
 	c.outputs.forEachOutput(func(p *bufferPiece) { hasError = hasError || p.output.failure != nil })
@@ -91,5 +96,6 @@ func (c *cellExecution) showException(exception string) {
 	c.appendOutput(output.shrunkTo(c.maxSingleOutputBytes(), 0))
 }
 
-// maxSingleOutputBytes returns how large one output may be to be kept whole.
+// maxSingleOutputBytes returns how many bytes one output of the cell may have to be kept whole:
+// a quarter of the limit for all its outputs.
 func (c *cellExecution) maxSingleOutputBytes() int { return c.outputs.halfBytes / 2 }

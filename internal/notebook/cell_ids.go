@@ -8,8 +8,9 @@ import (
 // maxCellIDBytes is the longest cell id that nbformat allows.
 const maxCellIDBytes = 64
 
-// nbformatCellIDs returns an id for each cell that nbformat allows: 1 to 64 letters, digits,
-// '-' and '_', each id once. An allowed id stays as it is.
+// nbformatCellIDs returns an id for each cell that the nbformat file format allows: 1 to 64
+// letters, digits, '-' and '_', each id once. A cell's own id is kept if it is allowed and not
+// taken.
 func nbformatCellIDs(cells []Cell) []string {
 	ids := make([]string, len(cells))
 	taken := map[string]bool{}
@@ -28,8 +29,8 @@ func nbformatCellIDs(cells []Cell) []string {
 	return ids
 }
 
-// nbformatCellID returns id with '-' in place of characters that nbformat does not allow,
-// cut to the longest length.
+// nbformatCellID returns the cell id with '-' in place of each character that nbformat does not
+// allow, cut to 64 bytes. It is empty if id is.
 func nbformatCellID(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -40,7 +41,8 @@ func nbformatCellID(id string) string {
 	return id[:min(len(id), maxCellIDBytes)]
 }
 
-// unusedCellID returns id, or the first of id-2, id-3, … that is not taken.
+// unusedCellID returns id, or the first of id-2, id-3 and so on that is not in taken. An empty
+// id counts as "cell".
 func unusedCellID(id string, taken map[string]bool) string {
 	if id == "" {
 		id = "cell"

@@ -2,11 +2,13 @@ package notebook
 
 import "slices"
 
-// cellOverheadBytes is about what a cell takes in memory beside its outputs.
+// cellOverheadBytes is roughly how much memory a cell's execution state takes beside its
+// outputs.
 const cellOverheadBytes = 1 << 10
 
-// Clone returns a copy that further frames change independently. The copy shares all
-// memory that does not change, and so costs much less than its content.
+// Clone returns a copy of the executions. Frames applied to one of the two later do not change
+// the other. They share memory that does not change, so the copy costs much less than its
+// content.
 func (e *Executions) Clone() *Executions {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -21,7 +23,8 @@ func (e *Executions) Clone() *Executions {
 	return out
 }
 
-// MemoryBytes returns about how many bytes of memory the cells take.
+// MemoryBytes returns roughly how many bytes of memory the cells' outputs, widgets and states
+// take.
 func (e *Executions) MemoryBytes() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -38,7 +41,7 @@ func (e *Executions) MemoryBytes() int {
 	return size
 }
 
-// memoryBytes returns about how many bytes the buffer keeps. b may be nil.
+// memoryBytes returns roughly how many bytes of memory the buffered outputs take. b may be nil.
 func (b *outputBuffer) memoryBytes() int {
 	if b == nil {
 		return 0
@@ -46,14 +49,16 @@ func (b *outputBuffer) memoryBytes() int {
 	return b.halfBytes - b.headRoom + b.tailBytes + len(b.middle)*outputOverheadBytes
 }
 
-// clone copies a cell. It shares the widgets, which are only replaced as a whole.
+// clone returns an independent copy of a cell's execution state. The two share the list of
+// widgets, which is only ever replaced as a whole.
 func (c *cellExecution) clone() *cellExecution {
 	out := *c
 	out.outputs, out.logs = c.outputs.clone(), c.logs.clone()
 	return &out
 }
 
-// clone copies a buffer, which may be nil. Both share the text that they have now.
+// clone returns an independent copy of the buffer, or nil for nil. The two share the text that
+// they have now.
 func (b *outputBuffer) clone() *outputBuffer {
 	if b == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// At each step of a fold a clone has the snapshot of the original, and later frames change
-// only one of the two.
+// After each step of a fold a clone has the same snapshot as the original, and later frames
+// change only one of the two.
 func TestClonesAreIndependent(t *testing.T) {
 	t.Parallel()
 	var frames []string

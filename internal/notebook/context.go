@@ -12,14 +12,14 @@ const (
 	maxContextWidgetBytes = 4 << 10 // of a widget's value; a larger one is left out
 )
 
-// notebookContext is the answer to get_context: the notebook as an agent sees it.
+// notebookContext is the JSON answer to get_context: the notebook as an agent sees it.
 type notebookContext struct {
 	CellCount int           `json:"cell_count"`
 	Name      string        `json:"notebook_name"`
 	Cells     []contextCell `json:"cells"`
 }
 
-// contextCell is a cell of a [notebookContext].
+// contextCell is the JSON of one cell in the answer to get_context.
 type contextCell struct {
 	Index    int               `json:"index"` // from 0
 	CellID   string            `json:"cell_id"`
@@ -35,8 +35,8 @@ type contextCell struct {
 	Widgets  []contextWidget   `json:"widgets"`
 }
 
-// buildContext returns the notebook as an agent sees it. The cells are of one moment; their
-// outputs are read after it, so that edits need not wait.
+// buildContext returns the answer to get_context: all cells with their outputs and widgets. The
+// outputs are read after the cells without locking the document, so that edits need not wait.
 func (d *Document) buildContext() *notebookContext {
 	cells := d.Cells()
 	out := &notebookContext{CellCount: len(cells), Name: d.cfg.NotebookName, Cells: make([]contextCell, len(cells))}
@@ -47,7 +47,8 @@ func (d *Document) buildContext() *notebookContext {
 	return out
 }
 
-// contextCell returns a cell with at most maxOutputBytes of outputs.
+// contextCell returns a cell as the answer to get_context has it, with at most maxOutputBytes
+// of outputs.
 func (d *Document) contextCell(cell Cell, maxOutputBytes int) contextCell {
 	out := contextCell{
 		CellID: cell.ID, TfID: cell.ID, Type: cell.Type, Source: cell.Source,
@@ -64,10 +65,10 @@ func (d *Document) contextCell(cell Cell, maxOutputBytes int) contextCell {
 	return out
 }
 
-// CellsFromContext reads the cells of a console's answer to get_context; context is the
-// value of its field "context". It returns an error that names the cell's index if a
-// cell has no cell_id or a field of the wrong type. A cell whose cell_type is not
-// "markdown" counts as code.
+// CellsFromContext parses the cells in a console's answer to get_context; context is the value
+// of its field "context". It returns an error that names the cell's index if a cell has no
+// cell_id or a field of the wrong type. A cell whose cell_type is not "markdown" counts as
+// code.
 func CellsFromContext(context json.RawMessage) ([]Cell, error) {
 	members, err := readMembers(context)
 	if err != nil {
@@ -86,7 +87,8 @@ func CellsFromContext(context json.RawMessage) ([]Cell, error) {
 	return cells, nil
 }
 
-// cellFromContext reads one cell of a context.
+// cellFromContext parses one cell in a console's answer to get_context. It fails if the cell
+// has no cell_id or a field of the wrong type.
 func cellFromContext(text json.RawMessage) (Cell, error) {
 	fields, err := newObjectReader(text)
 	if err != nil {

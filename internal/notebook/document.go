@@ -8,15 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// defaultLanguage is the language of code cells and of notebook files by default.
+// defaultLanguage is the language of code cells and of notebook files unless another one is
+// set.
 const defaultLanguage = "python"
 
-// maxSourceBytes is how much all sources of a document may have together. A context then
-// fits into a frame even if each of their bytes is escaped.
+// maxSourceBytes is how many bytes the sources of all cells of a document may have together.
+// The answer to get_context then fits into a frame even if each byte is escaped.
 const maxSourceBytes = 8 << 20
 
-// Document is the cells, and their order, of a notebook that the server holds. It is safe
-// for concurrent use.
+// Document holds the cells of a notebook, in order, if the server is the holder of the
+// document. It is safe for concurrent use.
 type Document struct {
 	cfg DocumentConfig
 
@@ -45,7 +46,7 @@ type DocumentConfig struct {
 	NewCellID func() string
 }
 
-// NewDocument returns a document without cells.
+// NewDocument returns a notebook document without cells.
 func NewDocument(cfg DocumentConfig) *Document {
 	if cfg.NotebookName == "" {
 		cfg.NotebookName = "notebook"
@@ -65,29 +66,29 @@ func NewDocument(cfg DocumentConfig) *Document {
 	return &Document{cfg: cfg}
 }
 
-// SetLanguage sets the language of code cells.
+// SetLanguage sets the language of the notebook's code cells, such as "python".
 func (d *Document) SetLanguage(language string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cfg.Language = language
 }
 
-// codeLanguage returns the language of code cells.
+// codeLanguage returns the language of the notebook's code cells, such as "python".
 func (d *Document) codeLanguage() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cfg.Language
 }
 
-// Cells returns a copy of the cells in order; it is never nil.
+// Cells returns a copy of the notebook's cells in order; it is never nil.
 func (d *Document) Cells() []Cell {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append([]Cell{}, d.cells...)
 }
 
-// CellTitle returns the title of a cell; empty if it has none or there is no such cell.
-// It can be used as [ExecutionsConfig.CellTitle].
+// CellTitle returns the title of the cell with this id; empty if it has none or there is no
+// such cell. It can be used as [ExecutionsConfig.CellTitle].
 func (d *Document) CellTitle(cellID string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,13 +98,14 @@ func (d *Document) CellTitle(cellID string) string {
 	return ""
 }
 
-// cellIndex returns the position of a cell; -1: there is none. The caller holds mu.
+// cellIndex returns the position of the cell with this id, from 0, or -1 if there is none. The
+// caller holds mu.
 func (d *Document) cellIndex(id string) int {
 	return slices.IndexFunc(d.cells, func(c Cell) bool { return c.ID == id })
 }
 
-// findCell returns a cell, which may be used until the cells change, or an error if there
-// is none. The caller holds mu.
+// findCell returns the cell with this id, or an error if there is none. The result may be used
+// until the cells change. The caller holds mu.
 func (d *Document) findCell(id string) (*Cell, error) {
 	i := d.cellIndex(id)
 	if i < 0 {
@@ -112,13 +114,14 @@ func (d *Document) findCell(id string) (*Cell, error) {
 	return &d.cells[i], nil
 }
 
-// unknownCellError says that there is no cell with this id.
+// unknownCellError returns the error which says that there is no cell with this id.
 func unknownCellError(id string) error {
 	return fmt.Errorf("cell_id: expected the id of a cell, found %q", id)
 }
 
-// checkSourceSize returns an error if all sources together become too large when source
-// replaces one of replacedBytes. The caller holds mu.
+// checkSourceSize returns an error if the sources of all cells would have more than
+// maxSourceBytes after a cell's source of replacedBytes bytes was replaced by source. The
+// caller holds mu.
 func (d *Document) checkSourceSize(source string, replacedBytes int) error {
 	size := len(source) - replacedBytes
 	for _, cell := range d.cells {

@@ -35,8 +35,8 @@ func TestReplayedEventsGiveSameDocument(t *testing.T) {
 	})
 }
 
-// randomAction carries out a random action, which may fail, and returns model as it is
-// after it.
+// randomAction carries out a random action on a document, which may fail, and returns the model
+// of the cells as it must be after that.
 func randomAction(t *rapid.T, peer *testPeer, model []notebook.Cell) []notebook.Cell {
 	position := rapid.IntRange(-1, len(model)+1).Draw(t, "position")
 	source := rapid.String().Draw(t, "source")
@@ -81,16 +81,16 @@ func randomAction(t *rapid.T, peer *testPeer, model []notebook.Cell) []notebook.
 	return model
 }
 
-// requireOutcome fails if the answer does not report success, or failure, as wanted. It
-// returns success.
+// requireOutcome fails the test if an action's answer reports success although failure is
+// wanted, or the reverse. It returns whether the action succeeded.
 func requireOutcome(t *rapid.T, r actionResponse, success bool) bool {
 	require.Equal(t, success, r.Status == protocol.StatusSuccess, "%+v", r)
 	require.Equal(t, success, r.Error == "")
 	return success
 }
 
-// encodeAndDecode returns e as it is read back from a trace, and checks that JSON gives
-// what json.Marshal does.
+// encodeAndDecode returns event e as it is read back from a trace, and checks that Event.JSON
+// gives the same as json.Marshal.
 func encodeAndDecode(t require.TestingT, e notebook.Event) notebook.Event {
 	text := e.JSON()
 	e.Type = notebook.EventType
@@ -140,8 +140,8 @@ func TestApplyEventRefusesEventsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// An event says who has caused the change. The field "by" of an action is believed only if
-// the action has an id of the server's form.
+// An event says who caused the change. The field "by" of an action counts only if the action's
+// tx_id has the form of the server's own ids.
 func TestEventsSayWhoCausedThem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ tx, by, want string }{
@@ -189,7 +189,7 @@ func TestRestoreEventIsCausedByServer(t *testing.T) {
 	require.Equal(t, notebook.ByServer, events[0].CausedBy)
 }
 
-// A move of a cell to where it is gives out no event.
+// Moving a cell to its present position makes no event.
 func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 	t.Parallel()
 	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
@@ -298,8 +298,8 @@ func (brokenConn) Read() ([]byte, error) {
 	return nil, &protocol.ChannelError{Operation: "read", Err: fmt.Errorf("a cable was cut")}
 }
 
-// A notebook that was restored in another session has the same cells, outputs and
-// statuses. A cell that was running has failed.
+// A notebook that was restored in another session has the same cells, outputs and statuses,
+// except that a cell that was running has failed.
 func TestRestoredNotebookShowsTheSame(t *testing.T) {
 	t.Parallel()
 	before := notebook.NewExecutions(notebook.ExecutionsConfig{})

@@ -8,7 +8,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// EventType is the Type of every [Event].
+// EventType is the message type of every [Event] of the notebook.
 const EventType = "notebook_event"
 
 // Kinds of events.
@@ -30,7 +30,7 @@ const (
 	ByServer  = "server"  // the server itself
 )
 
-// Event is one change of a document. Which fields are set depends on Kind.
+// Event is one change of the notebook's cells. Which fields are set depends on Kind.
 type Event struct {
 	Type     string  `json:"type"`         // EventType
 	Kind     string  `json:"event"`        // one of the constants CellCreated to NotebookRestored
@@ -46,8 +46,8 @@ type Event struct {
 	sourceLiteral []byte // the source as the JSON string that came in; nil: it must be quoted
 }
 
-// JSON returns the event as a message. The result is that of json.Marshal, but costs less:
-// a source that came in as JSON is not quoted again.
+// JSON returns the event as a JSON message. The result is the same as that of json.Marshal but
+// costs less, because a source that came in as JSON is not quoted again.
 func (e Event) JSON() []byte {
 	var out objectBuilder
 	out.stringField("type", EventType)
@@ -78,8 +78,8 @@ func (e Event) JSON() []byte {
 	return out.finish()
 }
 
-// encodeJSON returns the cell as JSON. literal is its source as a JSON string; nil: the
-// source is quoted.
+// encodeJSON returns the cell as a JSON object. literal is its source as a JSON string; if it
+// is nil the source is quoted.
 func (c *Cell) encodeJSON(literal []byte) []byte {
 	var out objectBuilder
 	out.stringField("cell_id", c.ID)
@@ -90,7 +90,8 @@ func (c *Cell) encodeJSON(literal []byte) []byte {
 	return out.finish()
 }
 
-// sourceAsJSON returns literal, or text as a JSON string if literal is nil.
+// sourceAsJSON returns a cell's source as a JSON string: literal, or the quoted text if literal
+// is nil.
 func sourceAsJSON(literal []byte, text string) []byte {
 	if literal != nil {
 		return literal
@@ -98,8 +99,9 @@ func sourceAsJSON(literal []byte, text string) []byte {
 	return appendQuoted(nil, text)
 }
 
-// ApplyEvent changes the document as e says, without calling OnEvent. It returns an error,
-// and changes nothing, if e does not fit, such as an edit of a cell that is not there.
+// ApplyEvent changes the document's cells as the event e says, without calling OnEvent. It
+// returns an error, and changes nothing, if e does not fit, such as an edit of a cell that does
+// not exist.
 func (d *Document) ApplyEvent(e Event) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,8 +111,8 @@ func (d *Document) ApplyEvent(e Event) error {
 	return nil
 }
 
-// ReplayEvents returns the document that has given out these events. OnEvent is not
-// called for them. It returns an error if one does not fit.
+// ReplayEvents returns a document to which these events were applied in order. OnEvent is not
+// called for them. It fails if an event does not fit.
 func ReplayEvents(cfg DocumentConfig, events []Event) (*Document, error) {
 	d := NewDocument(cfg)
 	for i, e := range events {
@@ -121,7 +123,8 @@ func ReplayEvents(cfg DocumentConfig, events []Event) (*Document, error) {
 	return d, nil
 }
 
-// applyAndPublish applies e and calls OnEvent with it. The caller holds mu.
+// applyAndPublish changes the document's cells as the event e says and calls OnEvent with e. It
+// fails, without a change, if e does not fit. The caller holds mu.
 func (d *Document) applyAndPublish(e Event) error {
 	if err := d.apply(e); err != nil {
 		return err
@@ -131,7 +134,8 @@ func (d *Document) applyAndPublish(e Event) error {
 	return nil
 }
 
-// apply applies e. Cells change nowhere else. The caller holds mu.
+// apply changes the document's cells as the event e says; no other method changes them. It
+// fails, without a change, if e does not fit. The caller holds mu.
 func (d *Document) apply(e Event) error {
 	switch e.Kind {
 	case CellCreated:
@@ -149,7 +153,8 @@ func (d *Document) apply(e Event) error {
 	}
 }
 
-// replaceCells applies a NotebookRestored event.
+// replaceCells applies the event NotebookRestored: the cells of s replace all cells. It fails
+// if s is nil.
 func (d *Document) replaceCells(s *State) error {
 	if s == nil {
 		return errors.New("state is missing")
@@ -158,7 +163,8 @@ func (d *Document) replaceCells(s *State) error {
 	return nil
 }
 
-// insertCell applies a CellCreated event.
+// insertCell applies the event CellCreated: it inserts the cell at its position. It fails if a
+// field is missing or wrong, or the id is taken.
 func (d *Document) insertCell(e Event) error {
 	switch {
 	case e.Cell == nil || e.Position == nil:
@@ -178,7 +184,8 @@ func (d *Document) insertCell(e Event) error {
 	return nil
 }
 
-// changeSource applies a CellEdited event.
+// changeSource applies the event CellEdited: it sets a cell's source and revision. It fails if
+// there is no such cell or source.
 func (d *Document) changeSource(e Event) error {
 	cell, err := d.findCell(e.CellID)
 	if err != nil {
@@ -191,7 +198,8 @@ func (d *Document) changeSource(e Event) error {
 	return nil
 }
 
-// removeCell applies a CellDeleted event.
+// removeCell applies the event CellDeleted: it removes the cell with this id. It fails if there
+// is none.
 func (d *Document) removeCell(id string) error {
 	i := d.cellIndex(id)
 	if i < 0 {
@@ -201,7 +209,8 @@ func (d *Document) removeCell(id string) error {
 	return nil
 }
 
-// changePosition applies a CellMoved event.
+// changePosition applies the event CellMoved: it moves a cell to its new position. It fails if
+// there is no such cell or position.
 func (d *Document) changePosition(e Event) error {
 	from := d.cellIndex(e.CellID)
 	switch {

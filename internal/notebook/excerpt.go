@@ -6,16 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// excerpt is UTF-8 text in parts, of which some in the middle may be missing. The parts
-// do not change, so that an excerpt can be read while text is appended behind them.
+// excerpt is UTF-8 text in parts, of which a stretch in the middle may be missing. The parts do
+// not change, so an excerpt can be read while more text is appended elsewhere.
 type excerpt struct {
 	head         [][]byte
 	tail         [][]byte // empty if nothing is missing
 	missingBytes int64    // between head and tail
 }
 
-// truncate returns the text. If it is longer than maxBytes, that is its beginning and its
-// end, half of maxBytes each, and between them a line that says how much is left out.
+// truncate returns the text as a string. If it is longer than maxBytes, only its beginning and
+// its end are returned, half of maxBytes each, with a line between them that says how many
+// bytes are left out.
 func (e excerpt) truncate(maxBytes int) string {
 	size := totalLength(e.head) + totalLength(e.tail)
 	if size <= maxBytes {
@@ -29,12 +30,14 @@ func (e excerpt) truncate(maxBytes int) string {
 	return string(first) + omissionText(e.missingBytes+int64(size-len(first)-len(last))) + string(last)
 }
 
-// fullText returns the whole text, with a line that says how much is missing.
+// fullText returns all parts of the text as a string. If bytes in the middle are missing, a
+// line in their place says how many.
 func (e excerpt) fullText() string {
 	return string(joinParts(e.head)) + omissionText(e.missingBytes) + string(joinParts(e.tail))
 }
 
-// truncateMiddle is [excerpt.truncate] for a string.
+// truncateMiddle returns text, or if it is longer than maxBytes its beginning and its end, half
+// of maxBytes each, with a line between them that says how many bytes are left out.
 func truncateMiddle(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text
@@ -42,7 +45,8 @@ func truncateMiddle(text string, maxBytes int) string {
 	return excerpt{head: [][]byte{[]byte(text)}}.truncate(maxBytes)
 }
 
-// omissionText returns the line that stands in place of n bytes of text; empty for 0.
+// omissionText returns the line that stands in place of n left out bytes of text; empty if n is
+// 0.
 func omissionText(n int64) string {
 	if n == 0 {
 		return ""
@@ -50,7 +54,7 @@ func omissionText(n int64) string {
 	return fmt.Sprintf("\n[... %d bytes left out ...]\n", n)
 }
 
-// totalLength returns the length of all parts in bytes.
+// totalLength returns how many bytes all parts of a text have together.
 func totalLength(parts [][]byte) int {
 	n := 0
 	for _, part := range parts {
@@ -59,9 +63,11 @@ func totalLength(parts [][]byte) int {
 	return n
 }
 
+// joinParts returns the concatenation of all parts of a text.
 func joinParts(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 
-// firstBytes returns at most n bytes from the beginning, in whole runes.
+// firstBytes returns at most n bytes from the beginning of a text in parts, without cutting a
+// rune.
 func firstBytes(parts [][]byte, n int) []byte {
 	text := make([]byte, 0, n)
 	for _, part := range parts {
@@ -74,7 +80,7 @@ func firstBytes(parts [][]byte, n int) []byte {
 	return text
 }
 
-// lastBytes returns at most n bytes from the end, in whole runes.
+// lastBytes returns at most n bytes from the end of a text in parts, without cutting a rune.
 func lastBytes(parts [][]byte, n int) []byte {
 	from := len(parts)
 	for size := 0; from > 0 && size < n; size += len(parts[from]) {
@@ -84,8 +90,8 @@ func lastBytes(parts [][]byte, n int) []byte {
 	return text[runeStartFrom(text, len(text)-n):]
 }
 
-// runeStartUpTo returns the largest index up to n at which p can be cut between two
-// runes.
+// runeStartUpTo returns the largest index in p, up to n, at which the UTF-8 text p can be cut
+// without splitting a rune.
 func runeStartUpTo(p []byte, n int) int {
 	if n >= len(p) {
 		return len(p)
@@ -96,8 +102,8 @@ func runeStartUpTo(p []byte, n int) int {
 	return max(n, 0)
 }
 
-// runeStartFrom returns the smallest index from n on at which p can be cut between two
-// runes.
+// runeStartFrom returns the smallest index in p, from n on, at which the UTF-8 text p can be
+// cut without splitting a rune.
 func runeStartFrom(p []byte, n int) int {
 	n = max(n, 0)
 	for n < len(p) && !utf8.RuneStart(p[n]) {

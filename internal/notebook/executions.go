@@ -22,13 +22,14 @@ const (
 	maxFreshBytes = 16 << 20
 )
 
-// Executions is what running the cells has brought, folded from the frames of the kernel
-// and from what the server has sent it. Frames about a cell that was disposed of are
-// ignored until the cell is sent again. It is safe for concurrent use.
+// Executions has the results of running a notebook's cells: status, outputs, logs and widgets
+// of each cell. They are computed from the kernel's frames and from the commands that the
+// server has sent to it. Frames about a cell that was disposed of are ignored until the server
+// sends the cell again. It is safe for concurrent use.
 //
-// Each cell takes memory for at most [ExecutionsConfig.MaxOutputBytes] of outputs, as
-// much of widget states, and 16 KiB of logs; the run in progress for 16 MiB of large
-// values besides.
+// Each cell takes memory for at most [ExecutionsConfig.MaxOutputBytes] of outputs, as much of
+// widget states, and 16 KiB of logs; the run in progress takes up to 16 MiB of large values in
+// addition.
 type Executions struct {
 	cfg ExecutionsConfig
 
@@ -38,7 +39,8 @@ type Executions struct {
 	freshOwner *cellExecution // the only cell that may have fresh values; nil: none has
 }
 
-// ExecutionsConfig configures [Executions]. The zero value works.
+// ExecutionsConfig configures [Executions]: how much memory a cell's outputs may take, and
+// where titles come from. The zero value works.
 type ExecutionsConfig struct {
 	// MaxOutputBytes is how much of one cell's outputs is kept in memory: half of it
 	// from the beginning and half from the end. Between them text is only counted, and
@@ -51,7 +53,7 @@ type ExecutionsConfig struct {
 	CellTitle func(cellID string) string
 }
 
-// NewExecutions returns an Executions without cells.
+// NewExecutions returns an Executions in which no cell has run.
 func NewExecutions(cfg ExecutionsConfig) *Executions {
 	if cfg.MaxOutputBytes == 0 {
 		cfg.MaxOutputBytes = defaultMaxOutputBytes
@@ -63,7 +65,8 @@ func NewExecutions(cfg ExecutionsConfig) *Executions {
 	return &Executions{cfg: cfg, cells: map[string]*cellExecution{}}
 }
 
-// MarkSent records that the server has sent the kernel a run_cell for a cell.
+// MarkSent records that the server has sent the kernel a run_cell for the cell, which now waits
+// to run.
 func (e *Executions) MarkSent(cellID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,8 +78,8 @@ func (e *Executions) MarkSent(cellID string) {
 	c.Queue()
 }
 
-// MarkDisposed records that the server has sent the kernel a dispose_cell for a cell,
-// and forgets the cell.
+// MarkDisposed records that the server has sent the kernel a dispose_cell for the cell, and
+// forgets the cell's outputs and state.
 func (e *Executions) MarkDisposed(cellID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,8 +90,8 @@ func (e *Executions) MarkDisposed(cellID string) {
 	e.queue = slices.DeleteFunc(e.queue, func(id string) bool { return id == cellID })
 }
 
-// MarkKernelEnded records that the kernel has ended: open runs have failed, the queue is
-// empty, there are no widgets, and sequencers start again. Outputs stay.
+// MarkKernelEnded records that the kernel has ended: open runs have failed, the queue and the
+// widgets are gone, and run numbers start again. Outputs stay.
 func (e *Executions) MarkKernelEnded() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -105,8 +108,8 @@ func (e *Executions) MarkKernelEnded() {
 	}
 }
 
-// CellStatus returns the status of a cell, one of the Status constants. An unknown cell
-// is idle.
+// CellStatus returns the status of the cell with this id, one of the Status constants;
+// StatusIdle if the cell is unknown.
 func (e *Executions) CellStatus(cellID string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,10 +133,10 @@ func (e *Executions) OpenCells() []string {
 	return open
 }
 
-// ApplyFrame folds in a frame of the kernel. seq is the number of its entry in the
-// trace, env the envelope of body. It keeps no reference to body. Frames that are not
-// about runs are ignored. An error names the field that is wrong, or what of the frame
-// was left out.
+// ApplyFrame updates the executions from a frame of the kernel. seq is the number of the
+// frame's trace entry, env the envelope of body, to which no reference is kept. Frames that are
+// not about runs are ignored. An error names the field that is wrong, or what of the frame was
+// left out.
 func (e *Executions) ApplyFrame(seq int64, env protocol.Envelope, body []byte) error {
 	if err := e.apply(seq, env.Type, body); err != nil {
 		return fmt.Errorf("%s frame: %w", env.Type, err)
@@ -141,6 +144,8 @@ func (e *Executions) ApplyFrame(seq int64, env protocol.Envelope, body []byte) e
 	return nil
 }
 
+// apply updates the executions from a frame of the kernel with this type. It fails as
+// ApplyFrame does.
 func (e *Executions) apply(seq int64, messageType string, body []byte) error {
 	if protocol.IsRawFrame(body) {
 		return e.applyRawStdio(body)
@@ -156,7 +161,8 @@ func (e *Executions) apply(seq int64, messageType string, body []byte) error {
 	return fold(seq, frame)
 }
 
-// frameHandler returns the method that folds in frames of a type; nil: they are ignored.
+// frameHandler returns the method that processes the kernel's frames of this type, or nil if
+// they are ignored.
 func (e *Executions) frameHandler(messageType string) func(seq int64, frame *objectReader) error {
 	switch messageType {
 	case protocol.TypeStartCell:
@@ -176,8 +182,8 @@ func (e *Executions) frameHandler(messageType string) func(seq int64, frame *obj
 	}
 }
 
-// seenCell returns a cell that was seen and not disposed of; otherwise nil. The caller
-// holds mu.
+// seenCell returns the state of the cell with this id, or nil if no frame or command was about
+// it or it was disposed of. The caller holds mu.
 func (e *Executions) seenCell(id string) *cellExecution {
 	if c := e.cells[id]; c != nil && !c.disposed {
 		return c
@@ -185,8 +191,8 @@ func (e *Executions) seenCell(id string) *cellExecution {
 	return nil
 }
 
-// cellOrAdd returns a cell, and adds it if it is new; nil if it was disposed of. It
-// returns an error if there are too many cells. The caller holds mu.
+// cellOrAdd returns the state of the cell with this id, and adds it if it is new; nil if it was
+// disposed of. It fails if there are maxCells cells already. The caller holds mu.
 func (e *Executions) cellOrAdd(id string) (*cellExecution, error) {
 	c := e.cells[id]
 	switch {
@@ -201,8 +207,9 @@ func (e *Executions) cellOrAdd(id string) (*cellExecution, error) {
 	return c, nil
 }
 
-// updateCell calls f, with mu held, with a cell, which is added if it is new. It does not
-// call f for a cell that was disposed of.
+// updateCell locks mu and calls f with the state of the cell with this id, which is added if it
+// is new. It does not call f if the cell was disposed of. It fails if there are maxCells cells
+// already.
 func (e *Executions) updateCell(id string, f func(*cellExecution)) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,30 +17,31 @@ import (
 	"assay/internal/protocol"
 )
 
-// applyFrame applies a frame as entry 1 of a trace. It must not fail.
+// applyFrame applies a kernel frame as entry 1 of a trace, and fails the test if that fails.
 func applyFrame(t require.TestingT, executions *notebook.Executions, frame string) {
 	applyFrameAt(t, executions, 1, frame)
 }
 
-// applyFrameAt applies a frame as entry seq of a trace. It must not fail.
+// applyFrameAt applies a kernel frame as entry seq of a trace, and fails the test if that
+// fails.
 func applyFrameAt(t require.TestingT, executions *notebook.Executions, seq int64, frame string) {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(frame))
 	require.NoError(t, err)
 	require.NoError(t, executions.ApplyFrame(seq, env, []byte(frame)))
 }
 
-// applyOutputUndecoded applies a cell_output of cell a without reading its envelope, which takes
-// long for a large one.
+// applyOutputUndecoded applies a cell_output frame about cell a without decoding its envelope,
+// which takes long for a large frame.
 func applyOutputUndecoded(t require.TestingT, executions *notebook.Executions, frame string) {
 	require.NoError(t, executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
 }
 
-// applyStreamText applies text of a stream in cell a.
+// applyStreamText applies a kernel_stdio frame with text that cell a printed.
 func applyStreamText(t require.TestingT, executions *notebook.Executions, stream, text string) {
 	applyFrame(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
 }
 
-// displayFrame returns the cell_output of a display_data in cell a.
+// displayFrame returns a cell_output frame with a display_data of cell a.
 func displayFrame(t require.TestingT, data map[string]any, displayID string) string {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
@@ -51,7 +52,7 @@ func displayFrame(t require.TestingT, data map[string]any, displayID string) str
 	return text.String()
 }
 
-// decodedOutput is an nbformat output.
+// decodedOutput is a decoded nbformat output of a cell.
 type decodedOutput struct {
 	Type      string                     `json:"output_type"`
 	Name      string                     `json:"name"`
@@ -61,7 +62,7 @@ type decodedOutput struct {
 	EValue    string                     `json:"evalue"`
 }
 
-// decodeOutputs decodes nbformat outputs.
+// decodeOutputs decodes a list of nbformat outputs from JSON.
 func decodeOutputs(t require.TestingT, list []json.RawMessage) []decodedOutput {
 	out := make([]decodedOutput, len(list))
 	for i, text := range list {
@@ -105,7 +106,8 @@ const (
 	maxPieceBytes      = 32 << 10
 )
 
-// keptStreamText returns what is kept of text that was printed in portions of so many bytes.
+// keptStreamText prints text in portions of the given number of bytes and returns what the
+// executions keep of it.
 func keptStreamText(t require.TestingT, limit int, text string, portion int) string {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 	for len(text) > 0 {
@@ -143,7 +145,7 @@ func TestTextOfOneCellIsBounded(t *testing.T) {
 	require.InDelta(t, printed-len(text), atoi(t, number), 100)
 }
 
-// heapBytes returns the size of the heap after a garbage collection.
+// heapBytes returns the size of the Go heap in bytes after a garbage collection.
 func heapBytes() int64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -14,7 +14,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// foldCase is a file in testdata/folds; the README there explains it.
+// foldCase is the content of a file in testdata/folds: frames and events, and the notebook that
+// they must give. The README there explains it.
 type foldCase struct {
 	About     string            `json:"about"`
 	TextLimit int               `json:"text_limit"` // MaxOutputBytes of ExecutionsConfig; 0: the default
@@ -23,7 +24,8 @@ type foldCase struct {
 	Runs      json.RawMessage   `json:"runs"`
 }
 
-// foldStep is one entry of a foldCase.
+// foldStep is one entry of a foldCase: a frame of the kernel, a command to it, or an event of
+// the document.
 type foldStep struct {
 	Seq int64           `json:"seq"`
 	Hop string          `json:"hop"`
@@ -32,7 +34,8 @@ type foldStep struct {
 	Refused bool `json:"refused"` // the step does not fit: the fold returns an error
 }
 
-// TestFoldCases checks that the steps of each foldCase give its notebook.
+// TestFoldCases checks that the steps of each file in testdata/folds give the notebook in that
+// file.
 func TestFoldCases(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/folds/*.json")
@@ -50,7 +53,8 @@ func TestFoldCases(t *testing.T) {
 	}
 }
 
-// runFold returns f as JSON, with the notebook that its steps give.
+// runFold returns the fold case f as JSON, with the notebook that its steps give in place of
+// the expected one.
 func runFold(t *testing.T, f foldCase) string {
 	t.Helper()
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
@@ -73,7 +77,7 @@ func runFold(t *testing.T, f foldCase) string {
 	return out.String()
 }
 
-// applyStep folds in a step. It returns an error if the step does not fit.
+// applyStep applies one step of a fold case. It fails if the step does not fit.
 func applyStep(t *testing.T, doc *notebook.Document, executions *notebook.Executions, s foldStep) error {
 	t.Helper()
 	env, err := protocol.NewEnvelopeDecoder().Decode(s.Msg)
@@ -95,7 +99,7 @@ func applyStep(t *testing.T, doc *notebook.Document, executions *notebook.Execut
 	return nil
 }
 
-// applyEventBody applies an event of the document.
+// applyEventBody applies an event of the document, given as JSON.
 func applyEventBody(doc *notebook.Document, executions *notebook.Executions, event []byte) error {
 	var e notebook.Event
 	if err := json.Unmarshal(event, &e); err != nil {

@@ -10,8 +10,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// applyStartCell starts a run of a cell. Without a cell the kernel is idle, which ends
-// the runs that had started.
+// applyStartCell processes a start_cell frame, which starts a run of a cell. Without a cell id
+// it says that the kernel is idle, which ends the runs that had started. It fails if a field
+// has the wrong type.
 func (e *Executions) applyStartCell(_ int64, frame *objectReader) error {
 	id, sequencer := frame.optionalText("cell_id"), frame.optionalInteger("run_sequencer")
 	if err := frame.err(); err != nil {
@@ -30,8 +31,9 @@ func (e *Executions) applyStartCell(_ int64, frame *objectReader) error {
 	})
 }
 
-// endStartedRuns ends the runs that have started, as some kernels send no cell_result. A
-// cell that waits stays so: its run_cell may still be on its way to the kernel.
+// endStartedRuns ends all runs that have started, with the status ran, because the kernel is
+// idle and some kernels send no cell_result. A cell that waits goes on waiting: its run_cell
+// may still be on its way to the kernel.
 func (e *Executions) endStartedRuns() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -42,8 +44,8 @@ func (e *Executions) endStartedRuns() {
 	}
 }
 
-// applyCellResult ends a run. It accepts fields of any type: if it refused the result,
-// the run would never end.
+// applyCellResult processes a cell_result frame, which ends a run. Apart from cell_id its
+// fields may have any type, because if the frame were refused the run would never end.
 func (e *Executions) applyCellResult(_ int64, frame *objectReader) error {
 	id := frame.nonEmptyText("cell_id")
 	if err := frame.err(); err != nil {
@@ -65,7 +67,7 @@ func (e *Executions) applyCellResult(_ int64, frame *objectReader) error {
 	})
 }
 
-// parseMilliseconds returns a duration in milliseconds; 0 if value is not a positive
+// parseMilliseconds parses a JSON number of milliseconds; 0 if value is not a positive, finite
 // number.
 func parseMilliseconds(value json.RawMessage) float64 {
 	took, err := strconv.ParseFloat(string(value), 64)
@@ -75,7 +77,7 @@ func parseMilliseconds(value json.RawMessage) float64 {
 	return took
 }
 
-// exceptionText returns the value of "exception" as text; empty if there was none.
+// exceptionText returns the value of the field "exception" as text; empty if it is false.
 func exceptionText(value json.RawMessage) string {
 	if string(value) == "false" {
 		return ""
@@ -83,7 +85,9 @@ func exceptionText(value json.RawMessage) string {
 	return valueText(value)
 }
 
-// applyRunQueue replaces the queue: its cells wait for the kernel.
+// applyRunQueue processes a run_queue frame: its cells, in order, become the queue of cells
+// that wait for the kernel. It fails if "queue" is not a list of strings or has too many new
+// cells.
 func (e *Executions) applyRunQueue(_ int64, frame *objectReader) error {
 	queue := frame.strings("queue")
 	if err := frame.err(); err != nil {
@@ -105,7 +109,8 @@ func (e *Executions) applyRunQueue(_ int64, frame *objectReader) error {
 	return nil
 }
 
-// applyKernelStdio appends text to the outputs of the active cell.
+// applyKernelStdio processes a kernel_stdio frame: it appends printed text to the outputs of
+// the active cell. It fails if a field is missing or wrong.
 func (e *Executions) applyKernelStdio(_ int64, frame *objectReader) error {
 	id, text := frame.optionalText("active_cell"), frame.text("data")
 	stream := frame.oneOf("stream", protocol.Stdout, protocol.Stderr)
@@ -115,7 +120,8 @@ func (e *Executions) applyKernelStdio(_ int64, frame *objectReader) error {
 	return e.writeStdio(id, stream, []byte(text))
 }
 
-// applyRawStdio is applyKernelStdio for a raw frame.
+// applyRawStdio processes a raw frame: it appends printed text to the outputs of its cell. It
+// fails if the frame is malformed.
 func (e *Executions) applyRawStdio(body []byte) error {
 	raw, err := protocol.ParseRawFrame(body)
 	if err != nil {
@@ -124,8 +130,8 @@ func (e *Executions) applyRawStdio(body []byte) error {
 	return e.writeStdio(raw.CellID, raw.Stream, raw.Text)
 }
 
-// writeStdio appends text to the outputs of a cell. Text of no cell is not kept: it is in
-// the trace.
+// writeStdio appends printed text to the outputs of the cell with this id. Text without a cell
+// id is not kept; it is in the trace.
 func (e *Executions) writeStdio(id, stream string, text []byte) error {
 	if id == "" || len(text) == 0 {
 		return nil
@@ -133,7 +139,8 @@ func (e *Executions) writeStdio(id, stream string, text []byte) error {
 	return e.updateCell(id, func(c *cellExecution) { c.appendStreamText(stream, text) })
 }
 
-// applyCellOutput applies an nbformat output to the run of a cell.
+// applyCellOutput processes a cell_output frame, entry seq of the trace: it appends, replaces
+// or clears outputs of a cell. It fails if a field is missing or wrong.
 func (e *Executions) applyCellOutput(seq int64, frame *objectReader) error {
 	id, output := frame.nonEmptyText("cell_id"), frame.object("output")
 	if err := frame.err(); err != nil {
@@ -149,8 +156,9 @@ func (e *Executions) applyCellOutput(seq int64, frame *objectReader) error {
 	return e.updateCell(id, change)
 }
 
-// outputChange returns the change that an output makes to the cell that shows it. If
-// output.err returns an error after this, the change must not be made.
+// outputChange returns a function that applies an nbformat output to the state of the cell that
+// shows it. It fails if the output's kind is unknown. If output.err returns an error after
+// that, the function must not be called.
 func (e *Executions) outputChange(seq int64, output *objectReader) (func(*cellExecution), error) {
 	kind := output.text("output_type")
 	switch kind {
@@ -171,8 +179,8 @@ func (e *Executions) outputChange(seq int64, output *objectReader) (func(*cellEx
 	}
 }
 
-// fitOutput returns the part of an output that c may keep. If c runs now, the output's
-// large values are kept as fresh values. The caller holds mu.
+// fitOutput returns a copy of an output without the values that are too large for cell c to
+// keep. If c runs now, those are kept until the next run, as fresh values. The caller holds mu.
 func (e *Executions) fitOutput(c *cellExecution, content *richOutput) *richOutput {
 	freshRoom := 0
 	if c.IsStarted() {
@@ -185,8 +193,8 @@ func (e *Executions) fitOutput(c *cellExecution, content *richOutput) *richOutpu
 	return content.shrunkTo(c.maxSingleOutputBytes(), freshRoom)
 }
 
-// updateDisplays replaces the content of every output with content's display id, in all
-// cells. The caller holds mu.
+// updateDisplays replaces the content of every output, in all cells, that has the same display
+// id as content, which cell from has sent. The caller holds mu.
 func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 	if content.displayID == "" {
 		return
@@ -204,7 +212,8 @@ func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 	}
 }
 
-// releaseFreshValues drops all fresh values, which are of the run before. The caller holds mu.
+// releaseFreshValues drops the large values that were kept only until the next run. The caller
+// holds mu.
 func (e *Executions) releaseFreshValues() {
 	if e.freshOwner != nil {
 		e.freshOwner.outputs.releaseFreshValues()

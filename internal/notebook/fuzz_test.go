@@ -11,8 +11,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// FuzzServe sends any message. An action with a tx_id must be answered once, anything else
-// not at all, and the events must give the same document.
+// FuzzServe sends a served document arbitrary messages. An action with a tx_id must be answered
+// once and anything else not at all, and replaying the events must give the same document.
 func FuzzServe(f *testing.F) {
 	for _, body := range []string{
 		`{"type":"agent_action","action":"get_context","tx_id":"t"}`,
@@ -69,7 +69,8 @@ func FuzzServe(f *testing.F) {
 	})
 }
 
-// FuzzApplyFrame applies any frame: what is made of it must be well-formed JSON.
+// FuzzApplyFrame applies arbitrary frames of a kernel: snapshot, kernel_message and file made
+// of them must be well-formed JSON.
 func FuzzApplyFrame(f *testing.F) {
 	for _, frame := range []string{
 		`{"type":"start_cell","cell_id":"a","run_sequencer":2}`,
@@ -112,7 +113,7 @@ func FuzzApplyFrame(f *testing.F) {
 	})
 }
 
-// requireJSON fails if text is not one JSON object.
+// requireJSON fails the test if text is not exactly one JSON object.
 func requireJSON(t *testing.T, text []byte) {
 	t.Helper()
 	_, err := protocol.NewEnvelopeDecoder().Decode(text)

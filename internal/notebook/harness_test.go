@@ -19,13 +19,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// isUpdatingGoldenFiles reports whether the test was started with -update.
+// isUpdatingGoldenFiles reports whether the test was started with -update, which rewrites the
+// expected results in testdata.
 func isUpdatingGoldenFiles() bool {
 	return flag.Lookup("update").Value.String() == "true"
 }
 
-// compareGolden fails if the file at path does not have the text found, and names the
-// first different line. With -update it writes the file.
+// compareGolden fails the test if the file at path does not have the text found, and names the
+// first line that differs. With -update it writes the file instead.
 func compareGolden(t *testing.T, path, found string) {
 	t.Helper()
 	if isUpdatingGoldenFiles() {
@@ -41,21 +42,23 @@ func compareGolden(t *testing.T, path, found string) {
 	require.Len(t, got, len(want), path)
 }
 
-// testingTB is what a test, a benchmark and a rapid check have in common.
+// testingTB has the methods that *testing.T, *testing.B and a check of package rapid have in
+// common.
 type testingTB interface {
 	require.TestingT
 	Helper()
 	Cleanup(f func())
 }
 
-// testPeer is the other end of the connection that a document is served on.
+// testPeer is the client end of the connection on which a test serves a document.
 type testPeer struct {
 	t       testingTB
 	conn    protocol.Conn
 	decoder *protocol.EnvelopeDecoder
 }
 
-// servePeer serves doc on a pipe until the test ends, and returns the pipe's other end.
+// servePeer serves doc on an in-memory connection until the test ends, and returns the client's
+// end.
 func servePeer(t testingTB, doc *notebook.Document) *testPeer {
 	t.Helper()
 	near, far := protocol.Pipe()
@@ -69,8 +72,8 @@ func servePeer(t testingTB, doc *notebook.Document) *testPeer {
 	return &testPeer{t: t, conn: near, decoder: protocol.NewEnvelopeDecoder()}
 }
 
-// exchange sends a message and returns all messages that it causes. It sends a second
-// request, whose answer comes after those.
+// exchange sends the document a message and returns all messages that it causes. To know when
+// these end it sends a second request, whose answer comes after them.
 func (p *testPeer) exchange(body string) [][]byte {
 	p.t.Helper()
 	const last = "the-last-one"
@@ -96,7 +99,7 @@ func (p *testPeer) exchange(body string) [][]byte {
 	}
 }
 
-// actionResponse is the answer to an action.
+// actionResponse has the fields of the answers to all actions that tests look at.
 type actionResponse struct {
 	Type   string `json:"type"`
 	TxID   string `json:"tx_id"`
@@ -107,7 +110,7 @@ type actionResponse struct {
 	Context json.RawMessage `json:"context"`
 }
 
-// sendAction sends an action as an agent and returns its answer.
+// sendAction sends the document an action, as an agent does, and returns the answer.
 func (p *testPeer) sendAction(action string, params any) actionResponse {
 	p.t.Helper()
 	body, err := json.Marshal(map[string]any{"type": "agent_action", "action": action, "params": params, "tx_id": "t"})

@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// FileMetadata is the metadata of a notebook file.
+// FileMetadata has what a notebook file says about the notebook as a whole: the language of its
+// code.
 type FileMetadata struct {
 	Language        string // of the code cells; empty means "python"
 	LanguageVersion string // such as "3.11.2"; empty: it is left out
 }
 
-// WriteIPYNB writes cells, with their outputs in executions, as a Jupyter notebook of
-// nbformat 4.5. executions may be nil: no cell has run. A cell id that nbformat does not
-// allow is replaced; the original, and the cell's title, are in the cell's metadata under
+// WriteIPYNB writes cells, with their outputs from executions, to w as a Jupyter notebook of
+// nbformat 4.5. If executions is nil no cell has outputs. A cell id that nbformat does not
+// allow is replaced; the original id, and the cell's title, are in the cell's metadata under
 // "assay".
 //
-// loadEntry returns the body of an entry of the trace. It is called for outputs of which
-// executions has only a reference. If it fails, or is nil, a line of plain text says what
-// is missing.
+// loadEntry returns the body of a trace entry; it is called for outputs that executions does
+// not keep whole. If it fails, or is nil, a line of plain text in the output says what is
+// missing.
 //
-// WriteIPYNB returns the errors of w. It needs memory for the largest cell.
+// WriteIPYNB fails if w does. It needs memory for the largest cell.
 func WriteIPYNB(w io.Writer, cells []Cell, executions *Executions, meta FileMetadata, loadEntry func(seq int64) ([]byte, error)) error {
 	out := bufio.NewWriter(w) // it keeps its first error, which Flush returns
 	file := ipynbWriter{executions: executions, loadEntry: loadEntry, cellIDs: nbformatCellIDs(cells)}
@@ -52,7 +53,7 @@ func WriteIPYNB(w io.Writer, cells []Cell, executions *Executions, meta FileMeta
 }
 
 // indentedJSON returns v as JSON, indented as Jupyter does. Every line but the first begins
-// with prefix.
+// with prefix. It fails if v has no JSON.
 func indentedJSON(prefix string, v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -64,7 +65,7 @@ func indentedJSON(prefix string, v any) ([]byte, error) {
 	return bytes.TrimRight(text.Bytes(), "\n"), nil
 }
 
-// json returns the metadata as nbformat has it.
+// json returns the metadata in the form of nbformat: kernelspec and language_info.
 func (m FileMetadata) json() map[string]any {
 	language := m.Language
 	if language == "" {
@@ -84,14 +85,15 @@ func (m FileMetadata) json() map[string]any {
 	}
 }
 
-// ipynbText converts the cells of a notebook file.
+// ipynbWriter converts cells and their outputs to the JSON objects of a notebook file.
 type ipynbWriter struct {
 	executions *Executions
 	loadEntry  func(seq int64) ([]byte, error) // nil: outputs that are not kept cannot be loaded
 	cellIDs    []string                        // by index, as the file has them
 }
 
-// encodeCell returns the cell with index i as nbformat has it.
+// encodeCell returns cell, the one with index i, as the nbformat object of the notebook file,
+// with its outputs.
 func (f ipynbWriter) encodeCell(i int, cell Cell) map[string]any {
 	own := map[string]any{}
 	if f.cellIDs[i] != cell.ID {
@@ -118,7 +120,7 @@ func (f ipynbWriter) encodeCell(i int, cell Cell) map[string]any {
 	return out
 }
 
-// encodeOutputs returns outputs as nbformat has them.
+// encodeOutputs returns a cell's outputs as nbformat objects.
 func (f ipynbWriter) encodeOutputs(list []renderedOutput) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
@@ -127,7 +129,8 @@ func (f ipynbWriter) encodeOutputs(list []renderedOutput) []any {
 	return out
 }
 
-// encodeOutput returns one output as nbformat has it.
+// encodeOutput returns one output of a cell as an nbformat object. Values that memory does not
+// have are loaded from the trace.
 func (f ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
 	if s.output == nil {
 		return map[string]any{"output_type": streamOutput, "name": s.stream, "text": splitLines(s.text.fullText())}
@@ -150,8 +153,9 @@ func (f ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
 	return out
 }
 
-// withAllValues returns an output with all of its values, or with a note that says which
-// are missing.
+// withAllValues returns an output with all its values, loaded from the trace if needed. If they
+// cannot be loaded, the result has a note in its plain text that says which values are missing,
+// and why.
 func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
 	if !r.isIncomplete() {
 		return r
@@ -166,7 +170,8 @@ func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
 	return loaded
 }
 
-// loadFromTrace reads all values of an output from the trace.
+// loadFromTrace returns an output with all its values from its trace entry. It fails if the
+// entry cannot be loaded or parsed.
 func (f ipynbWriter) loadFromTrace(r *richOutput) (*richOutput, error) {
 	body, err := f.loadEntry(r.entrySeq)
 	if err != nil {
@@ -184,8 +189,8 @@ func (f ipynbWriter) loadFromTrace(r *richOutput) (*richOutput, error) {
 	return r.withContentOf(content), nil
 }
 
-// nbformatValue returns a value as nbformat has it: any JSON for JSON types, one text for
-// binary types, and otherwise a text in lines.
+// nbformatValue returns the value of a MIME type in the form that a notebook file has: the JSON
+// itself for JSON types, one string for binary types, and otherwise a list of lines.
 func nbformatValue(mime string, value json.RawMessage) any {
 	switch {
 	case isJSONType(mime):
@@ -197,7 +202,8 @@ func nbformatValue(mime string, value json.RawMessage) any {
 	}
 }
 
-// splitLines cuts text behind each line feed.
+// splitLines splits text into lines that keep their line feeds. The result is empty for an
+// empty text.
 func splitLines(text string) []string {
 	list := strings.SplitAfter(text, "\n")
 	if last := len(list) - 1; list[last] == "" {

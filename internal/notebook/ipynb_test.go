@@ -16,7 +16,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// cellsWithAllOutputs returns cells with each kind of output, well-formed and odd ones.
+// cellsWithAllOutputs returns cells that have run, with each kind of output, well-formed and
+// odd ones.
 func cellsWithAllOutputs(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	t.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
@@ -44,7 +45,8 @@ func cellsWithAllOutputs(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	}, executions
 }
 
-// ipynbText returns what WriteIPYNB writes, which must be JSON.
+// ipynbText returns the notebook file that WriteIPYNB writes, and fails the test if it is not
+// JSON.
 func ipynbText(t *testing.T, cells []notebook.Cell, executions *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -81,8 +83,8 @@ func TestIPYNBIsValidForNbformat(t *testing.T) {
 	}
 }
 
-// validateWithNbformat validates a notebook with Jupyter's nbformat package. It skips the
-// test if that is not installed.
+// validateWithNbformat validates a notebook file with Jupyter's Python package nbformat. It
+// skips the test if that is not installed.
 func validateWithNbformat(t *testing.T, text string) {
 	t.Helper()
 	const python = "/usr/bin/python3"
@@ -104,7 +106,7 @@ assert len(set(ids)) == len(ids), ids
 	require.NoError(t, err, "%s\n%s", out, text)
 }
 
-// notebookFile is a parsed notebook file.
+// notebookFile has the fields of a parsed notebook file that tests look at.
 type notebookFile struct {
 	Cells []struct {
 		ID       string          `json:"id"`
@@ -121,7 +123,7 @@ type notebookFile struct {
 	} `json:"cells"`
 }
 
-// parseNotebookFile parses a notebook file.
+// parseNotebookFile parses a notebook file, and fails the test if it is not JSON.
 func parseNotebookFile(t *testing.T, text string) notebookFile {
 	t.Helper()
 	var f notebookFile
@@ -196,7 +198,7 @@ func TestIPYNBHasExecutionCountsOfEndedKernel(t *testing.T) {
 	require.Nil(t, f.Cells[2].Count)
 }
 
-// fullDisk fails every write.
+// fullDisk is a writer that fails every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

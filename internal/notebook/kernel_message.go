@@ -16,13 +16,13 @@ const (
 	maxMessageOutputBytes = 32 << 20 // of all outputs; beyond it those in the middle are left out
 )
 
-// KernelMessage returns the content of the [protocol.KernelMessage] about a frame: for a
-// start_cell the frame itself, for a cell_result its fields and "logs" (the run's stdio),
-// "display_name" and "cell_outputs". It returns false for other frames, which the agent is
-// not sent.
+// KernelMessage returns the content of the [protocol.KernelMessage] that tells the agent about
+// a kernel frame: for a start_cell the frame itself; for a cell_result its fields and "logs"
+// (what the run printed), "display_name" and "cell_outputs". It returns false for other frames,
+// which the agent is not told about.
 //
-// It must be called after the frame was applied and before the next one is. The content
-// for a start_cell shares memory with body.
+// Call it after the frame was applied and before the next one is. The content for a start_cell
+// shares memory with body.
 func (e *Executions) KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool) {
 	switch env.Type {
 	case protocol.TypeStartCell:
@@ -35,7 +35,8 @@ func (e *Executions) KernelMessage(env protocol.Envelope, body []byte) (json.Raw
 	}
 }
 
-// resultWithOutputs returns a cell_result with the fields that KernelMessage adds.
+// resultWithOutputs returns the cell_result of a cell, whose fields are in result, as JSON with
+// the fields "logs", "display_name" and "cell_outputs" added.
 func (e *Executions) resultWithOutputs(cellID string, result map[string]json.RawMessage) json.RawMessage {
 	name := e.cfg.CellTitle(cellID)
 	logs, outputs := e.logsAndOutputs(cellID)
@@ -54,7 +55,8 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 	return b.finish()
 }
 
-// logsAndOutputs returns the stdio and the outputs of a cell's last run.
+// logsAndOutputs returns what the last run of a cell has printed, and its outputs; both are
+// empty if the cell is unknown.
 func (e *Executions) logsAndOutputs(cellID string) (logs excerpt, outputs []renderedOutput) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"assay/internal/protocol"
 )
 
-// resultMessage is the content of the kernel_message about a cell_result.
+// resultMessage has the fields of a kernel_message about a cell_result that tests look at.
 type resultMessage struct {
 	Logs    string            `json:"logs"`
 	Outputs []json.RawMessage `json:"cell_outputs"`
 }
 
-// endRunOfCellA ends the run of cell a and returns the message about that.
+// endRunOfCellA applies a cell_result of cell a and returns the kernel_message about it.
 func endRunOfCellA(t *testing.T, executions *notebook.Executions) resultMessage {
 	t.Helper()
 	const result = `{"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
@@ -27,7 +27,8 @@ func endRunOfCellA(t *testing.T, executions *notebook.Executions) resultMessage 
 	return messageAboutResult(t, executions, result)
 }
 
-// messageAboutResult returns the message about a cell_result of cell a.
+// messageAboutResult returns the kernel_message about a cell_result of cell a that was applied
+// before.
 func messageAboutResult(t *testing.T, executions *notebook.Executions, result string) resultMessage {
 	t.Helper()
 	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
@@ -37,7 +38,7 @@ func messageAboutResult(t *testing.T, executions *notebook.Executions, result st
 	return m
 }
 
-// startedExecutions returns an Executions in which cell a runs.
+// startedExecutions returns an Executions in which cell a is running.
 func startedExecutions(t *testing.T) *notebook.Executions {
 	t.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
@@ -193,7 +194,8 @@ func TestBinarySizesInContext(t *testing.T) {
 	require.JSONEq(t, `"too short for base64"`, shownInContext(t, "application/x-thing", "too short for base64"))
 }
 
-// shownInContext returns what get_context shows of a value that a cell has displayed.
+// shownInContext returns what the answer to get_context has for a value that a cell has
+// displayed.
 func shownInContext(t *testing.T, mime, value string) string {
 	t.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
@@ -231,7 +233,7 @@ func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	require.InDelta(t, 20, len(list), 3)
 }
 
-// contextOutputs returns the outputs of the first cell in the answer to get_context.
+// contextOutputs returns the outputs of the first cell in the document's answer to get_context.
 func contextOutputs(t *testing.T, peer *testPeer) []json.RawMessage {
 	t.Helper()
 	var context struct {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// isBinary reports whether a value is base64, or an image as text: it is of no use when it
-// is cut.
+// isBinary reports whether a value of this MIME type is binary data: base64, or an image even
+// if it is text. Such a value is useless if it is cut.
 func isBinary(mime string, value json.RawMessage) bool {
 	top, sub, _ := strings.Cut(mime, "/")
 	switch {
@@ -20,13 +20,14 @@ func isBinary(mime string, value json.RawMessage) bool {
 	}
 }
 
-// isJSONType reports whether nbformat allows any JSON as the value of a MIME type.
+// isJSONType reports whether the value of this MIME type may be any JSON in a notebook file, as
+// for application/json.
 func isJSONType(mime string) bool {
 	sub, ok := strings.CutPrefix(mime, "application/")
 	return ok && (sub == "json" || strings.HasSuffix(sub, "+json"))
 }
 
-// isBase64 reports whether value is a string that looks like base64: it has at least 64
+// isBase64 reports whether value is a JSON string that looks like base64: it has at least 64
 // bytes, a length that 4 divides, and only base64 digits and line feeds.
 func isBase64(value json.RawMessage) bool {
 	const shortest = 64
@@ -41,13 +42,13 @@ func isBase64(value json.RawMessage) bool {
 	return bytes.IndexFunc(digits, notBase64) < 0
 }
 
-// notBase64 reports whether r is no base64 digit.
+// notBase64 reports whether r is not a base64 digit.
 func notBase64(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '/'
 }
 
-// decodedSize returns how many bytes a value stands for: those of the decoded value if it
-// is base64, and otherwise those of its JSON without quotes.
+// decodedSize returns how many bytes the value of a MIME type has: those of the decoded data if
+// it is base64, and otherwise those of its JSON without quotes.
 func decodedSize(mime string, value json.RawMessage) int {
 	size := len(value)
 	if size >= 2 && value[0] == '"' {
@@ -60,8 +61,8 @@ func decodedSize(mime string, value json.RawMessage) int {
 	return size/4*3 - bytes.Count(value[max(0, len(value)-5):], []byte("="))
 }
 
-// valueText returns a value as text: a string, an array of strings joined, or otherwise
-// its JSON.
+// valueText returns the JSON value of an output as text: a string itself, an array of strings
+// joined, and anything else as JSON.
 func valueText(value json.RawMessage) string {
 	if text, ok := unquoteString(value); ok {
 		return text

@@ -18,7 +18,7 @@ const (
 	MarkdownCell = "markdown"
 )
 
-// Cell is one cell of a notebook. Its outputs are in [Executions].
+// Cell is one cell of a notebook: id, type, source and title. Its outputs are in [Executions].
 type Cell struct {
 	ID        string `json:"cell_id"`
 	Type      string `json:"cell_type"` // CodeCell or MarkdownCell

@@ -22,8 +22,8 @@ type objectReader struct {
 	firstErr *error                     // shared with the readers of inner objects
 }
 
-// newObjectReader returns the reader of a JSON object, or an error if text is none. Of two
-// members with the same name the last one counts.
+// newObjectReader parses text as a JSON object and returns its reader. It fails if text is not
+// one object. Of two members with the same name the last one counts.
 func newObjectReader(text []byte) (*objectReader, error) {
 	members, err := readMembers(text)
 	if err != nil {
@@ -32,7 +32,8 @@ func newObjectReader(text []byte) (*objectReader, error) {
 	return &objectReader{members: members, firstErr: new(error)}, nil
 }
 
-// readMembers returns the members of a JSON object by name.
+// readMembers returns the members of a JSON object by name; of two with the same name the last
+// one. It fails if text is not one JSON object.
 func readMembers(text []byte) (map[string]json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	err := forEachMember(text, func(key string, value json.RawMessage) { members[key] = value })
@@ -42,8 +43,8 @@ func readMembers(text []byte) (map[string]json.RawMessage, error) {
 	return members, nil
 }
 
-// forEachMember calls f with the members of a JSON object in order. The values are slices
-// of text. It returns an error if text is not one JSON object.
+// forEachMember calls f with each member of a JSON object, in order. The values are slices of
+// text. It fails if text is not one JSON object.
 func forEachMember(text []byte, f func(key string, value json.RawMessage)) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -76,7 +77,7 @@ func forEachMember(text []byte, f func(key string, value json.RawMessage)) error
 }
 
 // forEachLastMember calls f once for each name in a JSON object, in the order in which the
-// names first occur, with the last value of that name.
+// names first occur, with the last value of that name. It fails if text is not one JSON object.
 func forEachLastMember(text []byte, f func(key string, value json.RawMessage)) error {
 	last, err := readMembers(text)
 	if err != nil {
@@ -90,7 +91,8 @@ func forEachLastMember(text []byte, f func(key string, value json.RawMessage)) e
 	})
 }
 
-// describeJSON describes a JSON value for an error: a short one is shown as it is.
+// describeJSON describes a JSON value for an error text: at most 60 bytes are shown as they
+// are, a larger object or array is only named, and other values are cut.
 func describeJSON(value []byte) string {
 	const maxShown = 60
 	value = bytes.TrimSpace(value)
@@ -108,28 +110,31 @@ func describeJSON(value []byte) string {
 	}
 }
 
-// err returns the first error of the object and its inner objects; nil: there was none.
+// err returns the first error that a method of this reader, or of a reader of an inner object,
+// has found; nil if there was none.
 func (r *objectReader) err() error { return *r.firstErr }
 
-// fail sets the error that err returns, unless there is one.
+// fail makes err return this error, unless an earlier one was found.
 func (r *objectReader) fail(err error) {
 	if *r.firstErr == nil {
 		*r.firstErr = err
 	}
 }
 
-// failExpected fails with an error about a member that is not what was expected.
+// failExpected makes err return that the member of this name is not what was expected, unless
+// an earlier error was found.
 func (r *objectReader) failExpected(name, expected string) {
 	r.fail(fmt.Errorf("%s%s: expected %s, found %s", r.path, name, expected, describeJSON(r.members[name])))
 }
 
-// has reports whether a member is there and not null.
+// has reports whether the object has a member of this name that is not null.
 func (r *objectReader) has(name string) bool {
 	value, ok := r.members[name]
 	return ok && string(value) != "null"
 }
 
-// text reads a string.
+// text returns the member of this name, which must be a string. If it is not, text returns ""
+// and err reports it.
 func (r *objectReader) text(name string) string {
 	text, ok := unquoteString(r.members[name])
 	if !ok {
@@ -138,13 +143,15 @@ func (r *objectReader) text(name string) string {
 	return text
 }
 
-// textOrEmpty reads a string. It returns "", and does not fail, for any other value.
+// textOrEmpty returns the member of this name if it is a string, and otherwise "", which is no
+// error.
 func (r *objectReader) textOrEmpty(name string) string {
 	text, _ := unquoteString(r.members[name])
 	return text
 }
 
-// optionalText reads a string; "" if the member is missing or null.
+// optionalText returns the string member of this name; "" if it is missing or null. err reports
+// any other type.
 func (r *objectReader) optionalText(name string) string {
 	if !r.has(name) {
 		return ""
@@ -152,7 +159,8 @@ func (r *objectReader) optionalText(name string) string {
 	return r.text(name)
 }
 
-// nonEmptyText reads a string, which must not be empty.
+// nonEmptyText returns the string member of this name. err reports it if it is missing, empty
+// or of another type.
 func (r *objectReader) nonEmptyText(name string) string {
 	text, ok := unquoteString(r.members[name])
 	if !ok || text == "" {
@@ -161,7 +169,8 @@ func (r *objectReader) nonEmptyText(name string) string {
 	return text
 }
 
-// oneOf reads a string, which must be one of two options.
+// oneOf returns the string member of this name, which must be one of two options; otherwise err
+// reports it.
 func (r *objectReader) oneOf(name string, options ...string) string {
 	text, ok := unquoteString(r.members[name])
 	if !ok || !slices.Contains(options, text) {
@@ -170,7 +179,8 @@ func (r *objectReader) oneOf(name string, options ...string) string {
 	return text
 }
 
-// integer reads an integer.
+// integer returns the integer member of this name. err reports it if it is missing or not an
+// integer; the result is then 0.
 func (r *objectReader) integer(name string) int {
 	n, err := strconv.Atoi(string(r.members[name]))
 	if err != nil {
@@ -179,7 +189,8 @@ func (r *objectReader) integer(name string) int {
 	return n
 }
 
-// optionalInteger reads an integer; 0 if the member is missing or null.
+// optionalInteger returns the integer member of this name; 0 if it is missing or null. err
+// reports any other type.
 func (r *objectReader) optionalInteger(name string) int {
 	if !r.has(name) {
 		return 0
@@ -187,7 +198,8 @@ func (r *objectReader) optionalInteger(name string) int {
 	return r.integer(name)
 }
 
-// boolean reads true or false; false if the member is missing or null.
+// boolean returns the boolean member of this name; false if it is missing or null. err reports
+// any other type.
 func (r *objectReader) boolean(name string) bool {
 	if !r.has(name) {
 		return false
@@ -203,7 +215,8 @@ func (r *objectReader) boolean(name string) bool {
 	}
 }
 
-// object reads an inner object. Its errors are errors of r.
+// object returns a reader of the object member of this name. Errors of that reader are also
+// errors of r. err reports it if the member is not an object.
 func (r *objectReader) object(name string) *objectReader {
 	inner := &objectReader{path: r.path + name + ".", firstErr: r.firstErr}
 	var err error
@@ -213,7 +226,8 @@ func (r *objectReader) object(name string) *objectReader {
 	return inner
 }
 
-// optionalObject reads an inner object; an empty one if the member is missing or null.
+// optionalObject returns a reader of the object member of this name, or of an empty object if
+// it is missing or null. err reports any other type.
 func (r *objectReader) optionalObject(name string) *objectReader {
 	if !r.has(name) {
 		return &objectReader{path: r.path + name + ".", firstErr: r.firstErr}
@@ -221,7 +235,8 @@ func (r *objectReader) optionalObject(name string) *objectReader {
 	return r.object(name)
 }
 
-// strings reads an array of strings; an empty one if the member is missing or null.
+// strings returns the member of this name as a list of strings; nil if it is missing or null.
+// err reports any other type.
 func (r *objectReader) strings(name string) []string {
 	if !r.has(name) {
 		return nil
@@ -233,7 +248,8 @@ func (r *objectReader) strings(name string) []string {
 	return list
 }
 
-// joinedText reads a text of nbformat: a string, or an array of strings, which it joins.
+// joinedText returns a text member as nbformat writes it: a string, or an array of strings,
+// which it joins. err reports any other type.
 func (r *objectReader) joinedText(name string) string {
 	if text, ok := unquoteString(r.members[name]); ok {
 		return text
@@ -245,8 +261,8 @@ func (r *objectReader) joinedText(name string) string {
 	return strings.Join(list, "")
 }
 
-// unquoteString returns the text of a JSON string; false: value is none. A surrogate
-// without its other half becomes U+FFFD.
+// unquoteString returns the text of a JSON string, and false if value is not one. Half of a
+// surrogate pair becomes U+FFFD.
 func unquoteString(value json.RawMessage) (string, bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
@@ -255,7 +271,8 @@ func unquoteString(value json.RawMessage) (string, bool) {
 	return string(text), true
 }
 
-// unquoteStrings returns the texts of a JSON array of strings.
+// unquoteStrings returns the texts of a JSON array of strings. It fails if value is anything
+// else.
 func unquoteStrings(value json.RawMessage) ([]string, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal(value, &list); err != nil {

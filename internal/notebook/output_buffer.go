@@ -19,15 +19,15 @@ const (
 	maxReferences = 256
 )
 
-// outputBuffer keeps the outputs of a run in order, within a limit: as many as fit into
-// one half of it from the beginning, and into the other half from the end. Of what lies
-// between, text is only counted; other outputs are kept as references into the trace,
-// [maxReferences] of them.
+// outputBuffer keeps the outputs of a cell's run in order, within a limit of memory: as many as
+// fit into one half of it from the beginning, and into the other half from the end. Of those
+// between, text is only counted, and up to [maxReferences] other outputs are kept as references
+// into the trace.
 //
 //	head (sealed once something did not fit) | middle | missing bytes | tail
 //
-// The content depends on what was written, not on the portions in which text came. It
-// is not safe for concurrent use.
+// The content depends on what was written, not on the portions in which text came. It is not
+// safe for concurrent use.
 type outputBuffer struct {
 	halfBytes        int // limit of head, and of tail
 	pieceBytes       int // limit of the text of a piece
@@ -40,7 +40,8 @@ type outputBuffer struct {
 	tailBytes        int // that tail counts
 }
 
-// bufferPiece is text of one stream, or another output.
+// bufferPiece is an element of an outputBuffer: some printed text of one stream, or one other
+// output.
 type bufferPiece struct {
 	missingBytes int64       // left out in front of it; of pieces in middle only
 	stream       string      // of the text
@@ -49,13 +50,14 @@ type bufferPiece struct {
 	output       *richOutput // nil: the piece is text
 }
 
-// newOutputBuffer returns a buffer for maxBytes of outputs.
+// newOutputBuffer returns an empty buffer that keeps at most maxBytes of outputs.
 func newOutputBuffer(maxBytes int) *outputBuffer {
 	half := maxBytes / 2
 	return &outputBuffer{halfBytes: half, pieceBytes: min(maxPieceBytes, half), headRoom: half}
 }
 
-// appendStreamText appends UTF-8 text of a stream.
+// appendStreamText appends UTF-8 text that was printed to stream, "stdout" or "stderr", to the
+// buffer. Older text is dropped if there is too much.
 func (b *outputBuffer) appendStreamText(stream string, text []byte) {
 	for len(text) > 0 && !b.sealed {
 		n, cost := b.appendText(&b.head, stream, text, b.headRoom)
@@ -71,8 +73,9 @@ func (b *outputBuffer) appendStreamText(stream string, text []byte) {
 	}
 }
 
-// appendText appends the beginning of text to pieces, as much as one piece and room
-// take. It returns how many bytes that is and what they count; 0 if room is too small.
+// appendText appends the beginning of text to pieces, as much as fits into one piece and into
+// room bytes. It returns how many bytes of text were appended and how many bytes they count;
+// both are 0 if room is too small.
 func (b *outputBuffer) appendText(pieces *[]bufferPiece, stream string, text []byte, room int) (n, cost int) {
 	if last := len(*pieces) - 1; last >= 0 && (*pieces)[last].stream == stream {
 		p := &(*pieces)[last]
@@ -91,7 +94,8 @@ func (b *outputBuffer) appendText(pieces *[]bufferPiece, stream string, text []b
 	return n, n + pieceOverheadBytes
 }
 
-// appendOutput appends an output that is not text.
+// appendOutput appends an output that is not printed text to the buffer. Older outputs are
+// dropped or become references if there are too many.
 func (b *outputBuffer) appendOutput(output *richOutput) {
 	p := bufferPiece{output: output}
 	if cost := p.memoryBytes(); !b.sealed && cost <= b.headRoom {
@@ -105,7 +109,8 @@ func (b *outputBuffer) appendOutput(output *richOutput) {
 	b.trimTail()
 }
 
-// memoryBytes returns what the piece counts.
+// memoryBytes returns how many bytes the piece counts against the buffer's limit, including its
+// overhead.
 func (p *bufferPiece) memoryBytes() int {
 	if p.output != nil {
 		return outputOverheadBytes + p.output.memoryBytes()
@@ -113,7 +118,8 @@ func (p *bufferPiece) memoryBytes() int {
 	return pieceOverheadBytes + len(p.text) - p.droppedBytes
 }
 
-// trimTail removes the oldest pieces of the tail until the rest is within the limit.
+// trimTail drops the oldest text and outputs of the tail until the rest is within the limit. A
+// dropped output becomes a reference into the trace.
 func (b *outputBuffer) trimTail() {
 	for b.tailBytes > b.halfBytes {
 		front := &b.tail[0]
@@ -134,14 +140,14 @@ func (b *outputBuffer) trimTail() {
 	}
 }
 
-// popTail removes the first piece of the tail.
+// popTail removes the first piece of the buffer's tail.
 func (b *outputBuffer) popTail() {
 	b.tail[0] = bufferPiece{} // so that its memory can be freed
 	b.tail = b.tail[1:]
 }
 
-// appendReference appends a reference to an output to the middle, or counts the output
-// as missing if there are too many.
+// appendReference appends a reference to an output, without its large values, to the middle of
+// the buffer. If there are maxReferences already, the output is only counted as missing.
 func (b *outputBuffer) appendReference(output *richOutput) {
 	if len(b.middle) == maxReferences {
 		b.tailMissingBytes += int64(output.memoryBytes())
@@ -151,7 +157,8 @@ func (b *outputBuffer) appendReference(output *richOutput) {
 	b.tailMissingBytes = 0
 }
 
-// updateDisplay replaces every output that has the display id of content.
+// updateDisplay gives the content of a newer output to every buffered output with the same
+// display id, and enforces the buffer's limits.
 func (b *outputBuffer) updateDisplay(content *richOutput) {
 	found := false
 	b.forEachOutput(func(p *bufferPiece) {
@@ -166,7 +173,8 @@ func (b *outputBuffer) updateDisplay(content *richOutput) {
 	}
 }
 
-// enforceLimits brings the buffer back into its limits after outputs have changed.
+// enforceLimits brings the buffer back within its limits after outputs have changed: outputs
+// that are too large become references.
 func (b *outputBuffer) enforceLimits() {
 	b.headRoom, b.tailBytes = b.halfBytes, 0
 	for i := range b.head {
@@ -185,7 +193,8 @@ func (b *outputBuffer) enforceLimits() {
 	b.trimTail()
 }
 
-// forEachOutput calls f for every piece that is not text.
+// forEachOutput calls f with every piece of the buffer that is an output other than printed
+// text.
 func (b *outputBuffer) forEachOutput(f func(*bufferPiece)) {
 	for _, pieces := range [][]bufferPiece{b.head, b.middle, b.tail} {
 		for i := range pieces {
@@ -196,14 +205,15 @@ func (b *outputBuffer) forEachOutput(f func(*bufferPiece)) {
 	}
 }
 
-// freshValueBytes returns how many bytes of fresh values the buffer holds.
+// freshValueBytes returns how many bytes the large values have that the buffer keeps only until
+// the next run.
 func (b *outputBuffer) freshValueBytes() int {
 	n := 0
 	b.forEachOutput(func(p *bufferPiece) { n += totalValueBytes(p.output.freshValues) })
 	return n
 }
 
-// releaseFreshValues drops all fresh values.
+// releaseFreshValues drops the large values that the buffer keeps only until the next run.
 func (b *outputBuffer) releaseFreshValues() {
 	b.forEachOutput(func(p *bufferPiece) { p.output = p.output.withoutFreshValues() })
 }

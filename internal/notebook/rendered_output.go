@@ -12,16 +12,15 @@ import (
 // plainTextType is the MIME type of plain text.
 const plainTextType = "text/plain"
 
-// renderedOutput is one output as it is shown: text of a stream, joined with all text of
-// the same stream right before and after it, or another output. It does not change when
-// more outputs come.
+// renderedOutput is one output of a cell as readers see it: all adjacent text of one stream, or
+// another output. It does not change when more outputs come.
 type renderedOutput struct {
 	stream string // of the text
 	text   excerpt
 	output *richOutput // nil: this is text
 }
 
-// rendered returns the outputs in order.
+// rendered returns the buffered outputs in order, with adjacent text of the same stream joined.
 func (b *outputBuffer) rendered() []renderedOutput {
 	var out outputRenderer
 	for _, p := range b.head {
@@ -42,10 +41,11 @@ func (b *outputBuffer) rendered() []renderedOutput {
 	return out.outputs
 }
 
-// outputRenderer joins the pieces of a buffer into outputs.
+// outputRenderer joins the pieces of an outputBuffer into a list of outputs.
 type outputRenderer struct{ outputs []renderedOutput }
 
-// addPiece adds the next piece.
+// addPiece adds the next piece of the buffer to the list of outputs: to the last output if both
+// are text of one stream, and otherwise as a new one.
 func (r *outputRenderer) addPiece(p bufferPiece) {
 	if p.output != nil {
 		r.addMissing(p.missingBytes, protocol.Stdout)
@@ -65,8 +65,8 @@ func (r *outputRenderer) addPiece(p bufferPiece) {
 	}
 }
 
-// addMissing adds that n bytes are missing: to the text before them, or else as a text
-// of the given stream.
+// addMissing records that n bytes of output are missing at this place: in the text before it
+// or, if there is none, in a new text of this stream.
 func (r *outputRenderer) addMissing(n int64, stream string) {
 	if n == 0 {
 		return
@@ -78,7 +78,7 @@ func (r *outputRenderer) addMissing(n int64, stream string) {
 	r.outputs = append(r.outputs, renderedOutput{stream: stream, text: excerpt{missingBytes: n}})
 }
 
-// lastOutput returns the last output; nil: there is none.
+// lastOutput returns the output that was added last, or nil if there is none.
 func (r *outputRenderer) lastOutput() *renderedOutput {
 	if len(r.outputs) == 0 {
 		return nil
@@ -86,8 +86,9 @@ func (r *outputRenderer) lastOutput() *renderedOutput {
 	return &r.outputs[len(r.outputs)-1]
 }
 
-// encodeFullOutputs encodes outputs with everything that is kept of them, as a kernel sends
-// nbformat outputs, with the display id in "transient". Each text is cut to maxTextBytes.
+// encodeFullOutputs encodes a cell's outputs, with all values that are kept, as the JSON in
+// which a kernel sends nbformat outputs, with the display id in "transient". Each printed text
+// is cut to maxTextBytes.
 func encodeFullOutputs(outputs []renderedOutput, maxTextBytes int) []json.RawMessage {
 	encoded := make([]json.RawMessage, len(outputs))
 	for i, o := range outputs {
@@ -96,7 +97,8 @@ func encodeFullOutputs(outputs []renderedOutput, maxTextBytes int) []json.RawMes
 	return encoded
 }
 
-// encodeFullOutput is encodeFullOutputs for one output.
+// encodeFullOutput encodes one output of a cell, with all values that are kept, as the JSON in
+// which a kernel sends nbformat outputs. Printed text is cut to maxTextBytes.
 func encodeFullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
 	switch {
 	case o.output == nil:
@@ -118,8 +120,8 @@ func encodeFullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
 	return encoded.finish()
 }
 
-// absenceNote returns a line for each value that is not kept, which says where it is;
-// empty: all are kept.
+// absenceNote returns a text with a line for each value of the output that is not kept in
+// memory, which says where in the trace it is; empty if all are kept.
 func (o *richOutput) absenceNote() string {
 	var lines []string
 	for _, mime := range o.mimeTypes() {
@@ -130,8 +132,8 @@ func (o *richOutput) absenceNote() string {
 	return strings.Join(lines, "\n")
 }
 
-// withAbsenceNote returns the output with note behind its plain text, in place of the values
-// that are not kept. An empty note changes nothing.
+// withAbsenceNote returns a copy of the output with note appended to its plain text, in place
+// of the values that are not kept. If note is empty it returns the output itself.
 func (o *richOutput) withAbsenceNote(note string) *richOutput {
 	if note == "" {
 		return o
@@ -147,9 +149,9 @@ func (o *richOutput) withAbsenceNote(note string) *richOutput {
 	return &out
 }
 
-// TextOutput returns the text that the last run of a cell has printed and shown, in
-// order: its stdio, the text/plain of its outputs, its tracebacks. Each output ends with
-// a newline. If the run has written more than is kept, the middle is left out.
+// TextOutput returns the text that the last run of a cell has printed and shown, in order:
+// stdout and stderr, the text/plain of its outputs, its tracebacks. Each output ends with a
+// newline. If the run has written more than is kept, the middle is left out.
 func (e *Executions) TextOutput(cellID string) string {
 	outputs, _ := e.cellForFile(cellID)
 	var text strings.Builder
@@ -159,7 +161,8 @@ func (e *Executions) TextOutput(cellID string) string {
 	return text.String()
 }
 
-// plainText returns the output as text; empty if it has no text.
+// plainText returns the output as plain text, with a newline after a traceback or a text/plain
+// value; empty if it has no text.
 func (o renderedOutput) plainText() string {
 	switch {
 	case o.output == nil:

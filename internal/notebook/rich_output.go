@@ -25,7 +25,8 @@ const (
 	maxReferenceValueBytes = 64  // a reference keeps smaller values
 )
 
-// richOutput is an output that is not text of a stream. It is immutable.
+// richOutput is an output of a cell other than printed text: a display, a result or an error.
+// It is immutable.
 type richOutput struct {
 	entrySeq       int64                      // number of the trace entry that has all of it
 	kind           string                     // displayData, executeResult, updateDisplay or errorOutput
@@ -38,15 +39,15 @@ type richOutput struct {
 	failure        *errorContent              // of an error; nil: this is none
 }
 
-// errorContent is the content of an error output.
+// errorContent is the content of an error output: the exception and its traceback.
 type errorContent struct {
 	name, value string   // type and text of the exception
 	traceback   []string // its lines
 	isCut       bool     // the trace has more of it
 }
 
-// parseRichOutput reads an output of the trace entry seq. Errors are those of output. The
-// result shares memory with output.
+// parseRichOutput parses an nbformat output of this kind from the trace entry seq. Errors are
+// reported by output.err. The result shares memory with the text that output reads.
 func parseRichOutput(seq int64, kind string, output *objectReader) *richOutput {
 	o := &richOutput{entrySeq: seq, kind: kind, metadata: json.RawMessage("{}"), executionCount: json.RawMessage("null")}
 	if kind == errorOutput {
@@ -70,8 +71,8 @@ func parseRichOutput(seq int64, kind string, output *objectReader) *richOutput {
 	return o
 }
 
-// checkLimits makes output fail if the output has too many MIME types or too long
-// names, which cost memory and show nothing.
+// checkLimits makes output.err report an error if o has more MIME types than maxMIMETypes or a
+// name longer than maxNameBytes, which cost memory and show nothing.
 func (o *richOutput) checkLimits(output *objectReader) {
 	if len(o.values) > maxMIMETypes {
 		output.fail(fmt.Errorf("output.data: expected at most %d mime types, found %d", maxMIMETypes, len(o.values)))
@@ -86,8 +87,8 @@ func (o *richOutput) checkLimits(output *objectReader) {
 	}
 }
 
-// memoryBytes returns what the output counts in an outputBuffer. Fresh values are not
-// counted.
+// memoryBytes returns how many bytes the output counts against the limit of an outputBuffer.
+// Values that are kept only until the next run do not count.
 func (o *richOutput) memoryBytes() int {
 	size := totalValueBytes(o.values) + len(o.metadata)
 	for mime := range o.missingSizes {
@@ -102,7 +103,8 @@ func (o *richOutput) memoryBytes() int {
 	return size
 }
 
-// totalValueBytes returns the size of values and their MIME types.
+// totalValueBytes returns how many bytes the values and the names of their MIME types have
+// together.
 func totalValueBytes(values map[string]json.RawMessage) int {
 	size := 0
 	for mime, value := range values {
@@ -111,8 +113,9 @@ func totalValueBytes(values map[string]json.RawMessage) int {
 	return size
 }
 
-// shrunkTo returns a copy that counts at most room bytes: without its largest values, if
-// need be. Those are kept as fresh values, up to freshRoom bytes.
+// shrunkTo returns a copy of the output that counts at most room bytes, without its largest
+// values if necessary. Those are kept until the next run, as fresh values, up to freshRoom
+// bytes.
 func (o *richOutput) shrunkTo(room, freshRoom int) *richOutput {
 	out := o
 	for _, maxBytes := range []int{room, room / 4, 0} {
@@ -130,8 +133,9 @@ func (o *richOutput) shrunkTo(room, freshRoom int) *richOutput {
 	return &own
 }
 
-// copyFreshValues returns copies of the values of the given MIME types, at most room
-// bytes, without binary ones that are too large for a message to the agent.
+// copyFreshValues returns copies of the values of the given MIME types, at most room bytes in
+// all, to be kept until the next run. It leaves out binary values that are too large for a
+// message to the agent.
 func copyFreshValues(values map[string]json.RawMessage, mimes []string, room int) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	for _, mime := range mimes {
@@ -148,8 +152,9 @@ func copyFreshValues(values map[string]json.RawMessage, mimes []string, room int
 	return out
 }
 
-// withoutLargeValues returns the output without values, metadata and texts of an error
-// that have more than maxBytes.
+// withoutLargeValues returns a copy of the output without values and metadata of more than
+// maxBytes, and with the texts of an error cut to maxBytes. It notes the sizes of the left out
+// values.
 func (o *richOutput) withoutLargeValues(maxBytes int) *richOutput {
 	out := *o
 	out.values, out.missingSizes = map[string]json.RawMessage{}, maps.Clone(o.missingSizes)
@@ -172,7 +177,8 @@ func (o *richOutput) withoutLargeValues(maxBytes int) *richOutput {
 	return &out
 }
 
-// withTextsCutTo returns the error with each of its texts cut to maxBytes.
+// withTextsCutTo returns the error with each of its texts cut to maxBytes in the middle, and
+// marks it as cut. If all texts are short enough it returns the error itself.
 func (f *errorContent) withTextsCutTo(maxBytes int) *errorContent {
 	trace := strings.Join(f.traceback, "\n")
 	if len(f.name) <= maxBytes && len(f.value) <= maxBytes && len(trace) <= maxBytes {
@@ -184,33 +190,35 @@ func (f *errorContent) withTextsCutTo(maxBytes int) *errorContent {
 	}
 }
 
-// asReference returns the output without any value of notable size.
+// asReference returns a copy of the output without values of more than 64 bytes; the rest is in
+// the trace.
 func (o *richOutput) asReference() *richOutput { return o.withoutLargeValues(maxReferenceValueBytes) }
 
-// withContentOf returns the output with the content of another one, but its own kind and
-// execution count.
+// withContentOf returns an output with the content of another one, but the kind and the
+// execution count of o.
 func (o *richOutput) withContentOf(content *richOutput) *richOutput {
 	out := *content
 	out.kind, out.executionCount = o.kind, o.executionCount
 	return &out
 }
 
-// withoutFreshValues returns the output without its fresh values.
+// withoutFreshValues returns a copy of the output without the large values that are kept only
+// until the next run.
 func (o *richOutput) withoutFreshValues() *richOutput {
 	out := *o
 	out.freshValues = nil
 	return &out
 }
 
-// mimeTypes returns the MIME types of all values, including those that are not kept,
-// sorted.
+// mimeTypes returns the MIME types of all values of the output, including those that are not
+// kept, sorted.
 func (o *richOutput) mimeTypes() []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(o.values)), maps.Keys(o.missingSizes))
 	slices.Sort(all)
 	return all
 }
 
-// isIncomplete reports whether the trace has more of the output.
+// isIncomplete reports whether parts of the output are not in memory but only in the trace.
 func (o *richOutput) isIncomplete() bool {
 	return len(o.missingSizes) > 0 || o.failure != nil && o.failure.isCut
 }

@@ -12,15 +12,15 @@ type RunState struct {
 	started bool // start_cell has come and cell_result has not
 }
 
-// Queue records that the server has sent run_cell for the cell, or that the
-// kernel's run_queue names it.
+// Queue records that a run of the cell waits for the kernel: the server has sent run_cell, or
+// the kernel's run_queue names the cell.
 func (s *RunState) Queue() { s.waiting = true }
 
-// Start records start_cell: the run that waited is on.
+// Start records that the kernel has sent start_cell: the cell runs and no longer waits.
 func (s *RunState) Start() { s.waiting, s.started = false, true }
 
-// End records cell_result. It ends the started run or, with a kernel that sends
-// no start_cell, the waiting one.
+// End records that the kernel has sent cell_result. It ends the run that has started or, for a
+// kernel that sends no start_cell, the waiting one.
 func (s *RunState) End() {
 	if s.started {
 		s.started = false
@@ -29,8 +29,8 @@ func (s *RunState) End() {
 	}
 }
 
-// IsStarted reports whether the cell runs now.
+// IsStarted reports whether the cell is running now.
 func (s *RunState) IsStarted() bool { return s.started }
 
-// IsOpen reports whether the cell runs now or waits for the kernel.
+// IsOpen reports whether the cell is running now or waits for the kernel.
 func (s *RunState) IsOpen() bool { return s.waiting || s.started }

@@ -42,8 +42,8 @@ func (d *Document) Serve(conn protocol.Conn) error {
 	}
 }
 
-// serveMessage carries out an action, and writes the answer and the messages for the
-// kernel.
+// serveMessage carries out the action in message, and writes the answer and then the messages
+// for the kernel to conn. It fails if conn does.
 func (d *Document) serveMessage(conn protocol.Conn, message *objectReader) error {
 	reply := d.answerAction(message)
 	if reply.TxID != "" && !reply.answeredByKernel {
@@ -59,7 +59,8 @@ func (d *Document) serveMessage(conn protocol.Conn, message *objectReader) error
 	return nil
 }
 
-// sendMessage writes a message as JSON.
+// sendMessage writes a message as JSON to conn. It fails if the message has no JSON or conn
+// fails.
 func sendMessage(conn protocol.Conn, message any) error {
 	body, err := protocol.Marshal(message)
 	if err != nil {
@@ -68,7 +69,8 @@ func sendMessage(conn protocol.Conn, message any) error {
 	return conn.Write(body)
 }
 
-// ignoreErrClosed returns nil if err says that the connection was closed.
+// ignoreErrClosed returns nil if err says that the connection was closed, and otherwise err
+// with a prefix.
 func ignoreErrClosed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, protocol.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
@@ -76,7 +78,8 @@ func ignoreErrClosed(err error) error {
 	return fmt.Errorf("serve the notebook: %w", err)
 }
 
-// answerAction carries out the action in message and returns its answer.
+// answerAction carries out the action in message and returns its answer, which reports success
+// or an error.
 func (d *Document) answerAction(message *objectReader) actionReply {
 	action, tx := message.textOrEmpty("action"), message.textOrEmpty("tx_id")
 	out, err := d.performActionMessage(message)
@@ -92,7 +95,8 @@ func (d *Document) answerAction(message *objectReader) actionReply {
 	return out
 }
 
-// performActionMessage carries out the action in message.
+// performActionMessage parses an agent_action and carries it out. It fails if the message or a
+// parameter is wrong.
 func (d *Document) performActionMessage(message *objectReader) (actionReply, error) {
 	action, params := message.nonEmptyText("action"), message.optionalObject("params")
 	if err := message.err(); err != nil {
@@ -104,9 +108,9 @@ func (d *Document) performActionMessage(message *objectReader) (actionReply, err
 	})
 }
 
-// causeOfAction returns who has asked for an action: ByAgent, ByConsole or ByServer. The
-// server's requests have ids of their own form; those that it makes for a console say
-// so.
+// causeOfAction returns who caused an action: ByAgent, ByConsole or ByServer. The server's own
+// requests have tx_ids of a form that an agent cannot use; those that it makes for a person at
+// a console have "by".
 func causeOfAction(message *objectReader) string {
 	switch {
 	case !strings.HasPrefix(message.textOrEmpty("tx_id"), protocol.ServerTxIDPrefix):
@@ -118,7 +122,7 @@ func causeOfAction(message *objectReader) string {
 	}
 }
 
-// isValidJSON reports whether text is one JSON value.
+// isValidJSON reports whether text is exactly one JSON value.
 func isValidJSON(text string) bool {
 	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }

@@ -8,14 +8,16 @@ import (
 	"assay/internal/protocol"
 )
 
-// outputShortener encodes outputs for an agent, without what is too large.
+// outputShortener encodes outputs of cells for an agent: long texts are cut, and large values
+// are replaced by their size.
 type outputShortener struct {
 	maxTextBytes   int  // a longer text is cut in the middle; a longer JSON value becomes a size note
 	maxBinaryBytes int  // a larger binary value becomes a size note
 	showFresh      bool // fresh values are shown too
 }
 
-// encodeAll encodes outputs as nbformat outputs.
+// encodeAll returns outputs of a cell as nbformat JSON, with long texts cut and large values
+// replaced by their size.
 func (s outputShortener) encodeAll(outputs []renderedOutput) []json.RawMessage {
 	encoded := make([]json.RawMessage, len(outputs))
 	for i, o := range outputs {
@@ -24,7 +26,8 @@ func (s outputShortener) encodeAll(outputs []renderedOutput) []json.RawMessage {
 	return encoded
 }
 
-// encodeOne is encodeAll for one output.
+// encodeOne returns one output of a cell as nbformat JSON, with long texts cut and large values
+// replaced by their size.
 func (s outputShortener) encodeOne(o renderedOutput) json.RawMessage {
 	switch {
 	case o.output == nil:
@@ -36,7 +39,8 @@ func (s outputShortener) encodeOne(o renderedOutput) json.RawMessage {
 	}
 }
 
-// encodeValues encodes the values of an output as a JSON object.
+// encodeValues returns the values of an output as a JSON object by MIME type, with long texts
+// cut and large values replaced by their size.
 func (s outputShortener) encodeValues(o *richOutput) json.RawMessage {
 	var data objectBuilder
 	for _, mime := range o.mimeTypes() {
@@ -53,7 +57,8 @@ func (s outputShortener) encodeValues(o *richOutput) json.RawMessage {
 	return data.finish()
 }
 
-// encodeValue returns a value, cut, or a size note in its place.
+// encodeValue returns one value of an output as JSON: as it is, as a text cut in the middle, or
+// as an object with its size if it is too large.
 func (s outputShortener) encodeValue(mime string, value json.RawMessage) json.RawMessage {
 	if isBinary(mime, value) {
 		if size := decodedSize(mime, value); size > s.maxBinaryBytes {
@@ -70,8 +75,8 @@ func (s outputShortener) encodeValue(mime string, value json.RawMessage) json.Ra
 	return appendQuoted(nil, truncateMiddle(valueText(value), s.maxTextBytes))
 }
 
-// sizeNote returns the JSON object {mime, bytes}, which stands for a value that is not
-// shown.
+// sizeNote returns the JSON object {mime, bytes}, which stands for a value of an output that is
+// not shown to the agent.
 func sizeNote(mime string, bytes int) json.RawMessage {
 	var b objectBuilder
 	b.stringField("mime", mime)
@@ -79,8 +84,8 @@ func sizeNote(mime string, bytes int) json.RawMessage {
 	return b.finish()
 }
 
-// encodeWith returns the output as an nbformat output with data, encoded already, as its
-// values. The caller may add fields.
+// encodeWith returns a builder of the output as an nbformat JSON object with data, which is
+// JSON already, as its values. The caller may add fields and must call finish.
 func (o *richOutput) encodeWith(data json.RawMessage) *objectBuilder {
 	b := &objectBuilder{}
 	b.stringField("output_type", o.kind)
@@ -92,8 +97,8 @@ func (o *richOutput) encodeWith(data json.RawMessage) *objectBuilder {
 	return b
 }
 
-// withTracebackCutTo returns the error with each of its texts cut to maxBytes. A traceback that is cut
-// becomes one text.
+// withTracebackCutTo returns a copy of the error with name, value and traceback each cut to
+// maxBytes in the middle. A traceback that is cut becomes one text.
 func (f *errorContent) withTracebackCutTo(maxBytes int) *errorContent {
 	out := &errorContent{name: truncateMiddle(f.name, maxBytes), value: truncateMiddle(f.value, maxBytes), traceback: f.traceback}
 	if trace := strings.Join(f.traceback, "\n"); len(trace) > maxBytes {
@@ -102,7 +107,7 @@ func (f *errorContent) withTracebackCutTo(maxBytes int) *errorContent {
 	return out
 }
 
-// encode returns the error as an nbformat output.
+// encode returns the error as an nbformat error output in JSON.
 func (f *errorContent) encode() json.RawMessage {
 	var b objectBuilder
 	b.stringField("output_type", errorOutput)
@@ -112,7 +117,8 @@ func (f *errorContent) encode() json.RawMessage {
 	return b.finish()
 }
 
-// streamOutputJSON returns text of a stream as an nbformat output.
+// streamOutputJSON returns text that was printed to a stream ("stdout" or "stderr") as an
+// nbformat stream output in JSON.
 func streamOutputJSON(name, text string) json.RawMessage {
 	var b objectBuilder
 	b.stringField("output_type", streamOutput)
@@ -121,8 +127,8 @@ func streamOutputJSON(name, text string) json.RawMessage {
 	return b.finish()
 }
 
-// limitOutputs returns outputs, without some in the middle if they have more than
-// maxBytes together. An output in their place says how many were left out.
+// limitOutputs returns encoded outputs of at most about maxBytes. If they have more, some in
+// the middle are left out and a text output in their place says how many.
 func limitOutputs(maxBytes int, outputs []json.RawMessage) []json.RawMessage {
 	size := 0
 	for _, output := range outputs {

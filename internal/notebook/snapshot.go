@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// maxSnapshotOutputBytes is how much of the outputs of all cells a snapshot has. Each
+// maxSnapshotOutputBytes is how many bytes of outputs a snapshot of all cells has at most. Each
 // cell has an equal share of it.
 const maxSnapshotOutputBytes = 32 << 20
 
-// ExecutionsSnapshot is the state of [Executions] at one moment, for a console that was
-// just attached. The maps are by cell id. It shares no memory that changes.
+// ExecutionsSnapshot is the state of all cells' runs at one moment, in JSON, for a console that
+// was just attached. The maps are by cell id. It shares no memory that changes.
 type ExecutionsSnapshot struct {
 	CellStatus map[string]string            `json:"cell_status"`     // one of the Status constants
 	Sequencers map[string]int               `json:"cell_sequencers"` // number of the last run that the present kernel started
@@ -29,8 +29,8 @@ type ExecutionsSnapshot struct {
 	DurationsMS map[string]float64 `json:"cell_durations"`
 }
 
-// Snapshot returns the state of all cells that were seen and not disposed of. A line of
-// plain text stands for a value that is not kept.
+// Snapshot returns the state of all cells' runs, except for cells that were disposed of. A line
+// of plain text stands for a value that is not kept.
 func (e *Executions) Snapshot() ExecutionsSnapshot {
 	s := ExecutionsSnapshot{
 		CellStatus: map[string]string{}, Sequencers: map[string]int{},
@@ -44,8 +44,8 @@ func (e *Executions) Snapshot() ExecutionsSnapshot {
 	return s
 }
 
-// snapshotWithoutOutputs fills in everything but the outputs, and returns these: they can
-// be encoded without the lock.
+// snapshotWithoutOutputs fills in all fields of s except for the outputs, and returns the
+// outputs by cell id, so that they can be encoded without holding the lock.
 func (e *Executions) snapshotWithoutOutputs(s *ExecutionsSnapshot) map[string][]renderedOutput {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -75,7 +75,8 @@ func (e *Executions) snapshotWithoutOutputs(s *ExecutionsSnapshot) map[string][]
 	return outputs
 }
 
-// cellForContext returns what the context for the agent has of a cell.
+// cellForContext returns status, outputs and widgets of a cell for the answer to get_context;
+// StatusIdle and nothing else if the cell has not run.
 func (e *Executions) cellForContext(cellID string) (status string, outputs []renderedOutput, widgets Widgets) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -86,8 +87,8 @@ func (e *Executions) cellForContext(cellID string) (status string, outputs []ren
 	return c.status(), c.outputs.rendered(), c.widgets
 }
 
-// cellForFile returns what a notebook file has of a cell: the outputs of its last run,
-// and that run's number; 0: it has not run. e may be nil: no cell has run.
+// cellForFile returns the outputs of a cell's last run and that run's number for a notebook
+// file; 0 if the cell has not run, or e is nil.
 func (e *Executions) cellForFile(cellID string) (outputs []renderedOutput, count int) {
 	if e == nil {
 		return nil, 0
@@ -101,31 +102,32 @@ func (e *Executions) cellForFile(cellID string) (outputs []renderedOutput, count
 	return c.outputs.rendered(), c.executionCount
 }
 
-// State is a notebook at one moment. A console gets it when it is attached, and a session
-// is restored from it.
+// State is a whole notebook at one moment: its cells and the results of their runs. A console
+// gets it when it is attached, and a session can be restored from it.
 type State struct {
 	Cells      []Cell             `json:"cells"` // in order, never nil
 	Executions ExecutionsSnapshot `json:"runs"`
 }
 
-// WithFrozenCells calls f with a copy of the cells in order. Until f returns no cell
-// changes and no event is given out. f must not call the document.
+// WithFrozenCells calls f with a copy of the cells in order. Until f returns, no cell changes
+// and OnEvent is not called. f must not call the document.
 func (d *Document) WithFrozenCells(f func(cells []Cell)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f(append([]Cell{}, d.cells...))
 }
 
-// RestoreState gives the document, which must have no cells, those of s, and gives out
-// one event.
+// RestoreState fills an empty document with the cells of s and makes one event,
+// NotebookRestored. It never fails.
 func (d *Document) RestoreState(s State) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.applyAndPublish(Event{Kind: NotebookRestored, CausedBy: ByServer, State: &s})
 }
 
-// RestoreSnapshot takes over the cells of a snapshot after its kernel has ended: runs that
-// were open have failed, the queue is empty, and there are no widgets.
+// RestoreSnapshot takes over the cells' states from a snapshot of an earlier session, whose
+// kernel has ended: runs that were open have failed, the queue is empty, and there are no
+// widgets.
 func (e *Executions) RestoreSnapshot(s ExecutionsSnapshot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -145,8 +147,8 @@ func (e *Executions) RestoreSnapshot(s ExecutionsSnapshot) {
 	}
 }
 
-// restoreOutput appends an output of a snapshot to a cell. It ignores one that cannot be
-// read. The caller holds mu.
+// restoreOutput appends one encoded output of a snapshot to cell c. It ignores an output that
+// cannot be parsed. The caller holds mu.
 func (e *Executions) restoreOutput(c *cellExecution, text json.RawMessage) {
 	output, err := newObjectReader(text)
 	if err != nil {

@@ -45,7 +45,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// playTranscript returns text with the lines that come of its input.
+// playTranscript carries out the input lines of a transcript and returns its text with the
+// results after each line.
 func playTranscript(t *testing.T, text string) string {
 	t.Helper()
 	h := newHarness(t)
@@ -73,7 +74,8 @@ func playTranscript(t *testing.T, text string) string {
 	return h.out.String()
 }
 
-// harness joins a document and its executions as a session does.
+// harness joins a document and its executions as a session does, and writes a transcript of
+// what they send.
 type harness struct {
 	t          *testing.T
 	document   *notebook.Document
@@ -97,10 +99,11 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// writeLine writes a line of the transcript.
+// writeLine writes one line of results to the transcript.
 func (h *harness) writeLine(word, rest string) { fmt.Fprintf(&h.out, "%-7s %s\n", word, rest) }
 
-// sendAction sends an action, and writes what comes back.
+// sendAction sends the document an action, and writes the answer and the events to the
+// transcript.
 func (h *harness) sendAction(body string) {
 	for _, answer := range h.peer.exchange(body) {
 		h.writeLine("answer", string(answer))
@@ -115,7 +118,8 @@ func (h *harness) sendAction(body string) {
 	}
 }
 
-// applyFrame applies a frame of the kernel, and writes the message to the agent.
+// applyFrame applies a frame of the kernel, and writes the message to the agent, or the error,
+// to the transcript.
 func (h *harness) applyFrame(body []byte) {
 	h.seq++
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)

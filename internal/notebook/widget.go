@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// contextWidget is a widget in a context for the agent.
+// contextWidget is the JSON of a widget in the answer to get_context.
 type contextWidget struct {
 	Key   string          `json:"key"` // "<cell id>/<key>", as set_widget takes it
 	Type  string          `json:"type"`
@@ -16,17 +16,18 @@ type contextWidget struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// Widgets are the widgets of a cell in the order in which they were made. As JSON they are
-// an object: the state by key.
+// Widgets are the widgets of a cell in the order in which they were made. In JSON they are an
+// object with each widget's state by its key.
 type Widgets []Widget
 
-// Widget is a widget as the kernel describes it.
+// Widget is a widget of a cell: its key and its state as the kernel sends it.
 type Widget struct {
 	Key   string          // absolute: "<cell id>/<key>"
 	State json.RawMessage // an object; a foreign kernel may send anything
 }
 
-// MarshalJSON encodes the widgets as an object, in order.
+// MarshalJSON encodes the widgets as a JSON object with each widget's state by its key, in
+// order. It never fails.
 func (w Widgets) MarshalJSON() ([]byte, error) {
 	var out objectBuilder
 	for _, widget := range w {
@@ -35,7 +36,8 @@ func (w Widgets) MarshalJSON() ([]byte, error) {
 	return out.finish(), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes a JSON object with each widget's state by its key. It fails if text is
+// not one JSON object.
 func (w *Widgets) UnmarshalJSON(text []byte) error {
 	*w = nil
 	return forEachLastMember(text, func(key string, state json.RawMessage) {
@@ -43,13 +45,14 @@ func (w *Widgets) UnmarshalJSON(text []byte) error {
 	})
 }
 
-// indexOfKey returns the index of the widget with this key; -1: there is none.
+// indexOfKey returns the index of the widget with this absolute key, or -1 if there is none.
 func (w Widgets) indexOfKey(key string) int {
 	return slices.IndexFunc(w, func(widget Widget) bool { return widget.Key == key })
 }
 
-// applyCellWidgets replaces the widgets of a cell. It keeps MaxOutputBytes of their states
-// and returns an error that says how many it does not keep.
+// applyCellWidgets processes a cell_widgets frame, which replaces the widgets of a cell. It
+// keeps at most MaxOutputBytes of keys and states; the error says how many widgets were left
+// out, or which field is wrong.
 func (e *Executions) applyCellWidgets(_ int64, frame *objectReader) error {
 	id, states := frame.nonEmptyText("cell_id"), frame.object("widget_state")
 	if err := frame.err(); err != nil {
@@ -74,8 +77,8 @@ func (e *Executions) applyCellWidgets(_ int64, frame *objectReader) error {
 	return nil
 }
 
-// absoluteWidgetKey returns the absolute key of a widget; key may be that, or the widget's
-// name within its cell.
+// absoluteWidgetKey returns a widget's key in the form "<cell id>/<key>"; key may have that
+// form already.
 func absoluteWidgetKey(cellID, key string) string {
 	if strings.HasPrefix(key, cellID+"/") {
 		return key
@@ -83,7 +86,7 @@ func absoluteWidgetKey(cellID, key string) string {
 	return cellID + "/" + key
 }
 
-// hasWidget reports whether a cell has a widget with this absolute key.
+// hasWidget reports whether any cell has a widget with this absolute key, "<cell id>/<key>".
 func (e *Executions) hasWidget(key string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,8 +98,9 @@ func (e *Executions) hasWidget(key string) bool {
 	return false
 }
 
-// shownInContext returns widgets as a context has them, sorted by key. Of their states it
-// takes type, label and value, if those have the right types.
+// contextWidgets returns widgets as the answer to get_context has them, sorted by key. Of each
+// state it takes type, label and value, if those have the right types and the value is not too
+// large.
 func contextWidgets(widgets Widgets) []contextWidget {
 	out := make([]contextWidget, 0, len(widgets))
 	for _, known := range slices.SortedFunc(slices.Values(widgets), func(a, b Widget) int { return cmp.Compare(a.Key, b.Key) }) {

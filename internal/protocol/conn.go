@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// Conn carries messages in both directions. There are three kinds, made by
-// [NewStream], [NewWebSocket] and [Pipe]; their users need not know which one they
-// have.
+// Conn is a connection that carries messages in both directions. There are three kinds, made by
+// [NewStream], [NewWebSocket] and [Pipe]; users need not know which one they have.
 //
-// One goroutine may call Read while another one calls Write. Any goroutine may call
-// Close, more than once; it unblocks both. Whoever opened a Conn must close it, even
-// if Read or Write has failed.
+// One goroutine may call Read while another one calls Write. Any goroutine may call Close, more
+// than once; it unblocks both. Whoever opened a Conn must close it, even if Read or Write has
+// failed.
 type Conn interface {
 	// Read returns the next body. The caller may keep it but not change it, as
 	// others may hold it too. Read returns io.EOF if the peer has closed the
@@ -30,7 +29,7 @@ type Conn interface {
 	Close(code CloseCode, reason string) error
 }
 
-// CloseCode says why a connection is closed. The values are WebSocket close codes.
+// CloseCode is the WebSocket close code that says why a connection is closed.
 type CloseCode int
 
 // The close codes in use.
@@ -42,19 +41,20 @@ const (
 	CloseAlreadyHeld     CloseCode = 4009 // another console holds the notebook
 )
 
-// ErrClosed is returned by Read and Write after Close.
+// ErrClosed is returned by Read and Write of a [Conn] after its own Close was called.
 var ErrClosed = errors.New("connection closed")
 
-// ChannelError is a fatal fault of a connection: the peer broke the framing, or the
-// transport failed. Nothing can be read or written after it.
+// ChannelError is a fatal error of a [Conn]: the peer broke the framing, or the transport
+// failed. Nothing can be read or written after it.
 type ChannelError struct {
 	Operation string // "read" or "write"
 	Err       error
 }
 
+// Error returns the failed operation ("read" or "write") and the cause as text.
 func (e *ChannelError) Error() string {
 	return fmt.Sprintf("channel broken on %s: %v", e.Operation, e.Err)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the error of the transport or of the framing.
 func (e *ChannelError) Unwrap() error { return e.Err }

@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// connPairs returns, for each kind of Conn, a function that makes a connected pair.
+// connPairs returns, by name of each kind of Conn, a function that makes the two connected
+// ends.
 func connPairs() map[string]func(*testing.T) (protocol.Conn, protocol.Conn) {
 	return map[string]func(*testing.T) (protocol.Conn, protocol.Conn){
 		"unix socket": unixSocketPair,
@@ -30,14 +31,14 @@ func connPairs() map[string]func(*testing.T) (protocol.Conn, protocol.Conn) {
 	}
 }
 
-// unixSocketPair returns a pair of streams over Unix sockets.
+// unixSocketPair returns the two ends of a NewStream connection over a pair of Unix sockets.
 func unixSocketPair(t *testing.T) (a, b protocol.Conn) {
 	t.Helper()
 	left, right := socketpair(t)
 	return protocol.NewStream(left, 0), protocol.NewStream(right, 0)
 }
 
-// socketpair returns a pair of connected Unix sockets.
+// socketpair returns a pair of connected Unix sockets as net.Conns.
 func socketpair(t *testing.T) (a, b net.Conn) {
 	t.Helper()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -53,7 +54,7 @@ func socketpair(t *testing.T) (a, b net.Conn) {
 	return ends[0], ends[1]
 }
 
-// webSocketPair returns the two ends of a WebSocket.
+// webSocketPair returns the two ends of a NewWebSocket connection.
 func webSocketPair(t *testing.T) (client, server protocol.Conn) {
 	t.Helper()
 	accepted := make(chan protocol.Conn, 1)
@@ -181,7 +182,7 @@ func TestWebSocketWritesRawFramesAsJSON(t *testing.T) {
 	closeBoth(t, a, b)
 }
 
-// jsonOfSize returns a JSON object of n bytes; n braces if that is too short for one.
+// jsonOfSize returns a valid JSON object of n bytes, or n braces if n is too small for one.
 func jsonOfSize(n int) []byte {
 	if n < 8 {
 		return bytes.Repeat([]byte("{"), n)
@@ -189,8 +190,8 @@ func jsonOfSize(n int) []byte {
 	return append(append([]byte(`{"a":"`), bytes.Repeat([]byte("x"), n-8)...), `"}`...)
 }
 
-// closeBoth closes both ends at the same time, as each end of a WebSocket waits for the
-// other one.
+// closeBoth closes both ends of a connection at the same time, because each end of a WebSocket
+// waits for the other one.
 func closeBoth(t *testing.T, a, b protocol.Conn) {
 	t.Helper()
 	done := make(chan error, 1)

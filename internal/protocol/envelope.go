@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Envelope has the fields of a message that the router reads. A field that the
+// Envelope has the fields of a message that the router looks at to forward it. A field that the
 // message does not have, or that is not a string, is empty.
 type Envelope struct {
 	Type      string
@@ -21,27 +21,27 @@ type Envelope struct {
 	Status    string
 }
 
-// ErrMalformed is wrapped by errors about a body that is neither one JSON object in
-// UTF-8 nor a raw frame.
+// ErrMalformed is wrapped by errors about the body of a message that is neither one JSON object
+// in UTF-8 nor a raw frame.
 var ErrMalformed = errors.New("malformed message")
 
-// EnvelopeDecoder reads the envelopes of messages. It reuses its buffers, so that each
-// goroutine that reads messages has one. It is not safe for concurrent use.
+// EnvelopeDecoder extracts envelopes from messages. It reuses its buffers and is not safe for
+// concurrent use, so each goroutine that reads messages has its own.
 type EnvelopeDecoder struct {
 	tokens *jsontext.Decoder
 	source bytes.Buffer
 }
 
-// NewEnvelopeDecoder returns an EnvelopeDecoder.
+// NewEnvelopeDecoder returns a decoder that extracts envelopes from the bodies of messages.
 func NewEnvelopeDecoder() *EnvelopeDecoder {
 	d := &EnvelopeDecoder{}
 	d.tokens = jsontext.NewDecoder(&d.source)
 	return d
 }
 
-// Decode returns the envelope of body, and checks that all of body is well formed, so
-// that it can be forwarded as it is. It returns [ErrMalformed] if it is not. If a field
-// occurs twice the last one counts, as in Python. The envelope of a raw frame is that
+// Decode returns the envelope of a message's body. It checks that the whole body is well
+// formed, so that it can be forwarded unchanged, and fails with [ErrMalformed] if it is not. If
+// a field occurs twice the last one counts, as in Python. The envelope of a raw frame is that
 // of the kernel_stdio message that it stands for.
 func (d *EnvelopeDecoder) Decode(body []byte) (Envelope, error) {
 	if IsRawFrame(body) {
@@ -58,7 +58,8 @@ func (d *EnvelopeDecoder) Decode(body []byte) (Envelope, error) {
 	return env, nil
 }
 
-// decodeObject reads the envelope of a JSON object.
+// decodeObject extracts the envelope from a JSON object. It fails if body is not exactly one
+// JSON object in UTF-8.
 func (d *EnvelopeDecoder) decodeObject(body []byte) (Envelope, error) {
 	var env Envelope
 	if !utf8.Valid(body) {
@@ -80,9 +81,9 @@ func (d *EnvelopeDecoder) decodeObject(body []byte) (Envelope, error) {
 	return env, nil
 }
 
-// readFields reads an object. Each field that is a string is stored where
-// destination returns a pointer for its name; nil: it is skipped. In the outer
-// "params" only "cell_id" is looked for.
+// readFields reads a JSON object from the decoder's tokens. Each string member is stored where
+// destination(name) points; if that is nil the member is skipped. In the outer member "params"
+// only "cell_id" is looked for. It fails if the JSON is malformed.
 func (d *EnvelopeDecoder) readFields(destination func(name string) *string) error {
 	if _, err := d.tokens.ReadToken(); err != nil {
 		return unexpectedEOF(err)
@@ -100,7 +101,8 @@ func (d *EnvelopeDecoder) readFields(destination func(name string) *string) erro
 	return unexpectedEOF(err)
 }
 
-// readValue reads the value of the field of this name.
+// readValue reads the value of the JSON member name and stores it where destination(name)
+// points, if it is a string and that is not nil. It fails if the JSON is malformed.
 func (d *EnvelopeDecoder) readValue(destination func(name string) *string, name string) error {
 	dst, kind := destination(name), d.tokens.PeekKind()
 	if name == "params" && kind == '{' && d.tokens.StackDepth() == 1 {
@@ -121,7 +123,8 @@ func (d *EnvelopeDecoder) readValue(destination func(name string) *string, name 
 	return err
 }
 
-// fieldNamed returns the field for a member of a message; nil: there is none.
+// fieldNamed returns a pointer to the envelope's field for the JSON member of this name, or nil
+// if the envelope has none.
 func (e *Envelope) fieldNamed(name string) *string {
 	switch name {
 	case "type":
@@ -141,8 +144,8 @@ func (e *Envelope) fieldNamed(name string) *string {
 	}
 }
 
-// unexpectedEOF returns io.ErrUnexpectedEOF for io.EOF: a message that is cut is not
-// the end of a connection.
+// unexpectedEOF converts io.EOF to io.ErrUnexpectedEOF and returns other errors as they are:
+// the end of the bytes in the middle of a message is not the end of a connection.
 func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -150,7 +153,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// IsDeeperThan reports whether well-formed JSON is nested more than maxDepth levels deep.
+// IsDeeperThan reports whether text, which must be well-formed JSON, has objects and arrays
+// nested more than maxDepth levels deep.
 func IsDeeperThan(text []byte, maxDepth int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

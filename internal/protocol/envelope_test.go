@@ -89,8 +89,8 @@ func TestRawFrameRoundTrip(t *testing.T) {
 	require.JSONEq(t, `{"type":"kernel_stdio","active_cell":null,"stream":"stdout","data":"x"}`, string(text))
 }
 
-// FuzzDecodeEnvelope decodes any bytes: an accepted message must be JSON, and a raw
-// frame must have the envelope of the JSON message that it stands for.
+// FuzzDecodeEnvelope decodes arbitrary bytes: an accepted message must be valid JSON, and a raw
+// frame must have the same envelope as the JSON message that it stands for.
 func FuzzDecodeEnvelope(f *testing.F) {
 	f.Add([]byte(`{"type":"agent_action","action":"run_cell","params":{"cell_id":"c"},"tx_id":"t"}`))
 	f.Add([]byte("\x00\x01\x02\x00c1text"))

@@ -9,15 +9,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Field is a member of a JSON object, for [ReplaceFields].
+// Field is a top-level member of a JSON object that [ReplaceFields] sets or removes.
 type Field struct {
 	Name  string
 	Value any // anything that encoding/json can encode; nil removes the field
 }
 
-// ReplaceFields returns the JSON object body without its own fields of the given names
-// and with the given ones in front of the others. The bytes of the other values do not
-// change. It returns [ErrMalformed] if body is not a JSON object.
+// ReplaceFields returns the JSON object body with the given fields set, in front of the others.
+// A field with a nil value is removed. The bytes of all other members do not change. It fails
+// with [ErrMalformed] if body is not a JSON object.
 func ReplaceFields(body []byte, fields ...Field) ([]byte, error) {
 	out := make([]byte, 0, len(body)+64)
 	out = append(out, '{')
@@ -52,7 +52,8 @@ func ReplaceFields(body []byte, fields ...Field) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// appendField appends a member of an object, after a comma if it is not the first.
+// appendField appends a member with this name and JSON value to a JSON object under
+// construction, after a comma if it is not the first member.
 func appendField(out []byte, name string, value []byte) []byte {
 	if len(out) > 1 {
 		out = append(out, ',')
@@ -62,8 +63,8 @@ func appendField(out []byte, name string, value []byte) []byte {
 	return append(append(out, ':'), value...)
 }
 
-// Marshal is json.Marshal without escaping <, > and &, which only a web page needs, so
-// that texts are readable in a trace.
+// Marshal encodes v like json.Marshal, but does not escape <, > and &, which only matters in
+// web pages, so that texts are readable in a trace. It fails if v has no JSON.
 func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -2,8 +2,8 @@ package protocol
 
 import "encoding/json"
 
-// Ready is the first message of a kernel or an agent. An agent, and a kernel made for
-// another harness, may send the type alone.
+// Ready is the first message that a kernel or an agent sends: which program it is and what it
+// can do. An agent, and a kernel made for another harness, may send the type alone.
 type Ready struct {
 	Type     string `json:"type"`
 	Language string `json:"language,omitempty"` // that the kernel runs, such as "python"
@@ -21,9 +21,9 @@ type Ready struct {
 	Pool *PoolOrigin `json:"pool,omitempty"`
 }
 
-// PoolOrigin is what a kernel from the warm pool had inherited from its parent when it
-// was handed out. If the parent was clean, Threads is 1 and all but ParentPID, Seed and
-// WorkingDir is empty.
+// PoolOrigin says what a kernel from the warm pool had inherited from its parent process when
+// it was handed out. If the parent was clean, Threads is 1 and all fields but ParentPID, Seed
+// and WorkingDir are empty.
 type PoolOrigin struct {
 	ParentPID       int      `json:"parent"`
 	Seed            *uint32  `json:"seed"`        // of numpy's global generator; nil: numpy is not loaded
@@ -35,8 +35,8 @@ type PoolOrigin struct {
 	Environ         []string `json:"environ"`     // names of environment variables that differ from what was asked for
 }
 
-// KernelInit is sent to a kernel once, after its ready. The objects are a console's
-// state; this server sends them empty, never null.
+// KernelInit is the message that a kernel is sent once, after its ready message. The objects in
+// it are a console's state, which this server sends as empty objects, never null.
 type KernelInit struct {
 	Type                 string         `json:"type"`
 	WidgetStates         map[string]any `json:"widget_states"` // values of widgets by absolute key
@@ -48,7 +48,7 @@ type KernelInit struct {
 	KernelPID            int            `json:"kernel_pid"`
 }
 
-// NewKernelInit returns the init message of a kernel that starts with nothing.
+// NewKernelInit returns the init message for a kernel that starts without any state.
 func NewKernelInit(pid int) KernelInit {
 	return KernelInit{
 		Type: TypeInit, WidgetStates: map[string]any{}, CellOutputSelections: map[string]any{},
@@ -57,7 +57,8 @@ func NewKernelInit(pid int) KernelInit {
 	}
 }
 
-// CellCommand is a run_cell (with Code), stop_cell or dispose_cell to the kernel.
+// CellCommand is a message to the kernel about one cell: run_cell (with Code), stop_cell or
+// dispose_cell.
 type CellCommand struct {
 	Type      string  `json:"type"`
 	CellID    string  `json:"cell_id,omitempty"`
@@ -65,8 +66,8 @@ type CellCommand struct {
 	Code      *string `json:"code,omitempty"`        // of run_cell; may be the empty string
 }
 
-// KernelRequest is a request to the kernel, which answers it with a message that has
-// the same AgentTxID. Which fields are used depends on Type.
+// KernelRequest is a request to the kernel, which answers with a message that has the same
+// AgentTxID. Which fields are used depends on Type.
 type KernelRequest struct {
 	Type      string                     `json:"type"`
 	AgentTxID string                     `json:"agent_tx_id,omitempty"`
@@ -78,14 +79,14 @@ type KernelRequest struct {
 	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of JSON by absolute key
 }
 
-// StartCell says that a run of a cell has started.
+// StartCell is the kernel's message that a run of a cell has started.
 type StartCell struct {
 	Type         string  `json:"type"`
 	CellID       *string `json:"cell_id"`       // nil: the kernel is idle
 	RunSequencer int     `json:"run_sequencer"` // number of the run, rising
 }
 
-// KernelStdio is text that a run has written.
+// KernelStdio is the kernel's message with text that a run has printed.
 type KernelStdio struct {
 	Type       string  `json:"type"`
 	ActiveCell *string `json:"active_cell"` // nil: it was written outside of runs
@@ -93,7 +94,8 @@ type KernelStdio struct {
 	Data       string  `json:"data"`        // the text
 }
 
-// CellOutput is one output of a run: an nbformat 4 output, or clear_output.
+// CellOutput is the kernel's message with one output of a run: an nbformat 4 output, or
+// clear_output.
 type CellOutput struct {
 	Type         string          `json:"type"`
 	CellID       string          `json:"cell_id"`
@@ -101,8 +103,8 @@ type CellOutput struct {
 	Output       json.RawMessage `json:"output"`
 }
 
-// CellResult ends a run. The lists are the sorted names of variables that the run has
-// assigned.
+// CellResult is the kernel's message that a run of a cell has ended. The lists in it are the
+// sorted names of variables that the run has assigned.
 type CellResult struct {
 	Type                string   `json:"type"`
 	CellID              string   `json:"cell_id"`
@@ -117,13 +119,13 @@ type CellResult struct {
 	DurationMS          float64  `json:"duration_ms"`
 }
 
-// RunQueue names the cells that wait for the kernel, in order.
+// RunQueue is the kernel's message that names the cells waiting to run, in order.
 type RunQueue struct {
 	Type  string   `json:"type"`
 	Queue []string `json:"queue"` // cell ids
 }
 
-// ExecuteCodeResponse is the kernel's answer to execute_code.
+// ExecuteCodeResponse is the kernel's answer to an execute_code request.
 type ExecuteCodeResponse struct {
 	Type      string  `json:"type"`
 	AgentTxID string  `json:"agent_tx_id,omitempty"`
@@ -137,7 +139,8 @@ type ExecuteCodeResponse struct {
 	Forms     int     `json:"forms,omitempty"`     // how many statements the code has at the top level
 }
 
-// ErrorResponse is a kernel's, or the server's, response to a message that it cannot carry out.
+// ErrorResponse is the message by which the kernel or the server reports that it cannot carry
+// out another message.
 type ErrorResponse struct {
 	Type      string            `json:"type"`
 	TxID      string            `json:"tx_id,omitempty"`       // of the request, at /agent
@@ -145,12 +148,12 @@ type ErrorResponse struct {
 	Data      ErrorResponseData `json:"data"`
 }
 
-// ErrorResponseData is the content of an [ErrorResponse].
+// ErrorResponseData has the text of an [ErrorResponse].
 type ErrorResponseData struct {
 	Message string `json:"message"`
 }
 
-// AgentInit is sent to an agent once, after its ready.
+// AgentInit is the message that an agent is sent once, after its ready message.
 type AgentInit struct {
 	Type      string          `json:"type"`
 	SessionID int             `json:"session_id"`
@@ -160,7 +163,7 @@ type AgentInit struct {
 	Limits    json.RawMessage `json:"limits,omitempty"`   // of the attempt, an object; nil: none
 }
 
-// AgentStatus says what an agent is doing.
+// AgentStatus is the agent's message that says what it is doing, such as thinking or done.
 type AgentStatus struct {
 	Type   string `json:"type"`
 	Status string `json:"status"` // one of the constants AgentReady to AgentDone
@@ -177,7 +180,7 @@ const (
 	AgentDone           = "done"
 )
 
-// AgentQuery is a prompt for the agent.
+// AgentQuery is the message that gives the agent a task or a further prompt.
 type AgentQuery struct {
 	Type      string `json:"type"`
 	Query     string `json:"query"`
@@ -187,13 +190,14 @@ type AgentQuery struct {
 	ContextualNodeData json.RawMessage `json:"contextual_node_data,omitempty"`
 }
 
-// AgentCommand is an agent_cancel (with RequestID) or agent_clear_history.
+// AgentCommand is the message agent_cancel, which stops the work on the query RequestID, or
+// agent_clear_history.
 type AgentCommand struct {
 	Type      string `json:"type"`
 	RequestID string `json:"request_id,omitempty"` // of the query to cancel
 }
 
-// AgentAction is a request of the agent to the notebook or the kernel.
+// AgentAction is a request of the agent to the notebook or the kernel, such as create_cell.
 type AgentAction struct {
 	Type   string          `json:"type"`
 	Action string          `json:"action"`
@@ -201,8 +205,8 @@ type AgentAction struct {
 	TxID   string          `json:"tx_id,omitempty"` // empty: no answer is wanted
 }
 
-// ActionResponse is what all answers to an [AgentAction] have in common. The fields of
-// the action stand beside these.
+// ActionResponse has the fields that all answers to an [AgentAction] share. An answer may have
+// more fields, which depend on the action.
 type ActionResponse struct {
 	Type   string `json:"type"`
 	TxID   string `json:"tx_id"`
@@ -210,19 +214,20 @@ type ActionResponse struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// NewActionError returns the answer to request txID that reports a failure.
+// NewActionError returns the answer to the agent's request txID which says that the request
+// failed, with the error text.
 func NewActionError(txID, text string) ActionResponse {
 	return ActionResponse{Type: TypeActionResponse, TxID: txID, Status: StatusError, Error: text}
 }
 
-// KernelMessage tells the agent about the start or the end of a run.
+// KernelMessage is the message that tells the agent that a run of a cell has started or ended.
 type KernelMessage struct {
 	Type    string          `json:"type"`
 	Message json.RawMessage `json:"message"` // a [StartCell] or [KernelMessageResult]
 }
 
-// KernelMessageResult is the content of a [KernelMessage] about the end of a run: the
-// kernel's cell_result and what the run has shown.
+// KernelMessageResult is the content of a [KernelMessage] about the end of a run: the kernel's
+// cell_result, and what the run has printed and shown.
 type KernelMessageResult struct {
 	CellResult
 	Logs        string            `json:"logs"`         // its stdio; the middle is left out if it is long
@@ -230,7 +235,8 @@ type KernelMessageResult struct {
 	CellOutputs []json.RawMessage `json:"cell_outputs"` // nbformat outputs in order
 }
 
-// HistoryUpdated says that the agent has added a message to its conversation.
+// HistoryUpdated is the agent's message that it has added a message to its conversation with
+// the model.
 type HistoryUpdated struct {
 	Type      string          `json:"type"`
 	SessionID string          `json:"session_id,omitempty"`
@@ -238,7 +244,7 @@ type HistoryUpdated struct {
 	Entry     json.RawMessage `json:"entry,omitempty"`      // a [HistoryEntry]
 }
 
-// HistoryEntry is one message of an agent's conversation.
+// HistoryEntry is one message of the agent's conversation with its model.
 type HistoryEntry struct {
 	Type      string          `json:"type"`                 // EntryAnthropicMessage
 	Role      string          `json:"role"`                 // user or assistant
@@ -248,12 +254,13 @@ type HistoryEntry struct {
 	Usage     json.RawMessage `json:"usage,omitempty"`      // of the model call that an assistant's message came from, with Anthropic's fields
 }
 
-// EntryAnthropicMessage is the Type of a [HistoryEntry].
+// EntryAnthropicMessage is the Type of a [HistoryEntry] in the form of Anthropic's Messages
+// API, the only one in use.
 const EntryAnthropicMessage = "anthropic_message"
 
-// StreamFrame is any of the agent_stream_* messages, which show a reply while it
-// arrives: start (with Timestamp), block_start, delta, block_stop and complete.
-// BlockIndex is set for the three that are about a block.
+// StreamFrame is any of the agent_stream_* messages, which carry the model's reply while it
+// arrives: start (with Timestamp), block_start, delta, block_stop and complete. BlockIndex is
+// set in the three that are about a content block.
 type StreamFrame struct {
 	Type       string `json:"type"`
 	Timestamp  string `json:"timestamp,omitempty"`   // RFC 3339
@@ -265,7 +272,8 @@ type StreamFrame struct {
 	Error      string `json:"error,omitempty"`       // of complete: why the reply broke off
 }
 
-// UsageUpdate is how many tokens a conversation has used so far.
+// UsageUpdate is the agent's message with the tokens and the cost in US dollars that its
+// conversation has used so far.
 type UsageUpdate struct {
 	Type                     string   `json:"type"`
 	InputTokens              int64    `json:"input_tokens"`
@@ -276,7 +284,8 @@ type UsageUpdate struct {
 	CostUSD                  *float64 `json:"cost_usd,omitempty"` // nil: the model's price is unknown
 }
 
-// AgentEvent is something that an agent wants a person to see.
+// AgentEvent is the agent's message with a text for people, such as that it repeats a model
+// call.
 type AgentEvent struct {
 	Type     string         `json:"type"`
 	Channel  string         `json:"channel"`  // "ai" or "py"
@@ -285,15 +294,16 @@ type AgentEvent struct {
 	Metadata map[string]any `json:"metadata"` // "type": response, ai_exec, ai_exec_result, tick, retry, waiting, compacted, limit, cancelled or ended
 }
 
-// AgentError is a failure of the agent. A fatal one ends the work on the query, and
-// with it an attempt; in a live session the agent goes on with the next query.
+// AgentError is the agent's message that something has failed. A fatal error ends the work on
+// the query, and with it an attempt; in a live session the agent goes on with the next query.
 type AgentError struct {
 	Type  string `json:"type"`
 	Error string `json:"error"`
 	Fatal bool   `json:"fatal"`
 }
 
-// ManagedProcessExit tells the consoles that a child process has exited.
+// ManagedProcessExit is the message that tells the consoles how the kernel's or agent's process
+// has ended.
 type ManagedProcessExit struct {
 	Type     string `json:"type"`
 	Name     string `json:"name"` // "kernel" or "agent"

@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// DefaultMaxFrameBytes is the largest body that a connection accepts by default, before
-// and after gunzip.
+// DefaultMaxFrameBytes is the size in bytes (64 MiB) of the largest message that a connection
+// accepts by default, before and after decompression.
 const DefaultMaxFrameBytes = 64 << 20
 
 // Types of messages. "Console" is a client at /run or /agent, and also the server's own
@@ -85,12 +85,12 @@ const (
 	StatusInterrupted = "interrupted"
 )
 
-// NewTxID returns a random id for an agent's request: "tx_" and twelve hexadecimal
-// digits.
+// NewTxID returns a random id for an agent's request: "tx_" and twelve hexadecimal digits.
 func NewTxID() string { return "tx_" + randomHexID() }
 
-// NewServerTxID returns a random id for one of the server's own requests. An agent's
-// request with an id of this form is refused, so that the two cannot be confused.
+// NewServerTxID returns a random id for one of the server's own requests: ServerTxIDPrefix and
+// twelve hexadecimal digits. An agent's request with an id of this form is refused, so that the
+// two cannot be confused.
 func NewServerTxID() string { return ServerTxIDPrefix + randomHexID() }
 
 // ServerTxIDPrefix is the prefix of the ids of the server's own requests.

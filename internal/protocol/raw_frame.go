@@ -12,9 +12,9 @@ const (
 	Stderr = "stderr"
 )
 
-// RawFrame is text that a kernel's run has written, without the cost of JSON. On the
-// wire it is a zero byte, the stream (1 stdout, 2 stderr), the length of the cell id as
-// two bytes little-endian, the cell id, and the text up to the end of the frame.
+// RawFrame is text that a run of a cell has printed, in a binary form that is cheaper than
+// JSON. On the wire it is a zero byte, the stream (1 stdout, 2 stderr), the length of the cell
+// id as two bytes little-endian, the cell id, and the text up to the end of the frame.
 type RawFrame struct {
 	Stream string // Stdout or Stderr
 	CellID string // empty: the text is of no cell
@@ -29,12 +29,12 @@ const (
 	rawStderr      = 2
 )
 
-// IsRawFrame reports whether body is a raw frame, by its first byte; a JSON body does
-// not begin with a zero.
+// IsRawFrame reports whether the body of a message is a raw frame, which begins with a zero
+// byte; JSON cannot.
 func IsRawFrame(body []byte) bool { return len(body) > 0 && body[0] == rawMark }
 
-// ParseRawFrame parses a raw frame. It returns [ErrMalformed] if the frame is cut, names
-// an unknown stream, or is not UTF-8.
+// ParseRawFrame parses the body of a raw frame. It fails with [ErrMalformed] if the frame is
+// cut, names an unknown stream, or is not UTF-8.
 func ParseRawFrame(body []byte) (RawFrame, error) {
 	if !IsRawFrame(body) || len(body) < rawHeaderBytes {
 		return RawFrame{}, fmt.Errorf("%w: raw frame of %d bytes", ErrMalformed, len(body))
@@ -59,7 +59,7 @@ func ParseRawFrame(body []byte) (RawFrame, error) {
 	return RawFrame{Stream: stream, CellID: string(rest[:idBytes]), Text: rest[idBytes:]}, nil
 }
 
-// AppendRawFrame appends r, as it is on the wire, to dst. A cell id longer than 65,535
+// AppendRawFrame appends the raw frame r in its wire form to dst. A cell id longer than 65,535
 // bytes is cut.
 func AppendRawFrame(dst []byte, r RawFrame) []byte {
 	stream := byte(rawStdout)
@@ -73,7 +73,7 @@ func AppendRawFrame(dst []byte, r RawFrame) []byte {
 	return append(dst, r.Text...)
 }
 
-// KernelStdio returns r as the JSON message that it stands for.
+// KernelStdio returns the raw frame as the kernel_stdio message that it stands for.
 func (r RawFrame) KernelStdio() KernelStdio {
 	m := KernelStdio{Type: TypeKernelStdio, Stream: r.Stream, Data: string(r.Text)}
 	if r.CellID != "" {
@@ -82,8 +82,8 @@ func (r RawFrame) KernelStdio() KernelStdio {
 	return m
 }
 
-// ToJSON returns body if that is JSON, and the kernel_stdio message as JSON if body is a
-// raw frame. It returns [ErrMalformed] for a malformed raw frame.
+// ToJSON returns a message's body unchanged if it is JSON; a raw frame is converted to the
+// kernel_stdio message in JSON. It fails with [ErrMalformed] for a malformed raw frame.
 func ToJSON(body []byte) ([]byte, error) {
 	if !IsRawFrame(body) {
 		return body, nil

@@ -31,12 +31,13 @@ const (
 	maxFirstReadBytes = 256 << 10
 )
 
-// FrameLengthError is returned for a frame that is empty or larger than the limit.
+// FrameLengthError is the error for a frame that is empty or has more bytes than the limit.
 type FrameLengthError struct {
 	Length int64 // from the header, in bytes; for a gzip body that is too large, how much was unpacked
 	Limit  int64 // in bytes
 }
 
+// Error returns the frame's length and the limit, in bytes, as text.
 func (e *FrameLengthError) Error() string {
 	if e.Length <= 0 {
 		return fmt.Sprintf("frame length %d: a frame has at least 1 byte", e.Length)
@@ -44,8 +45,8 @@ func (e *FrameLengthError) Error() string {
 	return fmt.Sprintf("frame length %d: over the limit of %d bytes", e.Length, e.Limit)
 }
 
-// stream is the [Conn] over a Unix socket: in front of each body is its length, as eight
-// bytes, signed and little-endian.
+// stream implements [Conn] over a Unix socket. In front of each body it sends the body's length
+// as a signed little-endian integer of eight bytes.
 type stream struct {
 	conn   io.ReadWriteCloser
 	reader *bufio.Reader
@@ -60,9 +61,10 @@ type stream struct {
 	frameBuffer []byte       // header and body of a small frame, to write both at once
 }
 
-// NewStream returns a Conn over conn, and owns conn from then on. limit is the largest
-// body in bytes, before and after gunzip; 0 means [DefaultMaxFrameBytes]. If the first
-// body that is read is gzip, every body that is written after it is gzip too.
+// NewStream returns a Conn over the Unix socket conn, and owns conn from then on. limit is the
+// size of the largest body in bytes, before and after decompression; 0 means
+// [DefaultMaxFrameBytes]. If the first body that is read is compressed with gzip, every body
+// written after that is, too.
 func NewStream(conn io.ReadWriteCloser, limit int64) Conn {
 	if limit <= 0 {
 		limit = DefaultMaxFrameBytes
@@ -70,7 +72,7 @@ func NewStream(conn io.ReadWriteCloser, limit int64) Conn {
 	return &stream{conn: conn, reader: bufio.NewReaderSize(conn, readBufferBytes), limit: limit, firstFrame: true}
 }
 
-// Read implements [Conn].
+// Read implements [Conn]. It decompresses bodies that are gzip.
 func (s *stream) Read() ([]byte, error) {
 	body, err := s.readFrame()
 	switch {
@@ -85,8 +87,8 @@ func (s *stream) Read() ([]byte, error) {
 	}
 }
 
-// readFrame reads one frame and returns its body, unpacked. A clean end of the
-// connection is io.EOF, a header that is cut io.ErrUnexpectedEOF.
+// readFrame reads one frame from the socket and returns its decompressed body. The end of the
+// connection between two frames is io.EOF, the end within a header io.ErrUnexpectedEOF.
 func (s *stream) readFrame() ([]byte, error) {
 	var header [headerBytes]byte
 	if _, err := io.ReadFull(s.reader, header[:]); err != nil {
@@ -111,8 +113,9 @@ func (s *stream) readFrame() ([]byte, error) {
 	return gunzip(body, s.limit)
 }
 
-// readSizedBody reads n bytes. It allocates at most firstBytes at first, and after that never
-// more than twice as much as has arrived.
+// readSizedBody reads n bytes of a frame's body. It first allocates at most firstBytes, and
+// after that never more than twice as much as has arrived, so that a wrong length costs no
+// memory.
 func readSizedBody(in io.Reader, n, firstBytes int) ([]byte, error) {
 	body := make([]byte, min(n, firstBytes))
 	for read := 0; ; {
@@ -129,13 +132,13 @@ func readSizedBody(in io.Reader, n, firstBytes int) ([]byte, error) {
 	}
 }
 
-// isGzip reports whether a body is gzip, by its first two bytes.
+// isGzip reports whether a body is compressed with gzip, by its first two bytes.
 func isGzip(body []byte) bool {
 	return len(body) >= 2 && body[0] == 0x1f && body[1] == 0x8b
 }
 
-// gunzip unpacks a body. It returns [*FrameLengthError] if that has more than limit
-// bytes.
+// gunzip returns the decompressed body. It fails with a [*FrameLengthError] if that has more
+// than limit bytes.
 func gunzip(body []byte, limit int64) ([]byte, error) {
 	unpacker, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
@@ -151,7 +154,7 @@ func gunzip(body []byte, limit int64) ([]byte, error) {
 	return plain, nil
 }
 
-// Write implements [Conn].
+// Write implements [Conn]. It compresses the body if the peer does so.
 func (s *stream) Write(body []byte) error {
 	if s.gzipped.Load() {
 		packed, err := s.compress(body)
@@ -173,7 +176,7 @@ func (s *stream) Write(body []byte) error {
 	return nil
 }
 
-// writeFrame writes a body behind its length.
+// writeFrame writes the length of a body and the body to the socket.
 func (s *stream) writeFrame(body []byte) error {
 	var header [headerBytes]byte
 	binary.LittleEndian.PutUint64(header[:], uint64(len(body)))
@@ -186,7 +189,7 @@ func (s *stream) writeFrame(body []byte) error {
 	return err
 }
 
-// compress returns body as gzip, in memory that is used again by the next call.
+// compress returns body compressed with gzip. The next call overwrites the result.
 func (s *stream) compress(body []byte) ([]byte, error) {
 	s.gzipBuffer.Reset()
 	if s.gzipWriter == nil {
@@ -203,7 +206,7 @@ func (s *stream) compress(body []byte) ([]byte, error) {
 	return s.gzipBuffer.Bytes(), nil
 }
 
-// Close implements [Conn].
+// Close implements [Conn]. It closes the socket; code and reason are not sent.
 func (s *stream) Close(CloseCode, string) error {
 	if s.closed.Swap(true) {
 		return nil

@@ -15,7 +15,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// scriptedConn is a net.Conn that yields fixed bytes and keeps what is written.
+// scriptedConn is a net.Conn whose Read yields fixed bytes and whose Write keeps what is
+// written.
 type scriptedConn struct {
 	net.Conn
 	in  io.Reader
@@ -26,15 +27,15 @@ func (s *scriptedConn) Read(p []byte) (int, error)  { return s.in.Read(p) }
 func (s *scriptedConn) Write(p []byte) (int, error) { return s.out.Write(p) }
 func (s *scriptedConn) Close() error                { return nil }
 
-// frameBytes returns body behind its length.
+// frameBytes returns a frame of the stream: the length of body and body.
 func frameBytes(body []byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(body))), body...)
 }
 
-// lengthHeader returns a frame header that announces n bytes.
+// lengthHeader returns the header of a frame which announces a body of n bytes.
 func lengthHeader(n int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
-// gzipBytes returns body as gzip.
+// gzipBytes returns body compressed with gzip.
 func gzipBytes(tb testing.TB, body []byte) []byte {
 	tb.Helper()
 	var packed bytes.Buffer
@@ -133,8 +134,8 @@ func TestStreamRefusesToWriteTooLargeFrames(t *testing.T) {
 	require.NoError(t, conn.Write(make([]byte, 10)), "the connection can still be used")
 }
 
-// A header alone must not cost memory: 60 headers that announce 64 MiB each would take
-// 3.75 GiB.
+// A frame's header alone costs no memory: 60 headers that announce 64 MiB each would otherwise
+// take 3.75 GiB.
 func TestStreamAllocatesAsBytesArrive(t *testing.T) { //nolint:paralleltest // it measures the process's allocations
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -147,7 +148,8 @@ func TestStreamAllocatesAsBytesArrive(t *testing.T) { //nolint:paralleltest // i
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
 }
 
-// FuzzStream reads any bytes as frames: no panic, and no body over the limit.
+// FuzzStream reads arbitrary bytes as frames: nothing may panic, and no body may exceed the
+// limit.
 func FuzzStream(f *testing.F) {
 	f.Add(frameBytes([]byte(`{"type":"ready"}`)))
 	f.Add(append(frameBytes([]byte(`{}`)), 1, 2, 3))

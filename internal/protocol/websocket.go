@@ -12,14 +12,16 @@ import (
 	"github.com/coder/websocket"
 )
 
-// closeTimeout is how long the peer may take to answer the closing handshake.
+// closeTimeout is how long closing a WebSocket waits for the peer's answer to the closing
+// handshake.
 const closeTimeout = time.Second
 
-// maxPreallocatedBytes is how much memory is allocated for a message before any of it
-// has arrived.
+// maxPreallocatedBytes is how many bytes of memory are allocated at most for a WebSocket
+// message before any of it has arrived.
 const maxPreallocatedBytes = 256 << 10
 
-// webSocket is the [Conn] of consoles: a body is one text frame.
+// webSocket implements [Conn] over a WebSocket, as consoles use it. Each body is one text
+// frame.
 type webSocket struct {
 	ws            *websocket.Conn
 	ctx           context.Context //nolint:containedctx // the connection's lifetime: there is no other way to end a blocked Read
@@ -27,9 +29,9 @@ type webSocket struct {
 	lastBodyBytes int // bytes of the last message that was read
 }
 
-// NewWebSocket returns a Conn over ws, and owns ws from then on. The connection ends
-// when ctx ends, which must not be the context of the upgraded request. limit is the
-// largest body in bytes; 0 means [DefaultMaxFrameBytes]. A binary frame ends the
+// NewWebSocket returns a Conn over ws, and owns ws from then on. When ctx ends the connection
+// ends, so ctx must not be the context of the upgraded HTTP request. limit is the size of the
+// largest body in bytes; 0 means [DefaultMaxFrameBytes]. A binary frame from the peer ends the
 // connection.
 func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
 	if limit <= 0 {
@@ -40,7 +42,7 @@ func NewWebSocket(ctx context.Context, ws *websocket.Conn, limit int64) Conn {
 	return &webSocket{ws: ws, ctx: ctx, cancel: cancel}
 }
 
-// Read implements [Conn].
+// Read implements [Conn]. It fails if the peer sends a binary frame.
 func (w *webSocket) Read() ([]byte, error) {
 	kind, in, err := w.ws.Reader(w.ctx)
 	var body []byte
@@ -58,8 +60,8 @@ func (w *webSocket) Read() ([]byte, error) {
 	}
 }
 
-// readMessage reads a message. It allocates as much as the last message took, as most
-// messages are like the one before.
+// readMessage reads the rest of one WebSocket message. It first allocates as many bytes as the
+// last message had, because most messages are like the one before.
 func (w *webSocket) readMessage(in io.Reader) ([]byte, error) {
 	body := bytes.NewBuffer(make([]byte, 0, min(w.lastBodyBytes, maxPreallocatedBytes)+bytes.MinRead))
 	_, err := body.ReadFrom(in)
@@ -79,7 +81,8 @@ func (w *webSocket) Write(body []byte) error {
 	return nil
 }
 
-// wrapError returns what Read or Write returns for an error of the WebSocket.
+// wrapError converts an error of the WebSocket to the errors that Conn promises: io.EOF,
+// ErrClosed or a *ChannelError.
 func (w *webSocket) wrapError(operation string, err error) error {
 	switch {
 	case w.ctx.Err() != nil:
@@ -91,7 +94,8 @@ func (w *webSocket) wrapError(operation string, err error) error {
 	}
 }
 
-// Close implements [Conn]. It waits for the peer's answer for at most closeTimeout.
+// Close implements [Conn]. It sends code and reason to the peer and waits at most closeTimeout
+// for the answer.
 func (w *webSocket) Close(code CloseCode, reason string) error {
 	defer w.cancel()
 	defer time.AfterFunc(closeTimeout, w.cancel).Stop()

@@ -11,7 +11,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// appendHeader appends the first line of a trace file.
+// appendHeader appends the first line of the trace file of journal j to a buffer.
 func appendHeader(dst []byte, j *Journal) []byte {
 	dst = append(dst, `{"type":"trace","version":`...)
 	dst = strconv.AppendInt(dst, FormatVersion, 10)
@@ -20,7 +20,8 @@ func appendHeader(dst []byte, j *Journal) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendEntry appends the line of an entry. "msg" is its last field.
+// appendEntry appends the line of the trace file for one entry to a buffer. The field "msg"
+// comes last.
 func appendEntry(dst []byte, e *Entry) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendInt(dst, e.Seq, 10)
@@ -53,8 +54,8 @@ func appendEntry(dst []byte, e *Entry) []byte {
 	return append(dst, "}\n"...)
 }
 
-// appendMessage appends the value of "msg": the body as compact JSON, a malformed body
-// as a string, and null if there is none.
+// appendMessage appends the value of the field "msg" to a buffer: the body as compact JSON, a
+// malformed body as a string, and null if the entry has no body.
 func appendMessage(dst []byte, e *Entry) []byte {
 	if len(e.Body) == 0 {
 		return append(dst, "null"...)
@@ -75,27 +76,27 @@ func appendMessage(dst []byte, e *Entry) []byte {
 	return appendQuoted(dst[:before], string(e.Body))
 }
 
-// appendInt appends a field with an integer, after a comma.
+// appendInt appends a comma and a JSON member with an integer to a line.
 func appendInt(dst []byte, name string, value int64) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return strconv.AppendInt(dst, value, 10)
 }
 
-// appendString appends a field with a string, after a comma.
+// appendString appends a comma and a JSON member with a string to a line.
 func appendString(dst []byte, name, value string) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return appendQuoted(dst, value)
 }
 
-// appendQuoted appends text as a JSON string. What is not UTF-8 in it becomes U+FFFD.
+// appendQuoted appends text to a buffer as a quoted JSON string. Invalid UTF-8 becomes U+FFFD.
 func appendQuoted(dst []byte, text string) []byte {
 	// The only error is about invalid UTF-8, which is replaced all the same.
 	dst, _ = jsontext.AppendQuote(dst, text)
 	return dst
 }
 
-// isCompact reports whether text, which is JSON, has no space between its tokens.
-// This costs a fraction of formatting it.
+// isCompact reports whether text, which is valid JSON, has no white space between its tokens.
+// Checking this costs a fraction of compacting it.
 func isCompact(text []byte) bool {
 	for {
 		between, rest, quoted := bytes.Cut(text, []byte{'"'})
@@ -113,8 +114,8 @@ func isCompact(text []byte) bool {
 	}
 }
 
-// indexAfterString returns the index in text behind the closing quote of a JSON
-// string whose opening quote is in front of text; -1: the string does not end.
+// indexAfterString returns the index in text after the closing quote of a JSON string whose
+// opening quote is just before text, or -1 if the string does not end.
 func indexAfterString(text []byte) int {
 	for at := 0; ; {
 		quote := bytes.IndexByte(text[at:], '"')

@@ -10,7 +10,8 @@ import (
 	"assay/internal/trace"
 )
 
-// IsCompact must be true exactly for JSON that json.Compact would not change.
+// FuzzIsCompact checks that isCompact is true exactly for JSON that json.Compact would not
+// change.
 func FuzzIsCompact(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":1}`, `{"a": 1}`, "{\n}", `"a b"`, `"a\"b c\\"`, `["\\"," "]`, `["\\", ""]`, `{"a":"\\\" x"}`, `1 `, ` 1`, "[1,\t2]", `"`, `""""`,

@@ -1,4 +1,4 @@
 package trace
 
-// IsCompact is isCompact, for tests.
+// IsCompact exports isCompact, which reports whether JSON has no white space between tokens.
 var IsCompact = isCompact //nolint:gochecknoglobals // an export for tests

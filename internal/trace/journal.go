@@ -23,14 +23,13 @@ const (
 	entryOverheadBytes = 256
 )
 
-// ErrCannotWrite is returned by [Journal.WaitForRoom], with the reason: the file
-// cannot be written, or not fast enough.
+// ErrCannotWrite is wrapped by the error of [Journal.WaitForRoom] if the trace file cannot be
+// written, or not fast enough.
 var ErrCannotWrite = errors.New("the trace cannot be written")
 
-// Journal numbers the entries of a session and keeps them for its followers. It is
-// a linked list: each follower reads at its own pace, whoever appends never waits,
-// and entries that every follower has read are garbage. It is safe for concurrent
-// use.
+// Journal numbers the entries of a session's trace and keeps them in memory until its followers
+// have read them. It is a linked list: each follower reads at its own pace, appending never
+// waits, and entries that every follower has read are garbage. It is safe for concurrent use.
 type Journal struct {
 	SessionID string
 	Started   time.Time
@@ -46,20 +45,20 @@ type Journal struct {
 	writeErr      error         // why the file cannot be written; nil: it can
 }
 
-// journalNode is an element of the journal's list.
+// journalNode is an element of the journal's linked list: an entry and the next element.
 type journalNode struct {
 	entry      Entry
 	totalBytes int64 // of all entries up to and with this one
 	next       *journalNode
 }
 
-// NewJournal returns the journal of a session that begins now.
+// NewJournal returns an empty journal of the session with this id, which begins now.
 func NewJournal(sessionID string) *Journal {
 	return &Journal{SessionID: sessionID, Started: time.Now(), newest: &journalNode{}}
 }
 
-// Append appends e and returns its number. It does nothing and returns 0 if the
-// journal is closed.
+// Append adds the entry e to the journal and returns its number, from 1 on. It does nothing and
+// returns 0 if the journal is closed.
 func (j *Journal) Append(e Entry) int64 {
 	if e.BodyBytes == 0 {
 		e.BodyBytes = len(e.Body)
@@ -79,8 +78,8 @@ func (j *Journal) Append(e Entry) int64 {
 	return e.Seq
 }
 
-// LastEntry returns number and time of the newest entry. Without entries these are
-// 0 and the time at which the journal began.
+// LastEntry returns the number and the time of the newest entry; 0 and the time at which the
+// journal began if there is none.
 func (j *Journal) LastEntry() (seq int64, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -90,8 +89,8 @@ func (j *Journal) LastEntry() (seq int64, at time.Time) {
 	return j.newest.entry.Seq, j.newest.entry.WallTime
 }
 
-// waitChannel returns the channel in *c, which the next wakeWaiters closes, and
-// makes it if there is none. The caller holds the lock that guards *c.
+// waitChannel returns the channel stored in *c, which the next call of wakeWaiters closes, and
+// makes it if *c is nil. The caller holds the lock that guards *c.
 func waitChannel(c *chan struct{}) <-chan struct{} {
 	if *c == nil {
 		*c = make(chan struct{})
@@ -99,8 +98,8 @@ func waitChannel(c *chan struct{}) <-chan struct{} {
 	return *c
 }
 
-// wakeWaiters wakes everybody who got the channel in *c. The caller holds the lock
-// that guards *c.
+// wakeWaiters closes the channel stored in *c, if there is one, which wakes all goroutines that
+// wait for it. The caller holds the lock that guards *c.
 func wakeWaiters(c *chan struct{}) {
 	if *c != nil {
 		close(*c)
@@ -108,8 +107,8 @@ func wakeWaiters(c *chan struct{}) {
 	}
 }
 
-// Close ends the journal: followers read the entries that are there, then io.EOF.
-// It may be called more than once.
+// Close ends the journal: followers still read all its entries and then get io.EOF. Further
+// calls do nothing.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -117,11 +116,11 @@ func (j *Journal) Close() {
 	wakeWaiters(&j.appended)
 }
 
-// WaitForRoom blocks while more than [MaxUnwrittenBytes] wait for the file or for a
-// follower made by [Journal.FollowWithBackpressure]. It returns [ErrCannotWrite]
-// after [RoomTimeout], and at once if the file cannot be written; if ctx ends, its
-// cause. The readers of kernel and agent, which alone send faster than a disk
-// writes, call it before each frame.
+// WaitForRoom blocks while more than [MaxUnwrittenBytes] of entries wait for the trace file or
+// for a follower made by [Journal.FollowWithBackpressure]. It fails with [ErrCannotWrite] after
+// [RoomTimeout], or at once if the file cannot be written, and with the cause of ctx. The
+// readers of kernel and agent, which alone can send faster than a disk writes, call it before
+// each frame.
 func (j *Journal) WaitForRoom(ctx context.Context) error {
 	var timeout <-chan time.Time
 	for {
@@ -153,7 +152,8 @@ func (j *Journal) WaitForRoom(ctx context.Context) error {
 	}
 }
 
-// setWriteError makes every WaitForRoom return that the file cannot be written.
+// setWriteError makes every WaitForRoom fail from now on, because the trace file cannot be
+// written.
 func (j *Journal) setWriteError(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -161,21 +161,22 @@ func (j *Journal) setWriteError(err error) {
 	wakeWaiters(&j.roomFreed)
 }
 
-// Follower reads the entries of a journal in order. It is for one goroutine.
+// Follower reads the entries of a journal in order. Only one goroutine may use it.
 type Follower struct {
 	journal  *Journal
 	lastRead *journalNode // guarded by the journal's mu
 }
 
-// Follow returns a follower that reads every entry appended from now on.
+// Follow returns a follower that reads the entries appended from now on.
 func (j *Journal) Follow() *Follower {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return &Follower{journal: j, lastRead: j.newest}
 }
 
-// FollowWithBackpressure returns a follower for which WaitForRoom makes the readers
-// of kernel and agent wait when it is too far behind. The caller must Close it.
+// FollowWithBackpressure returns a follower that reads the entries appended from now on. While
+// it has more than [MaxUnwrittenBytes] unread, WaitForRoom makes the readers of kernel and
+// agent wait. The caller must Close it.
 func (j *Journal) FollowWithBackpressure() *Follower {
 	f := j.Follow()
 	j.mu.Lock()
@@ -184,8 +185,8 @@ func (j *Journal) FollowWithBackpressure() *Follower {
 	return f
 }
 
-// Close ends the follower: it reads nothing more, and nobody waits for it. It may
-// be called more than once.
+// Close ends the follower: it reads nothing more, and WaitForRoom no longer waits for it.
+// Further calls do nothing.
 func (f *Follower) Close() {
 	j := f.journal
 	j.mu.Lock()
@@ -195,9 +196,9 @@ func (f *Follower) Close() {
 	wakeWaiters(&j.roomFreed)
 }
 
-// Next returns the next entry, and waits for it if there is none yet. After the
-// last entry of a closed journal it returns io.EOF; if ctx ends, its cause. The
-// entry is shared: it may be kept but not changed.
+// Next waits for the next entry of the journal and returns it. It fails with io.EOF after the
+// last entry of a closed journal, and with the cause of ctx. The entry is shared: it may be
+// kept but not changed.
 func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	for {
 		entry, appended, closed := f.nextOrWaitChannel()
@@ -215,39 +216,40 @@ func (f *Follower) Next(ctx context.Context) (*Entry, error) {
 	}
 }
 
-// LastSeq returns the number of the entry that was read last; before the first, of
-// the newest entry when the follower was made. 0: there was none.
+// LastSeq returns the number of the entry that the follower read last or, before its first one,
+// of the newest entry when it was made; 0 if there was none.
 func (f *Follower) LastSeq() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.lastRead.entry.Seq
 }
 
-// SessionID returns the id of the session whose journal this is.
+// SessionID returns the id of the session whose journal is followed.
 func (f *Follower) SessionID() string { return f.journal.SessionID }
 
-// UnreadBytes returns about how many bytes of entries the follower has not read.
+// UnreadBytes returns roughly how many bytes of entries the follower has not read yet.
 func (f *Follower) UnreadBytes() int64 {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.journal.totalBytes - f.lastRead.totalBytes
 }
 
-// IsJournalClosed reports whether the journal is closed: no entries will be added.
+// IsJournalClosed reports whether the followed journal is closed, so that no entries will be
+// added.
 func (f *Follower) IsJournalClosed() bool {
 	f.journal.mu.Lock()
 	defer f.journal.mu.Unlock()
 	return f.journal.closed
 }
 
-// TryNext returns the next entry, or nil if there is none yet.
+// TryNext returns the next entry of the journal without waiting, or nil if there is none yet.
 func (f *Follower) TryNext() *Entry {
 	entry, _, _ := f.nextOrWaitChannel()
 	return entry
 }
 
-// ReadyChannel returns a channel that is closed when there is an entry to read, or when
-// the journal is closed; at once if that is so already.
+// ReadyChannel returns a channel that is closed when there is an entry to read or the journal
+// is closed; it may be closed already.
 func (f *Follower) ReadyChannel() <-chan struct{} {
 	j := f.journal
 	j.mu.Lock()
@@ -260,8 +262,8 @@ func (f *Follower) ReadyChannel() <-chan struct{} {
 	return waitChannel(&j.appended)
 }
 
-// nextOrWaitChannel reads the next entry. If there is none it returns whether the journal is
-// closed, and a channel that is closed when that may have changed.
+// nextOrWaitChannel returns the next entry. If there is none it returns whether the journal is
+// closed, and a channel that is closed when that or the entries have changed.
 func (f *Follower) nextOrWaitChannel() (entry *Entry, appended <-chan struct{}, closed bool) {
 	j := f.journal
 	j.mu.Lock()

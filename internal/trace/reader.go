@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// ErrNotTrace is wrapped by errors about a file, or a server's response, that is not
-// a trace of this version.
+// ErrNotTrace is wrapped by errors about a file, or a server's response, that is not a trace or
+// has another format version.
 var ErrNotTrace = errors.New("not a trace")
 
-// Header is the first line of a trace file.
+// Header is the JSON in the first line of a trace file.
 type Header struct {
 	Type    string    `json:"type"`    // "trace"
 	Version int       `json:"version"` // FormatVersion
@@ -23,7 +23,7 @@ type Header struct {
 	Started time.Time `json:"started"`
 }
 
-// Record is an [Entry] as a line of a trace file has it.
+// Record is the JSON of an [Entry] in a line of a trace file.
 type Record struct {
 	Seq       int64           `json:"seq"`
 	ElapsedNS int64           `json:"t_ns"` // since the journal began, in nanoseconds
@@ -45,10 +45,10 @@ type Record struct {
 	Offset int64 `json:"-"`
 }
 
-// ReadRecords reads a trace file and calls each with every record in order. It stops
-// at the first error of each and returns it. A last line without a newline, left by
-// a killed server or still being written, is ignored. One line is held in memory at
-// a time.
+// ReadRecords reads a trace file, calls each with every record in order, and returns the
+// header. It stops at the first error of each and returns it. It also fails if a line cannot be
+// read or parsed. A last line without a newline, left by a killed server or still being
+// written, is ignored. Only one line is held in memory at a time.
 func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var header Header
@@ -76,15 +76,15 @@ func ReadRecords(in io.Reader, each func(Record) error) (Header, error) {
 	}
 }
 
-// ParseHeader parses the first line of a trace file. It returns [ErrNotTrace] if the
-// line is something else, or of another version.
+// ParseHeader parses the first line of a trace file. It fails with [ErrNotTrace] if the line is
+// something else or has another format version.
 func ParseHeader(line []byte) (header Header, err error) {
 	err = parseHeaderInto(line, &header)
 	return header, err
 }
 
-// ParseRecord parses any other line of a trace file. The record shares no memory
-// with line.
+// ParseRecord parses a line of a trace file other than the first. The record shares no memory
+// with line. It fails if the line is not the JSON of an entry.
 func ParseRecord(line []byte) (record Record, err error) {
 	if err := json.Unmarshal(line, &record); err != nil {
 		return record, fmt.Errorf("not an entry of a trace: %w", err)
@@ -92,6 +92,8 @@ func ParseRecord(line []byte) (record Record, err error) {
 	return record, nil
 }
 
+// parseHeaderInto parses the first line of a trace file into header. It fails with
+// [ErrNotTrace] if the line is something else or has another format version.
 func parseHeaderInto(line []byte, header *Header) error {
 	if err := json.Unmarshal(line, header); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotTrace, err)
@@ -104,7 +106,8 @@ func parseHeaderInto(line []byte, header *Header) error {
 	return nil
 }
 
-// readRecord parses the line that begins at offset and calls each with the record.
+// readRecord parses the line that begins at offset, in bytes, in a trace file, and calls each
+// with the record. It fails if the line cannot be parsed, and with the error of each.
 func readRecord(line []byte, offset int64, each func(Record) error) error {
 	record, err := ParseRecord(line)
 	if err != nil {
@@ -114,8 +117,8 @@ func readRecord(line []byte, offset int64, each func(Record) error) error {
 	return each(record)
 }
 
-// ReadRecordAt reads the record whose line begins at offset, which is the Offset of
-// a record that [ReadRecords] has read.
+// ReadRecordAt reads the one record of a trace file whose line begins at offset, in bytes; it
+// is the Offset of a record from [ReadRecords]. It fails if the line cannot be read or parsed.
 func ReadRecordAt(in io.ReaderAt, offset int64) (Record, error) {
 	rest := io.NewSectionReader(in, offset, math.MaxInt64-offset)
 	line, err := bufio.NewReader(rest).ReadBytes('\n')
@@ -127,8 +130,8 @@ func ReadRecordAt(in io.ReaderAt, offset int64) (Record, error) {
 	return record, err
 }
 
-// unexpectedEOF returns io.ErrUnexpectedEOF for io.EOF: a line that is cut is not the
-// end of a file.
+// unexpectedEOF converts io.EOF to io.ErrUnexpectedEOF and returns other errors as they are:
+// the end of a file within a line is an error.
 func unexpectedEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -136,9 +139,8 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
-// LineWithoutMessage returns a line of a trace without its last field, "msg". A line
-// that has none, such as the header, is returned whole. The result shares no memory
-// with line.
+// LineWithoutMessage returns a copy of a line of a trace file without its last member, "msg". A
+// line that has none, such as the header, is copied whole.
 func LineWithoutMessage(line []byte) []byte {
 	outside, _, found := cutAtMessage(line)
 	if !found {
@@ -147,15 +149,16 @@ func LineWithoutMessage(line []byte) []byte {
 	return append(bytes.Clone(outside), '}')
 }
 
-// LineMessage returns the value of the field "msg" of a line of a trace, as a part of
+// LineMessage returns the value of the member "msg" of a line of a trace file, as a slice of
 // line; nil if the line has none.
 func LineMessage(line []byte) []byte {
 	_, message, _ := cutAtMessage(line)
 	return bytes.TrimSuffix(message, []byte("}"))
 }
 
-// cutAtMessage splits a line in front of the field "msg" and behind its name. No text
-// in a line can be taken for the name, as the quotes in it are escaped.
+// cutAtMessage splits a line of a trace file into the part before the member "msg" and the part
+// after that name. No text within the line can be mistaken for the name, because quotes in
+// texts are escaped.
 func cutAtMessage(line []byte) (outside, message []byte, found bool) {
 	return bytes.Cut(line, []byte(`,"msg":`))
 }

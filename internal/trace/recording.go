@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Recording is a journal and the file that it is written to. It is safe for
-// concurrent use. Whoever made it must Close it.
+// Recording is a journal and the trace file to which it is written. It is safe for concurrent
+// use. Whoever made it must Close it.
 type Recording struct {
 	Journal *Journal
 	Path    string // of the file
@@ -17,8 +17,8 @@ type Recording struct {
 	err    error         // why the file is incomplete; set before closed is closed
 }
 
-// NewRecording creates the file at path and writes the journal's entries to it from
-// now on. It returns an error if the file exists or cannot be created.
+// NewRecording creates the trace file at path and starts writing the journal's entries to it.
+// It fails if the file exists or cannot be created.
 func NewRecording(journal *Journal, path string) (*Recording, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -32,11 +32,12 @@ func NewRecording(journal *Journal, path string) (*Recording, error) {
 	return r, nil
 }
 
-// OpenTail returns a reader of the file that starts at its beginning and waits for
-// more until the recording is closed. It also works after that.
+// OpenTail returns a reader of the trace file that starts at the file's beginning and waits for
+// more until the recording is closed. It also works after that. It fails if the file cannot be
+// opened.
 func (r *Recording) OpenTail() (*Tail, error) { return OpenTail(r.Path, r.writer.AwaitSize) }
 
-// IsClosed reports whether the file is closed, so that nothing more will be written.
+// IsClosed reports whether the trace file is closed, so that nothing more will be written.
 func (r *Recording) IsClosed() bool {
 	select {
 	case <-r.closed:
@@ -46,8 +47,8 @@ func (r *Recording) IsClosed() bool {
 	}
 }
 
-// Close closes the journal, waits until everything is written, and returns the
-// error because of which the file is incomplete. It may be called more than once.
+// Close closes the journal and waits until the trace file is written and closed. It fails if
+// the file is incomplete. Further calls return the same result.
 func (r *Recording) Close() error {
 	r.Journal.Close()
 	<-r.closed

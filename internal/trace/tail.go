@@ -20,9 +20,9 @@ const (
 	maxKeptLineBytes = 1 << 20
 )
 
-// Tail reads the lines of a trace file that may still grow, at its own pace and with
-// a file descriptor of its own, so that it does not delay whoever writes the file. It
-// is for one goroutine. Whoever opened it must Close it.
+// Tail reads the lines of a trace file that may still grow. It has a file descriptor of its own
+// and reads at its own pace, so it does not delay the writer. Only one goroutine may use it.
+// Whoever opened it must Close it.
 type Tail struct {
 	file        *os.File
 	reader      *bufio.Reader
@@ -32,10 +32,10 @@ type Tail struct {
 	nextLine    []byte // a line that SkipTo has read and Next returns; nil: none
 }
 
-// OpenTail opens the trace file at path. At the end of what is there Next calls
-// awaitGrowth, which waits until the file has more than beyond bytes and returns how
-// many, or io.EOF if there will be no more; [Writer.AwaitSize] and [PollFileSize] do
-// that. nil: the file does not grow.
+// OpenTail opens the trace file at path for reading by lines; it fails if that fails. At the
+// end of the file Next calls awaitGrowth, which must wait until the file has more than beyond
+// bytes and return its size, or io.EOF if it will not grow; [Writer.AwaitSize] and
+// [PollFileSize] do that. A nil awaitGrowth means that the file does not grow.
 func OpenTail(path string, awaitGrowth func(ctx context.Context, beyond int64) (int64, error)) (*Tail, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -44,8 +44,8 @@ func OpenTail(path string, awaitGrowth func(ctx context.Context, beyond int64) (
 	return NewTail(file, awaitGrowth), nil
 }
 
-// NewTail is [OpenTail] for a trace file that is open and at its beginning. The Tail
-// closes it.
+// NewTail returns a Tail of a trace file that is open and at its beginning, and closes the file
+// with the Tail. awaitGrowth is as for [OpenTail].
 func NewTail(file *os.File, awaitGrowth func(ctx context.Context, beyond int64) (int64, error)) *Tail {
 	if awaitGrowth == nil {
 		awaitGrowth = func(context.Context, int64) (int64, error) { return 0, io.EOF }
@@ -53,10 +53,10 @@ func NewTail(file *os.File, awaitGrowth func(ctx context.Context, beyond int64) 
 	return &Tail{file: file, reader: bufio.NewReaderSize(file, 64<<10), awaitGrowth: awaitGrowth}
 }
 
-// Next returns the next line without its newline, the header first, and waits for it
-// if the file grows. The line may be used until the next call. After the last line it
-// returns io.EOF; a last line without a newline is left out. If it fails because ctx
-// has ended, the next call goes on where this one was.
+// Next returns the next line of the trace file without its newline, the header first; if the
+// file grows, it waits for it. The line may be used until the next call. It fails with io.EOF
+// after the last line; a last line without a newline is left out. If it fails because ctx has
+// ended, the next call continues where this one was.
 func (t *Tail) Next(ctx context.Context) ([]byte, error) {
 	if line := t.nextLine; line != nil {
 		t.nextLine = nil
@@ -80,8 +80,7 @@ func (t *Tail) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// completeLine returns the line that ends with last, behind what partialLine has of
-// it.
+// completeLine returns the line that consists of partialLine and last.
 func (t *Tail) completeLine(last []byte) []byte {
 	if len(t.partialLine) == 0 {
 		return last
@@ -94,8 +93,8 @@ func (t *Tail) completeLine(last []byte) []byte {
 	return line
 }
 
-// SkipTo skips lines until the next one is that of the entry seq, or of the first
-// entry after it. It waits as Next does. With seq above 0 it skips the header too.
+// SkipTo skips lines until the next one is that of entry number seq, or of the first entry
+// after it. With a seq above 0 it skips the header too. It waits, and fails, as Next does.
 func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 	for {
 		line, err := t.Next(ctx)
@@ -109,8 +108,8 @@ func (t *Tail) SkipTo(ctx context.Context, seq int64) error {
 	}
 }
 
-// parseLineSeq returns the number of an entry from its line, in which it is the first
-// field; 0 for any other line.
+// parseLineSeq returns the entry number from a line of a trace file, in which it is the first
+// member; 0 for any other line.
 func parseLineSeq(line []byte) int64 {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	if !ok {
@@ -124,13 +123,12 @@ func parseLineSeq(line []byte) int64 {
 	return seq
 }
 
-// Close closes the file.
+// Close closes the Tail's file.
 func (t *Tail) Close() error { return t.file.Close() }
 
-// PollFileSize returns what [OpenTail] needs for a file that another process writes:
-// a function that looks every [PollInterval] how large the file is, until ctx ends,
-// which is an error. It is also an error if the file cannot be looked at, or has
-// become shorter.
+// PollFileSize returns an awaitGrowth function for [OpenTail] that suits a file written by
+// another process: it looks at the file's size every [PollInterval]. It fails if the size
+// cannot be read or has become smaller, and with the cause of ctx.
 func PollFileSize(path string) func(ctx context.Context, beyond int64) (int64, error) {
 	return func(ctx context.Context, beyond int64) (int64, error) {
 		every := time.NewTicker(PollInterval)

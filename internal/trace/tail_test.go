@@ -18,8 +18,8 @@ import (
 	"assay/internal/trace"
 )
 
-// newFileJournal returns a journal, the writer that writes it to a file until the
-// test ends, and the file's path.
+// newFileJournal returns a journal, the writer that writes it to a file until the test ends,
+// and the file's path.
 func newFileJournal(t *testing.T) (*trace.Journal, *trace.Writer, string) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
@@ -37,8 +37,8 @@ func newFileJournal(t *testing.T) (*trace.Journal, *trace.Writer, string) {
 	return journal, writer, file.Name()
 }
 
-// Tails from the start, and from later entries, read every whole line of a file that
-// is being written, and its end.
+// Tails from the start, and from later entries, read every whole line of a file that is being
+// written, and then its end.
 func TestTailFollowsWriter(t *testing.T) {
 	t.Parallel()
 	const entries = 3000
@@ -74,8 +74,8 @@ func TestTailFollowsWriter(t *testing.T) {
 	reading.Wait()
 }
 
-// readTailFrom reads the header, skips to the entry from, and reads the entries up to
-// last, which must be the end. It returns an error if something else comes.
+// readTailFrom reads the header with a Tail, skips to entry number from, and reads the entries
+// up to number last and the end of the file. It fails if something else comes.
 func readTailFrom(ctx context.Context, src *trace.Tail, from, last int64) error {
 	line, err := src.Next(ctx)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestWriterAwaitSizeEndsWhenWritingFailed(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// openTail opens a file that does not grow, and closes it when the test ends.
+// openTail opens a Tail of a file that does not grow, and closes it when the test ends.
 func openTail(t *testing.T, path string) *trace.Tail {
 	t.Helper()
 	opened, err := trace.OpenTail(path, nil)

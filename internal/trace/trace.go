@@ -29,11 +29,11 @@ import (
 	"assay/internal/protocol"
 )
 
-// FormatVersion is the version of the file format, in its first line.
+// FormatVersion is the version of the trace file's format, which is in the file's first line.
 const FormatVersion = 1
 
-// Hop is where an entry was seen: sender and receiver of a frame, or one of
-// HopNotebook and HopSession.
+// Hop says between which two peers a trace entry's frame was seen, such as "agent>server"; or
+// it is HopNotebook or HopSession for entries that are not frames.
 type Hop string
 
 // The hops.
@@ -53,13 +53,13 @@ const (
 	HopSession Hop = "session"
 )
 
-// AllHops returns all hops.
+// AllHops returns all values of Hop.
 func AllHops() []Hop {
 	return []Hop{AgentToServer, ServerToAgent, KernelToServer, ServerToKernel, ConsoleToServer, ServerToConsole, HopNotebook, HopSession}
 }
 
-// Note says what became of a frame if it was not simply passed on. Most entries
-// have none.
+// Note says what happened to the frame of a trace entry if it was not simply forwarded, such as
+// "dropped". Most entries have none.
 type Note string
 
 // The notes.
@@ -75,12 +75,13 @@ const (
 	NoteTamper      Note = "tamper"      // a sign that somebody tries to fool the harness
 )
 
-// AllNotes returns all notes, in the order in which statistics list them.
+// AllNotes returns all values of Note, in the order in which statistics list them.
 func AllNotes() []Note {
 	return []Note{NoteIntercepted, NoteRelayed, NoteTimedOut, NoteLate, NoteDuplicate, NoteOrphaned, NoteDropped, NoteMalformed, NoteTamper}
 }
 
-// Entry is one frame on one hop. [Journal.Append] sets Seq, Elapsed and WallTime.
+// Entry is one entry of a trace: a frame that was seen on one hop, or an event of the notebook
+// or session. [Journal.Append] sets Seq, Elapsed and WallTime.
 type Entry struct {
 	Seq      int64         // number of the entry: from 1 on, without gaps
 	Elapsed  time.Duration // since the journal began, monotonic

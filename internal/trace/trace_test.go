@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // headerLine is the first line of a trace file.
 const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
-// newTestEntry returns an entry with this body; one with NoteMalformed if that is no message.
+// newTestEntry returns an entry with this hop and body; it has NoteMalformed if body is not a
+// message.
 func newTestEntry(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
@@ -74,8 +75,8 @@ func TestEntriesAreWrittenAndReadBack(t *testing.T) {
 	}, got)
 }
 
-// While eight goroutines append, a follower from the start, one that comes late, and
-// the file must all see the same order, without gaps.
+// While eight goroutines append, a follower from the start, a follower that comes late, and the
+// file see the same entries in the same order, without gaps.
 func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 	t.Parallel()
 	const appenders, each = 8, 200
@@ -125,7 +126,7 @@ func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 	require.Equal(t, len(seen), lines)
 }
 
-// readAll reads a closed journal to its end.
+// readAll returns all entries that a follower reads from a closed journal.
 func readAll(t *testing.T, f *trace.Follower) []*trace.Entry {
 	t.Helper()
 	var seen []*trace.Entry
@@ -163,7 +164,7 @@ func TestFollowerWaitsForTheNextEntry(t *testing.T) {
 	})
 }
 
-// stalledDisk blocks every write until release is closed.
+// stalledDisk is a writer that blocks every write until the channel release is closed.
 type stalledDisk struct{ release chan struct{} }
 
 func (s stalledDisk) Write(p []byte) (int, error) {
@@ -208,7 +209,7 @@ func TestWaitForRoomReturnsWithoutWriter(t *testing.T) {
 	require.NoError(t, journal.WaitForRoom(t.Context()))
 }
 
-// fullDisk fails every write.
+// fullDisk is a writer that fails every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
@@ -263,7 +264,8 @@ func TestLineWithoutMessage(t *testing.T) {
 	}
 }
 
-// FuzzEntryIsOneLine: whatever an entry holds is written as one line, which can be read.
+// FuzzEntryIsOneLine writes entries with arbitrary content: each becomes one line of the trace
+// file, which can be parsed.
 func FuzzEntryIsOneLine(f *testing.F) {
 	f.Add([]byte(`{"type":"a","x":[1, 2]}`), "tx", true)
 	f.Add([]byte("\x00\x01\x01\x00ctext\xff"), "\xff", false)

@@ -20,13 +20,12 @@ const (
 	writeDelay = time.Millisecond
 )
 
-// Writer writes a journal to a file, one JSON object a line: first
+// Writer writes a journal to a trace file, one JSON object per line: first the header
 //
 //	{"type":"trace","version":1,"session":…,"started":…}
 //
-// then the entries. It flushes whenever it has written all that there is, so that
-// the file can be followed, and the trace of a killed server lacks no more than the
-// last millisecond.
+// then the entries. It flushes whenever it has written all entries, so that the file can be
+// followed, and the trace of a killed server lacks no more than the last millisecond.
 type Writer struct {
 	journal  *Journal
 	follower *Follower
@@ -34,8 +33,8 @@ type Writer struct {
 	buffer   *bufio.Writer // in front of output
 }
 
-// NewWriter returns a writer of what is appended to j from now on. A journal has one
-// writer; [Journal.WaitForRoom] waits for it.
+// NewWriter returns a Writer that writes the entries appended to j from now on to out, once Run
+// is called. A journal has one Writer; [Journal.WaitForRoom] waits for it.
 func NewWriter(j *Journal, out io.Writer) *Writer {
 	output := &growingOutput{out: out}
 	return &Writer{
@@ -43,8 +42,8 @@ func NewWriter(j *Journal, out io.Writer) *Writer {
 	}
 }
 
-// Run writes until the journal is closed and everything is flushed. If writing
-// fails it returns why, and WaitForRoom fails from then on; if ctx ends, its cause.
+// Run writes the journal's entries until the journal is closed and everything is flushed. It
+// fails if writing fails, after which WaitForRoom fails too, and with the cause of ctx.
 func (w *Writer) Run(ctx context.Context) error {
 	defer w.follower.Close()
 	defer w.output.close()
@@ -55,15 +54,16 @@ func (w *Writer) Run(ctx context.Context) error {
 	return err
 }
 
-// AwaitSize waits until more than beyond bytes are written, and returns how many
-// are. It returns io.EOF if Run has returned and there are no more, and the cause of
-// ctx if that ends first. It may be called by any number of goroutines, before,
-// during and after Run, and delays none of them.
+// AwaitSize waits until more than beyond bytes of the trace file are written, and returns how
+// many are. It fails with io.EOF if Run has returned and there are no more, and with the cause
+// of ctx. Any number of goroutines may call it, before, during and after Run; it delays none of
+// them.
 func (w *Writer) AwaitSize(ctx context.Context, beyond int64) (size int64, err error) {
 	return w.output.awaitSize(ctx, beyond)
 }
 
-// writeEntries writes the header and the entries, until the journal is closed.
+// writeEntries writes the header and then the entries of the journal, until the journal is
+// closed. It fails if writing fails, and with the cause of ctx.
 func (w *Writer) writeEntries(ctx context.Context) error {
 	line := appendHeader(nil, w.journal)
 	for {
@@ -81,8 +81,9 @@ func (w *Writer) writeEntries(ctx context.Context) error {
 	}
 }
 
-// nextAfterFlush returns the next entry. If there is none yet it flushes and waits for one,
-// and then for writeDelay.
+// nextAfterFlush returns the next entry. If there is none yet it flushes the buffer, waits for
+// an entry, and then waits for writeDelay so that further entries can come. It fails with
+// io.EOF at the journal's end, if flushing fails, and with the cause of ctx.
 func (w *Writer) nextAfterFlush(ctx context.Context) (*Entry, error) {
 	if entry := w.follower.TryNext(); entry != nil {
 		return entry, nil
@@ -102,8 +103,8 @@ func (w *Writer) nextAfterFlush(ctx context.Context) (*Entry, error) {
 	return entry, err
 }
 
-// growingOutput counts the bytes that are written, for readers that wait for more.
-// It is safe for concurrent use, but for Write, which one goroutine calls.
+// growingOutput is a writer that counts the bytes written, for goroutines that wait until there
+// are more. It is safe for concurrent use, except that only one goroutine may call Write.
 type growingOutput struct {
 	out io.Writer
 
@@ -113,7 +114,7 @@ type growingOutput struct {
 	changed chan struct{} // closed by the next Write or close; nil: nobody waits
 }
 
-// Write writes p and wakes those who wait.
+// Write writes p to the underlying writer and wakes the goroutines that wait for more bytes.
 func (o *growingOutput) Write(p []byte) (int, error) {
 	n, err := o.out.Write(p)
 	o.mu.Lock()
@@ -123,7 +124,8 @@ func (o *growingOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// close records that nothing more will be written, and wakes those who wait.
+// close records that nothing more will be written, and wakes the goroutines that wait for more
+// bytes.
 func (o *growingOutput) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -131,9 +133,8 @@ func (o *growingOutput) close() {
 	wakeWaiters(&o.changed)
 }
 
-// awaitSize waits until more than beyond bytes are written and returns how many are;
-// io.EOF if there are no more and the output is closed, the cause of ctx if that
-// ends.
+// awaitSize waits until more than beyond bytes were written and returns how many. It fails with
+// io.EOF if the output is closed and has no more, and with the cause of ctx.
 func (o *growingOutput) awaitSize(ctx context.Context, beyond int64) (int64, error) {
 	for {
 		o.mu.Lock()

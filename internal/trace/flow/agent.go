@@ -7,8 +7,9 @@ import (
 	"assay/internal/trace"
 )
 
-// joinFromAgent ends the queries that wait for the agent, and begins a request if r
-// is an action with a tx_id, which wants an answer.
+// joinFromAgent processes a record from the agent: it ends the queries that the agent was sent
+// before. If r is an action with a tx_id, which wants an answer, it begins a request and
+// returns it; otherwise nil.
 func (j *Joiner) joinFromAgent(r trace.Record) *Request {
 	if r.Note == trace.NoteMalformed {
 		return nil
@@ -26,8 +27,9 @@ func (j *Joiner) joinFromAgent(r trace.Record) *Request {
 	return q
 }
 
-// answererOf returns who answers an action of the agent. For an action that the
-// kernel answers it is the server, until the kernel is asked.
+// answererOf returns the name of the peer that answers an action of the agent. For an action
+// that the kernel answers it is the server, until the record of the request to the kernel
+// comes.
 func (j *Joiner) answererOf(r trace.Record) string {
 	known, needsCell := isHolderAction(r.Action)
 	switch {
@@ -40,9 +42,9 @@ func (j *Joiner) answererOf(r trace.Record) string {
 	}
 }
 
-// isHolderAction reports whether the holder of the document answers an action, and
-// whether the server refuses it without a cell id. It must agree with the router's
-// routeOfAction.
+// isHolderAction reports whether the holder of the document answers the action of this name
+// (known), and whether the server refuses it without a cell id (needsCell). It must agree with
+// the router's routeOfAction.
 func isHolderAction(action string) (known, needsCell bool) {
 	switch action {
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
@@ -54,7 +56,8 @@ func isHolderAction(action string) (known, needsCell bool) {
 	}
 }
 
-// joinToAgent returns the action that r answers, or the query that it is.
+// joinToAgent processes a record sent to the agent. It returns the request that r answers, or
+// the query that r is, or nil.
 func (j *Joiner) joinToAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
@@ -66,7 +69,8 @@ func (j *Joiner) joinToAgent(r trace.Record) *Request {
 	}
 }
 
-// recordActionAnswer ends the action that r answers, unless r was dropped.
+// recordActionAnswer ends and returns the request that the agent_action_response r answers; nil
+// if there is none. If r was dropped the request does not end.
 func (j *Joiner) recordActionAnswer(r trace.Record) *Request {
 	q := j.actionAnsweredBy(r)
 	if q == nil || q.hasEnded || r.Note == trace.NoteDropped {
@@ -85,9 +89,9 @@ func (j *Joiner) recordActionAnswer(r trace.Record) *Request {
 	return q
 }
 
-// actionAnsweredBy returns the action that r answers. While an action with the same
-// id is in flight, an action that is refused because of its id is answered first:
-// its answer has no cause, no body elsewhere and no note.
+// actionAnsweredBy returns the request that the agent_action_response r answers, or nil. If an
+// action was refused because another one with its id is in flight, the refusal comes first: it
+// has no cause, no body in another entry and no note.
 func (j *Joiner) actionAnsweredBy(r trace.Record) *Request {
 	if q := j.refusedByTxID[r.TxID]; q != nil && r.CauseSeq == 0 && r.RefSeq == 0 && r.Note == "" {
 		delete(j.refusedByTxID, r.TxID)
@@ -96,8 +100,8 @@ func (j *Joiner) actionAnsweredBy(r trace.Record) *Request {
 	return j.byTxID[r.TxID]
 }
 
-// recordQuerySent records that a query, the server's own or a console's, was sent to the
-// agent, or was dropped.
+// recordQuerySent records that a query of a console or of the server itself was sent to the
+// agent, or was dropped, and returns its request.
 func (j *Joiner) recordQuerySent(r trace.Record) *Request {
 	q := j.openRequestAt(r.RefSeq, KindQuery)
 	if q == nil {
@@ -112,8 +116,8 @@ func (j *Joiner) recordQuerySent(r trace.Record) *Request {
 	return q
 }
 
-// endQueries ends the queries that were sent to the agent: r is its first frame
-// after them.
+// endQueries ends the queries that were sent to the agent, because r is the first frame that
+// the agent sends after them.
 func (j *Joiner) endQueries(r trace.Record) {
 	for _, q := range j.openQueries {
 		q.Replied = entryTime(r)

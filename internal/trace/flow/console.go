@@ -7,7 +7,8 @@ import (
 	"assay/internal/trace"
 )
 
-// joinFromConsole begins what a console asks for, or records its reply to an action.
+// joinFromConsole processes a record from a console: it begins a request if the console asks
+// for something, or records the console's reply to an action. It returns the request, or nil.
 func (j *Joiner) joinFromConsole(r trace.Record) *Request {
 	if r.Note == trace.NoteDropped {
 		return nil
@@ -32,8 +33,8 @@ func (j *Joiner) joinFromConsole(r trace.Record) *Request {
 	}
 }
 
-// joinToConsole returns the action that r passes on to the holder of the document, or
-// the console's request that r answers.
+// joinToConsole processes a record sent to a console. It returns the request for the action
+// that r forwards to the holder, or the console's own request that r answers, or nil.
 func (j *Joiner) joinToConsole(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeAgentAction:
@@ -45,8 +46,8 @@ func (j *Joiner) joinToConsole(r trace.Record) *Request {
 	}
 }
 
-// joinToHolder records that an action, of the agent or of the server itself, was sent
-// to the console that holds the document.
+// joinToHolder records that an action of the agent or of the server itself was sent to the
+// console that holds the document, and returns its request; nil if there is none.
 func (j *Joiner) joinToHolder(r trace.Record) *Request {
 	q := j.openRequestAt(r.RefSeq, KindAction)
 	if q == nil && r.TxID != "" && r.RefSeq == 0 {
@@ -63,9 +64,9 @@ func (j *Joiner) joinToHolder(r trace.Record) *Request {
 	return q
 }
 
-// endConsoleRequest ends the request of a console that r answers. If r was made of a
-// reply to another request, it is an earlier reply, given to the first of the
-// console's requests of that type and id.
+// endConsoleRequest ends and returns the console's request that r answers; nil if there is
+// none. If r was made from the kernel's reply to another request, it is an older summary, and
+// answers the console's first request of that type and id.
 func (j *Joiner) endConsoleRequest(r trace.Record) *Request {
 	q := j.openRequestAt(r.CauseSeq, KindConsoleRequest)
 	if q == nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Delay is a [Request] as the API and assay trace --json give it. Times are in
-// milliseconds.
+// Delay is the JSON of a [Request] in the HTTP API and in assay trace --json: its state and how
+// long it took. Times are in milliseconds.
 type Delay struct {
 	Kind         RequestKind  `json:"kind"`
 	Action       string       `json:"action"`
@@ -22,13 +22,13 @@ type Delay struct {
 	ExtraReplies int          `json:"further_replies,omitempty"`
 }
 
-// DelayHop is a [HopTime] in a [Delay].
+// DelayHop is the JSON of one [HopTime] in a [Delay].
 type DelayHop struct {
 	Hop string  `json:"hop"`
 	MS  float64 `json:"ms"`
 }
 
-// Delay returns the request as it is so far, for JSON.
+// Delay returns the request's state and times so far in the form for JSON.
 func (r *Request) Delay() Delay {
 	d := Delay{
 		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTxID: r.KernelTxID, State: r.State,
@@ -46,7 +46,7 @@ func (r *Request) Delay() Delay {
 	return d
 }
 
-// inMilliseconds returns d as a number of milliseconds.
+// inMilliseconds returns the duration d as a number of milliseconds.
 func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // String returns state and delay of the request in one line for people, such as
@@ -81,7 +81,8 @@ func (r *Request) String() string {
 	return text.String()
 }
 
-// answeredText returns the line for a request that was answered after total.
+// answeredText returns one line for people about a request that was answered, or a run that
+// ended, after total.
 func (r *Request) answeredText(total time.Duration) string {
 	verb := "answered in "
 	switch {
@@ -97,7 +98,7 @@ func (r *Request) answeredText(total time.Duration) string {
 	return verb + FormatDelay(total) + ": " + strings.Join(hops, ", ")
 }
 
-// FormatDelay formats a duration for people: 12.3ms, or 1.012s from a second on.
+// FormatDelay formats a duration for people, such as 12.3ms below a second and 1.012s above.
 func FormatDelay(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.1fms", inMilliseconds(d))

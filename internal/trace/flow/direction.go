@@ -8,9 +8,9 @@ import (
 	"assay/internal/trace"
 )
 
-// directionOf returns the attribute direction of an entry: who sends the message to
-// whom. It is empty for an entry that is not logged, as the frame was logged where it
-// came in or will be where it goes out.
+// directionOf returns the log attribute "direction" of a trace entry, which names sender and
+// receiver. It is empty for an entry that is not logged because another entry with the same
+// frame is.
 func (l *messageLogger) directionOf(e *trace.Entry) string {
 	switch isForwarded := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
 	case isForwarded:
@@ -36,7 +36,8 @@ func (l *messageLogger) directionOf(e *trace.Entry) string {
 	}
 }
 
-// directionFromAgent also notes which actions the kernel will answer.
+// directionFromAgent returns the direction of a message from the agent, and remembers which
+// actions the kernel will answer.
 func (l *messageLogger) directionFromAgent(e *trace.Entry) string {
 	switch {
 	case e.Note == trace.NoteIntercepted:
@@ -51,8 +52,8 @@ func (l *messageLogger) directionFromAgent(e *trace.Entry) string {
 	}
 }
 
-// directionToAgent returns "kernel→agent" also for the error that stands in place of
-// an answer of the kernel.
+// directionToAgent returns the direction of a message to the agent. It is "kernel→agent" also
+// for an error that replaces an answer of the kernel.
 func (l *messageLogger) directionToAgent(e *trace.Entry) string {
 	fromKernel := e.CauseSeq != 0
 	if e.Type == protocol.TypeActionResponse && l.interceptedIDs[e.TxID] {
@@ -69,8 +70,8 @@ func (l *messageLogger) directionToAgent(e *trace.Entry) string {
 	}
 }
 
-// directionFromKernel returns an empty string for a reply that is logged as the
-// answer which is made of it.
+// directionFromKernel returns the direction of a message from the kernel. It is empty for a
+// reply from which the server makes an answer, because that answer is logged.
 func (l *messageLogger) directionFromKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch e.Type {
@@ -89,8 +90,9 @@ func (l *messageLogger) directionFromKernel(e *trace.Entry) string {
 	}
 }
 
-// directionToKernel returns an empty string for a request that is made of one that
-// was logged. It also notes the server's own requests.
+// directionToKernel returns the direction of a message to the kernel, and remembers the
+// server's own requests. It is empty for a request that was made from one that is logged
+// already.
 func (l *messageLogger) directionToKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch {
@@ -119,8 +121,8 @@ func directionFromConsole(e *trace.Entry) string {
 	}
 }
 
-// directionToConsole returns the direction of a message to a console. The exit of a
-// child process is not logged here, as the entry on the hop "session" is.
+// directionToConsole returns the direction of a message to a console. It is empty for
+// managed_process_exit, because the entry about it on the hop "session" is logged.
 func directionToConsole(e *trace.Entry) string {
 	switch {
 	case e.Type == protocol.TypeManagedProcessExit:

@@ -7,9 +7,9 @@ import (
 	"assay/internal/trace"
 )
 
-// Filter selects frames. All conditions that are set must hold; the zero value selects
-// every frame. A frame is also selected for the requests that it is part of, so that
-// the frames of a request are selected together.
+// Filter selects frames of a trace. All conditions that are set must hold; the zero value
+// selects every frame. A frame is also selected if one of its requests meets the conditions, so
+// that the frames of a request are selected together.
 type Filter struct {
 	// TxID and CellID are compared with the ids of the frame and of its requests, to
 	// which the server's own ids belong. An id that ends in … selects those that begin
@@ -24,7 +24,8 @@ type Filter struct {
 	MinDelay time.Duration
 }
 
-// Match reports whether f selects a frame.
+// Match reports whether the filter selects a frame, by the frame itself or by one of its
+// requests.
 func (f Filter) Match(frame Frame) bool {
 	if f.Hop != "" && frame.Record.Hop != f.Hop {
 		return false
@@ -40,8 +41,8 @@ func (f Filter) Match(frame Frame) bool {
 	return false
 }
 
-// matchesRecord reports whether f selects a record as a part of q; the zero request
-// stands for none.
+// matchesRecord reports whether the filter selects the record r as part of the request q; if r
+// is part of none, q is the zero request.
 func (f Filter) matchesRecord(r trace.Record, q *Request) bool {
 	return (f.TxID == "" || matchesID(f.TxID, r.TxID, q.TxID, q.KernelTxID)) &&
 		(f.Action == "" || f.Action == r.Action || f.Action == q.Action) &&
@@ -49,8 +50,8 @@ func (f Filter) matchesRecord(r trace.Record, q *Request) bool {
 		(f.MinDelay <= 0 || f.matchesMinDelay(r, q))
 }
 
-// matchesID reports whether one of ids is wanted or, if wanted ends in …, begins with
-// it.
+// matchesID reports whether one of ids equals wanted or, if wanted ends in …, begins with the
+// text before that.
 func matchesID(wanted string, ids ...string) bool {
 	prefix, cut := strings.CutSuffix(wanted, ellipsis)
 	for _, id := range ids {
@@ -61,7 +62,9 @@ func matchesID(wanted string, ids ...string) bool {
 	return false
 }
 
-// matchesMinDelay reports whether MinDelay selects a record as a part of q.
+// matchesMinDelay reports whether the condition MinDelay selects the record r as part of the
+// request q: the request took at least that long or will never be answered, or a reply was
+// late, repeated or orphaned.
 func (f Filter) matchesMinDelay(r trace.Record, q *Request) bool {
 	switch r.Note {
 	case trace.NoteLate, trace.NoteDuplicate, trace.NoteOrphaned:

@@ -62,7 +62,7 @@ func TestFramesOfHandMadeTraces(t *testing.T) {
 	}
 }
 
-// writeTrace writes the trace that a section describes to a file.
+// writeTrace writes the trace that a section of a test file describes to a file.
 func writeTrace(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "trace.jsonl")
@@ -94,10 +94,10 @@ func writeTrace(t *testing.T, text string) (path string) {
 	return path
 }
 
-// headerLine is the first line of a trace file.
+// headerLine is the first line of a trace file, for tests.
 const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
-// renderSection returns what the section of this name must have for the trace at path.
+// renderSection returns what the section of this name must have for the trace file at path.
 func renderSection(t *testing.T, path, section string) string {
 	t.Helper()
 	var text strings.Builder
@@ -154,12 +154,13 @@ func toJSONLine(t *testing.T, value any) string {
 	return string(line) + "\n"
 }
 
-// tailOpener returns a function that opens the file at path, as often as it is called.
+// tailOpener returns a function that opens a Tail of the file at path, as often as it is
+// called.
 func tailOpener(path string) func(context.Context) (flow.LineSource, error) {
 	return func(context.Context) (flow.LineSource, error) { return trace.OpenTail(path, nil) }
 }
 
-// openTail opens a file that does not grow, and closes it when the test ends.
+// openTail opens a Tail of a file that does not grow, and closes it when the test ends.
 func openTail(t *testing.T, path string) *trace.Tail {
 	t.Helper()
 	opened, err := trace.OpenTail(path, nil)

@@ -19,10 +19,10 @@ const (
 	maxShownTextRunes = 200
 )
 
-// ellipsis ends a text that was cut.
+// ellipsis is appended to a text that was cut.
 const ellipsis = "…"
 
-// LineFormatter formats frames for people.
+// LineFormatter formats frames of a trace as lines for people.
 type LineFormatter struct {
 	FullIDs     bool // ids are not cut
 	ShowSlowest bool // the line of an answered request names its slowest hop
@@ -48,9 +48,9 @@ func (t LineFormatter) Line(f Frame) string {
 	return strings.Join(append([]string{line}, t.formatRemarks(f)...), "  ")
 }
 
-// displayedAction returns what is shown as the action of a record: for an agent's event
-// its type, for an entry about the session the state, the holder or the child process
-// that it is about.
+// displayedAction returns what is shown as the action of a record: its action; for an
+// agent_event its type; for an entry about the session the state, the holder or the child
+// process that it is about.
 func displayedAction(r trace.Record) string {
 	if r.Type == protocol.TypeAgentEvent {
 		return parseAgentEvent(r.Message).Metadata.Type
@@ -69,7 +69,8 @@ func displayedAction(r trace.Record) string {
 	return cmp.Or(about.State, about.By, about.Name)
 }
 
-// formatID returns an id as it is shown.
+// formatID returns an id as it is shown: cut to 12 characters unless FullIDs is set, without
+// unprintable characters.
 func (t LineFormatter) formatID(id string) string {
 	if t.FullIDs {
 		return printableText(id, len(id))
@@ -77,8 +78,9 @@ func (t LineFormatter) formatID(id string) string {
 	return printableText(id, maxShownIDRunes)
 }
 
-// formatRemarks returns the texts behind the size. The notes "intercepted" and "timed_out"
-// are left out where the delay says the same.
+// formatRemarks returns the texts at the end of a frame's line: an agent event's text, the note
+// and the delay. The notes "intercepted" and "timed_out" are left out if the delay says the
+// same.
 func (t LineFormatter) formatRemarks(f Frame) (remarks []string) {
 	note := f.Record.Note
 	if text := agentEventText(f.Record); text != "" {
@@ -97,7 +99,8 @@ func (t LineFormatter) formatRemarks(f Frame) (remarks []string) {
 	return append(remarks, delay)
 }
 
-// newChangedEntry returns the note of a frame; for a late reply it says how late that is.
+// noteText returns the note of a frame as text; for a late reply it also says how late the
+// reply came.
 func noteText(f Frame) string {
 	for _, q := range f.Requests {
 		if late, ok := q.Lateness(); ok && q.LateReply.Seq == f.Record.Seq && q.Answered.IsSet() {
@@ -107,8 +110,8 @@ func noteText(f Frame) string {
 	return printableText(string(f.Record.Note), maxShownNameRunes)
 }
 
-// printableText returns text, cut after maxRunes characters, with U+FFFD in place of
-// characters that are not printable.
+// printableText returns text, cut after maxRunes characters, with U+FFFD in place of characters
+// that are not printable.
 func printableText(text string, maxRunes int) string {
 	if utf8.RuneCountInString(text) > maxRunes {
 		text = string([]rune(text)[:maxRunes]) + ellipsis
@@ -121,7 +124,7 @@ func printableText(text string, maxRunes int) string {
 	}, text)
 }
 
-// agentEventText returns the text of an agent_event; empty for other records.
+// agentEventText returns the first line of the text of an agent_event; empty for other records.
 func agentEventText(r trace.Record) string {
 	if r.Type != protocol.TypeAgentEvent {
 		return ""
@@ -129,7 +132,7 @@ func agentEventText(r trace.Record) string {
 	return parseAgentEvent(r.Message).firstLine()
 }
 
-// agentEvent is what is shown of an agent_event.
+// agentEvent has the fields of an agent_event message that are shown to people.
 type agentEvent struct {
 	Text     string `json:"text"`
 	Metadata struct {
@@ -137,7 +140,8 @@ type agentEvent struct {
 	} `json:"metadata"`
 }
 
-// parseAgentEvent parses an agent_event. Fields of a wrong type stay empty.
+// parseAgentEvent parses the JSON of an agent_event. Fields that are missing or of a wrong type
+// stay empty.
 func parseAgentEvent(body []byte) (e agentEvent) {
 	_ = json.Unmarshal(body, &e)
 	return e

@@ -22,9 +22,9 @@ const (
 	unreadableLabel = "no entry of a trace"
 )
 
-// Index is a trace in memory, without the bodies of its frames: where each entry went,
-// and the requests that it is part of, as they have come so far. It takes about 200
-// bytes an entry. It is for one goroutine.
+// Index keeps a whole trace in memory without the bodies of its frames: hop, type and ids of
+// each entry, and the requests that it is part of, as they are known so far. It takes about 200
+// bytes per entry. Only one goroutine may use it.
 type Index struct {
 	rows            []indexRow           // of the entries 1, 2, …
 	furtherRequests map[int64][]*Request // by entry, for those that are part of several
@@ -34,7 +34,7 @@ type Index struct {
 	finished        bool
 }
 
-// indexRow is what an Index keeps of a [trace.Record].
+// indexRow is what an Index keeps of one [trace.Record].
 type indexRow struct {
 	elapsedNS, refSeq, causeSeq int64
 	bodyBytes, consoleID        int
@@ -43,13 +43,14 @@ type indexRow struct {
 	hop, messageType, action, txID, cellID, note, label textID
 }
 
-// NewIndex returns an index without entries.
+// NewIndex returns an index of a trace to which no line was added yet.
 func NewIndex() *Index {
 	return &Index{furtherRequests: map[int64][]*Request{}, joiner: NewJoiner(nil), texts: newTextTable()}
 }
 
-// AddLine adds the next line of a trace; the header is not added. A line that cannot
-// be parsed becomes an entry with a label that says so. AddLine keeps no reference to line.
+// AddLine adds the next line of a trace file to the index; do not add the header. A line that
+// cannot be parsed becomes an entry with a label that says so. The index keeps no reference to
+// line.
 func (x *Index) AddLine(line []byte) {
 	seq := x.EntryCount() + 1
 	r, err := parseWithoutMessage(line)
@@ -82,8 +83,8 @@ func (x *Index) AddLine(line []byte) {
 	x.rows = append(x.rows, row)
 }
 
-// Finish tells the index that the trace is over: what is unanswered stays so. Nothing
-// may be added after it. It may be called more than once.
+// Finish tells the index that the trace has ended, so that unanswered requests stay unanswered.
+// No line may be added after it. Further calls do nothing.
 func (x *Index) Finish() {
 	if !x.finished {
 		x.finished = true
@@ -91,19 +92,19 @@ func (x *Index) Finish() {
 	}
 }
 
-// IsFinished reports whether Finish was called.
+// IsFinished reports whether Finish was called for the index.
 func (x *Index) IsFinished() bool { return x.finished }
 
-// EntryCount returns how many entries there are, which is the number of the newest.
+// EntryCount returns how many entries the index has, which is also the number of the newest.
 func (x *Index) EntryCount() int64 { return int64(len(x.rows)) }
 
-// MemoryBytes returns about how many bytes the index takes in memory.
+// MemoryBytes returns roughly how many bytes of memory the index takes.
 func (x *Index) MemoryBytes() int64 {
 	return int64(cap(x.rows))*rowMemoryBytes + x.requestBytes + x.texts.memoryBytes
 }
 
-// FrameAt returns the entry seq, from 1 to EntryCount, without line, message, time of
-// day and DelayRequest. Its requests change with the next AddLine.
+// FrameAt returns the entry with number seq, from 1 to EntryCount. The frame has no line,
+// message, time of day or DelayRequest. Its requests may change with the next AddLine.
 func (x *Index) FrameAt(seq int64) Frame {
 	r, t := &x.rows[seq-1], &x.texts
 	frame := Frame{Record: trace.Record{
@@ -116,14 +117,15 @@ func (x *Index) FrameAt(seq int64) Frame {
 	return frame
 }
 
-// LabelAt returns what the entry seq is about if its action does not say so: the type
-// of an agent's event, or the state of the session. Empty: nothing.
+// LabelAt returns a short text about the entry with number seq whose action field does not say
+// what it is: the type of an agent's event, the state of the session, or that the line is
+// unreadable. It is empty for other entries.
 func (x *Index) LabelAt(seq int64) string { return x.texts.textOf(x.rows[seq-1].label) }
 
-// ElapsedAt returns when the entry seq came, since the trace began.
+// ElapsedAt returns the time from the beginning of the trace to the entry with number seq.
 func (x *Index) ElapsedAt(seq int64) time.Duration { return time.Duration(x.rows[seq-1].elapsedNS) }
 
-// truncateIndexText cuts a text that is longer than maxIndexTextBytes.
+// truncateIndexText returns text, cut to maxIndexTextBytes with … at the end if it is longer.
 func truncateIndexText(text string) string {
 	if len(text) <= maxIndexTextBytes {
 		return text
@@ -135,21 +137,23 @@ func truncateIndexText(text string) string {
 	return text[:end] + ellipsis
 }
 
-// textTable keeps every text once. The text 0 is the empty one.
+// textTable stores each distinct text once and gives it a number. The empty text has the number
+// 0.
 type textTable struct {
 	ids         map[string]textID
 	texts       []string // by id
 	memoryBytes int64    // that they take
 }
 
-// textID is the number of a text in a textTable.
+// textID is the number that a textTable has given to a text.
 type textID uint32
 
+// newTextTable returns a table that has only the empty text.
 func newTextTable() textTable {
 	return textTable{ids: map[string]textID{"": 0}, texts: []string{""}}
 }
 
-// intern returns the number of text, and adds it if it is new.
+// intern returns the number of text, which is added to the table if it is new.
 func (t *textTable) intern(text string) textID {
 	id, known := t.ids[text]
 	if !known {
@@ -161,4 +165,5 @@ func (t *textTable) intern(text string) textID {
 	return id
 }
 
+// textOf returns the text with this number.
 func (t *textTable) textOf(id textID) string { return t.texts[id] }

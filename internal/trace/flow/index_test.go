@@ -13,7 +13,7 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// An index of a whole trace has the same frames and requests as WalkFinished.
+// An index of a whole trace has the same frames and requests as WalkFinished gives.
 func TestIndexAgreesWithWalkFinished(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -59,7 +59,8 @@ func TestIndexAgreesWithWalkFinished(t *testing.T) {
 	}
 }
 
-// FuzzIndex adds any lines: each must become an entry, even if it cannot be parsed.
+// FuzzIndex adds arbitrary lines to an index: each must become an entry, even if it cannot be
+// parsed.
 func FuzzIndex(f *testing.F) {
 	f.Add(`{"seq":1,"t_ns":5,"hop":"agent>server","type":"agent_action","action":"a","tx_id":"t","bytes":3,"msg":{}}` + "\n" + `{"seq":2,"hop":"server>agent","type":"agent_action_response","tx_id":"t","msg":{}}`)
 	f.Add(`{"seq":1,"hop":"session","type":"state","msg":{"state":"ready"}}` + "\n{\nnull\n[]")

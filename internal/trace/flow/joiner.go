@@ -18,16 +18,16 @@ import (
 	"assay/internal/trace"
 )
 
-// maxEndedRequests is how many ended requests a Joiner keeps, so that it finds the
-// request of a late or second reply. The router remembers as many.
+// maxEndedRequests is how many ended requests a Joiner keeps, to recognize late and repeated
+// replies to them. The router remembers as many.
 const maxEndedRequests = 4096
 
-// Joiner joins the entries of a trace into requests, in one pass and in order. It
-// keeps the requests in flight and the last 4,096 that ended, however long the trace
-// is. It is for one goroutine.
+// Joiner finds out which entries of a trace belong to the same request and its answer. It reads
+// the entries once and in order, and keeps only the requests in flight and the last 4,096 that
+// ended. Only one goroutine may use it.
 //
-// A request ends with its answer or failure. It is settled when no reply to it will
-// be found any more: when 4,096 others have ended after it, or by Finish.
+// A request ends with its answer or failure. It is settled when no further reply to it can be
+// recognized: when 4,096 others have ended after it, or by Finish.
 type Joiner struct {
 	onSettled func(*Request)
 	current   []*Request // those that the record which was added last is part of
@@ -44,8 +44,8 @@ type Joiner struct {
 	actionsRefused bool // the session is ending: the agent's actions are refused
 }
 
-// NewJoiner returns a Joiner. It calls onSettled, which may be nil, once for each
-// request when that is settled, and does not change the request after that.
+// NewJoiner returns a Joiner that has read no entry. It calls onSettled, which may be nil, once
+// for each request when that is settled; the request does not change after that.
 func NewJoiner(onSettled func(*Request)) *Joiner {
 	if onSettled == nil {
 		onSettled = func(*Request) {}
@@ -56,10 +56,10 @@ func NewJoiner(onSettled func(*Request)) *Joiner {
 	}
 }
 
-// Add adds the next record and returns the requests that it is part of. Most records
-// are part of none or one; the agent's first frame after queries is part of these,
-// and may be a request too. The slice may be used until the next Add. The requests
-// in it are as they have come so far and change with later records.
+// Add processes the next record of a trace and returns the requests that it is part of. Most
+// records are part of none or one; the agent's first frame after queries is part of all these,
+// and may be a request too. The slice may be used until the next Add; the requests in it may
+// change with later records.
 func (j *Joiner) Add(r trace.Record) []*Request {
 	j.current = j.current[:0]
 	var request *Request
@@ -86,22 +86,23 @@ func (j *Joiner) Add(r trace.Record) []*Request {
 	return j.current
 }
 
-// Finish settles the requests that are left, in the order in which they were asked.
-// Nothing may be added after it.
+// Finish settles all remaining requests, in the order in which they were asked, because the
+// trace has ended. No record may be added after it.
 func (j *Joiner) Finish() {
 	for _, q := range j.unsettledRequests() {
 		j.settleRequest(q)
 	}
 }
 
-// unsettledRequests returns all requests that are not settled, in the order in which
-// they were asked.
+// unsettledRequests returns all requests that are not settled yet, in the order in which they
+// were asked.
 func (j *Joiner) unsettledRequests() []*Request {
 	all := slices.SortedFunc(maps.Values(j.bySeq), compareAskedSeq)
 	return slices.Compact(all) // some are in the map twice
 }
 
-// openRequest begins a request with r. q has its kind and who answers it.
+// openRequest begins a request that is asked with record r, and returns it. q has its kind and
+// who answers it.
 func (j *Joiner) openRequest(r trace.Record, q Request) *Request {
 	q.State, q.Asked = StateUnanswered, entryTime(r)
 	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
@@ -109,8 +110,8 @@ func (j *Joiner) openRequest(r trace.Record, q Request) *Request {
 	return &q
 }
 
-// openRequestAt returns the request of one of these kinds that began with the entry
-// seq and has not ended; nil: there is none.
+// openRequestAt returns the request of one of these kinds that began with entry number seq and
+// has not ended, or nil if there is none.
 func (j *Joiner) openRequestAt(seq int64, kinds ...RequestKind) *Request {
 	if q := j.bySeq[seq]; q != nil && !q.hasEnded && slices.Contains(kinds, q.Kind) {
 		return q
@@ -118,7 +119,8 @@ func (j *Joiner) openRequestAt(seq int64, kinds ...RequestKind) *Request {
 	return nil
 }
 
-// endRequest ends q with the answer r. It does nothing if q has ended.
+// endRequest ends the request q in this state with the answer in record r. It does nothing if q
+// has ended.
 func (j *Joiner) endRequest(q *Request, state RequestState, r trace.Record) {
 	if !q.hasEnded {
 		q.Answered = entryTime(r)
@@ -126,8 +128,8 @@ func (j *Joiner) endRequest(q *Request, state RequestState, r trace.Record) {
 	j.retireRequest(q, state)
 }
 
-// retireRequest ends q, with an answer or without one, and settles the oldest ended
-// request if there are too many. It does nothing if q has ended.
+// retireRequest ends the request q in this state, and settles the oldest ended request if there
+// are more than maxEndedRequests. It does nothing if q has ended.
 func (j *Joiner) retireRequest(q *Request, state RequestState) {
 	if q.hasEnded {
 		return
@@ -142,7 +144,8 @@ func (j *Joiner) retireRequest(q *Request, state RequestState) {
 	}
 }
 
-// settleRequest removes q from all maps and calls onSettled.
+// settleRequest makes the Joiner forget the request q, to which no reply can be recognized any
+// more, and calls onSettled with it.
 func (j *Joiner) settleRequest(q *Request) {
 	for _, id := range []string{q.TxID, q.KernelTxID} {
 		if j.byTxID[id] == q { // the agent may have used its id again
@@ -158,7 +161,8 @@ func (j *Joiner) settleRequest(q *Request) {
 	j.onSettled(q)
 }
 
-// removeOpenByConsole removes q from openByConsole.
+// removeOpenByConsole removes the request q from the list of its console's unanswered requests,
+// if a console asked it.
 func (j *Joiner) removeOpenByConsole(q *Request) {
 	if q.Kind != KindConsoleRequest {
 		return
@@ -166,8 +170,8 @@ func (j *Joiner) removeOpenByConsole(q *Request) {
 	j.openByConsole[q.ConsoleID] = slices.DeleteFunc(j.openByConsole[q.ConsoleID], func(other *Request) bool { return other == q })
 }
 
-// applySessionEvent notes who holds the document and whether actions are refused, and
-// ends the requests of a peer that has ended.
+// applySessionEvent takes from an entry about the session who holds the document and whether
+// actions are refused, and ends the requests of a peer whose connection has ended.
 func (j *Joiner) applySessionEvent(r trace.Record) {
 	switch r.Type {
 	case "holder":
@@ -184,9 +188,9 @@ func (j *Joiner) applySessionEvent(r trace.Record) {
 	}
 }
 
-// endRequestsOfPeer ends the requests that will not be answered, or not be waited
-// for, because a peer has ended, and to which no further entry will belong. It leaves
-// the agent's requests to the kernel, as the server answers those with an error.
+// endRequestsOfPeer ends the requests that will never be answered because the connection of a
+// peer, named in the peer_ended record r, has ended. It leaves the agent's requests to the
+// kernel, because the server answers those with an error.
 func (j *Joiner) endRequestsOfPeer(r trace.Record) {
 	isLost := func(q *Request) bool { return q.Kind == KindConsoleRequest && q.ConsoleID == r.ConsoleID }
 	state := StateUnanswered
@@ -206,10 +210,11 @@ func (j *Joiner) endRequestsOfPeer(r trace.Record) {
 	}
 }
 
-// compareAskedSeq orders requests by their first entries.
+// compareAskedSeq compares two requests by the numbers of the entries that asked them, for
+// sorting.
 func compareAskedSeq(a, b *Request) int { return cmp.Compare(a.Asked.Seq, b.Asked.Seq) }
 
-// entryTime returns number and time of a record.
+// entryTime returns the entry number of a record and its time since the trace began.
 func entryTime(r trace.Record) EntryTime {
 	return EntryTime{Seq: r.Seq, Elapsed: time.Duration(r.ElapsedNS)}
 }

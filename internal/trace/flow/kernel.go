@@ -5,8 +5,8 @@ import (
 	"assay/internal/trace"
 )
 
-// joinToKernel returns the request that r passes on to the kernel, or the server's
-// own request that it begins.
+// joinToKernel processes a record sent to the kernel. It returns the request that r forwards to
+// the kernel, or the server's own request that begins with r, or nil.
 func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeRunCell:
@@ -31,8 +31,8 @@ func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	return q
 }
 
-// joinFromKernel returns the run that r starts or ends, or the request that r
-// replies to.
+// joinFromKernel processes a record from the kernel. It returns the run that r starts or ends,
+// or the request to which r replies, or nil.
 func (j *Joiner) joinFromKernel(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeStartCell:
@@ -44,8 +44,8 @@ func (j *Joiner) joinFromKernel(r trace.Record) *Request {
 	}
 }
 
-// recordReply records the reply of the kernel or a console to a request: its first
-// one, a late one, or a further one.
+// recordReply records a reply of the kernel or a console, which may be the first, late or
+// repeated, and returns the request; nil if it is unknown.
 func (j *Joiner) recordReply(r trace.Record) *Request {
 	q := j.byTxID[r.TxID]
 	if q == nil {
@@ -70,13 +70,14 @@ func (j *Joiner) recordReply(r trace.Record) *Request {
 	return q
 }
 
-// cellRuns are the runs of one cell that have not ended.
+// cellRuns are the runs of one cell that have not ended: those waiting in the kernel's queue
+// and the running one.
 type cellRuns struct {
 	queue   []*Request // sent to the kernel and not started, oldest first
 	running *Request   // nil: none
 }
 
-// runsOfCell returns the runs of a cell, and makes them if there are none.
+// runsOfCell returns the unfinished runs of a cell; it adds an empty set for a new cell.
 func (j *Joiner) runsOfCell(cellID string) *cellRuns {
 	runs := j.runsByCell[cellID]
 	if runs == nil {
@@ -86,8 +87,8 @@ func (j *Joiner) runsOfCell(cellID string) *cellRuns {
 	return runs
 }
 
-// recordRunSent records that a run_cell, of a console or of the server's own document, was
-// sent to the kernel, or was dropped.
+// recordRunSent records that a run_cell of a console or of the server's own document was sent
+// to the kernel, or was dropped, and returns its request.
 func (j *Joiner) recordRunSent(r trace.Record) *Request {
 	q := j.openRequestAt(r.RefSeq, KindRun)
 	if q == nil {
@@ -103,9 +104,9 @@ func (j *Joiner) recordRunSent(r trace.Record) *Request {
 	return q
 }
 
-// recordRunStart records the start of the cell's oldest run in the queue, or of a run that
-// the kernel begins by itself. A start_cell without a cell says that the kernel is
-// idle.
+// recordRunStart records that the oldest waiting run of a cell has started, or a run that the
+// kernel began by itself, and returns it. It returns nil for a start_cell without a cell, which
+// says that the kernel is idle.
 func (j *Joiner) recordRunStart(r trace.Record) *Request {
 	if r.CellID == "" {
 		return nil
@@ -126,7 +127,7 @@ func (j *Joiner) recordRunStart(r trace.Record) *Request {
 	return q
 }
 
-// recordRunEnd ends the cell's running run.
+// recordRunEnd ends and returns the running run of a cell; nil if there is none.
 func (j *Joiner) recordRunEnd(r trace.Record) *Request {
 	runs := j.runsByCell[r.CellID]
 	if runs == nil || runs.running == nil {

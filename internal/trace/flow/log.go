@@ -29,7 +29,7 @@ import (
 //	detail     why a peer has ended, or a state was entered; an agent event's text
 const LogMessage = "flow"
 
-// maxLogTextBytes is how much of a text from the wire goes into a log record.
+// maxLogTextBytes is how many bytes of a text from a message go into a log record.
 const maxLogTextBytes = 160
 
 // Log logs the messages of a session, each once. It returns nil when the journal is
@@ -64,8 +64,8 @@ func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	}
 }
 
-// messageLogger logs the entries of one session. It keeps what it needs to tell who
-// sends a message to whom.
+// messageLogger logs the trace entries of one session. It remembers what it needs to know who
+// sends each message to whom.
 type messageLogger struct {
 	log       *slog.Logger
 	sessionID string
@@ -75,7 +75,8 @@ type messageLogger struct {
 	serverRequestIDs map[string]bool // ids of the server's own requests to the kernel
 }
 
-// logEntry logs an entry, unless the frame was logged where it came in.
+// logEntry logs a trace entry. It does nothing for an entry whose frame was logged where it
+// came in, and for one below the log's level.
 func (l *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 	if e.Hop == trace.HopSession {
 		l.trackSession(e)
@@ -104,8 +105,8 @@ func (l *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 	_ = l.log.Handler().Handle(ctx, record) // slog ignores this error too: there is nowhere to report it
 }
 
-// trackSession notes who holds the document, and forgets the requests of a peer that
-// has ended.
+// trackSession takes from an entry about the session who holds the document, and forgets the
+// requests of a peer whose connection has ended.
 func (l *messageLogger) trackSession(e *trace.Entry) {
 	switch {
 	case e.Type == "holder" && parseSessionEvent(e).By == "server":
@@ -119,7 +120,8 @@ func (l *messageLogger) trackSession(e *trace.Entry) {
 	}
 }
 
-// logLevel returns the level at which an entry is logged.
+// logLevel returns the level at which a trace entry is logged: Warn for entries about faults,
+// Debug for very frequent ones, and otherwise Info.
 func logLevel(e *trace.Entry) slog.Level {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
@@ -145,7 +147,7 @@ func logLevel(e *trace.Entry) slog.Level {
 	}
 }
 
-// sessionEvent is what the bodies of entries on the hop "session" may have.
+// sessionEvent has the fields that the bodies of entries on the hop "session" may have.
 type sessionEvent struct {
 	By       string `json:"by"`
 	State    string `json:"state"`
@@ -156,13 +158,15 @@ type sessionEvent struct {
 	Reason   string `json:"reason"`
 }
 
-// parseSessionEvent parses the body of an entry. Fields of a wrong type stay empty.
+// parseSessionEvent parses the body of an entry on the hop "session". Fields that are missing
+// or of a wrong type stay empty.
 func parseSessionEvent(e *trace.Entry) (event sessionEvent) {
 	_ = json.Unmarshal(e.Body, &event)
 	return event
 }
 
-// actionAttrs returns the attributes action and detail of an entry.
+// actionAttrs returns the log attributes "action" and "detail" of a trace entry; either may be
+// empty.
 func actionAttrs(e *trace.Entry) (action, detail string) {
 	switch {
 	case e.Type == protocol.TypeReady, e.Type == protocol.TypeInit:
@@ -186,7 +190,8 @@ func actionAttrs(e *trace.Entry) (action, detail string) {
 	}
 }
 
-// peerOfHop returns who is at the other end of a hop from the server.
+// peerOfHop returns the name of the peer at the other end of a hop from the server, such as
+// "agent".
 func peerOfHop(hop trace.Hop) string {
 	from, to, _ := strings.Cut(string(hop), ">")
 	if from == "server" {
@@ -195,7 +200,8 @@ func peerOfHop(hop trace.Hop) string {
 	return from
 }
 
-// statusAttr returns the attribute status: an entry's status if it is "error".
+// statusAttr returns the log attribute "status" of a trace entry: "error" if the entry's status
+// is that, and otherwise empty.
 func statusAttr(e *trace.Entry) string {
 	if e.Status == protocol.StatusError {
 		return e.Status
@@ -203,7 +209,7 @@ func statusAttr(e *trace.Entry) string {
 	return ""
 }
 
-// truncateLogText cuts a text that is longer than maxLogTextBytes.
+// truncateLogText returns text, cut to maxLogTextBytes with … at the end if it is longer.
 func truncateLogText(text string) string {
 	if len(text) <= maxLogTextBytes {
 		return text

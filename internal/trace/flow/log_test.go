@@ -19,7 +19,8 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// newTestEntry returns an entry with this body; one with NoteMalformed if that is no message.
+// newTestEntry returns an entry with this hop and body; it has NoteMalformed if body is not a
+// message.
 func newTestEntry(hop trace.Hop, body string) trace.Entry {
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	if err != nil {
@@ -28,7 +29,7 @@ func newTestEntry(hop trace.Hop, body string) trace.Entry {
 	return trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)}
 }
 
-// newChangedEntry returns an entry with this body, as change leaves it.
+// newChangedEntry returns an entry with this hop and body after change was applied to it.
 func newChangedEntry(hop trace.Hop, body string, change func(*trace.Entry)) trace.Entry {
 	entry := newTestEntry(hop, body)
 	change(&entry)
@@ -39,7 +40,7 @@ func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) 
 func withCause(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
 func withRef(seq int64) func(*trace.Entry)        { return func(e *trace.Entry) { e.RefSeq = seq } }
 
-// logLines returns what Log logs of entries at a level, a line for each record: level,
+// logLines returns what Log logs of entries at this level, one line per record: level,
 // direction, type, and the other attributes with their names.
 func logLines(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []string) {
 	t.Helper()
@@ -80,7 +81,7 @@ const (
 	globalsError     = `{"type":"agent_action_response","tx_id":"tx_2","status":"error","error":"no"}`
 )
 
-// TestLogDirections checks the direction of each kind of message, with a console and
+// TestLogDirections checks the logged direction of each kind of message, with a console and
 // with the server as the holder of the document.
 func TestLogDirections(t *testing.T) {
 	t.Parallel()
@@ -267,7 +268,7 @@ func TestLogLevels(t *testing.T) {
 	require.Empty(t, logLines(t, slog.LevelError, entries...))
 }
 
-// A long name, such as an agent may give to an action, is cut.
+// A long name in a log record, such as an agent may give to an action, is cut.
 func TestLogCutsLongNames(t *testing.T) {
 	t.Parallel()
 	lines := logLines(t, slog.LevelInfo, newTestEntry(trace.AgentToServer, `{"type":"agent_action","action":"`+strings.Repeat("é", 1000)+`"}`))
@@ -295,7 +296,7 @@ func TestLogRunsUntilJournalIsClosed(t *testing.T) {
 	})
 }
 
-// BenchmarkLogToDiscardHandler measures what an entry costs that is not logged.
+// BenchmarkLogToDiscardHandler measures the cost of a trace entry that no log handler takes.
 func BenchmarkLogToDiscardHandler(b *testing.B) {
 	log := slog.New(slog.DiscardHandler)
 	entry := trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: "c"}}

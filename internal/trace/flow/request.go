@@ -2,7 +2,8 @@ package flow
 
 import "time"
 
-// RequestKind says who asks whom in a [Request].
+// RequestKind says who asks whom in a [Request], for example the agent, or a console the
+// kernel.
 type RequestKind string
 
 // The kinds. The values are those of JSON and of docs/trace.md.
@@ -14,7 +15,7 @@ const (
 	KindQuery          RequestKind = "query"  // a query to the agent, up to the agent's next frame
 )
 
-// RequestState says how a [Request] has ended, if it has.
+// RequestState says how a [Request] has ended, or that it is unanswered.
 type RequestState string
 
 // The states. A request that is unanswered when the trace ends stays so.
@@ -37,25 +38,25 @@ const (
 	hopRun   = "run"   // of a run: it runs
 )
 
-// EntryTime is number and time of one of the entries that make a request. The zero
+// EntryTime is the number and the time of one trace entry that belongs to a request. The zero
 // value means that there is no such entry.
 type EntryTime struct {
 	Seq     int64
 	Elapsed time.Duration // since the trace began
 }
 
-// IsSet reports whether there is such an entry.
+// IsSet reports whether the entry exists.
 func (t EntryTime) IsSet() bool { return t.Seq != 0 }
 
-// Request is a request and what has become of it so far:
+// Request is a request found in a trace, and what has become of it so far:
 //
 //	Asked ──server──▶ Sent ──Answerer──▶ Replied ──server──▶ Answered
 //
-// Sent and Replied are not set for a request that the server's own document answers,
-// as frames between it and the server are not in the trace, and for one that the
-// server answers itself. Of a run, Replied is its start and Answered its end; between
-// Sent and Replied it waits in the queue. A server request, and a query of the server,
-// begin with Sent, and end with the reply.
+// Sent and Replied are not set for a request that the server's own document answers, because
+// frames between it and the server are not in the trace, nor for one that the server answers
+// itself. For a run of a cell, Replied is its start and Answered its end; between Sent and
+// Replied it waits in the queue. A request or query of the server itself begins with Sent and
+// ends with the reply.
 type Request struct {
 	Kind       RequestKind
 	State      RequestState
@@ -76,7 +77,7 @@ type Request struct {
 	isSettled bool // no reply can come
 }
 
-// HopTime is how long a request was at one hop.
+// HopTime is how long a request was at one hop, for example at the kernel.
 type HopTime struct {
 	Hop  string // server, kernel, console, notebook or agent; of a run also queue or run
 	Took time.Duration
@@ -98,8 +99,8 @@ func (r *Request) HopTimes() []HopTime {
 	return times
 }
 
-// hopName returns the name of the hop between two of Asked, Sent, Replied and
-// Answered, counted from 0.
+// hopName returns the name of the hop between two stages of the request; the stages Asked,
+// Sent, Replied and Answered are counted from 0.
 func (r *Request) hopName(from, to int) string {
 	if from == 0 && to > 1 {
 		return r.Answerer // it was not sent, or the trace does not say so
@@ -111,15 +112,15 @@ func (r *Request) hopName(from, to int) string {
 	return names[from]
 }
 
-// TotalTime returns how long the asker waited; false if it still waits, or if no
+// TotalTime returns how long the asker waited for the answer; false if it still waits, or if no
 // entry says when it stopped.
 func (r *Request) TotalTime() (time.Duration, bool) {
 	end := r.endEntry()
 	return end.Elapsed - r.Asked.Elapsed, end.IsSet()
 }
 
-// endEntry returns the entry that ended the request. If a server request has timed out
-// that is the late reply, as no other entry says so.
+// endEntry returns number and time of the entry that ended the request. For a request of the
+// server itself that has timed out it is the late reply, because no other entry shows the end.
 func (r *Request) endEntry() EntryTime {
 	if !r.Answered.IsSet() && r.State == StateTimedOut {
 		return r.LateReply
@@ -127,8 +128,8 @@ func (r *Request) endEntry() EntryTime {
 	return r.Answered
 }
 
-// SlowestHop returns the hop at which the request was longest; for one that was not
-// answered, the hop at which it waits or has waited in vain.
+// SlowestHop returns the name of the hop at which the request was longest or, if it was not
+// answered, of the hop at which it waits or has waited in vain.
 func (r *Request) SlowestHop() string {
 	switch r.State {
 	case StateTimedOut, StateFailed:
@@ -146,7 +147,7 @@ func (r *Request) SlowestHop() string {
 	return slowest.Hop
 }
 
-// waitingHop returns the hop at which an unanswered request is.
+// waitingHop returns the name of the hop at which an unanswered request is waiting.
 func (r *Request) waitingHop() string {
 	switch {
 	case r.Replied.IsSet():
@@ -158,9 +159,9 @@ func (r *Request) waitingHop() string {
 	}
 }
 
-// Lateness returns how long after the answer, such as the error of a timeout, the
-// late reply came; for a server request, which has no such entry, how long after it
-// was asked. false: there is no late reply.
+// Lateness returns how long after the answer, such as the error of a timeout, the late reply
+// came. A request of the server itself has no such answer: for it the time counts from when it
+// was asked. It returns false if there is no late reply.
 func (r *Request) Lateness() (time.Duration, bool) {
 	since := r.Answered
 	if !since.IsSet() {
@@ -169,5 +170,5 @@ func (r *Request) Lateness() (time.Duration, bool) {
 	return r.LateReply.Elapsed - since.Elapsed, r.LateReply.IsSet()
 }
 
-// HasUnexpectedReply reports whether a reply came late or more than once.
+// HasUnexpectedReply reports whether a reply to the request came late or more than once.
 func (r *Request) HasUnexpectedReply() bool { return r.LateReply.IsSet() || r.ExtraReplies > 0 }

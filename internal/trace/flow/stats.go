@@ -9,35 +9,35 @@ import (
 	"assay/internal/trace"
 )
 
-// maxStatsRows is how many pairs of kind and action are counted separately, as an
-// agent can invent any number of actions. Further ones are counted as "other".
+// maxStatsRows is how many pairs of request kind and action are counted separately. Further
+// ones are counted as "other", because an agent can invent any number of actions.
 const maxStatsRows = 1000
 
-// Stats counts the frames and requests of a trace, or of a part of it, and their
-// delays. It takes 8 bytes a request. The zero value is empty and ready to use. It is
-// for one goroutine.
+// Stats counts the frames and requests of a trace, or of a part of it, and collects how long
+// the requests took. It takes 8 bytes per request. The zero value is empty and ready to use.
+// Only one goroutine may use it.
 type Stats struct {
 	frameCount int
 	noteCounts map[trace.Note]int
 	rows       map[statsKey]*statsRow
 }
 
-// statsKey is a row of the statistics.
+// statsKey identifies a row of the statistics: a kind of request and an action.
 type statsKey struct {
 	kind   RequestKind
 	action string
 }
 
-// statsRow counts the requests of one kind and action.
+// statsRow counts the requests of one kind and action, and how long each took.
 type statsRow struct {
 	samples                      []delaySample // of those with a total time
 	count                        int           // all of them
 	timedOut, failed, unanswered int
 }
 
-// delaySample is how long a request took, in nanoseconds, shifted left by hopBits, and in
-// the low bits the index in hopNames of its slowest hop. Sorted samples are sorted by
-// time.
+// delaySample packs how long a request took and its slowest hop into an integer: the time in
+// nanoseconds, shifted left by hopBits, and in the low bits the hop's index in hopNames.
+// Sorting samples sorts them by time.
 type delaySample int64
 
 const (
@@ -47,20 +47,25 @@ const (
 	maxSampleTime = time.Duration(1<<(63-hopBits) - 1)
 )
 
-// hopNames returns the names of all hops of requests.
+// hopNames returns the names of all hops at which a request can be.
 func hopNames() []string {
 	return []string{hopServer, hopNotebook, hopKernel, hopConsole, hopAgent, hopQueue, hopRun}
 }
 
+// newDelaySample returns the sample of a request that took so long and was longest at this hop.
+// A negative time counts as 0.
 func newDelaySample(took time.Duration, hop string) delaySample {
 	took = min(max(took, 0), maxSampleTime)
 	return delaySample(took)<<hopBits | delaySample(max(0, slices.Index(hopNames(), hop)))
 }
 
+// duration returns how long the request took.
 func (s delaySample) duration() time.Duration { return time.Duration(s >> hopBits) }
-func (s delaySample) slowestHop() string      { return hopNames()[s&(1<<hopBits-1)] }
 
-// AddFrame counts a frame, and the request whose delay is given with it.
+// slowestHop returns the name of the hop at which the request was longest.
+func (s delaySample) slowestHop() string { return hopNames()[s&(1<<hopBits-1)] }
+
+// AddFrame counts a frame and its note, and the request whose delay is shown with the frame.
 func (s *Stats) AddFrame(f Frame) {
 	if s.rows == nil {
 		s.noteCounts, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
@@ -74,7 +79,8 @@ func (s *Stats) AddFrame(f Frame) {
 	}
 }
 
-// rowOf returns the row that a request is counted in.
+// rowOf returns the row in which the request q is counted; it adds a row for a new kind and
+// action.
 func (s *Stats) rowOf(q *Request) *statsRow {
 	key := statsKey{q.Kind, printableText(q.Action, maxShownNameRunes)}
 	row := s.rows[key]
@@ -89,7 +95,7 @@ func (s *Stats) rowOf(q *Request) *statsRow {
 	return row
 }
 
-// addRequest counts a request.
+// addRequest counts a request by its state, and its total time if that is known.
 func (r *statsRow) addRequest(q *Request) {
 	r.count++
 	switch q.State {
@@ -106,16 +112,16 @@ func (r *statsRow) addRequest(q *Request) {
 	}
 }
 
-// Summary is the result of [Stats].
+// Summary is the JSON of the statistics of a trace that [Stats] has collected.
 type Summary struct {
 	Frames  int                `json:"frames"`
 	Actions []ActionSummary    `json:"actions"` // by kind, then by name
 	Notes   map[trace.Note]int `json:"notes"`
 }
 
-// ActionSummary sums up the requests of one kind and action. Percentiles (by nearest
-// rank) and the maximum are in milliseconds, over the requests that were answered,
-// with an error too; null if there are none.
+// ActionSummary is the JSON of the statistics of all requests of one kind and action.
+// Percentiles (by nearest rank) and the maximum are in milliseconds, over the requests that
+// were answered, even with an error; null if there are none.
 type ActionSummary struct {
 	Kind       RequestKind `json:"kind"`
 	Action     string      `json:"action"`
@@ -129,7 +135,7 @@ type ActionSummary struct {
 	Unanswered int         `json:"unanswered"`
 }
 
-// Summary returns what was counted so far, by kind and then by action.
+// Summary returns the statistics of all frames added so far, sorted by kind and then by action.
 func (s *Stats) Summary() Summary {
 	sum := Summary{Frames: s.frameCount, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
 	maps.Copy(sum.Notes, s.noteCounts)
@@ -142,7 +148,8 @@ func (s *Stats) Summary() Summary {
 	return sum
 }
 
-// actionSummary returns what the row has counted; key is its own.
+// actionSummary returns the statistics of the row whose kind and action are in key. It sorts
+// the samples.
 func (r *statsRow) actionSummary(key statsKey) ActionSummary {
 	sum := ActionSummary{
 		Kind: key.kind, Action: key.action, Count: r.count,
@@ -159,8 +166,8 @@ func (r *statsRow) actionSummary(key statsKey) ActionSummary {
 	return sum
 }
 
-// percentile returns the smallest sample that at least p of a hundred samples do not
-// exceed. The samples are sorted, and there is at least one.
+// percentile returns the smallest sample that at least p percent of the samples do not exceed.
+// The samples must be sorted and not empty.
 func (r *statsRow) percentile(p int) delaySample {
 	return r.samples[(len(r.samples)*p+99)/100-1]
 }

@@ -11,7 +11,8 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// answeredFrame returns the frame of an action that answerer took so long to answer.
+// answeredFrame returns the frame of an action which this answerer took the given time to
+// answer.
 func answeredFrame(action, answerer string, took time.Duration) flow.Frame {
 	return flow.Frame{DelayRequest: &flow.Request{
 		Kind: flow.KindAction, State: flow.StateAnswered, Action: action, Answerer: answerer,

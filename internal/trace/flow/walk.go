@@ -11,15 +11,15 @@ import (
 	"assay/internal/trace"
 )
 
-// LineSource yields the lines of a trace, the header first, and io.EOF after the last.
-// A line may be used until the next call of Next. A [trace.Tail] is a LineSource, and
-// so is what a server sends of a live session.
+// LineSource yields the lines of a trace. Next returns the header first, and io.EOF after the
+// last line; a line may be used until the next call. A [trace.Tail] is a LineSource, and so is
+// the stream that a server sends of a live session.
 type LineSource interface {
 	Next(ctx context.Context) ([]byte, error)
 	Close() error
 }
 
-// Frame is an entry of a trace and the requests that it is part of.
+// Frame is an entry of a trace together with the requests that it is part of.
 type Frame struct {
 	Line     []byte       // as the trace has it; may be used until the callback that got the frame returns
 	Record   trace.Record // Message is set only for the hop "session" and agent_event
@@ -30,13 +30,13 @@ type Frame struct {
 	DelayRequest *Request
 }
 
-// WalkFinished calls each with every frame of a trace that is over, or is read as if
-// it were. Requests are as they have ended, and their delay is shown with their first
-// frame. It stops at the first error, of a source or of each, and returns it.
+// WalkFinished calls each with every frame of a trace that has ended, or is read as if it had.
+// The requests in a frame have their final state, and the delay of a request is shown with its
+// first frame. It stops at the first error, of a source or of each, and returns it.
 //
-// It calls open twice: the second source is read ahead of the first, as far as needed
-// to know how requests end. In memory are only the requests between the two: those
-// that are asked while one waits, and the 4,096 that a [Joiner] keeps.
+// It calls open twice: the second source is read ahead of the first, as far as needed to know
+// how requests end. Only the requests between the two readers are in memory: those that are
+// asked while one waits, and the 4,096 that a [Joiner] keeps.
 func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, error), each func(Frame) error) error {
 	reader, err := openRecords(ctx, open)
 	if err != nil {
@@ -66,10 +66,10 @@ func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, e
 	})
 }
 
-// WalkLive calls each with every frame as it comes, until the source ends. Requests
-// are as they have come so far, and their delay is shown with the answer. It stops at
-// the first error, of the source or of each, and returns it. It does not close the
-// source.
+// WalkLive calls each with every frame of a trace as it comes, until the source ends. The
+// requests in a frame have their state so far, and the delay of a request is shown with its
+// answer. It stops at the first error, of the source or of each, and returns it. It does not
+// close the source.
 func WalkLive(ctx context.Context, source LineSource, each func(Frame) error) error {
 	reader := &recordReader{source: source}
 	if err := reader.readHeader(ctx); err != nil {
@@ -87,7 +87,7 @@ func WalkLive(ctx context.Context, source LineSource, each func(Frame) error) er
 	})
 }
 
-// lookahead finds out how requests end, by reading ahead.
+// lookahead finds out how requests end by reading a trace ahead of another reader.
 type lookahead struct {
 	reader          *recordReader
 	joiner          *Joiner
@@ -95,14 +95,15 @@ type lookahead struct {
 	atEnd           bool               // the reader has no more
 }
 
+// newLookahead returns a lookahead that reads records from reader.
 func newLookahead(reader *recordReader) *lookahead {
 	l := &lookahead{reader: reader, endedByFirstSeq: map[int64]*Request{}}
 	l.joiner = NewJoiner(func(q *Request) { l.endedByFirstSeq[q.Asked.Seq] = q })
 	return l
 }
 
-// resultOf returns the request that begins with q's first entry, as it is when it is
-// settled.
+// resultOf returns the request that began with the same entry as q in its final state. It reads
+// ahead as far as necessary, and fails if that fails.
 func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
 	for {
 		if settled := l.endedByFirstSeq[q.Asked.Seq]; settled != nil {
@@ -124,16 +125,16 @@ func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) 
 	}
 }
 
-// forgetRequest forgets a request of which no further frame will be shown.
+// forgetRequest drops the final state of a request of which no further frame will be shown.
 func (l *lookahead) forgetRequest(q *Request) { delete(l.endedByFirstSeq, q.Asked.Seq) }
 
-// recordReader reads records from a source.
+// recordReader reads the records of a trace from a LineSource.
 type recordReader struct {
 	source     LineSource
 	lineNumber int // of the line that was read last, from 1
 }
 
-// openRecords opens a source and reads its header.
+// openRecords opens a trace and reads its header. It fails if either fails.
 func openRecords(ctx context.Context, open func(context.Context) (LineSource, error)) (*recordReader, error) {
 	source, err := open(ctx)
 	if err != nil {
@@ -146,7 +147,8 @@ func openRecords(ctx context.Context, open func(context.Context) (LineSource, er
 	return reader, nil
 }
 
-// readHeader reads the first line. It returns [trace.ErrNotTrace] if that is no header.
+// readHeader reads the first line of a trace. It fails with [trace.ErrNotTrace] if that is not
+// a header.
 func (r *recordReader) readHeader(ctx context.Context) error {
 	line, err := r.source.Next(ctx)
 	if errors.Is(err, io.EOF) {
@@ -160,7 +162,8 @@ func (r *recordReader) readHeader(ctx context.Context) error {
 	return err
 }
 
-// forEach calls f with every record, until the source ends or f returns an error.
+// forEach calls f with every record of a trace and its line, until the source ends. It fails
+// with the first error of the source or of f.
 func (r *recordReader) forEach(ctx context.Context, f func(line []byte, record trace.Record) error) error {
 	for {
 		line, record, err := r.nextRecord(ctx)
@@ -176,8 +179,8 @@ func (r *recordReader) forEach(ctx context.Context, f func(line []byte, record t
 	}
 }
 
-// nextRecord returns the next record and its line; [trace.ErrNotTrace] if the line cannot be
-// parsed.
+// nextRecord returns the next record of a trace and its line. It fails with io.EOF at the end,
+// and with [trace.ErrNotTrace] if the line cannot be parsed.
 func (r *recordReader) nextRecord(ctx context.Context) (line []byte, record trace.Record, err error) {
 	line, err = r.source.Next(ctx)
 	if err != nil {
@@ -190,9 +193,10 @@ func (r *recordReader) nextRecord(ctx context.Context) (line []byte, record trac
 	return line, record, nil
 }
 
-// parseWithoutMessage parses a line without its message, which is most of the line and comes
-// last. Only entries about the session, which are short, and agent events, whose text
-// is shown, are parsed with their message.
+// parseWithoutMessage parses a line of a trace without its last member, the message, which is
+// most of the line. Only entries about the session, which are short, and agent events, whose
+// text is shown, are parsed with their message. It fails if the line is not the JSON of an
+// entry.
 func parseWithoutMessage(line []byte) (r trace.Record, err error) {
 	outline := trace.LineWithoutMessage(line)
 	has := func(member string) bool { return bytes.Contains(outline, []byte(member)) }

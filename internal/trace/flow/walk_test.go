@@ -19,9 +19,9 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// syntheticTrace makes a trace of lastSeq entries: actions on the notebook and for the
-// kernel, and runs, whose ids and cells do not repeat. Every hundredth request to the
-// kernel times out.
+// syntheticTrace is a LineSource that generates a trace of lastSeq entries: actions on the
+// notebook and for the kernel, and runs, whose ids and cells do not repeat. Every hundredth
+// request to the kernel times out.
 type syntheticTrace struct{ lastSeq, seq int64 }
 
 // record returns the next record.
@@ -66,7 +66,7 @@ func (s *syntheticTrace) record() trace.Record {
 	return r
 }
 
-// Next returns the next line. With it a syntheticTrace is a LineSource.
+// Next generates and returns the next line of the synthetic trace, and io.EOF after the last.
 func (s *syntheticTrace) Next(context.Context) ([]byte, error) {
 	if s.seq == 0 {
 		s.seq = 9 // entries come in groups of ten, the first of which has a number that 10 divides
@@ -89,7 +89,7 @@ func heapBytes() uint64 {
 	return stats.HeapAlloc
 }
 
-// A Joiner and Stats over a million frames take no more memory than the samples of
+// A Joiner and Stats that have read a million frames take no more memory than the samples of
 // their requests.
 //
 //nolint:paralleltest // it measures the heap
@@ -127,7 +127,7 @@ func TestJoinerMemoryIsBounded(t *testing.T) {
 	runtime.KeepAlive(&stats)
 }
 
-// WalkFinished holds the requests between its two readers, not the whole trace.
+// WalkFinished holds only the requests between its two readers in memory, not the whole trace.
 //
 //nolint:paralleltest // it measures the heap
 func TestWalkFinishedMemoryIsBounded(t *testing.T) {
@@ -149,8 +149,8 @@ func TestWalkFinishedMemoryIsBounded(t *testing.T) {
 	require.InDelta(t, 3*frames/10, delays, 3)
 }
 
-// WalkFinished shows with a request's first frame how the request ends, even if that is
-// the last entry. An error of the callback ends the walk.
+// WalkFinished shows with a request's first frame how the request ends, even if that is the
+// last entry of the trace. An error of the callback ends the walk.
 func TestWalkFinishedKnowsHowRequestsEnd(t *testing.T) {
 	t.Parallel()
 	path := writeTrace(t, `
@@ -192,7 +192,7 @@ func TestWalkRefusesOtherFiles(t *testing.T) {
 	require.ErrorIs(t, flow.WalkFinished(t.Context(), tailOpener("nowhere"), nil), errors.Unwrap(err))
 }
 
-// A name that an agent gave cannot move the cursor or begin another line.
+// A name that an agent chose cannot move the terminal's cursor or begin another line.
 func TestLineFormatterReplacesControlCharacters(t *testing.T) {
 	t.Parallel()
 	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", BodyBytes: 7}
@@ -200,8 +200,8 @@ func TestLineFormatterReplacesControlCharacters(t *testing.T) {
 	require.Regexp(t, `^\+0\.000 agent>server \x{FFFD}\[2J\x{FFFD} \x{FFFD}{60}… a\x{FFFD}b 7 B$`, line)
 }
 
-// FuzzWalk walks over any lines: they are shown or refused and cause no panic, and a
-// record that was parsed without its message is otherwise that of the whole line.
+// FuzzWalk walks over arbitrary lines: they are shown or refused without a panic, and a record
+// that was parsed without its message is otherwise the same as that of the whole line.
 func FuzzWalk(f *testing.F) {
 	f.Add([]byte(`{"seq":1,"hop":"agent>server","type":"agent_action","action":"get_context","tx_id":"a","msg":{}}`))
 	f.Add([]byte(`{"seq":1,"hop":"agent>server","type":"agent_action","tx_id":"a","note":"tamper"}

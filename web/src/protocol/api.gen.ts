@@ -435,7 +435,7 @@ export const flowEntrySchema = /* @__PURE__ */ object<FlowEntry>({
   requests: optional(list(number)),
 });
 
-/** DelayHop is a [HopTime] in a [Delay]. */
+/** DelayHop is the JSON of one [HopTime] in a [Delay]. */
 export interface DelayHop {
   hop: string;
   ms: number;

@@ -2,7 +2,7 @@
 
 import { boolean, integer, list, listOfAll, nullable, number, object, optional, record, strict, string, unknown } from "../json/schema";
 
-/** StartCell says that a run of a cell has started. */
+/** StartCell is the kernel's message that a run of a cell has started. */
 export interface StartCell {
   type: string;
   /** nil: the kernel is idle */
@@ -17,7 +17,7 @@ export const startCellSchema = /* @__PURE__ */ strict<StartCell>({
   run_sequencer: integer,
 });
 
-/** KernelStdio is text that a run has written. */
+/** KernelStdio is the kernel's message with text that a run has printed. */
 export interface KernelStdio {
   type: string;
   /** nil: it was written outside of runs */
@@ -35,7 +35,10 @@ export const kernelStdioSchema = /* @__PURE__ */ object<KernelStdio>({
   data: string,
 });
 
-/** CellOutput is one output of a run: an nbformat 4 output, or clear_output. */
+/**
+ * CellOutput is the kernel's message with one output of a run: an nbformat 4 output, or
+ * clear_output.
+ */
 export interface CellOutput {
   type: string;
   cell_id: string;
@@ -50,7 +53,7 @@ export const cellOutputSchema = /* @__PURE__ */ object<CellOutput>({
   output: unknown,
 });
 
-/** RunQueue names the cells that wait for the kernel, in order. */
+/** RunQueue is the kernel's message that names the cells waiting to run, in order. */
 export interface RunQueue {
   type: string;
   /** cell ids */
@@ -62,7 +65,10 @@ export const runQueueSchema = /* @__PURE__ */ strict<RunQueue>({
   queue: listOfAll(string),
 });
 
-/** CellCommand is a run_cell (with Code), stop_cell or dispose_cell to the kernel. */
+/**
+ * CellCommand is a message to the kernel about one cell: run_cell (with Code), stop_cell or
+ * dispose_cell.
+ */
 export interface CellCommand {
   type: string;
   cell_id?: string;
@@ -79,7 +85,7 @@ export const cellCommandSchema = /* @__PURE__ */ object<CellCommand>({
   code: optional(string),
 });
 
-/** AgentInit is sent to an agent once, after its ready. */
+/** AgentInit is the message that an agent is sent once, after its ready message. */
 export interface AgentInit {
   type: string;
   session_id: number;
@@ -101,7 +107,7 @@ export const agentInitSchema = /* @__PURE__ */ object<AgentInit>({
   limits: optional(unknown),
 });
 
-/** AgentQuery is a prompt for the agent. */
+/** AgentQuery is the message that gives the agent a task or a further prompt. */
 export interface AgentQuery {
   type: string;
   query: string;
@@ -117,7 +123,10 @@ export const agentQuerySchema = /* @__PURE__ */ object<AgentQuery>({
   contextual_node_data: optional(unknown),
 });
 
-/** AgentCommand is an agent_cancel (with RequestID) or agent_clear_history. */
+/**
+ * AgentCommand is the message agent_cancel, which stops the work on the query RequestID, or
+ * agent_clear_history.
+ */
 export interface AgentCommand {
   type: string;
   /** of the query to cancel */
@@ -129,7 +138,7 @@ export const agentCommandSchema = /* @__PURE__ */ object<AgentCommand>({
   request_id: optional(string),
 });
 
-/** AgentAction is a request of the agent to the notebook or the kernel. */
+/** AgentAction is a request of the agent to the notebook or the kernel, such as create_cell. */
 export interface AgentAction {
   type: string;
   action: string;
@@ -146,8 +155,8 @@ export const agentActionSchema = /* @__PURE__ */ object<AgentAction>({
 });
 
 /**
- * ActionResponse is what all answers to an [AgentAction] have in common. The fields of
- * the action stand beside these.
+ * ActionResponse has the fields that all answers to an [AgentAction] share. An answer may have
+ * more fields, which depend on the action.
  */
 export interface ActionResponse {
   type: string;
@@ -164,7 +173,7 @@ export const actionResponseSchema = /* @__PURE__ */ object<ActionResponse>({
   error: optional(string),
 });
 
-/** AgentStatus says what an agent is doing. */
+/** AgentStatus is the agent's message that says what it is doing, such as thinking or done. */
 export interface AgentStatus {
   type: string;
   /** one of the constants AgentReady to AgentDone */
@@ -176,7 +185,10 @@ export const agentStatusSchema = /* @__PURE__ */ object<AgentStatus>({
   status: string,
 });
 
-/** AgentEvent is something that an agent wants a person to see. */
+/**
+ * AgentEvent is the agent's message with a text for people, such as that it repeats a model
+ * call.
+ */
 export interface AgentEvent {
   type: string;
   /** "ai" or "py" */
@@ -198,8 +210,8 @@ export const agentEventSchema = /* @__PURE__ */ object<AgentEvent>({
 });
 
 /**
- * AgentError is a failure of the agent. A fatal one ends the work on the query, and
- * with it an attempt; in a live session the agent goes on with the next query.
+ * AgentError is the agent's message that something has failed. A fatal error ends the work on
+ * the query, and with it an attempt; in a live session the agent goes on with the next query.
  */
 export interface AgentError {
   type: string;
@@ -213,7 +225,7 @@ export const agentErrorSchema = /* @__PURE__ */ object<AgentError>({
   fatal: boolean,
 });
 
-/** HistoryEntry is one message of an agent's conversation. */
+/** HistoryEntry is one message of the agent's conversation with its model. */
 export interface HistoryEntry {
   /** EntryAnthropicMessage */
   type: string;
@@ -238,7 +250,10 @@ export const historyEntrySchema = /* @__PURE__ */ object<HistoryEntry>({
   usage: optional(unknown),
 });
 
-/** HistoryUpdated says that the agent has added a message to its conversation. */
+/**
+ * HistoryUpdated is the agent's message that it has added a message to its conversation with
+ * the model.
+ */
 export interface HistoryUpdated {
   type: string;
   session_id?: string;
@@ -256,9 +271,9 @@ export const historyUpdatedSchema = /* @__PURE__ */ object<HistoryUpdated>({
 });
 
 /**
- * StreamFrame is any of the agent_stream_* messages, which show a reply while it
- * arrives: start (with Timestamp), block_start, delta, block_stop and complete.
- * BlockIndex is set for the three that are about a block.
+ * StreamFrame is any of the agent_stream_* messages, which carry the model's reply while it
+ * arrives: start (with Timestamp), block_start, delta, block_stop and complete. BlockIndex is
+ * set in the three that are about a content block.
  */
 export interface StreamFrame {
   type: string;
@@ -289,7 +304,10 @@ export const streamFrameSchema = /* @__PURE__ */ object<StreamFrame>({
   error: optional(string),
 });
 
-/** UsageUpdate is how many tokens a conversation has used so far. */
+/**
+ * UsageUpdate is the agent's message with the tokens and the cost in US dollars that its
+ * conversation has used so far.
+ */
 export interface UsageUpdate {
   type: string;
   input_tokens: number;
@@ -312,7 +330,7 @@ export const usageUpdateSchema = /* @__PURE__ */ object<UsageUpdate>({
   cost_usd: optional(number),
 });
 
-/** ErrorResponseData is the content of an [ErrorResponse]. */
+/** ErrorResponseData has the text of an [ErrorResponse]. */
 export interface ErrorResponseData {
   message: string;
 }
@@ -321,7 +339,10 @@ export const errorResponseDataSchema = /* @__PURE__ */ object<ErrorResponseData>
   message: string,
 });
 
-/** ErrorResponse is a kernel's, or the server's, response to a message that it cannot carry out. */
+/**
+ * ErrorResponse is the message by which the kernel or the server reports that it cannot carry
+ * out another message.
+ */
 export interface ErrorMessage {
   type: string;
   /** of the request, at /agent */
@@ -338,7 +359,10 @@ export const errorMessageSchema = /* @__PURE__ */ object<ErrorMessage>({
   data: errorResponseDataSchema,
 });
 
-/** ManagedProcessExit tells the consoles that a child process has exited. */
+/**
+ * ManagedProcessExit is the message that tells the consoles how the kernel's or agent's process
+ * has ended.
+ */
 export interface ManagedProcessExit {
   type: string;
   /** "kernel" or "agent" */
@@ -355,7 +379,7 @@ export const managedProcessExitSchema = /* @__PURE__ */ object<ManagedProcessExi
   signal: string,
 });
 
-/** Cell is one cell of a notebook. Its outputs are in [Executions]. */
+/** Cell is one cell of a notebook: id, type, source and title. Its outputs are in [Executions]. */
 export interface WireCell {
   cell_id: string;
   /** CodeCell or MarkdownCell */
@@ -379,8 +403,8 @@ export const wireCellSchema = /* @__PURE__ */ strict<WireCell>({
 });
 
 /**
- * ExecutionsSnapshot is the state of [Executions] at one moment, for a console that was
- * just attached. The maps are by cell id. It shares no memory that changes.
+ * ExecutionsSnapshot is the state of all cells' runs at one moment, in JSON, for a console that
+ * was just attached. The maps are by cell id. It shares no memory that changes.
  */
 export interface ExecutionsSnapshot {
   /** one of the Status constants */
@@ -415,8 +439,8 @@ export const executionsSnapshotSchema = /* @__PURE__ */ object<ExecutionsSnapsho
 });
 
 /**
- * State is a notebook at one moment. A console gets it when it is attached, and a session
- * is restored from it.
+ * State is a whole notebook at one moment: its cells and the results of their runs. A console
+ * gets it when it is attached, and a session can be restored from it.
  */
 export interface NotebookSnapshot {
   /** in order, never nil */
@@ -429,7 +453,7 @@ export const notebookSnapshotSchema = /* @__PURE__ */ object<NotebookSnapshot>({
   runs: executionsSnapshotSchema,
 });
 
-/** Event is one change of a document. Which fields are set depends on Kind. */
+/** Event is one change of the notebook's cells. Which fields are set depends on Kind. */
 export interface NotebookEvent {
   /** EventType */
   type: string;
