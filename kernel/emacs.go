@@ -11,7 +11,7 @@ import (
 	"assay/kernel/elisp"
 )
 
-// Emacs is an Emacs that can run the Emacs Lisp kernel.
+// Emacs is an installed Emacs that can run the Emacs Lisp kernel, from [ResolveEmacs].
 type Emacs struct {
 	Executable string // absolute path
 	Version    string // such as "28.2"
@@ -20,17 +20,17 @@ type Emacs struct {
 	readPaths    []string // what a sandboxed kernel must read: the kernel and all libraries
 }
 
-// emacsProbe makes Emacs print its version, whether it has native JSON, and the folders
-// of its files.
-const emacsProbe = `(progn
+// emacsProbeCode is Lisp code that makes Emacs print its version, "json" or "bare" for with or
+// without native JSON, and then the folders of its files, one a line.
+const emacsProbeCode = `(progn
 (princ (format "emacs %s %s\n" emacs-version (if (fboundp 'json-serialize) "json" "bare")))
 (when (or (< emacs-major-version 28) (not (fboundp 'json-serialize))) (kill-emacs 0))
 (dolist (folder (append (list invocation-directory data-directory exec-directory) load-path))
   (princ (format "%s\n" (expand-file-name folder)))))`
 
-// ResolveEmacs finds Emacs by name or path (empty: emacs), checks that it can run the
-// Emacs Lisp kernel (Emacs 28 or newer with native JSON), unpacks the kernel below dir
-// and compiles it, so that no start has to. Call it once for all kernels.
+// ResolveEmacs finds Emacs by name or path (empty: emacs), checks that it is Emacs 28 or newer
+// with native JSON, and unpacks and compiles the Emacs Lisp kernel below dir. Call it once for
+// all kernels. The error says what is missing.
 func ResolveEmacs(ctx context.Context, name, dir string) (*Emacs, error) {
 	if name == "" {
 		name = "emacs"
@@ -47,15 +47,17 @@ func ResolveEmacs(ctx context.Context, name, dir string) (*Emacs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.probe(ctx, files); err != nil {
+	if err := e.probeAndCompile(ctx, files); err != nil {
 		return nil, err
 	}
 	return e, nil
 }
 
-// probe runs emacsProbe, compiles the kernel's files, and sets Version and readPaths.
-func (e *Emacs) probe(ctx context.Context, files []string) error {
-	args := append(elisp.BatchArgs(e.kernelFolder), "--eval", emacsProbe, "--funcall", "batch-byte-compile")
+// probeAndCompile runs Emacs once to compile the kernel's files, and sets Version and
+// readPaths from what it prints. It fails if Emacs is too old, has no native JSON, or cannot
+// compile the files.
+func (e *Emacs) probeAndCompile(ctx context.Context, files []string) error {
+	args := append(elisp.BatchArgs(e.kernelFolder), "--eval", emacsProbeCode, "--funcall", "batch-byte-compile")
 	stdout, stderr, err := runProbe(ctx, e.Executable, append(args, files...)...)
 	lines := strings.Split(strings.TrimSpace(string(stdout)), "\n")
 	var major int
@@ -73,6 +75,6 @@ func (e *Emacs) probe(ctx context.Context, files []string) error {
 	return nil
 }
 
-// kernelCommand returns the command that starts the kernel, without the path of its
-// socket.
+// kernelCommand returns the command that starts the Emacs Lisp kernel. The path of the
+// server's Unix socket must be appended.
 func (e *Emacs) kernelCommand() []string { return elisp.Command(e.Executable, e.kernelFolder) }

@@ -12,8 +12,8 @@ import (
 	"assay/kernel"
 )
 
-// resolveEmacs returns the Emacs on PATH. Without one it skips the test, except in CI, where
-// it fails it.
+// resolveEmacs returns the Emacs on PATH, with the kernel unpacked and compiled. If Emacs is
+// not installed, the test is skipped; in CI it fails.
 func resolveEmacs(t *testing.T) *kernel.Emacs {
 	t.Helper()
 	if _, err := exec.LookPath("emacs"); err != nil && os.Getenv("CI") != "true" {

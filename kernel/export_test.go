@@ -2,52 +2,59 @@ package kernel
 
 import "syscall"
 
-// RunOutput is the text of a run of the cell "c".
+// RunOutput lets tests use the text limiter of a run (runOutput). The run is one of the cell
+// "c".
 type RunOutput struct{ run runOutput }
 
-// NewRunOutput returns the text of a run that may write maxBytes.
+// NewRunOutput starts a run of the cell "c" whose text is limited to maxBytes; 0 means
+// DefaultMaxStdioBytes, negative no limit.
 func NewRunOutput(maxBytes int) *RunOutput {
 	r := &RunOutput{run: newRunOutput(maxBytes)}
-	r.run.start("c", nil)
+	r.run.startRun("c", nil)
 	return r
 }
 
-// AddFrame is runOutput.addFrame.
-func (r *RunOutput) AddFrame(frame []byte, emit func([]byte)) { r.run.addFrame(frame, emit) }
+// AddTextFrame adds a raw text frame to the run; emit gets the frames that are not held back.
+func (r *RunOutput) AddTextFrame(frame []byte, emit func([]byte)) { r.run.addTextFrame(frame, emit) }
 
-// End is runOutput.end.
-func (r *RunOutput) End(emit func([]byte)) { r.run.end(emit) }
+// EndRun ends the run; emit gets the held frames and a line about dropped bytes.
+func (r *RunOutput) EndRun(emit func([]byte)) { r.run.endRun(emit) }
 
-// CompleteText is runOutput.completeText.
-func (r *RunOutput) CompleteText(stream string, chunk []byte) []byte {
-	return r.run.completeText(stream, chunk)
+// JoinSplitCharacters returns chunk as valid UTF-8, joined with an incomplete character of the
+// stream's previous chunk.
+func (r *RunOutput) JoinSplitCharacters(stream string, chunk []byte) []byte {
+	return r.run.joinSplitCharacters(stream, chunk)
 }
 
-// FrameType is frameType.
+// FrameType returns the message type of a frame, or "" if it has none.
 func FrameType(frame []byte) string { return frameType(frame) }
 
-// Interrupter is interrupter.
+// Interrupter lets tests use the type that signals a kernel to interrupt stopped runs
+// (interrupter).
 type Interrupter struct{ *interrupter }
 
-// NewInterrupter is newInterrupter.
+// NewInterrupter returns an Interrupter for the process pid that sends signals by calling
+// signal.
 func NewInterrupter(pid int, signal func(syscall.Signal) error) Interrupter {
 	return Interrupter{newInterrupter(pid, signal)}
 }
 
-// MessageSent is interrupter.messageSent.
+// MessageSent tells the interrupter about a message that was written to the kernel.
 func (i Interrupter) MessageSent(body []byte) { i.messageSent(body) }
 
-// MessageReceived is interrupter.messageReceived.
+// MessageReceived tells the interrupter about a message that came from the kernel.
 func (i Interrupter) MessageReceived(body []byte) { i.messageReceived(body) }
 
-// Close is interrupter.close.
+// Close stops all signals of the interrupter.
 func (i Interrupter) Close() { i.close() }
 
-// Descendants is descendants.
-func Descendants(pid int) []int { return descendants(pid) }
+// DescendantPIDs returns the process ids of all descendants of a process.
+func DescendantPIDs(pid int) []int { return descendantPIDs(pid) }
 
-// KernelCommand is Emacs.kernelCommand.
+// KernelCommand returns the command that starts the Emacs Lisp kernel, without the path of its
+// socket.
 func (e *Emacs) KernelCommand() []string { return e.kernelCommand() }
 
-// ReadPaths returns Emacs.readPaths.
+// ReadPaths returns the files and folders that a sandboxed Emacs Lisp kernel must be able to
+// read.
 func (e *Emacs) ReadPaths() []string { return e.readPaths }

@@ -16,10 +16,12 @@ import (
 	"assay/internal/subprocess"
 )
 
-// parentAnswerTimeout is how long the pool's parent may take to answer a request.
+// parentAnswerTimeout is how long a pool's parent process may take to answer a request before
+// it is killed.
 const parentAnswerTimeout = 5 * time.Second
 
-// poolParent is the process that forks a pool's kernels: the Python package assay.pool.
+// poolParent is a pool's parent process, which forks the pool's kernels. It runs the Python
+// package assay.pool.
 type poolParent struct {
 	proc      *subprocess.Process
 	startedAt time.Time
@@ -27,16 +29,19 @@ type poolParent struct {
 	requestMu sync.Mutex // held from a request to its answer
 }
 
-// poolParentReady is the ready message of the parent. Each map has the reason for a module.
-type poolParentReady struct {
+// poolParentReadyMessage is the ready message of a pool's parent process. Its two maps have
+// module names as keys and the reason as value.
+type poolParentReadyMessage struct {
 	Failed  map[string]string `json:"failed"`  // it cannot be imported
 	Refused map[string]string `json:"refused"` // it must not be preloaded
 }
 
-// launchParent starts one parent process and waits until it has imported all preloadable
-// modules.
-func (p *Pool) launchParent(ctx context.Context) (*poolParent, poolParentReady, error) {
-	var ready poolParentReady
+// launchParentOnce starts one parent process and waits until it has imported all preloadable
+// modules. It returns the parent and its ready message, which lists the modules that failed.
+// If the process exits or is not ready within ReadyTimeout, it is stopped and an error
+// returned.
+func (p *Pool) launchParentOnce(ctx context.Context) (*poolParent, poolParentReadyMessage, error) {
+	var ready poolParentReadyMessage
 	p.mu.Lock()
 	modules := p.preloadable
 	p.mu.Unlock()
@@ -61,9 +66,10 @@ func (p *Pool) launchParent(ctx context.Context) (*poolParent, poolParentReady, 
 	return &poolParent{proc: proc, startedAt: time.Now()}, ready, nil
 }
 
+// stop ends the parent process as [subprocess.Process.Stop] does.
 func (p *poolParent) stop(ctx context.Context) error { return p.proc.Stop(ctx) }
 
-// poolParentAnswer is the parent's answer to a request.
+// poolParentAnswer is the answer of a pool's parent process to a fork or reap request.
 type poolParentAnswer struct {
 	Type   string             `json:"type"`
 	PID    int                `json:"pid"`
@@ -71,9 +77,10 @@ type poolParentAnswer struct {
 	Error  string             `json:"error"`
 }
 
-// request sends a request with open files and returns its answer, which must be of type
-// wantType. A parent that does not answer in time is killed: if only its socket were
-// closed, it would kill its kernels.
+// request sends a request and open files to the parent process and returns its answer. It
+// fails if the answer's type is not wantType or the process exits. A parent that has not
+// answered within parentAnswerTimeout is killed: if only its socket were closed, it would kill
+// its kernels.
 func (p *poolParent) request(wantType string, request map[string]any, files ...*os.File) (poolParentAnswer, error) {
 	var answer poolParentAnswer
 	body, err := protocol.Marshal(request)
@@ -100,7 +107,8 @@ func (p *poolParent) request(wantType string, request map[string]any, files ...*
 	return answer, nil
 }
 
-// poolFork is the [subprocess.Forker] of one kernel of a pool.
+// poolFork is the [subprocess.Forker] that starts one kernel by asking a pool's parent process
+// to fork.
 type poolFork struct {
 	parent       *poolParent
 	workdir      string
@@ -110,7 +118,8 @@ type poolFork struct {
 	releasePlace func()        // frees its place in the pool; may be called again
 }
 
-// Spawn makes the parent fork a kernel with these files.
+// Spawn makes the parent process fork a kernel with the given socket, stdout and stderr, and
+// returns the kernel's process id. It fails if the parent has died or refuses.
 func (f *poolFork) Spawn(socket, stdout, stderr *os.File) (int, error) {
 	environ := map[string]string{}
 	for _, entry := range f.environ {
@@ -122,16 +131,17 @@ func (f *poolFork) Spawn(socket, stdout, stderr *os.File) (int, error) {
 	return answer.PID, err
 }
 
-// Reap makes the parent wait for the kernel, which has ended, and frees its place.
+// Reap makes the parent process wait for the kernel with this process id, which has ended, and
+// returns its wait status. It frees the kernel's place in the pool, also on an error.
 func (f *poolFork) Reap(pid int) (syscall.WaitStatus, error) {
 	defer f.releasePlace()
 	answer, err := f.parent.request("reaped", map[string]any{"type": "reap", "pid": pid})
 	return answer.Status, err
 }
 
-// checkForkIsClean returns an error if a forked kernel reports that it shares something with
-// its parent that a cold start would not have: variables, threads, children or
-// environment.
+// checkForkIsClean returns an error if the ready message of a forked kernel lists variables,
+// threads, child processes or environment variables inherited from its parent, which a kernel
+// started cold would not have. A nil origin is an error too.
 func checkForkIsClean(origin *protocol.PoolOrigin) error {
 	switch {
 	case origin == nil:

@@ -23,14 +23,14 @@ const (
 	interruptsBeforeKill = 2
 )
 
-// interrupter interrupts a kernel that cannot read messages while it runs code. If the
-// server has stopped the run that is on, it sends SIGUSR2 at once and then every second until
-// the run ends. From the third time on it also kills all descendants of the kernel,
-// because Emacs waits for a program that it has called, whatever the signals.
+// interrupter sends signals to a kernel that cannot read messages while it runs code. When the
+// server stops the current run, it sends SIGUSR2 at once and then every second until the run
+// ends. From the third signal on it also kills all descendants of the kernel, because Emacs
+// waits for a program that it has called even if it is signalled.
 //
-// A signal may arrive late, when the kernel runs the next thing already. The kernel then
-// finds no order to stop that among its messages, and goes on. So messageSent must be
-// called after the order was written.
+// A signal may arrive late, when the kernel already runs the next cell. The kernel then finds
+// no stop_cell for that cell among its messages, and goes on. Therefore messageSent must be
+// called after the stop_cell was written.
 //
 // It is safe for concurrent use. Close it when the kernel has ended.
 type interrupter struct {
@@ -41,45 +41,49 @@ type interrupter struct {
 	closed            bool
 	runningCell       string       // empty: no cell runs
 	unfinishedTargets []stopTarget // sent and not ended, in this order
-	stopOrdered       []stopTarget // of these, the ones with an order to stop
+	targetsToStop     []stopTarget // of these, the ones with an order to stop
 	interruptCount    int          // of the run that is on
 	timer             *time.Timer  // of the next interrupt; nil: none is due
 }
 
+// newInterrupter returns an interrupter for the kernel with this process id; signal sends a
+// signal to that process.
 func newInterrupter(pid int, signal func(syscall.Signal) error) *interrupter {
 	return &interrupter{pid: pid, signal: signal}
 }
 
-// messageSent follows a message that was written to the kernel.
+// messageSent updates the state after a message was written to the kernel: it adds a requested
+// run, or starts interrupting a run that was stopped.
 func (i *interrupter) messageSent(body []byte) {
 	switch kind := frameType(body); kind {
 	case protocol.TypeRunCell, protocol.TypeExecuteCode:
 		i.updateState(body, func(t stopTarget) { i.unfinishedTargets = append(i.unfinishedTargets, t) })
 	case protocol.TypeStopCell, protocol.TypeDisposeCell:
 		i.updateState(body, func(t stopTarget) {
-			if slices.Contains(i.unfinishedTargets, t) && !slices.Contains(i.stopOrdered, t) {
-				i.stopOrdered = append(i.stopOrdered, t)
+			if slices.Contains(i.unfinishedTargets, t) && !slices.Contains(i.targetsToStop, t) {
+				i.targetsToStop = append(i.targetsToStop, t)
 			}
 		})
 	}
 }
 
-// messageReceived follows a message from the kernel.
+// messageReceived updates the state after a message came from the kernel: it notes the start
+// of a cell, or stops interrupting a run that has ended.
 func (i *interrupter) messageReceived(body []byte) {
 	switch frameType(body) {
 	case protocol.TypeStartCell:
 		i.updateState(body, func(t stopTarget) { i.runningCell = t.cellID })
 	case protocol.TypeCellResult:
 		i.updateState(body, func(t stopTarget) {
-			i.forget(t)
+			i.removeTarget(t)
 			i.runningCell = ""
 		})
 	case protocol.TypeExecuteCodeResponse:
-		i.updateState(body, i.forget)
+		i.updateState(body, i.removeTarget)
 	}
 }
 
-// close ends all interrupting.
+// close stops all signals. Later messages start none.
 func (i *interrupter) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -87,8 +91,8 @@ func (i *interrupter) close() {
 	i.cancelInterrupts()
 }
 
-// updateState changes the state for the target of a message, and then starts or cancels
-// interrupts. It ignores a malformed message.
+// updateState calls change with the run that a message is about, and then starts or cancels
+// the interrupts of the current run. It ignores a malformed message.
 func (i *interrupter) updateState(body []byte, change func(stopTarget)) {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	if err != nil {
@@ -102,24 +106,24 @@ func (i *interrupter) updateState(body []byte, change func(stopTarget)) {
 	if running != before || running == (stopTarget{}) {
 		i.cancelInterrupts()
 	}
-	if i.interruptCount == 0 && slices.Contains(i.stopOrdered, running) {
-		i.interrupt()
+	if i.interruptCount == 0 && slices.Contains(i.targetsToStop, running) {
+		i.interruptRepeatedly()
 	}
 }
 
-// forget removes one run of t, and the order to stop it.
-func (i *interrupter) forget(t stopTarget) {
+// removeTarget removes one requested run of t, and the request to stop it.
+func (i *interrupter) removeTarget(t stopTarget) {
 	if at := slices.Index(i.unfinishedTargets, t); at >= 0 {
 		i.unfinishedTargets = slices.Delete(i.unfinishedTargets, at, at+1)
 	}
-	if at := slices.Index(i.stopOrdered, t); at >= 0 {
-		i.stopOrdered = slices.Delete(i.stopOrdered, at, at+1)
+	if at := slices.Index(i.targetsToStop, t); at >= 0 {
+		i.targetsToStop = slices.Delete(i.targetsToStop, at, at+1)
 	}
 }
 
-// currentTarget returns what the kernel runs: the cell whose start it announced, or an
-// execute_code, which has no such message, if that is first in the queue. Returns the
-// zero value if nothing runs, or if that is not known yet.
+// currentTarget returns the run that the kernel executes now: the cell whose start_cell has
+// come, or an execute_code, which has no such message, if it is first among the unfinished
+// requests. It returns the zero value if nothing runs or it is not known yet.
 func (i *interrupter) currentTarget() stopTarget {
 	switch {
 	case i.runningCell != "":
@@ -131,7 +135,8 @@ func (i *interrupter) currentTarget() stopTarget {
 	}
 }
 
-// cancelInterrupts stops interrupting the run that was on. The caller holds mu.
+// cancelInterrupts stops the timer that interrupts the current run, and resets the count. The
+// caller holds mu.
 func (i *interrupter) cancelInterrupts() {
 	i.interruptCount = 0
 	if i.timer != nil {
@@ -140,16 +145,17 @@ func (i *interrupter) cancelInterrupts() {
 	}
 }
 
-// interrupt interrupts the run that is on, now and every interruptInterval until
-// cancelInterrupts. The caller holds mu.
-func (i *interrupter) interrupt() {
+// interruptRepeatedly interrupts the current run now and then every interruptInterval until
+// cancelInterrupts is called. After interruptsBeforeKill interrupts it also kills the kernel's
+// descendants. The caller holds mu.
+func (i *interrupter) interruptRepeatedly() {
 	if i.closed {
 		return
 	}
 	i.interruptCount++
 	_ = i.signal(syscall.SIGUSR2) // fails if the kernel has died
 	if i.interruptCount > interruptsBeforeKill {
-		for _, pid := range descendants(i.pid) {
+		for _, pid := range descendantPIDs(i.pid) {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended meanwhile
 		}
 	}
@@ -158,15 +164,15 @@ func (i *interrupter) interrupt() {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if i.timer == timer { // otherwise that run has ended
-			i.interrupt()
+			i.interruptRepeatedly()
 		}
 	})
 	i.timer = timer
 }
 
-// descendants returns the ids of all processes that pid has started, directly or through
-// others. Returns none if Linux does not list children in /proc.
-func descendants(pid int) []int {
+// descendantPIDs returns the process ids of all descendants of a process: its children, their
+// children and so on. It returns none if Linux does not list children in /proc.
+func descendantPIDs(pid int) []int {
 	var found []int
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	for _, list := range lists {
@@ -180,7 +186,7 @@ func descendants(pid int) []int {
 				continue
 			}
 			found = append(found, child)
-			found = append(found, descendants(child)...)
+			found = append(found, descendantPIDs(child)...)
 		}
 	}
 	return found

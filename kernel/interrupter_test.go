@@ -14,16 +14,17 @@ import (
 	"assay/kernel"
 )
 
-// fakeKernel is an interrupter whose signals go nowhere; it records their times.
-type fakeKernel struct {
+// recordingInterrupter is an interrupter whose signals reach no process. It records when each
+// was sent.
+type recordingInterrupter struct {
 	kernel.Interrupter
 	began         time.Time
 	interruptedAt []time.Duration
 }
 
-// newFakeKernel returns a fakeKernel that measures times from now.
-func newFakeKernel() *fakeKernel {
-	s := &fakeKernel{began: time.Now()}
+// newRecordingInterrupter returns a recordingInterrupter that measures times from now.
+func newRecordingInterrupter() *recordingInterrupter {
+	s := &recordingInterrupter{began: time.Now()}
 	s.Interrupter = kernel.NewInterrupter(-1, func(sig syscall.Signal) error {
 		if sig == syscall.SIGUSR2 {
 			s.interruptedAt = append(s.interruptedAt, time.Since(s.began))
@@ -33,54 +34,73 @@ func newFakeKernel() *fakeKernel {
 	return s
 }
 
-// sent passes on a message to the kernel with one field.
-func (s *fakeKernel) sent(kind, field, id string) {
+// sendMessage tells the interrupter that a message with one id field was written to the
+// kernel.
+func (s *recordingInterrupter) sendMessage(kind, field, id string) {
 	s.MessageSent(fmt.Appendf(nil, `{"type":%q,%q:%q}`, kind, field, id))
 }
 
-// received passes on a message from the kernel with one field.
-func (s *fakeKernel) received(kind, field, id string) {
+// receiveMessage tells the interrupter that a message with one id field came from the kernel.
+func (s *recordingInterrupter) receiveMessage(kind, field, id string) {
 	s.MessageReceived(fmt.Appendf(nil, `{"type":%q,%q:%q}`, kind, field, id))
 }
 
 func TestInterrupterInterruptsUntilTheRunEnds(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]struct{ begin, stop, end func(*fakeKernel) }{
+	for name, run := range map[string]struct{ begin, stop, end func(*recordingInterrupter) }{
 		"cell": {
-			func(s *fakeKernel) { s.sent("run_cell", "cell_id", "a"); s.received("start_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.sent("stop_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.received("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) {
+				s.sendMessage("run_cell", "cell_id", "a")
+				s.receiveMessage("start_cell", "cell_id", "a")
+			},
+			func(s *recordingInterrupter) { s.sendMessage("stop_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
 		},
 		"disposed": {
-			func(s *fakeKernel) { s.sent("run_cell", "cell_id", "a"); s.received("start_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.sent("dispose_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.received("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) {
+				s.sendMessage("run_cell", "cell_id", "a")
+				s.receiveMessage("start_cell", "cell_id", "a")
+			},
+			func(s *recordingInterrupter) { s.sendMessage("dispose_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
 		},
 		"code": {
-			func(s *fakeKernel) { s.sent("execute_code", "agent_tx_id", "e") },
-			func(s *fakeKernel) { s.sent("stop_cell", "agent_tx_id", "e") },
-			func(s *fakeKernel) { s.received("execute_code_response", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) { s.sendMessage("execute_code", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) { s.sendMessage("stop_cell", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) { s.receiveMessage("execute_code_response", "agent_tx_id", "e") },
 		},
 		"stopped before its start was received": {
-			func(s *fakeKernel) { s.sent("run_cell", "cell_id", "a"); s.sent("stop_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.received("start_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.received("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) {
+				s.sendMessage("run_cell", "cell_id", "a")
+				s.sendMessage("stop_cell", "cell_id", "a")
+			},
+			func(s *recordingInterrupter) { s.receiveMessage("start_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
 		},
 		"stopped twice": {
-			func(s *fakeKernel) { s.sent("run_cell", "cell_id", "a"); s.received("start_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.sent("stop_cell", "cell_id", "a"); s.sent("stop_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.received("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) {
+				s.sendMessage("run_cell", "cell_id", "a")
+				s.receiveMessage("start_cell", "cell_id", "a")
+			},
+			func(s *recordingInterrupter) {
+				s.sendMessage("stop_cell", "cell_id", "a")
+				s.sendMessage("stop_cell", "cell_id", "a")
+			},
+			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
 		},
 		"closed": {
-			func(s *fakeKernel) { s.sent("run_cell", "cell_id", "a"); s.received("start_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.sent("stop_cell", "cell_id", "a") },
-			func(s *fakeKernel) { s.Close() },
+			func(s *recordingInterrupter) {
+				s.sendMessage("run_cell", "cell_id", "a")
+				s.receiveMessage("start_cell", "cell_id", "a")
+			},
+			func(s *recordingInterrupter) { s.sendMessage("stop_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.Close() },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newFakeKernel()
+				s := newRecordingInterrupter()
 				defer s.Close()
 				run.begin(s)
 				time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
@@ -98,24 +118,30 @@ func TestInterrupterInterruptsUntilTheRunEnds(t *testing.T) {
 
 func TestInterrupterIgnoresOtherTargets(t *testing.T) {
 	t.Parallel()
-	for name, run := range map[string]func(*fakeKernel){
-		"what waits": func(s *fakeKernel) { s.sent("run_cell", "cell_id", "b"); s.sent("stop_cell", "cell_id", "b") },
-		"code that waits": func(s *fakeKernel) {
-			s.sent("execute_code", "agent_tx_id", "e")
-			s.sent("stop_cell", "agent_tx_id", "e")
+	for name, run := range map[string]func(*recordingInterrupter){
+		"what waits": func(s *recordingInterrupter) {
+			s.sendMessage("run_cell", "cell_id", "b")
+			s.sendMessage("stop_cell", "cell_id", "b")
 		},
-		"what was never sent":   func(s *fakeKernel) { s.sent("stop_cell", "cell_id", "x"); s.sent("stop_cell", "agent_tx_id", "x") },
-		"a request of the name": func(s *fakeKernel) { s.sent("stop_cell", "agent_tx_id", "a") },
-		"no message":            func(s *fakeKernel) { s.MessageSent([]byte(`{"type":"stop_cell","cell_id":"a"`)) },
-		"a question":            func(s *fakeKernel) { s.sent("ping", "cell_id", "a") },
+		"code that waits": func(s *recordingInterrupter) {
+			s.sendMessage("execute_code", "agent_tx_id", "e")
+			s.sendMessage("stop_cell", "agent_tx_id", "e")
+		},
+		"what was never sent": func(s *recordingInterrupter) {
+			s.sendMessage("stop_cell", "cell_id", "x")
+			s.sendMessage("stop_cell", "agent_tx_id", "x")
+		},
+		"a request of the name": func(s *recordingInterrupter) { s.sendMessage("stop_cell", "agent_tx_id", "a") },
+		"no message":            func(s *recordingInterrupter) { s.MessageSent([]byte(`{"type":"stop_cell","cell_id":"a"`)) },
+		"a question":            func(s *recordingInterrupter) { s.sendMessage("ping", "cell_id", "a") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newFakeKernel()
+				s := newRecordingInterrupter()
 				defer s.Close()
-				s.sent("run_cell", "cell_id", "a")
-				s.received("start_cell", "cell_id", "a")
+				s.sendMessage("run_cell", "cell_id", "a")
+				s.receiveMessage("start_cell", "cell_id", "a")
 				run(s)
 				time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 				require.Empty(t, s.interruptedAt)
@@ -124,25 +150,25 @@ func TestInterrupterIgnoresOtherTargets(t *testing.T) {
 	}
 }
 
-// A later run of a cell is not interrupted because of a stop of an earlier run.
+// A stop_cell for one run of a cell does not interrupt the cell's next run.
 func TestInterrupterForgetsEndedRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeKernel()
+		s := newRecordingInterrupter()
 		defer s.Close()
 		for range 2 {
-			s.sent("run_cell", "cell_id", "a")
+			s.sendMessage("run_cell", "cell_id", "a")
 		}
-		s.received("start_cell", "cell_id", "a")
-		s.sent("stop_cell", "cell_id", "a")
-		s.received("cell_result", "cell_id", "a")
-		s.received("start_cell", "cell_id", "a")
+		s.receiveMessage("start_cell", "cell_id", "a")
+		s.sendMessage("stop_cell", "cell_id", "a")
+		s.receiveMessage("cell_result", "cell_id", "a")
+		s.receiveMessage("start_cell", "cell_id", "a")
 		time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 		require.Len(t, s.interruptedAt, 1)
 	})
 }
 
-func TestDescendants(t *testing.T) {
+func TestDescendantPIDs(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sh -c 'sleep 600 & echo $!; wait' & echo $!; wait")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -160,10 +186,10 @@ func TestDescendants(t *testing.T) {
 		require.NoError(t, err)
 		want = append(want, pid)
 	}
-	got := kernel.Descendants(cmd.Process.Pid)
+	got := kernel.DescendantPIDs(cmd.Process.Pid)
 	slices.Sort(want)
 	slices.Sort(got)
 	require.Equal(t, want, got)
-	require.Empty(t, kernel.Descendants(want[len(want)-1]))
-	require.Empty(t, kernel.Descendants(1<<30))
+	require.Empty(t, kernel.DescendantPIDs(want[len(want)-1]))
+	require.Empty(t, kernel.DescendantPIDs(1<<30))
 }

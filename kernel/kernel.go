@@ -49,11 +49,13 @@ import (
 	"assay/internal/subprocess"
 )
 
-// DefaultReadyTimeout is how long a kernel may take until it sends its ready message.
+// DefaultReadyTimeout is how long [Start] waits for a kernel's ready message, and [NewPool]
+// for the imports of a pool's parent, if the config sets no other timeout.
 const DefaultReadyTimeout = 30 * time.Second
 
-// Config says which kernel to start and where. Exactly one of Python, Emacs and Command
-// is used: Command if it is set, otherwise Emacs if it is set, otherwise Python.
+// Config says which kernel [Start] starts, in which folder, and with which limits. It starts
+// Command if that is set, otherwise the Emacs Lisp kernel if Emacs is set, otherwise the
+// Python kernel, for which Python is required.
 type Config struct {
 	Python  *Python  // interpreter of the Python kernel, from [ResolvePython]
 	Emacs   *Emacs   // Emacs of the Emacs Lisp kernel, from [ResolveEmacs]
@@ -90,15 +92,15 @@ type Config struct {
 	Output func(stream string, chunk []byte)
 }
 
-// Kernel is a running kernel and the [protocol.Conn] to it. The caller must Stop it. Its
-// methods may be called concurrently.
+// Kernel is a running kernel process and the [protocol.Conn] to it. The caller must call Stop
+// when it is done. All methods are safe for concurrent use.
 type Kernel struct {
 	// ReadyMessage is the kernel's ready message, ReadyFrame the bytes of it.
 	ReadyMessage protocol.Ready
 	ReadyFrame   []byte
 
 	proc        *subprocess.Process
-	stops       *stopTracker
+	stopTracker *stopTracker
 	interrupter *interrupter // nil: the kernel reads while it runs code, and interrupts itself
 	merger      *outputMerger
 	onStuck     func(reason string) bool // may be nil
@@ -115,32 +117,36 @@ type Kernel struct {
 	stuckReason string // why it was killed as stuck; empty: it was not
 }
 
-// Start starts a kernel and waits for its ready message. It takes a kernel from the pool
-// if there is one, and starts it cold if there is none or the fork fails.
+// Start starts a kernel process and waits until it has sent its ready message. If cfg has a
+// Pool with a free place, the pool forks the kernel; otherwise, or if the fork fails, a new
+// process is started. It fails if the process cannot be started, exits early, sends no valid
+// ready message within cfg.ReadyTimeout, or ctx ends; then no process is left.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Kernel, error) {
 	fork := cfg.Pool.reserveFork(cfg)
 	if fork == nil {
-		return startWith(ctx, sup, cfg, nil)
+		return startForkedOrCold(ctx, sup, cfg, nil)
 	}
-	k, err := startWith(ctx, sup, cfg, fork)
+	k, err := startForkedOrCold(ctx, sup, cfg, fork)
 	if err == nil {
 		return k, nil
 	}
-	cfg.Pool.noteForkFailure(ctx, fork, err)
+	cfg.Pool.recordForkFailure(ctx, fork, err)
 	if ctx.Err() != nil {
 		return nil, err
 	}
-	return startWith(ctx, sup, cfg, nil)
+	return startForkedOrCold(ctx, sup, cfg, nil)
 }
 
-// startWith starts a kernel with the fork or, if that is nil, with a command.
-func startWith(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolFork) (*Kernel, error) {
+// startForkedOrCold starts one kernel and waits for its ready message. The kernel is forked by
+// the pool if fork is not nil, otherwise a new process is started. It fails if a forked kernel
+// has inherited state from its parent.
+func startForkedOrCold(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolFork) (*Kernel, error) {
 	k := &Kernel{
 		frames: make(chan []byte), readEnded: make(chan struct{}), closed: make(chan struct{}),
 		onStuck: cfg.OnStuck,
 	}
 	k.merger = newOutputMerger(cfg, k.emitFrame)
-	k.stops = newStopTracker(k.repeatStop, k.killStuck)
+	k.stopTracker = newStopTracker(k.repeatStop, k.killStuck)
 	spec, err := k.processSpec(cfg, fork)
 	if err != nil {
 		return nil, err
@@ -164,6 +170,9 @@ func startWith(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork
 	return k, nil
 }
 
+// awaitReady waits for the kernel's ready message and stores it in ReadyMessage and
+// ReadyFrame. timeout 0 or less means DefaultReadyTimeout. It fails if the process exits, the
+// timeout passes, ctx ends, or the message is malformed.
 func (k *Kernel) awaitReady(ctx context.Context, timeout time.Duration) error {
 	if timeout <= 0 {
 		timeout = DefaultReadyTimeout
@@ -179,21 +188,23 @@ func (k *Kernel) awaitReady(ctx context.Context, timeout time.Duration) error {
 	return nil
 }
 
-// PID returns the kernel's process id.
+// PID returns the process id of the kernel.
 func (k *Kernel) PID() int { return k.proc.PID() }
 
-// Exited returns a channel that is closed when the process has exited.
+// Exited returns a channel that is closed when the kernel process has exited.
 func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
 
-// Exit returns how the process ended. Call it only after Exited is closed.
+// Exit returns the exit status or signal of the kernel process. Call it only after the channel
+// of Exited is closed.
 func (k *Kernel) Exit() subprocess.Exit { return k.proc.Exit() }
 
-// Enforced returns what was in fact enforced for this kernel; see
-// [subprocess.Process.Enforced].
+// Enforced returns which limits and isolation measures are in force for this kernel process,
+// by name, such as "memory" or "process_group"; see [subprocess.Process.Enforced].
 func (k *Kernel) Enforced() map[string]bool { return k.proc.Enforced() }
 
-// Read returns the kernel's next frame, from its socket or made of what it printed. If
-// the kernel has died the error is a [*subprocess.ExitError].
+// Read returns the next frame from the kernel: one from its socket, or one made from text that
+// its process wrote to stdout or stderr. It blocks until there is one. If the kernel has died
+// the error is a [*subprocess.ExitError]; after Close it is [protocol.ErrClosed].
 func (k *Kernel) Read() ([]byte, error) {
 	select {
 	case frame := <-k.frames:
@@ -203,14 +214,16 @@ func (k *Kernel) Read() ([]byte, error) {
 	}
 }
 
-// Write sends a message to the kernel.
+// Write sends one message to the kernel. It fails if the kernel has closed its socket. If the
+// message is a stop_cell, the kernel is watched until the run ends.
 func (k *Kernel) Write(body []byte) error {
-	k.stops.messageSent(body)
-	return k.write(body)
+	k.stopTracker.messageSent(body)
+	return k.writeUntracked(body)
 }
 
-// write is Write without the tracker of stops, which uses it to repeat a stop.
-func (k *Kernel) write(body []byte) error {
+// writeUntracked sends one message to the kernel without telling the stop tracker, which
+// itself uses it to repeat a stop_cell.
+func (k *Kernel) writeUntracked(body []byte) error {
 	k.writeMu.Lock()
 	defer k.writeMu.Unlock()
 	err := k.proc.Write(body)
@@ -220,20 +233,21 @@ func (k *Kernel) write(body []byte) error {
 	return err
 }
 
-// Kill sends SIGKILL to the kernel and everything that it has started. It must still be
-// stopped.
+// Kill sends SIGKILL to the kernel and to all processes that it has started. The caller must
+// still call Stop.
 func (k *Kernel) Kill() { k.proc.Kill() }
 
-// Close closes the kernel's socket, whereupon it exits.
+// Close closes the kernel's socket, which makes the kernel exit. It does not wait for the
+// exit.
 func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
 	k.closeOnce.Do(func() { close(k.closed) })
 	return k.proc.Close(code, reason)
 }
 
-// Stop ends the kernel as [subprocess.Process.Stop] does, and returns when nothing of it
-// is left.
+// Stop closes the kernel's socket, ends its process as [subprocess.Process.Stop] does, and
+// returns when no process, goroutine or timer of the kernel is left.
 func (k *Kernel) Stop(ctx context.Context) error {
-	k.stops.close() // a run that does not stop is about to be killed anyway
+	k.stopTracker.close() // a run that does not stop is about to be killed anyway
 	err := k.Close(protocol.CloseGoingAway, "")
 	err = errors.Join(err, k.proc.Stop(ctx))
 	<-k.readEnded
@@ -244,53 +258,54 @@ func (k *Kernel) Stop(ctx context.Context) error {
 	return err
 }
 
-// readSocket moves frames from the socket to Read until the socket ends.
+// readSocket reads frames from the kernel's socket and handles each, until the socket ends. It
+// then stores the error that Read returns from then on.
 func (k *Kernel) readSocket() {
 	defer close(k.readEnded)
 	for {
 		frame, err := k.proc.Read()
 		if err != nil {
 			k.proc.DrainOutput()
-			k.readErr = k.explainEnd(err)
+			k.readErr = k.connectionEndError(err)
 			return
 		}
 		k.handleFrame(frame)
 	}
 }
 
-// handleFrame passes a frame on and follows the run that is on. The start_cell and
-// cell_result of a cell that was stopped while it was queued come in the middle of
-// another cell's run, and do not belong to that run.
+// handleFrame passes one frame from the kernel to Read, and updates the trackers of the
+// current run. A cell that was stopped while it was queued gets its start_cell and cell_result
+// in the middle of another cell's run; these two do not start or end a run.
 func (k *Kernel) handleFrame(frame []byte) {
 	if k.interrupter != nil {
 		k.interrupter.messageReceived(frame)
 	}
 	switch frameType(frame) {
 	case protocol.TypeExecuteCodeResponse:
-		k.stops.targetEnded(stopTarget{agentTxID: agentTxIDOf(frame)})
-		k.merger.passFrame(frame)
+		k.stopTracker.targetEnded(stopTarget{agentTxID: agentTxIDOf(frame)})
+		k.merger.emitUnchanged(frame)
 	case protocol.TypeCellResult:
 		cell := cellIDOf(frame)
-		if k.merger.isRunOf(cell) {
+		if k.merger.isRunningCell(cell) {
 			k.proc.DrainOutput() // hands the rest to the merger
 		}
-		k.stops.targetEnded(stopTarget{cellID: cell})
+		k.stopTracker.targetEnded(stopTarget{cellID: cell})
 		k.merger.endRun(cell, frame)
 	case protocol.TypeKernelStdio:
-		k.merger.addText(frame)
+		k.merger.addTextFrame(frame)
 	case protocol.TypeStartCell:
 		cell := cellIDOf(frame)
-		if cell != "" && !k.merger.isRunOn() {
-			k.stops.cellStarted(cell)
+		if cell != "" && !k.merger.hasActiveRun() {
+			k.stopTracker.cellStarted(cell)
 		}
 		k.merger.startRun(cell, frame)
 	default:
-		k.merger.passFrame(frame)
+		k.merger.emitUnchanged(frame)
 	}
 }
 
-// emitFrame hands a frame to Read. It gives up when the kernel is closed or its socket has
-// ended, because a process that outlives the kernel may still print.
+// emitFrame blocks until Read takes the frame. It drops the frame if the kernel is closed or
+// its socket has ended, because a process that outlives the kernel may still print.
 func (k *Kernel) emitFrame(frame []byte) {
 	select {
 	case k.frames <- frame:
@@ -299,9 +314,11 @@ func (k *Kernel) emitFrame(frame []byte) {
 	}
 }
 
-// explainEnd returns the error of a kernel whose connection ended with err. It adds what
-// a cell printed last, unless the process has printed something itself, as in a crash.
-func (k *Kernel) explainEnd(err error) error {
+// connectionEndError returns the error that Read reports after the connection to the kernel
+// ended with err: a description of the stuck run if killStuck killed the kernel, otherwise
+// err. To a [*subprocess.ExitError] without output of the process it adds the last text that
+// the current cell printed.
+func (k *Kernel) connectionEndError(err error) error {
 	k.stuckMu.Lock()
 	defer k.stuckMu.Unlock()
 	if k.stuckReason != "" {
@@ -309,24 +326,26 @@ func (k *Kernel) explainEnd(err error) error {
 	}
 	var died *subprocess.ExitError
 	if errors.As(err, &died) && strings.TrimSpace(died.Exit.LastOutput) == "" {
-		died.Exit.LastOutput = k.merger.lastText()
+		died.Exit.LastOutput = k.merger.lastRunText()
 	}
 	return err
 }
 
-// repeatStop sends an order to stop again, and says so in the text of the cell's run.
+// repeatStop sends a stop_cell to the kernel again, and adds a line that says so to the text
+// of the cell's run.
 func (k *Kernel) repeatStop(order stopOrder) {
-	k.merger.addLine(order.target.cellID, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", RepeatStopDelay))
-	_ = k.write(order.message) // fails if the kernel has died
+	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", RepeatStopDelay))
+	_ = k.writeUntracked(order.message) // fails if the kernel has died
 }
 
-// killStuck kills the kernel, if OnStuck wants that.
+// killStuck calls Config.OnStuck for a run that did not stop within StuckTimeout, and kills
+// the kernel if OnStuck returns true. Without OnStuck it does nothing.
 func (k *Kernel) killStuck(order stopOrder) {
 	reason := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", order.target, StuckTimeout)
 	if k.onStuck == nil || !k.onStuck(reason) {
 		return
 	}
-	k.merger.addLine(order.target.cellID, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StuckTimeout))
+	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StuckTimeout))
 	k.stuckMu.Lock()
 	k.stuckReason = reason
 	k.stuckMu.Unlock()

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testKernel is a running Python kernel.
+// testKernel is a running Python kernel with its working folder.
 type testKernel struct {
 	*kernel.Kernel
 	t        *testing.T
@@ -41,17 +41,17 @@ type testKernel struct {
 	runCount int // run_cell messages sent
 }
 
-// startKernel starts a Python kernel, with a config that change may modify (nil: nothing),
-// and stops it after the test.
+// startKernel starts a Python kernel and stops it after the test. change, if not nil, may
+// modify the kernel's config first.
 func startKernel(t *testing.T, change func(*kernel.Config)) *testKernel {
 	t.Helper()
 	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
-	return startKernelWith(t, sup, python, change)
+	return startKernelUnder(t, sup, python, change)
 }
 
-// newSupervisor returns a supervisor that is closed after the test.
+// newSupervisor returns a supervisor of subprocesses that is closed after the test.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
@@ -60,8 +60,9 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// startKernelWith is startKernel with a given supervisor and interpreter.
-func startKernelWith(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *testKernel {
+// startKernelUnder starts a kernel under this supervisor, with this interpreter, and stops it
+// after the test. change, if not nil, may modify the kernel's config first.
+func startKernelUnder(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *testKernel {
 	t.Helper()
 	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
@@ -78,10 +79,10 @@ func startKernelWith(t *testing.T, sup *subprocess.Supervisor, python *kernel.Py
 }
 
 // runCell runs code as a new cell and returns all frames up to its cell_result.
-func (k *testKernel) runCell(code string) []frame {
+func (k *testKernel) runCell(code string) []frameFields {
 	k.t.Helper()
-	k.sendRun(code)
-	for frames := []frame{}; ; {
+	k.sendRunCell(code)
+	for frames := []frameFields{}; ; {
 		f, err := k.readFrame()
 		require.NoError(k.t, err)
 		frames = append(frames, f)
@@ -91,8 +92,8 @@ func (k *testKernel) runCell(code string) []frame {
 	}
 }
 
-// sendRun sends a run_cell for a new cell: "c1", "c2" and so on.
-func (k *testKernel) sendRun(code string) {
+// sendRunCell sends a run_cell with this code for a new cell: "c1", "c2" and so on.
+func (k *testKernel) sendRunCell(code string) {
 	k.t.Helper()
 	k.runCount++
 	body, err := json.Marshal(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: fmt.Sprintf("c%d", k.runCount), Code: &code})
@@ -100,8 +101,8 @@ func (k *testKernel) sendRun(code string) {
 	require.NoError(k.t, k.Write(body))
 }
 
-// frame has the fields of a frame that tests look at.
-type frame struct {
+// frameFields has those fields of a frame from the kernel that tests look at.
+type frameFields struct {
 	Type      string  `json:"type"`
 	CellID    string  `json:"cell_id"`
 	Active    *string `json:"active_cell"`
@@ -112,8 +113,9 @@ type frame struct {
 	Output    json.RawMessage
 }
 
-// readFrame reads the next frame, converting a raw one.
-func (k *testKernel) readFrame() (f frame, err error) {
+// readFrame returns the kernel's next frame. A raw text frame is converted to a kernel_stdio
+// message.
+func (k *testKernel) readFrame() (f frameFields, err error) {
 	body, err := k.Read()
 	if err != nil {
 		return f, err
@@ -125,8 +127,8 @@ func (k *testKernel) readFrame() (f frame, err error) {
 	return f, json.Unmarshal(text, &f)
 }
 
-// textOf returns the text that the frames have on a stream.
-func textOf(frames []frame, stream string) string {
+// streamText returns the printed text in the frames for one stream, stdout or stderr.
+func streamText(frames []frameFields, stream string) string {
 	var out strings.Builder
 	for _, f := range frames {
 		if f.Type == protocol.TypeKernelStdio && f.Stream == stream {
@@ -140,8 +142,8 @@ func TestPK5TextWrittenToDescriptorsBelongsToTheRun(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
 	frames := k.runCell("import os, subprocess\nos.write(1, b'one\\n')\nsubprocess.run(['sh', '-c', 'echo two; echo three >&2; printf four'])\nos.write(1, b'five')")
-	require.Equal(t, "one\ntwo\nfourfive", textOf(frames, protocol.Stdout))
-	require.Equal(t, "three\n", textOf(frames, protocol.Stderr))
+	require.Equal(t, "one\ntwo\nfourfive", streamText(frames, protocol.Stdout))
+	require.Equal(t, "three\n", streamText(frames, protocol.Stderr))
 	for _, f := range frames {
 		if f.Type == protocol.TypeKernelStdio {
 			require.Equal(t, "c1", *f.Active)
@@ -151,15 +153,15 @@ func TestPK5TextWrittenToDescriptorsBelongsToTheRun(t *testing.T) {
 	require.Equal(t, "ok", frames[len(frames)-1].Status)
 }
 
-// All text of a run comes before its cell_result.
+// All text that a run printed, also that of subprocesses, comes before the run's cell_result.
 func TestPK5NoTextComesAfterTheResult(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
 	for i := range 20 {
 		frames := k.runCell(fmt.Sprintf("import os\nprint('p' * 1000)\nos.write(1, b'%d' * 60000)\nos.write(2, b'last')", i%10))
-		require.Equal(t, 60_000, strings.Count(textOf(frames, protocol.Stdout), fmt.Sprint(i%10)))
-		require.Equal(t, 1000, strings.Count(textOf(frames, protocol.Stdout), "p"))
-		require.Equal(t, "last", textOf(frames, protocol.Stderr))
+		require.Equal(t, 60_000, strings.Count(streamText(frames, protocol.Stdout), fmt.Sprint(i%10)))
+		require.Equal(t, 1000, strings.Count(streamText(frames, protocol.Stdout), "p"))
+		require.Equal(t, "last", streamText(frames, protocol.Stderr))
 	}
 }
 
@@ -167,14 +169,14 @@ func TestPK5LongTextIsCutInTheMiddle(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, func(cfg *kernel.Config) { cfg.MaxStdioBytes = 1 << 20 })
 	frames := k.runCell("print('first')\nfor i in range(4 << 10): print('x' * 1023)\nprint('last')")
-	out := textOf(frames, protocol.Stdout)
+	out := streamText(frames, protocol.Stdout)
 	require.True(t, strings.HasPrefix(out, "first\n"))
 	require.True(t, strings.HasSuffix(out, "last\n"))
 	require.Contains(t, out, "bytes of output are left out here")
 	require.Less(t, len(out), 1<<20+200<<10)
-	require.Equal(t, "again\n", textOf(k.runCell("print('again')"), protocol.Stdout), "the limit is for each run")
+	require.Equal(t, "again\n", streamText(k.runCell("print('again')"), protocol.Stdout), "the limit is for each run")
 	frames = k.runCell("import os\nfor i in range(64): os.write(1, b'y' * 65536)\nos.write(1, b'last')")
-	require.True(t, strings.HasSuffix(textOf(frames, protocol.Stdout), "last"), "the limit includes what is not printed by Python")
+	require.True(t, strings.HasSuffix(streamText(frames, protocol.Stdout), "last"), "the limit includes what is not printed by Python")
 }
 
 func TestTextBetweenRunsGoesToOutput(t *testing.T) {
@@ -199,7 +201,7 @@ func TestTextBetweenRunsGoesToOutput(t *testing.T) {
 	require.Equal(t, "late\n", between.String())
 }
 
-func TestPK6KernelDeathHasItsCause(t *testing.T) {
+func TestPK6KernelDeathReportsItsCause(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ code, want string }{
 		"exit":     {"print('words')\nimport sys; sys.stdout.flush()\nimport os; os._exit(5)", "kernel exited with status 5; it printed last: words"},
@@ -210,7 +212,7 @@ func TestPK6KernelDeathHasItsCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startKernel(t, nil)
-			k.sendRun(tc.code)
+			k.sendRunCell(tc.code)
 			for {
 				_, err := k.readFrame()
 				if err == nil {
@@ -230,7 +232,7 @@ func TestKernelGetsNoKeysOfModels(t *testing.T) {
 	k := startKernel(t, func(cfg *kernel.Config) {
 		cfg.Environ = append(os.Environ(), "ANTHROPIC_API_KEY=secret", "OPENAI_API_KEY=secret", "ASSAY_TOKEN=secret", "LC_ALL=C.UTF-8", "TZ=UTC", "CONDA_PREFIX=/c", "PYTHONUNBUFFERED=no")
 	})
-	out := textOf(k.runCell("import os\nfor name in sorted(os.environ): print(name)\nprint(os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'], os.environ['HOME'].startswith(os.getcwd()), os.environ['ASSAY_SESSION'])"), protocol.Stdout)
+	out := streamText(k.runCell("import os\nfor name in sorted(os.environ): print(name)\nprint(os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'], os.environ['HOME'].startswith(os.getcwd()), os.environ['ASSAY_SESSION'])"), protocol.Stdout)
 	for line := range strings.FieldsSeq(out) {
 		require.NotContains(t, line, "KEY")
 		require.NotEqual(t, "ASSAY_TOKEN", line)
@@ -244,8 +246,8 @@ func TestKernelGetsNoKeysOfModels(t *testing.T) {
 func TestStopOfBusyKernel(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
-	k.sendRun("print('on', flush=True)\nwhile True: pass")
-	for f := (frame{}); f.Data != "on\n"; {
+	k.sendRunCell("print('on', flush=True)\nwhile True: pass")
+	for f := (frameFields{}); f.Data != "on\n"; {
 		var err error
 		f, err = k.readFrame()
 		require.NoError(t, err)
@@ -272,16 +274,16 @@ func TestResolvePython(t *testing.T) {
 	require.ErrorContains(t, err, "the interpreter false cannot be started: exit status 1")
 }
 
-// The start_cell and cell_result of a cell that is stopped while it is queued come in the
-// middle of another run, which keeps its text.
+// A cell that is stopped while it is queued gets its start_cell and cell_result in the middle
+// of another cell's run. That run still gets all its own text.
 func TestStoppedQueuedCellTakesNoText(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
 	require.NoError(t, syscall.Mkfifo(filepath.Join(k.workdir, "go"), 0o600))
-	k.sendRun("import subprocess\nsubprocess.run('echo one; read x < go; echo two', shell=True)\nprint('three')")
-	k.sendRun("print('never')")
+	k.sendRunCell("import subprocess\nsubprocess.run('echo one; read x < go; echo two', shell=True)\nprint('three')")
+	k.sendRunCell("print('never')")
 	require.NoError(t, k.Write([]byte(`{"type":"stop_cell","cell_id":"c2"}`)))
-	var frames []frame
+	var frames []frameFields
 	for {
 		f, err := k.readFrame()
 		require.NoError(t, err)
@@ -294,13 +296,13 @@ func TestStoppedQueuedCellTakesNoText(t *testing.T) {
 			break
 		}
 	}
-	require.Contains(t, textOf(frames, protocol.Stdout), "one\n")
-	require.Contains(t, textOf(frames, protocol.Stdout), "two\n")
-	require.Contains(t, textOf(frames, protocol.Stdout), "three\n")
+	require.Contains(t, streamText(frames, protocol.Stdout), "one\n")
+	require.Contains(t, streamText(frames, protocol.Stdout), "two\n")
+	require.Contains(t, streamText(frames, protocol.Stdout), "three\n")
 }
 
 // Processes that a cell forks, and their forks, send nothing to the kernel's socket.
-func TestForksOfACellAreSilent(t *testing.T) {
+func TestForksOfACellDoNotWriteToTheSocket(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
 	frames := k.runCell(strings.Join([]string{
@@ -310,6 +312,6 @@ func TestForksOfACellAreSilent(t *testing.T) {
 		"    os._exit(os.waitstatus_to_exitcode(os.wait()[1]))",
 		"print(os.wait()[1])",
 	}, "\n"))
-	require.Equal(t, "0\n", textOf(frames, protocol.Stdout))
-	require.Empty(t, textOf(frames, protocol.Stderr))
+	require.Equal(t, "0\n", streamText(frames, protocol.Stdout))
+	require.Empty(t, streamText(frames, protocol.Stderr))
 }

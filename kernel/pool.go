@@ -15,11 +15,12 @@ import (
 	"assay/internal/subprocess"
 )
 
-// parentStartInterval is the least time between two starts of a parent, so that one that
-// dies at once does not keep the machine busy.
+// parentStartInterval is the shortest time between two starts of a pool's parent process, so
+// that a parent that dies at once is not restarted in a busy loop.
 const parentStartInterval = time.Second
 
-// PoolConfig says what the kernels of a [Pool] have in common.
+// PoolConfig configures a [Pool]: the interpreter and environment of its kernels, and how many
+// of them may run at a time.
 type PoolConfig struct {
 	Python         *Python      // the interpreter, from [ResolvePython]; required
 	MaxKernels     int          // how many kernels of the pool there may be at a time; required
@@ -31,38 +32,39 @@ type PoolConfig struct {
 	ReadyTimeout time.Duration
 }
 
-// Pool forks Python kernels from a parent process that has made slow imports. Such a
-// kernel starts in milliseconds. Otherwise it is like any other: it has its own process
-// group, cgroup, folder and environment, and is never used twice.
+// Pool forks Python kernels from a parent process that has already made slow imports. A forked
+// kernel starts in milliseconds. Otherwise it is like any other kernel: it has its own process
+// group, cgroup, folder and environment, and is never reused.
 //
-// If MaxKernels of the pool run, or a fork fails, a kernel starts cold, which Stats
-// counts. If the parent dies, its kernels live on and another parent is started. A Pool
-// is safe for concurrent use. Close it after its kernels have been stopped. A nil *Pool
-// has no kernels.
+// If MaxKernels of the pool's kernels run already, or a fork fails, a kernel is started cold,
+// as a new process; Stats counts these. If the parent process dies, its kernels go on running
+// and another parent is started. A Pool is safe for concurrent use. Call Close after its
+// kernels have been stopped. A nil *Pool forks no kernels.
 type Pool struct {
-	cfg        PoolConfig
-	supervisor *subprocess.Supervisor
-	folder     string        // working folder of the parent
-	cancelRun  func()        // ends replaceParents
-	runEnded   chan struct{} // closed when replaceParents has returned
+	cfg            PoolConfig
+	supervisor     *subprocess.Supervisor
+	folder         string        // working folder of the parent
+	cancelReplacer func()        // ends replaceParents
+	replacerEnded  chan struct{} // closed when replaceParents has returned
 
-	mu          sync.Mutex
-	preloadable []string    // those of cfg.PreloadModules that may be preloaded
-	parent      *poolParent // nil: kernels start cold
-	placesInUse int         // kernels of the pool that run
-	stats       PoolStats
+	mu           sync.Mutex
+	preloadable  []string    // those of cfg.PreloadModules that may be preloaded
+	parent       *poolParent // nil: kernels start cold
+	kernelsInUse int         // kernels of the pool that run
+	stats        PoolStats
 }
 
-// PoolStats is what a pool has done so far.
+// PoolStats counts the kernels and parent processes that a pool has started.
 type PoolStats struct {
 	ForkedKernels  int `json:"forked"`  // kernels that came from the pool
 	ColdKernels    int `json:"cold"`    // kernels that did not: all places were taken or a fork failed
 	ParentsStarted int `json:"parents"` // parent processes started; more than 1: one has died
 }
 
-// NewPool starts the parent and waits for its imports. It fails if a module cannot be
-// imported. A module that must not be preloaded, because it would make kernels share
-// something, is left out with a warning.
+// NewPool starts a pool's parent process and waits until it has imported cfg.PreloadModules.
+// It fails if a module cannot be imported, or the imports take longer than cfg.ReadyTimeout. A
+// module is left out, with a warning in the log, if importing it in advance would make kernels
+// share state.
 func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*Pool, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -79,21 +81,22 @@ func NewPool(ctx context.Context, sup *subprocess.Supervisor, cfg PoolConfig) (*
 			return nil, fmt.Errorf("make the pool's folder: %w", err)
 		}
 	}
-	p := &Pool{cfg: cfg, supervisor: sup, folder: folder, preloadable: cfg.PreloadModules, runEnded: make(chan struct{})}
+	p := &Pool{cfg: cfg, supervisor: sup, folder: folder, preloadable: cfg.PreloadModules, replacerEnded: make(chan struct{})}
 	if err := p.startParent(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	// ctx is for the start only; the pool outlives it.
-	ctx, p.cancelRun = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, p.cancelReplacer = context.WithCancel(context.WithoutCancel(ctx))
 	go p.replaceParents(ctx)
 	return p, nil
 }
 
-// startParent starts a parent with all preloadable modules. If the parent refuses some,
-// it excludes them and starts another.
+// startParent starts a parent process that has imported all preloadable modules. If the parent
+// refuses modules, they are excluded and another parent is started. It fails if a module
+// cannot be imported.
 func (p *Pool) startParent(ctx context.Context) error {
 	for {
-		parent, ready, err := p.launchParent(ctx)
+		parent, ready, err := p.launchParentOnce(ctx)
 		if err != nil {
 			return fmt.Errorf("start the pool: %w", err)
 		}
@@ -115,8 +118,8 @@ func (p *Pool) startParent(ctx context.Context) error {
 	}
 }
 
-// excludeModules logs modules with the reason why they are refused, and removes them from
-// preloadable.
+// excludeModules removes modules from preloadable and logs a warning for each, with the reason
+// why it was refused. refused has the reasons by module name.
 func (p *Pool) excludeModules(refused map[string]string) {
 	for _, module := range slices.Sorted(maps.Keys(refused)) {
 		p.cfg.Log.Warn("a module is not preloaded: every kernel imports it itself", "module", module, "reason", refused[module])
@@ -126,10 +129,10 @@ func (p *Pool) excludeModules(refused map[string]string) {
 	p.preloadable = slices.DeleteFunc(slices.Clone(p.preloadable), func(module string) bool { return refused[module] != "" })
 }
 
-// replaceParents starts another parent whenever one has died, until ctx ends or a start
-// fails.
+// replaceParents starts another parent process whenever one has exited, until ctx ends or a
+// start fails.
 func (p *Pool) replaceParents(ctx context.Context) {
-	defer close(p.runEnded)
+	defer close(p.replacerEnded)
 	for {
 		p.mu.Lock()
 		parent := p.parent
@@ -161,10 +164,11 @@ func (p *Pool) replaceParents(ctx context.Context) {
 	}
 }
 
-// Close stops the parent, which kills kernels of the pool that still run.
+// Close stops the pool's parent process, which kills those kernels of the pool that still run,
+// and removes the pool's folder.
 func (p *Pool) Close(ctx context.Context) error {
-	p.cancelRun()
-	<-p.runEnded
+	p.cancelReplacer()
+	<-p.replacerEnded
 	p.mu.Lock()
 	parent := p.parent
 	p.parent = nil
@@ -176,40 +180,41 @@ func (p *Pool) Close(ctx context.Context) error {
 	return errors.Join(err, os.RemoveAll(p.folder))
 }
 
-// Stats returns what the pool has done so far.
+// Stats returns how many kernels were forked and started cold, and how many parent processes
+// were started.
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stats
 }
 
-// reserveFork takes a place in the pool for a kernel. Returns nil if the kernel must start
-// cold: p is nil, the kernel is no Python kernel, all places are taken, or there is no
-// parent at the moment.
+// reserveFork takes a place in the pool and returns the fork with which to start one kernel.
+// It returns nil if the kernel must be started cold: p is nil, cfg is not for a Python kernel,
+// MaxKernels kernels run already, or no parent process is ready.
 func (p *Pool) reserveFork(cfg Config) *poolFork {
 	if p == nil || cfg.Command != nil || cfg.Emacs != nil {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parent == nil || p.placesInUse >= p.cfg.MaxKernels {
+	if p.parent == nil || p.kernelsInUse >= p.cfg.MaxKernels {
 		p.stats.ColdKernels++
 		return nil
 	}
-	p.placesInUse++
+	p.kernelsInUse++
 	p.stats.ForkedKernels++
 	f := &poolFork{parent: p.parent, workdir: cfg.Workdir, environ: kernelEnvironment(cfg), poolFolder: p.folder}
 	f.releasePlace = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.placesInUse--
+		p.kernelsInUse--
 	})
 	return f
 }
 
-// noteForkFailure releases the place of a fork that has not become a kernel and, unless
-// the start was cancelled with ctx, logs and counts the failure.
-func (p *Pool) noteForkFailure(ctx context.Context, f *poolFork, err error) {
+// recordForkFailure frees the place of a fork that has not become a kernel. It counts and logs
+// the failure with err, unless ctx was cancelled.
+func (p *Pool) recordForkFailure(ctx context.Context, f *poolFork, err error) {
 	f.releasePlace()
 	isCancelled := ctx.Err() != nil
 	if !isCancelled {

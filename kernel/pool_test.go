@@ -24,7 +24,8 @@ import (
 	"assay/kernel"
 )
 
-// testPool is a pool with everything needed to start its kernels.
+// testPool is a pool together with the supervisor, interpreter and log that tests need to
+// start kernels from it.
 type testPool struct {
 	*kernel.Pool
 	t      *testing.T
@@ -33,7 +34,7 @@ type testPool struct {
 	log    *logBuffer
 }
 
-// logBuffer collects log lines.
+// logBuffer collects log lines. It is safe for concurrent use.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -51,7 +52,7 @@ func (l *logBuffer) String() string {
 	return l.text.String()
 }
 
-// startPool starts a pool and closes it after the test.
+// startPool starts a pool with this interpreter and closes it after the test.
 func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *testPool {
 	t.Helper()
 	sup := newSupervisor(t)
@@ -68,19 +69,20 @@ func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *testPoo
 	return w
 }
 
-// startKernel starts a kernel with the pool.
+// startKernel starts a kernel from the pool, or cold if the pool cannot fork, and stops it
+// after the test.
 func (w *testPool) startKernel() *testKernel {
 	w.t.Helper()
-	return startKernelWith(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
+	return startKernelUnder(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
 }
 
-// parentPID returns the process id of the parent that forked a kernel.
-func parentPID(k *testKernel) int { return k.ReadyMessage.Pool.ParentPID }
+// parentPIDOf returns the process id of the pool's parent that forked k.
+func parentPIDOf(k *testKernel) int { return k.ReadyMessage.Pool.ParentPID }
 
-// outputOf runs code as a new cell and returns what it prints on stdout.
-func (k *testKernel) outputOf(code string) string {
+// stdoutOf runs code as a new cell and returns the text that it prints to stdout.
+func (k *testKernel) stdoutOf(code string) string {
 	k.t.Helper()
-	return textOf(k.runCell(code), protocol.Stdout)
+	return streamText(k.runCell(code), protocol.Stdout)
 }
 
 func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
@@ -94,7 +96,7 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 	require.Empty(t, k.ReadyMessage.Pool.OpenDescriptors)
 	require.Empty(t, k.ReadyMessage.Pool.Environ)
 
-	cold := startKernelWith(t, w.sup, w.python, nil)
+	cold := startKernelUnder(t, w.sup, w.python, nil)
 	// A program sees the same surroundings in a fork as in a kernel that was started cold.
 	look := strings.Join([]string{
 		"import os, sys, signal, threading, resource",
@@ -107,17 +109,17 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 		"print(resource.getrlimit(resource.RLIMIT_NOFILE), os.umask(0o22), __name__)",
 		"print(len(os.listdir('/proc/self/fd')))",
 	}, "\n")
-	require.Equal(t, cold.outputOf(look), k.outputOf(look))
-	require.Equal(t, "1\n2\n", k.outputOf("import subprocess\nprint(1)\nsubprocess.run(['echo', '2'])"), "its descriptors are drained")
+	require.Equal(t, cold.stdoutOf(look), k.stdoutOf(look))
+	require.Equal(t, "1\n2\n", k.stdoutOf("import subprocess\nprint(1)\nsubprocess.run(['echo', '2'])"), "its descriptors are drained")
 
-	k.sendRun("print('on', flush=True)\nwhile True: pass")
-	for f := (frame{}); f.Data != "on\n"; {
+	k.sendRunCell("print('on', flush=True)\nwhile True: pass")
+	for f := (frameFields{}); f.Data != "on\n"; {
 		var err error
 		f, err = k.readFrame()
 		require.NoError(t, err)
 	}
 	require.NoError(t, k.Write(fmt.Appendf(nil, `{"type":"stop_cell","cell_id":"c%d"}`, k.runCount)))
-	for f := (frame{}); f.Type != protocol.TypeCellResult; {
+	for f := (frameFields{}); f.Type != protocol.TypeCellResult; {
 		var err error
 		f, err = k.readFrame()
 		require.NoError(t, err)
@@ -127,12 +129,13 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 	}
 }
 
-// A forked kernel reports what was enforced for it, not what its machine might enforce.
+// A forked kernel reports which limits are in force for it, not which ones the machine could
+// enforce.
 func TestEnforcedOfForkedKernel(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
 	limits := &sandbox.Template{Machine: sandbox.Machine{IsRoot: os.Getuid() == 0}, Rules: sandbox.Rules{MaxMemoryBytes: 8 << 30, MaxProcesses: 1 << 30}} // no machine has so many
-	k := startKernelWith(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Sandbox = w.Pool, limits })
+	k := startKernelUnder(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Sandbox = w.Pool, limits })
 	require.NotNil(t, k.ReadyMessage.Pool)
 	enforced := k.Enforced()
 	require.Equal(t, w.sup.Enforceable()["cgroup_kill"], enforced["cgroup_kill"])
@@ -146,34 +149,34 @@ func TestPK16ForksShareNothing(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"random"}})
 	a, b := w.startKernel(), w.startKernel()
-	require.Equal(t, "set\n", a.outputOf("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
-	require.Equal(t, "False None False\n", b.outputOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
+	require.Equal(t, "set\n", a.stdoutOf("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
+	require.Equal(t, "False None False\n", b.stdoutOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
 	c := w.startKernel()
-	require.Equal(t, "False None False\n", c.outputOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
+	require.Equal(t, "False None False\n", c.stdoutOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
 	draw := "import random, uuid, tempfile\nprint(random.random(), uuid.uuid4(), tempfile.mktemp())"
-	drawn := map[string]bool{a.outputOf(draw): true, b.outputOf(draw): true, c.outputOf(draw): true}
+	drawn := map[string]bool{a.stdoutOf(draw): true, b.stdoutOf(draw): true, c.stdoutOf(draw): true}
 	require.Len(t, drawn, 3, "each draws its own numbers")
 }
 
 func TestPK16NumpySeedDiffersInEachFork(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, scientificPython(t), kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"numpy", "pandas", "matplotlib"}})
+	w := startPool(t, resolveScientificPython(t), kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"numpy", "pandas", "matplotlib"}})
 	a, b := w.startKernel(), w.startKernel()
 	require.NotNil(t, a.ReadyMessage.Pool.Seed)
 	require.NotEqual(t, *a.ReadyMessage.Pool.Seed, *b.ReadyMessage.Pool.Seed)
 	draw := "import numpy\nprint(numpy.random.rand())"
-	first := a.outputOf(draw)
-	require.NotEqual(t, first, b.outputOf(draw))
-	require.Equal(t, first, a.outputOf(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the reported seed reproduces the numbers")
-	require.Equal(t, "True True\n", a.outputOf("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
+	first := a.stdoutOf(draw)
+	require.NotEqual(t, first, b.stdoutOf(draw))
+	require.Equal(t, first, a.stdoutOf(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the reported seed reproduces the numbers")
+	require.Equal(t, "True True\n", a.stdoutOf("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
 	backend := "import matplotlib\nprint(matplotlib.get_backend())"
-	require.Equal(t, startKernelWith(t, w.sup, w.python, nil).outputOf(backend), a.outputOf(backend))
+	require.Equal(t, startKernelUnder(t, w.sup, w.python, nil).stdoutOf(backend), a.stdoutOf(backend))
 	require.Empty(t, w.log.String(), "all three may be preloaded")
 }
 
-// scientificPython returns an interpreter that has numpy, pandas and matplotlib. Without one
-// it skips the test, except in CI.
-func scientificPython(t *testing.T) string {
+// resolveScientificPython returns the path of an interpreter that has numpy, pandas and
+// matplotlib. If there is none, the test is skipped; in CI it fails.
+func resolveScientificPython(t *testing.T) string {
 	t.Helper()
 	for _, interpreter := range []string{"python3", "/usr/bin/python3"} {
 		if exec.CommandContext(t.Context(), interpreter, "-c", "import numpy, pandas, matplotlib").Run() == nil {
@@ -192,14 +195,14 @@ func TestPK16FullPoolStartsCold(t *testing.T) {
 	require.NotNil(t, first.ReadyMessage.Pool)
 	second := w.startKernel()
 	require.Nil(t, second.ReadyMessage.Pool)
-	require.Equal(t, "2\n", second.outputOf("print(1 + 1)"))
+	require.Equal(t, "2\n", second.stdoutOf("print(1 + 1)"))
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 1, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 	require.NoError(t, first.Stop(t.Context()))
 	require.NotNil(t, w.startKernel().ReadyMessage.Pool, "its place is free again")
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 2, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 }
 
-func TestPK16DeathOfForkHasItsCause(t *testing.T) {
+func TestPK16DeathOfForkReportsItsCause(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 8})
 	for code, want := range map[string]string{
@@ -211,11 +214,11 @@ func TestPK16DeathOfForkHasItsCause(t *testing.T) {
 		k := w.startKernel()
 		if strings.Contains(code, "getppid") {
 			k.runCell(code)
-			awaitGone(t, parentPID(k))
-			require.Equal(t, "1\n", k.outputOf("print(1)"), "it lives on without its parent")
+			awaitProcessGone(t, parentPIDOf(k))
+			require.Equal(t, "1\n", k.stdoutOf("print(1)"), "it lives on without its parent")
 			code = "os._exit(7)"
 		}
-		k.sendRun(code)
+		k.sendRunCell(code)
 		var err error
 		for err == nil {
 			_, err = k.readFrame()
@@ -226,8 +229,8 @@ func TestPK16DeathOfForkHasItsCause(t *testing.T) {
 	}
 }
 
-// awaitGone waits until a process does not exist.
-func awaitGone(t *testing.T, pid int) {
+// awaitProcessGone waits until no process has this id, at most 20 s.
+func awaitProcessGone(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) },
 		20*time.Second, time.Millisecond, "process %d", pid)
@@ -237,28 +240,29 @@ func TestPK16DeadParentIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
 	old := w.startKernel()
-	require.Empty(t, old.outputOf("x = 'kept'"))
-	require.NoError(t, syscall.Kill(parentPID(old), syscall.SIGKILL))
+	require.Empty(t, old.stdoutOf("x = 'kept'"))
+	require.NoError(t, syscall.Kill(parentPIDOf(old), syscall.SIGKILL))
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
-	require.Equal(t, "kept\n", old.outputOf("print(x)"), "nothing is lost")
+	require.Equal(t, "kept\n", old.stdoutOf("print(x)"), "nothing is lost")
 	next := w.startKernel()
 	require.NotNil(t, next.ReadyMessage.Pool)
-	require.NotEqual(t, parentPID(old), parentPID(next))
+	require.NotEqual(t, parentPIDOf(old), parentPIDOf(next))
 	require.Contains(t, w.log.String(), "another is started")
 	require.NoError(t, old.Stop(t.Context()))
-	awaitGone(t, old.PID()) // init reaps it, some time later
+	awaitProcessGone(t, old.PID()) // init reaps it, some time later
 }
 
-// If the parent hangs, one start waits until the timeout and is then cold; kernels live on.
+// If the pool's parent process hangs, a start of a kernel waits until parentAnswerTimeout and
+// is then cold. Another parent is started, and kernels that run go on.
 func TestPK16HangingParentIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
 	old := w.startKernel()
-	require.NoError(t, syscall.Kill(parentPID(old), syscall.SIGSTOP))
+	require.NoError(t, syscall.Kill(parentPIDOf(old), syscall.SIGSTOP))
 	cold := w.startKernel()
 	require.Nil(t, cold.ReadyMessage.Pool)
-	require.Equal(t, "1\n", cold.outputOf("print(1)"))
-	require.Equal(t, "1\n", old.outputOf("print(1)"))
+	require.Equal(t, "1\n", cold.stdoutOf("print(1)"))
+	require.Equal(t, "1\n", old.stdoutOf("print(1)"))
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
 	require.NotNil(t, w.startKernel().ReadyMessage.Pool)
 }
@@ -275,9 +279,9 @@ func TestPK16ManyKernelsLeaveNothing(t *testing.T) {
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 20, ColdKernels: 4, ParentsStarted: 1}, w.Stats())
 	parent := 0
 	for i, k := range kernels {
-		require.Equal(t, fmt.Sprintln(i*i), k.outputOf(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
+		require.Equal(t, fmt.Sprintln(i*i), k.stdoutOf(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
 		if k.ReadyMessage.Pool != nil {
-			parent = parentPID(k)
+			parent = parentPIDOf(k)
 		}
 	}
 	for _, k := range kernels {
@@ -292,7 +296,7 @@ func TestPK16ManyKernelsLeaveNothing(t *testing.T) {
 	require.Len(t, files, 4, "its three streams and the socket")
 }
 
-// The parent kills its kernels when its socket closes, as when the server dies.
+// The pool's parent process kills its kernels when its socket closes, as when the server dies.
 func TestPK16ParentKillsItsKernels(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 2})
@@ -307,8 +311,8 @@ func TestPK16ParentKillsItsKernels(t *testing.T) {
 	require.Nil(t, w.startKernel().ReadyMessage.Pool, "a closed pool has no kernels")
 }
 
-// A parent that dies again and again is started at most once per second.
-func TestPK16ParentStartsAreSpaced(t *testing.T) {
+// A parent process that dies again and again is started at most once a second.
+func TestPK16ParentRestartsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	environ := writeModules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.3)"})
@@ -317,7 +321,7 @@ func TestPK16ParentStartsAreSpaced(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
 }
 
-// A kernel that fails to start frees its place in the pool.
+// A kernel that fails to start does not count against the pool's MaxKernels.
 func TestPK16FailedStartFreesItsPlace(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})

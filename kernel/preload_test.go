@@ -11,8 +11,8 @@ import (
 	"assay/kernel"
 )
 
-// writeModules writes Python modules and returns an environment in which they can be
-// imported.
+// writeModules writes Python modules, given as source by name, into a new folder and returns
+// an environment in which they can be imported.
 func writeModules(t *testing.T, sources map[string]string) []string {
 	t.Helper()
 	folder := t.TempDir()
@@ -22,8 +22,8 @@ func writeModules(t *testing.T, sources map[string]string) []string {
 	return append(os.Environ(), "PYTHONPATH="+folder)
 }
 
-// A module that sets signal handlers is not preloaded: with SIGCHLD ignored, every command of
-// a cell would seem to succeed.
+// A module whose import sets signal handlers is not preloaded. If SIGCHLD were ignored in
+// forked kernels, for example, every command of a cell would seem to succeed.
 func TestPK16ModuleWithSignalHandlersIsExcluded(t *testing.T) {
 	t.Parallel()
 	environ := writeModules(t, map[string]string{
@@ -35,10 +35,11 @@ func TestPK16ModuleWithSignalHandlersIsExcluded(t *testing.T) {
 	require.NotContains(t, w.log.String(), "restored")
 	k := w.startKernel()
 	require.NotNil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "7\n", k.outputOf("import subprocess\nprint(subprocess.run(['sh', '-c', 'exit 7']).returncode)"))
+	require.Equal(t, "7\n", k.stdoutOf("import subprocess\nprint(subprocess.run(['sh', '-c', 'exit 7']).returncode)"))
 }
 
-// A process forked by a module during its import must not answer requests of the parent.
+// If a module forks during its import, the forked process does not answer the requests to the
+// pool's parent.
 func TestPK16ForkDuringImport(t *testing.T) {
 	t.Parallel()
 	environ := writeModules(t, map[string]string{
@@ -46,7 +47,7 @@ func TestPK16ForkDuringImport(t *testing.T) {
 	})
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 2, Environ: environ, PreloadModules: []string{"forker"}})
 	for range 2 {
-		require.Equal(t, "True\n", w.startKernel().outputOf("import forker\nprint(forker.PID > 0)"))
+		require.Equal(t, "True\n", w.startKernel().stdoutOf("import forker\nprint(forker.PID > 0)"))
 	}
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 2, ParentsStarted: 1}, w.Stats())
 }
@@ -94,10 +95,10 @@ func TestPK16UnsafeModulesAreExcluded(t *testing.T) {
 		require.Contains(t, w.log.String(), reason)
 	}
 	require.NotContains(t, w.log.String(), "innocent")
-	k := startKernelWith(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Environ = w.Pool, environ })
+	k := startKernelUnder(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Environ = w.Pool, environ })
 	require.NotNil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "['innocent']\n", k.outputOf("import sys\nprint([n for n in ('homely', 'placed', 'threaded', 'innocent', 'copycat') if n in sys.modules])"))
-	require.Equal(t, k.workdir+"/data\n", k.outputOf("import placed\nprint(placed.HERE)"))
+	require.Equal(t, "['innocent']\n", k.stdoutOf("import sys\nprint([n for n in ('homely', 'placed', 'threaded', 'innocent', 'copycat') if n in sys.modules])"))
+	require.Equal(t, k.workdir+"/data\n", k.stdoutOf("import placed\nprint(placed.HERE)"))
 }
 
 func TestPK16MissingModuleIsAnError(t *testing.T) {
@@ -112,17 +113,17 @@ func TestPK16MissingModuleIsAnError(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A preloaded matplotlib has not read the matplotlibrc of the kernel's folder, so that kernel
-// starts cold.
+// A kernel whose folder has a matplotlibrc is started cold, because a preloaded matplotlib
+// would not have read it.
 func TestPK16FolderWithMatplotlibrcStartsCold(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, scientificPython(t), kernel.PoolConfig{MaxKernels: 2, PreloadModules: []string{"matplotlib"}})
-	k := startKernelWith(t, w.sup, w.python, func(cfg *kernel.Config) {
+	w := startPool(t, resolveScientificPython(t), kernel.PoolConfig{MaxKernels: 2, PreloadModules: []string{"matplotlib"}})
+	k := startKernelUnder(t, w.sup, w.python, func(cfg *kernel.Config) {
 		cfg.Pool = w.Pool
 		require.NoError(t, os.WriteFile(filepath.Join(cfg.Workdir, "matplotlibrc"), []byte("lines.linewidth: 7.5\n"), 0o600))
 	})
 	require.Nil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "7.5\n", k.outputOf("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))
+	require.Equal(t, "7.5\n", k.stdoutOf("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))
 	require.Contains(t, w.log.String(), "would not read the matplotlibrc")
 	require.Equal(t, kernel.PoolStats{ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 }

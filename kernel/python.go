@@ -15,7 +15,8 @@ import (
 	"assay/kernel/python"
 )
 
-// Python is an interpreter that can run the Python kernel.
+// Python is an installed Python interpreter that can run the Python kernel, from
+// [ResolvePython].
 type Python struct {
 	Executable string // path of the interpreter itself, not of a version manager's shim
 	Version    string // such as "3.11.7"
@@ -25,9 +26,10 @@ type Python struct {
 	readPaths     []string // what a sandboxed kernel must read: the kernel and all libraries
 }
 
-// pythonProbe is run by the interpreter. It prints what the interpreter is, and compiles
-// the kernel, so that no start has to.
-const pythonProbe = `
+// pythonProbeCode is Python code that prints the interpreter's path, version and library
+// folders as JSON, and compiles the kernel's modules in the folder sys.argv[1], so that no
+// kernel start has to.
+const pythonProbeCode = `
 import json, os, sys
 if sys.version_info >= (3, 9):
     import compileall
@@ -41,9 +43,10 @@ print(json.dumps({
 }))
 `
 
-// ResolvePython finds an interpreter by name or path, checks that it can run the kernel
-// (Python 3.9 or newer), and unpacks the kernel below dir. Call it once for all kernels:
-// a version manager's shim takes longer than the start of a kernel.
+// ResolvePython finds a Python interpreter by name or path, checks that it is Python 3.9 or
+// newer, and unpacks and compiles the Python kernel below dir. Call it once for all kernels,
+// since a version manager's shim takes longer than the start of a kernel. It fails if the
+// interpreter cannot be run or is too old.
 func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	home := filepath.Join(dir, "kernel")
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -53,7 +56,7 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdout, stderr, err := runProbe(ctx, name, "-c", pythonProbe, home)
+	stdout, stderr, err := runProbe(ctx, name, "-c", pythonProbeCode, home)
 	if err != nil {
 		if text := strings.TrimSpace(stderr); text != "" && !errors.Is(err, exec.ErrNotFound) {
 			return nil, fmt.Errorf("the interpreter %s does not run: %w: %s", name, err, text)
@@ -77,8 +80,9 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	}, nil
 }
 
-// runProbe runs a program and returns what it printed. When ctx ends it kills the
-// program's whole group, because a shim starts the interpreter as a subprocess.
+// runProbe runs a program to its end and returns its stdout and stderr. If ctx ends first, it
+// kills the program's whole process group, because a version manager's shim starts the
+// interpreter as a subprocess.
 func runProbe(ctx context.Context, name string, args ...string) (stdout []byte, stderr string, err error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -23,17 +23,20 @@ const (
 	earlyTextTimeout = 50 * time.Millisecond
 )
 
-// outputMerger puts text from the process's pipes into the run during which it was
-// written, among the frames from the socket, and limits how much text a run has.
+// outputMerger merges the text that a kernel process writes to its pipes into the frames from
+// its socket, as text of the run during which it was written. It also limits how much text one
+// run may have.
 type outputMerger struct {
 	emitFrame func(frame []byte)                // passes a frame on; called with mu held
 	onOutput  func(stream string, chunk []byte) // gets text of no run
 
-	mu         sync.Mutex // held while frames are emitted, which keeps their order
-	run        runOutput
-	earlyTimer *time.Timer // gives up waiting for early text's run; nil: never started
+	mu             sync.Mutex // held while frames are emitted, which keeps their order
+	run            runOutput
+	earlyTextTimer *time.Timer // gives up waiting for early text's run; nil: never started
 }
 
+// newOutputMerger returns an outputMerger that calls emit with each frame, in order, and
+// cfg.Output with text that belongs to no run.
 func newOutputMerger(cfg Config, emit func([]byte)) *outputMerger {
 	m := &outputMerger{emitFrame: emit, onOutput: cfg.Output, run: newRunOutput(cfg.MaxStdioBytes)}
 	if m.onOutput == nil {
@@ -42,72 +45,79 @@ func newOutputMerger(cfg Config, emit func([]byte)) *outputMerger {
 	return m
 }
 
-// isRunOn reports whether a run is on, and isRunOf whether it is one of the cell. Only the
-// goroutine that starts and ends runs may call them.
-func (m *outputMerger) isRunOn() bool              { return m.run.isOn }
-func (m *outputMerger) isRunOf(cellID string) bool { return m.run.isRunOf(cellID) }
+// hasActiveRun reports whether a cell runs at the moment. Only the goroutine that calls
+// startRun and endRun may call it.
+func (m *outputMerger) hasActiveRun() bool { return m.run.isActive }
 
-// passFrame emits a frame unchanged.
-func (m *outputMerger) passFrame(frame []byte) {
+// isRunningCell reports whether this cell runs at the moment. Only the goroutine that calls
+// startRun and endRun may call it.
+func (m *outputMerger) isRunningCell(cellID string) bool { return m.run.isRunOfCell(cellID) }
+
+// emitUnchanged emits a frame from the socket as it is.
+func (m *outputMerger) emitUnchanged(frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.emitFrame(frame)
 }
 
-// startRun emits a start_cell frame and starts a run of the cell, unless cellID is empty
-// or another run is on.
+// startRun emits a start_cell frame and begins a run of the cell. It begins none if cellID is
+// empty or another cell's run has not ended.
 func (m *outputMerger) startRun(cellID string, frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.emitFrame(frame)
-	if cellID != "" && !m.run.isOn {
-		m.run.start(cellID, m.emitFrame)
+	if cellID != "" && !m.run.isActive {
+		m.run.startRun(cellID, m.emitFrame)
 	}
 }
 
-// endRun ends the run of the cell, if it is on, and then emits its cell_result frame.
+// endRun ends the cell's run, which emits its remaining text, and then emits the cell_result
+// frame. If another cell runs, it only emits the frame.
 func (m *outputMerger) endRun(cellID string, frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.run.isRunOf(cellID) {
-		m.run.end(m.emitFrame)
+	if m.run.isRunOfCell(cellID) {
+		m.run.endRun(m.emitFrame)
 	}
 	m.emitFrame(frame)
 }
 
-// addText adds a kernel_stdio frame from the socket to the run.
-func (m *outputMerger) addText(frame []byte) {
+// addTextFrame adds a kernel_stdio frame from the socket to the text of the current run.
+func (m *outputMerger) addTextFrame(frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.run.addFrame(frame, m.emitFrame)
+	m.run.addTextFrame(frame, m.emitFrame)
 }
 
-// addLine adds a line to the text of the cell's run, if that is on.
-func (m *outputMerger) addLine(cellID, line string) {
+// addLineToRun adds a line to the stderr text of the cell's run, or does nothing if that cell
+// does not run.
+func (m *outputMerger) addLineToRun(cellID, line string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.run.isRunOf(cellID) {
-		m.run.addBytes(protocol.Stderr, []byte(line), m.emitFrame)
+	if m.run.isRunOfCell(cellID) {
+		m.run.addPipeBytes(protocol.Stderr, []byte(line), m.emitFrame)
 	}
 }
 
-// addOutput takes what was written to the process's stdout or stderr. It is the Output of
-// its [subprocess.Spec].
-func (m *outputMerger) addOutput(stream string, chunk []byte) {
+// addPipeOutput takes bytes that the kernel process wrote to stdout or stderr. During a run
+// they become text of that run. Otherwise they wait up to earlyTextTimeout for a run to start.
+// It is the Output callback of the process's [subprocess.Spec].
+func (m *outputMerger) addPipeOutput(stream string, chunk []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.run.isOn {
-		m.run.addBytes(stream, chunk, m.emitFrame)
+	if m.run.isActive {
+		m.run.addPipeBytes(stream, chunk, m.emitFrame)
 		return
 	}
 	if len(m.run.earlyText) == 0 {
-		m.earlyTimer = time.AfterFunc(earlyTextTimeout, m.releaseEarly)
+		m.earlyTextTimer = time.AfterFunc(earlyTextTimeout, m.releaseEarlyText)
 	}
 	m.run.earlyText = append(m.run.earlyText, pipeChunk{stream, bytes.Clone(chunk)})
 }
 
-// releaseEarly passes early text to onOutput, since no run has started.
-func (m *outputMerger) releaseEarly() {
+// releaseEarlyText passes text that was written while no cell ran to onOutput, after no run
+// has started within earlyTextTimeout.
+func (m *outputMerger) releaseEarlyText() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, c := range m.run.earlyText {
@@ -116,28 +126,29 @@ func (m *outputMerger) releaseEarly() {
 	m.run.earlyText = nil
 }
 
-// lastText returns the newest text of the run that is on.
-func (m *outputMerger) lastText() string {
+// lastRunText returns the newest text of the current run, at most maxLastTextBytes; "" if no
+// cell runs.
+func (m *outputMerger) lastRunText() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return string(m.run.lastText)
 }
 
-// close releases early text at once.
+// close stops the timer of early text and passes that text to onOutput at once.
 func (m *outputMerger) close() {
-	if m.earlyTimer != nil {
-		m.earlyTimer.Stop()
-		m.releaseEarly()
+	if m.earlyTextTimer != nil {
+		m.earlyTextTimer.Stop()
+		m.releaseEarlyText()
 	}
 }
 
-// runOutput is the text of the run that is on. It limits it: the first half of what is
-// allowed is emitted as it comes. After that, the newest text is held, up to the other
-// half, and emitted when the run ends. It is not safe for concurrent use.
+// runOutput limits the text of the current run to maxBytes. The first half of the limit is
+// emitted as it comes. After that only the newest text is held, up to the other half, and
+// emitted when the run ends. It is not safe for concurrent use.
 type runOutput struct {
 	maxBytes int // negative: no limit
 
-	isOn              bool
+	isActive          bool
 	cellID            string
 	earlyText         []pipeChunk       // while no run is on: text that may belong to the next run
 	partialCharacters map[string][]byte // by stream: a UTF-8 character whose end is still to come
@@ -149,8 +160,8 @@ type runOutput struct {
 	lastText     []byte // the newest text, at most maxLastTextBytes
 }
 
-// newRunOutput returns a runOutput with no run on. maxBytes 0 means DefaultMaxStdioBytes,
-// negative means no limit.
+// newRunOutput returns a runOutput in which no run has started. maxBytes is the limit for the
+// text of one run; 0 means DefaultMaxStdioBytes, negative means no limit.
 func newRunOutput(maxBytes int) runOutput {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxStdioBytes
@@ -158,34 +169,36 @@ func newRunOutput(maxBytes int) runOutput {
 	return runOutput{maxBytes: maxBytes}
 }
 
-// pipeChunk is a chunk of bytes that was read from a pipe.
+// pipeChunk is a piece of output that was read from the kernel's stdout or stderr pipe.
 type pipeChunk struct {
 	stream string
 	bytes  []byte
 }
 
-func (r *runOutput) isRunOf(cellID string) bool { return r.isOn && r.cellID == cellID }
+// isRunOfCell reports whether the current run is one of this cell.
+func (r *runOutput) isRunOfCell(cellID string) bool { return r.isActive && r.cellID == cellID }
 
-// start begins a run, to which early text belongs.
-func (r *runOutput) start(cellID string, emit func([]byte)) {
+// startRun begins a run of a cell. Text that was written just before becomes its first text.
+func (r *runOutput) startRun(cellID string, emit func([]byte)) {
 	early := r.earlyText
-	*r = runOutput{maxBytes: r.maxBytes, isOn: true, cellID: cellID, partialCharacters: map[string][]byte{}}
+	*r = runOutput{maxBytes: r.maxBytes, isActive: true, cellID: cellID, partialCharacters: map[string][]byte{}}
 	for _, c := range early {
-		r.addBytes(c.stream, c.bytes, emit)
+		r.addPipeBytes(c.stream, c.bytes, emit)
 	}
 }
 
-// addBytes adds what was written to a pipe during the run.
-func (r *runOutput) addBytes(stream string, chunk []byte, emit func([]byte)) {
-	if text := r.completeText(stream, chunk); len(text) > 0 {
-		r.addFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cellID, Text: text}), emit)
+// addPipeBytes adds bytes that were read from the kernel's stdout or stderr pipe to the text
+// of the current run.
+func (r *runOutput) addPipeBytes(stream string, chunk []byte, emit func([]byte)) {
+	if text := r.joinSplitCharacters(stream, chunk); len(text) > 0 {
+		r.addTextFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cellID, Text: text}), emit)
 	}
 }
 
-// completeText returns chunk as valid UTF-8. It prepends the start of a character from
-// the stream's previous chunk, and keeps the start of one that this chunk does not
-// complete for the next.
-func (r *runOutput) completeText(stream string, chunk []byte) []byte {
+// joinSplitCharacters returns chunk as valid UTF-8. It prepends an incomplete character from
+// the end of the stream's previous chunk, and keeps back an incomplete one at the end of this
+// chunk. Invalid bytes become U+FFFD.
+func (r *runOutput) joinSplitCharacters(stream string, chunk []byte) []byte {
 	text := append(r.partialCharacters[stream], chunk...)
 	end := len(text)
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
@@ -200,11 +213,13 @@ func (r *runOutput) completeText(stream string, chunk []byte) []byte {
 	return bytes.ToValidUTF8(text[:end], []byte("\uFFFD"))
 }
 
-// addFrame emits a raw frame or holds it. A frame that is not raw, or comes while no run
-// is on, is emitted; the router reports what is wrong with it.
-func (r *runOutput) addFrame(frame []byte, emit func([]byte)) {
+// addTextFrame emits a raw text frame, or holds it until the run ends if half of the limit is
+// used up. Held frames over the other half are dropped, oldest first. A frame that is not raw,
+// or that comes while no cell runs, is emitted unchanged; the router reports what is wrong
+// with it.
+func (r *runOutput) addTextFrame(frame []byte, emit func([]byte)) {
 	raw, err := protocol.ParseRawFrame(frame)
-	if err != nil || !r.isOn {
+	if err != nil || !r.isActive {
 		emit(frame)
 		return
 	}
@@ -228,13 +243,13 @@ func (r *runOutput) addFrame(frame []byte, emit func([]byte)) {
 	}
 }
 
-// end emits what is held, after a line that says how many bytes were dropped, and ends
-// the run.
-func (r *runOutput) end(emit func([]byte)) {
+// endRun ends the run: it emits a line that says how many bytes were dropped, if any were, and
+// then the held frames.
+func (r *runOutput) endRun(emit func([]byte)) {
 	for _, stream := range []string{protocol.Stdout, protocol.Stderr} {
 		if rest := r.partialCharacters[stream]; len(rest) > 0 {
 			text := bytes.ToValidUTF8(rest, []byte("\uFFFD"))
-			r.addFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cellID, Text: text}), emit)
+			r.addTextFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cellID, Text: text}), emit)
 		}
 	}
 	if r.droppedBytes > 0 {
@@ -247,8 +262,8 @@ func (r *runOutput) end(emit func([]byte)) {
 	*r = runOutput{maxBytes: r.maxBytes}
 }
 
-// frameType returns the type of a frame, or "" if it has none. Our kernels write the type
-// first, so that large frames need not be parsed to the end.
+// frameType returns the message type of a frame, or "" if it has none. It need not parse large
+// frames to the end, because our kernels write the type first.
 func frameType(frame []byte) string {
 	if protocol.IsRawFrame(frame) {
 		return protocol.TypeKernelStdio
@@ -258,18 +273,18 @@ func frameType(frame []byte) string {
 			return string(name)
 		}
 	}
-	return envelopeOf(frame).Type
+	return parseEnvelope(frame).Type
 }
 
-// agentTxIDOf returns the id of the request that a frame answers, or "".
-func agentTxIDOf(frame []byte) string { return envelopeOf(frame).AgentTxID }
+// agentTxIDOf returns the agent_tx_id field of a frame, or "" if it has none or is malformed.
+func agentTxIDOf(frame []byte) string { return parseEnvelope(frame).AgentTxID }
 
-// cellIDOf returns the cell that a frame is about, or "".
-func cellIDOf(frame []byte) string { return envelopeOf(frame).CellID }
+// cellIDOf returns the cell_id field of a frame, or "" if it has none or is malformed.
+func cellIDOf(frame []byte) string { return parseEnvelope(frame).CellID }
 
-// envelopeOf returns the envelope of a frame, empty if the frame is malformed: the router
-// decodes it again and reports the error.
-func envelopeOf(frame []byte) protocol.Envelope {
+// parseEnvelope returns the envelope fields of a frame. They are empty if the frame is
+// malformed, because the router decodes the frame again and reports the error.
+func parseEnvelope(frame []byte) protocol.Envelope {
 	env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 	if err != nil {
 		return protocol.Envelope{}

@@ -12,13 +12,14 @@ import (
 	"assay/kernel"
 )
 
-// rawFrame returns a raw frame with text of the cell "c" on stdout.
-func rawFrame(text string) []byte {
+// rawStdoutFrame returns a raw frame with text that the cell "c" printed to stdout.
+func rawStdoutFrame(text string) []byte {
 	return protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(text)})
 }
 
-// collectText returns an emit function and the text of the frames that it was called with.
-func collectText(t *testing.T) (emit func([]byte), text *strings.Builder) {
+// newTextCollector returns a function to pass as emit, and a builder that collects the text of
+// the frames passed to that function.
+func newTextCollector(t *testing.T) (emit func([]byte), text *strings.Builder) {
 	t.Helper()
 	text = &strings.Builder{}
 	return func(frame []byte) {
@@ -31,13 +32,13 @@ func collectText(t *testing.T) (emit func([]byte), text *strings.Builder) {
 
 func TestPK5MiddleOfLongTextIsDropped(t *testing.T) {
 	t.Parallel()
-	emit, text := collectText(t)
+	emit, text := newTextCollector(t)
 	output := kernel.NewRunOutput(100)
 	for i := range 100 {
-		output.AddFrame(rawFrame(fmt.Sprintf("line %03d\n", i)), emit) // 9 bytes
+		output.AddTextFrame(rawStdoutFrame(fmt.Sprintf("line %03d\n", i)), emit) // 9 bytes
 	}
 	require.Equal(t, 5*9, text.Len(), "the first half is emitted as it comes")
-	output.End(emit)
+	output.EndRun(emit)
 	head, rest, found := strings.Cut(text.String(), "\n[… 810 bytes of output are left out here …]\n")
 	require.True(t, found, text)
 	require.True(t, strings.HasPrefix(head, "line 000\nline 001\n"))
@@ -59,10 +60,10 @@ func TestPK5TextWithinTheLimitIsComplete(t *testing.T) {
 		}
 		output := kernel.NewRunOutput(limit)
 		for _, chunk := range chunks {
-			output.AddFrame(rawFrame(chunk), emit)
+			output.AddTextFrame(rawStdoutFrame(chunk), emit)
 			want.WriteString(chunk)
 		}
-		output.End(emit)
+		output.EndRun(emit)
 		switch {
 		case limit < 0, want.Len() <= limit/2:
 			if got.String() != want.String() {
@@ -79,7 +80,8 @@ func TestPK5TextWithinTheLimitIsComplete(t *testing.T) {
 	})
 }
 
-// Characters that are split between chunks are joined, and invalid UTF-8 is replaced.
+// Characters that are split between two chunks of a pipe are joined, and invalid UTF-8 is
+// replaced by U+FFFD.
 func TestSplitCharactersAreJoined(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -88,18 +90,18 @@ func TestSplitCharactersAreJoined(t *testing.T) {
 		var got strings.Builder
 		for rest := []byte(text); len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
-			got.Write(output.CompleteText(protocol.Stdout, rest[:n]))
+			got.Write(output.JoinSplitCharacters(protocol.Stdout, rest[:n]))
 			rest = rest[n:]
 		}
 		if got.String() != strings.ToValidUTF8(text, "\uFFFD") {
 			t.Fatalf("got %q, want %q", got.String(), text)
 		}
 	})
-	emit, out := collectText(t)
+	emit, out := newTextCollector(t)
 	output := kernel.NewRunOutput(-1)
-	require.Equal(t, "a\uFFFDb", string(output.CompleteText(protocol.Stderr, []byte("a\xffb"))))
-	require.Empty(t, output.CompleteText(protocol.Stderr, []byte("\xe2\x82")))
-	output.End(emit)
+	require.Equal(t, "a\uFFFDb", string(output.JoinSplitCharacters(protocol.Stderr, []byte("a\xffb"))))
+	require.Empty(t, output.JoinSplitCharacters(protocol.Stderr, []byte("\xe2\x82")))
+	output.EndRun(emit)
 	require.Equal(t, "\uFFFD", out.String(), "a character that never ended")
 }
 

@@ -8,8 +8,9 @@ import (
 	"assay/internal/subprocess"
 )
 
-// processSpec says which process to start: with the fork, or with a command if fork is
-// nil.
+// processSpec returns the description of the kernel process to start: its command,
+// environment, sandbox and limits. If fork is not nil, the pool forks the process instead of
+// running the command. It fails if the sandbox cannot be planned.
 func (k *Kernel) processSpec(cfg Config, fork *poolFork) (subprocess.Spec, error) {
 	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: kernelEnvironment(cfg),
@@ -19,10 +20,10 @@ func (k *Kernel) processSpec(cfg Config, fork *poolFork) (subprocess.Spec, error
 	switch {
 	case cfg.Command != nil:
 	case cfg.Emacs != nil:
-		spec.Argv, spec.ConnectsBack, spec.Output = cfg.Emacs.kernelCommand(), true, k.merger.addOutput
+		spec.Argv, spec.ConnectsBack, spec.Output = cfg.Emacs.kernelCommand(), true, k.merger.addPipeOutput
 		readPaths = slices.Concat(cfg.Emacs.readPaths, readPaths)
 	default:
-		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.kernelProgram}, k.merger.addOutput
+		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.kernelProgram}, k.merger.addPipeOutput
 		readPaths = slices.Concat(cfg.Python.readPaths, readPaths)
 	}
 	if fork != nil {
@@ -40,9 +41,9 @@ func (k *Kernel) processSpec(cfg Config, fork *poolFork) (subprocess.Spec, error
 	return spec, nil
 }
 
-// kernelEnvironment returns the whole environment of a kernel. From the server's it takes only
-// what an interpreter needs to find the user's language, time zone and packages. Keys of
-// models are not among it.
+// kernelEnvironment returns all environment variables of a kernel process as NAME=value. From
+// the server's variables it takes only those that an interpreter needs to find the user's
+// language, time zone and packages; API keys of models are not among them.
 func kernelEnvironment(cfg Config) []string {
 	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		switch name {
@@ -54,13 +55,13 @@ func kernelEnvironment(cfg Config) []string {
 	// HOME is in the workdir. With this, Python still finds packages that were installed
 	// with pip --user.
 	for _, entry := range cfg.Environ {
-		if home, ok := strings.CutPrefix(entry, "HOME="); ok && !hasVariable(env, "PYTHONUSERBASE") {
+		if home, ok := strings.CutPrefix(entry, "HOME="); ok && !hasEnvVariable(env, "PYTHONUSERBASE") {
 			env = append(env, "PYTHONUSERBASE="+filepath.Join(home, ".local"))
 		}
 	}
 	// Sets of strings then have the same order in each run, and what an agent is shown of
 	// one matches a recording.
-	if !hasVariable(env, "PYTHONHASHSEED") {
+	if !hasEnvVariable(env, "PYTHONHASHSEED") {
 		env = append(env, "PYTHONHASHSEED=0")
 	}
 	private := filepath.Join(cfg.Workdir, ".assay")
@@ -69,6 +70,7 @@ func kernelEnvironment(cfg Config) []string {
 	return append(env, subprocess.StandardEnv(cfg.Workdir, cfg.Session)...)
 }
 
-func hasVariable(env []string, name string) bool {
+// hasEnvVariable reports whether env, a list of NAME=value, has a variable of this name.
+func hasEnvVariable(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }

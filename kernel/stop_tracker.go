@@ -19,11 +19,11 @@ const (
 	StuckTimeout = 5 * time.Second
 )
 
-// stopTarget is what an order to stop is about: a run of a cell or, if cellID is empty,
-// an execute_code request.
+// stopTarget identifies the run that a stop_cell message stops: a run of the cell cellID or,
+// if that is empty, the execute_code request agentTxID.
 type stopTarget struct{ cellID, agentTxID string }
 
-// stopTargetOf returns what a message is about.
+// stopTargetOf returns the cell or execute_code request that a message is about.
 func stopTargetOf(env protocol.Envelope) stopTarget {
 	if env.CellID != "" {
 		return stopTarget{cellID: env.CellID}
@@ -31,7 +31,8 @@ func stopTargetOf(env protocol.Envelope) stopTarget {
 	return stopTarget{agentTxID: env.AgentTxID}
 }
 
-// String names the target in a sentence.
+// String returns the target as a phrase for a sentence: `the cell "c1"` or "code without a
+// cell".
 func (t stopTarget) String() string {
 	if t.cellID != "" {
 		return fmt.Sprintf("the cell %q", t.cellID)
@@ -39,10 +40,11 @@ func (t stopTarget) String() string {
 	return "code without a cell"
 }
 
-// stopTracker follows runs that go on after an order to stop:
+// stopTracker watches runs that go on after a stop_cell message, and repeats the message or
+// reports the run as stuck:
 //
-//	order sent ──1 s──▶ repeat ──4 s──▶ stuck
-//	    └─────────────────┴──▶ ended: the order is forgotten
+//	stop sent ──1 s──▶ sent again ──4 s──▶ stuck
+//	    └─────────────────┴──▶ run ended: nothing more happens
 //
 // It is safe for concurrent use.
 type stopTracker struct {
@@ -55,29 +57,34 @@ type stopTracker struct {
 	orders            map[stopTarget]*stopOrder // of the unfinished ones, those with an order to stop
 }
 
-// stopOrder is an order to stop.
+// stopOrder is a stop_cell message that was sent to the kernel and whose run has not ended
+// yet.
 type stopOrder struct {
 	target  stopTarget
 	message []byte // as it was sent
 
 	// rerunRequested: the cell is queued again, and repeating the order would stop that
 	// run instead.
-	rerunRequested bool
-	repeatDue      bool // RepeatStopDelay has passed
-	timer          *time.Timer
+	rerunRequested  bool
+	repeatDelayOver bool // RepeatStopDelay has passed
+	timer           *time.Timer
 }
 
+// newStopTracker returns a stopTracker. It calls repeat when a stop_cell must be sent again,
+// and stuck when a run counts as stuck.
 func newStopTracker(repeat, stuck func(stopOrder)) *stopTracker {
 	return &stopTracker{repeatOrder: repeat, reportStuck: stuck, unfinishedTargets: map[stopTarget]bool{}, orders: map[stopTarget]*stopOrder{}}
 }
 
-// messageSent follows a message to the kernel. It ignores a malformed one.
+// messageSent notes a run_cell, execute_code or stop_cell message that is sent to the kernel.
+// A stop_cell for an unfinished run starts its timer. Other and malformed messages are
+// ignored.
 func (s *stopTracker) messageSent(body []byte) {
 	kind := frameType(body)
 	if kind != protocol.TypeRunCell && kind != protocol.TypeExecuteCode && kind != protocol.TypeStopCell {
 		return
 	}
-	target := stopTargetOf(envelopeOf(body))
+	target := stopTargetOf(parseEnvelope(body))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -89,11 +96,11 @@ func (s *stopTracker) messageSent(body []byte) {
 	case s.unfinishedTargets[target] && s.orders[target] == nil:
 		order := &stopOrder{target: target, message: body}
 		s.orders[target] = order
-		order.timer = time.AfterFunc(RepeatStopDelay, func() { s.escalate(order) })
+		order.timer = time.AfterFunc(RepeatStopDelay, func() { s.repeatOrReportStuck(order) })
 	}
 }
 
-// cellStarted notes that a cell runs.
+// cellStarted notes that the kernel has started to run a cell.
 func (s *stopTracker) cellStarted(cellID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +108,7 @@ func (s *stopTracker) cellStarted(cellID string) {
 	s.unfinishedTargets[stopTarget{cellID: cellID}] = true
 }
 
-// targetEnded notes the end of a run and forgets the order to stop it.
+// targetEnded notes that a run has ended, and drops the stop_cell that was sent for it.
 func (s *stopTracker) targetEnded(target stopTarget) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,18 +122,20 @@ func (s *stopTracker) targetEnded(target stopTarget) {
 	}
 }
 
-// escalate repeats an order whose run goes on, or declares the run stuck. It leaves alone
-// what is queued behind another run, since that cannot stop yet.
-func (s *stopTracker) escalate(order *stopOrder) {
+// repeatOrReportStuck is called by the timer of a stop_cell whose run goes on. The first time,
+// after RepeatStopDelay, it has the message sent again, unless the cell was queued again
+// since; the second time, after StuckTimeout, it reports the run as stuck. It does nothing for
+// a run that waits behind another one, since that cannot stop yet.
+func (s *stopTracker) repeatOrReportStuck(order *stopOrder) {
 	s.mu.Lock()
 	if s.orders[order.target] != order || s.runningCell != order.target.cellID {
 		s.mu.Unlock()
 		return
 	}
 	next := s.reportStuck
-	if !order.repeatDue {
-		order.repeatDue = true
-		order.timer = time.AfterFunc(StuckTimeout-RepeatStopDelay, func() { s.escalate(order) })
+	if !order.repeatDelayOver {
+		order.repeatDelayOver = true
+		order.timer = time.AfterFunc(StuckTimeout-RepeatStopDelay, func() { s.repeatOrReportStuck(order) })
 		next = s.repeatOrder
 		if order.rerunRequested {
 			next = func(stopOrder) {}
@@ -137,7 +146,7 @@ func (s *stopTracker) escalate(order *stopOrder) {
 	next(current)
 }
 
-// close forgets all orders.
+// close stops the timers of all stop_cell messages. Nothing is repeated or reported after it.
 func (s *stopTracker) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,11 +11,13 @@ import (
 	"assay/kernel"
 )
 
-// ignoreInterrupts is code that prints "on" and cannot be interrupted.
-const ignoreInterrupts = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nprint('on', flush=True)\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass"
+// uninterruptibleCode is Python code that prints "on" and then runs forever and cannot be
+// interrupted.
+const uninterruptibleCode = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nprint('on', flush=True)\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass"
 
-// sendCommand sends a run_cell or stop_cell for the cell "a".
-func (k *testKernel) sendCommand(kind string, code string) {
+// sendCellCommand sends a run_cell with this code or a stop_cell, as kind says, for the cell
+// "a".
+func (k *testKernel) sendCellCommand(kind string, code string) {
 	k.t.Helper()
 	command := protocol.CellCommand{Type: kind, CellID: "a"}
 	if kind == protocol.TypeRunCell {
@@ -26,10 +28,10 @@ func (k *testKernel) sendCommand(kind string, code string) {
 	require.NoError(k.t, k.Write(body))
 }
 
-// readUntil reads frames until one matches, and returns them.
-func (k *testKernel) readUntil(match func(frame) bool) []frame {
+// readUntil reads frames until one for which match returns true, and returns all of them.
+func (k *testKernel) readUntil(match func(frameFields) bool) []frameFields {
 	k.t.Helper()
-	for frames := []frame{}; ; {
+	for frames := []frameFields{}; ; {
 		f, err := k.readFrame()
 		require.NoError(k.t, err)
 		frames = append(frames, f)
@@ -39,7 +41,7 @@ func (k *testKernel) readUntil(match func(frame) bool) []frame {
 	}
 }
 
-// A stuck run counts as stuck even if its cell was queued again.
+// A run that does not stop counts as stuck even if its cell was queued again meanwhile.
 func TestPK7StuckCellThatIsQueuedAgain(t *testing.T) {
 	t.Parallel()
 	stuck := make(chan string, 1)
@@ -49,11 +51,11 @@ func TestPK7StuckCellThatIsQueuedAgain(t *testing.T) {
 			return true
 		}
 	})
-	k.sendCommand(protocol.TypeRunCell, ignoreInterrupts)
-	k.readUntil(func(f frame) bool { return f.Data == "on\n" })
-	k.sendCommand(protocol.TypeStopCell, "")
-	k.sendCommand(protocol.TypeRunCell, "print('again')")
-	k.sendCommand(protocol.TypeStopCell, "")
+	k.sendCellCommand(protocol.TypeRunCell, uninterruptibleCode)
+	k.readUntil(func(f frameFields) bool { return f.Data == "on\n" })
+	k.sendCellCommand(protocol.TypeStopCell, "")
+	k.sendCellCommand(protocol.TypeRunCell, "print('again')")
+	k.sendCellCommand(protocol.TypeStopCell, "")
 	for {
 		f, err := k.readFrame()
 		if err != nil {
@@ -65,37 +67,37 @@ func TestPK7StuckCellThatIsQueuedAgain(t *testing.T) {
 	require.Contains(t, <-stuck, `the cell "a" has not stopped`)
 }
 
-// A run that was requested after the stop is not stopped.
+// A run of a cell that was requested after the stop_cell is not stopped.
 func TestPK7CellRunsAgainAfterStop(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
-	k.sendCommand(protocol.TypeRunCell, "for _ in range(3): # an interrupt each second\n    try:\n        print('on', flush=True)\n        while True: pass\n    except KeyboardInterrupt: pass")
-	k.readUntil(func(f frame) bool { return f.Data == "on\n" })
-	k.sendCommand(protocol.TypeStopCell, "")
-	k.sendCommand(protocol.TypeRunCell, "print('again')")
-	ended := func(f frame) bool { return f.Type == protocol.TypeCellResult }
+	k.sendCellCommand(protocol.TypeRunCell, "for _ in range(3): # an interrupt each second\n    try:\n        print('on', flush=True)\n        while True: pass\n    except KeyboardInterrupt: pass")
+	k.readUntil(func(f frameFields) bool { return f.Data == "on\n" })
+	k.sendCellCommand(protocol.TypeStopCell, "")
+	k.sendCellCommand(protocol.TypeRunCell, "print('again')")
+	ended := func(f frameFields) bool { return f.Type == protocol.TypeCellResult }
 	first := k.readUntil(ended)
 	require.Equal(t, protocol.StatusInterrupted, first[len(first)-1].Status)
 	second := k.readUntil(ended)
-	require.Equal(t, "again\n", textOf(second, protocol.Stdout))
+	require.Equal(t, "again\n", streamText(second, protocol.Stdout))
 	require.Equal(t, protocol.StatusOK, second[len(second)-1].Status)
 }
 
-// A stop of a cell that runs and is also queued ends both runs, in order.
+// Stopping a cell that runs and is also queued ends both runs as interrupted, in order.
 func TestPK7StopOfCellThatRunsAndIsQueued(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
-	k.sendCommand(protocol.TypeRunCell, "print('on', flush=True)\nwhile True: pass")
-	k.readUntil(func(f frame) bool { return f.Data == "on\n" })
-	k.sendCommand(protocol.TypeRunCell, "print('never')")
-	k.sendCommand(protocol.TypeStopCell, "")
+	k.sendCellCommand(protocol.TypeRunCell, "print('on', flush=True)\nwhile True: pass")
+	k.readUntil(func(f frameFields) bool { return f.Data == "on\n" })
+	k.sendCellCommand(protocol.TypeRunCell, "print('never')")
+	k.sendCellCommand(protocol.TypeStopCell, "")
 	var kinds []string
-	frames := k.readUntil(func(f frame) bool { return f.Type == protocol.TypeStartCell && f.CellID == "" })
+	frames := k.readUntil(func(f frameFields) bool { return f.Type == protocol.TypeStartCell && f.CellID == "" })
 	for _, f := range frames {
 		if f.Type == protocol.TypeStartCell || f.Type == protocol.TypeCellResult {
 			kinds = append(kinds, strings.TrimSpace(f.Type+" "+f.Status))
 		}
 	}
 	require.Equal(t, []string{"cell_result interrupted", "start_cell", "cell_result interrupted", "start_cell"}, kinds)
-	require.NotContains(t, textOf(frames, protocol.Stdout), "never")
+	require.NotContains(t, streamText(frames, protocol.Stdout), "never")
 }

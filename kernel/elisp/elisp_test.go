@@ -44,7 +44,8 @@ func TestKernelArgs(t *testing.T) {
 	}, elisp.KernelArgs("/dir"))
 }
 
-// The kernel compiles without warnings, and checkdoc finds no fault in its documentation.
+// The kernel's Lisp files compile without warnings, and checkdoc finds no fault in their
+// documentation.
 func TestKernelCompilesWithoutWarnings(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("emacs"); err != nil && os.Getenv("CI") != "true" {

@@ -9,7 +9,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// Cells show the value of their last form. All cases run in one kernel, one after the other.
+// A cell shows the value of its last form. All cases run in one kernel, one after the other.
 func TestCellsShowTheirValue(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -56,7 +56,7 @@ func TestCellsShowTheirValue(t *testing.T) {
 	}
 }
 
-func TestErrorsOfCells(t *testing.T) {
+func TestCellErrors(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for _, c := range []struct{ code, name, text, location string }{
@@ -89,8 +89,8 @@ func TestErrorsOfCells(t *testing.T) {
 		if c.text != "" {
 			require.Equal(t, c.text, run.output["evalue"], c.code)
 		}
-		exception := run.result.str("exception")
-		require.True(t, strings.HasPrefix(exception, run.output.str("evalue")+"\n  in line "), exception)
+		exception := run.result.stringField("exception")
+		require.True(t, strings.HasPrefix(exception, run.output.stringField("evalue")+"\n  in line "), exception)
 		require.Contains(t, exception, c.location)
 		k.requireWorking()
 	}
@@ -111,14 +111,14 @@ func TestExecuteCodeAnswers(t *testing.T) {
 	}, k.executeCode("(princ 1)\n(/ 1 0)\n3"))
 	require.Nil(t, k.executeCode("; nothing")["result"])
 
-	text := k.executeCode(`(dotimes (i 100000) (princ (format "%099d\n" i)))`).str("stdout")
+	text := k.executeCode(`(dotimes (i 100000) (princ (format "%099d\n" i)))`).stringField("stdout")
 	require.Regexp(t, `^0+\n0+1\n`, text)
 	require.Contains(t, text, "\n... 5805696 characters ...\n")
 	require.True(t, strings.HasSuffix(text, "99999\n"))
 	require.Empty(t, k.executeCode("1")["stdout"])
 }
 
-// Code in the kernel may call the evaluator.
+// Code in the kernel can evaluate code with the function agent-eval.
 func TestAgentEvalFunction(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -138,8 +138,9 @@ func TestAgentEvalFunction(t *testing.T) {
 	}
 }
 
-// The value of a cell is one valid frame, even if it is large, deep, circular or no Unicode.
-func TestLargeAndOddValues(t *testing.T) {
+// The value of a cell is sent as one valid frame, even if it is large, deeply nested, circular
+// or not Unicode.
+func TestLargeOrUnusualCellValues(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for name, c := range map[string]struct {
@@ -167,7 +168,7 @@ func TestLargeAndOddValues(t *testing.T) {
 	}
 }
 
-func TestTextOfCells(t *testing.T) {
+func TestPrintedTextOfCells(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for name, c := range map[string]struct{ code, want string }{
@@ -196,7 +197,7 @@ func TestTextOfCells(t *testing.T) {
 	require.Equal(t, "again", k.runCell(`(princ "again")`).text)
 }
 
-// 10 MB of text come in order, before the result and in few frames.
+// 10 MB of printed text arrive in order, before the cell's result, and in few frames.
 func TestLongTextIsBatched(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -208,14 +209,14 @@ func TestLongTextIsBatched(t *testing.T) {
 	require.Len(t, run.text, 20000000)
 }
 
-// Text is sent while Emacs waits, not after.
+// Printed text is sent while the cell's code still waits, not only after it.
 func TestTextComesWhileEmacsWaits(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	k.beginCell(`(dotimes (i 100) (message "%d" i)) (princ "the last") (sleep-for 600)`)
 	var text strings.Builder
 	for !strings.HasSuffix(text.String(), "the last") {
-		text.WriteString(k.read().str("data"))
+		text.WriteString(k.read().stringField("data"))
 	}
 	k.write(message{"type": "stop_cell", "cell_id": "c"})
 	require.Equal(t, "interrupted", k.finishCell().result["status"])
@@ -235,7 +236,7 @@ func TestTextBetweenCells(t *testing.T) {
 		k.beginCell(c.code)
 		var idle, text bool
 		for !idle || !text {
-			switch m := k.read(); m.str("type") {
+			switch m := k.read(); m.stringField("type") {
 			case protocol.TypeStartCell:
 				idle = true
 			case protocol.TypeKernelStdio:
@@ -247,20 +248,20 @@ func TestTextBetweenCells(t *testing.T) {
 	k.requireWorking()
 }
 
-// Messages that arrive while a process filter waits are handled.
+// Messages from the server are handled while code in a process filter waits.
 func TestMessagesDuringWaitingFilter(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for range 5 {
 		k.runCell(`(make-process :name "p" :command '("sh" "-c" "sleep 0.1; echo go; exec sleep 600")
 		                     :filter (lambda (_ text) (princ text) (sleep-for 0.1))) nil`)
-		require.Equal(t, "go\n", k.read().str("data"))
+		require.Equal(t, "go\n", k.read().stringField("data"))
 		k.requireWorking()
 	}
 }
 
-// Code with "pristine" uses the original functions of Emacs, even if cells have replaced
-// them, and the user's own functions.
+// Code with the field "pristine" uses the original functions of Emacs, even if cells have
+// replaced them, and can call the user's own functions.
 func TestPristineCodeUsesOriginalFunctions(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -274,7 +275,8 @@ func TestPristineCodeUsesOriginalFunctions(t *testing.T) {
 	require.Equal(t, `(1 "NINE")`, got["result"], got)
 }
 
-// Cells cannot prevent that functions are restored, whatever of the kernel they replace.
+// Cells cannot prevent that Emacs's functions are restored for pristine code, whatever part of
+// the kernel they replace.
 func TestPristineCodeCannotBeSabotaged(t *testing.T) {
 	t.Parallel()
 	for name, trick := range map[string]string{

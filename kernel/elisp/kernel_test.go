@@ -17,16 +17,16 @@ import (
 	"assay/kernel"
 )
 
-// setup is what the kernels of one test have in common.
-type setup struct {
+// kernelFixture is the supervisor, Emacs and kernel folder that all kernels of one test share.
+type kernelFixture struct {
 	sup    *subprocess.Supervisor
 	emacs  *kernel.Emacs
 	folder string // the kernel's files
 }
 
-// setUp returns a setup with the Emacs on PATH. Without one it skips the test, except in
-// CI, where it fails it.
-func setUp(t *testing.T) setup {
+// newKernelFixture returns a kernelFixture with the Emacs on PATH. If Emacs is not installed,
+// the test is skipped; in CI it fails.
+func newKernelFixture(t *testing.T) kernelFixture {
 	t.Helper()
 	if _, err := exec.LookPath("emacs"); err != nil && os.Getenv("CI") != "true" {
 		t.Skip("emacs is not installed: the Emacs Lisp kernel is not tested here (package emacs-nox)")
@@ -37,7 +37,7 @@ func setUp(t *testing.T) setup {
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
-	return setup{sup: sup, emacs: emacs, folder: filepath.Join(dir, "elisp")}
+	return kernelFixture{sup: sup, emacs: emacs, folder: filepath.Join(dir, "elisp")}
 }
 
 // testKernel is a running Emacs Lisp kernel.
@@ -47,14 +47,14 @@ type testKernel struct {
 	workdir string
 }
 
-// startKernel starts a kernel in a new setup.
+// startKernel starts an Emacs Lisp kernel in a new fixture and stops it after the test.
 func startKernel(t *testing.T) *testKernel {
 	t.Helper()
-	return setUp(t).startKernel(t)
+	return newKernelFixture(t).startKernel(t)
 }
 
-// startKernel starts a kernel in a new folder and stops it after the test.
-func (s setup) startKernel(t *testing.T) *testKernel {
+// startKernel starts an Emacs Lisp kernel in a new folder and stops it after the test.
+func (s kernelFixture) startKernel(t *testing.T) *testKernel {
 	t.Helper()
 	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp"} {
@@ -69,13 +69,13 @@ func (s setup) startKernel(t *testing.T) *testKernel {
 	return &testKernel{Kernel: k, t: t, workdir: workdir}
 }
 
-// message is a message to or from the kernel.
+// message is a JSON message to or from the kernel, by field.
 type message map[string]any
 
-// str returns the value of a field, or "" if it is no string.
-func (m message) str(field string) string { s, _ := m[field].(string); return s }
+// stringField returns the value of a field, or "" if it is missing or not a string.
+func (m message) stringField(field string) string { s, _ := m[field].(string); return s }
 
-// write sends a message.
+// write sends a message to the kernel.
 func (k *testKernel) write(m message) {
 	k.t.Helper()
 	body, err := json.Marshal(m)
@@ -83,7 +83,8 @@ func (k *testKernel) write(m message) {
 	require.NoError(k.t, k.Write(body))
 }
 
-// read reads the next message. It converts a raw frame, and requires that any other is valid.
+// read returns the kernel's next message. A frame with printed text is converted to a
+// kernel_stdio message. The test fails if a frame is not valid.
 func (k *testKernel) read() message {
 	k.t.Helper()
 	body, err := k.Read()
@@ -100,14 +101,15 @@ func (k *testKernel) read() message {
 	return m
 }
 
-// request sends a request and reads its answer, which is the next message.
+// request sends a message to the kernel and returns the kernel's next message, which is its
+// answer.
 func (k *testKernel) request(m message) message {
 	k.t.Helper()
 	k.write(m)
 	return k.read()
 }
 
-// cellRun is everything that a run of a cell sent.
+// cellRun is the text, the last output and the result of one run of a cell.
 type cellRun struct {
 	text       string // stdout
 	stderr     string
@@ -116,40 +118,42 @@ type cellRun struct {
 	result     message // the cell_result
 }
 
-// runCell runs code as the cell "c" and returns the run.
+// runCell runs code as the cell "c", waits until the kernel is idle, and returns what the run
+// sent.
 func (k *testKernel) runCell(code string) cellRun {
 	k.t.Helper()
 	k.beginCell(code)
 	return k.finishCell()
 }
 
-// beginCell runs code as the cell "c" and waits until it has started.
+// beginCell sends code as the cell "c" and waits until the cell has started.
 func (k *testKernel) beginCell(code string) {
 	k.t.Helper()
 	k.write(message{"type": "run_cell", "cell_id": "c", "code": code})
 	for {
 		m := k.read()
-		if m.str("type") == protocol.TypeStartCell && m.str("cell_id") == "c" {
+		if m.stringField("type") == protocol.TypeStartCell && m.stringField("cell_id") == "c" {
 			return
 		}
 	}
 }
 
-// finishCell reads the rest of the run, and the start_cell that says the kernel is idle.
+// finishCell reads frames until the cell has ended and the kernel is idle, and returns what
+// the run sent.
 func (k *testKernel) finishCell() cellRun {
 	k.t.Helper()
 	var c cellRun
 	var text strings.Builder
 	for c.result == nil {
 		m := k.read()
-		switch m.str("type") {
+		switch m.stringField("type") {
 		case protocol.TypeKernelStdio:
 			require.Equal(k.t, "c", m["active_cell"])
 			if m["stream"] == protocol.Stderr {
-				c.stderr += m.str("data")
+				c.stderr += m.stringField("data")
 				break
 			}
-			text.WriteString(m.str("data"))
+			text.WriteString(m.stringField("data"))
 			c.textFrames++
 		case protocol.TypeCellOutput:
 			output, ok := m["output"].(map[string]any)
@@ -163,24 +167,24 @@ func (k *testKernel) finishCell() cellRun {
 	}
 	c.text = text.String()
 	idle := k.read()
-	require.Equal(k.t, protocol.TypeStartCell, idle.str("type"))
+	require.Equal(k.t, protocol.TypeStartCell, idle.stringField("type"))
 	require.Nil(k.t, idle["cell_id"])
 	return c
 }
 
-// valueText returns the text of the last value that the run showed.
+// valueText returns the text/plain of the last output, or "" if there was none.
 func (c cellRun) valueText() string {
 	data, _ := c.output["data"].(map[string]any)
-	return message(data).str("text/plain")
+	return message(data).stringField("text/plain")
 }
 
-// requireWorking requires that the kernel runs a cell correctly.
+// requireWorking fails the test unless the kernel evaluates (+ 2 2) to 4.
 func (k *testKernel) requireWorking() {
 	k.t.Helper()
 	require.Equal(k.t, "4", k.runCell("(+ 2 2)").valueText())
 }
 
-// executeCode runs code without a cell and returns the answer.
+// executeCode sends an execute_code request with this code and returns the answer.
 func (k *testKernel) executeCode(code string) message {
 	k.t.Helper()
 	return k.request(message{"type": "execute_code", "code": code, "agent_tx_id": "tx"})
@@ -196,10 +200,10 @@ func TestReadyMessage(t *testing.T) {
 	require.Equal(t, `"`+filepath.Clean(k.workdir)+`/"`, k.runCell("default-directory").valueText())
 }
 
-// A kernel ends when its socket does, even if it is busy.
+// A kernel exits when its socket is closed, even if it is running code or printing.
 func TestKernelEndsWithItsSocket(t *testing.T) {
 	t.Parallel()
-	s := setUp(t)
+	s := newKernelFixture(t)
 	for name, code := range map[string]string{"idle": "1", "busy": "(while t)", "printing": `(while t (princ "text\n"))`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,9 +224,9 @@ func TestKernelEndsWithItsSocket(t *testing.T) {
 	}
 }
 
-func TestKernelDeathHasItsCause(t *testing.T) {
+func TestKernelDeathReportsItsCause(t *testing.T) {
 	t.Parallel()
-	s := setUp(t)
+	s := newKernelFixture(t)
 	for name, c := range map[string]struct{ code, want string }{
 		"kill-emacs": {`(princ "last words\n") (kill-emacs 3)`, "kernel exited with status 3"},
 		"SIGKILL":    {`(signal-process (emacs-pid) 9) (sleep-for 60)`, "kernel was killed by SIGKILL"},

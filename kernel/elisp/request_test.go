@@ -17,7 +17,8 @@ import (
 	"assay/kernel/elisp"
 )
 
-// emptyReactivity is the reactivity summary of a kernel without reactivity.
+// emptyReactivity is the text of the reactivity summary that this kernel always sends, since
+// it has no reactivity.
 const emptyReactivity = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
 
 func TestRequestsAreAnswered(t *testing.T) {
@@ -52,7 +53,7 @@ func TestRequestsAreAnswered(t *testing.T) {
 	k.requireWorking()
 }
 
-// A malformed request is answered with an error and changes nothing.
+// A malformed request is answered with an error message and changes nothing.
 func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -84,13 +85,14 @@ func TestMalformedRequests(t *testing.T) {
 		require.Equal(t, "error", m["type"], body)
 		data, ok := m["data"].(map[string]any)
 		require.True(t, ok)
-		require.True(t, strings.HasPrefix(message(data).str("message"), want), "%s\n%s", body, data["message"])
-		require.Less(t, len(message(data).str("message")), 2000)
+		require.True(t, strings.HasPrefix(message(data).stringField("message"), want), "%s\n%s", body, data["message"])
+		require.Less(t, len(message(data).stringField("message")), 2000)
 	}
 	k.requireWorking()
 }
 
-// Escapes that JSON allows and Emacs's parser refuses are understood.
+// The kernel decodes escapes that JSON allows and Emacs's own parser refuses, such as single
+// surrogates.
 func TestUnusualJSONEscapes(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -171,9 +173,9 @@ func TestResetRemovesGlobals(t *testing.T) {
 	k.requireWorking()
 }
 
-// startRaw starts a kernel that is connected to the test without a [kernel.Kernel], and
-// reads its ready message.
-func (s setup) startRaw(t *testing.T) (net.Conn, *exec.Cmd) {
+// startUnsupervised starts a kernel process without a supervisor, reads its ready message, and
+// returns the connection and the command. Both end with the test.
+func (s kernelFixture) startUnsupervised(t *testing.T) (net.Conn, *exec.Cmd) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
@@ -189,20 +191,21 @@ func (s setup) startRaw(t *testing.T) (net.Conn, *exec.Cmd) {
 		_ = conn.Close()
 		_ = cmd.Wait()
 	})
-	_, err = protocol.NewStream(readOnly{conn}, 0).Read()
+	_, err = protocol.NewStream(keepOpenConn{conn}, 0).Read()
 	require.NoError(t, err)
 	return conn, cmd
 }
 
-// readOnly is a connection that a stream cannot close.
-type readOnly struct{ net.Conn }
+// keepOpenConn is a connection whose Close does nothing, so that a stream made of it cannot
+// close it.
+type keepOpenConn struct{ net.Conn }
 
-func (readOnly) Close() error { return nil }
+func (keepOpenConn) Close() error { return nil }
 
-// Messages are understood however their bytes are split.
+// The kernel understands frames whose bytes arrive in pieces of any size.
 func TestSplitFrames(t *testing.T) {
 	t.Parallel()
-	conn, _ := setUp(t).startRaw(t)
+	conn, _ := newKernelFixture(t).startUnsupervised(t)
 	var stream []byte
 	const count = 100
 	for i := range count {
@@ -234,11 +237,11 @@ func TestSplitFrames(t *testing.T) {
 
 func TestInvalidFramesEndTheKernel(t *testing.T) {
 	t.Parallel()
-	s := setUp(t)
+	s := newKernelFixture(t)
 	for _, length := range []int64{0, -1, -1 << 63, 64<<20 + 1, 1<<63 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			t.Parallel()
-			conn, cmd := s.startRaw(t)
+			conn, cmd := s.startUnsupervised(t)
 			_, err := conn.Write(binary.LittleEndian.AppendUint64(nil, uint64(length)))
 			require.NoError(t, err)
 			_, err = conn.Read(make([]byte, 1))
@@ -250,7 +253,7 @@ func TestInvalidFramesEndTheKernel(t *testing.T) {
 	}
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()
-		conn, cmd := s.startRaw(t)
+		conn, cmd := s.startUnsupervised(t)
 		_, err := conn.Write([]byte{1, 2, 3})
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())

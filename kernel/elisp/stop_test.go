@@ -17,7 +17,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// sendStop tells the kernel to stop a cell.
+// sendStop sends a stop_cell message for this cell.
 func (k *testKernel) sendStop(cell string) {
 	k.t.Helper()
 	k.write(message{"type": "stop_cell", "cell_id": cell})
@@ -56,7 +56,8 @@ func TestStopInterruptsCells(t *testing.T) {
 	}
 }
 
-// Code may handle one interrupt, to clean up.
+// Code that is stopped may handle the first interrupt, to clean up for a second. Code that
+// goes on is stopped by the second interrupt.
 func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -86,8 +87,8 @@ func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 	}
 }
 
-// Emacs waits for a program that it has called even if it is interrupted, so the program is
-// killed.
+// Stopping a cell kills the program for which it waits, because Emacs goes on waiting when it
+// is interrupted.
 func TestStopKillsCalledPrograms(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -106,7 +107,7 @@ func TestStopKillsCalledPrograms(t *testing.T) {
 	}
 }
 
-// hasChildren reports whether a process has started others that still run.
+// hasChildren reports whether the process pid has child processes.
 func hasChildren(pid int) bool {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	return slices.ContainsFunc(lists, func(list string) bool {
@@ -130,7 +131,7 @@ func TestStopOfQueuedCells(t *testing.T) {
 	var got []string
 	for len(got) == 0 || got[len(got)-1] != "start_cell  " {
 		m := k.read()
-		got = append(got, strings.Join([]string{m.str("type"), m.str("cell_id") + m.str("agent_tx_id"), m.str("status")}, " "))
+		got = append(got, strings.Join([]string{m.stringField("type"), m.stringField("cell_id") + m.stringField("agent_tx_id"), m.stringField("status")}, " "))
 	}
 	require.Equal(t, []string{
 		"cell_output c ", "cell_result c interrupted",
@@ -156,8 +157,8 @@ func TestStopOfExecuteCode(t *testing.T) {
 	k.requireWorking()
 }
 
-// Signals that arrive after the run they were meant for do nothing, however many come and
-// whatever runs.
+// Signals that arrive after the end of the run for which they were sent do nothing, however
+// many come and whatever runs.
 func TestLateSignalsAreIgnored(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -178,7 +179,7 @@ func TestLateSignalsAreIgnored(t *testing.T) {
 	} {
 		k.beginCell(c.code)
 		ended := make(chan struct{})
-		go sendSignals(k.PID(), ended)
+		go sendSignalsUntil(k.PID(), ended)
 		run := k.finishCell()
 		ended <- struct{}{}
 		require.Equal(t, c.want, run.valueText(), "%s: %v, %v", c.code, run.result, run.output)
@@ -188,8 +189,9 @@ func TestLateSignalsAreIgnored(t *testing.T) {
 	}
 }
 
-// sendSignals sends SIGUSR2 every millisecond until it can receive from ended.
-func sendSignals(pid int, ended <-chan struct{}) {
+// sendSignalsUntil sends SIGUSR2 to the kernel every millisecond until it can receive from
+// ended.
+func sendSignalsUntil(pid int, ended <-chan struct{}) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -202,7 +204,8 @@ func sendSignals(pid int, ended <-chan struct{}) {
 	}
 }
 
-// Writing to a program that has ended is an error, not the death of Emacs by SIGPIPE.
+// Writing to a program that has ended raises a Lisp error and does not kill Emacs with
+// SIGPIPE.
 func TestWriteToEndedProgram(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -213,7 +216,7 @@ func TestWriteToEndedProgram(t *testing.T) {
 	k.requireWorking()
 }
 
-// When the kernel is stopped, Emacs ends the programs that it has started.
+// When the kernel is stopped, Emacs ends the programs that the user's code has started.
 func TestProgramsEndWithTheKernel(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
@@ -237,13 +240,13 @@ func TestRunQueueIsReported(t *testing.T) {
 	sequencers := []any{}
 	for {
 		m := k.read()
-		switch m.str("type") {
+		switch m.stringField("type") {
 		case protocol.TypeRunQueue:
 			queues = append(queues, m["queue"])
 		case protocol.TypeCellResult:
 			sequencers = append(sequencers, m["run_sequencer"])
 		}
-		if m.str("cell_id") == "e" && m.str("type") == protocol.TypeCellResult {
+		if m.stringField("cell_id") == "e" && m.stringField("type") == protocol.TypeCellResult {
 			break
 		}
 	}

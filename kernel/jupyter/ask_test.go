@@ -11,10 +11,10 @@ import (
 	"assay/internal/protocol"
 )
 
-// executeCode runs code without a cell and returns the answer.
-func (k *testKernel) executeCode(code string) frame {
+// executeCode sends an execute_code request with this code and returns the answer.
+func (k *testKernel) executeCode(code string) frameFields {
 	k.t.Helper()
-	k.sendMessage(protocol.TypeExecuteCode, answerFields{"agent_tx_id": "t", "code": code})
+	k.sendMessage(protocol.TypeExecuteCode, messageFields{"agent_tx_id": "t", "code": code})
 	answer := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(k.t, "t", answer.AgentTxID)
 	return answer
@@ -58,10 +58,11 @@ func TestExecuteCodeCutsLongTextInTheMiddle(t *testing.T) {
 	require.Less(t, len(*answer.Result), 1<<20+100)
 }
 
-// globalsSummary asks for the summary of all globals and returns it and its frame.
-func (k *testKernel) globalsSummary() (map[string]map[string]any, frame) {
+// globalsSummary requests a summary of all globals. It returns the description of each global
+// by name, and the whole answer.
+func (k *testKernel) globalsSummary() (map[string]map[string]any, frameFields) {
 	k.t.Helper()
-	k.sendMessage(protocol.TypeGlobalsSummary, answerFields{"agent_tx_id": "s"})
+	k.sendMessage(protocol.TypeGlobalsSummary, messageFields{"agent_tx_id": "s"})
 	answer := k.awaitFrame(protocol.TypeGlobalsSummary)
 	require.Equal(k.t, "s", answer.AgentTxID)
 	var infos map[string]map[string]any
@@ -114,11 +115,11 @@ func TestPK8PythonGlobalInfo(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	k.runCell("x = [1]")
-	k.sendMessage(protocol.TypeGetGlobalInfo, answerFields{"key": "x", "agent_tx_id": "i"})
+	k.sendMessage(protocol.TypeGetGlobalInfo, messageFields{"key": "x", "agent_tx_id": "i"})
 	answer := k.awaitFrame("get_global_info_response")
 	require.Equal(t, "i", answer.AgentTxID)
 	require.JSONEq(t, `{"type": "list", "repr": "[1]", "len": 1}`, string(answer.Info))
-	k.sendMessage(protocol.TypeGetGlobalInfo, answerFields{"key": `"); import os`})
+	k.sendMessage(protocol.TypeGetGlobalInfo, messageFields{"key": `"); import os`})
 	require.Equal(t, `there is no global "\"); import os"`, k.awaitFrame("get_global_info_response").Error)
 	require.Equal(t, []string{}, lastFrame(k.runCell("1")).Outputs, "requests leave no names behind")
 }
@@ -128,8 +129,8 @@ func TestSummaryComesBeforeQueuedCells(t *testing.T) {
 	k := startPython(t)
 	running := k.runBusyCell("open(FIFO, 'w').write('x')\nx = 1\nopen(FIFO).read()")
 	behind := k.sendCell("y = 1")
-	k.sendMessage(protocol.TypeGlobalsSummary, answerFields{"agent_tx_id": "s"})
-	k.sendMessage("ping", answerFields{"agent_tx_id": "p"})
+	k.sendMessage(protocol.TypeGlobalsSummary, messageFields{"agent_tx_id": "s"})
+	k.sendMessage("ping", messageFields{"agent_tx_id": "p"})
 	k.sendMessage(protocol.TypeDebugState, nil)
 	require.Equal(t, "p", k.awaitFrame("pong").AgentTxID, "answered while the cell runs")
 	var state struct {
@@ -151,7 +152,7 @@ func TestSummaryComesBeforeQueuedCells(t *testing.T) {
 func TestSummaryTimesOut(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.runCell("import sys, time\ndef hang(): time.sleep(1000)\nsys.modules['_assay_jupyter'].summary = hang")
+	k.runCell("import sys, time\ndef hang(): time.sleep(1000)\nsys.modules['_assay_jupyter'].describe_globals = hang")
 	began := time.Now()
 	infos, answer := k.globalsSummary()
 	require.Empty(t, infos)
@@ -167,11 +168,11 @@ func TestPK14PythonResetRestartsTheKernel(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	k.runCell("x = 1\nimport os; os.chdir('/')")
-	k.sendMessage(protocol.TypeResetGlobals, answerFields{"agent_tx_id": "r"})
+	k.sendMessage(protocol.TypeResetGlobals, messageFields{"agent_tx_id": "r"})
 	waiting := k.sendCell("print('x' in globals(), os.getcwd() if 'os' in globals() else '')")
 	k.sendMessage("ping", nil)
 	k.awaitFrame("pong")
-	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": "nothing"})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"cell_id": "nothing"})
 	answer := k.awaitFrame("reset_kernel_globals_complete")
 	require.Equal(t, "r", answer.AgentTxID)
 	require.Equal(t, []string{}, answer.Threads)
@@ -185,18 +186,18 @@ func TestPK14PythonResetRestartsTheKernel(t *testing.T) {
 func TestRequestsAnsweredByTheAdapter(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.sendMessage(protocol.TypeInit, answerFields{"widget_states": answerFields{}})
-	k.sendMessage(protocol.TypeReactivitySummary, answerFields{"agent_tx_id": "r"})
+	k.sendMessage(protocol.TypeInit, messageFields{"widget_states": messageFields{}})
+	k.sendMessage(protocol.TypeReactivitySummary, messageFields{"agent_tx_id": "r"})
 	answer := k.readFrame()
 	require.Equal(t, protocol.TypeReactivitySummary, answer.Type)
 	require.Equal(t, "r", answer.AgentTxID)
 	require.Equal(t, map[string]any{}, answer.Reactivity)
-	k.sendMessage(protocol.TypeSetWidgetValue, answerFields{"data": answerFields{"c1/w": "1"}, "agent_tx_id": "w"})
+	k.sendMessage(protocol.TypeSetWidgetValue, messageFields{"data": messageFields{"c1/w": "1"}, "agent_tx_id": "w"})
 	answer = k.readFrame()
 	require.Equal(t, "set_widget_value_response", answer.Type)
 	require.Equal(t, protocol.StatusError, answer.Status)
 	require.Equal(t, map[string]string{"c1/w": "there is no such widget"}, answer.Errors)
-	k.sendMessage(protocol.TypeAgentAction, answerFields{"action": "request_globals_summary", "tx_id": "a"})
+	k.sendMessage(protocol.TypeAgentAction, messageFields{"action": "request_globals_summary", "tx_id": "a"})
 	answer = k.awaitFrame(protocol.TypeActionResponse)
 	require.Equal(t, "a", answer.TxID)
 	require.Equal(t, protocol.StatusSuccess, answer.Status)

@@ -8,10 +8,12 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxErrorBytes is how much of an error's value, and of its traceback, is sent.
+// maxErrorBytes is how many bytes of an error's value, and of its traceback, are sent to the
+// server.
 const maxErrorBytes = 256 << 10
 
-// cellTask is the run of a cell: start_cell, its text and outputs, cell_result.
+// cellTask is one run of a cell. It sends the server start_cell, the run's text and outputs,
+// and finally cell_result.
 type cellTask struct {
 	server *serverWriter
 	cellID string
@@ -22,12 +24,15 @@ type cellTask struct {
 	raised       *raisedError
 }
 
-// sendStart sends start_cell with the number of the run.
-func (c *cellTask) sendStart(sequencer int) {
+// sendStartCell sends start_cell with sequencer as the number of the run, and starts the run's
+// clock.
+func (c *cellTask) sendStartCell(sequencer int) {
 	c.runSequencer, c.startedAt = sequencer, time.Now()
 	c.server.send(protocol.StartCell{Type: protocol.TypeStartCell, CellID: &c.cellID, RunSequencer: sequencer})
 }
 
+// executeRequest returns the request to run the cell's code and, if the language can tell, to
+// report which names the cell assigned.
 func (c *cellTask) executeRequest(l language) executeRequest {
 	r := executeRequest{Code: c.code, StoreHistory: true}
 	if l.assignedExpression != "" {
@@ -36,14 +41,18 @@ func (c *cellTask) executeRequest(l language) executeRequest {
 	return r
 }
 
+// timeLimit returns 0: a cell may run without a limit.
 func (*cellTask) timeLimit() time.Duration { return 0 }
 
+// addText sends the server text that the cell printed to a stream.
 func (c *cellTask) addText(stream string, text []byte) { c.server.sendText(stream, c.cellID, text) }
 
+// addOutput sends the server an output of the cell. An output that is too large for a message
+// is replaced by a note.
 func (c *cellTask) addOutput(m message) {
-	fields := parseLooseObject(m.content)
+	fields := parseLenientObject(m.content)
 	if m.kind == "error" {
-		c.sendError(newRaisedError(fields.stringField("ename"), fields.stringField("evalue"), fields.stringsField("traceback")))
+		c.sendError(newRaisedError(fields.stringField("ename"), fields.stringField("evalue"), fields.stringListField("traceback")))
 		return
 	}
 	shown := newNotebookOutput(m.kind, fields)
@@ -53,8 +62,8 @@ func (c *cellTask) addOutput(m message) {
 	}
 }
 
-// sendError sends the error that ended the run as an output. Only the first call does;
-// some kernels publish the error and repeat it in the reply.
+// sendError sends the error that ended the run as an output. Only the first call has an
+// effect, because some kernels publish the error and repeat it in the reply.
 func (c *cellTask) sendError(e *raisedError) {
 	if c.raised != nil {
 		return
@@ -64,7 +73,7 @@ func (c *cellTask) sendError(e *raisedError) {
 	c.sendOutput(notebookError{Type: "error", Name: e.name, Value: e.value, Traceback: e.traceback})
 }
 
-// sendOutput sends an output and reports whether it was small enough for a message.
+// sendOutput sends an output of the cell and returns false if it is too large for a message.
 func (c *cellTask) sendOutput(shown any) bool {
 	body, err := protocol.Marshal(shown)
 	if err != nil {
@@ -75,38 +84,46 @@ func (c *cellTask) sendOutput(shown any) bool {
 	})
 }
 
+// finish sends the cell_result of the run. Its status is interrupted if the run was stopped or
+// the kernel aborted it, otherwise error or ok.
 func (c *cellTask) finish(r executeReply, wasStopped bool) {
 	result := c.newResult(protocol.StatusOK)
 	if r.Status != "ok" && (r.EName != "" || r.EValue != "") {
 		c.sendError(newRaisedError(r.EName, r.EValue, r.Traceback)) // not all kernels publish it as an output
 	}
 	if c.raised != nil {
-		result.Status, result.HasException, result.Exception = protocol.StatusError, true, c.raised.text()
+		result.Status, result.HasException, result.Exception = protocol.StatusError, true, c.raised.tracebackText()
 	}
 	if wasStopped || r.Status != "ok" && c.raised == nil { // the kernel aborted it
 		result.Status = protocol.StatusInterrupted
 	}
 	result.DurationMS = float64(time.Since(c.startedAt).Microseconds()) / 1000
 	_ = json.Unmarshal(r.Expressions[answerExpression].Data["application/json"], &result.assigned) // without an answer there are none
-	c.server.send(result.complete())
+	c.server.send(result.withEmptyLists())
 }
 
-func (c *cellTask) reject() { c.server.send(c.newResult(protocol.StatusInterrupted).complete()) }
+// answerNotRun sends the cell_result, with status interrupted, of a cell that was stopped
+// before it ran.
+func (c *cellTask) answerNotRun() {
+	c.server.send(c.newResult(protocol.StatusInterrupted).withEmptyLists())
+}
 
-// newResult returns a cell_result with a status.
+// newResult returns a cell_result message for this run with the given status and nothing else
+// set.
 func (c *cellTask) newResult(status string) cellResult {
 	return cellResult{CellResult: protocol.CellResult{
 		Type: protocol.TypeCellResult, CellID: c.cellID, RunSequencer: c.runSequencer, Status: status,
 	}}
 }
 
-// cellResult is a cell_result with the names that the run assigned.
+// cellResult is a cell_result message together with the names that the run assigned.
 type cellResult struct {
 	protocol.CellResult
 	assigned assignedNames
 }
 
-// assignedNames are the fields of a cell_result that only some languages know.
+// assignedNames are the names of globals that a cell assigned, in all and by kind of value.
+// They become fields of the cell_result. Not all languages can report them.
 type assignedNames struct {
 	Outputs []string `json:"outputs"`
 	Tables  []string `json:"dataframe_outputs"`
@@ -114,15 +131,17 @@ type assignedNames struct {
 	Figures []string `json:"static_figure_outputs"`
 }
 
-// complete returns the cell_result with empty lists for names that are unknown.
-func (r cellResult) complete() protocol.CellResult {
+// withEmptyLists returns the cell_result message with the assigned names filled in. A missing
+// list becomes empty instead of null.
+func (r cellResult) withEmptyLists() protocol.CellResult {
 	list := func(names []string) []string { return append([]string{}, names...) } // not null in JSON
 	r.Outputs, r.DataframeOutputs = list(r.assigned.Outputs), list(r.assigned.Tables)
 	r.FigureOutputs, r.StaticFigureOutputs = list(r.assigned.Plots), list(r.assigned.Figures)
 	return r.CellResult
 }
 
-// notebookOutput is an output in the notebook format, or clear_output.
+// notebookOutput is a cell output in the notebook format (display_data, update_display_data or
+// execute_result), or a clear_output.
 type notebookOutput struct {
 	Type           string          `json:"output_type"`
 	Data           json.RawMessage `json:"data,omitempty"`
@@ -140,9 +159,9 @@ type notebookError struct {
 	Traceback []string `json:"traceback"`
 }
 
-// newNotebookOutput converts the content of a message with the same type as the output.
-// Fields of a wrong type become empty.
-func newNotebookOutput(kind string, content looseObject) notebookOutput {
+// newNotebookOutput converts the content of a kernel's message of this kind to an output with
+// the same type. Fields that have a wrong type become empty.
+func newNotebookOutput(kind string, content lenientObject) notebookOutput {
 	if kind == "clear_output" {
 		wait := false
 		_ = json.Unmarshal(content["wait"], &wait)
@@ -163,7 +182,7 @@ func newNotebookOutput(kind string, content looseObject) notebookOutput {
 	return shown
 }
 
-// plainTextBundle returns a mime bundle with plain text.
+// plainTextBundle returns a MIME bundle, as JSON, with text as its text/plain.
 func plainTextBundle(text string) json.RawMessage {
 	body, _ := protocol.Marshal(map[string]string{"text/plain": text}) // a string can always be marshalled
 	return body

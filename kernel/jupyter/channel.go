@@ -27,20 +27,21 @@ const (
 	readBufferBytes = 64 << 10
 )
 
-// channel is the connection to one socket of the kernel, for messages of several
-// frames. Only this file uses ZeroMQ, and of the library only its connection, not its
-// sockets: these dial by sleeping, log to standard error, do not report that the other
-// side has gone, and leave goroutines behind.
+// channel is the connection to one socket of a Jupyter kernel. A message consists of several
+// frames. Only this file uses ZeroMQ, and of the library only its connection type, not its
+// sockets: these dial by sleeping, log to standard error, do not report that the other side
+// has gone, and leave goroutines behind.
 //
-// One goroutine may send while another receives. close may be called by any.
+// One goroutine may send while another receives. close may be called on any goroutine.
 type channel struct {
 	name     string
 	conn     *zmq4.Conn
 	buffered *bufferedConn
 }
 
-// dialChannel tries to connect to each address in turn until one accepts or ctx ends.
-// identity is the ZeroMQ identity that all our channels share.
+// dialChannel tries to connect to each address in turn, every dialInterval, until one accepts;
+// then it does the ZeroMQ handshake. identity is the ZeroMQ identity that all our channels
+// share. It fails if the handshake fails or ctx ends.
 func dialChannel(ctx context.Context, name string, kind zmq4.SocketType, identity string, addresses []socketAddress) (*channel, error) {
 	ticker := time.NewTicker(dialInterval)
 	defer ticker.Stop()
@@ -58,7 +59,8 @@ func dialChannel(ctx context.Context, name string, kind zmq4.SocketType, identit
 	}
 }
 
-// openChannel does the ZeroMQ handshake on conn. It closes conn if that fails.
+// openChannel does the ZeroMQ handshake on conn and returns the channel. If that fails or ctx
+// ends, it closes conn and returns the error.
 func openChannel(ctx context.Context, conn net.Conn, name string, kind zmq4.SocketType, identity string) (*channel, error) {
 	w := &bufferedConn{Conn: conn, in: bufio.NewReaderSize(conn, readBufferBytes), out: bufio.NewWriter(conn)}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
@@ -78,8 +80,8 @@ func openChannel(ctx context.Context, conn net.Conn, name string, kind zmq4.Sock
 	return c, nil
 }
 
-// send sends one message. It blocks while the kernel does not read, which its ZeroMQ
-// does on a separate thread.
+// send sends the frames of one message. It blocks while the kernel does not read; kernels read
+// in a separate thread of ZeroMQ, so they do even while they run code.
 func (c *channel) send(frames [][]byte) error {
 	c.buffered.isSending = true
 	err := c.conn.SendMsg(zmq4.NewMsgFrom(frames...))
@@ -90,7 +92,8 @@ func (c *channel) send(frames [][]byte) error {
 	return nil
 }
 
-// receive returns the frames of the next message. After an error every call fails.
+// receive blocks until the next message has come and returns its frames. After an error every
+// further call fails.
 func (c *channel) receive() ([][]byte, error) {
 	for {
 		m, err := c.conn.RecvMsg()
@@ -103,16 +106,18 @@ func (c *channel) receive() ([][]byte, error) {
 	}
 }
 
+// close closes the connection, which makes a blocked receive fail.
 func (c *channel) close() error { return c.conn.Close() }
 
-// isActiveWithin reports whether a message is being received, or one was less than d
-// ago.
+// isActiveWithin reports whether a message is being received now, or the last one came less
+// than d ago.
 func (c *channel) isActiveWithin(d time.Duration) bool {
 	since := c.buffered.blockedSince.Load()
 	return since == 0 || time.Since(time.Unix(0, since)) < d
 }
 
-// bufferedConn buffers the small reads and writes of a [zmq4.Conn].
+// bufferedConn is a network connection with buffers for the small reads and writes of a
+// [zmq4.Conn].
 type bufferedConn struct {
 	net.Conn
 	in           *bufio.Reader
@@ -121,6 +126,8 @@ type bufferedConn struct {
 	blockedSince atomic.Int64 // since when a read has been blocked, in Unix ns; 0: none is
 }
 
+// Read reads from the buffer, which is filled from the connection if it is empty. It records
+// since when it has been blocked, for isActiveWithin.
 func (w *bufferedConn) Read(p []byte) (int, error) {
 	if w.in.Buffered() == 0 {
 		w.blockedSince.Store(time.Now().UnixNano())
@@ -129,6 +136,8 @@ func (w *bufferedConn) Read(p []byte) (int, error) {
 	return w.in.Read(p)
 }
 
+// Write writes to the buffer. It flushes the buffer at once unless a message is being sent,
+// which is flushed as a whole.
 func (w *bufferedConn) Write(p []byte) (int, error) {
 	n, err := w.out.Write(p)
 	if err == nil && !w.isSending {
@@ -144,11 +153,12 @@ const (
 	transportTCP = "tcp"
 )
 
-// maxSocketPathBytes is the longest path of a Unix socket.
+// maxSocketPathBytes is the longest path, in bytes, that a Unix socket may have.
 const maxSocketPathBytes = 107
 
-// connectionFile is the file that tells a kernel where to listen, in a private folder.
-// The caller of newConnectionFile must remove it.
+// connectionFile is the JSON file that tells a Jupyter kernel on which sockets to listen and
+// with which key to sign messages. It is in a private folder. The caller of newConnectionFile
+// must call remove.
 type connectionFile struct {
 	Transport       string `json:"transport"`
 	IP              string `json:"ip"` // with transportIPC the beginning of the sockets' paths
@@ -164,8 +174,8 @@ type connectionFile struct {
 	folder string
 }
 
-// newConnectionFile makes a private folder in tempDir and writes the connection file
-// there.
+// newConnectionFile makes a private folder in tempDir and writes a connection file with fresh
+// socket addresses there. It fails if the folder's path is too long for Unix sockets.
 func newConnectionFile(tempDir, transport, kernelName string, key []byte) (*connectionFile, error) {
 	folder, err := os.MkdirTemp(tempDir, "jupyter-")
 	if err != nil {
@@ -183,6 +193,7 @@ func newConnectionFile(tempDir, transport, kernelName string, key []byte) (*conn
 // path returns the path of the connection file.
 func (c *connectionFile) path() string { return filepath.Join(c.folder, "connection.json") }
 
+// write writes the connection file, readable for its owner only.
 func (c *connectionFile) write() error {
 	body, err := json.Marshal(c)
 	if err != nil {
@@ -191,9 +202,13 @@ func (c *connectionFile) write() error {
 	return os.WriteFile(c.path(), body, 0o600)
 }
 
+// remove removes the private folder with the connection file and the kernel's sockets.
 func (c *connectionFile) remove() error { return os.RemoveAll(c.folder) }
 
-// assignAddresses sets where the kernel must listen.
+// assignAddresses chooses the addresses on which the kernel must listen: free TCP ports on
+// 127.0.0.1, or Unix sockets in the private folder. For a path that would be too long for a
+// Unix socket it tries the path relative to the current folder; if that is too long as well,
+// it fails.
 func (c *connectionFile) assignAddresses() error {
 	ports := []*int{&c.ShellPort, &c.IOPubPort, &c.StdinPort, &c.ControlPort, &c.HeartbeatPort}
 	if c.Transport == transportTCP {
@@ -218,7 +233,8 @@ func (c *connectionFile) assignAddresses() error {
 	return nil
 }
 
-// pickFreePorts sets ports to numbers on which nothing listens at the moment.
+// pickFreePorts sets each of ports to a different TCP port on which nothing listens at the
+// moment.
 func pickFreePorts(ports []*int) (err error) {
 	for _, port := range ports {
 		listener, failed := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -233,12 +249,13 @@ func pickFreePorts(ports []*int) (err error) {
 	return nil
 }
 
-// socketAddress is an address for [net.Dialer].
+// socketAddress is the address of one socket of the kernel, for [net.Dialer].
 type socketAddress struct{ network, path string }
 
-// addressesOf returns where the socket with a port number may be. Kernels join the path
-// of a Unix socket and the number with "-" or ":".
-func (c *connectionFile) addressesOf(port int) []socketAddress {
+// socketAddresses returns the addresses at which the kernel's socket with this port number may
+// listen. A Unix socket has two candidates, because kernels join its path and number with
+// either "-" or ":".
+func (c *connectionFile) socketAddresses(port int) []socketAddress {
 	number := strconv.Itoa(port)
 	if c.Transport == transportTCP {
 		return []socketAddress{{"tcp", net.JoinHostPort(c.IP, number)}}

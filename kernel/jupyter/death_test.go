@@ -17,7 +17,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// readToEnd reads frames until the adapter closes the connection, and returns their text.
+// readToEnd reads frames until the adapter closes the connection, and returns the printed text
+// in them.
 func (k *testKernel) readToEnd() string {
 	k.t.Helper()
 	var out strings.Builder
@@ -33,6 +34,8 @@ func (k *testKernel) readToEnd() string {
 	}
 }
 
+// If the kernel exits or is killed by a signal, the adapter process ends with the same status
+// or signal.
 func TestPK6AdapterEndsLikeTheKernel(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -53,18 +56,20 @@ func TestPK6AdapterEndsLikeTheKernel(t *testing.T) {
 			require.Equal(t, "last words\n", k.readToEnd())
 			status := k.awaitExit()
 			if c.signal != 0 {
-				require.True(t, status.Signaled(), "%v %s", status, k.printed())
+				require.True(t, status.Signaled(), "%v %s", status, k.printedText())
 				require.Equal(t, c.signal, status.Signal())
 			} else {
-				require.Equal(t, c.status, status.ExitStatus(), k.printed())
+				require.Equal(t, c.status, status.ExitStatus(), k.printedText())
 			}
-			require.True(t, strings.HasSuffix(k.printed(), c.line), k.printed())
-			require.Contains(t, k.printed(), "last words\n")
+			require.True(t, strings.HasSuffix(k.printedText(), c.line), k.printedText())
+			require.Contains(t, k.printedText(), "last words\n")
 			require.Empty(t, must(os.ReadDir(k.tempDir())))
 		})
 	}
 }
 
+// If the server closes its socket, kernel and adapter end within 2 s, and no temporary file is
+// left.
 func TestKernelEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"python3", "ir"} {
@@ -74,7 +79,7 @@ func TestKernelEndsWithTheServer(t *testing.T) {
 			k.sendCell("Sys_sleep_or_error <- 1")
 			began := time.Now()
 			require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-			require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
+			require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printedText())
 			require.Less(t, time.Since(began), 2*time.Second)
 			require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
 			require.Empty(t, must(os.ReadDir(k.tempDir())))
@@ -82,17 +87,20 @@ func TestKernelEndsWithTheServer(t *testing.T) {
 	}
 }
 
+// SIGTERM to the adapter ends a kernel within 2 s, even if it runs code and ignores SIGTERM.
 func TestBusyKernelEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	k.runBusyCell("open(FIFO, 'w').write('x')\nimport signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass")
 	began := time.Now()
 	require.NoError(t, k.cmd.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
+	require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printedText())
 	require.Less(t, time.Since(began), 2*time.Second)
 	require.ErrorIs(t, syscall.Kill(k.ready.PID, 0), syscall.ESRCH)
 }
 
+// If the server closes its socket while the kernel starts, the adapter ends with status 0 and
+// leaves no files.
 func TestServerClosesDuringStart(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
@@ -101,14 +109,16 @@ func TestServerClosesDuringStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := spawnAdapter(t, writeSpec(t, content), t.TempDir())
+			k := spawnAdapter(t, writeKernelJSON(t, content), t.TempDir())
 			require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-			require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
+			require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printedText())
 			require.Empty(t, must(os.ReadDir(k.tempDir())))
 		})
 	}
 }
 
+// If the server closes its socket while the kernel is restarted, the adapter ends with status
+// 0 and leaves no files.
 func TestServerClosesDuringReset(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
@@ -116,43 +126,47 @@ func TestServerClosesDuringReset(t *testing.T) {
 	k.sendMessage("ping", nil)
 	k.awaitFrame("pong")
 	require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
-	require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printed())
+	require.Equal(t, 0, k.awaitExit().ExitStatus(), k.printedText())
 	require.Empty(t, must(os.ReadDir(k.tempDir())))
 }
 
+// If the kernel cannot be restarted for a reset of globals, the adapter exits with the
+// kernel's status.
 func TestRestartFails(t *testing.T) {
 	t.Parallel()
 	script := "mkdir once || exit 4; exec " + installedSpec(t, "python3").Executable + ` -m ipykernel_launcher -f "$0"`
 	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
-	k := startKernel(t, writeSpec(t, string(spec)))
+	k := startKernel(t, writeKernelJSON(t, string(spec)))
 	k.sendMessage(protocol.TypeResetGlobals, nil)
 	k.readToEnd()
-	require.Equal(t, 4, k.awaitExit().ExitStatus(), k.printed())
+	require.Equal(t, 4, k.awaitExit().ExitStatus(), k.printedText())
 	require.Empty(t, must(os.ReadDir(k.tempDir())))
 }
 
+// If the kernel exits while it starts, the adapter prints its text and exits with its status.
 func TestStartFails(t *testing.T) {
 	t.Parallel()
-	k := spawnAdapter(t, writeSpec(t, `{"argv": ["sh", "-c", "echo what is wrong >&2; exit 4"]}`), t.TempDir())
+	k := spawnAdapter(t, writeKernelJSON(t, `{"argv": ["sh", "-c", "echo what is wrong >&2; exit 4"]}`), t.TempDir())
 	require.Empty(t, k.readToEnd())
 	require.Equal(t, 4, k.awaitExit().ExitStatus())
-	require.Contains(t, k.printed(), "what is wrong\n")
-	require.True(t, strings.HasSuffix(k.printed(), "the Jupyter kernel made exited with status 4\n"), k.printed())
+	require.Contains(t, k.printedText(), "what is wrong\n")
+	require.True(t, strings.HasSuffix(k.printedText(), "the Jupyter kernel made exited with status 4\n"), k.printedText())
 }
 
-// A kernel that exits with Unix sockets is started again with TCP ports.
+// A kernel that exits when it is told to use Unix sockets is started again with TCP ports.
 func TestKernelWithTCPOnly(t *testing.T) {
 	t.Parallel()
 	python := installedSpec(t, "python3").Executable
 	script := `grep -q '"transport":"ipc"' "$0" && { echo no ipc here >&2; exit 1; }; exec ` + python + ` -m ipykernel_launcher -f "$0"`
 	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
-	k := startKernel(t, writeSpec(t, string(spec)))
-	require.Contains(t, k.printed(), "no ipc here\n")
-	require.Contains(t, k.printed(), "the Jupyter kernel made exited with status 1 before it could be used")
+	k := startKernel(t, writeKernelJSON(t, string(spec)))
+	require.Contains(t, k.printedText(), "no ipc here\n")
+	require.Contains(t, k.printedText(), "the Jupyter kernel made exited with status 1 before it could be used")
 	require.Equal(t, "2", cellOutputs(k.runCell("1 + 1"))[0].textOf("text/plain"))
 }
 
-// A kernel starts in a folder whose path is longer than the 107 bytes of a socket's path.
+// A kernel also starts if its folder's path is longer than the 107 bytes that a Unix socket's
+// path may have.
 func TestDeepWorkdir(t *testing.T) {
 	t.Parallel()
 	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
@@ -166,7 +180,7 @@ func TestDeepWorkdir(t *testing.T) {
 func TestKernelspecEnvironment(t *testing.T) {
 	t.Parallel()
 	python := installedSpec(t, "python3").Executable
-	k := startKernel(t, writeSpec(t, `{"argv": ["`+python+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+	k := startKernel(t, writeKernelJSON(t, `{"argv": ["`+python+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
 		"env": {"PLAIN": "a", "FROM": "<${TMPDIR}>", "NONE": "${no_such}", "DIR": "{resource_dir}"}}`))
 	frames := k.runCell("import os; print(*(os.environ[n] for n in ('PLAIN', 'FROM', 'NONE')))")
 	require.Equal(t, "a <"+k.tempDir()+"> ${no_such}\n", streamText(t, frames, protocol.Stdout))
@@ -183,10 +197,10 @@ func TestTextBetweenRunsGoesToStderr(t *testing.T) {
 	require.Equal(t, "done\n", string(must(os.ReadFile(filepath.Join(k.workdir, "finished")))))
 	require.NoError(t, k.Close(protocol.CloseGoingAway, ""))
 	k.awaitExit()
-	require.Contains(t, k.printed(), "orphan\n")
+	require.Contains(t, k.printedText(), "orphan\n")
 }
 
-// must returns value and panics on an error, which only a broken machine causes.
+// must returns value. It panics if err is not nil, which happens only on a broken machine.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -6,14 +6,14 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxQueuedBytes is how much text and output may wait in an eventQueue. More is dropped
-// and counted. The queue must not block its writers: if a channel were not read, the
-// kernel's ZeroMQ would drop messages itself without a notice, including the one that
-// says that a run is over.
+// maxQueuedBytes limits the text and outputs that may wait in an eventQueue. What comes beyond
+// it is dropped and counted. The writers of the queue must not be blocked instead: if a
+// channel were not read, the kernel's ZeroMQ would silently drop messages itself, among them
+// the one that says that a run is over.
 const maxQueuedBytes = 256 << 20
 
-// kernelEvent is something from the kernel: a message, text written to its stdout or
-// stderr, or the end of a channel.
+// kernelEvent is one thing that came from the kernel: a message, text that its process wrote
+// to stdout or stderr, an error in a message, or the end of a channel.
 type kernelEvent struct {
 	message      message
 	stream       string // of text; empty: the event is no text
@@ -22,9 +22,12 @@ type kernelEvent struct {
 	channelEnded bool  // err is the end of a channel
 }
 
+// sizeBytes returns the size of the event's text and message content, as counted for
+// maxQueuedBytes.
 func (e kernelEvent) sizeBytes() int { return len(e.text) + len(e.message.content) }
 
-// isDroppable reports whether a run would still be seen to end without this event.
+// isDroppable reports whether the event is only text or an output. The end of a run is then
+// noticed even if the event is dropped.
 func (e kernelEvent) isDroppable() bool {
 	switch e.message.kind {
 	case "stream", "display_data", "update_display_data", "execute_result", "":
@@ -34,8 +37,8 @@ func (e kernelEvent) isDroppable() bool {
 	}
 }
 
-// eventQueue is a queue of events with several writers, which never block, and one
-// reader.
+// eventQueue is a queue of events from the kernel, for several writers, which never block, and
+// one reader. It is safe for concurrent use.
 type eventQueue struct {
 	ready chan struct{} // holds an item if there are new events
 
@@ -45,9 +48,11 @@ type eventQueue struct {
 	droppedBytes int // since the last takeDroppedBytes
 }
 
+// newEventQueue returns an empty eventQueue.
 func newEventQueue() *eventQueue { return &eventQueue{ready: make(chan struct{}, 1)} }
 
-// add appends an event, or drops it if it is droppable and the queue is full.
+// add appends an event to the queue and wakes the reader. It drops and counts an event with
+// text or an output if the queue would hold more than maxQueuedBytes.
 func (i *eventQueue) add(e kernelEvent) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -63,7 +68,8 @@ func (i *eventQueue) add(e kernelEvent) {
 	}
 }
 
-// takeAll removes and returns all events, without waiting.
+// takeAll removes and returns all queued events. It does not wait; it returns none if the
+// queue is empty.
 func (q *eventQueue) takeAll() []kernelEvent {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -72,7 +78,8 @@ func (q *eventQueue) takeAll() []kernelEvent {
 	return events
 }
 
-// takeDroppedBytes returns how many bytes were dropped since its last call.
+// takeDroppedBytes returns how many bytes the queue has dropped since the last call of
+// takeDroppedBytes.
 func (q *eventQueue) takeDroppedBytes() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,11 +88,12 @@ func (q *eventQueue) takeDroppedBytes() int {
 	return n
 }
 
-// maxLastTextBytes is how much of a run's newest text is kept for the report of a
-// crash.
+// maxLastTextBytes is how much of the newest text of a run is kept, to be printed if the
+// kernel crashes.
 const maxLastTextBytes = 4 << 10
 
-// handleEvent handles one event from the kernel.
+// handleEvent handles one event from the kernel: it passes on a message or text, prints an
+// error as a notice, or notes that a channel has ended.
 func (a *adapter) handleEvent(e kernelEvent) {
 	switch {
 	case e.channelEnded:
@@ -93,14 +101,15 @@ func (a *adapter) handleEvent(e kernelEvent) {
 	case e.err != nil:
 		printNotice(a.cfg.Stderr, "%v", e.err)
 	case e.stream != "":
-		a.handlePrinted(e.stream, e.text)
+		a.handlePipeText(e.stream, e.text)
 	default:
 		a.handleMessage(e.message)
 	}
 }
 
-// handleMessage handles a message from the kernel. It ignores kinds that have no use
-// here, such as those of widgets.
+// handleMessage handles a message from the kernel: status, execute_reply, printed text,
+// outputs and requests for input, which it answers with an empty line. It ignores all other
+// kinds, such as those of widgets.
 func (a *adapter) handleMessage(m message) {
 	isOwn := a.current.requestID != "" && m.parentID == a.current.requestID
 	switch m.kind {
@@ -112,9 +121,9 @@ func (a *adapter) handleMessage(m message) {
 			a.current.reply = &r
 		}
 	case "stream":
-		a.handleStream(isOwn, parseLooseObject(m.content))
+		a.handleStreamMessage(isOwn, parseLenientObject(m.content))
 	case "execute_result", "display_data", "update_display_data", "clear_output", "error":
-		a.addOutput(isOwn, m)
+		a.deliverOutput(isOwn, m)
 	case "input_request":
 		// IRkernel asks although the request said that stdin is not available.
 		if _, err := a.kernel.sendRequest(a.kernel.stdin, "input_reply", map[string]string{"value": ""}); err != nil {
@@ -123,52 +132,53 @@ func (a *adapter) handleMessage(m message) {
 	}
 }
 
-// handleStream handles text that code printed, as the kernel reports it. isOwn says
-// that it belongs to the current run.
-func (a *adapter) handleStream(isOwn bool, fields looseObject) {
+// handleStreamMessage handles a stream message, with which the kernel reports text that code
+// printed. isOwn says that the message belongs to the current run. Text of a run that has
+// ended goes to the running cell or, without one, to the server as text of no cell.
+func (a *adapter) handleStreamMessage(isOwn bool, fields lenientObject) {
 	name := protocol.Stdout
 	if fields.stringField("name") == protocol.Stderr {
 		name = protocol.Stderr
 	}
 	if text := fields.stringField("text"); isOwn || a.isCellRunning() {
-		a.addText(name, []byte(text))
+		a.deliverText(name, []byte(text))
 	} else if text != "" {
 		a.server.sendText(name, "", []byte(text)) // of a thread whose cell has ended
 	}
 }
 
-// handlePrinted handles what was written to the kernel's stdout and stderr. A kernel
-// that also reports it in messages has it only kept as the last text, which may be the
-// report of a crash.
-func (a *adapter) handlePrinted(stream string, text []byte) {
+// handlePipeText handles text that the kernel process wrote to its stdout or stderr pipe. If
+// the kernel also reports such text in stream messages, the text is only kept in lastText,
+// since it may be the report of a crash.
+func (a *adapter) handlePipeText(stream string, text []byte) {
 	if a.current.task != nil && a.kernel.language.echoesDescriptors {
-		a.keepLastText(text)
+		a.appendLastText(text)
 		return
 	}
-	a.addText(stream, text)
+	a.deliverText(stream, text)
 }
 
-// keepLastText appends to lastText.
-func (a *adapter) keepLastText(text []byte) {
+// appendLastText appends text to lastText and drops all but the newest maxLastTextBytes.
+func (a *adapter) appendLastText(text []byte) {
 	a.lastText = append(a.lastText, text[max(0, len(text)-maxLastTextBytes):]...)
 	a.lastText = a.lastText[max(0, len(a.lastText)-maxLastTextBytes):]
 }
 
-// addText gives text to the current run. Which run wrote text to a descriptor is not
-// known; text of an earlier cell's thread is shown with the cell that runs meanwhile.
-// Between runs it goes to Config.Stderr.
-func (a *adapter) addText(stream string, text []byte) {
+// deliverText gives text to the current task. It is not known which run wrote text to a pipe,
+// so text from a thread of an earlier cell is shown with the cell that runs meanwhile. If
+// nothing runs the text goes to Config.Stderr.
+func (a *adapter) deliverText(stream string, text []byte) {
 	if a.current.task == nil {
 		_, _ = a.cfg.Stderr.Write(text) // there is no other place for an error
 		return
 	}
-	a.keepLastText(text)
+	a.appendLastText(text)
 	a.current.task.addText(stream, text)
 }
 
-// addOutput gives an output to its run or, if that has ended, to the cell that runs
-// now. Without one it is dropped with a notice.
-func (a *adapter) addOutput(isOwn bool, m message) {
+// deliverOutput gives an output message to the current task. An output of a run that has ended
+// goes to the running cell; if no cell runs, it is dropped with a notice.
+func (a *adapter) deliverOutput(isOwn bool, m message) {
 	if !isOwn && !a.isCellRunning() {
 		printNotice(a.cfg.Stderr, "an output (%s) that came after its cell had ended is not shown", m.kind)
 		return
@@ -176,6 +186,7 @@ func (a *adapter) addOutput(isOwn bool, m message) {
 	a.current.task.addOutput(m)
 }
 
+// isCellRunning reports whether the current task is the run of a cell.
 func (a *adapter) isCellRunning() bool {
 	_, ok := a.current.task.(*cellTask)
 	return ok

@@ -15,9 +15,9 @@ const (
 	maxResultBytes = 1 << 20
 )
 
-// codeTask is an execute_code: code without a cell, whose text and result come in one
-// answer.
-type codeTask struct {
+// executeCodeTask is an execute_code request: it runs code without a cell and sends text,
+// result and error in one answer.
+type executeCodeTask struct {
 	server  *serverWriter
 	request serverRequest
 	code    string
@@ -28,15 +28,18 @@ type codeTask struct {
 	raised             *raisedError
 }
 
-func (c *codeTask) executeRequest(l language) executeRequest {
+// executeRequest returns the request to run the code.
+func (c *executeCodeTask) executeRequest(l language) executeRequest {
 	c.valueIsDisplayData = l.valueIsDisplayData
 	return executeRequest{Code: c.code}
 }
 
-// timeLimit returns 0: the server stops code that it no longer waits for.
-func (*codeTask) timeLimit() time.Duration { return 0 }
+// timeLimit returns 0: the code has no limit here, because the server stops code that it no
+// longer waits for.
+func (*executeCodeTask) timeLimit() time.Duration { return 0 }
 
-func (s *codeTask) addText(stream string, text []byte) {
+// addText keeps text that the code printed, for the answer.
+func (s *executeCodeTask) addText(stream string, text []byte) {
 	if stream == protocol.Stderr {
 		s.stderr.add(text)
 	} else {
@@ -44,12 +47,13 @@ func (s *codeTask) addText(stream string, text []byte) {
 	}
 }
 
-// addOutput keeps the value and the error. The answer has no place for other outputs.
-func (c *codeTask) addOutput(m message) {
-	fields := parseLooseObject(m.content)
+// addOutput keeps the value of the last expression or the error, for the answer. Other outputs
+// are dropped, since the answer has no field for them.
+func (c *executeCodeTask) addOutput(m message) {
+	fields := parseLenientObject(m.content)
 	switch {
 	case m.kind == "error":
-		c.raised = newRaisedError(fields.stringField("ename"), fields.stringField("evalue"), fields.stringsField("traceback"))
+		c.raised = newRaisedError(fields.stringField("ename"), fields.stringField("evalue"), fields.stringListField("traceback"))
 	case m.kind == "execute_result", m.kind == "display_data" && c.valueIsDisplayData:
 		var b mimeBundle
 		_ = json.Unmarshal(m.content, &b) // missing fields are empty
@@ -58,7 +62,9 @@ func (c *codeTask) addOutput(m message) {
 	}
 }
 
-func (c *codeTask) finish(r executeReply, wasStopped bool) {
+// finish sends the answer. Its status is interrupted if the run was stopped or the kernel
+// aborted it, otherwise error or ok.
+func (c *executeCodeTask) finish(r executeReply, wasStopped bool) {
 	if c.raised == nil && r.Status != "ok" && (r.EName != "" || r.EValue != "") {
 		c.raised = newRaisedError(r.EName, r.EValue, r.Traceback)
 	}
@@ -72,26 +78,30 @@ func (c *codeTask) finish(r executeReply, wasStopped bool) {
 	c.sendAnswer(status)
 }
 
-func (c *codeTask) reject() { c.sendAnswer(protocol.StatusInterrupted) }
+// answerNotRun answers that the code was interrupted, because it was stopped before it ran.
+func (c *executeCodeTask) answerNotRun() { c.sendAnswer(protocol.StatusInterrupted) }
 
-func (c *codeTask) sendAnswer(status string) {
+// sendAnswer sends the execute_code_response with this status and what was collected so far.
+func (c *executeCodeTask) sendAnswer(status string) {
 	response := protocol.ExecuteCodeResponse{
 		Type: protocol.TypeExecuteCodeResponse, AgentTxID: c.request.agentTxID(), Status: status,
 		Result: c.result, Stdout: c.stdout.String(), Stderr: c.stderr.String(),
 	}
 	if f := c.raised; f != nil {
 		f.truncate(maxErrorBytes)
-		response.Exception, response.EName, response.Error = f.text(), f.name, f.value
+		response.Exception, response.EName, response.Error = f.tracebackText(), f.name, f.value
 	}
 	c.server.send(response)
 }
 
-// boundedText keeps the beginning and the end of a text, maxStreamBytes in all.
+// boundedText collects text and keeps only its beginning and its end, at most maxStreamBytes
+// in all.
 type boundedText struct {
 	head, tail   []byte
 	droppedBytes int
 }
 
+// add appends text and drops the middle if there is too much.
 func (b *boundedText) add(text []byte) {
 	const half = maxStreamBytes / 2
 	room := min(half-len(b.head), len(text))
@@ -103,8 +113,8 @@ func (b *boundedText) add(text []byte) {
 	}
 }
 
-// String returns the text, with a line in place of what was dropped. Nothing may be
-// added afterwards.
+// String returns the text, with a line in the middle that says how many bytes were dropped, if
+// any were. Nothing may be added after this call.
 func (b *boundedText) String() string {
 	const half = maxStreamBytes / 2
 	over := max(0, len(b.tail)-half)

@@ -23,10 +23,11 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// testTimeout is how long a whole test may take on a busy machine.
+// testTimeout is how long a test may take on a busy machine before its kernel is killed.
 const testTimeout = 60 * time.Second
 
-// testKernel is a running adapter process with a Jupyter kernel.
+// testKernel is a running adapter process with its Jupyter kernel, and the server's end of the
+// connection to it.
 type testKernel struct {
 	protocol.Conn
 	t         *testing.T
@@ -39,8 +40,8 @@ type testKernel struct {
 	stderr bytes.Buffer
 }
 
-// installedSpec returns the kernelspec of a name. If it is not installed the test is skipped,
-// except in CI, where it fails.
+// installedSpec returns the kernelspec with this name. If it is not installed, the test is
+// skipped; in CI it fails.
 func installedSpec(t *testing.T, name string) jupyter.Spec {
 	t.Helper()
 	spec, err := jupyter.FindSpec(t.Context(), name, os.Environ())
@@ -51,19 +52,21 @@ func installedSpec(t *testing.T, name string) jupyter.Spec {
 	return spec
 }
 
-// startPython starts the Python kernel and waits until it is ready.
+// startPython starts an adapter with the installed Python kernel and waits for its ready
+// message.
 func startPython(t *testing.T) *testKernel {
 	t.Helper()
 	return startKernel(t, installedSpec(t, "python3").Path)
 }
 
-// startR starts the R kernel and waits until it is ready.
+// startR starts an adapter with the installed R kernel and waits for its ready message.
 func startR(t *testing.T) *testKernel {
 	t.Helper()
 	return startKernel(t, installedSpec(t, "ir").Path)
 }
 
-// startKernel starts the adapter for a kernel.json in a new folder and waits until it is ready.
+// startKernel starts an adapter in a new folder, for the kernel.json file at path, and waits
+// for its ready message.
 func startKernel(t *testing.T, path string) *testKernel {
 	t.Helper()
 	k := spawnAdapter(t, path, t.TempDir())
@@ -71,7 +74,8 @@ func startKernel(t *testing.T, path string) *testKernel {
 	return k
 }
 
-// spawnAdapter starts the adapter's process, as the server does, and stops it after the test.
+// spawnAdapter starts an adapter process in the folder sandbox, for the kernel.json file at
+// path, and kills it after the test. It does not wait for the ready message.
 func spawnAdapter(t *testing.T, path, sandbox string) *testKernel {
 	t.Helper()
 	k := &testKernel{t: t, workdir: sandbox}
@@ -85,7 +89,7 @@ func spawnAdapter(t *testing.T, path, sandbox string) *testKernel {
 	k.cmd.Dir, k.cmd.ExtraFiles = sandbox, []*os.File{theirs}
 	k.cmd.Env = append(os.Environ(), "TMPDIR="+k.tempDir(), "HOME="+sandbox, "MPLBACKEND=", "LC_ALL=C.UTF-8")
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	k.cmd.Stdout, k.cmd.Stderr = outputWriter{k}, outputWriter{k}
+	k.cmd.Stdout, k.cmd.Stderr = adapterOutputWriter{k}, adapterOutputWriter{k}
 	k.cmd.WaitDelay = testTimeout
 	require.NoError(t, k.cmd.Start())
 	require.NoError(t, ours.Close())
@@ -98,42 +102,44 @@ func spawnAdapter(t *testing.T, path, sandbox string) *testKernel {
 		k.kill()
 		_ = k.cmd.Wait()
 		if t.Failed() {
-			t.Log(k.printed())
+			t.Log(k.printedText())
 		}
 	})
 	return k
 }
 
+// tempDir returns the folder for temporary files of the kernel.
 func (k *testKernel) tempDir() string { return filepath.Join(k.workdir, ".assay", "tmp") }
 
+// kill sends SIGKILL to the adapter's process group.
 func (k *testKernel) kill() { _ = syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL) }
 
-// outputWriter appends what the adapter prints to its kernel's stderr buffer.
-type outputWriter struct{ *testKernel }
+// adapterOutputWriter appends what the adapter prints to the testKernel's buffer stderr.
+type adapterOutputWriter struct{ *testKernel }
 
-func (p outputWriter) Write(text []byte) (int, error) {
+func (p adapterOutputWriter) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stderr.Write(text)
 }
 
-// printed returns what the adapter has printed so far.
-func (k *testKernel) printed() string {
+// printedText returns what the adapter has printed to stdout and stderr so far.
+func (k *testKernel) printedText() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.stderr.String()
 }
 
-// awaitReady reads the ready message.
+// awaitReady reads the ready message and stores it.
 func (k *testKernel) awaitReady() {
 	k.t.Helper()
 	body, err := k.Read()
-	require.NoError(k.t, err, k.printed())
+	require.NoError(k.t, err, k.printedText())
 	require.NoError(k.t, json.Unmarshal(body, &k.ready))
 	require.Equal(k.t, protocol.TypeReady, k.ready.Type)
 }
 
-// awaitExit waits until the adapter has exited and returns its status.
+// awaitExit waits until the adapter process has exited and returns its wait status.
 func (k *testKernel) awaitExit() syscall.WaitStatus {
 	k.t.Helper()
 	_ = k.cmd.Wait() // ProcessState has the result
@@ -142,8 +148,8 @@ func (k *testKernel) awaitExit() syscall.WaitStatus {
 	return status
 }
 
-// frame has the fields of a frame that tests look at.
-type frame struct {
+// frameFields has those fields of a frame from the adapter that tests look at.
+type frameFields struct {
 	Type       string
 	CellID     *string `json:"cell_id"`
 	Sequencer  int     `json:"run_sequencer"`
@@ -175,7 +181,7 @@ type frame struct {
 	Reactivity map[string]any `json:"cell_reactivity"`
 }
 
-// cellOutput is the output of a cell_output frame.
+// cellOutput is the notebook output inside a cell_output frame.
 type cellOutput struct {
 	Type           string `json:"output_type"`
 	Data           map[string]json.RawMessage
@@ -188,31 +194,32 @@ type cellOutput struct {
 	Traceback      []string
 }
 
-// textOf returns the representation of a mime type, or "" if it is no string.
+// textOf returns the output's representation for a MIME type, or "" if that is missing or not
+// a string.
 func (s cellOutput) textOf(mime string) string {
 	var text string
 	_ = json.Unmarshal(s.Data[mime], &text)
 	return text
 }
 
-// readFrame reads the next frame, which must be valid.
-func (k *testKernel) readFrame() frame {
+// readFrame reads the next frame from the adapter. The test fails if the frame is not valid.
+func (k *testKernel) readFrame() frameFields {
 	k.t.Helper()
 	body, err := k.Read()
-	require.NoError(k.t, err, k.printed())
+	require.NoError(k.t, err, k.printedText())
 	text, err := protocol.ToJSON(body)
 	require.NoError(k.t, err)
 	_, err = protocol.NewEnvelopeDecoder().Decode(text)
 	require.NoError(k.t, err, "%s", text)
-	var f frame
+	var f frameFields
 	require.NoError(k.t, json.Unmarshal(text, &f), "%s", text)
 	return f
 }
 
-// readUntil reads frames up to the first of a type and returns them.
-func (k *testKernel) readUntil(kind string) []frame {
+// readUntil reads frames up to and including the first one of this type and returns them.
+func (k *testKernel) readUntil(kind string) []frameFields {
 	k.t.Helper()
-	for frames := []frame{}; ; {
+	for frames := []frameFields{}; ; {
 		frames = append(frames, k.readFrame())
 		if frames[len(frames)-1].Type == kind {
 			return frames
@@ -220,41 +227,42 @@ func (k *testKernel) readUntil(kind string) []frame {
 	}
 }
 
-// awaitFrame reads frames up to the first of a type and returns that.
-func (k *testKernel) awaitFrame(kind string) frame {
+// awaitFrame reads frames up to the first one of this type and returns that one.
+func (k *testKernel) awaitFrame(kind string) frameFields {
 	k.t.Helper()
 	frames := k.readUntil(kind)
 	return frames[len(frames)-1]
 }
 
-// answerFields are the fields of a message without its type.
-type answerFields map[string]any
+// messageFields are the JSON fields of a message to the adapter, without its type.
+type messageFields map[string]any
 
-// sendMessage sends a message of a type.
-func (k *testKernel) sendMessage(kind string, with answerFields) {
+// sendMessage sends the adapter a message of this type with these fields.
+func (k *testKernel) sendMessage(kind string, with messageFields) {
 	k.t.Helper()
-	message := answerFields{"type": kind}
+	message := messageFields{"type": kind}
 	maps.Copy(message, with)
 	body, err := json.Marshal(message)
 	require.NoError(k.t, err)
 	require.NoError(k.t, k.Write(body))
 }
 
-// sendCell sends code as a new cell and returns its id: "c1", "c2" and so on.
+// sendCell sends a run_cell with this code for a new cell and returns the cell's id: "c1",
+// "c2" and so on.
 func (k *testKernel) sendCell(code string) string {
 	k.t.Helper()
 	k.cellCount++
 	id := "c" + strconv.Itoa(k.cellCount)
-	k.sendMessage(protocol.TypeRunCell, answerFields{"cell_id": id, "code": code})
+	k.sendMessage(protocol.TypeRunCell, messageFields{"cell_id": id, "code": code})
 	return id
 }
 
-// runCell runs code as a new cell and returns the frames of the run. It requires that all of
-// them belong to the cell.
-func (k *testKernel) runCell(code string) []frame {
+// runCell runs code as a new cell and returns the frames of the run. The test fails if one of
+// them belongs to another cell.
+func (k *testKernel) runCell(code string) []frameFields {
 	k.t.Helper()
 	id := k.sendCell(code)
-	var frames []frame
+	var frames []frameFields
 	for len(frames) == 0 || frames[len(frames)-1].Type != protocol.TypeCellResult {
 		f := k.readFrame()
 		if idle := f.Type == protocol.TypeStartCell && f.CellID == nil; idle && len(frames) == 0 {
@@ -274,8 +282,8 @@ func (k *testKernel) runCell(code string) []frame {
 	return frames
 }
 
-// awaitStart waits until a cell has started.
-func (k *testKernel) awaitStart(id string) {
+// awaitCellStart reads frames until the start_cell of this cell.
+func (k *testKernel) awaitCellStart(id string) {
 	k.t.Helper()
 	for {
 		if f := k.awaitFrame(protocol.TypeStartCell); f.CellID != nil && *f.CellID == id {
@@ -284,8 +292,8 @@ func (k *testKernel) awaitStart(id string) {
 	}
 }
 
-// runBusyCell runs code that first writes to the pipe FIFO, waits for that, and returns the
-// cell's id.
+// runBusyCell starts a cell and waits until its code has written to a named pipe. In code,
+// FIFO stands for the path of the pipe. It returns the cell's id.
 func (k *testKernel) runBusyCell(code string) string {
 	k.t.Helper()
 	fifo := filepath.Join(k.workdir, fmt.Sprintf("fifo%d", k.cellCount))
@@ -297,14 +305,15 @@ func (k *testKernel) runBusyCell(code string) string {
 	return id
 }
 
-// releaseCell lets the nth cell (from 0) go on, if it reads from its FIFO.
+// releaseCell writes to the named pipe of the nth cell (from 0), which lets a cell go on that
+// reads from it.
 func (k *testKernel) releaseCell(n int) {
 	k.t.Helper()
 	require.NoError(k.t, os.WriteFile(filepath.Join(k.workdir, fmt.Sprintf("fifo%d", n)), []byte("x"), 0o600))
 }
 
-// streamText returns the text that the frames have on a stream.
-func streamText(t *testing.T, frames []frame, stream string) string {
+// streamText returns the printed text in the frames for one stream, stdout or stderr.
+func streamText(t *testing.T, frames []frameFields, stream string) string {
 	t.Helper()
 	var out strings.Builder
 	for _, f := range frames {
@@ -317,8 +326,8 @@ func streamText(t *testing.T, frames []frame, stream string) string {
 	return out.String()
 }
 
-// cellOutputs returns the outputs among the frames.
-func cellOutputs(frames []frame) []cellOutput {
+// cellOutputs returns the notebook outputs among the frames, in order.
+func cellOutputs(frames []frameFields) []cellOutput {
 	var all []cellOutput
 	for _, f := range frames {
 		if f.Type == protocol.TypeCellOutput {
@@ -328,4 +337,5 @@ func cellOutputs(frames []frame) []cellOutput {
 	return all
 }
 
-func lastFrame(frames []frame) frame { return frames[len(frames)-1] }
+// lastFrame returns the last of the frames.
+func lastFrame(frames []frameFields) frameFields { return frames[len(frames)-1] }

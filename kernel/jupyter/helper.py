@@ -35,7 +35,7 @@ _hanging: dict[int, Thread] = {}  # descriptions that have not ended, by the val
 
 
 class JSONAnswer:
-    """A value that the kernel's formatters show as application/json."""
+    """An answer to the adapter. IPython's formatters show it as application/json."""
 
     def __init__(self, value: dict[str, Any]) -> None:
         self._value = value
@@ -45,13 +45,13 @@ class JSONAnswer:
 
 
 class UserNames:
-    """The user's globals, and which of them the last cell assigned."""
+    """The user's global variables, and which of them the last cell assigned."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._before: dict[str, int] = {}
         self._source = ""
-        shell.events.register("pre_run_cell", self._before_cell)
+        shell.events.register("pre_run_cell", self._record_before_cell)
 
     def items(self) -> list[tuple[str, Any]]:
         """Returns names and values, without names that begin with "_", the kernel's own, and modules."""
@@ -64,33 +64,34 @@ class UserNames:
             and hidden.get(name, hidden) is not value
         ]
 
-    def _before_cell(self, info: Any) -> None:
+    def _record_before_cell(self, info: Any) -> None:
+        """Records the source of the cell that is about to run, and the id of each global's value."""
         self._source = info.raw_cell
         self._before = {name: id(value) for name, value in self.items()}
 
-    def assigned(self) -> list[tuple[str, Any]]:
-        """Returns, sorted by name, the globals that the last cell bound.
+    def assigned_items(self) -> list[tuple[str, Any]]:
+        """Returns names and values of the globals that the last cell assigned, sorted by name.
 
-        These are the names that its source binds, and those whose value has changed.
-        IPython sends no event for an empty cell; so that it reports nothing, the state
-        before it is set here, after the cell before.
+        These are the names that the cell's source binds, and those whose value is another object
+        than before the cell. IPython sends no event before an empty cell. The state is therefore
+        also recorded here, after each cell, so that an empty cell reports nothing.
         """
-        stored, before, items = self._names_in_source(), self._before, self.items()
+        stored, before, items = self._names_bound_by_source(), self._before, self.items()
         self._source, self._before = "", {name: id(value) for name, value in items}
         return sorted(
             (item for item in items if item[0] in stored or before.get(item[0]) != id(item[1])),
             key=lambda item: item[0],
         )
 
-    def _names_in_source(self) -> set[str]:
+    def _names_bound_by_source(self) -> set[str]:
         """Returns the names that the source of the last cell binds at its top level."""
         code = compile(self._shell.transform_cell(self._source), "<cell>", "exec", _ALLOW_AWAIT, True)
         return {str(step.argval) for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
 
 
-def assigned() -> JSONAnswer:
-    """Returns the names that the last cell assigned, as fields of its cell_result."""
-    items = _user_names.assigned()
+def describe_assigned_names() -> JSONAnswer:
+    """Returns the names that the last cell assigned, in all and by kind, as fields of its cell_result."""
+    items = _user_names.assigned_items()
     return JSONAnswer(
         {
             "outputs": [name for name, _ in items],
@@ -101,37 +102,41 @@ def assigned() -> JSONAnswer:
     )
 
 
-def start() -> JSONAnswer:
-    """Returns whether the kernel publishes what is written to its descriptors 1 and 2.
+def describe_streams() -> JSONAnswer:
+    """Returns whether text written to descriptors 1 and 2 also comes as stream messages.
 
-    ipykernel does, and also writes it to the original descriptors.
+    ipykernel captures the descriptors for that, and also writes the text to the original ones.
     """
     return JSONAnswer({"echoes": hasattr(sys.stdout, "_original_stdstream_copy")})
 
 
-def summary() -> JSONAnswer:
-    """Describes all globals, but at most _MAX_NAMES."""
+def describe_globals() -> JSONAnswer:
+    """Returns descriptions of the first 500 of the user's globals, and whether there are more."""
     items = _user_names.items()
     deadline = monotonic() + _SUMMARY_TIMEOUT
-    infos = {name: _inspect(value, deadline) for name, value in items[:_MAX_NAMES]}
+    infos = {name: _describe_in_thread(value, deadline) for name, value in items[:_MAX_NAMES]}
     return JSONAnswer({"summary": infos, "truncated": len(items) > _MAX_NAMES})
 
 
-def info(key: str) -> JSONAnswer:
-    """Describes one global. Returns an empty object if there is none."""
+def describe_global(key: str) -> JSONAnswer:
+    """Returns the description of the global named key, or an empty object if there is none."""
     found = [value for name, value in _user_names.items() if name == key]
-    return JSONAnswer({"info": _inspect(found[0], monotonic() + _SUMMARY_TIMEOUT)} if found else {})
+    return JSONAnswer({"info": _describe_in_thread(found[0], monotonic() + _SUMMARY_TIMEOUT)} if found else {})
 
 
-def _inspect(value: Any, deadline: float) -> dict[str, Any]:
-    """Describes value on a new thread, which is left running if it exceeds _VALUE_TIMEOUT."""
+def _describe_in_thread(value: Any, deadline: float) -> dict[str, Any]:
+    """Returns the description of value, made on a new thread because it may run the user's code.
+
+    If that takes longer than _VALUE_TIMEOUT the thread is left running, and an error is returned.
+    The same goes for a value that an earlier thread still describes, and after deadline.
+    """
     if monotonic() > deadline:
         return _inspection_error(value, f"not inspected: the others took {_SUMMARY_TIMEOUT:g} s")
     hanging = _hanging.get(id(value))
     if hanging is not None and hanging.is_alive():
         return _inspection_error(value, "an earlier inspection of it has not ended")
     described: list[dict[str, Any]] = []
-    thread = Thread(target=lambda: described.append(_describe_safely(value)), daemon=True)
+    thread = Thread(target=lambda: described.append(_describe_or_report_error(value)), daemon=True)
     thread.start()
     thread.join(_VALUE_TIMEOUT)
     if described:
@@ -140,18 +145,21 @@ def _inspect(value: Any, deadline: float) -> dict[str, Any]:
     return _inspection_error(value, f"its inspection takes over {_VALUE_TIMEOUT:g} s")
 
 
-def _describe_safely(value: Any) -> dict[str, Any]:
+def _describe_or_report_error(value: Any) -> dict[str, Any]:
+    """Returns the description of value, or a description of the exception that describing it raised."""
     try:
-        return _describe(value)
+        return _describe_value(value)
     except BaseException as error:  # even a SystemExit raised by a __repr__
         return _inspection_error(value, type(error).__name__)
 
 
 def _inspection_error(value: Any, reason: str) -> dict[str, Any]:
+    """Returns a description that has only the type of value and the reason why there is no more."""
     return {"type": type(value).__name__, "error": reason}
 
 
-def _describe(value: Any) -> dict[str, Any]:
+def _describe_value(value: Any) -> dict[str, Any]:
+    """Returns type, size and repr of value, or for tables and arrays their shape and dtypes."""
     description: dict[str, Any] = {"type": type(value).__name__}
     if _is_instance(value, "pandas", "DataFrame"):
         description.update(_describe_table(value))
@@ -160,13 +168,14 @@ def _describe(value: Any) -> dict[str, Any]:
     elif _is_instance(value, "anndata", "AnnData"):
         description.update(_describe_anndata(value))
     else:
-        description["repr"] = _short_repr.repr(value)[:_MAX_REPR]
+        description["repr"] = _bounded_repr.repr(value)[:_MAX_REPR]
         if isinstance(value, (list, dict, set)):
             description["len"] = len(value)
     return description
 
 
 def _describe_table(value: Any) -> dict[str, Any]:
+    """Returns the shape of a pandas DataFrame and the names and dtypes of its first 50 columns."""
     return {
         "columns": [str(column) for column in islice(value.columns, _MAX_COLUMNS)],
         "dtypes": _column_types(value),
@@ -176,6 +185,7 @@ def _describe_table(value: Any) -> dict[str, Any]:
 
 
 def _describe_anndata(value: Any) -> dict[str, Any]:
+    """Returns the size of an AnnData object and the dtypes of its annotations."""
     return {
         "n_obs": int(value.n_obs),
         "n_vars": int(value.n_vars),
@@ -188,18 +198,20 @@ def _describe_anndata(value: Any) -> dict[str, Any]:
 
 
 def _column_types(table: Any) -> dict[str, str]:
+    """Returns the dtypes of the first 50 columns of a table, by column name."""
     return {str(column): str(dtype) for column, dtype in islice(table.dtypes.items(), _MAX_COLUMNS)}
 
 
 def _is_instance(value: Any, package: str, name: str) -> bool:
+    """Returns whether value is an instance of the class `name` of a package, without importing the package."""
     return any(
         base.__name__ == name and base.__module__.partition(".")[0] == package
         for base in type(value).__mro__
     )
 
 
-class _ShortRepr(reprlib.Repr):
-    """Writes the beginning of long and deep values without visiting all of them."""
+class _BoundedRepr(reprlib.Repr):
+    """Writes the repr of a value, cut after 200 items of a container and 1,000 characters of a string."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,16 +227,17 @@ class _ShortRepr(reprlib.Repr):
         if level <= 0:
             return "{...}"
         pairs = (f"{self.repr1(key, level - 1)}: {self.repr1(item, level - 1)}" for key, item in x.items())
-        return "{" + ", ".join(self._first(pairs, len(x))) + "}"
+        return "{" + ", ".join(self._first_texts(pairs, len(x))) + "}"
 
     def repr_set(self, x: set[Any], level: int) -> str:
         if not x:
             return "set()"
-        return "{" + ", ".join(self._first((self.repr1(item, level - 1) for item in x), len(x))) + "}"
+        return "{" + ", ".join(self._first_texts((self.repr1(item, level - 1) for item in x), len(x))) + "}"
 
-    def _first(self, texts: Iterator[str], count: int) -> list[str]:
+    def _first_texts(self, texts: Iterator[str], count: int) -> list[str]:
+        """Returns the first 200 texts, and "..." if count says that there are more."""
         return [*islice(texts, self.maxdict), *(["..."] if count > self.maxdict else [])]
 
 
-_short_repr = _ShortRepr()
+_bounded_repr = _BoundedRepr()
 _user_names = UserNames(get_ipython())

@@ -43,10 +43,12 @@ const (
 	idleTimeout = 10 * time.Second
 )
 
-// errServerClosed is the normal end: the server has closed its socket.
+// errServerClosed is the reason for a normal end of the adapter: the server has closed its
+// socket.
 var errServerClosed = errors.New("the server has closed its socket")
 
-// Config configures [Serve]. The zero value means an empty environment and no output.
+// Config configures [Serve]. The zero value gives the kernel an empty environment and discards
+// what it prints.
 type Config struct {
 	// Environ is the kernel's environment; its kernelspec may add variables. The folder
 	// of the kernel's sockets is made in TMPDIR, by default /tmp.
@@ -57,11 +59,11 @@ type Config struct {
 	Stderr io.Writer
 }
 
-// Serve starts the kernel in the current folder, sends ready on conn and handles
-// requests until the server closes conn or ctx ends. It then ends the kernel within
-// about a second and returns nil. If the kernel ends by itself the error is an
-// [*ExitError]; any other error says why the kernel could not be used. Serve closes
-// conn. While it runs, this process ignores SIGINT, which is meant for the kernel.
+// Serve starts the Jupyter kernel of spec in the current folder, sends the ready message on
+// conn and handles the server's requests until the server closes conn or ctx ends. It then
+// ends the kernel within about a second and returns nil. If the kernel ends by itself the
+// error is an [*ExitError]; any other error says why the kernel could not be used. Serve
+// closes conn. While it runs, this process ignores SIGINT, which is meant for the kernel.
 func Serve(ctx context.Context, conn protocol.Conn, spec Spec, cfg Config) error {
 	if cfg.Stderr == nil {
 		cfg.Stderr = io.Discard
@@ -86,8 +88,8 @@ func Serve(ctx context.Context, conn protocol.Conn, spec Spec, cfg Config) error
 	return err
 }
 
-// adapter translates between the server and one Jupyter kernel. Only the goroutine in
-// serve uses it, except where a field says otherwise.
+// adapter translates between the server's kernel protocol and the messages of one Jupyter
+// kernel. Only the goroutine that runs serve uses it, except where a field says otherwise.
 type adapter struct {
 	spec               Spec
 	cfg                Config
@@ -104,14 +106,16 @@ type adapter struct {
 	restarts   chan restartResult // holds the result of one restart
 }
 
-// restartResult is the new kernel, or why it could not be started.
+// restartResult is the result of restarting the kernel: the new kernel, or the error that
+// prevented its start.
 type restartResult struct {
 	kernel *kernel
 	err    error
 }
 
-// readServer passes messages from the server to requests. It returns why it stopped:
-// errServerClosed, another read error, or nil if ctx ended.
+// readServer reads messages from the server and hands each to serve through the channel
+// requests. It returns the reason why it stopped: errServerClosed, another read error, or nil
+// if ctx ended.
 func (a *adapter) readServer(ctx context.Context, conn protocol.Conn) error {
 	for {
 		body, err := conn.Read()
@@ -129,8 +133,9 @@ func (a *adapter) readServer(ctx context.Context, conn protocol.Conn) error {
 	}
 }
 
-// serve starts the kernel and handles requests and events until ctx ends or the kernel
-// does.
+// serve starts the kernel and then handles requests from the server and events from the
+// kernel. It returns the cause of ctx when ctx ends, an [*ExitError] if the kernel exits, or
+// another error if the kernel cannot be started or its connection breaks.
 func (a *adapter) serve(ctx context.Context) (err error) {
 	if a.kernel, err = launchKernel(ctx, a.spec, a.cfg.Environ, a.cfg.Stderr); err != nil {
 		return err
@@ -147,28 +152,28 @@ func (a *adapter) serve(ctx context.Context) (err error) {
 		case <-a.eventsReady():
 			a.handleEvents()
 			if a.channelErr != nil {
-				return a.explainChannelEnd()
+				return a.channelEndError()
 			}
 		case <-a.kernelExited():
-			return a.explainExit()
+			return a.kernelExitError()
 		case restarted := <-a.restarts:
 			a.restarting = false
 			if restarted.err != nil {
 				return restarted.err
 			}
-			a.finishRestart(restarted.kernel)
+			a.adoptRestartedKernel(restarted.kernel)
 		case <-a.current.interruptAgain:
 			a.interruptRun()
 		case <-a.current.timeLimitOver:
 			a.stopRun()
 		case <-a.current.idleTimeoutOver:
-			a.assumeIdle()
+			a.finishWithoutIdle()
 		}
 	}
 }
 
-// eventsReady returns a channel with an item if the kernel has new events; nil while
-// there is no kernel.
+// eventsReady returns the channel that receives an item when the kernel has new events. It
+// returns nil, which blocks forever, while the kernel is restarted.
 func (a *adapter) eventsReady() <-chan struct{} {
 	if a.kernel == nil {
 		return nil
@@ -176,8 +181,8 @@ func (a *adapter) eventsReady() <-chan struct{} {
 	return a.kernel.events.ready
 }
 
-// kernelExited returns a channel that is closed when the kernel has exited; nil while
-// there is no kernel.
+// kernelExited returns a channel that is closed when the kernel process has exited. It returns
+// nil, which blocks forever, while the kernel is restarted.
 func (a *adapter) kernelExited() <-chan struct{} {
 	if a.kernel == nil {
 		return nil
@@ -185,7 +190,8 @@ func (a *adapter) kernelExited() <-chan struct{} {
 	return a.kernel.process.exited
 }
 
-// sendReady sends the ready message.
+// sendReady sends the server the ready message: language, version, process id and the features
+// that the kernel lacks.
 func (a *adapter) sendReady() {
 	l := a.kernel.language
 	a.server.send(protocol.Ready{
@@ -194,21 +200,22 @@ func (a *adapter) sendReady() {
 	})
 }
 
-// explainChannelEnd returns the error after a channel has ended: the exit of the kernel
-// if that follows within exitNoticeTimeout, otherwise the error of the channel.
-func (a *adapter) explainChannelEnd() error {
+// channelEndError returns the error to report after a channel to the kernel has ended: an
+// [*ExitError] if the kernel exits within exitNoticeTimeout, otherwise the error of the
+// channel.
+func (a *adapter) channelEndError() error {
 	select {
 	case <-a.kernelExited():
-		return a.explainExit()
+		return a.kernelExitError()
 	case <-time.After(exitNoticeTimeout):
 		return fmt.Errorf("the Jupyter kernel %s: %w", a.spec.Name, a.channelErr)
 	}
 }
 
-// explainExit passes on the last messages of a kernel that has exited and returns its
-// [*ExitError].
-func (a *adapter) explainExit() error {
-	a.kernel.readRest()
+// kernelExitError handles the last messages and text of a kernel that has exited, prints the
+// last text of its run to Config.Stderr, and returns the kernel's [*ExitError].
+func (a *adapter) kernelExitError() error {
+	a.kernel.readFinalOutput()
 	a.handleEvents()
 	if len(a.lastText) > 0 {
 		_, _ = fmt.Fprintf(a.cfg.Stderr, "%s\n", a.lastText) // there is no other place for an error
@@ -216,8 +223,8 @@ func (a *adapter) explainExit() error {
 	return a.kernel.process.exit
 }
 
-// startRestart stops the kernel and starts another in the background. The result comes
-// on restarts.
+// startRestart stops the kernel and starts a new one, both in the background. The new kernel
+// or the error comes on the channel restarts.
 func (a *adapter) startRestart(ctx context.Context) {
 	old := a.kernel
 	a.kernel, a.restarting = nil, true
@@ -231,14 +238,16 @@ func (a *adapter) startRestart(ctx context.Context) {
 	}()
 }
 
-// finishRestart uses a restarted kernel and finishes the reset that asked for it.
-func (a *adapter) finishRestart(k *kernel) {
+// adoptRestartedKernel makes k, a newly started kernel, the current one and finishes the reset
+// of globals for which the kernel was restarted.
+func (a *adapter) adoptRestartedKernel(k *kernel) {
 	a.kernel, a.channelErr = k, nil
 	a.canDescribeGlobals = k.language.globalsRequest != nil
 	a.finishRun()
 }
 
-// close ends the kernel. The context of serve must have ended.
+// close stops the kernel, if there is one, after waiting for a restart in progress. The
+// context of serve must have ended.
 func (a *adapter) close() error {
 	if a.restarting {
 		a.kernel = (<-a.restarts).kernel
@@ -247,6 +256,6 @@ func (a *adapter) close() error {
 		return nil
 	}
 	err := a.kernel.stop()
-	a.kernel.printRest()
+	a.kernel.printUnhandledText()
 	return err
 }

@@ -25,8 +25,8 @@ const (
 	lastMessagesTimeout = 100 * time.Millisecond
 )
 
-// kernel is one process of a Jupyter kernel and the channels to it. Everything that
-// comes from it is put into events. The caller of launch must stop it.
+// kernel is one running process of a Jupyter kernel with the channels to it. All its messages
+// and printed text are put into the queue events. The caller of launchKernel must call stop.
 type kernel struct {
 	spec           Spec
 	language       language
@@ -41,39 +41,42 @@ type kernel struct {
 	console io.Writer // gets what it prints while it starts
 }
 
-// launchKernel starts a kernel and waits until it can be used. It connects by Unix sockets
-// or, if the kernel exits at that, by TCP ports. The error is an [*ExitError] if the
-// kernel exited, and the cause of ctx if that ended first. console gets what the kernel
-// prints meanwhile, and a notice if the start is slow.
+// launchKernel starts a Jupyter kernel and waits until it can run code. It connects by Unix
+// sockets; if the kernel exits by itself meanwhile, it is started a second time with TCP
+// ports. console gets what the kernel prints during the start, and a notice if a step takes
+// longer than slowStartDelay. The error is an [*ExitError] if the kernel exited, or the cause
+// of ctx if that ended first; then no process is left.
 func launchKernel(ctx context.Context, spec Spec, environ []string, console io.Writer) (*kernel, error) {
-	k, err := launchWith(ctx, transportIPC, spec, environ, console)
+	k, err := launchWithTransport(ctx, transportIPC, spec, environ, console)
 	var exited *ExitError
 	if !errors.As(err, &exited) || exited.Signal != 0 {
 		return k, err
 	}
 	printNotice(console, "%v before it could be used: trying again with TCP, in case it does not support Unix sockets", err)
-	return launchWith(ctx, transportTCP, spec, environ, console)
+	return launchWithTransport(ctx, transportTCP, spec, environ, console)
 }
 
-// launchWith is launch with one transport: transportIPC or transportTCP.
-func launchWith(ctx context.Context, transport string, spec Spec, environ []string, console io.Writer) (*kernel, error) {
+// launchWithTransport starts a Jupyter kernel with one transport, transportIPC (Unix sockets)
+// or transportTCP, and waits until it can run code. On an error the kernel is stopped.
+func launchWithTransport(ctx context.Context, transport string, spec Spec, environ []string, console io.Writer) (*kernel, error) {
 	k := &kernel{spec: spec, events: newEventQueue(), signer: newSigner(), console: console}
 	var err error
-	if k.connectionFile, err = newConnectionFile(tempDir(environ), transport, spec.Name, k.signer.key); err != nil {
+	if k.connectionFile, err = newConnectionFile(tempDirOf(environ), transport, spec.Name, k.signer.key); err != nil {
 		return nil, err
 	}
-	if k.process, err = startProcess(spec, environ, k.connectionFile.path(), k.addPrinted); err != nil {
+	if k.process, err = startProcess(spec, environ, k.connectionFile.path(), k.addPipeText); err != nil {
 		return nil, errors.Join(err, k.connectionFile.remove())
 	}
 	if err := k.awaitUsable(ctx); err != nil {
 		err = errors.Join(err, k.stop())
-		k.printRest()
+		k.printUnhandledText()
 		return nil, err
 	}
 	return k, nil
 }
 
-// readChannel puts messages of a channel into events until the channel ends.
+// readChannel reads messages from a channel and puts each into events, until the channel ends.
+// A malformed message becomes an event with an error.
 func (k *kernel) readChannel(c *channel) {
 	for {
 		frames, err := c.receive()
@@ -89,12 +92,13 @@ func (k *kernel) readChannel(c *channel) {
 	}
 }
 
-func (k *kernel) addPrinted(stream string, text []byte) {
+// addPipeText puts text that the kernel process wrote to its stdout or stderr into events.
+func (k *kernel) addPipeText(stream string, text []byte) {
 	k.events.add(kernelEvent{stream: stream, text: text})
 }
 
-// sendRequest sends a request on a channel and returns its id, which answers carry as
-// parentID.
+// sendRequest sends a new message of this kind on a channel and returns its id. The kernel's
+// answers carry that id as parentID.
 func (k *kernel) sendRequest(c *channel, kind string, content any) (id string, err error) {
 	m, err := newRequest(kind, content)
 	if err != nil {
@@ -103,6 +107,7 @@ func (k *kernel) sendRequest(c *channel, kind string, content any) (id string, e
 	return m.id, k.sendMessage(c, m)
 }
 
+// sendMessage signs a message and sends it on a channel.
 func (k *kernel) sendMessage(c *channel, m message) error {
 	frames, err := k.signer.encode(m)
 	if err != nil {
@@ -111,8 +116,8 @@ func (k *kernel) sendMessage(c *channel, m message) error {
 	return c.send(frames)
 }
 
-// interrupt interrupts what the kernel runs, by message or signal as its kernelspec
-// says.
+// interrupt interrupts the code that the kernel runs: with an interrupt_request or with
+// SIGINT, as its kernelspec says. It does not wait for an effect.
 func (k *kernel) interrupt() error {
 	if k.spec.interruptByMessage {
 		_, err := k.sendRequest(k.control, "interrupt_request", struct{}{})
@@ -126,18 +131,18 @@ func (k *kernel) interrupt() error {
 	return err
 }
 
-// readRest waits for the last messages of a dead kernel and reads what is left in its
-// pipes.
-func (k *kernel) readRest() {
+// readFinalOutput waits for the last messages of a kernel that has exited, at most
+// lastMessagesTimeout, and reads what is left in its stdout and stderr pipes.
+func (k *kernel) readFinalOutput() {
 	late := time.AfterFunc(lastMessagesTimeout, k.closeChannels)
 	defer late.Stop()
 	k.readers.Wait()
-	k.process.drain()
+	k.process.readAvailable()
 }
 
-// printRest writes text that the kernel has printed and that nothing else will handle
-// to console.
-func (k *kernel) printRest() {
+// printUnhandledText writes the text among the queued events to console and drops the other
+// events. It is for a kernel whose events nothing else will handle.
+func (k *kernel) printUnhandledText() {
 	for _, e := range k.events.takeAll() {
 		if e.stream != "" {
 			_, _ = k.console.Write(e.text) // there is no other place for an error
@@ -145,6 +150,7 @@ func (k *kernel) printRest() {
 	}
 }
 
+// closeChannels closes those of the four channels that are open.
 func (k *kernel) closeChannels() {
 	for _, c := range []*channel{k.shell, k.control, k.stdin, k.iopub} {
 		if c != nil {
@@ -153,8 +159,8 @@ func (k *kernel) closeChannels() {
 	}
 }
 
-// stop ends the kernel: it asks it to shut down and kills it after stopGrace. Then it
-// closes and removes everything that the kernel had.
+// stop sends the kernel a shutdown_request and kills it if it has not exited after stopGrace.
+// Then it closes the channels and removes the connection file.
 func (k *kernel) stop() error {
 	if k.control != nil {
 		_, _ = k.sendRequest(k.control, "shutdown_request", map[string]bool{"restart": false}) // fails if the kernel is dead
@@ -165,16 +171,16 @@ func (k *kernel) stop() error {
 	return errors.Join(err, k.connectionFile.remove())
 }
 
-// tempDir returns the TMPDIR of environ, or /tmp.
-func tempDir(environ []string) string {
+// tempDirOf returns the folder for temporary files that environ names in TMPDIR, or /tmp.
+func tempDirOf(environ []string) string {
 	if folder := lookupEnv(environ, "TMPDIR"); folder != "" {
 		return folder
 	}
 	return "/tmp"
 }
 
-// printNotice writes a line for people to the output that also gets what the kernel
-// prints.
+// printNotice writes a line that starts with "assay jupyter: " to the output that also gets
+// what the kernel prints. Errors of the writer are ignored.
 func printNotice(to io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(to, "assay jupyter: "+format+"\n", args...) // there is no other place for an error
 }

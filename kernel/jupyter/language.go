@@ -8,18 +8,20 @@ import (
 	"assay/internal/protocol"
 )
 
-// helperSource is run in Python kernels as a module.
+// helperSource is Python code that is run once in each Python kernel, as a module, to describe
+// globals.
 //
 //go:embed helper.py
 var helperSource string
 
-// rSummarySource is run in R kernels for each request about globals, with KEY replaced.
+// rSummarySource is R code that is run in an R kernel for each request about globals, with KEY
+// replaced by the name of the global.
 //
 //go:embed summary.R
 var rSummarySource string
 
-// language is what the adapter knows about a kernel's language besides running code.
-// The zero value is an unknown language.
+// language says what the adapter can do in a kernel's programming language besides running
+// code. In the zero value the language is unknown.
 type language struct {
 	name, version string // from the kernel_info_reply
 
@@ -48,8 +50,9 @@ type language struct {
 	valueIsDisplayData bool
 }
 
-// languageOf returns the language of a kernel by its kernel_info_reply.
-func languageOf(info kernelInfo) language {
+// detectLanguage returns the language of a kernel according to its kernel_info_reply. Only
+// IPython and IRkernel can describe globals.
+func detectLanguage(info kernelInfo) language {
 	known := language{}
 	switch {
 	case strings.EqualFold(info.Implementation, "ipython"):
@@ -61,7 +64,8 @@ func languageOf(info kernelInfo) language {
 	return known
 }
 
-// unsupportedFeatures returns the features for the ready message that the kernel lacks.
+// unsupportedFeatures returns the names of the features that the kernel lacks, for the ready
+// message.
 func (l language) unsupportedFeatures() []string {
 	if l.globalsRequest == nil {
 		return []string{"globals_summary", "reactivity", "widgets"}
@@ -77,38 +81,45 @@ const (
 	helperReference = sysModules + "['" + helperModule + "']"
 )
 
-// answerExpression is the name of the one user_expression of a request.
+// answerExpression is the key of the only user_expression in an execute_request; the reply has
+// its value under the same key.
 const answerExpression = "assay"
 
+// pythonLanguage returns what the adapter can do in IPython kernels, by means of the helper
+// module.
 func pythonLanguage() language {
 	newModule := fmt.Sprintf("type(__import__('sys'))('%s')", helperModule)
 	return language{
 		setupRequest: &executeRequest{
-			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonString(helperSource), sysModules, helperModule, newModule),
+			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonStringLiteral(helperSource), sysModules, helperModule, newModule),
 			Silent:      true,
-			Expressions: map[string]string{answerExpression: helperReference + ".start()"},
+			Expressions: map[string]string{answerExpression: helperReference + ".describe_streams()"},
 		},
 		globalsRequest:     pythonGlobalsRequest,
-		assignedExpression: helperReference + ".assigned()",
+		assignedExpression: helperReference + ".describe_assigned_names()",
 		needsWakeUp:        true,
 	}
 }
 
+// pythonGlobalsRequest returns the request that makes a Python kernel describe the global
+// named key, or all globals if key is empty.
 func pythonGlobalsRequest(key string) executeRequest {
-	expression := helperReference + ".summary()"
+	expression := helperReference + ".describe_globals()"
 	if key != "" {
-		expression = fmt.Sprintf("%s.info(%s)", helperReference, jsonString(key))
+		expression = fmt.Sprintf("%s.describe_global(%s)", helperReference, jsonStringLiteral(key))
 	}
 	return executeRequest{Silent: true, Expressions: map[string]string{answerExpression: expression}}
 }
 
+// rGlobalsRequest returns the request that makes an R kernel describe the global named key, or
+// all globals if key is empty.
 func rGlobalsRequest(key string) executeRequest {
-	return executeRequest{Silent: true, Code: strings.Replace(rSummarySource, "KEY\n", jsonString(key)+"\n", 1)}
+	return executeRequest{Silent: true, Code: strings.Replace(rSummarySource, "KEY\n", jsonStringLiteral(key)+"\n", 1)}
 }
 
-// jsonString returns text as a JSON string, which is also a string literal in Python
+// jsonStringLiteral returns text as a JSON string, which is also a string literal in Python
 // and R.
-func jsonString(text string) string {
+func jsonStringLiteral(text string) string {
 	body, _ := protocol.Marshal(text) // a string can always be marshalled
 	return string(body)
 }

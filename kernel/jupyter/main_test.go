@@ -17,10 +17,11 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// TestMain runs playAdapter if the arguments are those of "assay jupyter".
+// TestMain runs the adapter instead of the tests if the process was started like "assay
+// jupyter".
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "jupyter" {
-		os.Exit(playAdapter(os.Args[2], os.Args[3]))
+		os.Exit(runAdapterProcess(os.Args[2], os.Args[3]))
 	}
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
@@ -28,8 +29,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// playAdapter is the main function of the adapter's process; it returns the exit status.
-func playAdapter(path, number string) int {
+// runAdapterProcess is the main function of an adapter process: path is its kernel.json,
+// number the descriptor of its socket. It returns the exit status.
+func runAdapterProcess(path, number string) int {
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return 2
@@ -56,12 +58,13 @@ func playAdapter(path, number string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 3
 	default:
-		return statusOfLeaks()
+		return goroutineLeakStatus()
 	}
 }
 
-// statusOfLeaks returns exit status 9 if Serve has left goroutines running, otherwise 0.
-func statusOfLeaks() int {
+// goroutineLeakStatus returns the exit status 9 if Serve has left goroutines running,
+// otherwise 0.
+func goroutineLeakStatus() int {
 	if err := goleak.Find(goleak.IgnoreTopFunction("os/signal.loop"), goleak.IgnoreTopFunction("os/signal.NotifyContext.func1")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 9

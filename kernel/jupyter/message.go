@@ -26,10 +26,11 @@ const (
 	signedFrames = 4
 )
 
-// messageDelimiter returns the frame between the routing frames and the message.
+// messageDelimiter returns the frame that separates the routing frames from the rest of a
+// Jupyter message.
 func messageDelimiter() []byte { return []byte("<IDS|MSG>") }
 
-// message has the parts of a Jupyter message that are used here.
+// message holds those parts of a Jupyter message that the adapter uses.
 type message struct {
 	kind     string          // msg_type
 	id       string          // msg_id
@@ -37,7 +38,8 @@ type message struct {
 	content  json.RawMessage // valid UTF-8; from [signer.decode] a JSON object
 }
 
-// messageHeader is the header of a message, and the parent header of its answers.
+// messageHeader is the header of a Jupyter message. Its answers repeat it as their parent
+// header.
 type messageHeader struct {
 	ID       string `json:"msg_id"`
 	Type     string `json:"msg_type"`
@@ -47,18 +49,20 @@ type messageHeader struct {
 	Version  string `json:"version"`
 }
 
-// signer encodes and decodes messages, signed with HMAC-SHA256. It is immutable and
-// safe for concurrent use.
+// signer encodes and decodes Jupyter messages, which are signed with HMAC-SHA256. It is
+// immutable and safe for concurrent use.
 type signer struct {
 	key     []byte
 	session string
 }
 
+// newSigner returns a signer with a random key and session id.
 func newSigner() signer {
 	return signer{key: []byte(uuid.NewString()), session: uuid.NewString()}
 }
 
-// newRequest returns a message with a new id.
+// newRequest returns a message of this kind with a new id and content encoded as JSON. It
+// fails if content cannot be encoded.
 func newRequest(kind string, content any) (message, error) {
 	body, err := json.Marshal(content)
 	if err != nil {
@@ -67,7 +71,8 @@ func newRequest(kind string, content any) (message, error) {
 	return message{kind: kind, id: uuid.NewString(), content: body}, nil
 }
 
-// encode returns the frames of a message.
+// encode returns the frames of a message: delimiter, signature, header, parent header,
+// metadata and content.
 func (s signer) encode(m message) ([][]byte, error) {
 	head, err := json.Marshal(messageHeader{
 		ID: m.id, Type: m.kind, Session: s.session, Username: "assay",
@@ -80,9 +85,9 @@ func (s signer) encode(m message) ([][]byte, error) {
 	return append([][]byte{messageDelimiter(), s.sign(signed)}, signed...), nil
 }
 
-// decode checks and decodes the frames of a message. Routing frames before it and
-// buffers after it are dropped. It fails if the signature is wrong or the header or
-// content is no JSON object.
+// decode checks the signature of a received message and decodes its frames. Routing frames
+// before it and buffers after it are dropped. It fails if the signature is wrong, or the
+// header or content is not a JSON object.
 func (s signer) decode(frames [][]byte) (message, error) {
 	at := slices.IndexFunc(frames, func(frame []byte) bool { return bytes.Equal(frame, messageDelimiter()) })
 	if at < 0 || len(frames) < at+2+signedFrames {
@@ -108,7 +113,7 @@ func (s signer) decode(frames [][]byte) (message, error) {
 	return message{kind: head.Type, id: head.ID, parentID: parent.ID, content: content}, nil
 }
 
-// sign returns the signature of frames in hexadecimal.
+// sign returns the HMAC-SHA256 of the frames in hexadecimal.
 func (s signer) sign(frames [][]byte) []byte {
 	mac := hmac.New(sha256.New, s.key)
 	for _, frame := range frames {
@@ -117,7 +122,7 @@ func (s signer) sign(frames [][]byte) []byte {
 	return hex.AppendEncode(nil, mac.Sum(nil))
 }
 
-// executeRequest is the content of a request to run code.
+// executeRequest is the content of an execute_request, which asks the kernel to run code.
 type executeRequest struct {
 	Code         string            `json:"code"`
 	Silent       bool              `json:"silent"`
@@ -127,8 +132,8 @@ type executeRequest struct {
 	Expressions  map[string]string `json:"user_expressions,omitempty"`
 }
 
-// executeReply is the content of an execute_reply. Fields in which a kernel writes
-// another type are empty.
+// executeReply is the content of an execute_reply, with which the kernel ends a run. A field
+// for which the kernel sent a wrong type is empty.
 type executeReply struct {
 	Status      string // ok, error or aborted
 	EName       string
@@ -137,38 +142,40 @@ type executeReply struct {
 	Expressions map[string]mimeBundle // values of the requested user_expressions
 }
 
-// mimeBundle is a value in several representations, by mime type.
+// mimeBundle is a value in several representations, as JSON by MIME type.
 type mimeBundle struct {
 	Data map[string]json.RawMessage `json:"data"`
 }
 
-// plainText returns the text/plain of the bundle, or "".
+// plainText returns the text/plain of the bundle, or "" if it has none.
 func (b mimeBundle) plainText() string {
 	var text string
 	_ = json.Unmarshal(b.Data["text/plain"], &text)
 	return text
 }
 
-// looseObject is a JSON object whose fields are decoded one by one, so that a wrong
-// type in one field does not affect the others.
-type looseObject map[string]json.RawMessage
+// lenientObject is a JSON object whose fields are decoded one by one, so that a wrong type in
+// one field does not affect the others.
+type lenientObject map[string]json.RawMessage
 
-func parseLooseObject(content json.RawMessage) looseObject {
-	fields := looseObject{}
+// parseLenientObject decodes a JSON object. It is empty if content is not an object.
+func parseLenientObject(content json.RawMessage) lenientObject {
+	fields := lenientObject{}
 	_ = json.Unmarshal(content, &fields) // decode has checked that it is an object
 	return fields
 }
 
-// stringField returns a field, or "" if it is no string.
-func (l looseObject) stringField(name string) string {
+// stringField returns the field with this name, or "" if it is missing or not a string.
+func (l lenientObject) stringField(name string) string {
 	var value string
 	_ = json.Unmarshal(l[name], &value)
 	return value
 }
 
-// stringsField returns a field that is a list of strings. A single string, which some
-// kernels write for a list of one, counts as a list.
-func (l looseObject) stringsField(name string) []string {
+// stringListField returns the field with this name, which is a list of strings; nil if it is
+// missing or something else. A single string counts as a list of one, because some kernels
+// write it so.
+func (l lenientObject) stringListField(name string) []string {
 	var list []string
 	if err := json.Unmarshal(l[name], &list); err == nil {
 		return list
@@ -179,49 +186,52 @@ func (l looseObject) stringsField(name string) []string {
 	return nil
 }
 
-// objectField returns the JSON of a field, or {} if it is no object.
-func (l looseObject) objectField(name string) json.RawMessage {
+// objectField returns the JSON of the field with this name, or {} if it is missing or not an
+// object.
+func (l lenientObject) objectField(name string) json.RawMessage {
 	if value := l[name]; len(value) > 0 && value[0] == '{' {
 		return value
 	}
 	return json.RawMessage("{}")
 }
 
+// parseExecuteReply decodes the content of an execute_reply. Fields with a wrong type are
+// empty.
 func parseExecuteReply(content json.RawMessage) executeReply {
-	fields := parseLooseObject(content)
+	fields := parseLenientObject(content)
 	r := executeReply{
 		Status: fields.stringField("status"), EName: fields.stringField("ename"), EValue: fields.stringField("evalue"),
-		Traceback: fields.stringsField("traceback"),
+		Traceback: fields.stringListField("traceback"),
 	}
 	_ = json.Unmarshal(fields["user_expressions"], &r.Expressions)
 	return r
 }
 
-// isIdleStatus reports whether a message says that the kernel has finished the request
-// with its parentID.
+// isIdleStatus reports whether m is the status message with which the kernel says that it has
+// finished the request m.parentID.
 func isIdleStatus(m message) bool {
-	return m.kind == "status" && parseLooseObject(m.content).stringField("execution_state") == "idle"
+	return m.kind == "status" && parseLenientObject(m.content).stringField("execution_state") == "idle"
 }
 
-// colourCodes matches the escape sequences of terminals for colours and styles.
-var colourCodes = regexp.MustCompile(`\x1b\[[0-9;:]*[A-Za-z]`)
+// ansiCodes matches the escape sequences with which terminals set colours and styles.
+var ansiCodes = regexp.MustCompile(`\x1b\[[0-9;:]*[A-Za-z]`)
 
-// raisedError is an error that code in the kernel raised.
+// raisedError is an error that the user's code raised in the kernel.
 type raisedError struct {
 	name, value string
 	traceback   []string
 }
 
-// newRaisedError returns an error without colour codes, because agents read it. It
-// moves the error's own line, which some languages write first, to the end of the
-// traceback.
+// newRaisedError returns a raisedError without the colour codes of terminals, because agents
+// read it. It moves the line with the error itself, which some languages write first, to the
+// end of the traceback.
 func newRaisedError(name, value string, traceback []string) *raisedError {
-	e := &raisedError{name: colourCodes.ReplaceAllString(name, ""), value: colourCodes.ReplaceAllString(value, "")}
+	e := &raisedError{name: ansiCodes.ReplaceAllString(name, ""), value: ansiCodes.ReplaceAllString(value, "")}
 	var lines []string
 	for _, entry := range traceback {
-		lines = append(lines, strings.TrimRight(colourCodes.ReplaceAllString(entry, ""), "\n"))
+		lines = append(lines, strings.TrimRight(ansiCodes.ReplaceAllString(entry, ""), "\n"))
 	}
-	line := e.oneLine()
+	line := e.summaryLine()
 	text := strings.Trim(strings.TrimPrefix(strings.Join(lines, "\n"), line), "\n")
 	if text == "Traceback:" { // IRkernel writes it for an empty traceback
 		text = ""
@@ -233,9 +243,9 @@ func newRaisedError(name, value string, traceback []string) *raisedError {
 	return e
 }
 
-// oneLine returns the error without its traceback. Some languages have no names for
-// errors and put everything into the value.
-func (e *raisedError) oneLine() string {
+// summaryLine returns the error in one line, "name: value", without its traceback. Some
+// languages have no names for errors and put everything into the value.
+func (e *raisedError) summaryLine() string {
 	value := strings.TrimSpace(e.value)
 	switch {
 	case value == "":
@@ -247,7 +257,8 @@ func (e *raisedError) oneLine() string {
 	}
 }
 
-// truncate limits the value and the traceback to maxBytes each.
+// truncate shortens the value and the traceback to at most maxBytes each, by leaving out the
+// middle.
 func (e *raisedError) truncate(maxBytes int) {
 	e.value = truncateMiddle(e.value, maxBytes)
 	if text := strings.Join(e.traceback, "\n"); len(text) > maxBytes {
@@ -255,5 +266,5 @@ func (e *raisedError) truncate(maxBytes int) {
 	}
 }
 
-// text returns the traceback, whose last line is the error itself.
-func (e *raisedError) text() string { return strings.Join(e.traceback, "\n") + "\n" }
+// tracebackText returns the traceback as one text. Its last line is the error itself.
+func (e *raisedError) tracebackText() string { return strings.Join(e.traceback, "\n") + "\n" }

@@ -18,7 +18,8 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// signedMessage returns the frames of a message signed with key: routing frames, then parts.
+// signedMessage returns the frames of a Jupyter message signed with key: the routing frames
+// front, the delimiter, the signature, and then parts.
 func signedMessage(key string, front [][]byte, parts ...string) [][]byte {
 	var frames [][]byte
 	for _, part := range parts {
@@ -117,7 +118,7 @@ func TestExecuteReplyWithWrongTypes(t *testing.T) {
 	require.Equal(t, []string{"one"}, traceback)
 }
 
-func TestErrorText(t *testing.T) {
+func TestRaisedErrorText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		name, value string
@@ -142,14 +143,15 @@ func TestTruncateMiddle(t *testing.T) {
 	require.Equal(t, "éé\n[… 192 bytes …]\néé", cut)
 }
 
-func TestLastWhole(t *testing.T) {
+func TestCompletePrefixLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "a": 1, "é": 2, "a\xc3": 1, "€\xe2\x82": 3, "\xf0\x9f\x98": 0, "\xff": 1, "a\x80\x80\x80\x80": 5} {
 		require.Equal(t, want, jupyter.CompletePrefixLen([]byte(text)), "%q", text)
 	}
 }
 
-// Too much text and output is dropped and counted, but never a message that ends a run.
+// Text and outputs beyond the queue's limit are dropped and counted. Messages that end a run
+// are never dropped.
 func TestEventQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	i := jupyter.NewEventQueue()
@@ -166,7 +168,8 @@ func TestEventQueueIsBounded(t *testing.T) {
 	require.Zero(t, lost)
 }
 
-// Kernels join a socket's path and number with "-" or ":".
+// A connection succeeds whether the kernel joins a socket's path and number with "-" or with
+// ":".
 func TestDialTriesBothSocketPaths(t *testing.T) {
 	t.Parallel()
 	for _, joint := range []string{"-", ":"} {
@@ -176,7 +179,7 @@ func TestDialTriesBothSocketPaths(t *testing.T) {
 		echoed := make(chan error, 1)
 		listener, err := net.Listen("unix", begin+joint+"3")
 		require.NoError(t, err)
-		go func() { echoed <- echoMessage(listener) }()
+		go func() { echoed <- answerOneMessage(listener) }()
 		large := bytes.Repeat([]byte("x"), 1<<20)
 		got, err := jupyter.Dial(ctx, begin, 3, [][]byte{[]byte("a"), {}, large})
 		require.NoError(t, err)
@@ -190,8 +193,9 @@ func TestDialTriesBothSocketPaths(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// echoMessage accepts a connection as a kernel would and sends one message back.
-func echoMessage(listener net.Listener) error {
+// answerOneMessage accepts one connection, as a kernel would, and sends the first message
+// back.
+func answerOneMessage(listener net.Listener) error {
 	socket, err := listener.Accept()
 	if err != nil {
 		return err

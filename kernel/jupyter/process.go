@@ -18,12 +18,12 @@ import (
 	"assay/internal/protocol"
 )
 
-// stopGrace is how long a kernel that was asked to shut down may take until it is
-// killed.
+// stopGrace is how long a kernel that was asked to shut down may take before it is killed.
 const stopGrace = 500 * time.Millisecond
 
-// process is the kernel's process. It is in this process's group, so that a signal to
-// the group reaches both. The caller of startProcess must stop it.
+// process is the operating system process of a Jupyter kernel. It is in the process group of
+// the adapter, so that a signal to the group reaches both. The caller of startProcess must
+// call stop.
 type process struct {
 	cmd     *exec.Cmd
 	pipes   [2]*outputPipe
@@ -32,8 +32,10 @@ type process struct {
 	exit    *ExitError
 }
 
-// startProcess starts the kernel of a kernelspec. sink gets what it writes to stdout
-// and stderr, on any goroutine, with no two calls for a stream at once.
+// startProcess starts the program of a kernelspec, which finds its sockets in connectionFile.
+// sink gets the text that the program writes to stdout and stderr; it is called on any
+// goroutine, but never twice at a time for the same stream. It fails if the program cannot be
+// started.
 func startProcess(spec Spec, environ []string, connectionFile string, sink func(string, []byte)) (*process, error) {
 	p := &process{exited: make(chan struct{})}
 	p.cmd = exec.Command(spec.Executable, spec.expandedArguments(connectionFile)...) //nolint:noctx // it is stopped by stop
@@ -52,7 +54,7 @@ func startProcess(spec Spec, environ []string, connectionFile string, sink func(
 	return p, nil
 }
 
-// startCommand makes the pipes and starts the command.
+// startCommand makes the pipes for stdout and stderr and starts the command.
 func (p *process) startCommand(sink func(string, []byte)) error {
 	var ends [2]*os.File // for the kernel
 	for i, stream := range []string{protocol.Stdout, protocol.Stderr} {
@@ -66,10 +68,12 @@ func (p *process) startCommand(sink func(string, []byte)) error {
 	return p.cmd.Start()
 }
 
+// pid returns the process id of the kernel.
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// interrupt sends SIGINT as a terminal would: to the whole process group if this
-// process leads it, so that subprocesses of a cell get it too.
+// interrupt sends SIGINT to the kernel: as a terminal would to the whole process group if this
+// process leads it, so that subprocesses of a cell get it too, otherwise to the kernel's
+// process alone.
 func (p *process) interrupt() error {
 	if unix.Getpgrp() == unix.Getpid() {
 		return unix.Kill(0, unix.SIGINT)
@@ -77,15 +81,16 @@ func (p *process) interrupt() error {
 	return p.cmd.Process.Signal(unix.SIGINT)
 }
 
-// drain passes on what is in the pipes, without waiting for more.
-func (p *process) drain() {
+// readAvailable passes the text that is in the stdout and stderr pipes now to the sink,
+// without waiting for more.
+func (p *process) readAvailable() {
 	for _, pipe := range p.pipes {
-		pipe.drain()
+		pipe.readAvailable()
 	}
 }
 
-// stop waits at most stopGrace for the process, which was asked to end or has ended,
-// then kills it, and closes its pipes.
+// stop waits at most stopGrace for the process to exit, kills it if it has not, passes on the
+// rest of its output, and closes the pipes. It does not ask the process to exit.
 func (p *process) stop() error {
 	select {
 	case <-p.exited:
@@ -93,12 +98,13 @@ func (p *process) stop() error {
 		_ = p.cmd.Process.Kill() // fails only if it has ended
 		<-p.exited
 	}
-	p.drain()
+	p.readAvailable()
 	err := p.closePipes()
 	p.readers.Wait()
 	return err
 }
 
+// closePipes closes the read ends of the stdout and stderr pipes.
 func (p *process) closePipes() error {
 	var errs []error
 	for _, pipe := range p.pipes {
@@ -109,11 +115,12 @@ func (p *process) closePipes() error {
 	return errors.Join(errs...)
 }
 
-// maxChunkBytes is how much is read from a pipe, or sent in a text frame, at once.
+// maxChunkBytes is the most that is read from a pipe at once, and the most text in one frame
+// to the server.
 const maxChunkBytes = 64 << 10
 
-// outputPipe reads the kernel's stdout or stderr: what C code and subprocesses of a
-// cell write, unless the kernel catches it.
+// outputPipe reads the stdout or stderr pipe of the kernel process, to which C code and
+// subprocesses of a cell write, unless the kernel captures it.
 type outputPipe struct {
 	stream string
 	file   *os.File
@@ -124,7 +131,8 @@ type outputPipe struct {
 	buffer           []byte
 }
 
-// newOutputPipe returns a pipe and its other end, for the kernel.
+// newOutputPipe makes a pipe. It returns the reader, which passes text to sink, and the write
+// end for the kernel process.
 func newOutputPipe(stream string, sink func(string, []byte)) (*outputPipe, *os.File, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -133,7 +141,8 @@ func newOutputPipe(stream string, sink func(string, []byte)) (*outputPipe, *os.F
 	return &outputPipe{stream: stream, file: reader, sink: sink, buffer: make([]byte, maxChunkBytes)}, writer, nil
 }
 
-// readUntilEnd passes text to sink until the pipe ends or is closed.
+// readUntilEnd reads the pipe and passes its text to sink until the other side has closed it
+// or close is called. An incomplete character at the end becomes U+FFFD.
 func (p *outputPipe) readUntilEnd() {
 	raw, err := p.file.SyscallConn()
 	if err != nil {
@@ -153,8 +162,8 @@ func (p *outputPipe) readUntilEnd() {
 	}
 }
 
-// drain passes on what is in the pipe, without waiting for more.
-func (p *outputPipe) drain() {
+// readAvailable passes the text that is in the pipe now to sink, without waiting for more.
+func (p *outputPipe) readAvailable() {
 	raw, err := p.file.SyscallConn()
 	if err != nil {
 		return // closed, and so drained
@@ -167,7 +176,8 @@ func (p *outputPipe) drain() {
 	})
 }
 
-// readOnce does one read and passes on what it returns.
+// readOnce reads once from the pipe's descriptor and passes the text to sink. It reports
+// wouldBlock if the pipe is empty now, and ended if there will be no more text.
 func (p *outputPipe) readOnce(fd uintptr) (wouldBlock, ended bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,10 +199,11 @@ func (p *outputPipe) readOnce(fd uintptr) (wouldBlock, ended bool) {
 	return false, false
 }
 
+// close closes the read end of the pipe.
 func (p *outputPipe) close() error { return p.file.Close() }
 
-// completePrefixLen returns the length of text without an incomplete UTF-8 character at
-// its end.
+// completePrefixLen returns the number of bytes of text without an incomplete UTF-8 character
+// at its end.
 func completePrefixLen(text []byte) int {
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
 		if at := len(text) - back; utf8.RuneStart(text[at]) {
@@ -205,13 +216,16 @@ func completePrefixLen(text []byte) int {
 	return len(text)
 }
 
-// ExitError says that the Jupyter kernel has ended by itself.
+// ExitError says that the Jupyter kernel's process has ended by itself, with its exit status
+// or signal.
 type ExitError struct {
 	Kernel string         // name of its kernelspec
 	Status int            // exit status; -1 if a signal ended it
 	Signal syscall.Signal // 0 if it exited
 }
 
+// Error returns a sentence such as "the Jupyter kernel python3 exited with status 1" or "...
+// was killed by SIGKILL".
 func (e *ExitError) Error() string {
 	if e.Signal != 0 {
 		return fmt.Sprintf("the Jupyter kernel %s was killed by %s", e.Kernel, unix.SignalName(e.Signal))
@@ -219,8 +233,9 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("the Jupyter kernel %s exited with status %d", e.Kernel, e.Status)
 }
 
-// ReraiseSignal ends this process by the signal that ended the kernel, so that its
-// parent sees the same end. It returns at once if no signal did.
+// ReraiseSignal ends the current process by the signal that ended the kernel, so that its
+// parent sees the same end. It returns, and does nothing, if the kernel exited without a
+// signal.
 func (e *ExitError) ReraiseSignal() {
 	if e.Signal == 0 {
 		return
@@ -234,7 +249,8 @@ func (e *ExitError) ReraiseSignal() {
 	select {} // until it arrives
 }
 
-// newExitError returns how a command ended after its Wait.
+// newExitError returns an ExitError with the exit status or signal of cmd, whose Wait must
+// have returned. kernel is the name of the kernelspec.
 func newExitError(kernel string, cmd *exec.Cmd) *ExitError {
 	e := &ExitError{Kernel: kernel, Status: cmd.ProcessState.ExitCode()}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {

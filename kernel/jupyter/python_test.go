@@ -26,7 +26,7 @@ func TestPythonRunsInOrder(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	for n := range 3 {
-		k.sendMessage(protocol.TypeRunCell, answerFields{"cell_id": fmt.Sprint(n), "code": fmt.Sprintf("print(%d)\n%d", n, n*n)})
+		k.sendMessage(protocol.TypeRunCell, messageFields{"cell_id": fmt.Sprint(n), "code": fmt.Sprintf("print(%d)\n%d", n, n*n)})
 	}
 	var got []string
 	for len(got) < 9 {

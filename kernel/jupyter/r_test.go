@@ -108,9 +108,9 @@ func TestPK8RSummary(t *testing.T) {
 	require.Equal(t, "no", infos["lazy"]["error"])
 	require.LessOrEqual(t, len([]rune(infos["big"]["repr"].(string))), 1000) //nolint:errcheck,forcetypeassert // a test
 	require.Len(t, infos, 12, "%v", infos)
-	k.sendMessage(protocol.TypeGetGlobalInfo, answerFields{"key": "s"})
+	k.sendMessage(protocol.TypeGetGlobalInfo, messageFields{"key": "s"})
 	require.JSONEq(t, `{"type": "character", "repr": "chr \"text\""}`, string(k.awaitFrame("get_global_info_response").Info))
-	k.sendMessage(protocol.TypeGetGlobalInfo, answerFields{"key": "\"\n); stop('x"})
+	k.sendMessage(protocol.TypeGetGlobalInfo, messageFields{"key": "\"\n); stop('x"})
 	require.Contains(t, k.awaitFrame("get_global_info_response").Error, "there is no global")
 }
 
@@ -118,7 +118,7 @@ func TestPK14RResetRestartsTheKernel(t *testing.T) {
 	t.Parallel()
 	k := startR(t)
 	k.runCell("x <- 1")
-	k.sendMessage(protocol.TypeResetGlobals, answerFields{"agent_tx_id": "r"})
+	k.sendMessage(protocol.TypeResetGlobals, messageFields{"agent_tx_id": "r"})
 	require.Equal(t, "r", k.awaitFrame("reset_kernel_globals_complete").AgentTxID)
 	require.Equal(t, "FALSE", streamText(t, k.runCell("cat(exists('x'))"), protocol.Stdout))
 }

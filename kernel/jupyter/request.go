@@ -9,8 +9,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// serverRequest is a message from the server. Which fields are used depends on its
-// type.
+// serverRequest is a message from the server. Which fields are set depends on its type.
 type serverRequest struct {
 	Type      string                     `json:"type"`
 	Action    string                     `json:"action"` // of agent_action
@@ -22,11 +21,11 @@ type serverRequest struct {
 	Data      map[string]json.RawMessage `json:"data"`
 }
 
-// answerFields are the fields of an answer, without its type and the id of its request.
-type answerFields map[string]any
+// messageFields are the JSON fields of a message to the server, by name.
+type messageFields map[string]any
 
-// parseServerRequest decodes a message from the server. The error is sent to the
-// server.
+// parseServerRequest decodes a message from the server. It fails if body is not a JSON object
+// or a field has a wrong type.
 func parseServerRequest(body []byte) (serverRequest, error) {
 	var r serverRequest
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -35,9 +34,10 @@ func parseServerRequest(body []byte) (serverRequest, error) {
 	return r, nil
 }
 
-// newAnswer returns an answer of a type with the request's agent_tx_id.
-func (r serverRequest) newAnswer(kind string, with answerFields) answerFields {
-	answer := answerFields{"type": kind}
+// newAnswer returns an answer to the request: a message of type kind with the given fields and
+// the request's agent_tx_id, if it has one.
+func (r serverRequest) newAnswer(kind string, with messageFields) messageFields {
+	answer := messageFields{"type": kind}
 	maps.Copy(answer, with)
 	if r.AgentTxID != nil {
 		answer["agent_tx_id"] = *r.AgentTxID
@@ -53,7 +53,7 @@ func (r serverRequest) agentTxID() string {
 	return *r.AgentTxID
 }
 
-// requireCellID returns the cell_id, or an error if it is missing or empty.
+// requireCellID returns the request's cell_id, or an error if it is missing or empty.
 func (r serverRequest) requireCellID() (string, error) {
 	if r.CellID == nil || *r.CellID == "" {
 		return "", fmt.Errorf("%s: cell_id is missing or empty", r.Type)
@@ -61,7 +61,7 @@ func (r serverRequest) requireCellID() (string, error) {
 	return *r.CellID, nil
 }
 
-// requireCode returns the code, which may be empty, or an error if it is missing.
+// requireCode returns the request's code, which may be empty, or an error if it is missing.
 func (r serverRequest) requireCode() (string, error) {
 	if r.Code == nil {
 		return "", fmt.Errorf("%s: code is missing", r.Type)
@@ -69,8 +69,8 @@ func (r serverRequest) requireCode() (string, error) {
 	return *r.Code, nil
 }
 
-// handleRequest handles a message from the server. A malformed or unknown one is
-// answered with an error and changes nothing.
+// handleRequest handles one message from the server. A malformed or unknown message is
+// answered with an error message and changes nothing.
 func (a *adapter) handleRequest(body []byte) {
 	request, err := parseServerRequest(body)
 	if err == nil {
@@ -81,6 +81,8 @@ func (a *adapter) handleRequest(body []byte) {
 	}
 }
 
+// dispatchRequest handles a decoded message from the server according to its type. It returns
+// an error, to be sent to the server, if the type is unknown or a field is missing.
 func (a *adapter) dispatchRequest(request serverRequest) error {
 	switch request.Type {
 	case protocol.TypeInit:
@@ -88,23 +90,23 @@ func (a *adapter) dispatchRequest(request serverRequest) error {
 	case protocol.TypeRunCell:
 		return a.queueCell(request)
 	case protocol.TypeStopCell, protocol.TypeDisposeCell:
-		return a.stopRequested(request)
+		return a.handleStopRequest(request)
 	case protocol.TypeExecuteCode:
-		return a.queueCode(request)
+		return a.queueExecuteCode(request)
 	case protocol.TypeResetGlobals:
 		a.queueTask(&resetTask{server: a.server, request: request})
 	case protocol.TypeGlobalsSummary:
-		a.sendSummary(request, request.newAnswer)
+		a.answerGlobalsSummary(request, request.newAnswer)
 	case protocol.TypeGetGlobalInfo:
-		return a.sendGlobalInfo(request)
+		return a.answerGlobalInfo(request)
 	case protocol.TypeReactivitySummary:
 		a.server.send(request.newAnswer(request.Type, emptyReactivity()))
 	case protocol.TypeSetWidgetValue:
-		a.server.send(widgetValueAnswer(request))
+		a.server.send(refuseWidgetValues(request))
 	case protocol.TypeAgentAction:
-		return a.handleAction(request)
+		return a.answerAgentAction(request)
 	case protocol.TypeDebugState:
-		a.server.send(request.newAnswer(request.Type, answerFields{"data": a.debugState()}))
+		a.server.send(request.newAnswer(request.Type, messageFields{"data": a.debugStateFields()}))
 	case "ping":
 		a.server.send(request.newAnswer("pong", nil))
 	default:
@@ -113,6 +115,7 @@ func (a *adapter) dispatchRequest(request serverRequest) error {
 	return nil
 }
 
+// queueCell queues a run of a cell. It fails if the request's cell_id or code is missing.
 func (a *adapter) queueCell(request serverRequest) error {
 	id, err := request.requireCellID()
 	if err != nil {
@@ -126,24 +129,27 @@ func (a *adapter) queueCell(request serverRequest) error {
 	return nil
 }
 
-func (a *adapter) queueCode(request serverRequest) error {
+// queueExecuteCode queues the code of an execute_code request. It fails if the code is
+// missing.
+func (a *adapter) queueExecuteCode(request serverRequest) error {
 	code, err := request.requireCode()
 	if err != nil {
 		return err
 	}
-	a.queueTask(&codeTask{server: a.server, request: request, code: code})
+	a.queueTask(&executeCodeTask{server: a.server, request: request, code: code})
 	return nil
 }
 
-// queueTask adds a task to the queue. If nothing runs, the task starts at once and is
-// not announced as waiting.
+// queueTask adds a task to the queue. If nothing runs, the server is not told about a queue,
+// because the task starts at once.
 func (a *adapter) queueTask(t task) { a.tasks.add(t, a.current.task == nil) }
 
-// stopRequested stops a cell or, by its agent_tx_id, an execute_code. It rejects those
-// that are queued and interrupts the one that runs.
-func (a *adapter) stopRequested(request serverRequest) error {
+// handleStopRequest handles a stop_cell or dispose_cell message: it stops the cell with its
+// cell_id or, if that is missing, the execute_code with its agent_tx_id. Queued runs are
+// answered as stopped, and a current run is interrupted. It fails if both ids are missing.
+func (a *adapter) handleStopRequest(request serverRequest) error {
 	matches := func(t task) bool {
-		c, ok := t.(*codeTask)
+		c, ok := t.(*executeCodeTask)
 		return ok && c.request.agentTxID() == request.agentTxID()
 	}
 	if request.CellID != nil || request.agentTxID() == "" {
@@ -156,16 +162,17 @@ func (a *adapter) stopRequested(request serverRequest) error {
 			return ok && c.cellID == id
 		}
 	}
-	a.tasks.rejectMatching(matches)
+	a.tasks.removeMatching(matches)
 	if matches(a.current.task) {
 		a.stopRun()
 	}
 	return nil
 }
 
-// debugState returns the data of a debug_state answer.
-func (a *adapter) debugState() answerFields {
-	state := answerFields{
+// debugStateFields returns the data of a debug_state answer: the kernelspec, the queue, what
+// runs, and the kernel's process id.
+func (a *adapter) debugStateFields() messageFields {
+	state := messageFields{
 		"kernelspec": a.spec.Name, "queue": a.tasks.queuedCells(), "waiting": len(a.tasks.waiting),
 		"run_sequencer": a.tasks.runSequencer, "running": []string{},
 	}
@@ -175,31 +182,31 @@ func (a *adapter) debugState() answerFields {
 	switch t := a.current.task.(type) {
 	case *cellTask:
 		state["running"] = []string{t.cellID}
-	case *codeTask:
+	case *executeCodeTask:
 		state["running"] = []string{t.request.agentTxID()}
 	}
 	return state
 }
 
-// widgetValueAnswer returns the answer to set_widget_value: an error for each key,
-// since there are no widgets.
-func widgetValueAnswer(request serverRequest) answerFields {
+// refuseWidgetValues returns the answer to a set_widget_value request: an error for each key,
+// since Jupyter kernels have no widgets here.
+func refuseWidgetValues(request serverRequest) messageFields {
 	status, errors := protocol.StatusSuccess, map[string]string{}
 	for key := range request.Data {
 		status, errors[key] = protocol.StatusError, "there is no such widget"
 	}
-	return request.newAnswer("set_widget_value_response", answerFields{"status": status, "errors": errors})
+	return request.newAnswer("set_widget_value_response", messageFields{"status": status, "errors": errors})
 }
 
-// serverWriter writes messages to the server. onFailure is called if the server cannot
-// be reached, and ends the adapter.
+// serverWriter sends messages to the server. It calls onFailure, which ends the adapter, if
+// the connection to the server fails.
 type serverWriter struct {
 	conn      protocol.Conn
 	onFailure func(error)
 }
 
-// send writes a message. It returns false if the message is too large for a frame or is
-// no JSON; a connection that has failed counts as sent.
+// send sends a message as JSON. It returns false if the message is too large for a frame or
+// cannot be encoded. If the connection has failed, it returns true and onFailure was called.
 func (s *serverWriter) send(message any) bool {
 	body, err := protocol.Marshal(message)
 	if err != nil {
@@ -209,6 +216,8 @@ func (s *serverWriter) send(message any) bool {
 	return s.write(body)
 }
 
+// write sends one frame. It returns false if the frame is too large. If the connection has
+// failed, it calls onFailure and returns true.
 func (s *serverWriter) write(body []byte) bool {
 	err := s.conn.Write(body)
 	if err == nil {
@@ -221,8 +230,8 @@ func (s *serverWriter) write(body []byte) bool {
 	return true
 }
 
-// sendText writes text of a cell, or of no cell if cellID is empty, in frames of at
-// most maxChunkBytes that do not split characters.
+// sendText sends text that a cell printed, or text of no cell if cellID is empty, in frames of
+// at most maxChunkBytes. Characters are not split between frames.
 func (s *serverWriter) sendText(stream, cellID string, text []byte) {
 	for len(text) > 0 {
 		piece := text[:min(len(text), maxChunkBytes)]

@@ -8,7 +8,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// currentRun is what the kernel runs. The zero value is nothing.
+// currentRun is the state of the task that the kernel runs. In the zero value nothing runs.
 type currentRun struct {
 	task      task
 	requestID string // msg_id of its execute_request
@@ -21,7 +21,8 @@ type currentRun struct {
 	idleTimeoutOver <-chan time.Time // then assume that it is idle
 }
 
-// startNextTask starts tasks of the queue until one runs or the queue is empty.
+// startNextTask starts the next queued task if nothing runs. It does nothing if the queue is
+// empty.
 func (a *adapter) startNextTask(ctx context.Context) {
 	for a.current.task == nil {
 		next := a.tasks.startNext()
@@ -37,7 +38,8 @@ func (a *adapter) startNextTask(ctx context.Context) {
 	}
 }
 
-// sendExecuteRequest asks the kernel to run the current task.
+// sendExecuteRequest sends the kernel the execute_request of the current task and starts the
+// task's time limit. A failure to send is stored in channelErr.
 func (a *adapter) sendExecuteRequest() {
 	request := a.current.task.executeRequest(a.kernel.language)
 	id, err := a.kernel.sendRequest(a.kernel.shell, "execute_request", request)
@@ -50,17 +52,20 @@ func (a *adapter) sendExecuteRequest() {
 	}
 }
 
-// handleEvents handles all events that the kernel has sent so far.
+// handleEvents handles all events that have come from the kernel so far, and then finishes the
+// current run if it is over.
 func (a *adapter) handleEvents() {
 	for _, e := range a.kernel.events.takeAll() {
 		a.handleEvent(e)
 	}
-	a.finishIfDone()
+	a.finishRunIfDone()
 }
 
-// finishIfDone finishes the current run if its execute_reply has come and the kernel
-// has said that it is idle. Text that the run wrote to its descriptors is read before.
-func (a *adapter) finishIfDone() {
+// finishRunIfDone finishes the current run if its execute_reply has come and the kernel has
+// said that it is idle. Before that it reads the text that the run wrote to the pipes, and
+// adds a line about output that was dropped. If only the idle message is missing, it starts
+// idleTimeout.
+func (a *adapter) finishRunIfDone() {
 	if a.current.reply == nil {
 		return
 	}
@@ -68,29 +73,29 @@ func (a *adapter) finishIfDone() {
 		a.current.idleTimeoutOver = time.After(idleTimeout)
 		return
 	}
-	a.kernel.process.drain()
+	a.kernel.process.readAvailable()
 	for _, e := range a.kernel.events.takeAll() {
 		a.handleEvent(e)
 	}
 	if lost := a.kernel.events.takeDroppedBytes(); lost > 0 {
-		a.addText(protocol.Stderr, fmt.Appendf(nil, "\n[… %d bytes of output are left out: they came faster than they could be passed on …]\n", lost))
+		a.deliverText(protocol.Stderr, fmt.Appendf(nil, "\n[… %d bytes of output are left out: they came faster than they could be passed on …]\n", lost))
 	}
 	a.finishRun()
 }
 
-// assumeIdle finishes a run whose idle message has not come within idleTimeout, unless
-// messages still arrive.
-func (a *adapter) assumeIdle() {
+// finishWithoutIdle finishes a run whose idle message has not come within idleTimeout, with a
+// notice. If the kernel still sends messages, it waits another idleTimeout instead.
+func (a *adapter) finishWithoutIdle() {
 	if a.kernel.iopub.isActiveWithin(idleTimeout) {
 		a.current.idleTimeoutOver = time.After(idleTimeout)
 		return
 	}
 	printNotice(a.cfg.Stderr, "the kernel %s did not say that it was idle after a run: some output may be lost", a.spec.Name)
 	a.current.isIdle = true
-	a.finishIfDone()
+	a.finishRunIfDone()
 }
 
-// finishRun ends the current run and answers the server.
+// finishRun ends the current run and has its task send the answer to the server.
 func (a *adapter) finishRun() {
 	ended := a.current
 	a.current = currentRun{}
@@ -100,7 +105,8 @@ func (a *adapter) finishRun() {
 	ended.task.finish(*ended.reply, ended.isStopping)
 }
 
-// stopRun interrupts the current run, now and every interruptInterval until it ends.
+// stopRun interrupts the current run, at once and then every interruptInterval until it ends.
+// It does nothing if nothing runs or the run is being stopped already.
 func (a *adapter) stopRun() {
 	if a.current.task == nil || a.current.isStopping {
 		return
@@ -109,8 +115,8 @@ func (a *adapter) stopRun() {
 	a.interruptRun()
 }
 
-// interruptRun interrupts the current run once and sets the timer for the next time. A
-// restart is not interrupted.
+// interruptRun interrupts the current run once and sets the timer for the next interrupt. If
+// the kernel is being restarted it only sets the timer.
 func (a *adapter) interruptRun() {
 	a.current.interruptAgain = time.After(interruptInterval)
 	if a.kernel == nil {

@@ -16,11 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSpecBytes is how large a kernel.json may be.
+// maxSpecBytes is the largest size of a kernel.json file that is read.
 const maxSpecBytes = 1 << 20
 
-// Spec is the kernelspec of an installed Jupyter kernel: the content of its
-// kernel.json.
+// Spec is the kernelspec of an installed Jupyter kernel, read from its kernel.json.
 type Spec struct {
 	Name       string // name of its folder, in lower case
 	Path       string // absolute path of its kernel.json
@@ -31,15 +30,16 @@ type Spec struct {
 	interruptByMessage bool // it is interrupted by a message, not by a signal
 }
 
-// kernelJSONFile is the content of a kernel.json.
+// kernelJSONFile has those fields of a kernel.json file that are used.
 type kernelJSONFile struct {
 	Argv          []string          `json:"argv"`
 	Env           map[string]string `json:"env"`
 	InterruptMode string            `json:"interrupt_mode"`
 }
 
-// ReadSpec reads a kernel.json and finds its program on the PATH of environ. The error,
-// of one line, says that the file is missing or malformed, or the program is missing.
+// ReadSpec reads the kernel.json file at path and finds the kernel's program, if necessary on
+// the PATH of environ. The error, of one line, says that the file is missing or malformed, or
+// that the program is missing.
 func ReadSpec(path string, environ []string) (Spec, error) {
 	fail := func(err error) (Spec, error) { return Spec{}, fmt.Errorf("the kernelspec %s: %w", path, err) }
 	path, err := filepath.Abs(path)
@@ -68,7 +68,8 @@ func ReadSpec(path string, environ []string) (Spec, error) {
 	return spec, nil
 }
 
-// parseSpec decodes the content of a kernel.json.
+// parseSpec decodes the content of a kernel.json file. It fails if the content is not JSON,
+// its argv names no program, or its interrupt_mode is unknown.
 func parseSpec(body []byte) (Spec, error) {
 	var file kernelJSONFile
 	if err := json.Unmarshal(body, &file); err != nil {
@@ -83,8 +84,9 @@ func parseSpec(body []byte) (Spec, error) {
 	return Spec{argv: file.Argv, env: file.Env, interruptByMessage: file.InterruptMode == "message"}, nil
 }
 
-// findProgram returns the path of the program. It first looks for a bare name beside
-// the kernelspec, which may be part of an environment that is not on PATH.
+// findProgram returns the path of the kernel's program. A name without a slash is looked up
+// first in the bin folder of the environment that contains the kernelspec, which may not be on
+// PATH, and then on the PATH of environ. It fails if there is no such executable.
 func (s Spec) findProgram(environ []string) (string, error) {
 	name := s.argv[0]
 	if strings.Contains(name, "/") {
@@ -105,13 +107,14 @@ func (s Spec) findProgram(environ []string) (string, error) {
 	return "", fmt.Errorf("its program %s is not on PATH", name)
 }
 
+// isExecutable reports whether path is a regular file that this process may execute.
 func isExecutable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil
 }
 
-// expandedArguments returns the program's arguments with {connection_file} and
-// {resource_dir} replaced.
+// expandedArguments returns the program's arguments with {connection_file} and {resource_dir}
+// (the kernelspec's folder) replaced.
 func (s Spec) expandedArguments(connectionFile string) []string {
 	fill := strings.NewReplacer("{connection_file}", connectionFile, "{resource_dir}", filepath.Dir(s.Path))
 	var arguments []string
@@ -121,9 +124,9 @@ func (s Spec) expandedArguments(connectionFile string) []string {
 	return arguments
 }
 
-// expandedEnvironment returns environ with the variables of the kernelspec appended. In
-// these, ${NAME} is replaced by a variable of environ, and left as it is if there is
-// none.
+// expandedEnvironment returns environ with the variables of the kernelspec appended. In their
+// values, ${NAME} is replaced by that variable of environ, and left as it is if environ has no
+// such variable.
 func (s Spec) expandedEnvironment(environ []string) []string {
 	full := slices.Clone(environ)
 	for name, value := range s.env {
@@ -137,10 +140,10 @@ func (s Spec) expandedEnvironment(environ []string) []string {
 	return full
 }
 
-// ReadPaths returns the existing paths that the kernel must read besides those of the
-// system: the kernelspec's folder, the installation of its program with links resolved,
-// and paths among its arguments. It does not know what else a language reads, such as
-// Julia's depot.
+// ReadPaths returns the files and folders that a sandboxed kernel must be able to read besides
+// those of the system: the kernelspec's folder, the folder in which its program is installed,
+// with links resolved, and existing paths among its arguments. It does not know what else a
+// language reads, such as Julia's depot.
 func (s Spec) ReadPaths() []string {
 	paths := []string{filepath.Dir(s.Path), installFolder(s.Executable)}
 	if real, err := filepath.EvalSymlinks(s.Executable); err == nil {
@@ -155,8 +158,8 @@ func (s Spec) ReadPaths() []string {
 	return slices.Compact(paths)
 }
 
-// installFolder returns the folder in which a program is installed: the parent of its
-// bin folder, or the program's own folder if that is not named bin.
+// installFolder returns the folder in which a program is installed: the parent of the
+// program's bin folder, or the program's own folder if that is not named bin.
 func installFolder(program string) string {
 	folder := filepath.Dir(program)
 	if prefix := filepath.Dir(folder); filepath.Base(folder) == "bin" && prefix != "/" {
@@ -165,7 +168,8 @@ func installFolder(program string) string {
 	return folder
 }
 
-// lookupEnv returns the last value of a variable in environ, or "".
+// lookupEnv returns the last value of the variable name in environ, a list of NAME=value, or
+// "" if there is none.
 func lookupEnv(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -175,12 +179,13 @@ func lookupEnv(environ []string, name string) string {
 	return ""
 }
 
-// pythonPrefixTimeout is how long python3 may take to print its prefix.
+// pythonPrefixTimeout is how long python3 may take to print where it is installed.
 const pythonPrefixTimeout = 5 * time.Second
 
-// FindSpec finds an installed kernel by the name of its kernelspec, ignoring case, in
-// the folders where Jupyter looks. environ must be the user's: kernels have another
-// HOME. If there is no such kernel, the error lists those that are installed.
+// FindSpec finds an installed Jupyter kernel by the name of its kernelspec, ignoring case, in
+// the folders where Jupyter looks, and reads its kernel.json. environ must be the user's
+// environment, because kernels have another HOME. If there is no such kernel, the error lists
+// those that are installed.
 func FindSpec(ctx context.Context, name string, environ []string) (Spec, error) {
 	folders := kernelspecFolders(ctx, environ)
 	known := map[string]string{} // path by name, from the first folder that has it
@@ -199,11 +204,12 @@ func FindSpec(ctx context.Context, name string, environ []string) (Spec, error) 
 	if path, ok := known[strings.ToLower(name)]; ok {
 		return ReadSpec(path, environ)
 	}
-	return Spec{}, unknownKernel(name, known, folders)
+	return Spec{}, unknownKernelError(name, known, folders)
 }
 
-// unknownKernel returns the error of FindSpec.
-func unknownKernel(name string, known map[string]string, folders []string) error {
+// unknownKernelError returns the error for a kernel name that was not found. It lists the
+// known names or, if there are none, the folders that were searched.
+func unknownKernelError(name string, known map[string]string, folders []string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("there is no Jupyter kernel %q: none is installed in %s", name, strings.Join(folders, ", "))
 	}
@@ -215,8 +221,9 @@ func unknownKernel(name string, known map[string]string, folders []string) error
 	return fmt.Errorf("there is no Jupyter kernel %q: installed are %s", name, strings.Join(names, ", "))
 }
 
-// kernelspecFolders returns the folders that may contain kernelspecs, by precedence:
-// those in JUPYTER_PATH, the user's, the environment's, the system's.
+// kernelspecFolders returns the folders that may contain kernelspecs, in order of precedence:
+// those in JUPYTER_PATH, the user's, those of the virtual, conda and python3 environments, and
+// the system's.
 func kernelspecFolders(ctx context.Context, environ []string) []string {
 	folders := filepath.SplitList(lookupEnv(environ, "JUPYTER_PATH"))
 	folders = append(folders, userDataFolder(environ))
@@ -235,8 +242,8 @@ func kernelspecFolders(ctx context.Context, environ []string) []string {
 	return path
 }
 
-// userDataFolder returns the folder of what a user has installed in Jupyter, or "" if
-// the user has no home.
+// userDataFolder returns the folder where Jupyter keeps what a user has installed, or "" if
+// environ has no HOME.
 func userDataFolder(environ []string) string {
 	if folder := lookupEnv(environ, "JUPYTER_DATA_DIR"); folder != "" {
 		return folder
@@ -250,9 +257,9 @@ func userDataFolder(environ []string) string {
 	return ""
 }
 
-// pythonPrefix returns where the python3 on PATH is installed, by asking it, since it
-// may be a version manager's shim. Returns "" if none answers within
-// pythonPrefixTimeout.
+// pythonPrefix returns the folder in which the python3 on the PATH of environ is installed. It
+// asks python3 itself, since that may be a version manager's shim. It returns "" if there is
+// no python3 or it does not answer within pythonPrefixTimeout.
 func pythonPrefix(ctx context.Context, environ []string) string {
 	program, err := Spec{argv: []string{"python3"}}.findProgram(environ)
 	if err != nil {

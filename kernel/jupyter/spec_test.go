@@ -11,15 +11,16 @@ import (
 	"assay/kernel/jupyter"
 )
 
-// writeKernelspec writes the kernelspec of a shell into a Jupyter data folder.
+// writeKernelspec writes a kernelspec with this name, whose program is /bin/sh, into the
+// Jupyter data folder data.
 func writeKernelspec(t *testing.T, data, name string) {
 	t.Helper()
 	path := filepath.Join(data, "kernels", name, "kernel.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	require.NoError(t, os.WriteFile(path, []byte(shellSpec), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(shellKernelspec), 0o600))
 }
 
-const shellSpec = `{"argv": ["/bin/sh", "{connection_file}"]}`
+const shellKernelspec = `{"argv": ["/bin/sh", "{connection_file}"]}`
 
 func TestFindSpecSearchOrder(t *testing.T) {
 	t.Parallel()
@@ -63,7 +64,7 @@ func TestFindSpecAsksPythonForItsPrefix(t *testing.T) {
 	require.Equal(t, filepath.Join(prefix, "share/jupyter/kernels/k/kernel.json"), spec.Path)
 }
 
-// Names that are paths are not found.
+// FindSpec does not find a kernelspec if the name is a path.
 func TestFindSpecRefusesPaths(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -88,7 +89,7 @@ func TestReadSpecErrors(t *testing.T) {
 		`{"argv": ["/bin/sh"], "interrupt_mode": "shout"}`: `its interrupt_mode "shout" is neither signal nor message`,
 		strings.Repeat(" ", 2<<20):                         "no file of at most 1048576 bytes",
 	} {
-		path := writeSpec(t, content)
+		path := writeKernelJSON(t, content)
 		_, err := jupyter.ReadSpec(path, []string{"PATH=/usr/bin:/bin"})
 		require.ErrorContains(t, err, "the kernelspec "+path+": ")
 		require.ErrorContains(t, err, want)
@@ -98,10 +99,11 @@ func TestReadSpecErrors(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A kernelspec inside an environment uses the programs of that environment.
+// A kernelspec inside a virtual environment uses the programs of that environment before those
+// on PATH.
 func TestBareProgramIsFoundBesideTheSpecFirst(t *testing.T) {
 	t.Parallel()
-	path := writeSpec(t, `{"argv": ["python"]}`)
+	path := writeKernelJSON(t, `{"argv": ["python"]}`)
 	prefix := strings.TrimSuffix(filepath.Dir(path), "/share/jupyter/kernels/Made")
 	own := filepath.Join(prefix, "bin", "python")
 	require.NoError(t, os.Mkdir(filepath.Dir(own), 0o700))
@@ -126,7 +128,7 @@ func TestReadPaths(t *testing.T) {
 	require.NoError(t, os.Symlink(program, link))
 	script := filepath.Join(root, "start", "kernel.jl")
 	require.NoError(t, os.WriteFile(script, nil, 0o600))
-	path := writeSpec(t, `{"argv": ["`+link+`", "-i", "`+script+`", "/no/such", "{connection_file}"]}`)
+	path := writeKernelJSON(t, `{"argv": ["`+link+`", "-i", "`+script+`", "/no/such", "{connection_file}"]}`)
 	spec, err := jupyter.ReadSpec(path, nil)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
@@ -135,7 +137,7 @@ func TestReadPaths(t *testing.T) {
 }
 
 func FuzzParseSpec(f *testing.F) {
-	for _, seed := range []string{shellSpec, `{"argv":["R"],"env":{"A":"${B}"},"interrupt_mode":"message"}`, `{"argv":null}`, `{"env":[]}`, "\x00", `{"argv":["a"],"metadata":{"debugger":true}}`} {
+	for _, seed := range []string{shellKernelspec, `{"argv":["R"],"env":{"A":"${B}"},"interrupt_mode":"message"}`, `{"argv":null}`, `{"env":[]}`, "\x00", `{"argv":["a"],"metadata":{"debugger":true}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -12,7 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// kernelInfo is the content of a kernel_info_reply.
+// kernelInfo is the content of a kernel_info_reply: the kernel's implementation and its
+// language.
 type kernelInfo struct {
 	Implementation string `json:"implementation"`
 	Language       struct {
@@ -21,8 +22,9 @@ type kernelInfo struct {
 	} `json:"language_info"`
 }
 
-// awaitUsable connects to the kernel and waits until it answers and its language is set
-// up. It fails if the process exits.
+// awaitUsable connects to a kernel process that was just started, waits for its
+// kernel_info_reply, and runs the setup code of its language. It fails with an [*ExitError] if
+// the process exits, or with the cause of ctx.
 func (k *kernel) awaitUsable(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
@@ -35,18 +37,18 @@ func (k *kernel) awaitUsable(ctx context.Context) error {
 	})
 	defer watch.Wait()
 	defer cancel(nil)
-	if err := k.withSlowNotice(ctx, "its sockets", k.connect); err != nil {
+	if err := k.runStartStep(ctx, "its sockets", k.connectChannels); err != nil {
 		return err
 	}
-	if err := k.withSlowNotice(ctx, "its answer to kernel_info_request", k.awaitKernelInfo); err != nil {
+	if err := k.runStartStep(ctx, "its answer to kernel_info_request", k.awaitKernelInfo); err != nil {
 		return err
 	}
-	return k.withSlowNotice(ctx, "the end of its setup", k.runSetup)
+	return k.runStartStep(ctx, "the end of its setup", k.runLanguageSetup)
 }
 
-// withSlowNotice runs a step of the start. If it takes longer than slowStartDelay, a
-// notice says what is waited for.
-func (k *kernel) withSlowNotice(ctx context.Context, awaited string, step func(context.Context) error) error {
+// runStartStep calls one step of the kernel's start. If the step takes longer than
+// slowStartDelay, a notice says that the kernel waits for awaited.
+func (k *kernel) runStartStep(ctx context.Context, awaited string, step func(context.Context) error) error {
 	notice := time.AfterFunc(slowStartDelay, func() {
 		printNotice(k.console, "the kernel %s takes more than %v to start: waiting for %s", k.spec.Name, slowStartDelay, awaited)
 	})
@@ -54,8 +56,9 @@ func (k *kernel) withSlowNotice(ctx context.Context, awaited string, step func(c
 	return step(ctx)
 }
 
-// connect opens the channels.
-func (k *kernel) connect(ctx context.Context) (err error) {
+// connectChannels opens the channels shell, control, stdin and iopub and starts a goroutine
+// that reads each. It fails if ctx ends before the kernel accepts the connections.
+func (k *kernel) connectChannels(ctx context.Context) (err error) {
 	identity := uuid.NewString()
 	c := k.connectionFile
 	for _, spec := range []struct {
@@ -69,7 +72,7 @@ func (k *kernel) connect(ctx context.Context) (err error) {
 		{"stdin", zmq4.Dealer, c.StdinPort, &k.stdin},
 		{"iopub", zmq4.Sub, c.IOPubPort, &k.iopub},
 	} {
-		opened, err := dialChannel(ctx, spec.name, spec.kind, identity, c.addressesOf(spec.port))
+		opened, err := dialChannel(ctx, spec.name, spec.kind, identity, c.socketAddresses(spec.port))
 		if err != nil {
 			return err
 		}
@@ -79,12 +82,12 @@ func (k *kernel) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// awaitKernelInfo waits for the kernel's answer to kernel_info_request and sets
-// language.
+// awaitKernelInfo sends kernel_info_request every kernelInfoInterval until the kernel answers,
+// and sets language from the answer.
 func (k *kernel) awaitKernelInfo(ctx context.Context) error {
 	ticker := time.NewTicker(kernelInfoInterval)
 	defer ticker.Stop()
-	reply, err := k.call(ctx, "kernel_info_request", struct{}{}, ticker.C)
+	reply, err := k.callDuringStart(ctx, "kernel_info_request", struct{}{}, ticker.C)
 	if err != nil {
 		return err
 	}
@@ -92,24 +95,25 @@ func (k *kernel) awaitKernelInfo(ctx context.Context) error {
 	if err := json.Unmarshal(reply.content, &info); err != nil {
 		return fmt.Errorf("the kernel_info_reply of %s: %w", k.spec.Name, err)
 	}
-	k.language = languageOf(info)
+	k.language = detectLanguage(info)
 	return nil
 }
 
-// runSetup runs the code that the language needs for summaries, if it needs any. If
-// that fails, a notice says so and the kernel is used without summaries.
-func (k *kernel) runSetup(ctx context.Context) error {
+// runLanguageSetup runs the code that the language needs for summaries of globals, if it needs
+// any. If the code fails in the kernel, a notice says so and the kernel is used without
+// summaries. The error is only for a lost connection.
+func (k *kernel) runLanguageSetup(ctx context.Context) error {
 	if k.language.setupRequest == nil {
 		return nil
 	}
-	m, err := k.call(ctx, "execute_request", k.language.setupRequest, nil)
+	m, err := k.callDuringStart(ctx, "execute_request", k.language.setupRequest, nil)
 	if err != nil {
 		return err
 	}
 	done := parseExecuteReply(m.content)
 	answer := done.Expressions[answerExpression].Data["application/json"]
 	if answer == nil {
-		printNotice(k.console, "the kernel %s cannot run the code that summaries need: %s", k.spec.Name, newRaisedError(done.EName, done.EValue, nil).oneLine())
+		printNotice(k.console, "the kernel %s cannot run the code that summaries need: %s", k.spec.Name, newRaisedError(done.EName, done.EValue, nil).summaryLine())
 		k.language = language{name: k.language.name, version: k.language.version}
 		return nil
 	}
@@ -119,46 +123,50 @@ func (k *kernel) runSetup(ctx context.Context) error {
 	return nil
 }
 
-// exitNoticeTimeout is how long the error of a channel waits for the kernel's exit,
-// which usually is its cause.
+// exitNoticeTimeout is how long to wait for the kernel's exit after a channel has ended with
+// an error: the exit usually is the cause and makes a better error.
 const exitNoticeTimeout = time.Second
 
-// pendingCall is a request whose answer is waited for while the kernel starts.
+// pendingCall is a request, sent while the kernel starts, with what has come of its answer so
+// far.
 type pendingCall struct {
 	requestIDs map[string]bool // one for each time that it was sent
 	reply      message
 	isIdle     bool // the kernel has said that it is idle again
 }
 
+// isDone reports whether the reply has come and the kernel has said that it is idle again.
 func (c *pendingCall) isDone() bool { return c.isIdle && c.reply.kind != "" }
 
-// call sends a request on the shell channel and waits for its reply and until the
-// kernel is idle again. It sends the request again whenever repeat ticks.
-func (k *kernel) call(ctx context.Context, kind string, content any, repeat <-chan time.Time) (message, error) {
+// callDuringStart sends a request on the shell channel and returns its reply, once the kernel
+// is idle again. It sends the request again whenever repeat ticks (nil: never). It fails if
+// the kernel exits or ctx ends.
+func (k *kernel) callDuringStart(ctx context.Context, kind string, content any, repeat <-chan time.Time) (message, error) {
 	c := &pendingCall{requestIDs: map[string]bool{}}
 	for {
 		id, err := k.sendRequest(k.shell, kind, content)
 		if err != nil {
-			return message{}, exitCauseOr(ctx, err)
+			return message{}, exitCauseOrError(ctx, err)
 		}
 		c.requestIDs[id] = true
-		if err := k.awaitAnswer(ctx, c, repeat); err != nil || c.isDone() {
+		if err := k.awaitCallDone(ctx, c, repeat); err != nil || c.isDone() {
 			return c.reply, err
 		}
 	}
 }
 
-// awaitAnswer handles events until the call is done, or returns nil early when the
-// request must be repeated.
-func (k *kernel) awaitAnswer(ctx context.Context, c *pendingCall, repeat <-chan time.Time) error {
+// awaitCallDone handles events until the call is done. It also returns nil, before the call is
+// done, when repeat ticks and the request must be sent again. It fails if a channel or ctx
+// ends.
+func (k *kernel) awaitCallDone(ctx context.Context, c *pendingCall, repeat <-chan time.Time) error {
 	for !c.isDone() {
 		select {
 		case <-k.events.ready:
 			for _, e := range k.events.takeAll() {
 				if e.channelEnded {
-					return exitCauseOr(ctx, e.err)
+					return exitCauseOrError(ctx, e.err)
 				}
-				k.handleCallEvent(c, e)
+				k.handleStartEvent(c, e)
 			}
 		case <-repeat:
 			return nil
@@ -169,7 +177,9 @@ func (k *kernel) awaitAnswer(ctx context.Context, c *pendingCall, repeat <-chan 
 	return nil
 }
 
-func (k *kernel) handleCallEvent(c *pendingCall, e kernelEvent) {
+// handleStartEvent handles one event of a kernel that starts: it prints text and errors to
+// console, and stores the reply or the idle status of the call c. It ignores other messages.
+func (k *kernel) handleStartEvent(c *pendingCall, e kernelEvent) {
 	switch {
 	case e.err != nil:
 		printNotice(k.console, "%v", e.err)
@@ -183,9 +193,10 @@ func (k *kernel) handleCallEvent(c *pendingCall, e kernelEvent) {
 	}
 }
 
-// exitCauseOr returns the cause of ctx, which is the kernel's exit if that is why a
-// channel ended. If ctx does not end within exitNoticeTimeout it returns err.
-func exitCauseOr(ctx context.Context, err error) error {
+// exitCauseOrError returns the cause of ctx, which is an [*ExitError] if the kernel exited,
+// after a channel has ended with err. If ctx does not end within exitNoticeTimeout it returns
+// err.
+func exitCauseOrError(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -23,7 +23,7 @@ func TestPK7PythonStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startPython(t)
-			requireStops(t, k, begin+code, "1")
+			requireCellsStop(t, k, begin+code, "1")
 		})
 	}
 }
@@ -39,31 +39,32 @@ func TestPK7RStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := startR(t)
-			requireStops(t, k, begin+code, "1")
+			requireCellsStop(t, k, begin+code, "1")
 		})
 	}
 }
 
-// requireStops runs a busy cell and queues two more, stops all three, and requires that
-// another cell then runs. code writes to FIFO first; other is code that succeeds.
-func requireStops(t *testing.T, k *testKernel, code, other string) {
+// requireCellsStop starts a busy cell and queues two more, stops all three, and requires that
+// the kernel then still runs a cell. code, of the busy cell, must write to FIFO first; other
+// is the code of the last cell.
+func requireCellsStop(t *testing.T, k *testKernel, code, other string) {
 	t.Helper()
 	running := k.runBusyCell(code)
 	waiting := k.sendCell("must_not_run <- 1")
 	disposed := k.sendCell("must_not_run <- 2")
-	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": waiting})
-	k.sendMessage(protocol.TypeDisposeCell, answerFields{"cell_id": disposed})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"cell_id": waiting})
+	k.sendMessage(protocol.TypeDisposeCell, messageFields{"cell_id": disposed})
 	for _, id := range []string{waiting, disposed} {
-		k.awaitStart(id)
+		k.awaitCellStart(id)
 		dropped := k.readFrame()
 		require.Equal(t, protocol.TypeCellResult, dropped.Type, "cell_result follows start_cell")
 		require.Equal(t, id, *dropped.CellID)
 		require.Equal(t, protocol.StatusInterrupted, dropped.Status)
 		require.False(t, dropped.HasError)
 	}
-	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": "none of that name"})
-	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": running})
-	k.sendMessage(protocol.TypeStopCell, answerFields{"cell_id": running})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"cell_id": "none of that name"})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"cell_id": running})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"cell_id": running})
 	stopped := k.awaitFrame(protocol.TypeCellResult)
 	require.Equal(t, running, *stopped.CellID)
 	require.Equal(t, protocol.StatusInterrupted, stopped.Status)
@@ -73,27 +74,28 @@ func requireStops(t *testing.T, k *testKernel, code, other string) {
 func TestStopByMessage(t *testing.T) {
 	t.Parallel()
 	python := installedSpec(t, "python3")
-	k := startKernel(t, writeSpec(t, `{"argv": ["`+python.Executable+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "interrupt_mode": "message"}`))
-	requireStops(t, k, "open(FIFO, 'w').write('x')\nimport time\ntime.sleep(1000)", "1")
+	k := startKernel(t, writeKernelJSON(t, `{"argv": ["`+python.Executable+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "interrupt_mode": "message"}`))
+	requireCellsStop(t, k, "open(FIFO, 'w').write('x')\nimport time\ntime.sleep(1000)", "1")
 }
 
 func TestExecuteCodeIsStoppedByItsID(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
-	k.sendMessage(protocol.TypeExecuteCode, answerFields{"agent_tx_id": "first", "code": "print('so far')\nimport time; time.sleep(1000)"})
-	k.sendMessage(protocol.TypeExecuteCode, answerFields{"agent_tx_id": "second", "code": "1"})
-	k.sendMessage(protocol.TypeStopCell, answerFields{"agent_tx_id": "second"})
+	k.sendMessage(protocol.TypeExecuteCode, messageFields{"agent_tx_id": "first", "code": "print('so far')\nimport time; time.sleep(1000)"})
+	k.sendMessage(protocol.TypeExecuteCode, messageFields{"agent_tx_id": "second", "code": "1"})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"agent_tx_id": "second"})
 	second := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(t, "second", second.AgentTxID)
 	require.Equal(t, protocol.StatusInterrupted, second.Status)
-	k.sendMessage(protocol.TypeStopCell, answerFields{"agent_tx_id": "first"})
+	k.sendMessage(protocol.TypeStopCell, messageFields{"agent_tx_id": "first"})
 	first := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(t, "first", first.AgentTxID)
 	require.Equal(t, protocol.StatusInterrupted, first.Status)
 }
 
-// writeSpec writes a kernelspec named "made" and returns the path of its kernel.json.
-func writeSpec(t *testing.T, content string) string {
+// writeKernelJSON writes content as the kernel.json of a kernelspec named "made" and returns
+// the file's path.
+func writeKernelJSON(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "share", "jupyter", "kernels", "Made", "kernel.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))

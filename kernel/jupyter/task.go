@@ -9,52 +9,61 @@ import (
 	"assay/internal/protocol"
 )
 
-// task is something that the kernel is asked to run. It gets what its run produces in
-// order, and then exactly one of finish and reject is called.
+// task is a piece of work in the adapter's queue: a cell, an execute_code, a question about
+// globals, or a reset. It gets the text and outputs of its run in order. Then exactly one of
+// finish and answerNotRun is called.
 type task interface {
-	// executeRequest returns the request for the kernel, in the language that it has when
-	// the task starts.
+	// executeRequest returns the content of the execute_request to be sent to the kernel. The
+	// language is the one that the kernel has when the task starts.
 	executeRequest(language) executeRequest
 
 	// timeLimit returns how long the task may run until it is stopped. 0: no limit.
 	timeLimit() time.Duration
 
-	// addText and addOutput take what the run produces.
+	// addText takes text that the run printed to a stream, addOutput an output message.
 	addText(stream string, text []byte)
 	addOutput(message)
 
-	// finish answers the request behind the task. wasStopped says that it was interrupted.
+	// finish sends the server the answer after the run has ended. wasStopped says that the
+	// run was interrupted.
 	finish(r executeReply, wasStopped bool)
 
-	// reject answers that the task was stopped before it ran.
-	reject()
+	// answerNotRun sends the server the answer that the task was stopped before it ran.
+	answerNotRun()
 }
 
-// resetTask resets the globals by restarting the kernel, so the kernel does not run it.
+// resetTask is a request to reset the globals. The adapter restarts the kernel for it, so the
+// kernel runs no code and most methods do nothing.
 type resetTask struct {
 	server  *serverWriter
 	request serverRequest
 }
 
+// executeRequest is never called, since a restart needs no request to the kernel.
 func (*resetTask) executeRequest(language) executeRequest { return executeRequest{} }
 
+// timeLimit returns 0: a restart has no time limit of its own.
 func (*resetTask) timeLimit() time.Duration { return 0 }
 
+// addText does nothing: a restart prints nothing that the answer could hold.
 func (*resetTask) addText(string, []byte) {}
 
+// addOutput does nothing: a restart has no outputs.
 func (*resetTask) addOutput(message) {}
 
+// finish answers the server that the globals were reset.
 func (r *resetTask) finish(executeReply, bool) {
-	r.server.send(r.request.newAnswer("reset_kernel_globals_complete", answerFields{"threads": []string{}}))
+	r.server.send(r.request.newAnswer("reset_kernel_globals_complete", messageFields{"threads": []string{}}))
 }
 
-func (r *resetTask) reject() {
-	r.server.send(r.request.newAnswer("reset_kernel_globals_complete", answerFields{"threads": []string{}, "error": "stopped before it ran"}))
+// answerNotRun answers the server that the reset was stopped before it ran.
+func (r *resetTask) answerNotRun() {
+	r.server.send(r.request.newAnswer("reset_kernel_globals_complete", messageFields{"threads": []string{}, "error": "stopped before it ran"}))
 }
 
-// truncateMiddle returns text with its middle replaced by a line that says how many
-// bytes are missing, if it has more than maxBytes. What is kept has at most maxBytes,
-// without that line.
+// truncateMiddle returns text unchanged if it has at most maxBytes bytes. Otherwise it keeps
+// the beginning and the end, together at most maxBytes, and puts a line in between that says
+// how many bytes are missing. Characters are not split.
 func truncateMiddle(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text
@@ -69,9 +78,10 @@ func truncateMiddle(text string, maxBytes int) string {
 	return fmt.Sprintf("%s\n[… %d bytes …]\n%s", text[:head], tail-head, text[tail:])
 }
 
-// taskQueue is the queue of tasks. It announces the queued cells to the server. Cells
-// and execute_code run in the order in which they came; questions about globals, which
-// are short, come before them. Only the adapter's goroutine uses it.
+// taskQueue is the queue of tasks that wait for the kernel. It sends the server the ids of the
+// queued cells whenever they change. Cells and execute_code run in the order in which they
+// came; questions about globals, which are short, come before them. Only the adapter's
+// goroutine uses it.
 type taskQueue struct {
 	server         *serverWriter
 	waiting        []task
@@ -80,8 +90,9 @@ type taskQueue struct {
 	idleAnnounced  bool     // the server knows that no cell runs
 }
 
-// add queues a task. If startsAtOnce is set, the queue is not announced, since it will
-// be empty again.
+// add queues a task: a question about globals before all cells and execute_code, any other
+// task at the end. With startsAtOnce the change is not sent to the server, because the task
+// leaves the queue immediately.
 func (q *taskQueue) add(t task, startsAtOnce bool) {
 	at := len(q.waiting)
 	if isGlobalsTask(t) {
@@ -95,8 +106,8 @@ func (q *taskQueue) add(t task, startsAtOnce bool) {
 	}
 }
 
-// startNext removes and returns the next task and announces its start. If there is none
-// it announces that the kernel is idle and returns nil.
+// startNext removes the first task from the queue, announces its start to the server, and
+// returns it. If the queue is empty it announces that the kernel is idle and returns nil.
 func (q *taskQueue) startNext() task {
 	if len(q.waiting) == 0 {
 		q.announceIdle()
@@ -109,8 +120,9 @@ func (q *taskQueue) startNext() task {
 	return next
 }
 
-// rejectMatching removes all queued tasks that match and rejects them.
-func (q *taskQueue) rejectMatching(matches func(task) bool) {
+// removeMatching removes all queued tasks for which matches returns true, and answers their
+// requests as stopped before they ran.
+func (q *taskQueue) removeMatching(matches func(task) bool) {
 	var rejected []task
 	q.waiting = slices.DeleteFunc(q.waiting, func(t task) bool {
 		if matches(t) {
@@ -121,19 +133,21 @@ func (q *taskQueue) rejectMatching(matches func(task) bool) {
 	q.announceQueue()
 	for _, t := range rejected {
 		q.announceStart(t)
-		t.reject()
+		t.answerNotRun()
 	}
 }
 
-// announceStart sends the start of a cell. Other tasks have none.
+// announceStart sends the start_cell message if the task is a cell. Other tasks have no such
+// message.
 func (q *taskQueue) announceStart(t task) {
 	if c, ok := t.(*cellTask); ok {
 		q.runSequencer++
 		q.idleAnnounced = false
-		c.sendStart(q.runSequencer)
+		c.sendStartCell(q.runSequencer)
 	}
 }
 
+// queuedCells returns the ids of the cells in the queue, in order.
 func (q *taskQueue) queuedCells() []string {
 	queue := []string{}
 	for _, t := range q.waiting {
@@ -144,7 +158,8 @@ func (q *taskQueue) queuedCells() []string {
 	return queue
 }
 
-// announceQueue sends the ids of the queued cells if they have changed.
+// announceQueue sends the server the ids of the queued cells if they have changed since they
+// were last sent.
 func (q *taskQueue) announceQueue() {
 	if queue := q.queuedCells(); !slices.Equal(queue, q.announcedQueue) {
 		q.announcedQueue = queue
@@ -152,7 +167,8 @@ func (q *taskQueue) announceQueue() {
 	}
 }
 
-// announceIdle sends, once, that no cell runs.
+// announceIdle sends the server a start_cell without a cell, which means that no cell runs,
+// unless that was the last thing it sent.
 func (q *taskQueue) announceIdle() {
 	if !q.idleAnnounced {
 		q.idleAnnounced = true

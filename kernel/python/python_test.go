@@ -38,14 +38,15 @@ func TestUnpack(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrExist)
 }
 
-// maxTestProcesses bounds how many files of Python tests run at once: they measure time.
+// maxTestProcesses is how many files of Python tests run at a time. More would disturb each
+// other, since they measure time.
 const maxTestProcesses = 4
 
 // TestPythonUnitTests runs the kernel's own tests, which are written in Python, against the
-// unpacked kernel: each file is a subtest, with python3 from PATH, and again with
-// the system's python3 if that is another one and has the scientific stack. A test
-// that all interpreters skip is skipped here too, by name and with the reason; in CI
-// it fails if the reason is a missing module.
+// unpacked kernel. Each file is a subtest with python3 from PATH, and another one with the
+// system's python3 if that is a different one with numpy, pandas and matplotlib. A test that
+// all interpreters skip is skipped here too, by name and with the reason; in CI it fails if
+// the reason is a missing module.
 func TestPythonUnitTests(t *testing.T) {
 	t.Parallel()
 	start, err := python.Unpack(t.TempDir())
@@ -53,7 +54,7 @@ func TestPythonUnitTests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("tests", "test_*.py"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	found := interpreters(t)
+	found := testInterpreters(t)
 	for _, interpreter := range found {
 		// Without compiled modules each start of a kernel would compile them.
 		out, err := exec.CommandContext(t.Context(), interpreter, "-m", "compileall", "-q", filepath.Dir(start)).CombinedOutput()
@@ -94,8 +95,9 @@ func TestPythonUnitTests(t *testing.T) {
 	}
 }
 
-// runTestFile runs a file of Python tests against the kernel that start starts. It
-// returns the skipped tests with their reasons.
+// runTestFile runs a file of Python unit tests with this interpreter, against the kernel whose
+// start file is start. The Go test fails if one of them fails. It returns the reasons of
+// skipped tests by test name.
 func runTestFile(t *testing.T, interpreter, file, start string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "--verbose", filepath.Base(file))
@@ -103,23 +105,24 @@ func runTestFile(t *testing.T, interpreter, file, start string) map[string]strin
 	cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s %s\n%s", interpreter, file, out)
-	return skips(string(out))
+	return skippedTests(string(out))
 }
 
-// interpreters returns the paths of the interpreters to test with.
-func interpreters(t *testing.T) []string {
+// testInterpreters returns the paths of the Python interpreters with which the tests are run.
+func testInterpreters(t *testing.T) []string {
 	t.Helper()
-	found := []string{executable(t.Context(), "python3", "pass")}
+	found := []string{resolveInterpreter(t.Context(), "python3", "pass")}
 	require.NotEmpty(t, found[0], "no python3 on PATH")
-	system := executable(t.Context(), "/usr/bin/python3", "import numpy, pandas, matplotlib")
+	system := resolveInterpreter(t.Context(), "/usr/bin/python3", "import numpy, pandas, matplotlib")
 	if system != "" && system != found[0] {
 		found = append(found, system)
 	}
 	return found
 }
 
-// executable returns the path of an interpreter, behind any shim, if it can run code; else "".
-func executable(ctx context.Context, interpreter, code string) string {
+// resolveInterpreter returns the path of the real interpreter behind a name or shim, or "" if
+// it cannot run code, which is Python source.
+func resolveInterpreter(ctx context.Context, interpreter, code string) string {
 	code += "\nimport os, sys; print(os.path.realpath(sys.executable))"
 	out, err := exec.CommandContext(ctx, interpreter, "-c", code).Output()
 	if err != nil {
@@ -128,8 +131,9 @@ func executable(ctx context.Context, interpreter, code string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// skips returns the tests that a verbose report of unittest says were skipped, with the reasons.
-func skips(report string) map[string]string {
+// skippedTests parses a verbose report of unittest and returns the reasons of skipped tests by
+// test name.
+func skippedTests(report string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) .*\.\.\. skipped ['"](.*)['"]$`).FindAllStringSubmatch(report, -1) {
 		found[m[1]] = m[2]
@@ -137,51 +141,53 @@ func skips(report string) map[string]string {
 	return found
 }
 
-// TestConversation exchanges messages with the kernel, using the types of package protocol.
-func TestConversation(t *testing.T) {
+// TestKernelConversation runs a cell and sends requests to the Python kernel, with the message
+// types of package protocol.
+func TestKernelConversation(t *testing.T) {
 	t.Parallel()
 	conn := startKernel(t)
 
 	var ready protocol.Ready
-	receive(t, conn, protocol.TypeReady, &ready)
+	receiveMessage(t, conn, protocol.TypeReady, &ready)
 	require.Equal(t, "python", ready.Language)
 	require.True(t, ready.Actions)
-	send(t, conn, protocol.NewKernelInit(ready.PID))
+	sendMessage(t, conn, protocol.NewKernelInit(ready.PID))
 
 	code := "x = [1]\nprint('hello')\nx"
-	send(t, conn, protocol.CellCommand{Type: protocol.TypeRunCell, CellID: "c1", Code: &code})
+	sendMessage(t, conn, protocol.CellCommand{Type: protocol.TypeRunCell, CellID: "c1", Code: &code})
 	var start protocol.StartCell
-	receive(t, conn, protocol.TypeStartCell, &start)
+	receiveMessage(t, conn, protocol.TypeStartCell, &start)
 	require.Equal(t, "c1", *start.CellID)
 	receiveText(t, conn, "c1", "hello\n")
 	var output protocol.CellOutput
-	receive(t, conn, protocol.TypeCellOutput, &output)
+	receiveMessage(t, conn, protocol.TypeCellOutput, &output)
 	require.JSONEq(t, `{"output_type":"execute_result","data":{"text/plain":"[1]"},"metadata":{},"execution_count":1}`, string(output.Output))
 	var result protocol.CellResult
-	receive(t, conn, protocol.TypeCellResult, &result)
+	receiveMessage(t, conn, protocol.TypeCellResult, &result)
 	require.Equal(t, protocol.StatusOK, result.Status)
 	require.Equal(t, []string{"x"}, result.Outputs)
 	require.Equal(t, start.RunSequencer, result.RunSequencer)
-	receive(t, conn, protocol.TypeStartCell, &start)
+	receiveMessage(t, conn, protocol.TypeStartCell, &start)
 	require.Nil(t, start.CellID)
 
-	send(t, conn, protocol.KernelRequest{Type: protocol.TypeGlobalsSummary, AgentTxID: "tx"})
+	sendMessage(t, conn, protocol.KernelRequest{Type: protocol.TypeGlobalsSummary, AgentTxID: "tx"})
 	var summary struct {
 		Summary   json.RawMessage `json:"summary"`
 		AgentTxID string          `json:"agent_tx_id"`
 	}
-	receive(t, conn, protocol.TypeGlobalsSummary, &summary)
+	receiveMessage(t, conn, protocol.TypeGlobalsSummary, &summary)
 	require.Equal(t, "tx", summary.AgentTxID)
 	require.JSONEq(t, `{"x":{"type":"list","repr":"[1]","len":1}}`, string(summary.Summary))
 
-	send(t, conn, protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: "e", Code: new("1 / 0")})
+	sendMessage(t, conn, protocol.KernelRequest{Type: protocol.TypeExecuteCode, AgentTxID: "e", Code: new("1 / 0")})
 	var response protocol.ExecuteCodeResponse
-	receive(t, conn, protocol.TypeExecuteCodeResponse, &response)
+	receiveMessage(t, conn, protocol.TypeExecuteCodeResponse, &response)
 	require.Equal(t, protocol.StatusError, response.Status)
 	require.Equal(t, "ZeroDivisionError", response.EName)
 }
 
-// startKernel starts a kernel and ends it after the test.
+// startKernel starts a Python kernel process with python3 and returns the connection to it.
+// After the test it closes the connection and waits for the process.
 func startKernel(t *testing.T) protocol.Conn {
 	t.Helper()
 	start, err := python.Unpack(t.TempDir())
@@ -206,16 +212,16 @@ func startKernel(t *testing.T) protocol.Conn {
 	return conn
 }
 
-// send sends a message to the kernel.
-func send(t *testing.T, conn protocol.Conn, message any) {
+// sendMessage sends a message to the kernel as JSON.
+func sendMessage(t *testing.T, conn protocol.Conn, message any) {
 	t.Helper()
 	body, err := json.Marshal(message)
 	require.NoError(t, err)
 	require.NoError(t, conn.Write(body))
 }
 
-// receiveText receives frames until they contain as much text as want, and requires that
-// it is equal and stdout of the cell.
+// receiveText reads text frames until they contain as many bytes as want. The test fails
+// unless the text is want, on stdout, of this cell.
 func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	t.Helper()
 	got := ""
@@ -231,8 +237,9 @@ func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	require.Equal(t, want, got)
 }
 
-// receive receives a message, which must be of this type, and decodes it.
-func receive(t *testing.T, conn protocol.Conn, messageType string, into any) {
+// receiveMessage reads the next message and decodes it into into. The test fails if it has
+// another type.
+func receiveMessage(t *testing.T, conn protocol.Conn, messageType string, into any) {
 	t.Helper()
 	body, err := conn.Read()
 	require.NoError(t, err)
