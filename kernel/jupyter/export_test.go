@@ -59,9 +59,10 @@ func ParseExecuteReply(content []byte) (status, ename string, traceback []string
 // TruncateMiddle returns text with its middle replaced by a note if it has more than maxBytes
 // bytes.
 func TruncateMiddle(text string, maxBytes int) string { return truncateMiddle(text, maxBytes) }
+
 // CompletePrefixLen returns the number of bytes of text without an incomplete UTF-8 character
 // at its end.
-func CompletePrefixLen(text []byte) int               { return completePrefixLen(text) }
+func CompletePrefixLen(text []byte) int { return completePrefixLen(text) }
 
 // EventQueue lets tests use the bounded queue of events from the kernel (eventQueue).
 type EventQueue struct{ i *eventQueue }

@@ -54,7 +54,10 @@ class UserNames:
         shell.events.register("pre_run_cell", self._record_before_cell)
 
     def items(self) -> list[tuple[str, Any]]:
-        """Returns names and values, without names that begin with "_", the kernel's own, and modules."""
+        """Returns names and values of the user's globals.
+
+        Left out are names that begin with "_", modules, and what IPython itself has put there.
+        """
         hidden = self._shell.user_ns_hidden
         return [
             (name, value)

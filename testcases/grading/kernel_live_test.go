@@ -113,10 +113,10 @@ forge()
 		"tracing that cannot be ended":  "import sys\ndef trace(frame, event, arg):\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n        return trace\ns = sys.settrace\nsys.settrace = lambda f: None\ns(trace)",
 		"profiling":                     "import sys\ndef profile(frame, event, arg):\n    frame.f_globals['__assay_probe__'] = lambda *a: 10\nsys.setprofile(profile)",
 		"probe predefined":              `__assay_probe__ = lambda *a: type("F", (), {"__repr__": lambda s: '{"type": "int", "value": 10}'})()`,
-		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.display.mime_bundle"] = sys.modules["assay.run.safe_repr"] = f; f.shorten = lambda t, n: t`,
+		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.display.mime_bundle"] = sys.modules["assay.run.safe_repr"] = f; f.truncate_middle = lambda t, n: t`,
 		"a kernel function patched":     `import assay.run.snippet, assay.run.safe_repr; assay.run.snippet.safe_repr = assay.run.safe_repr.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
 		"kernel code patched":           "import assay.run.safe_repr\ndef safe_repr(value): return '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\nassay.run.safe_repr.safe_repr.__code__ = safe_repr.__code__",
-		"a kernel class patched":        "import assay.run.snippet\ndef _answer(self, status):\n    self._host.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._host.schedule.finish(self)\n    _answer(self, 'ok')\nassay.run.snippet.SnippetRun._answer, assay.run.snippet.SnippetRun.run = _answer, run",
+		"a kernel class patched":        "import assay.run.snippet\ndef _answer(self, status):\n    self._host.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._host.schedule.finish(self)\n    _answer(self, 'ok')\nassay.run.snippet.SnippetRun._send_answer, assay.run.snippet.SnippetRun.run = _answer, run",
 		"the channel patched":           "import assay.wire.channel\ntrue = assay.wire.channel.Channel.send\ndef send(self, m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(self, m)\nassay.wire.channel.Channel.send = send",
 		"the channel's own send":        "import assay.run.lazy_ipython\nchannel = assay.run.lazy_ipython.lazy_ipython.host.channel\ntrue = channel.send\ndef send(m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(m)\nchannel.send = send",
 		"another kernel's channel":      "import assay.run.lazy_ipython\nkernel = assay.run.lazy_ipython.lazy_ipython.host\ntrue = kernel.channel\nclass Channel:\n    is_user_fork = False\n    def send(self, m):\n        if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n        true.send(m)\nkernel.channel = Channel()",
@@ -136,7 +136,7 @@ import assay.sealing.pristine, assay.sealing.seal
 for module in (assay.sealing.pristine, assay.sealing.seal):
     for kind in list(vars(module).values()):
         if isinstance(kind, type) and kind.__module__ == module.__name__:
-            kind.restore = kind.unwatch = kind.take = kind.seal = lambda *a: None
+            kind.restore = kind.unwatch = kind.take_renew = kind.record = lambda *a: None
 ` + forge,
 		"what was kept changed": `
 import assay.run.lazy_ipython
@@ -190,7 +190,7 @@ assay.wire.channel._ENCODER.item_separator = ',"status":"ok","result":"1",'
 		"another base of a kernel class": `
 import assay.introspect.pristine_snippet, assay.run.snippet
 class Forged(assay.run.snippet.SnippetRun):
-    def _keep_result(self, value): self._result = '{"type": "int", "len": 4, "value": 10}'
+    def _store_result(self, value): self._result = '{"type": "int", "len": 4, "value": 10}'
 assay.introspect.pristine_snippet.PristineSnippetRun.__bases__ = (Forged,)
 `,
 		"a finalizer that comes again": `

@@ -12,13 +12,13 @@ The user's code imports Signal and the widgets (w_select and so on) from here;
 they are defined in reactive.signals and widgets.catalog.
 """
 
-from assay.sealing.own import install
+from assay.sealing.own import install_private_builtins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-install()
+install_private_builtins()
 
 # What `from assay import *` imports. Names are looked up when they are used.
 __all__ = [

@@ -22,41 +22,44 @@ if TYPE_CHECKING:
 
 
 class Dispatcher:
-    """Schedules what the main thread has to run, stops it, and answers the other requests.
+    """Handles the server's requests on a thread of its own, while the main thread runs the user's code.
 
-    It never runs the user's code and never waits for it.
+    Requests to run code are put into the schedule, requests to stop it interrupt the main thread,
+    and all others are answered directly. It never runs the user's code and never waits for it.
     """
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._handlers: dict[str, Callable[[Request], None]] = {
-            "init": self._init,
+            "init": self._handle_kernel_init,
             "run_cell": self._run_cell,
             "stop_cell": self._stop_cell,
             "dispose_cell": self._dispose_cell,
-            "reset_kernel_globals": self._reset,
-            **QueryHandlers(host).by_type(),
+            "reset_kernel_globals": self._reset_globals,
+            **QueryHandlers(host).handlers_by_type(),
         }
 
     def run(self) -> None:
-        """Handles requests until the server closes the socket, then ends the process.
+        """Handles requests until the server closes the socket, then ends the process with exit status 0.
 
-        Its exit status is 1 after a framing error, which is printed to stderr.
+        After a frame of an impossible length it prints the error to stderr and ends the process
+        with status 1.
         """
         status = 1
-        renew = self._host.pristine.take()
+        renew = self._host.pristine.take_renew()
         try:
             for body in self._host.channel.receive_bodies():
                 if b'"pristine"' in body:  # an execute_code may have the flag
                     renew()  # before the functions that handle it are looked up
-                self._handle(body, renew)
+                self._handle_request(body, renew)
             status = 0
         except FramingError as error:
             os.write(2, f"kernel: {error}\n".encode())
         finally:
             os._exit(status)
 
-    def _handle(self, body: bytes, renew: Renew) -> None:
+    def _handle_request(self, body: bytes, renew: Renew) -> None:
+        """Decodes a request and calls its handler. An error is sent to the server as a message of type error."""
         try:
             request = Request(body)
             handler = self._handlers.get(request.type)
@@ -74,14 +77,14 @@ class Dispatcher:
     def _send_error(self, text: str) -> None:
         self._host.channel.send({"type": "error", "data": {"message": text}})
 
-    def _init(self, request: Request) -> None:
-        """Keeps the initial values of widgets; widget_states has the form of cell_widgets, by key."""
+    def _handle_kernel_init(self, request: Request) -> None:
+        """Stores the initial values of widgets that the message init has, by widget key."""
         for key, state in request.get_object("widget_states", {}).items():
             if isinstance(state, dict) and "value" in state:
                 self._host.initial_widget_values[key] = state["value"]
 
     def _run_cell(self, request: Request) -> None:
-        self._schedule(
+        self._schedule_work(
             CellRun(self._host, request.get_string("cell_id"), request.get_string("code"))
         )
 
@@ -89,33 +92,35 @@ class Dispatcher:
         session: str = request.get_string("session", "")
         arguments = (self._host, request.get_string("code"), session, request.tx_id)
         if request.get_bool("pristine"):
-            self._schedule(PristineSnippetRun(*arguments, renew))
+            self._schedule_work(PristineSnippetRun(*arguments, renew))
         else:
-            self._schedule(SnippetRun(*arguments))
+            self._schedule_work(SnippetRun(*arguments))
 
-    def _reset(self, request: Request) -> None:
-        self._schedule(GlobalsReset(self._host, request.tx_id))
+    def _reset_globals(self, request: Request) -> None:
+        self._schedule_work(GlobalsReset(self._host, request.tx_id))
 
-    def _schedule(self, work: Work) -> None:
+    def _schedule_work(self, work: Work) -> None:
         self._host.schedule.add(work)
         self._host.wake()
 
     def _stop_cell(self, request: Request) -> None:
-        """Stops a cell by its cell_id or, if there is none, other work by its agent_tx_id."""
+        """Stops the runs of a cell by its cell_id or, without one, other work by its agent_tx_id."""
         cell_id: str | None = request.get_string("cell_id", None)
         if cell_id is not None:
-            self._stop(lambda work: work.cell_id == cell_id)
+            self._stop_matching(lambda work: work.cell_id == cell_id)
         else:
             tx_id: str = request.get_string("agent_tx_id")
-            self._stop(lambda work: work.cell_id is None and work.tx_id == tx_id)
+            self._stop_matching(lambda work: work.cell_id is None and work.tx_id == tx_id)
 
     def _dispose_cell(self, request: Request) -> None:
+        """Stops the runs of a cell, and forgets its signals and widgets."""
         cell_id: str = request.get_string("cell_id")
         if self._host.reactivity is not None:
             self._host.reactivity.dispose(cell_id)
-        self._stop(lambda work: work.cell_id == cell_id)
+        self._stop_matching(lambda work: work.cell_id == cell_id)
 
-    def _stop(self, matches: Callable[[Work], bool]) -> None:
+    def _stop_matching(self, matches: Callable[[Work], bool]) -> None:
+        """Stops the works for which matches returns True: waiting ones are answered, running ones interrupted."""
         for work in self._host.schedule.stop(matches):
             self._host.interrupter.interrupt(work)
         self._host.wake()

@@ -44,10 +44,13 @@ _SWITCH_INTERVAL = 0.0005  # seconds for which a busy cell may delay the thread 
 
 
 class Kernel:
-    """A kernel that serves one socket. Made and served by the main thread, once in a process."""
+    """The kernel process: joins the parts of the package and runs the user's code for the server at one socket.
+
+    The main thread makes one Kernel in a process and calls serve on it.
+    """
 
     def __init__(self, descriptor: int) -> None:
-        """Takes over the socket. The process itself is changed only by serve."""
+        """Makes the parts of the kernel and takes over the socket. Changes to the process itself are made by serve."""
         self.channel = Channel(descriptor)
         self.flush_timer = FlushTimer()
         self.namespace = Namespace()
@@ -64,9 +67,9 @@ class Kernel:
         self._wakeup = threading.Lock()  # released when the schedule may have work
 
     def serve(self, ready_fields: dict[str, object] | None = None) -> NoReturn:
-        """Sends ready and runs what is requested until the socket closes. The process ends then.
+        """Sends the ready message and runs requested code until the socket closes, which ends the process.
 
-        ready_fields are added to the message ready.
+        ready_fields are additional fields of the ready message.
         """
         self._set_up_process()
         self.channel.send(
@@ -87,23 +90,26 @@ class Kernel:
         start_new_thread(Dispatcher(self).run, ())
         while True:
             try:
-                self._run_next()
+                self._run_next_work()
             except BaseException as error:  # for example one that a signal handler of the user's raised
                 self._print_error(error)
 
-    def _run_next(self) -> None:
+    def _run_next_work(self) -> None:
+        """Runs the next work of the schedule, or waits until there may be one."""
         work = self.schedule.start_next()
         if work is None:
             self._wait_for_work()
         else:
-            self._run(work)
+            self._run_work(work)
 
     def _print_error(self, error: BaseException) -> None:
-        self._idle_work.sink.write(2, Failure.describe(error, "", False).traceback)
+        """Prints the traceback of an error that no work has raised, as text of no cell."""
+        self._idle_work.sink.write(2, Failure.from_error(error, "", False).traceback)
 
-    def _run(self, work: Work) -> None:
+    def _run_work(self, work: Work) -> None:
+        """Runs a work on the main thread. If the work's run method itself fails, it is finished with that error."""
         memory_reserve.refill()
-        self.interrupter.install()
+        self.interrupter.install_sigint_handler()
         self.event_loop.make_current()
         foreground.work = work
         token = CURRENT_WORK.set(work)
@@ -118,13 +124,14 @@ class Kernel:
             foreground.work = self._idle_work
 
     def _wait_for_work(self) -> None:
-        if self.event_loop.exists:
+        """Waits until wake is called. Meanwhile background tasks of the event loop run, if there is a loop."""
+        if self.event_loop.has_loop:
             self.event_loop.run_until_woken()
         else:
             wait_idle(self._wakeup.acquire)
 
     def wake(self) -> None:
-        """Makes the main thread look at the schedule. Safe on any thread."""
+        """Makes the main thread look for work in the schedule again. Safe on any thread."""
         try:
             self._wakeup.release()
         except RuntimeError:  # it was released already
@@ -132,12 +139,13 @@ class Kernel:
         self.event_loop.wake()
 
     def _set_up_process(self) -> None:
+        """Changes the process for the user's code: __main__, streams, signals, builtins and hooks into imports."""
         foreground.work = self._idle_work
-        self.namespace.install()
+        self.namespace.install_as_main()
         self.streams.install()
-        self.interrupter.install()
+        self.interrupter.install_sigint_handler()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal_handlers.install()
+        signal_handlers.replace_signal_functions()
         sys.setswitchinterval(_SWITCH_INTERVAL)
         faulthandler.enable(file=2)
         os.environ.setdefault("MPLBACKEND", "Agg")
@@ -147,13 +155,13 @@ class Kernel:
         for function in (display, update_display, clear_output, lazy_ipython.get_ipython):
             setattr(builtins, function.__name__, function)
         self.pristine = Pristine()
-        self.pristine.seal(self)
+        self.pristine.record(self)
         sys.meta_path.insert(0, VirtualPackageFinder("lplots", _find_lplots_module))
         run_after_import(
             {
                 "linecache": self.source_cache.fill_linecache,
                 "asyncio": self.event_loop.on_asyncio_imported,
-                "assay.reactive.signals": self._connect_signals,
+                "assay.reactive.signals": self._enable_reactivity,
                 "matplotlib.pyplot": _adapt_pyplot,
                 "pandas": _adapt_pandas,
                 "plotly.io._renderers": _adapt_plotly,
@@ -163,8 +171,11 @@ class Kernel:
             }
         )
 
-    def _connect_signals(self, signals: Any) -> None:
-        """Makes what signals and widgets report to, when the user's code first imports signals."""
+    def _enable_reactivity(self, signals: Any) -> None:
+        """Makes the registry of widgets and the Reactivity, right after the user's code first imports signals.
+
+        signals is the module assay.reactive.signals.
+        """
         from assay.reactive.reactivity import Reactivity
         from assay.widgets import widget_registry
 
@@ -173,19 +184,23 @@ class Kernel:
         self.reactivity = signals.tracker = Reactivity(self, registry)
 
     def _make_ipython_shell(self) -> Any:
+        """Returns a new IPython shell, or None if IPython is not installed."""
         try:
-            from assay.run.ipython_shell import make_shell
+            from assay.run.ipython_shell import make_ipython_shell
         except ImportError:
             return None
-        return make_shell(self)
+        return make_ipython_shell(self)
 
-    def is_drawn_by(self, cell_id: str, value: object) -> bool:
-        """Returns whether value is a widget that the cell has made, which its output shows anyway."""
+    def is_widget_of_cell(self, cell_id: str, value: object) -> bool:
+        """Returns whether value is a widget that this cell has made. The console shows it without an output."""
         widget = sys.modules.get("assay.widgets.widget")  # not loaded: there are no widgets
-        return widget is not None and widget.is_drawn_by(cell_id, value)
+        return widget is not None and widget.is_widget_of_cell(cell_id, value)
 
     def _after_user_fork(self) -> None:
-        """Makes a fork that the user's code has made an ordinary process, which prints to its descriptors."""
+        """Turns a process that the user's code has forked into an ordinary one, without the socket.
+
+        What it prints goes to descriptors 1 and 2.
+        """
         self.channel.detach_fork()
         for work in (self._idle_work, foreground.work, current_work()):
             work.sink = DescriptorSink()
@@ -193,9 +208,9 @@ class Kernel:
 
 
 def _find_lplots_module(name: str) -> ModuleSpec | None:
-    from assay.widgets.lplots import find_module
+    from assay.widgets.lplots import find_lplots_module
 
-    return find_module(name)
+    return find_lplots_module(name)
 
 
 def _adapt_pyplot(pyplot: ModuleType) -> None:

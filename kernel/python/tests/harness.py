@@ -31,14 +31,14 @@ MATPLOTLIB_CACHE = _MATPLOTLIB_FOLDER.name
 
 
 def skip_unless_installed(*modules: str) -> Any:
-    """Skips a test if one of the modules is missing; the reason names the missing ones."""
+    """Returns a decorator that skips a test if one of the Python modules is missing. The reason names them."""
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     reason = f"{sys.executable} lacks {', '.join(missing)}"
     return unittest.skipIf(bool(missing), reason)
 
 
 class RunRecord:
-    """One run of a cell, as its frames describe it."""
+    """The frames of one run of a cell, with its result and its outputs."""
 
     def __init__(self, frames: list[Message]) -> None:
         self.frames = frames
@@ -46,7 +46,7 @@ class RunRecord:
         self.outputs = [frame["output"] for frame in frames if frame["type"] == "cell_output"]
 
     def text(self, stream: str = "stdout") -> str:
-        """Returns what the run printed to a stream."""
+        """Returns the text that the run printed to a stream, stdout or stderr."""
         return "".join(
             frame["data"]
             for frame in self.frames
@@ -55,22 +55,22 @@ class RunRecord:
 
     @property
     def shown_text(self) -> Any:
-        """The text/plain of the only output."""
+        """The text/plain of the run's output, of which there must be exactly one."""
         (output,) = self.outputs
         return output["data"]["text/plain"]
 
     @property
     def error_output(self) -> Message:
-        """The only output of type error."""
+        """The run's output of type error, of which there must be exactly one."""
         (error,) = [output for output in self.outputs if output["output_type"] == "error"]
         return error
 
 
 class KernelProcess:
-    """A running kernel in a temporary folder. Close it once or more often."""
+    """A running kernel process in a temporary folder, and the server's end of its socket."""
 
     def __init__(self, **environment: str) -> None:
-        """Starts the kernel and waits until it is ready. environment is added to this process's."""
+        """Starts a kernel and waits for its ready message. environment has additional environment variables."""
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kernel-test-"))
         (self.folder / "cwd").mkdir()
         ours, theirs = socket.socketpair()
@@ -97,7 +97,7 @@ class KernelProcess:
         self.ready = self.receive()
 
     def close(self) -> int:
-        """Closes the socket, waits until the kernel has ended, and returns its exit status."""
+        """Closes the socket, waits until the kernel has ended, and returns its exit status. May be called again."""
         self.socket.close()
         try:
             return self.process.wait(TIMEOUT)
@@ -105,19 +105,22 @@ class KernelProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def descriptor_text(self, stream: str = "out") -> str:
-        """Returns what was written to descriptor 1 ("out") or 2 ("err")."""
+        """Returns what the kernel process wrote to its descriptor 1 (stream "out") or 2 ("err")."""
         return (self.folder / stream).read_text()
 
     def send(self, message_type: str, **fields: Any) -> None:
-        """Sends a message."""
+        """Sends the kernel a message of this type with these fields."""
         self.send_body(json.dumps({"type": message_type, **fields}).encode())
 
     def send_body(self, body: bytes) -> None:
-        """Sends a frame with this body, which need not be a message."""
+        """Sends the kernel a frame with this body, which need not be a valid message."""
         self.socket.sendall(len(body).to_bytes(8, "little") + body)
 
     def receive(self) -> Message:
-        """Returns the next message. Printed text becomes a message of type kernel_stdio, as in the server."""
+        """Returns the kernel's next message. Printed text becomes a message of type kernel_stdio, as in the server.
+
+        Raises EOFError if the kernel closes its socket.
+        """
         body = self._receive_bytes(int.from_bytes(self._receive_bytes(8), "little", signed=True))
         if body[0]:
             message: Message = json.loads(body, parse_constant=_refuse_constant)
@@ -140,13 +143,13 @@ class KernelProcess:
         return bytes(data)
 
     def receive_until(self, message_type: str, **fields: Any) -> list[Message]:
-        """Returns the frames up to and including one of this type with these fields."""
+        """Returns the kernel's messages up to and including the first one of this type with these fields."""
         return self._receive_until(lambda frames: _is_frame(frames[-1], message_type, fields))
 
     def receive_until_printed(self, text: str) -> list[Message]:
-        """Returns the frames up to where text was printed. A line may come in two frames.
+        """Returns the kernel's messages up to the one with which text has been printed completely.
 
-        Raises AssertionError if all runs end before.
+        Raises AssertionError if the kernel becomes idle before.
         """
 
         def is_printed(frames: list[Message]) -> bool:
@@ -157,7 +160,11 @@ class KernelProcess:
         return self._receive_until(is_printed)
 
     def _receive_until(self, is_enough: Callable[[list[Message]], bool]) -> list[Message]:
-        """Returns frames once is_enough. After 30 s without a frame, fails with the stacks of the kernel's threads."""
+        """Returns the kernel's messages as soon as is_enough returns True for them.
+
+        Raises AssertionError, with the stacks of the kernel's threads, after 30 s without a
+        message.
+        """
         frames: list[Message] = []
         try:
             while not frames or not is_enough(frames):
@@ -170,31 +177,31 @@ class KernelProcess:
         return frames
 
     def request(self, request_type: str, answer_type: str, **fields: Any) -> Message:
-        """Sends a request and returns its answer. Frames before the answer are dropped."""
+        """Sends a message and returns the next one of type answer_type. Messages before that are dropped."""
         self.send(request_type, **fields)
         return self.receive_until(answer_type)[-1]
 
     def run(self, code: str, cell_id: str = "c") -> RunRecord:
-        """Runs a cell on an idle kernel and waits until the kernel is idle again."""
+        """Runs a cell on an idle kernel, and returns the run when the kernel is idle again."""
         self.send("run_cell", cell_id=cell_id, code=code)
         return RunRecord(self.receive_until("start_cell", cell_id=None))
 
     def run_until_begun(self, code: str, cell_id: str = "c") -> list[Message]:
-        """Starts a cell and waits until it prints the line "begun"."""
+        """Starts a cell and returns the messages up to the line "begun", which the cell must print."""
         self.send("run_cell", cell_id=cell_id, code=code)
         return self.receive_until_printed("begun\n")
 
     def stop(self, cell_id: str = "c") -> RunRecord:
-        """Stops a running cell and waits until the kernel is idle."""
+        """Stops a running cell, and returns the run when the kernel is idle."""
         self.send("stop_cell", cell_id=cell_id)
         return RunRecord(self.receive_until("start_cell", cell_id=None))
 
     def execute_code(self, code: str, **fields: Any) -> Message:
-        """Returns the answer to an execute_code."""
+        """Sends an execute_code request and returns the answer."""
         return self.request("execute_code", "execute_code_response", code=code, **fields)
 
     def globals_summary(self) -> Message:
-        """Returns the summary of the user's variables, by name."""
+        """Requests the summary of the user's variables, and returns the description of each by name."""
         summary: Message = self.request("globals_summary", "globals_summary")["summary"]
         return summary
 
@@ -219,13 +226,13 @@ class KernelTest(unittest.TestCase):
         self.addCleanup(self.kernel.close)
 
     def run_ok(self, code: str, cell_id: str = "c") -> RunRecord:
-        """Runs a cell that must not fail."""
+        """Runs a cell and returns the run. Fails the test if the cell fails."""
         run = self.kernel.run(code, cell_id)
         self.assertEqual(run.result["status"], "ok", run.result["exception"])
         return run
 
     def run_failing(self, code: str) -> RunRecord:
-        """Runs a cell that must fail, and checks that the kernel still runs cells."""
+        """Runs a cell and returns the run. Fails the test unless the cell fails and another cell then runs."""
         run = self.kernel.run(code)
         self.assertEqual(run.result["status"], "error")
         self.assertIs(run.result["has_exception"], True)
@@ -235,7 +242,7 @@ class KernelTest(unittest.TestCase):
 
 
 class SharedKernelTest(KernelTest):
-    """A test case whose tests share one kernel, because importing their libraries takes long."""
+    """A test case whose tests share one kernel, because importing the libraries they need takes long."""
 
     _shared_kernel: KernelProcess
 

@@ -3,7 +3,7 @@
 from harness import KernelTest
 
 
-class TestValue(KernelTest):
+class TestCellValue(KernelTest):
     def test_pk2_the_last_expression_is_shown(self):
         for code, shown in (
             ("1 + 1", "2"),
@@ -18,7 +18,7 @@ class TestValue(KernelTest):
             with self.subTest(code=code):
                 self.assertEqual(self.run_ok(code).shown_text, shown)
 
-    def test_pk2_nothing_is_shown(self):
+    def test_pk2_cells_without_a_value_show_nothing(self):
         for code in (
             "", "  \n\n", "# only a comment", "x = 1", "None", "1;", "1 ; # said", "(2);\n", "1 \\\n;",
             "'ä' ;", "for i in range(3): i", "def f(): return 1", "import os", "await_ = 1",
@@ -26,7 +26,7 @@ class TestValue(KernelTest):
             with self.subTest(code=code):
                 self.assertEqual(self.run_ok(code).outputs, [])
 
-    def test_pk2_the_output_is_an_execute_result(self):
+    def test_pk2_the_value_is_sent_as_an_execute_result(self):
         run = self.run_ok("1")
         self.assertEqual(
             run.outputs,
@@ -40,7 +40,7 @@ class TestValue(KernelTest):
             ],
         )
 
-    def test_pk2_await_at_the_top_level(self):
+    def test_pk2_cells_may_await_at_the_top_level(self):
         for code, shown in (
             ("import asyncio\nawait asyncio.sleep(0, 5)", "5"),
             ("x = await asyncio.sleep(0, 6)\nx", "6"),
@@ -78,12 +78,12 @@ class TestValue(KernelTest):
         self.assertIsNone(self.kernel.receive_until_printed("counted\n")[-1]["active_cell"])
         self.assertEqual(self.run_ok("n").shown_text, "3")
 
-    def test_a_loop_that_the_user_closes_goes_on(self):
+    def test_an_event_loop_that_the_user_closes_goes_on(self):
         self.run_ok("import asyncio\nawait asyncio.sleep(0)")
         self.run_ok("asyncio.get_event_loop().close()")
         self.assertEqual(self.run_ok("await asyncio.sleep(0, 4)").shown_text, "4")
 
-    def test_a_user_s_loop_is_not_disturbed_by_requests(self):
+    def test_requests_do_not_disturb_an_event_loop_run_by_the_user(self):
         self.run_ok("import asyncio\nawait asyncio.sleep(0)")
         self.kernel.run_until_begun(
             "print('begun')\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0.2, 'done'))"
@@ -93,7 +93,7 @@ class TestValue(KernelTest):
         self.assertEqual(frames[-1]["status"], "ok", frames[-1]["exception"])
         self.kernel.receive_until("start_cell", cell_id=None)
 
-    def test_closures_classes_and_decorators(self):
+    def test_cells_can_define_closures_classes_and_decorators(self):
         run = self.run_ok(
             "import functools\n"
             "k = 3\n"
@@ -104,16 +104,16 @@ class TestValue(KernelTest):
         )
         self.assertEqual(run.shown_text, "[0, 3]")
 
-    def test_the_last_value_is_kept(self):
+    def test_the_last_value_is_kept_in_the_variable_underscore(self):
         self.run_ok("41")
         self.assertEqual(self.run_ok("_ + 1").shown_text, "42")
 
 
-class TestNames(KernelTest):
+class TestAssignedNames(KernelTest):
     def names_bound_by(self, code):
         return self.run_ok(code).result["outputs"]
 
-    def test_names_assigned_by_the_run(self):
+    def test_cell_result_lists_the_names_assigned_by_the_run(self):
         for code, names in (
             ("b = 1\na = 2", ["a", "b"]),
             ("b = 1", ["b"]),
@@ -143,7 +143,7 @@ class TestNames(KernelTest):
         self.assertEqual(self.run_ok("a = 1\nr() is None").shown_text, "True")
 
 
-class TestOrder(KernelTest):
+class TestRunOrder(KernelTest):
     def test_every_run_has_one_start_and_one_result(self):
         frame_types = []
         for code in ("1", "", "def f(:", "1/0", "import sys; sys.exit(3)", "raise KeyboardInterrupt"):
@@ -153,11 +153,11 @@ class TestOrder(KernelTest):
             self.assertGreaterEqual(run.result["duration_ms"], 0)
         self.assertEqual(frame_types, [["start_cell", "cell_result", "start_cell"]] * 6)
 
-    def test_a_lone_cell_never_waits(self):
+    def test_a_lone_cell_is_never_announced_as_queued(self):
         run = self.run_ok("1")
         self.assertNotIn("run_queue", [frame["type"] for frame in run.frames])
 
-    def test_cells_wait_in_order(self):
+    def test_queued_cells_run_in_order(self):
         self.kernel.run_until_begun(
             "import os, time\nprint('begun')\nwhile not os.path.exists('go'): time.sleep(0.001)"
         )
@@ -189,7 +189,7 @@ class TestOrder(KernelTest):
             ],
         )
 
-    def test_text_and_outputs_keep_their_order(self):
+    def test_printed_text_and_outputs_keep_their_order(self):
         run = self.run_ok("print('a')\ndisplay(1)\nprint('b', end='')\ndisplay(2)\nprint('c')\n3")
         observed = [
             f["data"] if f["type"] == "kernel_stdio" else f["output"]["data"]["text/plain"]
@@ -200,7 +200,7 @@ class TestOrder(KernelTest):
 
 
 class TestMainModule(KernelTest):
-    def test_pickle_dataclasses_and_sources(self):
+    def test_pickle_dataclasses_and_getsource_work_in_the_main_module(self):
         run = self.run_ok(
             "import dataclasses, inspect, pickle, typing\n"
             "@dataclasses.dataclass\n"
@@ -215,7 +215,7 @@ class TestMainModule(KernelTest):
         )
         self.assertIn("return 1", self.run_ok("inspect.getsource(f)", "other").shown_text)
 
-    def test_forks_of_multiprocessing(self):
+    def test_multiprocessing_works_with_forks(self):
         run = self.run_ok(
             "import multiprocessing\n"
             "def f(x):\n"
@@ -228,7 +228,7 @@ class TestMainModule(KernelTest):
         written = sorted(self.kernel.descriptor_text().splitlines())
         self.assertEqual(written, ["child 2", "child 3"])
 
-    def test_a_fork_that_comes_to_the_end_of_its_cell_ends(self):
+    def test_a_forked_process_exits_at_the_end_of_its_cell(self):
         run = self.run_ok("import os\npid = os.fork()\nif pid: status = os.waitpid(pid, 0)[1]\npid > 0")
         self.assertEqual(run.shown_text, "True")
         self.assertEqual(self.run_ok("status").shown_text, "0")

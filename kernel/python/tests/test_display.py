@@ -17,8 +17,8 @@ class Rich:
 """
 
 
-class TestBundle(KernelTest):
-    def test_pk3_all_formats(self):
+class TestMimeBundle(KernelTest):
+    def test_pk3_a_value_is_sent_in_all_its_formats(self):
         (output,) = self.run_ok(RICH + "Rich()").outputs
         data = output["data"]
         self.assertEqual(
@@ -36,7 +36,7 @@ class TestBundle(KernelTest):
         )
         self.assertEqual(output["metadata"], {"image/jpeg": {"width": 3}})
 
-    def test_pk3_a_mime_bundle_comes_first(self):
+    def test_pk3_repr_mimebundle_takes_precedence_over_other_formats(self):
         (output,) = self.run_ok(
             "class A:\n"
             "    def _repr_mimebundle_(self, include=None, exclude=None):\n"
@@ -81,13 +81,13 @@ class TestBundle(KernelTest):
 
 
 class TestDisplay(KernelTest):
-    def test_pk3_display(self):
+    def test_pk3_display_shows_values(self):
         run = self.run_ok(RICH + "display(1, Rich())\ndisplay()")
         self.assertEqual([o["output_type"] for o in run.outputs], ["display_data"] * 2)
         self.assertEqual(run.outputs[0]["data"], {"text/plain": "1"})
         self.assertEqual(run.outputs[1]["data"]["text/html"], "<b>rich</b>")
 
-    def test_pk3_update_display(self):
+    def test_pk3_update_display_replaces_an_output(self):
         run = self.run_ok(
             "h = display(1, display_id=True)\n"
             "h.update(2)\n"
@@ -112,7 +112,7 @@ class TestDisplay(KernelTest):
         )
         self.assertEqual(len(own_id), 32)
 
-    def test_pk3_clear_output(self):
+    def test_pk3_clear_output_clears_the_output(self):
         run = self.run_ok("clear_output()\nclear_output(wait=True)")
         self.assertEqual(
             run.outputs,
@@ -122,7 +122,7 @@ class TestDisplay(KernelTest):
             ],
         )
 
-    def test_pk3_raw_display_and_metadata(self):
+    def test_pk3_display_of_raw_bundles_and_metadata(self):
         run = self.run_ok(
             "display({'text/plain': 'p', 'x/y': {'n': float('nan')}}, raw=True, metadata={'m': 1})"
         )
@@ -130,7 +130,7 @@ class TestDisplay(KernelTest):
         self.assertEqual(run.outputs[0]["metadata"], {"m": 1})
         json.dumps(run.outputs, allow_nan=False)
 
-    def test_display_outside_of_a_run_is_text(self):
+    def test_display_outside_of_a_run_prints_text(self):
         self.run_ok(
             "import asyncio\n"
             "async def late():\n"
@@ -140,7 +140,7 @@ class TestDisplay(KernelTest):
         )
         self.assertIsNone(self.kernel.receive_until_printed("'later'\n")[-1]["active_cell"])
 
-    def test_a_name_of_the_user_s_may_be_display(self):
+    def test_the_user_may_assign_the_name_display(self):
         self.assertEqual(self.run_ok("display = 3\ndisplay").shown_text, "3")
         self.run_ok("del display\ndisplay(1)")
 
@@ -168,7 +168,7 @@ class TestDisplay(KernelTest):
 
 
     @skip_unless_installed("IPython")
-    def test_pk3_every_class_of_ipython_s_display(self):
+    def test_pk3_objects_of_ipython_display_classes_are_shown(self):
         for made, mime in (
             ("HTML('x')", "text/html"),
             ("Markdown('x')", "text/markdown"),
@@ -186,7 +186,7 @@ class TestDisplay(KernelTest):
                     self.assertIn(mime, data)
                     self.assertIn("text/plain", data)
 
-    def test_pk3_what_shows_itself_is_shown_once(self):
+    def test_pk3_a_value_that_displays_itself_is_shown_once(self):
         run = self.run_ok(
             "class A:\n"
             "    def _ipython_display_(self): print('itself')\n"
@@ -200,19 +200,19 @@ class TestDisplay(KernelTest):
         self.assertEqual(run.shown_text, "a\n<_ipython_display_ raised ZeroDivisionError: division by zero>")
 
     @skip_unless_installed("PIL")
-    def test_pk3_images(self):
+    def test_pk3_images_are_shown(self):
         (output,) = self.run_ok("from PIL import Image\nImage.new('RGB', (2, 3))").outputs
         self.assertTrue(output["data"]["image/png"].startswith("iVBORw0KGgo"))
         self.assertIn("size=2x3", output["data"]["text/plain"])
 
     @skip_unless_installed("sympy")
-    def test_pk3_formulas(self):
+    def test_pk3_formulas_are_shown_as_latex(self):
         (output,) = self.run_ok("import sympy\nsympy.symbols('x') ** 2 / 3").outputs
         self.assertIn("frac", output["data"]["text/latex"])
         self.assertEqual(output["data"]["text/plain"], "x**2/3")
 
 
-class TestPlots(KernelTest):
+class TestPlotlyPlots(KernelTest):
     MAKE_FIGURE = "import plotly.graph_objects as go\nf = go.Figure(data=[go.Bar(y=list(range(5000)))])\n"
 
     def assert_plot(self, output, kind):
@@ -241,15 +241,15 @@ class TestPlots(KernelTest):
         self.assertEqual(list(run.outputs[0]["data"]), ["application/json"])
 
 
-class TestTables(SharedKernelTest):
+class TestPandasTables(SharedKernelTest):
     @skip_unless_installed("pandas")
-    def test_a_printed_frame_is_as_wide_as_in_a_notebook(self):
+    def test_a_printed_dataframe_is_as_wide_as_in_a_notebook(self):
         run = self.run_ok("import pandas as pd\nprint(pd.DataFrame([range(14)], columns=[f'column{i}' for i in range(14)]))")
         self.assertIn("column13", run.text())
         self.assertNotIn("...", run.text())
 
     @skip_unless_installed("pandas")
-    def test_pk3_a_frame_is_truncated_and_its_shape_shown(self):
+    def test_pk3_a_large_dataframe_is_truncated_and_its_shape_shown(self):
         (output,) = self.run_ok(
             "import pandas as pd\npd.DataFrame({f'c{i}': range(1000) for i in range(60)})"
         ).outputs
@@ -261,7 +261,7 @@ class TestTables(SharedKernelTest):
         self.assertLessEqual(columns, 53)
 
     @skip_unless_installed("pandas")
-    def test_pk3_a_small_frame_is_whole(self):
+    def test_pk3_a_small_dataframe_is_shown_whole(self):
         run = self.run_ok("import pandas as pd\ndf = pd.DataFrame({'a': range(80)})\ndf")
         self.assertIn("80 rows × 1 columns", run.outputs[0]["data"]["text/html"])
         self.assertIn("[80 rows x 1 columns]", run.shown_text)
@@ -269,7 +269,7 @@ class TestTables(SharedKernelTest):
         self.assertEqual(run.result["outputs"], ["df"])
 
 
-class TestFigures(SharedKernelTest):
+class TestMatplotlibFigures(SharedKernelTest):
     def assert_png(self, output):
         self.assertEqual(output["output_type"], "display_data")
         self.assertTrue(output["data"]["image/png"].startswith("iVBORw0KGgo"))
@@ -290,7 +290,7 @@ class TestFigures(SharedKernelTest):
         self.assertEqual(self.run_ok("plt.get_backend().lower()").shown_text, "'agg'")
 
     @skip_unless_installed("matplotlib")
-    def test_pk3_show_shows_at_once(self):
+    def test_pk3_pyplot_show_shows_figures_at_once(self):
         for use in ("", "import matplotlib\nmatplotlib.use('Agg')\n"):
             run = self.run_ok(
                 use + "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()\nprint('after')\nplt.show()"
@@ -340,11 +340,11 @@ class TestFigures(SharedKernelTest):
         self.assertEqual(self.run_ok("plt.get_fignums()").shown_text, "[]")
 
 
-class TestChosenBackend(KernelTest):
+class TestChosenMatplotlibBackend(KernelTest):
     environment = {"MPLBACKEND": "svg"}
 
     @skip_unless_installed("matplotlib")
-    def test_the_user_s_choice_of_a_backend_stands(self):
+    def test_a_matplotlib_backend_chosen_by_the_user_is_kept(self):
         self.assertEqual(self.run_ok("import os\nos.environ['MPLBACKEND']").shown_text, "'svg'")
         run = self.run_ok("import matplotlib.pyplot as plt\nplt.plot([1])\nplt.get_backend().lower()")
         self.assertEqual(run.outputs[0]["data"]["text/plain"], "'svg'")

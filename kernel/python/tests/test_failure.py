@@ -33,7 +33,7 @@ class TestFailure(KernelTest):
                 self.assertNotIn("/assay/", text)
                 self.assertIn('File "<cell c>", line', text)
 
-    def test_pk6_a_class_whose_name_raises(self):
+    def test_pk6_errors_of_a_class_whose_name_raises_are_reported(self):
         self.run_ok(
             "class M(type):\n"
             "    __module__ = property(lambda c: 1 / 0)\n"
@@ -83,12 +83,12 @@ class TestFailure(KernelTest):
                 self.assertIn(line, run.result["exception"].splitlines())
                 self.assertNotIn("Traceback", run.result["exception"])
 
-    def test_pk6_source_that_cannot_be_compiled(self):
+    def test_pk6_source_that_cannot_be_compiled_is_an_error(self):
         for code in ("x = 1\0", "'\udc80'", "(" * 500 + ")" * 500, "-" * 200_000 + "1"):
             with self.subTest(code=code[:10]):
                 self.run_failing(code)
 
-    def test_pk6_exits_and_interrupts_of_the_user_s_own(self):
+    def test_pk6_exits_and_interrupts_raised_by_the_user_are_errors(self):
         for code, name in (
             ("import sys\nsys.exit()", "SystemExit"),
             ("exit()", "SystemExit"),
@@ -107,7 +107,7 @@ class TestFailure(KernelTest):
             with self.subTest(code=code):
                 self.assertEqual(self.run_failing(code).error_output["ename"], name)
 
-    def test_pk6_errors_whose_str_fails(self):
+    def test_pk6_errors_whose_str_raises_are_reported(self):
         for code in (
             "class E(Exception):\n    def __str__(self): raise ValueError\nraise E",
             "class E(Exception):\n    def __str__(self): raise SystemExit\nraise E",
@@ -116,7 +116,7 @@ class TestFailure(KernelTest):
             with self.subTest(code=code):
                 self.assertEqual(self.run_failing(code).error_output["ename"], "E")
 
-    def test_pk6_the_last_line_names_the_class_alone(self):
+    def test_pk6_the_last_traceback_line_has_the_class_without_its_module(self):
         for code, last in (
             ("import json\njson.loads('x')", "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
             ("import subprocess\nsubprocess.run('false', check=True)", "CalledProcessError: Command"),
@@ -126,7 +126,7 @@ class TestFailure(KernelTest):
                 lines = self.run_failing(code).result["exception"].splitlines()
                 self.assertTrue(lines[-1].startswith(last), lines[-1])
 
-    def test_pk6_a_cell_that_uses_up_all_descriptors(self):
+    def test_pk6_a_cell_that_uses_up_all_descriptors_is_reported(self):
         self.kernel.run(
             "import os, resource\n"
             "resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))\n"
@@ -143,8 +143,8 @@ class TestFailure(KernelTest):
         self.run_ok("for descriptor in held: os.close(descriptor)")
         self.run_failing("1 / 0")
 
-    def test_pk6_a_cell_that_uses_up_all_memory(self):
-        """Memory is filled with large blocks, and with small ones to the last byte, under each of two limits."""
+    def test_pk6_a_cell_that_uses_up_all_memory_is_reported(self):
+        """A cell fills the memory with large blocks, and with small ones to the last byte, under two limits."""
         for limit, field in (("AS", 0), ("DATA", 5)):
             for fill in ("bytearray(1 << 20)", "[None]", "str(len(held))"):
                 with self.subTest(limit=limit, fill=fill):
@@ -178,7 +178,7 @@ class TestFailure(KernelTest):
         self.assertEqual(self.kernel.run("1 / 0").result["status"], "error")
         self.kernel.request("ping", "pong")
 
-    def test_a_handler_that_raises_at_any_moment_loses_no_frame(self):
+    def test_a_signal_handler_that_raises_at_any_moment_loses_no_frame(self):
         for code in ("x = [1]\nprint('x' * 3000)\ndisplay(3)\nx", "await asyncio.sleep(0)\nprint('x' * 3000)"):
             kernel = self.kernel = KernelProcess()
             self.addCleanup(kernel.close)
@@ -200,7 +200,7 @@ class TestFailure(KernelTest):
                     pass
             self.assertEqual(run.shown_text, "True")
 
-    def test_a_handler_runs_though_the_cell_only_prints(self):
+    def test_a_signal_handler_runs_although_the_cell_only_prints(self):
         run = self.run_failing(
             "import signal\n"
             "def late(number, frame): raise TimeoutError(f'in {frame.f_code.co_filename}')\n"
@@ -246,7 +246,7 @@ class TestFailure(KernelTest):
         answer = self.kernel.execute_code("1")
         self.assertEqual((answer["status"], answer["error"]), ("error", "spoiled"))
 
-    def test_cells_run_after_one_has_broken_what_it_can_reach(self):
+    def test_cells_still_run_after_a_cell_has_broken_globals_streams_or_modules(self):
         for code in (
             "globals().clear()",
             "import builtins, sys\nsys.stdout = None",

@@ -21,7 +21,7 @@ class TestIPython(KernelTest):
         self.run_ok("import pandas, matplotlib.pyplot\npandas.DataFrame({'a': [1]})")
         self.assertEqual(self.run_ok(IS_IPYTHON_LOADED).shown_text, "False")
 
-    def test_pk4_line_magics(self):
+    def test_pk4_line_magics_run(self):
         for code, shown in (
             ("%cd .\n%pwd", None),
             ("x = %pwd\nx == get_ipython().run_line_magic('pwd', '')", "True"),
@@ -38,7 +38,7 @@ class TestIPython(KernelTest):
                 if shown is not None:
                     self.assertEqual(run.shown_text, shown)
 
-    def test_pk4_cell_magics(self):
+    def test_pk4_cell_magics_run(self):
         run = self.run_ok("%%time\nk = 7\nk")
         self.assertIn("Wall time", run.text())
         self.assertEqual((run.shown_text, run.result["outputs"]), ("7", ["k"]))
@@ -47,7 +47,7 @@ class TestIPython(KernelTest):
         self.run_ok("%%writefile made.py\nmade = 3")
         self.assertEqual(self.run_ok("%run made.py\nmade").shown_text, "3")
 
-    def test_pk4_output_may_be_captured(self):
+    def test_pk4_capture_magic_captures_output(self):
         run = self.run_ok(
             "%%capture kept\nimport sys\nprint('out')\nprint('err', file=sys.stderr)\ndisplay(1)\n"
             "!echo command\n2"
@@ -57,18 +57,18 @@ class TestIPython(KernelTest):
         self.assertEqual(run.shown_text, r"('out\ncommand\n', 'err\n', ['1', '2'])")
 
     @skip_unless_installed("matplotlib")
-    def test_pk4_figures_may_be_captured(self):
+    def test_pk4_capture_magic_captures_figures(self):
         self.run_ok("%matplotlib inline\n%config InlineBackend.figure_format = 'retina'")
         run = self.run_ok("%%capture kept\nimport matplotlib.pyplot as plt\nplt.plot([1]);")
         self.assertEqual(run.outputs, [])
         self.assertEqual(self.run_ok("['image/png' in o.data for o in kept.outputs]").shown_text, "[True]")
         self.assertEqual(self.run_ok("%matplotlib qt").text("stderr"), "figures are shown in the notebook, not by 'qt'\n")
 
-    def test_pk4_a_captured_cell_may_await(self):
+    def test_pk4_a_cell_with_capture_magic_may_await(self):
         self.run_ok("%%capture kept\nimport asyncio\nprint(await asyncio.sleep(0, 'slept'))")
         self.assertEqual(self.run_ok("kept.stdout").shown_text, r"'slept\n'")
 
-    def test_pk4_help_is_text(self):
+    def test_pk4_help_requests_print_text(self):
         self.run_ok("def f(x):\n    'Doubles x.'\n    return 2 * x", "d")
         for code, expected_text in (("f?", "Doubles x."), ("?f", "Doubles x."), ("f??", "return 2 * x"), ("%time?", "Time execution")):
             with self.subTest(code=code):
@@ -76,14 +76,14 @@ class TestIPython(KernelTest):
                 self.assertIn(expected_text, run.text())
                 self.assertNotIn("\x1b", run.text())
 
-    def test_pk4_commands(self):
+    def test_pk4_shell_commands_run(self):
         self.run_ok("n = 3\n%pwd")
         self.assertEqual(self.run_ok("!echo {n} $n; echo err >&2").text(), "3 3\nerr\n")
         self.assertEqual(self.run_ok("x = !echo a; echo b\n(x.n, x.s, x[1])").shown_text, r"('a\nb', 'a b', 'b')")
         self.assertEqual(self.run_ok("!exit 4\n_exit_code").shown_text, "4")
         self.assertEqual(self.run_ok("def f(y):\n    !echo {y}\nf('local')").text(), "local\n")
 
-    def test_pk4_a_magic_without_its_sign(self):
+    def test_pk4_a_magic_without_percent_sign_runs(self):
         self.assertIn("pip ", self.run_ok("pip list --version").text())
         self.assertEqual(self.kernel.run("cd / nowhere").text(), "")
 
@@ -110,13 +110,13 @@ class TestIPython(KernelTest):
         self.run_failing("%%time")
         self.run_failing("%%bash --nosuch\n1")
 
-    def test_pk4_autoreload(self):
+    def test_pk4_autoreload_reloads_changed_modules(self):
         self.run_ok("%load_ext autoreload\n%autoreload 2")
         self.run_ok("import os\nopen('lib.py', 'w').write('x = 1')\nos.utime('lib.py', (1, 1))\nimport lib")
         self.run_ok("open('lib.py', 'w').write('x = 22')\nNone")
         self.assertEqual(self.run_ok("lib.x").shown_text, "22")
 
-    def test_pk4_formatters_that_the_user_registers(self):
+    def test_pk4_formatters_registered_by_the_user_are_used(self):
         self.run_ok(
             "class A:\n"
             "    def _repr_html_(self): return 'own'\n"
@@ -131,7 +131,7 @@ class TestIPython(KernelTest):
         self.assertEqual(list(data), ["text/plain"])
         self.assertIn("text/html raised ZeroDivisionError", data["text/plain"])
 
-    def test_pk4_there_is_one_shell(self):
+    def test_pk4_there_is_only_one_ipython_shell(self):
         run = self.run_ok("import IPython\n(IPython.get_ipython() is get_ipython(), get_ipython().user_ns is globals())")
         self.assertEqual(run.shown_text, "(True, True)")
         self.assertEqual(self.run_ok("type(get_ipython()).__name__").shown_text, "'ZMQInteractiveShell'")

@@ -1,6 +1,6 @@
 """Checks which part of the package assay imports which, and that there is no import cycle.
 
-Every import counts: at the top of a module, inside a function, by hidden(), and
+Every import counts: at the top of a module, inside a function, by run_hidden_module(), and
 those for type checkers only.
 """
 
@@ -34,18 +34,21 @@ __init__:    widgets reactive sealing
 
 
 def parse_layers() -> dict[str, set[str]]:
-    """Returns the parts that each part may import, in the order of LAYERS."""
+    """Returns the parts of the package that each part may import, in the order of the table LAYERS."""
     lines = (line.partition(":") for line in LAYERS.split("\n") if line)
     return {part: set(imported.split()) for part, _, imported in lines}
 
 
 def part_of_module(module: str) -> str:
-    """Returns the part of a module: "run" for "assay.run.cell", "kernel" for "assay.kernel"."""
+    """Returns the part of the package to which a module belongs: "run" for "assay.run.cell".
+
+    For a module that is in no folder it is the module: "kernel" for "assay.kernel".
+    """
     return module.split(".")[1] if "." in module else "__init__"
 
 
 def find_modules() -> dict[str, pathlib.Path]:
-    """Returns the files of the package by module name."""
+    """Returns the source file of each module of the package, by module name."""
     found = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -54,10 +57,10 @@ def find_modules() -> dict[str, pathlib.Path]:
 
 
 def find_imports(path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]:
-    """Returns the modules of the package that a file imports anywhere in it.
+    """Returns those of the known modules that a source file imports anywhere in it.
 
-    Both `from assay.run import work` and `from assay.run.work import Work` count as
-    an import of assay.run.work, and of nothing else.
+    Both `from assay.run import work` and `from assay.run.work import Work` count as an import of
+    assay.run.work, and of nothing else.
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -70,13 +73,13 @@ def find_imports(path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]
                 name if (name := f"{module}.{alias.name}") in known else module
                 for alias in node.names
             }
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "hidden":
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "run_hidden_module":
             found.add(ast.literal_eval(node.args[0]))  # see assay.sealing.own
     return found & set(known)
 
 
 def find_cycle(graph: dict[str, set[str]]) -> list[str]:
-    """Returns the nodes of a cycle, the first one again at the end; [] if there is no cycle."""
+    """Returns the nodes of a cycle in a graph, with the first one again at the end; [] if there is no cycle."""
     done: set[str] = set()
 
     def walk(node: str, path: list[str]) -> list[str]:
@@ -124,7 +127,7 @@ class TestLayers(unittest.TestCase):
     def test_there_is_no_import_cycle(self) -> None:
         self.assertEqual(find_cycle(self.graph), [])
 
-    def test_find_cycle(self) -> None:
+    def test_find_cycle_finds_cycles_only(self) -> None:
         self.assertEqual(find_cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}), ["b", "c", "b"])
         self.assertEqual(find_cycle({"a": {"b", "c"}, "b": {"c"}, "c": set()}), [])
 

@@ -58,7 +58,7 @@ class TestCommands(KernelTest):
         error = self.run_failing("!echo a \\\n b\n\n1 / 0").result["exception"]
         self.assertIn('File "<cell c>", line 4, in <module>\n    1 / 0', error)
 
-    def test_pk4_what_runs_in_the_background_goes_on(self):
+    def test_pk4_background_processes_of_a_command_go_on(self):
         run = self.run_ok("!(while [ ! -e go ]; do sleep 0.01; done; echo late) & echo early")
         self.assertEqual(run.text(), "early\n")
         (self.kernel.folder / "cwd" / "go").touch()
@@ -68,7 +68,7 @@ class TestCommands(KernelTest):
         answer = self.kernel.execute_code("!echo a\n5")
         self.assertEqual((answer["stdout"], answer["result"]), ("a\n", "5"))
 
-    def test_pk4_output_may_be_redirected(self):
+    def test_pk4_command_output_follows_redirected_stdout(self):
         run = self.run_ok(
             "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n"
             "    !echo caught\nout.getvalue()"
@@ -84,13 +84,13 @@ class TestMagics(KernelTest):
         super().setUp()
         self.run_ok(HIDE_IPYTHON)
 
-    def test_pk4_pip_works(self):
+    def test_pk4_pip_magic_works_without_ipython(self):
         for code in ("%pip --version", "%pip \\\n--version", "  %pip --version", "x = %pip --version"):
             with self.subTest(code=code):
                 self.assertIn("pip ", self.run_ok(code).text())
         self.assertIn("error", self.run_ok("pip install ./missing").text().lower())
 
-    def test_pk4_cd_and_pwd(self):
+    def test_pk4_cd_and_pwd_magics(self):
         self.run_ok("import os\nos.mkdir('sub')")
         self.assertTrue(self.run_ok("%cd sub").text().endswith("/sub\n"))
         self.assertTrue(self.run_ok("%pwd").shown_text.endswith("/sub'"))
@@ -121,7 +121,7 @@ class TestMagics(KernelTest):
         self.run_failing("before = 1\n%timeit 1\nafter = 1")
         self.assertEqual(self.run_ok("before").shown_text, "1")
 
-    def test_pk4_what_only_looks_like_a_magic_is_python(self):
+    def test_pk4_python_that_looks_like_a_magic_is_run_as_python(self):
         for code, shown in (
             ("(7\n% 4)", "3"),
             ("'''\n%magic\n!ls\nx?\n'''", "'\\n%magic\\n!ls\\nx?\\n'"),
@@ -139,7 +139,7 @@ class TestMagics(KernelTest):
         )
         self.assertEqual(run.shown_text, "(3, '\\n!false\\n', '3', {'a': '!', 'b': '\\\\\\\\'}, 2)")
 
-    def test_pk6_syntax_errors_stay_syntax_errors(self):
+    def test_pk6_invalid_source_with_magics_is_still_a_syntax_error(self):
         for code in ("x = = 1", "!true\nx = = 1", "f(%magic)", "a ? b", "x = (\n%magic"):
             with self.subTest(code=code):
                 self.assertEqual(self.run_failing(code).error_output["ename"], "SyntaxError")
@@ -148,7 +148,7 @@ class TestMagics(KernelTest):
         self.assertEqual(self.run_ok("    x = 1\n    if x:\n        x = 2\n    x").shown_text, "2")
         self.assertEqual(self.run_failing("    x = 1\n  y").error_output["ename"], "IndentationError")
 
-    def test_get_ipython_is_there_for_the_user_only(self):
+    def test_get_ipython_without_ipython_works_in_cells_only(self):
         self.run_ok("get_ipython().system('true')\nget_ipython().run_line_magic('cd', '.')")
         (self.kernel.folder / "cwd" / "library.py").write_text("def ask(): return get_ipython()")
         self.assertEqual(self.run_failing("import library\nlibrary.ask()").error_output["ename"], "NameError")

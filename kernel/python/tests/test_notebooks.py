@@ -20,7 +20,7 @@ NOTEBOOKS = pathlib.Path(__file__).resolve().parent / "notebooks"
 
 
 class Outcome(NamedTuple):
-    """The parts of a cell's run that are compared."""
+    """What is compared of a cell's run: results, printed text, the error, and MIME types of outputs."""
 
     results: list[str]  # text/plain of the last expression's value
     stdout: str
@@ -33,21 +33,21 @@ class TestNotebooks(KernelTest):
     @skip_unless_installed("ipykernel", "jupyter_client", "numpy", "pandas", "matplotlib")
     def test_pk4_notebooks_have_the_same_outputs_as_in_ipykernel(self) -> None:
         for path in sorted(NOTEBOOKS.glob("*.ipynb")):
-            sources = _sources(path)
+            sources = _cell_sources(path)
             self.assertEqual(len(sources), 20, path.name)
             expected = _run_in_ipykernel(sources)
             self.kernel.close()
             self.setUp()
             for number, (source, outcome) in enumerate(zip(sources, expected), 1):
                 with self.subTest(notebook=path.name, cell=number, source=source):
-                    self.assertEqual(self._run_here(source)._asdict(), outcome._asdict())
+                    self.assertEqual(self._run_in_this_kernel(source)._asdict(), outcome._asdict())
 
-    def _run_here(self, source: str) -> Outcome:
+    def _run_in_this_kernel(self, source: str) -> Outcome:
         run = self.kernel.run(source)
-        return _outcome(run.outputs, run.text(), run.text("stderr"))
+        return _make_outcome(run.outputs, run.text(), run.text("stderr"))
 
 
-def _sources(path: pathlib.Path) -> list[str]:
+def _cell_sources(path: pathlib.Path) -> list[str]:
     cells = json.loads(path.read_text())["cells"]
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
@@ -86,10 +86,10 @@ def _run_cell(client: Any, source: str) -> Outcome:
     client.execute_interactive(
         source, output_hook=keep, timeout=TIMEOUT, allow_stdin=False, stop_on_error=False
     )
-    return _outcome(outputs, texts["stdout"], texts["stderr"])
+    return _make_outcome(outputs, texts["stdout"], texts["stderr"])
 
 
-def _outcome(outputs: list[Message], stdout: str, stderr: str) -> Outcome:
+def _make_outcome(outputs: list[Message], stdout: str, stderr: str) -> Outcome:
     shown = [output for output in outputs if output["output_type"] != "error"]
     results = [o["data"]["text/plain"] for o in shown if o["output_type"] == "execute_result"]
     errors = [o["traceback"][-1].splitlines()[-1] for o in outputs if o not in shown]

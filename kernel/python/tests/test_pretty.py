@@ -71,7 +71,7 @@ class TestPretty(KernelTest):
         code = f"import sys\nsys.path.insert(0, {IMPORT_ROOT!r})\n" + code
         subprocess.run([sys.executable, "-c", code], check=True)
 
-    def test_pk4_the_same_without_ipython(self):
+    def test_pk4_values_are_shown_the_same_without_ipython(self):
         for code, shown in (
             ("int", "int"),
             ("class A: pass\nA", "__main__.A"),

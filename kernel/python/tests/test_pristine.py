@@ -55,7 +55,7 @@ class TestPristine(KernelTest):
         self.kernel.run(
             "import assay.run.lazy_ipython, assay.sealing.pristine\n"
             "kept = assay.run.lazy_ipython.lazy_ipython.host.pristine\n"
-            "assay.sealing.pristine.Pristine.take = assay.sealing.pristine.Pristine.seal = lambda *a: None\n"
+            "assay.sealing.pristine.Pristine.take_renew = assay.sealing.pristine.Pristine.record = lambda *a: None\n"
             "import assay.run.snippet\nassay.run.snippet.safe_repr = lambda v: 'forged'"
         )
         self.assertEqual(self.kernel.run("vars(kept)").shown_text, "{}")

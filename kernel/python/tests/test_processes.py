@@ -30,7 +30,10 @@ SLOW_POPEN = (
 
 class TestProcesses(KernelTest):
     def stop_and_check_processes(self, code: str, within: float = 3.0) -> str:
-        """Stops code when it prints "begun", and checks that no process is left. Returns the error's class."""
+        """Runs code until it prints "begun", stops it, and checks that none of its processes is left.
+
+        Returns the class name of the error with which the cell ended.
+        """
         self.kernel.run_until_begun(code)
         started = time.monotonic()
         run = self.kernel.stop()
@@ -95,7 +98,7 @@ class TestProcesses(KernelTest):
 
 
 class TestProcessTree(unittest.TestCase):
-    """Uses a shell that starts a "sleep 4747" for each line it reads, and prints its process id."""
+    """Tests how process trees are ended. A shell starts a "sleep 4747" for each line that it reads."""
 
     def setUp(self) -> None:
         self.shell = subprocess.Popen(
@@ -105,19 +108,19 @@ class TestProcessTree(unittest.TestCase):
             bufsize=0,
         )
         self.started: list[int] = []
-        self.addCleanup(self.end)
+        self.addCleanup(self.end_processes)
 
-    def end(self) -> None:
+    def end_processes(self) -> None:
         for pid in [self.shell.pid, *self.started]:
             process_tree._send_signal(pid, signal.SIGKILL)
         self.shell.communicate()
 
-    def start(self) -> None:
+    def start_sleep(self) -> None:
         self.shell.stdin.write(b"\n")
         self.started.append(int(self.shell.stdout.readline()))
 
     def test_pk7_a_process_forked_between_two_listings_is_found(self):
-        """The shell is sent SIGSTOP, is listed, returns from a fork, and only then stops."""
+        """The shell is sent SIGSTOP and is listed, then returns from a fork, and only then stops."""
         stop_requests: list[int] = []
         real_list, real_send = process_tree._with_descendants, process_tree._send_signal
 
@@ -130,7 +133,7 @@ class TestProcessTree(unittest.TestCase):
         def list_tree(roots: list[int]) -> list[int]:
             found = real_list(roots)
             if stop_requests and not self.started:
-                self.start()
+                self.start_sleep()
                 real_send(self.shell.pid, signal.SIGSTOP)
                 os.waitid(os.P_PID, self.shell.pid, os.WSTOPPED)
             return found
@@ -143,7 +146,7 @@ class TestProcessTree(unittest.TestCase):
             self.assertLess(time.monotonic(), ended)
 
     def test_pk7_processes_of_an_ended_child_are_left_alone(self):
-        self.start()
+        self.start_sleep()
         self.shell.kill()
         os.waitid(os.P_PID, self.shell.pid, os.WEXITED | os.WNOWAIT)
         with mock.patch.object(process_tree, "_send_signal") as send_signal:
@@ -151,7 +154,7 @@ class TestProcessTree(unittest.TestCase):
         send_signal.assert_not_called()
 
     def test_a_process_that_is_not_a_child_is_left_alone(self):
-        self.start()
+        self.start_sleep()
         with mock.patch.object(process_tree, "_send_signal") as send_signal:
             process_tree.end_process_tree(self.started[0])
         send_signal.assert_not_called()
@@ -163,7 +166,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _other_processes(session: int) -> dict[int, bytes]:
-    """Returns the command lines of a session's processes except its leader, by process id."""
+    """Returns the command lines of the processes of a session, except of its leader, by process id."""
     lines = {}
     for entry in os.listdir("/proc"):
         stat = process_tree._read_stat(entry) if entry.isdigit() and int(entry) != session else []

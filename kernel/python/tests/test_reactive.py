@@ -8,11 +8,11 @@ from random import Random
 from harness import IMPORT_ROOT, KernelTest, RunRecord, skip_unless_installed
 
 IMPORT_SIGNAL = "from assay import Signal\n"
-HOLD_CODE = "print('begun'), open('go').read()"  # blocks until release() writes to the FIFO
+HOLD_CODE = "print('begun'), open('go').read()"  # blocks until release_held_cell() writes to the FIFO
 
 
-def run_events(frames):
-    """Returns the frames without text and outputs, each as (type, cell or queue, status if it has one)."""
+def frame_events(frames):
+    """Returns the frames without text and outputs, as tuples: type, cell or queue, and status of a cell_result."""
     events = []
     for frame in frames:
         kind = frame["type"]
@@ -26,7 +26,7 @@ def run_events(frames):
 
 
 def cells_run(frames):
-    """Returns the cells that have a cell_result in frames, in order."""
+    """Returns the ids of the cells that have a cell_result in frames, in order."""
     return [frame["cell_id"] for frame in frames if frame["type"] == "cell_result"]
 
 
@@ -34,7 +34,7 @@ IDLE = ("start_cell", None)
 
 
 def events_of_writer_and_reader(writer, reader):
-    """Returns the events of a run of writer that makes reader run again."""
+    """Returns the events of a run of the cell writer that makes the cell reader run again."""
     return [
         ("start_cell", writer),
         ("run_queue", [reader]),
@@ -52,33 +52,33 @@ class ReactiveTest(KernelTest):
         self.gate = self.kernel.folder / "cwd" / "go"
         os.mkfifo(self.gate)
 
-    def release(self):
-        """Lets HOLD_CODE go on, and returns the frames received before."""
+    def release_held_cell(self):
+        """Lets a cell with HOLD_CODE go on, and returns the frames received before."""
         self.kernel.send("ping")
         frames = self.kernel.receive_until("pong")
         self.gate.write_text("")
         return frames[:-1]
 
-    def release_and_finish(self):
-        """Does the same, and returns the frames until the kernel is idle."""
-        return self.release() + self.kernel.receive_until("start_cell", cell_id=None)
+    def release_held_cell_and_finish(self):
+        """Lets a cell with HOLD_CODE go on, and returns all frames until the kernel is idle."""
+        return self.release_held_cell() + self.kernel.receive_until("start_cell", cell_id=None)
 
     def run_cells(self, **sources):
-        """Runs cells in order. None may fail, and none may make another run again."""
+        """Runs cells, given as source by id. Fails the test if one fails or makes another cell run again."""
         for cell_id, source in sources.items():
             run = self.run_ok(source, cell_id)
             self.assertEqual(cells_run(run.frames), [cell_id])
 
     def text_of_cell(self, frames, cell):
-        """Returns what a cell printed."""
+        """Returns the text that a cell printed, according to frames."""
         return "".join(f["data"] for f in frames if f["type"] == "kernel_stdio" and f["active_cell"] == cell)
 
     def frames_of_run(self, code, cell_id="z"):
-        """Runs a cell, and returns the frames until the kernel is idle."""
+        """Runs a cell, and returns all frames until the kernel is idle."""
         return self.run_ok(code, cell_id).frames
 
     def cells_rerun_by(self, code, cell_id="z"):
-        """Runs a cell, and returns the cells that run again because of it."""
+        """Runs a cell, and returns the ids of the cells that run again because of it, in order."""
         return cells_run(self.frames_of_run(code, cell_id))[1:]
 
 
@@ -86,13 +86,13 @@ class TestSignal(ReactiveTest):
     def test_pk9_a_reader_runs_again(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
         frames = self.frames_of_run("s(2)", "c")
-        self.assertEqual(run_events(frames), events_of_writer_and_reader("c", "b"))
+        self.assertEqual(frame_events(frames), events_of_writer_and_reader("c", "b"))
         self.assertEqual(self.text_of_cell(frames, "b"), "2\n")
         starts = [f["run_sequencer"] for f in frames if f["type"] == "start_cell" and f["cell_id"]]
         results = [f["run_sequencer"] for f in frames if f["type"] == "cell_result"]
         self.assertEqual(starts, results)
 
-    def test_pk9_what_subscribes(self):
+    def test_pk9_which_ways_of_reading_subscribe_a_cell(self):
         self.run_cells(a=IMPORT_SIGNAL + "import asyncio, threading\ns = Signal(0)\ndef read(): return s()\nasync def aread(): return s()")
         for code, reruns in (
             ("s()", True),
@@ -119,29 +119,29 @@ class TestSignal(ReactiveTest):
     def test_a_signal_read_in_a_function_called_by_a_cell(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\ndef inner(): return s() + 1\ndef outer(): return inner() * 10", b="print(outer())")
         frames = self.frames_of_run("s(2)", "c")
-        self.assertEqual(run_events(frames), events_of_writer_and_reader("c", "b"))
+        self.assertEqual(frame_events(frames), events_of_writer_and_reader("c", "b"))
         self.assertEqual(self.text_of_cell(frames, "b"), "30\n")
 
-    def test_a_signal_holding_a_frame_whose_equality_is_no_bool(self):
+    def test_a_signal_may_hold_an_object_whose_equality_is_no_bool(self):
         self.run_cells(
             a=IMPORT_SIGNAL + "class Frame:\n    def __eq__(self, other): return Frame()\n    def __bool__(self): raise ValueError\ns = Signal(Frame())",
             b="s()",
         )
-        self.assertEqual(run_events(self.frames_of_run("s(Frame())", "c")), events_of_writer_and_reader("c", "b"))
+        self.assertEqual(frame_events(self.frames_of_run("s(Frame())", "c")), events_of_writer_and_reader("c", "b"))
         frames = self.frames_of_run("s(s.sample())", "c")
-        self.assertEqual(run_events(frames), [("start_cell", "c"), ("cell_result", "c", "ok"), IDLE])
+        self.assertEqual(frame_events(frames), [("start_cell", "c"), ("cell_result", "c", "ok"), IDLE])
 
     def test_pk9_plain_variables_do_not_subscribe(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\nx = 1", b="x")
         self.assertEqual(self.cells_rerun_by("x = 2"), [])
 
-    def test_pk9_writes_count_from_the_end_of_the_run(self):
+    def test_pk9_signal_writes_take_effect_at_the_end_of_the_run(self):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="print(s(), t())")
         frames = self.frames_of_run("s(2)\nt.value = 2\ns.value = 3\nprint(s.sample(), t.sample())")
         self.assertEqual((self.text_of_cell(frames, "z"), self.text_of_cell(frames, "b")), ("1 1\n", "3 2\n"))
         self.assertEqual(cells_run(frames), ["z", "b"])
 
-    def test_pk9_an_equal_value_changes_nothing(self):
+    def test_pk9_writing_an_equal_value_reruns_nothing(self):
         self.run_cells(
             a=IMPORT_SIGNAL
             + "class Loud:\n"
@@ -166,7 +166,7 @@ class TestSignal(ReactiveTest):
             with self.subTest(value=value):
                 self.assertEqual(self.cells_rerun_by(f"s({value})"), ["b"] if changes else [])
 
-    def test_pk9_last_write_wins_even_back_to_what_was(self):
+    def test_pk9_the_last_write_wins_even_if_it_restores_the_value(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.assertEqual(self.cells_rerun_by("s(2)\ns(1)"), [])
 
@@ -199,7 +199,7 @@ class TestSignal(ReactiveTest):
         self.kernel.receive_until("start_cell", cell_id=None)
         self.assertEqual(self.cells_rerun_by("s(2)"), [])
 
-    def test_a_signal_in_a_class_a_module_and_an_annotation(self):
+    def test_signals_in_classes_modules_and_annotations(self):
         (self.kernel.folder / "cwd" / "mine.py").write_text("from assay import Signal\ns: Signal[int] = Signal(1)\n")
         self.run_cells(a="import mine\nclass A: s = mine.s", b="A.s() + 1")
         self.assertEqual(self.cells_rerun_by("mine.s(5)"), ["b"])
@@ -227,7 +227,7 @@ class TestSignal(ReactiveTest):
         self.assertEqual(self.run_ok("t.sample()").shown_text, "1")
 
     @skip_unless_installed("pandas")
-    def test_a_signal_that_holds_a_frame(self):
+    def test_a_signal_may_hold_a_dataframe(self):
         self.run_cells(a=IMPORT_SIGNAL + "import pandas as pd\ns = Signal(pd.DataFrame({'a': [1]}))", b="len(s())")
         self.assertEqual(self.kernel.globals_summary()["s"]["shape"], [1, 1])
         self.assertIs(self.kernel.globals_summary()["s"]["signal"], True)
@@ -237,8 +237,8 @@ class TestSignal(ReactiveTest):
         self.assertEqual(self.cells_rerun_by("import numpy\ns(numpy.int64(1))"), [])
 
 
-class TestOrder(ReactiveTest):
-    def test_a_diamond_runs_each_cell_once(self):
+class TestRerunOrder(ReactiveTest):
+    def test_a_diamond_of_dependencies_runs_each_cell_once(self):
         self.run_cells(
             a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(10)",
             d="print('d', s(), t())",
@@ -246,7 +246,7 @@ class TestOrder(ReactiveTest):
         )
         frames = self.frames_of_run("s(2)", "c")
         self.assertEqual(
-            run_events(frames),
+            frame_events(frames),
             [
                 ("start_cell", "c"),
                 ("run_queue", ["b", "d"]),
@@ -262,8 +262,8 @@ class TestOrder(ReactiveTest):
         )
         self.assertEqual(self.text_of_cell(frames, "d"), "d 2 20\n")
 
-    def test_a_diamond_over_a_cell_that_comes_later(self):
-        """Cell d reads what c writes; c runs only because b does."""
+    def test_a_diamond_of_dependencies_over_a_cell_that_reruns_later(self):
+        """Cell d reads what cell c writes, and c runs only because cell b does."""
         self.run_cells(
             a=IMPORT_SIGNAL + "s, t, u = Signal(1), Signal(1), Signal(1)",
             d="print(s(), u())",
@@ -276,14 +276,14 @@ class TestOrder(ReactiveTest):
         queues = [frame["queue"] for frame in frames if frame["type"] == "run_queue"]
         self.assertEqual(queues, [["b", "d"], ["d"], ["c", "d"], ["d"], []])
 
-    def test_a_chain_and_its_branches(self):
+    def test_a_chain_of_dependencies_and_its_branches_run_in_order(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = [Signal(0) for i in range(6)]", **{f"c{i}": f"s[{i + 1}](s[{i}]() + 1)" for i in (4, 2)})
         for i in (3, 0, 1):
             self.run_ok(f"s[{i + 1}](s[{i}]() + 1)", f"c{i}")
         self.assertEqual(self.cells_rerun_by("s[0](10)"), ["c0", "c1", "c2", "c3", "c4"])
 
     def test_in_random_graphs_each_affected_cell_runs_once_in_order(self):
-        """Cell i reads some of the signals before its own, and writes its own."""
+        """In each random graph, cell i reads some of the signals before its own and writes its own."""
         for seed in range(4):
             with self.subTest(seed=seed):
                 random = Random(seed)
@@ -315,7 +315,7 @@ class TestOrder(ReactiveTest):
         self.kernel.run_until_begun(HOLD_CODE + "\ns(2)", "c")
         for cell in ("x", "d", "y"):
             self.kernel.send("run_cell", cell_id=cell, code="s.sample()")
-        frames = self.release_and_finish()
+        frames = self.release_held_cell_and_finish()
         self.assertEqual(cells_run(frames), ["c", "b", "x", "d", "y"])
         queues = [frame["queue"] for frame in frames if frame["type"] == "run_queue"]
         self.assertEqual(queues[2:4], [["x", "d", "y"], ["b", "x", "d", "y"]])
@@ -326,9 +326,9 @@ class TestOrder(ReactiveTest):
         self.kernel.receive_until_printed("begun\n")
         self.kernel.send("run_cell", cell_id="x", code="1")
         self.kernel.send("run_cell", cell_id="b", code="print('new', s())")
-        frames = self.release_and_finish()
+        frames = self.release_held_cell_and_finish()
         self.assertEqual(
-            run_events(frames),
+            frame_events(frames),
             [
                 ("run_queue", ["b", "x"]),
                 ("cell_result", "slow", "ok"),
@@ -343,13 +343,13 @@ class TestOrder(ReactiveTest):
         )
         self.assertEqual(self.text_of_cell(frames, "b"), "new 2\n")
 
-    def test_a_cell_disposed_while_queued(self):
+    def test_a_cell_disposed_while_queued_does_not_run(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", slow=f"if s() == 2: {HOLD_CODE}", b="s()")
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
         self.kernel.receive_until_printed("begun\n")
         self.kernel.send("dispose_cell", cell_id="b")
         self.assertEqual(
-            run_events(self.release_and_finish()),
+            frame_events(self.release_held_cell_and_finish()),
             [
                 ("run_queue", []),
                 ("start_cell", "b"),
@@ -365,7 +365,7 @@ class TestOrder(ReactiveTest):
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
         self.kernel.receive_until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="b")
-        self.assertEqual(cells_run(self.release_and_finish()), ["b", "slow"])
+        self.assertEqual(cells_run(self.release_held_cell_and_finish()), ["b", "slow"])
         self.assertEqual(self.cells_rerun_by("s(3)"), ["slow", "b"])
 
     def test_pk10_a_failing_cell_keeps_the_others_running(self):
@@ -376,18 +376,18 @@ class TestOrder(ReactiveTest):
         self.assertEqual(self.cells_rerun_by("s(3)"), ["b", "c"])
 
 
-class TestLoop(ReactiveTest):
+class TestReactiveLoop(ReactiveTest):
     def loop_text(self, frames, cell):
         result = [f for f in frames if f["type"] == "cell_result" and f["cell_id"] == cell][-1]
         self.assertEqual((result["status"], result["has_exception"]), ("error", True))
         return result["exception"]
 
-    def test_a_loop_of_one_cell(self):
+    def test_a_reactive_loop_of_one_cell_is_ended(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         self.kernel.send("run_cell", cell_id="l", code="s(s() + 1)")
         frames = self.kernel.receive_until("start_cell", cell_id=None)
         one = [("run_queue", ["l"]), ("cell_result", "l", "ok"), ("run_queue", []), ("start_cell", "l")]
-        self.assertEqual(run_events(frames), [("start_cell", "l"), *one * 21, ("cell_result", "l", "error"), IDLE])
+        self.assertEqual(frame_events(frames), [("start_cell", "l"), *one * 21, ("cell_result", "l", "error"), IDLE])
         self.assertEqual(
             self.loop_text(frames, "l"),
             "ReactiveLoop: cell l was run again 20 times because of one change, and does not run again. The loop: l writes s, "
@@ -397,7 +397,7 @@ class TestLoop(ReactiveTest):
         self.assertEqual(errors, ["ReactiveLoop"])
         self.assertEqual(self.run_ok("s.sample()").shown_text, "21")
 
-    def test_a_loop_of_two_cells_names_both(self):
+    def test_the_error_of_a_reactive_loop_names_both_cells(self):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(0), Signal(0)", other="s()", p="if s() > 0: t(s() + 1)")
         frames = self.kernel.run("s(t() + 1)", "q").frames
         self.assertEqual(cells_run(frames).count("p"), 21)
@@ -406,24 +406,24 @@ class TestLoop(ReactiveTest):
         frames = self.frames_of_run("t(1000)")
         self.assertEqual(cells_run(frames)[:3], ["z", "q", "p"], "q runs before p, because of what they read and wrote before")
 
-    def test_a_loop_that_settles_ends_by_itself(self):
+    def test_a_reactive_loop_whose_value_settles_ends_without_error(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         frames = self.frames_of_run("s(min(s() + 1, 15))", "l")
         self.assertEqual(cells_run(frames), ["l"] * 16)
 
-    def test_twenty_reruns_are_allowed(self):
+    def test_twenty_reruns_of_one_cause_are_allowed(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         results = [f["status"] for f in self.frames_of_run("s(min(s() + 1, 20))", "l") if f["type"] == "cell_result"]
         self.assertEqual(results, ["ok"] * 21)
 
-    def test_stopping_a_loop_ends_it(self):
+    def test_stopping_a_cell_ends_its_reactive_loop(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         self.kernel.run_until_begun(HOLD_CODE + "\ns(s() + 1)", "l")
         run = self.kernel.stop("l")
-        self.assertEqual(run_events(run.frames), [("cell_result", "l", "interrupted"), IDLE])
+        self.assertEqual(frame_events(run.frames), [("cell_result", "l", "interrupted"), IDLE])
 
     def test_many_writers_of_one_reader_are_not_a_loop(self):
-        """One cell reads 30 signals, each written by another cell."""
+        """One cell reads 30 signals, each of which another cell writes, without being stopped as a loop."""
         self.run_cells(a=IMPORT_SIGNAL + "go = Signal(0)\ns = [Signal(0) for i in range(30)]", last="[x() for x in s]")
         for i in range(30):
             self.kernel.run(f"s[{i}](go())", f"w{i}")
@@ -434,11 +434,11 @@ class TestFailedAndStoppedRuns(ReactiveTest):
     def test_writes_of_a_failing_run_are_dropped_and_reported(self):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="s()", c="t()")
         run = self.kernel.run("s(2)\nt(2)\n1 / 0", "z")
-        self.assertEqual(run_events(run.frames), [("start_cell", "z"), ("cell_result", "z", "error"), IDLE])
+        self.assertEqual(frame_events(run.frames), [("start_cell", "z"), ("cell_result", "z", "error"), IDLE])
         self.assertEqual(run.text("stderr"), "The run failed or was stopped: its writes to s, t are dropped.\n")
         self.assertEqual(self.run_ok("s.sample(), t.sample()").shown_text, "(1, 1)")
 
-    def test_writes_of_a_run_that_calls_exit_count(self):
+    def test_signal_writes_of_a_run_that_calls_exit_take_effect(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         for leave in ("exit()", "import sys; sys.exit(0)"):
             with self.subTest(leave=leave):
@@ -454,7 +454,7 @@ class TestFailedAndStoppedRuns(ReactiveTest):
             with self.subTest(code=code):
                 self.kernel.run_until_begun(code)
                 run = self.kernel.stop()
-                self.assertEqual(run_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
+                self.assertEqual(frame_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
                 self.assertIn("its writes to s are dropped", run.text("stderr"))
                 self.assertEqual(self.run_ok("s.sample()", "y").shown_text, "1")
 
@@ -465,7 +465,7 @@ class TestFailedAndStoppedRuns(ReactiveTest):
         )
         self.kernel.run_until_begun("s(A())")
         run = self.kernel.stop()
-        self.assertEqual(run_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
+        self.assertEqual(frame_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
         self.assertIn("its writes to s are dropped", run.text("stderr"))
 
     def test_a_failing_run_subscribes_to_what_it_has_read(self):
@@ -550,7 +550,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
         self.kernel.send("execute_code", code="s(s() + 1)\ns.sample()", agent_tx_id="e")
         frames = self.kernel.receive_until("start_cell", cell_id=None)
         self.assertEqual(
-            run_events(frames),
+            frame_events(frames),
             [
                 ("run_queue", ["b"]),
                 ("execute_code_response", None),
@@ -598,7 +598,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
                 self.run_ok(IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", "a")
                 self.run_ok("s(), t()", "b")
                 self.run_cells(c=write)
-                self.assertEqual(set(cells_run(self.release_and_finish())), {"b"})
+                self.assertEqual(set(cells_run(self.release_held_cell_and_finish())), {"b"})
 
     def test_answers_come_while_a_reader_runs(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
@@ -618,14 +618,14 @@ class TestWritesOutsideOfCells(ReactiveTest):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
 
-    def test_a_fork_changes_nothing_here(self):
+    def test_signal_writes_of_a_forked_process_have_no_effect(self):
         self.run_cells(a=IMPORT_SIGNAL + "import os\ns = Signal(1)", b="s()")
         self.assertEqual(self.cells_rerun_by("pid = os.fork()\nif pid: os.waitpid(pid, 0)\nelse: s(2)"), [])
         self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
 
 
-class TestGraph(ReactiveTest):
-    """The graph alone, without a kernel."""
+class TestDependencyGraph(ReactiveTest):
+    """Tests the graph of cells and signals alone, without a kernel."""
 
     def setUp(self):
         sys.path.insert(0, IMPORT_ROOT)
@@ -633,17 +633,17 @@ class TestGraph(ReactiveTest):
         self.module = importlib.import_module("assay.reactive.graph")
         self.graph = self.module.Graph()
 
-    def relate(self, *relations):
+    def add_relations(self, *relations):
         nodes = {}
         for cell, reads, writes in relations:
-            self.graph.begin_run(cell)
+            self.graph.clear_relations(cell)
             for name in reads:
                 self.graph.add_reader(nodes.setdefault(name, self.module.Node(name)), cell)
             for name in writes:
                 self.graph.add_writer(nodes.setdefault(name, self.module.Node(name)), cell)
         return nodes
 
-    def test_order(self):
+    def test_run_order_puts_producers_first(self):
         for relations, order in (
             ((("a", "s", ""), ("b", "s", "")), "ab"),
             ((("b", "t", ""), ("a", "s", "t")), "ab"),
@@ -654,28 +654,28 @@ class TestGraph(ReactiveTest):
         ):
             with self.subTest(relations=relations):
                 self.graph = self.module.Graph()
-                kept = self.relate(*relations)
+                kept = self.add_relations(*relations)
                 cells = [cell for cell, _, _ in relations]
                 for given in (cells, cells[::-1]):
                     self.assertEqual("".join(self.graph.run_order(given)), order)
                 del kept
 
-    def test_a_loop_is_the_shortest(self):
-        nodes = self.relate(("a", "z", "s"), ("b", "s", "t"), ("c", "s", "u"), ("d", "tu", "z"))
+    def test_shortest_loop_is_found(self):
+        nodes = self.add_relations(("a", "z", "s"), ("b", "s", "t"), ("c", "s", "u"), ("d", "tu", "z"))
         steps = [(writer, node.value, reader) for writer, node, reader in self.graph.shortest_loop("a")]
         self.assertEqual(steps, [("a", "s", "b"), ("b", "t", "d"), ("d", "z", "a")])
-        self.graph.dispose("d")
+        self.graph.remove_cell("d")
         self.assertEqual(self.graph.shortest_loop("a"), [])
         self.assertEqual(len(nodes), 4)
 
     def test_a_node_that_was_garbage_collected_relates_nothing(self):
-        nodes = self.relate(("a", "s", ""), ("b", "", "s"))
+        nodes = self.add_relations(("a", "s", ""), ("b", "", "s"))
         self.assertEqual(len(self.graph.nodes_read_by("a")), 1)
         nodes.clear()
         self.assertEqual(self.graph.relations(), {"a": ([], []), "b": ([], [])})
 
-    def test_a_thousand_readers_and_a_long_chain(self):
-        kept = self.relate(*((f"r{i}", "s", "") for i in range(1000)))
+    def test_run_order_of_a_thousand_readers_and_a_long_chain(self):
+        kept = self.add_relations(*((f"r{i}", "s", "") for i in range(1000)))
         self.assertEqual(len(self.graph.run_order(f"r{i}" for i in range(1000))), 1000)
         nodes = [self.module.Node(i) for i in range(301)]
         for i in reversed(range(300)):

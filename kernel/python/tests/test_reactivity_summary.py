@@ -18,14 +18,14 @@ class TestReactivitySummary(KernelTest):
         self.assertEqual(action, {"type": "agent_action_response", **expected})
         return answer["summary"], answer["cell_reactivity"]
 
-    def test_pk12_without_signals(self):
+    def test_pk12_the_summary_without_signals_is_empty(self):
         self.assertEqual(self.reactivity_summary(), (EMPTY, {}))
         self.run_ok("x = 1")
         self.run_ok("from assay import Signal", "b")
         self.run_ok("x", "c")
         self.assertEqual(self.reactivity_summary(), (EMPTY, {}))
 
-    def test_pk12_signals_widgets_and_locals(self):
+    def test_pk12_the_summary_lists_signals_widgets_and_local_signals(self):
         self.run_ok("from assay import Signal, w_select\ny, x = Signal(1), Signal(2)\nunused = Signal(0)", "a")
         self.run_ok("w = w_select('Pick', ['u', 'v'], key='pick')\nw_select('Other')", "w")
         self.run_ok("some = [Signal(i) for i in range(3)]\nx(y() + 1)", "b")
@@ -92,7 +92,7 @@ class TestReactivitySummary(KernelTest):
         self.assertIn("- **a** (global variable) - used by cells: c\n- **local-1** (local) - used by cells: c\n", summary)
         self.assertEqual(cells["c"], {"signals_defined": [], "depends_on_signals": ["a", "local-1"], "depends_on_cells": []})
 
-    def test_pk12_a_cell_that_reads_its_own_signal(self):
+    def test_pk12_a_cell_that_reads_its_own_signal_does_not_depend_on_itself(self):
         self.run_ok("from assay import Signal\ns = Signal(1)\ns()", "a")
         _, cells = self.reactivity_summary()
         self.assertEqual(cells["a"], {"signals_defined": ["s"], "depends_on_signals": ["s"], "depends_on_cells": []})
@@ -102,7 +102,7 @@ class TestReactivitySummary(KernelTest):
         summary, _ = self.reactivity_summary()
         self.assertIn("- **c d/a ## b** (widget) - used by cells: c d\n", summary)
 
-    def test_pk12_a_widget_that_is_not_made_again_and_not_read_is_left_out(self):
+    def test_pk12_a_widget_not_made_again_and_not_read_is_left_out(self):
         self.run_ok("from assay import w_slider\nw_slider(key='a')", "c")
         self.run_ok("1", "c")
         self.assertEqual(self.reactivity_summary(), (EMPTY, {}))

@@ -42,7 +42,10 @@ NEW_MOUNTS, NEW_NETWORK, NEW_USERS = 0x00020000, 0x40000000, 0x10000000
 
 
 def run_sandboxed(action: Callable[[], Any], **steps: Any) -> Any:
-    """Returns what an action returns in a fork to which a plan was applied, or the text of its error."""
+    """Calls action in a forked process that has applied the steps of a sandbox plan, and returns its result.
+
+    Returns the text of the error if the plan or the action fails.
+    """
     source, sink = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -114,7 +117,7 @@ class TestSandboxSteps(unittest.TestCase):
             self.assertIn(f"OSError: [Errno 22] allow {inside}", run_sandboxed(observe, landlock=rules))
 
     @unittest.skipUnless(GETPPID, "the numbers of this machine's system calls are not known here")
-    def test_the_seccomp_filter_is_installed(self) -> None:
+    def test_a_seccomp_filter_blocks_its_system_call(self) -> None:
         load, equals, answer = 0x20, 0x15, 0x06
         refused, allowed = (answer, 0, 0, 0x00050007), (answer, 0, 0, 0x7FFF0000)
         code = encode_filter((load, 0, 0, 0), (equals, 0, 1, GETPPID or 0), refused, allowed)

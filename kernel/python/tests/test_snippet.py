@@ -5,7 +5,7 @@ import time
 from harness import KernelTest
 
 
-class TestSnippet(KernelTest):
+class TestExecuteCode(KernelTest):
     def test_pk14_code_runs_in_the_globals(self):
         self.run_ok("x = 3")
         answer = self.kernel.execute_code(
@@ -28,7 +28,7 @@ class TestSnippet(KernelTest):
         )
         self.assertEqual(self.run_ok("y").shown_text, "4")
 
-    def test_pk14_a_fork_ends_where_the_code_ends(self):
+    def test_pk14_a_forked_process_exits_at_the_end_of_the_code(self):
         answer = self.kernel.execute_code("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)[1]\npid > 0")
         self.assertEqual((answer["status"], answer["result"]), ("ok", "True"))
         self.assertEqual(self.kernel.execute_code("1 + 1")["result"], "2")
@@ -38,7 +38,7 @@ class TestSnippet(KernelTest):
         answer = self.kernel.execute_code("1 / x", agent_tx_id="random")
         self.assertIn('File "<code 2>", line 1, in <module>\n    1 / x\n', answer["exception"])
 
-    def test_pk14_the_source_of_the_last_hundred_is_kept(self):
+    def test_pk14_sources_of_the_last_hundred_snippets_are_kept(self):
         line = '"<code 1>", line 2, in f'
         self.kernel.execute_code("def f():\n    1 / 0")
         for _ in range(98):
@@ -61,7 +61,7 @@ class TestSnippet(KernelTest):
                 observed = (answer["status"], answer["result"], answer["forms"])
                 self.assertEqual(observed, ("ok", None, forms))
 
-    def test_pk14_failures(self):
+    def test_pk14_errors_of_code_are_in_the_answer(self):
         for code, name, forms in (
             ("print('said')\n1 / 0", "ZeroDivisionError", 2),
             ("x = = 1", "SyntaxError", 0),
@@ -78,10 +78,10 @@ class TestSnippet(KernelTest):
         self.assertEqual(self.kernel.execute_code("1 / 0")["error"], "division by zero")
         self.assertEqual(self.kernel.execute_code("6 * 7")["result"], "42")
 
-    def test_pk14_displayed_values_are_printed(self):
+    def test_pk14_execute_code_prints_displayed_values(self):
         self.assertEqual(self.kernel.execute_code("display(1)")["stdout"], "1\n")
 
-    def test_pk14_long_text_keeps_its_ends(self):
+    def test_pk14_long_text_keeps_its_beginning_and_end(self):
         answer = self.kernel.execute_code("print('begin' + 'x' * 10_000_000 + 'end')\n'y' * 2_000_000")
         self.assertTrue(answer["stdout"].startswith("beginx"))
         self.assertTrue(answer["stdout"].endswith("xend\n"))
@@ -134,7 +134,7 @@ class TestSnippet(KernelTest):
         answer = self.kernel.receive_until("execute_code_response")[-1]
         self.assertEqual((answer["agent_tx_id"], answer["status"]), ("a", "interrupted"))
 
-    def test_pk14_one_session_keeps_its_order(self):
+    def test_pk14_snippets_of_one_session_run_in_order(self):
         code = "import asyncio\nawait asyncio.sleep(0.05)\nlog.append({0})"
         self.run_ok("log = []")
         for i in range(3):
@@ -143,7 +143,7 @@ class TestSnippet(KernelTest):
         self.assertEqual(ids, ["0", "1", "2"])
         self.assertEqual(self.run_ok("log").shown_text, "[0, 1, 2]")
 
-    def test_pk14_a_cell_and_code_take_turns(self):
+    def test_pk14_a_cell_does_not_interleave_with_snippets(self):
         self.run_ok("import asyncio\nlog = []")
         slow = "log.append('{0} begins')\nawait asyncio.sleep(0.05)\nlog.append('{0} ends')"
         self.kernel.send("execute_code", code=slow.format("a"), session="a")
@@ -154,7 +154,7 @@ class TestSnippet(KernelTest):
         expected = [f"{who} {what}" for who in "acb" for what in ("begins", "ends")]
         self.assertEqual(shown, repr(expected))
 
-    def test_pk14_stopping(self):
+    def test_pk14_stopped_code_is_answered_as_interrupted(self):
         for code in (
             "while True: pass",
             "import time\ntime.sleep(60)",
@@ -181,7 +181,7 @@ class TestSnippet(KernelTest):
         self.assertNotIn("never", self.kernel.globals_summary())
 
 
-class TestReset(KernelTest):
+class TestGlobalsReset(KernelTest):
     def reset_globals(self):
         return self.kernel.request(
             "reset_kernel_globals", "reset_kernel_globals_complete", agent_tx_id="r"

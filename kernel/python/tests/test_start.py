@@ -9,7 +9,7 @@ import time
 from harness import TIMEOUT, IMPORT_ROOT, KernelProcess, KernelTest, RunRecord
 
 
-class TestStart(KernelTest):
+class TestKernelStart(KernelTest):
     def test_ready_comes_first_and_describes_the_kernel(self):
         self.assertEqual(
             self.kernel.ready,
@@ -53,7 +53,7 @@ class TestStart(KernelTest):
         run = self.run_ok(f"[entry for entry in sys.path if entry.startswith({IMPORT_ROOT!r})]")
         self.assertEqual(run.shown_text, "[]")
 
-    def test_the_globals_hold_nothing_of_the_kernel(self):
+    def test_the_user_s_globals_contain_nothing_of_the_kernel(self):
         run = self.run_ok("print(*sorted(name for name in globals() if name != '_'))")
         expected = "__builtins__ __doc__ __loader__ __name__ __package__ __spec__\n"
         self.assertEqual(run.text(), expected)
@@ -67,7 +67,7 @@ class TestStart(KernelTest):
         self.assertEqual(run.shown_text, "0")
 
 
-class TestEnd(KernelTest):
+class TestKernelEnd(KernelTest):
     def test_the_end_of_the_socket_ends_a_busy_kernel(self):
         self.kernel.run_until_begun("print('begun')\nwhile True: pass")
         started = time.monotonic()
@@ -83,7 +83,7 @@ class TestEnd(KernelTest):
         self.kernel.run("import threading\nthreading.Thread(target=threading.Event().wait).start()")
         self.assertEqual(self.kernel.close(), 0)
 
-    def test_a_broken_header_ends_the_kernel_with_a_reason(self):
+    def test_an_invalid_frame_length_ends_the_kernel_with_a_message(self):
         for length in (0, -1, 1 << 40):
             with self.subTest(length=length):
                 kernel = KernelProcess()
@@ -145,7 +145,7 @@ class TestRequests(KernelTest):
         self.assertIn("## Reactive Dependencies", answer["summary"])
         self.assertEqual(answer["agent_tx_id"], "r")
 
-    def test_summaries_in_the_older_form(self):
+    def test_summaries_are_also_answered_as_agent_actions(self):
         self.kernel.run("x = 1")
         answer = self.kernel.request(
             "agent_action", "agent_action_response", action="request_globals_summary", tx_id="a"

@@ -8,7 +8,10 @@ from harness import KernelTest, RunRecord, skip_unless_installed
 
 class TestStop(KernelTest):
     def run_and_stop(self, code: str, within: float = 2.0) -> RunRecord:
-        """Runs code until it prints "begun", stops it, and checks that it ends within so many seconds."""
+        """Runs a cell until it prints "begun", and stops it. Fails the test if it ends later than `within` seconds.
+
+        Returns the run.
+        """
         self.kernel.run_until_begun(code)
         started = time.monotonic()
         run = self.kernel.stop()
@@ -62,7 +65,7 @@ class TestStop(KernelTest):
                 self.run_and_stop("import package", within=5.0)
 
     def make_package(self, source: str) -> None:
-        """Makes a package that runs source after it has imported a module of its own."""
+        """Writes a Python package that imports a module of its own and then runs source."""
         folder = self.kernel.folder / "cwd" / "package"
         folder.mkdir(exist_ok=True)
         (folder / "part.py").write_text("value = 7")
@@ -108,7 +111,7 @@ class TestStop(KernelTest):
                 self.assertNotIn("/assay/", run.result["exception"])
 
     def test_pk7_a_task_that_is_being_scheduled_is_not_lost(self):
-        """Scheduling each step of the task takes long, so that the interrupt most likely comes during it."""
+        """Scheduling each step of the asyncio task takes long, so that the interrupt most likely comes during it."""
         for attempt in range(4):
             with self.subTest(attempt=attempt):
                 self.run_and_stop(
@@ -228,7 +231,7 @@ class TestStop(KernelTest):
         self.assertEqual((run.result["status"], run.shown_text), ("ok", "3"))
 
     def test_a_stop_at_any_moment_stops_its_own_run_only(self):
-        """Sends runs and stops of two cells as close together as possible."""
+        """Sends run_cell and stop_cell messages of two cells as close together as possible."""
         for i in range(150):
             self.kernel.send("run_cell", cell_id="a", code="print('x' * 100)\n[1, 2]")
             self.kernel.send("stop_cell", cell_id="a")

@@ -6,11 +6,11 @@ from harness import KernelTest, skip_unless_installed
 
 
 class TestSummary(KernelTest):
-    def test_pk8_user_names_only(self):
+    def test_pk8_the_summary_has_only_names_of_the_user(self):
         self.run_ok("import os, sys as s\nfrom os import path\n_a = 1\n__b = 2\nc = 3\n4")
         self.assertEqual(self.kernel.globals_summary(), {"c": {"type": "int", "repr": "3"}})
 
-    def test_pk8_values(self):
+    def test_pk8_summaries_of_common_values(self):
         self.run_ok(
             "import collections, dataclasses, datetime, decimal\n"
             "i, f, s, n, b = 1, 1.5, 'x', None, True\n"
@@ -132,7 +132,7 @@ class TestSummary(KernelTest):
         answer = self.kernel.request("globals_summary", "globals_summary")
         self.assertEqual((len(answer["summary"]), answer["truncated"]), (500, True))
 
-    def test_global_info(self):
+    def test_info_about_one_global(self):
         self.run_ok("x = [1]")
         answer = self.kernel.request(
             "get_global_info", "get_global_info_response", key="x", agent_tx_id="g"
@@ -207,7 +207,7 @@ class TestSummaryOfTables(KernelTest):
         self.assertEqual(summary["nested"]["repr"], nested)
 
     def test_pk8_annotated_data(self):
-        """anndata itself is not needed, because its class is recognized by name."""
+        """The library anndata is not needed, because its class is recognized by name."""
         self.run_ok(
             "class Frame:\n"
             "    columns = [f'c{i}' for i in range(51)]\n"

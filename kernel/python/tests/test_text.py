@@ -5,7 +5,7 @@ import time
 from harness import KernelTest
 
 
-class TestText(KernelTest):
+class TestPrintedText(KernelTest):
     def test_pk5_print_is_attributed_and_complete(self):
         run = self.run_ok("import sys\nprint('out')\nprint('err', file=sys.stderr)\nprint('end', end='')")
         self.assertEqual(run.text(), "out\nend")
@@ -41,7 +41,7 @@ class TestText(KernelTest):
                 self.kernel.receive_until("kernel_stdio", data="now")
                 self.kernel.stop()
 
-    def test_pk5_text_of_children_and_of_c_is_there_before_the_result(self):
+    def test_pk5_text_of_children_and_c_code_is_written_before_the_result(self):
         for number, code in enumerate(
             (
                 "import subprocess; subprocess.run(['echo', 'child'])",
@@ -99,13 +99,13 @@ class TestText(KernelTest):
         self.assertEqual(run.text().count("x" * 200), 2000)
         self.assertGreater(run.text().count("gone"), 100)
 
-    def test_lone_surrogates_are_escaped(self):
+    def test_lone_surrogates_in_printed_text_are_escaped(self):
         run = self.run_ok("print('a\\udc80b')\n'\\udc80'")
         self.assertEqual(run.text(), "a\\udc80b\n")
         self.assertEqual(run.shown_text, "'\\udc80'")
         self.run_ok("display({'text/plain': '\\udc80'}, raw=True)")
 
-    def test_the_streams_are_files(self):
+    def test_stdout_and_stderr_behave_like_files(self):
         run = self.run_ok(
             "import io, sys\n"
             "sys.stdout.reconfigure(encoding='utf-8')\n"

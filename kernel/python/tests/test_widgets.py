@@ -3,22 +3,22 @@
 import json
 
 from harness import skip_unless_installed
-from test_reactive import HOLD_CODE, IDLE, ReactiveTest, cells_run, run_events
+from test_reactive import HOLD_CODE, IDLE, ReactiveTest, cells_run, frame_events
 
 IMPORT_WIDGETS = "from assay.widgets import *\n"
 
 
 class WidgetTest(ReactiveTest):
     def widget_states(self, frames):
-        """Returns the last states sent for each cell, by cell and key."""
+        """Returns the states of widgets that were sent last for each cell in frames, by cell and key."""
         return {f["cell_id"]: f["widget_state"] for f in frames if f["type"] == "cell_widgets"}
 
     def make_widgets(self, code, cell_id="c"):
-        """Runs a cell, and returns the states of its widgets."""
+        """Runs a cell that makes widgets, and returns their states by key."""
         return self.widget_states(self.run_ok(IMPORT_WIDGETS + code, cell_id).frames).get(cell_id, {})
 
     def set_values(self, **values):
-        """Sets widgets of the cell c by key, and returns the frames until the kernel is idle."""
+        """Sets values of widgets of the cell c, by key, and returns all frames until the kernel is idle."""
         self.send_values(**values)
         return self.kernel.receive_until("start_cell", cell_id=None)
 
@@ -26,8 +26,8 @@ class WidgetTest(ReactiveTest):
         data = {f"c/{key}": json.dumps(value) for key, value in values.items()}
         self.kernel.send("set_widget_value", data=data)
 
-    def set_error(self, key, value):
-        """Sets a widget of c that no cell reads. Returns the error, "" if there is none."""
+    def error_of_setting(self, key, value):
+        """Sets a widget of the cell c that no cell reads. Returns the error in the answer, or "" if there is none."""
         text = value if isinstance(value, str) else json.dumps(value)
         answer = self.kernel.request(
             "set_widget_value", "set_widget_value_response", data={f"c/{key}": text}, agent_tx_id="w"
@@ -37,7 +37,7 @@ class WidgetTest(ReactiveTest):
         return answer["errors"].get(f"c/{key}", "")
 
 
-class TestStates(WidgetTest):
+class TestWidgetStates(WidgetTest):
     def test_pk11_a_widget_as_last_value_is_not_also_an_output(self):
         run = self.run_ok(IMPORT_WIDGETS + "w_row([w_slider('N'), w_checkbox('Yes')])")
         self.assertEqual(run.outputs, [])
@@ -48,7 +48,7 @@ class TestStates(WidgetTest):
         bare = "class W(type(w)): __init__ = lambda self: None\n__repr__ = 1\nW.__repr__ = lambda self: 'bare'\nW()"
         self.assertEqual(self.run_ok(bare, "g").shown_text, "bare")
 
-    def test_pk11_inputs(self):
+    def test_pk11_states_of_input_widgets(self):
         states = self.make_widgets(
             "w_select('Pick', ['a', 'b'], default='b', appearance={'placeholder': '...'})\n"
             "w_multi_select(label='Some', options=(1, 2.5), default=[1], required=True, readonly=True)\n"
@@ -89,7 +89,7 @@ class TestStates(WidgetTest):
         self.assertEqual(states, {f"c/{key}": {**common, **state} for key, state in expected.items()})
         self.assertEqual(list(states), [f"c/{key}" for key in expected], "states are in the order of the calls")
 
-    def test_pk11_outputs_and_layouts(self):
+    def test_pk11_states_of_output_and_layout_widgets(self):
         states = self.make_widgets(
             "a, b = w_text_output('# Hi', appearance={'message_box': 'info'}), w_text_output(3)\n"
             "w_row(items=[a, b])\n"
@@ -109,7 +109,7 @@ class TestStates(WidgetTest):
         self.assertEqual((states["c/table_1"]["value"], states["c/plot_1"]["display_id"]), (None, None))
         self.assertTrue(all(state["readonly"] for state in states.values()))
 
-    def test_pk11_values(self):
+    def test_pk11_initial_values_of_widgets(self):
         self.make_widgets(
             "import datetime\n"
             "day = datetime.date(2024, 1, 2)\n"
@@ -126,12 +126,12 @@ class TestStates(WidgetTest):
                              f"sorted(listed) == sorted([*{names}, 'submit_widget_state']), Signal.__name__").frames
         self.assertIn("(True, 'Signal')", json.dumps(frames))
 
-    def test_pk11_keys(self):
+    def test_pk11_keys_of_widgets(self):
         states = self.make_widgets("w_checkbox(key='checkbox_1')\nw_checkbox()\nw_checkbox(key='a/b')\nw_slider()\nw_checkbox()")
         keys = ["checkbox_1", "checkbox_2", "a/b", "slider_1", "checkbox_3"]
         self.assertEqual(list(states), [f"c/{key}" for key in keys])
 
-    def test_pk11_wrong_arguments_raise(self):
+    def test_pk11_wrong_widget_arguments_raise(self):
         for code, error in (
             ("w_select('x', ['a'], default='b')", "ValueError: default: 'b' is not an option; they are ['a']"),
             ("w_slider(min=1, max=3, value=4)", "ValueError: value: 4 is above max, 3"),
@@ -158,7 +158,7 @@ class TestStates(WidgetTest):
 
     def test_pk11_widgets_of_a_failing_cell_are_sent(self):
         run = self.kernel.run(IMPORT_WIDGETS + "w_text_output('No data')\nexit()")
-        self.assertEqual([kind for kind, *_ in run_events(run.frames)], ["start_cell", "cell_widgets", "cell_result", "start_cell"])
+        self.assertEqual([kind for kind, *_ in frame_events(run.frames)], ["start_cell", "cell_widgets", "cell_result", "start_cell"])
 
     def test_pk11_updated_widgets_are_those_that_changed(self):
         run = self.run_ok(IMPORT_WIDGETS + "w_slider('a', key='a')\nw_slider('b', key='b')")
@@ -192,7 +192,7 @@ class TestStates(WidgetTest):
         self.assertIn("over the limit", states["c/select_1"]["error"])
 
     @skip_unless_installed("pandas")
-    def test_pk11_a_table(self):
+    def test_pk11_the_state_of_a_table_widget_is_a_preview(self):
         states = self.make_widgets(
             "import pandas as pd\n"
             "df = pd.DataFrame({'a': range(100), 'b': ['x' * 1000] * 100, 'c': pd.Timestamp('2024-01-02'), 'd': [list(range(10**6))] * 100})\n"
@@ -221,14 +221,14 @@ class TestStates(WidgetTest):
         self.assertEqual(self.widget_states(run.frames)["c"]["c/p"]["display_id"], "c/p")
 
 
-class TestSetting(WidgetTest):
+class TestSettingWidgetValues(WidgetTest):
     def test_pk11_a_value_set_from_outside_runs_the_readers(self):
         self.make_widgets("w = w_select('Pick', ['a', 'b'], default='a', key='w')")
         self.run_ok("print(w.value)", "r")
         self.run_ok("w.sample(), w._signal.sample()", "n")
         frames = self.set_values(w="b")
         self.assertEqual(
-            run_events(frames),
+            frame_events(frames),
             [
                 ("set_widget_value_response", None),
                 ("cell_widgets", "c"),
@@ -269,8 +269,8 @@ class TestSetting(WidgetTest):
             ("n", "{", "the value is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ):  # fmt: skip
             with self.subTest(key=key, value=value):
-                self.assertEqual(self.set_error(key, value), error)
-        self.assertIn("not JSON", self.set_error("t", "[" * 100_000))
+                self.assertEqual(self.error_of_setting(key, value), error)
+        self.assertIn("not JSON", self.error_of_setting("t", "[" * 100_000))
         answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={"c/n": 1})
         self.assertEqual(answer["errors"], {"c/n": "the value is not a string of JSON"})
 
@@ -293,7 +293,7 @@ class TestSetting(WidgetTest):
         self.run_ok("print(a.value, b.value)", "r")
         frames = self.set_values(a=1, b=2)
         self.assertEqual(
-            run_events(frames),
+            frame_events(frames),
             [
                 ("set_widget_value_response", None),
                 ("cell_widgets", "c"),
@@ -342,7 +342,7 @@ class TestSetting(WidgetTest):
                 self.run_value += 1
                 self.assertEqual(cells_run(self.set_values(a=self.run_value)), ["r"])
 
-    def test_keys_of_cells_with_slashes(self):
+    def test_widget_keys_of_cells_whose_id_has_slashes(self):
         self.make_widgets("a = w_slider(key='x/a')", "c/d")
         self.run_ok("a.value", "r")
         self.kernel.send("set_widget_value", data={"c/d/x/a": "1"})
@@ -359,10 +359,10 @@ class TestSetting(WidgetTest):
                 before = self.run_value
                 self.run_value = before + 1
                 self.send_values(a=self.run_value)
-                frames = self.release() + self.kernel.receive_until_printed("begun\n")
-                frames += self.release_and_finish()
+                frames = self.release_held_cell() + self.kernel.receive_until_printed("begun\n")
+                frames += self.release_held_cell_and_finish()
                 self.assertEqual(
-                    run_events(frames),
+                    frame_events(frames),
                     [
                         ("set_widget_value_response", None),
                         ("cell_widgets", "c"),
@@ -388,7 +388,7 @@ class TestSetting(WidgetTest):
         self.make_widgets("a = w_slider(key='a')")
         self.kernel.run_until_begun(HOLD_CODE + "\na = w_slider(key='a', max=1)", "c")
         self.send_values(a=5)
-        frames = self.release_and_finish()
+        frames = self.release_held_cell_and_finish()
         (error,) = [frame for frame in frames if frame["type"] == "error"]
         self.assertEqual(error["data"]["message"], "set_widget_value: c/a: 5 is above max, 1")
         self.assertEqual(self.run_ok("a.sample()", "d").shown_text, "0")
@@ -397,18 +397,18 @@ class TestSetting(WidgetTest):
         self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')")
         self.run_ok("a.value + b.value", "r")
         self.make_widgets("a = w_slider(key='a')")
-        self.assertEqual(self.set_error("b", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting("b", 1), "there is no such widget")
         self.assertEqual(cells_run(self.set_values(a=1)), ["r"])
 
     def test_pk10_disposing_a_cell_forgets_its_widgets_and_their_values(self):
         self.make_widgets("a = w_slider(key='a')")
         self.set_one_value("a", 4)
         self.kernel.send("dispose_cell", cell_id="c")
-        self.assertEqual(self.set_error("a", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
         self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
     def set_one_value(self, key, value):
-        self.assertEqual(self.set_error(key, value), "")
+        self.assertEqual(self.error_of_setting(key, value), "")
         self.kernel.receive_until("cell_widgets")
 
     def test_a_stopped_re_run_keeps_the_widgets(self):
@@ -419,12 +419,12 @@ class TestSetting(WidgetTest):
         self.kernel.receive_until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="s")
         frames = self.kernel.receive_until("cell_result", cell_id="s")
-        self.assertEqual(run_events(frames)[1:], [("start_cell", "s"), ("cell_widgets", "s"), ("cell_result", "s", "interrupted")])
+        self.assertEqual(frame_events(frames)[1:], [("start_cell", "s"), ("cell_widgets", "s"), ("cell_result", "s", "interrupted")])
         self.assertEqual(list(frames[-2]["widget_state"]), ["s/b"])
 
-    def test_a_loop_keeps_the_widgets(self):
+    def test_a_reactive_loop_keeps_the_widgets(self):
         frames = self.kernel.run(IMPORT_WIDGETS + "from assay import Signal\ns = globals().get('s') or Signal(0)\nw_slider(key='a')\ns(s() + 1)").frames
-        self.assertEqual(run_events(frames)[-3:], [("cell_widgets", "c"), ("cell_result", "c", "error"), IDLE])
+        self.assertEqual(frame_events(frames)[-3:], [("cell_widgets", "c"), ("cell_result", "c", "error"), IDLE])
         self.assertEqual(list(self.widget_states(frames)["c"]), ["c/a"])
 
     def test_pk11_a_press_is_true_in_the_runs_that_it_causes(self):
@@ -454,7 +454,7 @@ class TestSetting(WidgetTest):
         frames = self.run_ok("file('g')", "z").frames
         self.assertEqual((cells_run(frames), [f["data"] for f in frames if "data" in f]), (["z", "c", "a"], ["g g1\n"]))
 
-    def test_init_restores_values(self):
+    def test_the_init_message_restores_widget_values(self):
         states = {"c/a": {"type": "slider", "value": 3}, "c/b": {"value": "z"}, "c/c": 7, "c/d": {}}
         self.kernel.send("init", widget_states=states)
         made = self.make_widgets("w_slider(key='a')\nw_select('', ['x'], value='x', key='b')\nw_slider(key='c')\nw_slider(key='d')")
@@ -466,11 +466,11 @@ class TestSetting(WidgetTest):
         self.kernel.send("reset_kernel_globals")
         frames = self.kernel.receive_until("reset_kernel_globals_complete")
         self.assertEqual(self.widget_states(frames), {"c": {}})
-        self.assertEqual(self.set_error("a", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
         self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
     def test_setting_a_widget_before_widgets_are_imported(self):
-        self.assertEqual(self.set_error("a", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
         answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={})
         self.assertEqual((answer["status"], answer["errors"]), ("success", {}))
         answer = self.kernel.request("set_widget_value", "error", data=[])

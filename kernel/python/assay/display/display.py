@@ -25,11 +25,11 @@ def display(
     metadata: dict[str, Any] | None = None,
     **_: Any,
 ) -> DisplayHandle | None:
-    """Shows values in the output of the running cell.
+    """Shows values in the output of the running cell. Returns a handle if display_id is given, else None.
 
-    With a display_id (True makes a new one) the output can be changed later,
-    through the returned handle or by update_display. With raw, values are MIME
-    bundles: dictionaries of data by MIME type.
+    With a display_id (True makes a new one) the output can be changed later through the handle or
+    update_display. With raw, the values are MIME bundles: dictionaries of data by MIME type. With
+    clear, earlier output of the cell is cleared first.
     """
     if clear:
         clear_output(wait=True)
@@ -37,7 +37,7 @@ def display(
     if display_id:
         handle = DisplayHandle(None if display_id is True else str(display_id))
     for value in values:
-        _show("display_data", value, handle, raw, metadata)
+        _emit_value("display_data", value, handle, raw, metadata)
     return handle
 
 
@@ -49,12 +49,12 @@ def update_display(
     metadata: dict[str, Any] | None = None,
     **_: Any,
 ) -> None:
-    """Replaces what was displayed with display_id by value."""
-    _show("update_display_data", value, DisplayHandle(display_id), raw, metadata)
+    """Replaces the output that was displayed with this display_id by one that shows value."""
+    _emit_value("update_display_data", value, DisplayHandle(display_id), raw, metadata)
 
 
 def clear_output(wait: bool = False) -> None:
-    """Clears the output of the running cell; with wait, when the next output comes."""
+    """Clears the output of the running cell: at once or, with wait, when its next output comes."""
     capturing = lazy_ipython.capturing_publisher()
     if capturing is not None:
         capturing.clear_output(wait)
@@ -63,17 +63,17 @@ def clear_output(wait: bool = False) -> None:
 
 
 class DisplayHandle:
-    """The id of an output that can be changed."""
+    """An output of a cell, identified by its display_id, that can be changed after it was shown."""
 
     def __init__(self, display_id: str | None = None) -> None:
         self.display_id = display_id or os.urandom(16).hex()
 
     def display(self, value: Any, **options: Any) -> None:
-        """Shows value as a further output with this id."""
+        """Shows value as one more output with the display_id of this handle."""
         display(value, display_id=self.display_id, **options)
 
     def update(self, value: Any, **options: Any) -> None:
-        """Replaces what was displayed with this id by value."""
+        """Replaces all outputs with the display_id of this handle by one that shows value."""
         update_display(value, display_id=self.display_id, **options)
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class DisplayHandle:
 
 
 def adapt_ipython_display(module: ModuleType) -> None:
-    """Replaces IPython's display functions in module, which has just been imported."""
+    """Replaces the display functions of an IPython module, which has just been imported, by those of the kernel."""
 
     def publish_display_data(
         data: dict[str, Any], metadata: dict[str, Any] | None = None, *_: Any, **options: Any
@@ -101,27 +101,31 @@ def publish(
     update: bool = False,
     **_: Any,
 ) -> None:
-    """Shows a MIME bundle. With update, it replaces the output whose display_id is in transient."""
+    """Shows a MIME bundle, data by MIME type, in the output of the running cell.
+
+    With update, it instead replaces the output whose display_id is in transient.
+    """
     display_id = (transient or {}).get("display_id")
     handle = DisplayHandle(display_id) if display_id else None
-    _show("update_display_data" if update else "display_data", data, handle, True, metadata)
+    _emit_value("update_display_data" if update else "display_data", data, handle, True, metadata)
 
 
 def show_result(value: Any, execution_count: int) -> None:
-    """Shows the value of the running cell's last expression as an execute_result."""
-    output = _make_output("execute_result", value, False, None)
+    """Shows the value of the running cell's last expression as an execute_result with this execution count."""
+    output = _make_notebook_output("execute_result", value, False, None)
     if output is not None:
         current_work().emit_output({**output, "execution_count": execution_count})
 
 
-def _show(
+def _emit_value(
     output_type: str,
     value: Any,
     handle: DisplayHandle | None,
     raw: bool,
     metadata: dict[str, Any] | None,
 ) -> None:
-    output = _make_output(output_type, value, raw, metadata)
+    """Sends value as an output of this type, or passes it to %%capture if that is active."""
+    output = _make_notebook_output(output_type, value, raw, metadata)
     if output is None:
         return
     if handle is not None:
@@ -137,14 +141,17 @@ def _show(
         current_work().emit_output(output)
 
 
-def _make_output(
+def _make_notebook_output(
     output_type: str, value: Any, raw: bool, metadata: dict[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Returns value as an nbformat output; None if it has shown itself, by _ipython_display_."""
-    from assay.display.mime_bundle import MimeBundle, json_safe
+    """Returns value as an nbformat output of this type, or None if the value has displayed itself.
+
+    A value displays itself if it has a method _ipython_display_.
+    """
+    from assay.display.mime_bundle import MimeBundle, make_json_safe
 
     if raw:
-        data, own_metadata = json_safe(dict(value)), {}
+        data, own_metadata = make_json_safe(dict(value)), {}
     else:
         bundle = MimeBundle(value)
         data, own_metadata = bundle.data, bundle.metadata
@@ -152,6 +159,6 @@ def _make_output(
         from weakref import ref
 
         current_work().shown_figures.add(ref(value))
-    all_metadata = {**own_metadata, **json_safe(metadata or {})}
+    all_metadata = {**own_metadata, **make_json_safe(metadata or {})}
     output = {"output_type": output_type, "data": data, "metadata": all_metadata}
     return output if data else None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def adapt_pyplot(pyplot: ModuleType) -> None:
-    """Makes pyplot.show() show figures in the notebook."""
+    """Replaces pyplot.show() by a function that shows all open figures in the notebook."""
 
     def show(*args: object, **kwargs: object) -> None:
         """Shows all open figures in the notebook, and closes them."""
@@ -27,7 +27,7 @@ def adapt_pyplot(pyplot: ModuleType) -> None:
 
 
 def show_open_figures() -> None:
-    """Shows the open figures that the running cell has not shown yet, and closes all of them."""
+    """Shows the open matplotlib figures that the running cell has not shown yet, and closes all figures."""
     pyplot = _loaded_pyplot()
     if pyplot is None:
         return
@@ -42,23 +42,23 @@ def show_open_figures() -> None:
 
 
 def close_figures() -> None:
-    """Closes all figures without showing them."""
+    """Closes all matplotlib figures without showing them."""
     pyplot = _loaded_pyplot()
     if pyplot is not None:
         pyplot.close("all")
 
 
 def _loaded_pyplot() -> Any:
-    """Returns pyplot; None if it is not imported, or if another thread is still importing it."""
+    """Returns matplotlib.pyplot, or None if it is not imported or still being imported by another thread."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     return pyplot if hasattr(pyplot, "get_fignums") and hasattr(pyplot, "close") else None
 
 
 def adapt_plotly(renderers: ModuleType) -> None:
-    """Makes the show() of plotly's figures show them in the notebook, also without IPython.
+    """Makes plotly's show() show figures in the notebook, also without IPython.
 
-    renderers is plotly.io._renderers. If the user chooses another renderer,
-    plotly's own show is called.
+    renderers is the module plotly.io._renderers. If the user has chosen another renderer, plotly's
+    own show is called.
     """
     plotly_show, settings = renderers.show, renderers.renderers
     notebook_renderer = settings.default = os.environ["PLOTLY_RENDERER"]
@@ -74,8 +74,8 @@ def adapt_plotly(renderers: ModuleType) -> None:
 
 
 def adapt_pandas(pandas: ModuleType) -> None:
-    """Makes pandas print up to 20 columns, as it does in notebooks.
+    """Sets pandas to print tables of up to 20 columns, as it does in notebooks.
 
-    Without a global get_ipython() it assumes a terminal and fits tables to its width.
+    Without a global get_ipython() pandas assumes a terminal and fits tables to its width.
     """
     pandas.set_option("display.max_columns", 20)

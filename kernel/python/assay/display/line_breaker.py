@@ -16,21 +16,21 @@ _LINE_WIDTH = 79  # characters
 
 
 class TextLimitReached(Exception):
-    """The text has reached the number of characters that it may have."""
+    """Raised when a text has more characters than its limit allows."""
 
 
 class LineBreaker:
-    """Text in nested groups. The break points of a group are either all blanks or all line breaks.
+    """Breaks a text into lines of at most 79 characters at the break points in its nested groups.
 
-    From the first break point of a line on, text is held back until the line is
-    complete or too long. Then the outermost group that can be broken is broken,
-    and so on inwards until the rest fits. This is how Oppen's printer and its many
-    descendants break lines. A value's `_repr_pretty_` calls these methods, so most
-    of their names are IPython's.
+    The break points of a group become either all blanks or all line breaks. From the first break
+    point of a line on, text is held back until the line is complete or too long. Then the outermost
+    group that can be broken is broken, and so on inwards until the line fits. This is how Oppen's
+    printer and its many descendants break lines. A value's `_repr_pretty_` calls these methods, so
+    most of their names are IPython's.
     """
 
     def __init__(self, max_length: int) -> None:
-        """TextLimitReached is raised after max_length characters."""
+        """Makes an empty text. Adding more than max_length characters raises TextLimitReached."""
         self._room = max_length  # characters
         self._written: list[str] = []
         self._column = 0  # where the written text ends
@@ -41,12 +41,12 @@ class LineBreaker:
         self.indentation = 0
 
     def finish(self) -> str:
-        """Returns the text. Nothing can be added after this."""
+        """Returns the whole text. Nothing may be added to the LineBreaker after this."""
         self._write_held()
         return "".join(self._written)
 
     def text(self, text: str) -> None:
-        """Adds text that contains no line break."""
+        """Adds characters without a line break to the text. Raises TextLimitReached."""
         self._room -= len(text)
         if self._room < 0:
             raise TextLimitReached
@@ -58,7 +58,7 @@ class LineBreaker:
             self._write(text)
 
     def breakable(self, blank: str = " ") -> None:
-        """Adds a break point: blank, or a line break if its group is broken."""
+        """Adds a break point to the text: it becomes the string blank, or a line break if its group is broken."""
         group = self._open_groups[-1]
         if group.is_broken:
             self._write_held()
@@ -71,15 +71,15 @@ class LineBreaker:
             self._break_until_fits()
 
     def break_(self) -> None:
-        """Adds a line break, which also breaks the group around it."""
+        """Adds a line break to the text, and breaks the group around it."""
         group = self._break_outermost()
         if group is not None:
-            self._release(group)
+            self._write_past_break_points(group)
         self._write_held()
         self._start_line(self.indentation)
 
     def begin_group(self, indent: int = 0, opening: str = "") -> None:
-        """Opens a group, whose lines are indented by indent more characters."""
+        """Opens a group of text with the characters opening. Its lines are indented by indent more characters."""
         if opening:
             self.text(opening)
         group = _Group(len(self._open_groups))
@@ -90,18 +90,18 @@ class LineBreaker:
         self.indentation += indent
 
     def end_group(self, dedent: int = 0, closing: str = "") -> None:
-        """Closes the group that was opened last."""
+        """Closes the group of text that was opened last, with the characters closing."""
         self.indentation -= dedent
         group = self._open_groups.pop()
         if not group.held_points:
-            self._forget_group(group)
+            self._remove_from_unbroken(group)
         if closing:
             self.text(closing)
 
     def group(
         self, indent: int = 0, opening: str = "", closing: str = ""
     ) -> AbstractContextManager[None]:
-        """Returns a context manager that opens a group and closes it."""
+        """Returns a context manager that opens a group of text and closes it at the end."""
         from contextlib import contextmanager
 
         @contextmanager
@@ -115,14 +115,18 @@ class LineBreaker:
         return opened()
 
     def _break_until_fits(self) -> None:
+        """Breaks groups, outermost first, until the line with the held text has at most 79 characters."""
         while self._column + self._held_width > _LINE_WIDTH:
             group = self._break_outermost()
             if group is None:
                 return
-            self._release(group)
+            self._write_past_break_points(group)
 
     def _break_outermost(self) -> _Group | None:
-        """Breaks the outermost groups up to one that has a break point held, and returns that group."""
+        """Marks groups as broken from the outermost inwards, up to the first with a held break point.
+
+        Returns that group, or None if no group has a held break point.
+        """
         for level in self._unbroken:
             for group in reversed(level):
                 if group.held_points:
@@ -134,8 +138,8 @@ class LineBreaker:
             level.clear()
         return None
 
-    def _release(self, group: _Group) -> None:
-        """Writes what is held up to the text behind the group's last break point."""
+    def _write_past_break_points(self, group: _Group) -> None:
+        """Writes the held text up to the end of the piece that follows the group's last held break point."""
         while group.held_points:
             self._write_next_held()
         while self._held and isinstance(self._held[0], str):
@@ -157,11 +161,11 @@ class LineBreaker:
             self._start_line(item.indentation)
         else:
             if not item.group.held_points:
-                self._forget_group(item.group)
+                self._remove_from_unbroken(item.group)
             self._write(item.blank)
 
-    def _forget_group(self, group: _Group) -> None:
-        """Removes group from those that may still be broken."""
+    def _remove_from_unbroken(self, group: _Group) -> None:
+        """Removes a group from the list of groups that may still be broken."""
         if group in self._unbroken[group.depth]:
             self._unbroken[group.depth].remove(group)
 

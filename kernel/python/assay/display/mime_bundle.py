@@ -6,7 +6,7 @@ import io
 from contextlib import nullcontext
 
 from assay.run.lazy_ipython import lazy_ipython
-from assay.run.safe_repr import describe_error, safe_repr, shorten
+from assay.run.safe_repr import describe_error, safe_repr, truncate_middle
 from assay.run.type_checks import is_figure, is_plot, is_table
 from assay.run.user_code import call_user_code
 
@@ -36,26 +36,27 @@ _REPR_METHODS = (
 
 
 class MimeBundle:
-    """The data and the metadata of an nbformat output, both by MIME type.
+    """All formats in which a value can be shown: data and metadata of an nbformat output, by MIME type.
 
-    Both are empty if the value has shown itself, by _ipython_display_.
+    Both are empty if the value has displayed itself with its method _ipython_display_.
     """
 
     def __init__(self, value: object) -> None:
-        """Asks value for all its formats. An error of one of them is described in text/plain."""
+        """Calls the methods of value that return its formats. An error of one is described in text/plain."""
         self.data: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {}
         self._value = value
         self._errors: list[str] = []
         if type(value) in _TEXT_ONLY_CLASSES and lazy_ipython.shell is None:
-            self.data["text/plain"] = shorten(safe_repr(value), _MAX_TEXT_LENGTH)
+            self.data["text/plain"] = truncate_middle(safe_repr(value), _MAX_TEXT_LENGTH)
             return  # most values are of these classes
-        if self._shows_itself():
+        if self._display_by_own_method():
             return
-        with _table_limits() if is_table(value) else nullcontext():
+        with _limit_table_size() if is_table(value) else nullcontext():
             self._collect_formats()
 
-    def _shows_itself(self) -> bool:
+    def _display_by_own_method(self) -> bool:
+        """Calls the value's _ipython_display_ method. Returns False if it has none or it raised an error."""
         name = "_ipython_display_"
         if is_plot(self._value) or self._find_method(name) is None:
             return False
@@ -69,15 +70,15 @@ class MimeBundle:
             if mime_type not in self.data and mime_type not in registered:
                 self._add_format(mime_type, self._call_method(method))
         if is_figure(self._value):
-            self._add_format("image/png", self._try_call("savefig", _figure_png, self._value))
+            self._add_format("image/png", self._try_call("savefig", _render_png, self._value))
         if not isinstance(self.data.get("text/plain"), str):
             self.data["text/plain"] = self._plain_text()
         text = "\n".join((self.data["text/plain"], *self._errors))
         max_length = _MAX_PLOT_TEXT_LENGTH if is_plot(self._value) else _MAX_TEXT_LENGTH
-        self.data["text/plain"] = shorten(text, max_length)
+        self.data["text/plain"] = truncate_middle(text, max_length)
 
     def _add_registered_formats(self) -> list[str]:
-        """Adds what functions registered with IPython return. Returns their MIME types."""
+        """Adds the formats that functions registered with IPython return for the value. Returns their MIME types."""
         registered = []
         shell = lazy_ipython.shell
         for mime_type, function in shell.registered_formatters(self._value) if shell else ():
@@ -90,6 +91,7 @@ class MimeBundle:
         return registered
 
     def _plain_text(self) -> str:
+        """Returns the value's text/plain, as IPython would show it."""
         if lazy_ipython.shell is not None:
             text = self._try_call("__repr__", lazy_ipython.shell.plain_text, self._value)
             return safe_repr(self._value) if text is None else str(text)
@@ -108,12 +110,15 @@ class MimeBundle:
         return self._try_call(name, getattr, type(self._value), name, None)
 
     def _call_method(self, name: str, **arguments: object) -> Any:
-        """Returns the result of a method of the value; None if it has none or the method raised."""
+        """Calls a method of the value, such as _repr_html_, and returns its result.
+
+        Returns None if the value has no such method or the method raised an error, which is noted.
+        """
         method = self._find_method(name)
         return None if method is None else self._try_call(name, method, self._value, **arguments)
 
     def _try_call(self, name: str, function: Any, *args: object, **arguments: object) -> Any:
-        """Returns the result of function. If it raises, keeps a note with name and returns None."""
+        """Calls function and returns its result. If it raises an error, notes that under name and returns None."""
         try:
             return call_user_code(function, *args, **arguments)
         except Exception as error:
@@ -121,20 +126,20 @@ class MimeBundle:
             return None
 
     def _add_bundle(self, result: Any) -> None:
-        """Adds a result of _repr_mimebundle_: data by MIME type, or that and metadata."""
+        """Adds what _repr_mimebundle_ returned: data by MIME type, or a tuple of data and metadata."""
         formats, metadata = result if isinstance(result, tuple) else (result, None)
         if isinstance(formats, dict):
             for mime_type, data in formats.items():
                 self._add_format(str(mime_type), data)
         if isinstance(metadata, dict):
-            self.metadata.update(json_safe(metadata))
+            self.metadata.update(make_json_safe(metadata))
 
     def _add_format(self, mime_type: str, result: Any) -> None:
-        """Adds a result of a method like _repr_html_: data, data and metadata, or None for nothing."""
+        """Adds what a method like _repr_html_ returned: data, a tuple of data and metadata, or None for nothing."""
         if isinstance(result, tuple) and len(result) == 2:
             result, metadata = result
             if metadata:
-                self.metadata[mime_type] = json_safe(metadata)
+                self.metadata[mime_type] = make_json_safe(metadata)
         if result is None:
             return
         if isinstance(result, (bytes, bytearray, memoryview)):
@@ -143,13 +148,14 @@ class MimeBundle:
             result = b2a_base64(result, newline=False).decode("ascii")
         elif mime_type.startswith(("text/", "image/")) and not isinstance(result, str):
             result = safe_repr(result)
-        self.data[mime_type] = json_safe(result)
+        self.data[mime_type] = make_json_safe(result)
 
 
-def json_safe(value: Any, max_depth: int = 100) -> Any:
-    """Returns value as strict JSON can hold it: None for NaN and infinities, the repr of unknown objects.
+def make_json_safe(value: Any, max_depth: int = 100) -> Any:
+    """Returns value converted to what strict JSON can hold.
 
-    Values nested deeper than max_depth become "...".
+    NaN and infinities become None, unknown objects their repr, and what is nested deeper than
+    max_depth becomes "...".
     """
     if value is None or type(value) in (str, bool):
         return value
@@ -162,25 +168,25 @@ def json_safe(value: Any, max_depth: int = 100) -> Any:
     if isinstance(value, float):
         return float(value) if value - value == 0 else None
     if isinstance(value, dict):
-        return {_json_key(key): json_safe(item, max_depth - 1) for key, item in value.items()}
+        return {_make_json_key(key): make_json_safe(item, max_depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [json_safe(item, max_depth - 1) for item in value]
+        return [make_json_safe(item, max_depth - 1) for item in value]
     return safe_repr(value)
 
 
-def _json_key(key: object) -> str:
+def _make_json_key(key: object) -> str:
     return str(key) if isinstance(key, str) else safe_repr(key)
 
 
-def _figure_png(figure: Any) -> bytes:
-    """Returns a matplotlib figure as a PNG file."""
+def _render_png(figure: Any) -> bytes:
+    """Returns the bytes of a PNG file that shows a matplotlib figure."""
     buffer = io.BytesIO()
     call_user_code(figure.savefig, buffer, format="png", bbox_inches="tight")
     return buffer.getvalue()
 
 
-def _table_limits() -> AbstractContextManager[Any]:
-    """Returns a context in which pandas shows at most 100 rows and 50 columns, and always the shape."""
+def _limit_table_size() -> AbstractContextManager[Any]:
+    """Returns a context in which pandas shows at most 100 rows and 50 columns of a table, and always its shape."""
     import pandas  # type: ignore[import]
 
     context: AbstractContextManager[Any] = pandas.option_context(

@@ -26,10 +26,10 @@ _UNNAMED_MODULES = ("builtins", None)  # which are not put before the names of t
 
 
 def pretty(value: object, max_length: int) -> str:
-    """Returns the text of value, cut after about max_length characters.
+    """Returns the text of value as notebooks show it, over several lines if necessary.
 
-    Raises RecursionError for a value that is nested too deep, and what the
-    value's own `_repr_pretty_` raises.
+    The text is cut after about max_length characters. Raises RecursionError for a value that is
+    nested too deep, and any exception that the value's own `_repr_pretty_` raises.
     """
     printer = PrettyPrinter(max_length)
     try:
@@ -40,7 +40,7 @@ def pretty(value: object, max_length: int) -> str:
 
 
 class PrettyPrinter(LineBreaker):
-    """Writes values, broken into lines."""
+    """Writes the text of values as notebooks show it, broken into lines. The values may be nested."""
 
     def __init__(self, max_length: int) -> None:
         super().__init__(max_length)
@@ -48,14 +48,15 @@ class PrettyPrinter(LineBreaker):
         self._class_printers = _class_printers()
 
     def pretty(self, value: object) -> None:
-        """Adds value in a group of its own."""
+        """Adds the text of value to the output, in a group of its own."""
         self._being_printed.append(id(value))
         self.begin_group()
-        self._add(value)
+        self._add_value(value)
         self.end_group()
         self._being_printed.pop()
 
-    def _add(self, value: object) -> None:
+    def _add_value(self, value: object) -> None:
+        """Adds the text of value, by a function for its class, its `_repr_pretty_` method or its repr."""
         for base in class_mro(type(value)):
             print_value = self._class_printers.get(module_and_name(base))
             if print_value is not None:
@@ -66,20 +67,21 @@ class PrettyPrinter(LineBreaker):
                 return None
             if base is not object and "__repr__" in vars(base):
                 return self.add_repr(value)
-        return self._add_anonymous(value)
+        return self._add_default_repr(value)
 
     def _contains_itself(self, value: object) -> bool:
-        """Returns whether value, which is being printed, is part of itself."""
+        """Returns whether value is being printed already, as a container that holds itself."""
         return self._being_printed.count(id(value)) > 1
 
     def add_repr(self, value: object) -> None:
-        """Adds the repr of value, line by line."""
+        """Adds the repr of value to the output, with its line breaks."""
         for number, line in enumerate(safe_repr(value).splitlines()):
             if number:
                 self.break_()
             self.text(line)
 
-    def _add_anonymous(self, value: object) -> None:
+    def _add_default_repr(self, value: object) -> None:
+        """Adds "<class at address>", for a value whose class defines no repr."""
         self.begin_group(1, "<")
         self.pretty(type(value))
         self.text(f" at {id(value):#x}")
@@ -93,9 +95,9 @@ class PrettyPrinter(LineBreaker):
         closing: str,
         are_pairs: bool = False,
     ) -> None:
-        """Adds the items of a container between its brackets; dots if it contains itself.
+        """Adds the items of a container between its brackets, at most 1,000; "..." if it contains itself.
 
-        With are_pairs, items are keys with their values.
+        With are_pairs, each item is a tuple of a key and its value.
         """
         if self._contains_itself(value):
             self.text(f"{opening}...{closing}")
@@ -121,7 +123,7 @@ class PrettyPrinter(LineBreaker):
         self.pretty(item)
 
     def add_call(self, value: object, name: str, *args: object, **named: object) -> None:
-        """Adds value in the form of a call: name(args, named)."""
+        """Adds value in the form of a call, name(args, named), for example deque([1], maxlen=2)."""
         self.begin_group()
         self.begin_group(len(name) + 1, name + "(")
         if self._contains_itself(value):
@@ -143,10 +145,10 @@ class PrettyPrinter(LineBreaker):
 
 
 def _class_printers() -> dict[tuple[str, str], ClassPrinter]:
-    """Returns the functions that print values whose repr is not what notebooks show, by module and class name.
+    """Returns the functions that print values of certain classes, by the class's module and name.
 
-    Methods of built-in containers are called on the built-in class: those of a
-    subclass may be the user's, and never end.
+    They are for classes whose repr is not what notebooks show. Methods of built-in containers are
+    called on the built-in class, because those of a subclass may be the user's code and never end.
     """
     table: dict[tuple[str, str], ClassPrinter] = {
         ("builtins", "list"): lambda v, p: p.add_items(v, "[", list.__iter__(v), "]"),
@@ -172,7 +174,7 @@ def _class_printers() -> dict[tuple[str, str], ClassPrinter]:
     return table
 
 
-def _unless_empty(value: Any) -> tuple[Any, ...]:
+def _arguments_unless_empty(value: Any) -> tuple[Any, ...]:
     return (value,) if value else ()
 
 
@@ -258,11 +260,11 @@ def _print_defaultdict(value: Any, printer: PrettyPrinter) -> None:
 
 def _print_ordered_dict(value: Any, printer: PrettyPrinter) -> None:
     items = call_user_code(list, islice(value.items(), _MAX_ITEMS + 1))
-    printer.add_call(value, type(value).__name__, *_unless_empty(items))
+    printer.add_call(value, type(value).__name__, *_arguments_unless_empty(items))
 
 
 def _print_counter(value: Any, printer: PrettyPrinter) -> None:
-    printer.add_call(value, type(value).__name__, *_unless_empty(dict(value)))
+    printer.add_call(value, type(value).__name__, *_arguments_unless_empty(dict(value)))
 
 
 def _print_deque(value: Any, printer: PrettyPrinter) -> None:

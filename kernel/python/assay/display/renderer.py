@@ -15,30 +15,30 @@ class Renderer:
     """Shows values and figures in the output of the running cell."""
 
     def show(self, value: object) -> None:
-        """Shows value."""
+        """Shows value in the output of the running cell."""
         display(value)
 
     def show_result(self, value: object, execution_count: int) -> None:
-        """Shows the value of the last expression of run number execution_count."""
+        """Shows the value of the running cell's last expression, with the number of the run."""
         show_result(value, execution_count)
 
     def publish(self, data: Any, metadata: Any = None, **options: Any) -> None:
-        """Shows a MIME bundle."""
+        """Shows a MIME bundle, data by MIME type, in the output of the running cell."""
         publish(data, metadata, **options)
 
     def clear_output(self, wait: bool = False) -> None:
-        """Clears the output; with wait, when the next output comes."""
+        """Clears the output of the running cell: at once or, with wait, when its next output comes."""
         clear_output(wait)
 
     def show_figures(self) -> None:
-        """Shows the open matplotlib figures that were not shown yet, and closes all of them."""
+        """Shows the open matplotlib figures that the running cell has not shown yet, and closes all figures."""
         if "matplotlib.pyplot" in sys.modules:
             from assay.display.libraries import show_open_figures
 
             show_open_figures()
 
     def close_figures(self) -> None:
-        """Closes all matplotlib figures without showing them."""
+        """Closes all matplotlib figures without showing them. Does nothing if pyplot is not imported."""
         if "matplotlib.pyplot" in sys.modules:
             from assay.display.libraries import close_figures
 

@@ -22,28 +22,28 @@ _BRACKETS = {"list": ("[", "]"), "tuple": ("(", ")"), "set": ("{", "}"), "dict":
 def bounded_repr(value: object) -> str:
     """Returns the repr of value in at most 1,000 characters.
 
-    Only a part of a long string or container is read; this includes named tuples
-    and dataclasses. Any other object's own __repr__ is called: it may be the
-    user's code, may take long, and may raise.
+    Only the beginning of a long string or container is read; containers include named tuples and
+    dataclasses. For any other object its own __repr__ is called, which may be the user's code, take
+    long, and raise any exception.
     """
-    text = "".join(_ReprWriter().write(value))
+    text = "".join(_ReprWriter().iter_pieces(value))
     return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 3] + "..."
 
 
 class _ReprWriter:
-    """Writes the repr of one value in pieces, and no further items once the text is long enough."""
+    """Writes the repr of one value in pieces, and stops once there are about 1,000 characters."""
 
     def __init__(self) -> None:
         self._room = _MAX_LENGTH  # characters
         self._open: set[int] = set()  # ids of the containers that are being written
 
-    def write(self, value: object) -> Iterator[str]:
-        """Yields the pieces of the repr, which may come to more than 1,000 characters."""
-        for piece in self._pieces(value, _MAX_DEPTH):
+    def iter_pieces(self, value: object) -> Iterator[str]:
+        """Yields the pieces of the repr of value. Together they may have more than 1,000 characters."""
+        for piece in self._repr_pieces(value, _MAX_DEPTH):
             self._room -= len(piece)
             yield piece
 
-    def _pieces(self, value: Any, depth: int) -> Iterator[str]:
+    def _repr_pieces(self, value: Any, depth: int) -> Iterator[str]:
         cls = type(value)
         fields = _named_fields(value)
         if isinstance(value, (str, bytes, bytearray)) and _has_c_repr(cls):
@@ -54,11 +54,11 @@ class _ReprWriter:
             items = self._field_pieces(fields, depth)
             yield from self._container_pieces(value, f"{cls.__name__}(", items, ")")
         elif isinstance(value, _CONTAINERS) and _has_c_repr(cls):
-            yield from self._builtin_container(value, depth)
+            yield from self._builtin_container_pieces(value, depth)
         else:
             yield repr(value)[: _MAX_LENGTH + 1]
 
-    def _builtin_container(self, value: Any, depth: int) -> Iterator[str]:
+    def _builtin_container_pieces(self, value: Any, depth: int) -> Iterator[str]:
         name = type(value).__name__
         if name == "set" and not value:
             return iter(("set()",))
@@ -111,16 +111,19 @@ class _ReprWriter:
         shape = getattr(value, "shape", None)
         if isinstance(shape, tuple) and shape:  # an array or a table, whose repr takes long
             return (f"<{type(value).__name__}, shape {tuple(shape)}>",)
-        return self._pieces(value, depth - 1)
+        return self._repr_pieces(value, depth - 1)
 
 
 def _has_c_repr(cls: type) -> bool:
-    """Returns whether the class's __repr__ is written in C."""
+    """Returns whether the __repr__ of a class is written in C, and so not the user's code."""
     return not hasattr(cls.__repr__, "__code__")
 
 
 def _named_fields(value: Any) -> list[tuple[str, Any]] | None:
-    """Returns the fields of a named tuple or of a dataclass with the generated repr; None for other values."""
+    """Returns names and values of the fields of a named tuple or dataclass, or None for any other value.
+
+    A dataclass with a __repr__ of its own counts as any other value.
+    """
     cls = type(value)
     if isinstance(value, tuple) and isinstance(getattr(cls, "_fields", None), tuple):
         return list(zip(cls._fields, value))

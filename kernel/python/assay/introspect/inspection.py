@@ -32,30 +32,38 @@ _TOTAL_TIMEOUT = 1.0  # seconds for all values of a request; later ones are not 
 
 
 class Inspector:
-    """All inspections of a kernel. Safe for use by several threads."""
+    """Summarizes values of the user's variables on other threads, with time limits.
+
+    Safe for use by several threads.
+    """
 
     def __init__(self) -> None:
-        self._abandoned: list[_Worker] = []
+        self._abandoned: list[_InspectionWorker] = []
 
     @property
     def abandoned_count(self) -> int:
-        """How many workers were abandoned and have not ended since."""
+        """The number of worker threads that were abandoned because a value took too long, and still run."""
         return len(self._hanging_workers())
 
     def inspect_async(
         self, items: Iterable[Item], answer: Callable[[dict[str, Info]], None]
     ) -> None:
-        """Inspects items on another thread, and there calls answer with their summaries by name."""
-        start_new_thread(lambda: answer(self._inspect(items)), ())
+        """Starts a thread that summarizes items, pairs of name and value, and then calls answer.
 
-    def _inspect(self, items: Iterable[Item]) -> dict[str, Info]:
+        answer gets the summaries by name. A value that takes over 100 ms, or comes after 1 s in
+        all, gets a summary with an error.
+        """
+        start_new_thread(lambda: answer(self._inspect_until_deadline(items)), ())
+
+    def _inspect_until_deadline(self, items: Iterable[Item]) -> dict[str, Info]:
+        """Returns the summaries of items by name, made by one worker thread after another, within about 1 s."""
         deadline = monotonic() + _TOTAL_TIMEOUT
         infos: dict[str, Info] = {}
         has_ended = False
         while not has_ended:
-            worker = _Worker(items, deadline, self._hanging_workers())
+            worker = _InspectionWorker(items, deadline, self._hanging_workers())
             start_new_thread(worker.run, ())
-            has_ended = worker.wait()
+            has_ended = worker.ends_in_time()
             items = worker.abandon()
             infos.update(worker.infos)
             if not has_ended:
@@ -68,16 +76,19 @@ class Inspector:
             infos[name] = summarize_failure(value, reason)
         return infos
 
-    def _hanging_workers(self) -> list[_Worker]:
+    def _hanging_workers(self) -> list[_InspectionWorker]:
         self._abandoned = [worker for worker in self._abandoned if not worker.has_ended]
         return self._abandoned
 
 
-class _Worker:
-    """A thread that inspects items until it has done all, is out of time, or is abandoned."""
+class _InspectionWorker:
+    """A thread that summarizes values until it has done all, the deadline has passed, or it is abandoned."""
 
-    def __init__(self, items: Iterable[Item], deadline: float, hanging: list[_Worker]) -> None:
-        """No item is begun after deadline, by monotonic(). Values that hanging workers inspect are left out."""
+    def __init__(self, items: Iterable[Item], deadline: float, hanging: list[_InspectionWorker]) -> None:
+        """Starts nothing yet. deadline, by monotonic(), is when no further item is begun.
+
+        hanging are abandoned workers: the values that they still inspect are not inspected again.
+        """
         self.infos: dict[str, Info] = {}
         self.item: Item = ("", None)  # that is being inspected
         self.has_ended = False
@@ -91,16 +102,16 @@ class _Worker:
         self._is_abandoned = False
 
     def run(self) -> None:
-        """Inspects the items. What the user's code prints meanwhile is dropped."""
+        """Summarizes the items on the calling thread. Text that the user's code prints meanwhile is dropped."""
         CURRENT_WORK.set(Work(NullSink()))
         try:
-            while self._take_next():
-                self._add_info(self._summarize(self.item[1]))
+            while self._take_next_item():
+                self._add_summary(self._summarize_or_report_error(self.item[1]))
         finally:
             self.has_ended = True
             self._done.release()
 
-    def _take_next(self) -> bool:
+    def _take_next_item(self) -> bool:
         with self._lock:
             if self._is_abandoned or not self._items or monotonic() >= self._deadline:
                 return False
@@ -108,21 +119,21 @@ class _Worker:
             self._item_started = monotonic()
             return True
 
-    def _add_info(self, info: Info) -> None:
+    def _add_summary(self, info: Info) -> None:
         with self._lock:
             if not self._is_abandoned:
                 self.infos[self.item[0]] = info
 
-    def _summarize(self, value: Any) -> Info:
+    def _summarize_or_report_error(self, value: Any) -> Info:
         if any(value is worker.item[1] for worker in self._hanging):
             return summarize_failure(value, "an earlier inspection of it has not ended")
         try:
             return summarize(value)
         except BaseException as error:  # also a SystemExit that a __repr__ raises
-            return summarize_failure(value, _short_error(error))
+            return summarize_failure(value, _describe_error_briefly(error))
 
-    def wait(self) -> bool:
-        """Returns True when the worker has ended, False when a value takes over 100 ms."""
+    def ends_in_time(self) -> bool:
+        """Waits for the worker. Returns True when it has ended, False when one value takes over 100 ms."""
         while True:
             item = self.item
             remaining = self._item_started + _VALUE_TIMEOUT - monotonic()
@@ -132,7 +143,7 @@ class _Worker:
                 return False
 
     def abandon(self) -> list[Item]:
-        """Makes the worker end after its current item, and returns the items that it has not begun."""
+        """Makes the worker end after its current item. Returns the items that it has not begun."""
         with self._lock:
             self._is_abandoned = True
             rest = list(self._items)
@@ -140,7 +151,7 @@ class _Worker:
             return rest
 
 
-def _short_error(error: BaseException) -> str:
+def _describe_error_briefly(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"[:200]
     except Exception:

@@ -17,32 +17,36 @@ if TYPE_CHECKING:
 
 
 class PristineSnippetRun(SnippetRun):
-    """A snippet with the original builtins, its own globals, and working standard streams.
+    """The run of an execute_code with the flag pristine: a grader's check, protected from the user's code.
 
-    It can read the user's globals but not assign to them.
+    The code gets the original builtins, globals of its own, and working standard streams. It can
+    read the user's globals but not assign to them.
     """
 
     def __init__(
         self, host: Host, code: str, session: str, tx_id: str | None, renew: Renew
     ) -> None:
-        """renew puts back what the user's code has replaced, see assay.sealing.renewal."""
+        """renew restores what the user's code has replaced in the kernel, see assay.sealing.renewal."""
         super().__init__(host, code, session, tx_id)
         self._renew = renew
 
     def run(self) -> None:
-        """Puts back what was replaced, then runs the code and answers."""
+        """Restores what the user's code has replaced, then runs the code and sends the answer."""
         renew = self._renew
         del self._renew  # so that the code that runs cannot find it
         run_deferred_actions()  # the user's signal handlers, which would otherwise run during the check
         self._make_globals = renew()
-        self._host.namespace.install()
+        self._host.namespace.install_as_main()
         self._host.streams.install()
         super().run()
 
     def _store_source(self) -> str:
-        """Returns the same file name each time: nothing that the code defines is kept."""
+        """Stores the code's source for tracebacks, always as "<code>", and returns that file name.
+
+        One name is enough, because no function that the code defines outlives it.
+        """
         self._host.source_cache.store("<code>", self._code)
         return "<code>"
 
-    def _globals(self) -> dict[str, Any]:
-        return self._make_globals(super()._globals())
+    def _globals_for_code(self) -> dict[str, Any]:
+        return self._make_globals(super()._globals_for_code())

@@ -21,29 +21,32 @@ _EMPTY_REACTIVITY = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell De
 
 
 class QueryHandlers:
-    """Handles requests on the dispatcher's thread. Values are inspected on other threads."""
+    """Answers requests about the kernel's state, on the dispatcher's thread, while the user's code runs.
+
+    Values of the user's variables are summarized on other threads.
+    """
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._send = host.channel.send
         self._inspector: Inspector | None = None  # made with the first inspection
 
-    def by_type(self) -> dict[str, Callable[[Request], None]]:
-        """Returns the handler of each type of request."""
+    def handlers_by_type(self) -> dict[str, Callable[[Request], None]]:
+        """Returns a handler for each type of request, by type."""
         return {
-            "ping": self._ping,
-            "debug_state": self._debug_state,
-            "globals_summary": self._globals_summary,
-            "get_global_info": self._get_global_info,
-            "reactivity_summary": self._reactivity_summary,
+            "ping": self._answer_ping,
+            "debug_state": self._answer_debug_state,
+            "globals_summary": self._answer_globals_summary,
+            "get_global_info": self._answer_global_info,
+            "reactivity_summary": self._answer_reactivity_summary,
             "set_widget_value": self._set_widget_value,
-            "agent_action": self._agent_action,
+            "agent_action": self._answer_agent_action,
         }
 
-    def _ping(self, request: Request) -> None:
+    def _answer_ping(self, request: Request) -> None:
         self._send(request.make_answer("pong"))
 
-    def _debug_state(self, request: Request) -> None:
+    def _answer_debug_state(self, request: Request) -> None:
         state: dict[str, Any] = {
             "pid": os.getpid(),
             "names": len(self._host.namespace.variables()),
@@ -52,13 +55,13 @@ class QueryHandlers:
         }
         self._send(request.make_answer("debug_state", data=state))
 
-    def _globals_summary(self, request: Request) -> None:
+    def _answer_globals_summary(self, request: Request) -> None:
         self._summarize_globals(lambda fields: request.make_answer("globals_summary", **fields))
 
-    def _reactivity_summary(self, request: Request) -> None:
+    def _answer_reactivity_summary(self, request: Request) -> None:
         self._send(request.make_answer("reactivity_summary", **self._reactivity_fields()))
 
-    def _get_global_info(self, request: Request) -> None:
+    def _answer_global_info(self, request: Request) -> None:
         key = request.get_string("key")
         items = [item for item in self._host.namespace.variables() if item[0] == key]
 
@@ -73,7 +76,7 @@ class QueryHandlers:
             self._send(request.make_answer("get_global_info_response", **missing))
 
     def _set_widget_value(self, request: Request) -> None:
-        """Answers with an error for each key that cannot be set, and schedules the others, all at once."""
+        """Schedules the widget values of a request, all at once, and answers with an error for each invalid key."""
         data: dict[str, Any] = request.get_object("data")
         reactivity = self._host.reactivity
         values: dict[str, Any] = {}
@@ -85,8 +88,11 @@ class QueryHandlers:
         if reactivity is not None and values:
             reactivity.set_widget_values(values)
 
-    def _agent_action(self, request: Request) -> None:
-        """Answers the older form of the two summary requests."""
+    def _answer_agent_action(self, request: Request) -> None:
+        """Answers an agent_action, the older form of the requests for a summary of globals or of reactivity.
+
+        Raises MalformedRequest for any other action.
+        """
         action, tx_id = request.get_string("action"), request.get_string("tx_id")
 
         def make_answer(fields: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +108,10 @@ class QueryHandlers:
             raise MalformedRequest(f"agent_action: a kernel does not know the action {action!r}")
 
     def _summarize_globals(self, make_answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Inspects the first 500 variables and then sends what make_answer makes of the fields."""
+        """Summarizes the first 500 of the user's variables on other threads, and then sends the answer.
+
+        make_answer makes the message from the fields summary and truncated.
+        """
         items = self._host.namespace.variables()
         truncated = len(items) > _MAX_NAMES
         self._get_inspector().inspect_async(

@@ -19,9 +19,10 @@ _MAX_NAME_LENGTH = 200  # characters of a column's name
 
 
 def summarize(value: Any) -> Info:
-    """Returns the summary of value; of a signal that of its value, with signal True.
+    """Returns the summary of a value: its type with shape and dtypes, or with a repr of at most 1,000 characters.
 
-    It may run the user's code, take long, and raise any exception.
+    The summary of a signal is that of its value, with the field signal set. May run the user's
+    code, take long, and raise any exception.
     """
     if is_instance_by_name(value, "assay", "Signal"):
         return {**summarize(value.sample()), "signal": True}
@@ -42,13 +43,13 @@ def summarize(value: Any) -> Info:
 
 
 def summarize_failure(value: object, reason: str) -> Info:
-    """Returns the summary of a value that could not be inspected for this reason."""
+    """Returns the summary of a value that could not be inspected: its type, and reason as the error."""
     return {"type": type(value).__name__, "error": reason}
 
 
 def _summarize_table(table: Any) -> Info:
     return {
-        "columns": [_short_name(column) for column in islice(table.columns, _MAX_COLUMNS)],
+        "columns": [_truncated_label(column) for column in islice(table.columns, _MAX_COLUMNS)],
         "dtypes": _dtypes_by_name(table.dtypes.items()),
         "column_preview_truncated": len(table.columns) > _MAX_COLUMNS,
         "shape": list(table.shape),
@@ -63,13 +64,13 @@ def _summarize_anndata(value: Any) -> Info:
         "obs_dtypes_truncated": len(value.obs.columns) > _MAX_COLUMNS,
         "var_dtypes": _dtypes_by_name(value.var.dtypes.items()),
         "var_dtypes_truncated": len(value.var.columns) > _MAX_COLUMNS,
-        "obsm_keys": [_short_name(key) for key in value.obsm.keys()],
+        "obsm_keys": [_truncated_label(key) for key in value.obsm.keys()],
     }
 
 
 def _dtypes_by_name(items: Iterable[tuple[Any, Any]]) -> dict[str, str]:
-    return {_short_name(column): str(dtype) for column, dtype in islice(items, _MAX_COLUMNS)}
+    return {_truncated_label(column): str(dtype) for column, dtype in islice(items, _MAX_COLUMNS)}
 
 
-def _short_name(label: object) -> str:
+def _truncated_label(label: object) -> str:
     return str(label)[:_MAX_NAME_LENGTH]

@@ -10,6 +10,7 @@ import sys
 
 
 def main() -> None:
+    """Runs the warm parent and, in each process that it forks, a kernel."""
     folder = os.path.dirname(os.path.abspath(__file__))
     package = os.path.dirname(folder)
     # Python has put this folder first on the path, where its modules must not be found.

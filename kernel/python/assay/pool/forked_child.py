@@ -27,34 +27,38 @@ _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREAD
 
 
 class ForkedChild:
-    """A kernel to be: its files, folder, environment and the plan of its sandbox."""
+    """A process that the warm parent has forked and that turns itself into a kernel."""
 
     def __init__(self, request: dict[str, Any], files: list[int]) -> None:
-        """request is a fork request; files are the descriptors of its socket, stdout and stderr."""
+        """Stores a fork request of the server and the descriptors of the kernel's socket, stdout and stderr."""
         self._folder: str = request["folder"]
         self._environ: dict[str, str] = request["environ"]
         self._sandbox_plan: dict[str, Any] | None = request.get("fence")
         self._socket, self._out, self._err = files
 
     def become_kernel(self) -> None:
-        """Makes this process the kernel and serves. Never returns."""
+        """Sets up this forked process as a kernel and serves the kernel's socket. Never returns."""
         from assay.kernel import Kernel
 
-        self._take_over_process()
+        self._set_up_process()
         kernel = Kernel(self._socket)
         origin = {
             "parent": os.getppid(),
             "seed": _reseed_numpy(),
             "globals": [name for name, _ in kernel.namespace.variables()],
-            **_inherited_state(self._socket, self._environ),
+            **_describe_inherited_state(self._socket, self._environ),
         }
         if self._sandbox_plan is not None:
             apply_plan(self._sandbox_plan)  # before there are other threads, which it would not confine
         _restore_thread_counts(self._environ)
         kernel.serve({"pool": origin})
 
-    def _take_over_process(self) -> None:
-        """Gives the process its files, folder and environment, and corrects what modules remember of them."""
+    def _set_up_process(self) -> None:
+        """Gives the process the requested stdout, stderr, folder and environment.
+
+        Also corrects what loaded modules remember of these. Ends the process if matplotlib is
+        loaded and the folder has a matplotlibrc, which it would not read.
+        """
         os.dup2(self._out, 1)
         os.dup2(self._err, 2)
         os.close(self._out)
@@ -74,7 +78,7 @@ class ForkedChild:
 
 
 def _reseed_numpy() -> int | None:
-    """Gives numpy's global generator a random seed and returns it; None if numpy is not loaded.
+    """Sets a random seed for numpy's global generator and returns it, or returns None if numpy is not loaded.
 
     The generator of the standard library reseeds itself in every fork.
     """
@@ -87,26 +91,30 @@ def _reseed_numpy() -> int | None:
 
 
 def _restore_thread_counts(environ: dict[str, str]) -> None:
-    """Gives the linear algebra libraries as many threads as environ says, else one per processor."""
+    """Sets the number of threads of loaded linear algebra libraries: as environ says, else one per processor."""
     wanted = [environ[name] for name in _THREAD_VARIABLES if environ.get(name, "").isdigit()]
     threads = int(wanted[0]) if wanted else len(os.sched_getaffinity(0))
-    for set_thread_count in thread_setters():
+    for set_thread_count in thread_count_setters():
         set_thread_count(threads)
 
 
-def thread_setters() -> list[Callable[[int], None]]:
-    """Returns the function that sets the number of threads, of each linear algebra library that is loaded."""
+def thread_count_setters() -> list[Callable[[int], None]]:
+    """Returns the functions that set the number of threads of the loaded linear algebra libraries.
+
+    Returns none if numpy is not loaded. The libraries are looked up only once.
+    """
     if "numpy" not in sys.modules:
         return []
     if not _found_setters:
-        _found_setters.append(list(_find_thread_setters()))
+        _found_setters.append(list(_find_thread_count_setters()))
     return _found_setters[0]
 
 
 _found_setters: list[list[Callable[[int], None]]] = []  # filled once, by the parent
 
 
-def _find_thread_setters() -> Any:
+def _find_thread_count_setters() -> Any:
+    """Yields the functions that set the number of threads of linear algebra libraries in this process's memory."""
     with open("/proc/self/maps") as maps:
         paths = {line.split(maxsplit=5)[5].strip() for line in maps if "/" in line}
     for path in sorted(paths):
@@ -115,10 +123,11 @@ def _find_thread_setters() -> Any:
             yield from (getattr(library, name) for name in _THREAD_SETTERS if hasattr(library, name))
 
 
-def _inherited_state(socket: int, expected_environ: dict[str, str]) -> dict[str, Any]:
-    """Returns what this process has that a freshly started kernel would not have.
+def _describe_inherited_state(socket: int, expected_environ: dict[str, str]) -> dict[str, Any]:
+    """Returns what this forked process has inherited: folder, descriptors, threads, children and environment.
 
-    The server uses the kernel only if it has inherited nothing that matters.
+    The server refuses the kernel if it has inherited something that a freshly started one would not
+    have.
     """
     own = {0, 1, 2, socket}
     environ = dict(os.environ)
@@ -136,6 +145,7 @@ def _inherited_state(socket: int, expected_environ: dict[str, str]) -> dict[str,
 
 
 def _open_descriptors() -> set[int]:
+    """Returns the numbers of all file descriptors that this process has open."""
     found = set()
     for name in os.listdir("/proc/self/fd"):
         try:
@@ -147,7 +157,7 @@ def _open_descriptors() -> set[int]:
 
 
 def _child_count() -> int:
-    """Returns the number of child processes, 0 if the system does not list them."""
+    """Returns the number of child processes of this process, or 0 if the system does not list them."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as children:
             return len(children.read().split())

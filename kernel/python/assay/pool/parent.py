@@ -24,9 +24,9 @@ import assay.display.mime_bundle
 import assay.introspect.inspection
 import assay.kernel
 import assay.run.failure  # noqa: F401
-from assay.pool.forked_child import ForkedChild, thread_setters
-from assay.pool.preload import preload
-from assay.wire.messages import dumps, loads
+from assay.pool.forked_child import ForkedChild, thread_count_setters
+from assay.pool.preload import preload_modules
+from assay.wire.messages import dumps, parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,49 +38,57 @@ _SPARE_MEMORY = 8 << 20  # bytes that the allocator keeps, so that forks need no
 
 
 class WarmParent:
-    """The parent, serving one socket. Made and served once in a process."""
+    """The process that has imported modules and forks a kernel for each fork request of the server.
+
+    The main thread makes one WarmParent in a process and calls serve on it.
+    """
 
     def __init__(self, descriptor: int) -> None:
-        """Takes over the descriptor of the socket."""
+        """Takes over the socket with this descriptor, over which the server sends requests."""
         self._socket = socket.socket(fileno=descriptor)
         self._socket.set_inheritable(False)
         self._kernels: set[int] = set()  # pids that were not reaped yet
         self._pid = os.getpid()
 
     def serve(self, modules: list[str]) -> ForkedChild:
-        """Imports modules, sends ready, and forks on request until the server closes the socket.
+        """Imports modules, sends the ready message, and handles requests until the server closes the socket.
 
-        Returns only in the forks: what the fork has to become.
+        In the parent it never returns. In each forked process it returns the ForkedChild that turns
+        it into a kernel.
         """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends when the socket closes
-        failed, refused = preload(modules)
-        thread_setters()
+        failed, refused = preload_modules(modules)
+        thread_count_setters()
         bytearray(_SPARE_MEMORY)
         gc.collect()
         gc.freeze()  # else garbage collections in a fork would copy every shared page
-        self._send({"type": "ready", "failed": failed, "refused": refused})
+        self._send_message({"type": "ready", "failed": failed, "refused": refused})
         while True:
-            request, files = self._receive()
-            child = self._handle(request, files)
+            request, files = self._receive_request()
+            child = self._handle_request(request, files)
             if child is not None:
                 self._socket.close()
                 return child
 
-    def _handle(self, request: dict[str, Any], files: list[int]) -> ForkedChild | None:
-        """Handles a request and answers it. Returns a child in a fork, None in the parent."""
+    def _handle_request(self, request: dict[str, Any], files: list[int]) -> ForkedChild | None:
+        """Handles one request and answers it. Returns a ForkedChild in a forked process, None in the parent."""
         try:
             if request["type"] == "fork":
-                return self._fork(ForkedChild(request, files))
-            self._reap(request["pid"])
+                return self._fork_kernel(ForkedChild(request, files))
+            self._reap_kernel(request["pid"])
         except OSError as error:
-            self._send({"type": "failed", "error": str(error)})
+            self._send_message({"type": "failed", "error": str(error)})
         finally:
             if os.getpid() == self._pid:
                 for file in files:
                     os.close(file)
         return None
 
-    def _fork(self, child: ForkedChild) -> ForkedChild | None:
+    def _fork_kernel(self, child: ForkedChild) -> ForkedChild | None:
+        """Forks a process for a kernel, and sends its pid to the server.
+
+        Returns child in the forked process, None in the parent.
+        """
         pid = os.fork()
         if pid == 0:
             os.setpgid(0, 0)
@@ -90,24 +98,25 @@ class WarmParent:
         except OSError:
             pass
         self._kernels.add(pid)
-        self._send({"type": "forked", "pid": pid})
+        self._send_message({"type": "forked", "pid": pid})
         return None
 
-    def _reap(self, pid: int) -> None:
+    def _reap_kernel(self, pid: int) -> None:
+        """Waits for a kernel process that has ended, and sends its wait status."""
         _, status = os.waitpid(pid, 0)
         self._kernels.discard(pid)
-        self._send({"type": "reaped", "pid": pid, "status": status})
+        self._send_message({"type": "reaped", "pid": pid, "status": status})
 
-    def _receive(self) -> tuple[dict[str, Any], list[int]]:
-        """Returns the next request and the descriptors that came with it."""
+    def _receive_request(self) -> tuple[dict[str, Any], list[int]]:
+        """Waits for the next request and returns it with the file descriptors that came with it."""
         header, files, _, _ = socket.recv_fds(self._socket, _HEADER_SIZE, _FORK_FILES)
-        header += self._read(_HEADER_SIZE - len(header))
-        body = self._read(int.from_bytes(header, "little"))
-        request: dict[str, Any] = loads(body.decode())
+        header += self._read_exactly(_HEADER_SIZE - len(header))
+        body = self._read_exactly(int.from_bytes(header, "little"))
+        request: dict[str, Any] = parse_json(body.decode())
         return request, files
 
-    def _read(self, size: int) -> bytes:
-        """Returns size bytes from the socket. Ends the process if the socket closes before."""
+    def _read_exactly(self, size: int) -> bytes:
+        """Returns exactly size bytes from the socket. Ends the process if the socket closes before."""
         data = b""
         while len(data) < size:
             chunk = self._socket.recv(size - len(data))
@@ -117,6 +126,7 @@ class WarmParent:
         return data
 
     def _kill_kernels_and_exit(self) -> None:
+        """Kills the process groups of all kernels that were not reaped yet, and ends this process."""
         for pid in self._kernels:
             try:
                 os.killpg(pid, signal.SIGKILL)
@@ -124,6 +134,6 @@ class WarmParent:
                 pass  # it has ended by itself
         os._exit(0)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send_message(self, message: dict[str, Any]) -> None:
         body = dumps(message).encode()
         self._socket.sendall(len(body).to_bytes(_HEADER_SIZE, "little") + body)

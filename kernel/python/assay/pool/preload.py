@@ -37,22 +37,24 @@ _PASS_THROUGH = (
 )  # fmt: skip
 
 
-def preload(modules: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Imports modules. Returns those that cannot be imported and those that must not be preloaded, with reasons.
+def preload_modules(modules: list[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Imports modules, and returns those that failed and those that must not be preloaded, with reasons.
 
-    The latter are loaded nevertheless: the server starts another parent without
-    them. Stops after a module that starts threads.
+    Both are dictionaries of reasons by module name. A module must not be preloaded if its import
+    starts threads, sets signal handlers, or reads the environment or folder of a kernel. Such a
+    module stays loaded here, so the server starts another parent without it. Stops after a module
+    that starts threads.
     """
     failed: dict[str, str] = {}
     refused: dict[str, str] = {}
     os.environ.setdefault("MPLBACKEND", "Agg")
-    watch = _ReadWatch()
+    watch = _KernelSpecificReadRecorder()
     with watch:
         for module in modules:
             watch.reads.clear()
-            handlers = _signal_handlers()
+            handlers = _current_signal_handlers()
             try:
-                _import(module)
+                _import_module(module)
             except BaseException as error:  # also SystemExit, which would end the parent silently
                 failed[module] = f"{type(error).__name__}: {error}"
                 continue
@@ -60,7 +62,7 @@ def preload(modules: list[str]) -> tuple[dict[str, str], dict[str, str]]:
             if threads:
                 refused[module] = "its import starts threads"
                 break
-            if _signal_handlers() != handlers:
+            if _current_signal_handlers() != handlers:
                 refused[module] = "its import sets a signal handler"
             elif watch.reads:
                 reads = ", ".join(sorted(watch.reads))
@@ -68,8 +70,8 @@ def preload(modules: list[str]) -> tuple[dict[str, str], dict[str, str]]:
     return failed, refused
 
 
-def _import(module: str) -> None:
-    """Imports a module. If the module forks, the fork is ended: it must not go on as a second parent."""
+def _import_module(module: str) -> None:
+    """Imports a module. If its import forks, the forked process is ended, so that it is no second parent."""
     parent = os.getpid()
     try:
         importlib.import_module(module)
@@ -80,13 +82,13 @@ def _import(module: str) -> None:
             os._exit(0)
 
 
-def _signal_handlers() -> list[object]:
-    """Returns the handler of each signal."""
+def _current_signal_handlers() -> list[object]:
+    """Returns the current handler of each signal, in the order of signal numbers."""
     return [signal.getsignal(number) for number in sorted(signal.valid_signals())]
 
 
-class _ReadWatch:
-    """A context in which reads of what differs from kernel to kernel are recorded."""
+class _KernelSpecificReadRecorder:
+    """A context that records reads of environment variables and the current folder, which differ by kernel."""
 
     def __init__(self) -> None:
         self.reads: set[str] = set()  # "HOME (in some.module)"
@@ -96,11 +98,11 @@ class _ReadWatch:
     def __enter__(self) -> None:
         def getitem(environ: os._Environ[str], key: str) -> str:
             if key in _KERNEL_VARIABLES:
-                self._record(key)
+                self._record_read(key)
             return self._getitem(environ, key)
 
         def getcwd() -> str:
-            self._record(_CURRENT_FOLDER)
+            self._record_read(_CURRENT_FOLDER)
             return self._getcwd()
 
         self._environ_class.__getitem__ = getitem  # type: ignore[method-assign]
@@ -110,14 +112,18 @@ class _ReadWatch:
         self._environ_class.__getitem__ = self._getitem  # type: ignore[method-assign]
         os.getcwd = self._getcwd
 
-    def _record(self, what: str) -> None:
-        reader = _reading_module(sys._getframe(2))
+    def _record_read(self, what: str) -> None:
+        """Adds what was read, with the module that read it, to reads, unless the module is known as harmless."""
+        reader = _find_reading_module(sys._getframe(2))
         if reader not in _HARMLESS_READERS:
             self.reads.add(f"{what} (in {reader})")
 
 
-def _reading_module(frame: FrameType | None) -> str:
-    """Returns the name of the module that reads, past modules that read for their callers."""
+def _find_reading_module(frame: FrameType | None) -> str:
+    """Returns the name of the module that reads, found from a stack frame.
+
+    Skips modules such as os and pathlib, which read for their callers.
+    """
     name = ""
     while frame is not None:
         name = frame.f_globals.get("__name__", "")

@@ -15,15 +15,15 @@ _TEMPLATE = "## Reactive Dependencies\n\n### Signals\n{}\n### Code Cell Dependen
 
 
 class SignalNames:
-    """The names of nodes in the summary, and the kind of each name.
+    """The names of signals in the reactivity summary, and the kind of each name, by node.
 
-    A widget's node is named by its key, "<cell id>/<key>". A signal in a global is
-    named like that global, the first in alphabetical order of several. Any other
-    is "<cell id>/local-<n>", numbered by age within the cell that made it.
+    A widget's value is named by the widget's key, "<cell id>/<key>". A signal in a global variable
+    is named like that variable, the first in alphabetical order of several. Any other signal is
+    "<cell id>/local-<n>", numbered by age within the cell that made it.
     """
 
     def __init__(self, global_names: Mapping[Node, str], others: Iterable[Node]) -> None:
-        """global_names has the nodes of signals in globals; others are nodes to be named too."""
+        """Names the nodes in global_names, which has the variables' names, and those in others."""
         self._names: dict[Node, tuple[str, str]] = {
             node: (name, "global variable") for node, name in global_names.items()
         }
@@ -37,21 +37,22 @@ class SignalNames:
                 self._names[node] = (f"{prefix}local-{local_counts[prefix]}", "local")
 
     def sorted_names(self, nodes: Iterable[Node]) -> list[str]:
-        """Returns the names of nodes, sorted. Nodes without a name are left out."""
+        """Returns the names of the given nodes in alphabetical order. Nodes without a name are left out."""
         return sorted(self._names[node][0] for node in nodes if node in self._names)
 
     def markdown_lines(self) -> list[str]:
-        """Returns a line of Markdown for each signal: its name, its kind and its readers, sorted."""
+        """Returns a line of Markdown for each signal: its name, its kind and its readers, in alphabetical order."""
         return sorted(
-            f"- **{_one_line(name)}** ({kind}) - used by cells: {_join(sorted(node.readers))}\n"
+            f"- **{_collapse_whitespace(name)}** ({kind}) - used by cells: {_join_names(sorted(node.readers))}\n"
             for node, (name, kind) in self._names.items()
         )
 
 
 def dependency_report(relations: Relations, global_names: Mapping[Node, str]) -> dict[str, Any]:
-    """Returns the fields of the reactivity summary.
+    """Returns the fields of the reactivity summary: a Markdown text, and the signals and dependencies of each cell.
 
-    Local signals that no cell reads are left out.
+    relations has the nodes that each cell defines and reads. Local signals that no cell reads are
+    left out.
     """
     nodes = {node for pair in relations.values() for part in pair for node in part}
     named = (node for node in nodes if node.readers or node.widget_key is not None)
@@ -66,30 +67,33 @@ def dependency_report(relations: Relations, global_names: Mapping[Node, str]) ->
         }
         if any(fields.values()):
             cells[cell] = fields
-    lines = [_cell_line(cell, fields) for cell, fields in cells.items()]
-    summary = _TEMPLATE.format(_section(names.markdown_lines()), _section(lines))
+    lines = [_markdown_cell_line(cell, fields) for cell, fields in cells.items()]
+    summary = _TEMPLATE.format(_markdown_section(names.markdown_lines()), _markdown_section(lines))
     return {"summary": summary, "cell_reactivity": cells}
 
 
-def _section(lines: list[str]) -> str:
+def _markdown_section(lines: list[str]) -> str:
+    """Returns lines after an empty line, or "" if there are none."""
     return "".join(("\n", *lines)) if lines else ""
 
 
-def _cell_line(cell: str, fields: dict[str, list[str]]) -> str:
-    parts = [f"- **{_one_line(cell)}**"]
+def _markdown_cell_line(cell: str, fields: dict[str, list[str]]) -> str:
+    """Returns the line of Markdown about a cell: what it defines, and what it depends on."""
+    parts = [f"- **{_collapse_whitespace(cell)}**"]
     for field, label in (
         ("signals_defined", "defines"),
         ("depends_on_signals", "depends on signals"),
         ("depends_on_cells", "depends on cells"),
     ):
         if fields[field]:
-            parts.append(f"{label}: {_join(fields[field])}")
+            parts.append(f"{label}: {_join_names(fields[field])}")
     return " - ".join(parts) + "\n"
 
 
-def _join(names: list[str]) -> str:
-    return ", ".join(map(_one_line, names)) or "none"
+def _join_names(names: list[str]) -> str:
+    return ", ".join(map(_collapse_whitespace, names)) or "none"
 
 
-def _one_line(name: str) -> str:
+def _collapse_whitespace(name: str) -> str:
+    """Returns name with each run of blanks and line breaks replaced by one blank."""
     return " ".join(name.split())

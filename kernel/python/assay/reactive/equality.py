@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def is_unchanged(old: Any, new: Any, work: Work) -> bool:
-    """Returns whether new is the same object as old, or old == new is True.
+    """Returns whether a signal's new value is the same object as the old one, or old == new is True.
 
-    If == raises or returns something other than a bool, the value counts as
-    changed. Tables and arrays are not compared at all: that takes long and gives
-    no bool. == is the user's code, and part of work: once work is stopping,
-    nothing is compared and every new object counts as changed.
+    If == raises an error or returns something other than a bool, the value counts as changed.
+    Tables and arrays are not compared at all, because that takes long and gives no bool. == is the
+    user's code and runs as part of work. Once work is being stopped, nothing is compared, and every
+    new object counts as changed.
     """
     if old is new:
         return True
@@ -34,7 +34,7 @@ def is_unchanged(old: Any, new: Any, work: Work) -> bool:
 
 
 def _compares_by_item(value: object) -> bool:
-    """Returns whether == of value gives a result for each item: of a table, series or array."""
+    """Returns whether == on value gives one result for each item, as on a table, series or array."""
     return (
         is_table(value)
         or is_instance_by_name(value, "pandas", "Series")

@@ -23,9 +23,10 @@ next_serial = count(1).__next__  # returns growing numbers: the older of two nod
 
 
 class Node:
-    """The value of a signal, and the cells that define, read and write it.
+    """The value of a signal, and the cells that define, read and write the signal.
 
-    Any number of Signal objects may stand for a node; it goes away with the last.
+    Several Signal objects may refer to the same node. The node is garbage collected with the last
+    of them.
     """
 
     __slots__ = (
@@ -40,7 +41,7 @@ class Node:
     )
 
     def __init__(self, value: Any, widget_key: str | None = None) -> None:
-        """widget_key is set if the value is a widget's: "<cell id>/<key>"."""
+        """Makes a node with a value. For the value of a widget, widget_key is the widget's "<cell id>/<key>"."""
         self.value = value
         self.widget_key = widget_key
         self.serial = next_serial()
@@ -49,8 +50,8 @@ class Node:
         self.readers: set[str] = set()
         self.writers: set[str] = set()
 
-    def resolved(self) -> Node:
-        """Returns the node to be used: this one, or the one that it was merged into."""
+    def resolve_merges(self) -> Node:
+        """Returns the node that is in use for this one: the node that it was merged into, or else itself."""
         node = self
         while node.merged_into is not None:
             node = node.merged_into
@@ -58,17 +59,17 @@ class Node:
 
 
 class Graph:
-    """The relations between cells and signals. Safe for use by several threads.
+    """Which cells define, read and write which signals. Safe for use by several threads.
 
-    The relations of a cell are those of its last run, or of its present one.
+    The relations of a cell are those of its current run, or else of its last one.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # re-entrant, as a finalizer may call back in
         self._cells: dict[str, WeakSet[Node]] = {}  # by cell: the nodes related to it
 
-    def begin_run(self, cell: str) -> None:
-        """Forgets the relations of a cell, because it runs again, but not its place in the order."""
+    def clear_relations(self, cell: str) -> None:
+        """Removes all relations of a cell to signals, before it runs again. The cell keeps its place in the order."""
         with self._lock:
             for node in self._cells.get(cell, ()):
                 node.readers.discard(cell)
@@ -77,41 +78,45 @@ class Graph:
                     node.definer = None
             self._cells[cell] = WeakSet()
 
-    def dispose(self, cell: str) -> None:
-        """Forgets a cell."""
+    def remove_cell(self, cell: str) -> None:
+        """Removes a cell and all its relations to signals."""
         with self._lock:
-            self.begin_run(cell)
+            self.clear_relations(cell)
             del self._cells[cell]
 
-    def clear(self) -> None:
-        """Forgets all cells."""
+    def remove_all_cells(self) -> None:
+        """Removes all cells and their relations to signals."""
         with self._lock:
             for cell in list(self._cells):
-                self.dispose(cell)
+                self.remove_cell(cell)
 
     def _nodes_of(self, cell: str) -> WeakSet[Node]:
+        """Returns the set of nodes that a cell is related to. Adds the cell if it is new."""
         return self._cells.setdefault(cell, WeakSet())
 
     def add_definition(self, node: Node, cell: str) -> None:
-        """Notes that a cell has made node."""
+        """Records that a cell has made the signal with this node."""
         with self._lock:
             node.definer = cell
             self._nodes_of(cell).add(node)
 
     def add_reader(self, node: Node, cell: str) -> None:
-        """Subscribes a cell to node."""
+        """Subscribes a cell to a node: the cell runs again when the node's value changes."""
         with self._lock:
             node.readers.add(cell)
             self._nodes_of(cell).add(node)
 
     def add_writer(self, node: Node, cell: str) -> None:
-        """Notes that a cell has written node."""
+        """Records that a cell has written a value to this node."""
         with self._lock:
             node.writers.add(cell)
             self._nodes_of(cell).add(node)
 
-    def merge(self, node: Node, into: Node) -> None:
-        """Makes node, which a run has just made, another name for into."""
+    def merge_nodes(self, node: Node, into: Node) -> None:
+        """Replaces node, which a run has just made, by the older node `into`, which gets its relations.
+
+        From then on, signals that refer to node use `into`.
+        """
         with self._lock:
             node.merged_into, into.definer = into, node.definer
             for cell in node.readers | node.writers | {node.definer}:
@@ -121,12 +126,12 @@ class Graph:
             into.writers |= node.writers
 
     def nodes_read_by(self, cell: str) -> list[Node]:
-        """Returns the nodes that a cell subscribes to."""
+        """Returns the nodes that a cell has read and is subscribed to."""
         with self._lock:
             return [node for node in self._cells.get(cell, ()) if cell in node.readers]
 
     def relations(self) -> Relations:
-        """Returns for each cell the nodes that it defines and the nodes that it reads."""
+        """Returns, for each cell, the nodes that it defines and the nodes that it reads."""
         with self._lock:
             return {
                 cell: ([node for node in nodes if node.definer == cell], self.nodes_read_by(cell))
@@ -134,10 +139,10 @@ class Graph:
             }
 
     def run_order(self, cells: Iterable[str]) -> list[str]:
-        """Returns cells sorted so that producers come before consumers, also across cells not given.
+        """Returns the given cells sorted so that each comes after the cells whose signals it reads.
 
-        Where that leaves a choice, for example in a cycle, the order in which the
-        cells were first added decides.
+        Dependencies through cells that are not given count too. If several orders are possible, for
+        example in a cycle, cells that were first added to the graph earlier come first.
         """
         with self._lock:
             place = {cell: number for number, cell in enumerate(self._cells)}
@@ -151,7 +156,7 @@ class Graph:
         return result
 
     def _all_producers(self, cell: str) -> set[str]:
-        """Returns the cells whose signals a cell reads, the cells whose signals those read, and so on."""
+        """Returns the cells that a cell depends on, directly or through other cells."""
         found: set[str] = set()
         todo = [cell]
         while todo:
@@ -162,7 +167,7 @@ class Graph:
         return found
 
     def shortest_loop(self, cell: str) -> list[Step]:
-        """Returns the shortest chain of writes and reads from a cell back to itself; [] if there is none."""
+        """Returns the shortest chain of writes and reads from a cell back to itself, [] if there is none."""
         with self._lock:
             step_to: dict[str, Step] = {}  # by cell: the step that reached it first
             todo = deque((cell,))
@@ -182,10 +187,10 @@ class Graph:
 
 
 def producing_cells(node: Node) -> set[str]:
-    """Returns the cells that the value of node can come from: its definer and its writers."""
+    """Returns the cells that can have set the value of a node: the one that defines it and those that write it."""
     return node.writers | ({node.definer} if node.definer is not None else set())
 
 
 def _can_run_first(cell: str, producers: dict[str, set[str]], rest: list[str]) -> bool:
-    """Returns whether no cell of rest must run before cell. Cells in a cycle with it do not count."""
+    """Returns whether none of the cells in rest must run before cell. Cells in a cycle with cell do not count."""
     return all(cell in producers[other] for other in producers[cell] if other in rest)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Reactivity:
-    """The signals and widgets of a kernel. Made when the user's code first imports them.
+    """Runs cells again when signals that they read have changed. Made when the user's code first imports signals.
 
-    Each run has a transaction from begin_run to end_run, which the run then
-    publishes. Writes between runs, and values set from outside, are collected by
-    an ExternalWrites, which is a work of its own.
+    It keeps the graph of cells and signals and one transaction for each run, from begin_run to
+    end_run; the run then publishes the transaction. Signal writes between runs, and widget values
+    set from outside, are applied by a work of type ExternalWrites.
     """
 
     def __init__(self, host: Host, widgets: Widgets) -> None:
@@ -44,27 +44,33 @@ class Reactivity:
             self.begin_run(current_work())
 
     def running_cell(self) -> str | None:
-        """Returns the cell whose run the calling code is part of. None in a thread, and after the run."""
+        """Returns the id of the cell whose run the calling code is part of. None in a thread, and after the run."""
         work = CURRENT_WORK.get()
         return None if work is None or work.is_over or work.signal_writes is None else work.cell_id
 
-    def define(self, node: Node) -> None:
-        """Notes that the calling code has made node. Safe on any thread."""
+    def record_definition(self, node: Node) -> None:
+        """Records that the running cell has made the signal with this node. Safe on any thread.
+
+        Does nothing if the calling code is not part of a cell's run.
+        """
         cell = self.running_cell()
         if cell is not None:
             self.graph.add_definition(node, cell)
 
-    def read(self, node: Node) -> None:
-        """Subscribes the running cell to node, if there is one. Safe on any thread."""
+    def record_read(self, node: Node) -> None:
+        """Subscribes the running cell to a node whose value it has read. Safe on any thread.
+
+        Does nothing if the calling code is not part of a cell's run.
+        """
         cell = self.running_cell()
         if cell is not None:
             self.graph.add_reader(node, cell)
 
-    def write(self, node: Node, value: Any) -> None:
-        """Gives node a value at the end of the run that the calling code belongs to. Safe on any thread.
+    def write_at_run_end(self, node: Node, value: Any) -> None:
+        """Sets the value of a node at the end of the run that the calling code belongs to. Safe on any thread.
 
-        What a thread writes belongs to the present run; between runs it is applied
-        at once. What an inspection writes, in a __repr__, is ignored.
+        A write by a thread of the user's belongs to the run that is on; between runs it is applied
+        at once. A write during an inspection, by a __repr__ for example, is ignored.
         """
         work = current_work()
         cell = self.running_cell()
@@ -75,29 +81,36 @@ class Reactivity:
                 work.signal_writes[node] = value
                 return
         if work is foreground.work:
-            self._add_external({node: value}, {})
+            self._add_external_writes({node: value}, {})
 
     def set_widget_values(self, values: dict[str, Any]) -> None:
-        """Schedules the assignment of values, which were checked, to widgets by key."""
-        self._add_external({}, values)
+        """Schedules that widgets get new values, given by key. The values must have been checked."""
+        self._add_external_writes({}, values)
 
     def check_widget_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Returns the values of a set_widget_value that can be set, and the errors of the others, by key."""
+        """Checks the JSON texts of a set_widget_value, given by widget key, without setting anything.
+
+        Returns the decoded values that can be set, and error texts for the other keys.
+        """
         return self.widgets.check_values(data)
 
-    def _add_external(self, signal_writes: dict[Node, Any], widget_values: dict[str, Any]) -> None:
+    def _add_external_writes(self, signal_writes: dict[Node, Any], widget_values: dict[str, Any]) -> None:
+        """Adds writes to the ExternalWrites that waits in the schedule, or schedules a new one."""
         with self._lock:
             is_new = self._external is None
             work = self._external = self._external or ExternalWrites(
-                self.host, self._apply_external
+                self.host, self._apply_external_writes
             )
-            work.add(signal_writes, widget_values)
+            work.add_writes(signal_writes, widget_values)
         if is_new:
             self.host.schedule.add(work)
             self.host.wake()
 
-    def _apply_external(self, work: ExternalWrites, values: dict[str, Any]) -> Transaction:
-        """Applies what work has collected, on the main thread; values are those of widgets, by key."""
+    def _apply_external_writes(self, work: ExternalWrites, values: dict[str, Any]) -> Transaction:
+        """Applies the signal writes of work and the given widget values, on the main thread.
+
+        Returns the transaction, to be published.
+        """
         self.begin_run(work)
         assert work.signal_writes is not None
         for key, value in values.items():
@@ -109,9 +122,9 @@ class Reactivity:
         return self.end_run(work, None)
 
     def begin_run(self, work: Work) -> None:
-        """Begins the transaction of a run, on the main thread.
+        """Starts to collect what a work reads and writes, on the main thread, and clears its cell's relations.
 
-        Raises ReactiveLoop if its cell was run again too often by the same cause.
+        Raises ReactiveLoop if the same change has made the cell run again more than 20 times.
         """
         cell = work.cell_id
         if cell is not None:
@@ -119,7 +132,7 @@ class Reactivity:
                 loop = self.graph.shortest_loop(cell)
                 raise ReactiveLoop(loop_message(cell, loop, self.signal_names()))
             self.sources[cell] = work.source
-            self.graph.begin_run(cell)
+            self.graph.clear_relations(cell)
             self.widgets.begin_run(cell)
             self._disposed.discard(cell)
         with self._lock:
@@ -130,11 +143,11 @@ class Reactivity:
         self._transactions[work] = Transaction(self, work)
 
     def end_run(self, work: Work, failure: Failure | None) -> Transaction:
-        """Applies what a run has written, on the main thread, and returns its transaction to be published.
+        """Applies the signal writes of a run, on the main thread, and returns its transaction, to be published.
 
-        It runs the user's code, because it compares values. The writes of a run
-        that failed or was stopped do not count; those of a run that ended by exit()
-        do. The signals that a run has defined count in any case.
+        Values are compared, which may run the user's code. If the run failed or was stopped, its
+        writes are dropped; exit() does not count as a failure. Signals that the run has defined
+        count in any case.
         """
         transaction = self._transactions.pop(work, None)
         if transaction is None:
@@ -149,20 +162,20 @@ class Reactivity:
                 self.dispose(cell)
         return transaction
 
-    def skip_run(self, cell: str) -> None:
-        """Notes that a run of a cell was stopped before it began. Safe on any thread."""
+    def note_skipped_run(self, cell: str) -> None:
+        """Sends a cell's widgets again, because a run of the cell was stopped before it began. Safe on any thread."""
         self.widgets.publish_unchanged(cell)
 
     def dispose(self, cell: str) -> None:
-        """Forgets a cell and its widgets. If the cell runs, forgets them again at its end. Safe on any thread."""
+        """Removes a cell's signals and widgets; if the cell is running, once more at its end. Safe on any thread."""
         self._disposed.add(cell)
         self.sources.pop(cell, None)
-        self.graph.dispose(cell)
+        self.graph.remove_cell(cell)
         self.widgets.dispose(cell)
 
     def clear(self) -> None:
-        """Forgets all cells, signals and widgets, and tells the server that the widgets are gone."""
-        self.graph.clear()
+        """Removes all cells, signals and widgets, and tells the server that the widgets are gone."""
+        self.graph.remove_all_cells()
         self.widgets.clear()
         self.sources.clear()
 
@@ -171,17 +184,17 @@ class Reactivity:
         return dependency_report(self.graph.relations(), self._names_by_node())
 
     def signal_names(self) -> SignalNames:
-        """Returns the names of all signals that cells define or read."""
+        """Returns the names of all signals that a cell defines or reads."""
         relations = self.graph.relations().values()
         nodes = {node for relation in relations for part in relation for node in part}
         return SignalNames(self._names_by_node(), nodes)
 
     def global_signals(self) -> dict[str, Node]:
-        """Returns the nodes of the signals in globals, by name."""
+        """Returns the nodes of the signals in the user's global variables, by variable name."""
         items = list(self.host.namespace.globals.items())
         return {name: value.node for name, value in items if issubclass(type(value), Signal)}
 
     def _names_by_node(self) -> dict[Node, str]:
-        """Returns the first name, in alphabetical order, of each node in globals."""
+        """Returns the variable name of each node in the user's globals, the first in alphabetical order of several."""
         items = sorted(self.global_signals().items(), reverse=True)
         return {node: name for name, node in items}

@@ -11,25 +11,29 @@ _MAX_RERUNS = 20  # of one cell by one cause
 
 
 class ReactiveLoop(RuntimeError):
-    """A cell was run again too often by one cause; the text names the loop."""
+    """Raised when one change has made a cell run again too often. Its text names the loop of cells and signals."""
 
     __module__ = "assay"
 
 
 class RerunCause:
-    """A run, or a change from outside, and how often each cell ran again because of it."""
+    """A run or a change from outside, with the number of times that it has made each cell run again."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}  # by cell
 
     def allows_rerun(self, cell: str) -> bool:
-        """Counts a further run of a cell and returns whether it may be made: up to 20 times."""
+        """Counts one more run of a cell because of this change, and returns whether these are at most 20."""
         self._counts[cell] = self._counts.get(cell, 0) + 1
         return self._counts[cell] <= _MAX_RERUNS
 
 
 def loop_message(cell: str, steps: list[Step], names: SignalNames) -> str:
-    """Returns the text of the ReactiveLoop of a cell; steps lead from the cell back to it."""
+    """Returns the text of the ReactiveLoop raised for a cell.
+
+    steps are the writes and reads that lead from the cell back to itself; names are those of the
+    signals.
+    """
     loop = "; ".join(
         f"{writer} writes {', '.join(names.sorted_names([node]))}, which {reader} reads"
         for writer, node, reader in steps

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
             """Returns the cell whose run the calling code is part of, None if there is none."""
             ...
 
-        def define(self, node: Node) -> None:
+        def record_definition(self, node: Node) -> None:
             """Notes that the calling code has made node."""
             ...
 
-        def read(self, node: Node) -> None:
+        def record_read(self, node: Node) -> None:
             """Subscribes the running cell to node, if there is one."""
             ...
 
-        def write(self, node: Node, value: Any) -> None:
+        def write_at_run_end(self, node: Node, value: Any) -> None:
             """Gives node a value at the end of the run that the calling code belongs to."""
             ...
 
@@ -52,31 +52,31 @@ class Signal:
 
     def __init__(self, value: Any = None) -> None:
         self._node = Node(value)
-        tracker.define(self._node)
+        tracker.record_definition(self._node)
 
     @classmethod
     def for_node(cls, node: Node) -> Signal:
-        """Returns a signal for an existing node."""
+        """Returns a new Signal that refers to an existing node."""
         signal = cls.__new__(cls)
         signal._node = node
         return signal
 
     @property
     def node(self) -> Node:
-        """The node that holds the value."""
-        return self._node.resolved()
+        """The node that holds the signal's value."""
+        return self._node.resolve_merges()
 
     def __call__(self, value: Any = _NO_VALUE) -> Any:
-        """Returns the value and subscribes the running cell. With a value, writes that and returns None."""
+        """Returns the signal's value and subscribes the running cell. With an argument, writes that value instead."""
         if value is not _NO_VALUE:
-            tracker.write(self.node, value)
+            tracker.write_at_run_end(self.node, value)
             return None
-        tracker.read(self.node)
+        tracker.record_read(self.node)
         return self.node.value
 
     @property
     def value(self) -> Any:
-        """The value. Reading it subscribes the running cell."""
+        """The signal's value. Reading it subscribes the running cell."""
         return self()
 
     @value.setter
@@ -84,7 +84,7 @@ class Signal:
         self(value)
 
     def sample(self) -> Any:
-        """Returns the value without subscribing the running cell."""
+        """Returns the signal's value without subscribing the running cell."""
         return self.node.value
 
     def __repr__(self) -> str:

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 
 
 class Transaction:
-    """What one run changes. Made when the run begins, applied when it ends, then published.
+    """The changes of signals that one run makes: begun with the run, applied at its end, then published.
 
     Used by the main thread only.
     """
@@ -93,7 +93,10 @@ class Transaction:
         self._dropped: set[Node] = set()  # nodes whose writes did not count
 
     def apply(self, writes: dict[Node, Any], is_successful: bool) -> None:
-        """Gives signals their new values: what the run has defined and, if it is successful, its writes."""
+        """Sets the new values of signals: those that the run has defined and, if it is successful, its writes.
+
+        writes has the values by node. Values are compared, which may run the user's code.
+        """
         merges = self._find_merges()
         replaced = set(merges.values())  # writes to these came before their redefinition and do not count
         written = {merges.get(node, node): v for node, v in writes.items() if node not in replaced}
@@ -114,10 +117,14 @@ class Transaction:
                 old.value = new.value
             elif old in changed and old in written:
                 self._cells_to_rerun |= new.readers  # the run itself, which has read the value before the write
-            self._state.graph.merge(new, old)
+            self._state.graph.merge_nodes(new, old)
 
     def _find_merges(self) -> dict[Node, Node]:
-        """Returns the nodes that the run has made in the place of others, in globals or as widgets."""
+        """Returns the nodes that the run has made in the place of others, each with the node that it replaces.
+
+        A node replaces another if it is in the same global variable, or belongs to a widget with
+        the same key.
+        """
         after = self._state.global_signals()
         still_used = set(after.values())
         merges = self._state.widgets.replaced_nodes(self._work.cell_id)
@@ -128,9 +135,10 @@ class Transaction:
         return merges
 
     def publish(self, stopped: bool) -> None:
-        """Sends changed widgets and, unless the run was stopped, schedules the cells that read what changed.
+        """Sends changed widgets to the server, and schedules the cells that read what has changed.
 
-        What was dropped, and what does not run again, is printed to the run's stderr.
+        With stopped, no cell is scheduled. Writes that were dropped, and cells that do not run
+        again, are named on the run's stderr.
         """
         work, state = self._work, self._state
         if self._dropped:
@@ -144,6 +152,7 @@ class Transaction:
             self._schedule_reruns(cells)
 
     def _schedule_reruns(self, cells: list[str]) -> None:
+        """Puts runs of these cells at the front of the schedule, in the order of their dependencies."""
         state, cause = self._state, self._work.rerun_cause or RerunCause()
         runs = [CellRun(state.host, cell, state.sources.get(cell, ""), cause) for cell in cells]
         state.host.schedule.add_reruns(runs, self._in_run_order)

@@ -24,26 +24,27 @@ _STARTERS = {
 
 
 def is_starting_process(frame: FrameType | None) -> bool:
-    """Returns whether frame, the top of a stack, is part of starting a process."""
-    starter = _find_starter(frame)
-    return starter is not None and _started_process(starter) is None
+    """Returns whether the code at the top of a stack is just starting a process. frame is the top of the stack."""
+    starter = _find_starter_frame(frame)
+    return starter is not None and _process_of_starter(starter) is None
 
 
 def end_awaited_process(frame: FrameType | None) -> None:
-    """Ends the process that frame, the top of a stack, waits for, and all that it has started.
+    """Ends the process that the code at the top of a stack waits for, and all that the process has started.
 
-    Does nothing if frame does not wait for one, or if it has ended.
+    frame is the top of the stack. Does nothing if that code waits for no process, or the process
+    has ended.
     """
-    starter = _find_starter(frame)
-    process = None if starter is None else _started_process(starter)
+    starter = _find_starter_frame(frame)
+    process = None if starter is None else _process_of_starter(starter)
     if process is not None and process.returncode is None:
         from assay.run.process_tree import end_process_tree
 
         end_process_tree(process.pid)
 
 
-def _find_starter(frame: FrameType | None) -> FrameType | None:
-    """Returns the frame of _STARTERS' functions nearest to the top, or None."""
+def _find_starter_frame(frame: FrameType | None) -> FrameType | None:
+    """Returns the frame nearest to the top of a stack that starts a process and waits for it, or None."""
     while frame is not None:
         module, _ = _STARTERS.get(frame.f_code.co_name, (None, None))
         if module is not None and frame.f_globals.get("__name__") == module:
@@ -52,5 +53,6 @@ def _find_starter(frame: FrameType | None) -> FrameType | None:
     return None
 
 
-def _started_process(starter: FrameType) -> Any:
+def _process_of_starter(starter: FrameType) -> Any:
+    """Returns the process that such a frame has started, or None if it has not started it yet."""
     return starter.f_locals.get(_STARTERS[starter.f_code.co_name][1])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CellRun(Work):
-    """One run of a cell. Sends start_cell, then its text and outputs, then cell_result."""
+    """One run of a cell. Sends start_cell, then the text and outputs of the run, then cell_result."""
 
     cell_id: str
     sink: TextBatcher
@@ -33,7 +33,7 @@ class CellRun(Work):
     def __init__(
         self, host: Host, cell_id: str, source: str, rerun_cause: RerunCause | None = None
     ) -> None:
-        """rerun_cause is set if the cell runs again because a signal changed."""
+        """Makes a run of a cell. rerun_cause is set if the cell runs again because a signal has changed."""
         super().__init__(TextBatcher(host.channel, host.flush_timer, cell_id))
         self.cell_id = cell_id
         self.source = source
@@ -45,33 +45,34 @@ class CellRun(Work):
         self._transaction: TransactionProtocol | None = None
 
     def announce_start(self, run_number: int) -> None:
-        """Sends start_cell."""
+        """Sends start_cell with the number of the run."""
         self._run_number = run_number
         self._host.channel.send(start_cell_frame(self.cell_id, run_number))
 
     def run(self) -> None:
-        """Runs the cell to its end and sends cell_result."""
+        """Runs the cell's code, shows open figures, applies signal writes, and sends cell_result."""
         started = monotonic()
         before = self._host.namespace.snapshot()
-        failures = (self._attempt(self._execute), self._attempt(self._show_figures))
+        failures = (self._run_step(self._compile_and_run), self._run_step(self._show_figures))
         failure = failures[0] or failures[1]
         if self._host.channel.is_user_fork:
             self._exit_fork(failure)
         if self._host.reactivity is not None:
             self._transaction = self._host.reactivity.end_run(self, failure)
         if failure is not None:
-            self.emit_output(failure.as_output())
+            self.emit_output(failure.as_notebook_output())
         assigned = self._compiled.assigned_names if self._compiled and failure is None else set()
         items = self._host.namespace.changed_since(before, assigned)
-        self._finish(failure, items, (monotonic() - started) * 1000)
+        self._finish_run(failure, items, (monotonic() - started) * 1000)
 
     def finish_with_error(self, error: BaseException) -> None:
-        """Ends the run and sends cell_result with error, which run itself raised."""
-        self._finish(Failure.describe(error, self.source, self.is_stopping), [], 0)
+        """Ends the run and sends a cell_result with this error, which the kernel itself has raised."""
+        self._finish_run(Failure.from_error(error, self.source, self.is_stopping), [], 0)
 
-    def _finish(
+    def _finish_run(
         self, failure: Failure | None, items: list[tuple[str, Any]], duration_ms: float
     ) -> None:
+        """Ends the run in the schedule, publishes changed signals and widgets, and sends cell_result."""
         stopped = self._host.schedule.finish(self)
         if self._transaction is not None:
             self._transaction.publish(stopped)
@@ -79,16 +80,17 @@ class CellRun(Work):
         status = "ok" if failure is None else "error"
         self._send_result("interrupted" if stopped else status, failure, items, duration_ms)
 
-    def _attempt(self, step: Callable[[], None]) -> Failure | None:
-        """Calls step and returns what it raised, None if nothing."""
+    def _run_step(self, step: Callable[[], None]) -> Failure | None:
+        """Calls one step of the run. Returns the failure that it raised, or None."""
         try:
             step()
         except BaseException as error:
             memory_reserve.release_if_low()
-            return Failure.describe(error, self.source, self.is_stopping)
+            return Failure.from_error(error, self.source, self.is_stopping)
         return None
 
-    def _execute(self) -> None:
+    def _compile_and_run(self) -> None:
+        """Compiles and runs the cell's source, and shows the value of the last expression unless it is None."""
         if self._host.reactivity is not None:
             self._host.reactivity.begin_run(self)
         filename = f"<cell {self.cell_id}>"
@@ -104,24 +106,28 @@ class CellRun(Work):
             ipython.trigger_cell_end()
         if value is not None:
             self._host.namespace.globals["_"] = value
-            if not self._host.is_drawn_by(self.cell_id, value):
+            if not self._host.is_widget_of_cell(self.cell_id, value):
                 self._host.renderer.show_result(value, self._run_number)
 
     def _run_compiled(self, compiled: CompiledCode) -> Any:
-        """Returns the value of the last expression, or None."""
+        """Runs compiled code in the user's globals. Returns the value of the last expression, or None."""
         namespace = self._host.namespace.globals
         if compiled.needs_event_loop:
             return self._host.event_loop.run_to_end(self, compiled.run_async(namespace))
         return compiled.run(namespace)
 
     def _show_figures(self) -> None:
+        """Shows the open matplotlib figures. If the cell was stopped, closes them without showing."""
         if self.is_stopping:
             self._host.renderer.close_figures()
         else:
             self._host.renderer.show_figures()
 
     def emit_output(self, output: dict[str, Any]) -> None:
-        """Sends an output, after the text printed before it. One that is too large is replaced by a note."""
+        """Sends an output of the cell, after the text printed before it.
+
+        An output that is too large for a message is replaced by a note.
+        """
         self.sink.flush()
         try:
             self._send_output(output)
@@ -140,15 +146,15 @@ class CellRun(Work):
         )
 
     def answer_not_run(self) -> None:
-        """Sends the cell_result of a run that was stopped before it began."""
+        """Sends a cell_result with status interrupted, because the run was stopped before it began."""
         if self._host.reactivity is not None:
-            self._host.reactivity.skip_run(self.cell_id)
+            self._host.reactivity.note_skipped_run(self.cell_id)
         self._send_result("interrupted", None, [], 0)
 
     def _send_result(
         self, status: str, failure: Failure | None, items: list[tuple[str, Any]], duration_ms: float
     ) -> None:
-        """Sends cell_result. items are the names and values that the run has bound."""
+        """Sends cell_result. items are names and values of the variables that the run has assigned."""
         self._host.channel.send(
             {
                 "type": "cell_result",
@@ -166,7 +172,10 @@ class CellRun(Work):
         )
 
     def _exit_fork(self, failure: Failure | None) -> None:
-        """Ends this process, a fork that the cell has made and that came to the cell's end."""
+        """Ends this process, which the cell has forked and which has come to the end of the cell's code.
+
+        Its exit status is 0, or 1 if the code failed.
+        """
         if failure is not None:
             self.sink.write(2, failure.traceback)
         self.sink.flush()

@@ -28,10 +28,10 @@ _DEFINITIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
 
 
 class CompiledCode:
-    """A compiled source: its statements, and the last expression if its value is wanted."""
+    """The compiled code of a cell or snippet: its statements and, separately, the last expression."""
 
     def __init__(self, source: str, filename: str) -> None:
-        """Compiles source. Raises SyntaxError and the other errors of compile()."""
+        """Compiles source, which may contain IPython's syntax. Raises SyntaxError and other errors of compile()."""
         tree, source = _parse_with_magics(source, filename)
         self.statement_count = len(tree.body)  # statements at the top level
         self.assigned_names = _assigned_names(tree.body)
@@ -43,14 +43,17 @@ class CompiledCode:
 
     @property
     def needs_event_loop(self) -> bool:
-        """Whether it has to run on the event loop, by run_async."""
+        """Whether the code awaits or uses the running event loop, and so must be run by run_async."""
         return any(
             code.co_flags & _CO_COROUTINE or not _EVENT_LOOP_NAMES.isdisjoint(code.co_names)
             for code in self._codes
         )
 
     def run(self, namespace: dict[str, Any]) -> Any:
-        """Runs the code with namespace as its globals. Returns the value of the last expression, or None."""
+        """Runs the code with namespace as its globals. Returns the value of the last expression, or None.
+
+        Raises whatever the code raises.
+        """
         value = None
         namespace.setdefault("__builtins__", builtins)  # else it gets the kernel's private builtins
         for code in self._codes:
@@ -58,7 +61,7 @@ class CompiledCode:
         return value
 
     async def run_async(self, namespace: dict[str, Any]) -> Any:
-        """Does the same as run, for code that awaits or uses the running event loop."""
+        """Runs the code on the event loop with namespace as its globals. Returns the last value like run."""
         value = None
         namespace.setdefault("__builtins__", builtins)
         for code in self._codes:
@@ -71,15 +74,15 @@ class CompiledCode:
 def _parse_with_magics(source: str, filename: str) -> tuple[Any, str]:
     """Returns the syntax tree of source, and source with IPython's syntax replaced by calls.
 
-    Python is tried first: IPython's syntax is looked for only in what Python refuses.
+    Source that is valid Python is not searched for IPython's syntax. Raises SyntaxError.
     """
     try:
         return _parse(source, filename), source
     except SyntaxError as error:
         python_error = error
-    from assay.run.ipython_syntax import translate
+    from assay.run.ipython_syntax import translate_ipython_syntax
 
-    translated = translate(source)
+    translated = translate_ipython_syntax(source)
     if translated is None:
         raise python_error
     return _parse(translated, filename), translated
@@ -90,7 +93,7 @@ def _parse(source: str, filename: str) -> Any:
 
 
 def _ends_with_value(body: list[Any], source: str) -> bool:
-    """Returns whether the last statement is an expression that no semicolon follows."""
+    """Returns whether the last statement is an expression without a semicolon after it."""
     if not body or not isinstance(body[-1], _ast.Expr):
         return False
     last: Any = body[-1]
@@ -102,7 +105,7 @@ def _ends_with_value(body: list[Any], source: str) -> bool:
 
 
 def _assigned_names(body: list[Any]) -> set[str]:
-    """Returns the names that statements may bind at the top level: in all branches, not in functions."""
+    """Returns the names that statements may assign at the top level: in all branches, not inside functions."""
     names: set[str] = set()
     todo: list[Any] = list(body)
     while todo:

@@ -1,4 +1,4 @@
-"""The main thread's asyncio event loop, which exists once asyncio is needed."""
+"""The main thread's asyncio event loop, which is made when asyncio is first needed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CANCEL_TIMEOUT = 1.0  # seconds that cancelled tasks have to end
 
 
 class EventLoop:
-    """An event loop that runs while the main thread has nothing else to do, so that background tasks go on.
+    """The main thread's asyncio event loop. It runs while the main thread is idle, for background tasks.
 
     Other threads may call only wake and cancel_task.
     """
@@ -31,36 +31,40 @@ class EventLoop:
         self._is_waiting = False  # in run_until_woken; otherwise the user's code may be running the loop
 
     @property
-    def exists(self) -> bool:
-        """Whether there is a loop to wait on."""
+    def has_loop(self) -> bool:
+        """Whether the asyncio loop has been made."""
         return self._loop is not None
 
     def on_asyncio_imported(self, _: ModuleType) -> None:
-        """Makes the loop, so that asyncio.get_event_loop() returns it even while no loop is running."""
+        """Makes the asyncio loop right after asyncio was imported on the main thread.
+
+        asyncio.get_event_loop() then returns it even while no loop is running.
+        """
         if threading.get_ident() == self._main_thread:
-            self._get_or_make()
+            self._get_or_make_loop()
 
     def make_current(self) -> None:
-        """Makes the loop, if it exists, the thread's current one again: asyncio.run unsets it."""
-        if self.exists:
-            self._get_or_make()
+        """Makes the asyncio loop the thread's current one again, if there is one, because asyncio.run unsets it."""
+        if self.has_loop:
+            self._get_or_make_loop()
 
-    def _get_or_make(self) -> AbstractEventLoop:
+    def _get_or_make_loop(self) -> AbstractEventLoop:
+        """Returns the asyncio loop, made if necessary, and sets it as the thread's current one."""
         import asyncio
 
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            vars(self._loop)["close"] = _keep_open
+            vars(self._loop)["close"] = _ignore_close
         asyncio.set_event_loop(self._loop)
         return self._loop
 
     def start_task(
         self, work: Work, coroutine: Coroutine[Any, Any, Any], on_done: Callable[[], None] | None
     ) -> None:
-        """Starts the coroutine as the task of work, and calls on_done when it has ended.
+        """Starts a coroutine as the asyncio task of work, and calls on_done when the task has ended.
 
-        The task runs in a copy of the calling context, which holds the work. The
-        callback runs in an empty context: it is not the user's code.
+        The task runs in a copy of the calling context, which holds the work. on_done runs in an
+        empty context, because it is not the user's code.
         """
 
         def finish(_: object) -> None:
@@ -68,11 +72,14 @@ class EventLoop:
                 on_done()
             self._stop_waiting()
 
-        work.task = copy_context().run(self._get_or_make().create_task, coroutine)
+        work.task = copy_context().run(self._get_or_make_loop().create_task, coroutine)
         work.task.add_done_callback(finish, context=Context())
 
     def run_to_end(self, work: Work, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Runs the coroutine as the task of work until it has ended. Returns its value or raises its exception."""
+        """Runs a coroutine as the asyncio task of work, and waits for its end.
+
+        Returns the coroutine's value or raises its exception.
+        """
         self.start_task(work, coroutine, None)
         assert work.task is not None
         while not work.task.done():
@@ -80,7 +87,7 @@ class EventLoop:
         return work.task.result()
 
     def run_until_woken(self) -> None:
-        """Runs the loop until wake is called or the task of a work has ended."""
+        """Runs the asyncio loop until wake is called or the task of a work has ended."""
         assert self._loop is not None
         self._is_waiting = True
         try:
@@ -93,7 +100,7 @@ class EventLoop:
         self._call_on_loop(self._stop_waiting)
 
     def cancel_task(self, work: Work) -> None:
-        """Cancels the task of work if the work may be interrupted now. Safe on any thread."""
+        """Cancels the asyncio task of work, if that may be interrupted now. Safe on any thread."""
 
         def cancel() -> None:
             if work.task is not None and not work.task.done() and work.claim_interrupt():
@@ -101,9 +108,9 @@ class EventLoop:
 
         self._call_on_loop(cancel)
 
-    def cancel_all(self, work: Work) -> None:
-        """Cancels all tasks and waits up to 1 s for them to end, as part of work."""
-        if not self.exists:
+    def cancel_all_tasks(self, work: Work) -> None:
+        """Cancels all asyncio tasks and waits up to 1 s for their end, as part of work."""
+        if not self.has_loop:
             return
         import asyncio
 
@@ -114,6 +121,7 @@ class EventLoop:
             self.run_to_end(work, asyncio.wait(tasks, timeout=_CANCEL_TIMEOUT))
 
     def _stop_waiting(self) -> None:
+        """Makes run_until_woken return, if it is running the loop."""
         if self._is_waiting and self._loop is not None:
             self._loop.stop()
 
@@ -122,5 +130,5 @@ class EventLoop:
             self._loop.call_soon_threadsafe(callback)
 
 
-def _keep_open() -> None:
-    """Replaces the close method of the loop, which scripts call when they are done."""
+def _ignore_close() -> None:
+    """Replaces the close method of the asyncio loop, so that scripts that close it when they are done do not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from assay.run.safe_repr import shorten
+from assay.run.safe_repr import truncate_middle
 from assay.run.user_code import KERNEL_PATH, call_user_code
 from assay.wire.memory_reserve import memory_reserve
 
@@ -19,18 +19,18 @@ _NO_INPUT = "EOF when reading a line"  # the message of input() at end of file
 
 
 class Failure:
-    """The class name, the message and the traceback of an exception, as texts."""
+    """The description of an exception in texts: its class name, its message and its traceback."""
 
     def __init__(self, class_name: str, message: str, traceback: str) -> None:
         self.class_name = class_name
-        self.message = shorten(message, _MAX_LENGTH)
-        self.traceback = shorten(traceback, _MAX_LENGTH)  # as Python prints it
+        self.message = truncate_middle(message, _MAX_LENGTH)
+        self.traceback = truncate_middle(traceback, _MAX_LENGTH)  # as Python prints it
 
     @classmethod
-    def describe(cls, error: BaseException, source: str, stopped: bool) -> Failure:
-        """Returns the description of error, which the user's code raised. Never raises.
+    def from_error(cls, error: BaseException, source: str, stopped: bool) -> Failure:
+        """Returns the description of an exception that the user's code has raised. Never raises itself.
 
-        source is what was compiled: Python leaves its line out of some syntax
+        source is the code that was compiled, since Python leaves its line out of some syntax
         errors. With stopped, a CancelledError is described as KeyboardInterrupt.
         """
         if stopped and type(error).__name__ == "CancelledError":
@@ -53,8 +53,8 @@ class Failure:
             traceback = _brief_traceback(error, last_line)
         return cls(class_name, message, traceback)
 
-    def as_output(self) -> dict[str, object]:
-        """Returns the failure as an nbformat output."""
+    def as_notebook_output(self) -> dict[str, object]:
+        """Returns the description as an nbformat output of type error."""
         return {
             "output_type": "error",
             "ename": self.class_name,
@@ -64,6 +64,7 @@ class Failure:
 
 
 def _add_source_line(error: BaseException, source: str) -> None:
+    """Adds the line of source to a SyntaxError that lacks it."""
     if isinstance(error, SyntaxError) and error.text is None and error.lineno:
         lines = source.splitlines()
         if error.lineno <= len(lines):
@@ -71,12 +72,16 @@ def _add_source_line(error: BaseException, source: str) -> None:
 
 
 def _explain_missing_input(error: BaseException) -> None:
+    """Adds to the EOFError of input() that there is no input in this notebook."""
     if type(error) is EOFError and error.args == (_NO_INPUT,):
         error.args = (f"{_NO_INPUT}: input() is not offered in this notebook",)
 
 
 def _full_traceback(error: BaseException) -> str:
-    """Returns the traceback of error. Its last line has the class without its module, as in notebooks."""
+    """Returns the traceback of an exception with the frames of the user's code only.
+
+    Its last line has the class name without the module, as in notebooks.
+    """
     import traceback
 
     report = call_user_code(traceback.TracebackException, type(error), error, error.__traceback__)
@@ -94,7 +99,7 @@ def _full_traceback(error: BaseException) -> str:
 
 
 def _hidden_paths() -> tuple[str, ...]:
-    """Returns the path prefixes of files whose frames are not shown: the kernel's and IPython's."""
+    """Returns the path prefixes of files whose frames are left out of tracebacks: the kernel's and IPython's."""
     ipython = getattr(sys.modules.get("IPython"), "__file__", None)
     return (KERNEL_PATH, os.path.dirname(ipython) + os.sep) if ipython else (KERNEL_PATH,)
 
@@ -102,7 +107,7 @@ def _hidden_paths() -> tuple[str, ...]:
 def _remove_hidden_frames(
     report: TracebackException | None, seen: set[int], hidden_paths: tuple[str, ...]
 ) -> None:
-    """Removes the hidden frames from a report and from the exceptions that it is chained to."""
+    """Removes frames of files below hidden_paths from a traceback and from the exceptions it is chained to."""
     if report is None or id(report) in seen:
         return
     seen.add(id(report))
@@ -118,7 +123,7 @@ def _remove_hidden_frames(
 
 
 def _brief_traceback(error: BaseException, last_line: str) -> str:
-    """Returns the user's frames without source lines, and last_line. Needs no import and little memory."""
+    """Returns a traceback without source lines that ends with last_line. Needs no import and little memory."""
     lines = []
     link = error.__traceback__
     while link is not None:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class GlobalsReset(Work):
-    """Removes the user's tasks, figures, signals, widgets and globals, and goes back to the start folder.
+    """A work that removes the user's tasks, figures, signals, widgets and globals, and restores the folder.
 
-    Threads cannot be removed: the answer names them.
+    Threads of the user's cannot be removed; the answer has their names.
     """
 
     def __init__(self, host: Host, tx_id: str | None) -> None:
@@ -27,7 +27,7 @@ class GlobalsReset(Work):
         self._host = host
 
     def run(self) -> None:
-        """Takes all steps, even after one has failed, and answers with the errors."""
+        """Does all steps of the reset, even if one fails, and sends the answer with the errors."""
         errors: list[str] = []
         steps = (self._cancel_tasks, self._close_figures, self._clear_globals, self._restore_folder)
         for step in steps:
@@ -35,19 +35,19 @@ class GlobalsReset(Work):
                 step()
             except Exception as error:
                 errors.append(f"{type(error).__name__}: {error}")
-        self._finish(errors)
+        self._finish_reset(errors)
 
     def finish_with_error(self, error: BaseException) -> None:
-        """Ends the reset and answers with error, which run itself raised."""
-        self._finish([f"{type(error).__name__}: {error}"])
+        """Ends the reset and sends the answer with this error, which the kernel itself has raised."""
+        self._finish_reset([f"{type(error).__name__}: {error}"])
 
-    def _finish(self, errors: list[str]) -> None:
+    def _finish_reset(self, errors: list[str]) -> None:
         self._host.schedule.finish(self)
         more = {"error": "; ".join(errors)} if errors else {}
-        self._answer(_user_thread_names(), **more)
+        self._send_answer(_user_thread_names(), **more)
 
     def _cancel_tasks(self) -> None:
-        self._host.event_loop.cancel_all(self)
+        self._host.event_loop.cancel_all_tasks(self)
 
     def _close_figures(self) -> None:
         self._host.renderer.close_figures()
@@ -62,10 +62,10 @@ class GlobalsReset(Work):
         os.chdir(self._host.start_folder)
 
     def answer_not_run(self) -> None:
-        """Answers that the reset was stopped before it ran."""
-        self._answer([], error="stopped before it ran")
+        """Sends the answer that the reset was stopped before it ran."""
+        self._send_answer([], error="stopped before it ran")
 
-    def _answer(self, threads: list[str], **more: Any) -> None:
+    def _send_answer(self, threads: list[str], **more: Any) -> None:
         answer = {"type": "reset_kernel_globals_complete", "threads": threads, **more}
         if self.tx_id is not None:
             answer["agent_tx_id"] = self.tx_id
@@ -73,5 +73,6 @@ class GlobalsReset(Work):
 
 
 def _user_thread_names() -> list[str]:
+    """Returns the names of all threads of the user's that still run, in alphabetical order."""
     main = threading.main_thread()
     return sorted(thread.name for thread in threading.enumerate() if thread is not main)

@@ -18,7 +18,7 @@ from assay.wire.text_batcher import FlushTimer
 
 
 class Host(Protocol):
-    """The kernel as its runs see it. assay.kernel.Kernel is the only implementation."""
+    """What a run can use of the kernel. assay.kernel.Kernel is the only implementation."""
 
     channel: Channel
     flush_timer: FlushTimer
@@ -34,44 +34,44 @@ class Host(Protocol):
 
     @property
     def renderer(self) -> RendererProtocol:
-        """Shows values in the output of the running cell."""
+        """The object that shows values in the output of the running cell."""
         ...
 
     @property
     def reactivity(self) -> ReactivityProtocol | None:
-        """The signals and widgets; None until the user's code imports them."""
+        """The signals and widgets of the kernel, or None before the user's code imports them."""
         ...
 
     def wake(self) -> None:
-        """Makes the main thread look at the schedule. Safe on any thread."""
+        """Makes the main thread look for work in the schedule again. Safe on any thread."""
         ...
 
-    def is_drawn_by(self, cell_id: str, value: object) -> bool:
-        """Returns whether value is a widget that the cell's output shows anyway."""
+    def is_widget_of_cell(self, cell_id: str, value: object) -> bool:
+        """Returns whether value is a widget that this cell has made. The console shows it without an output."""
         ...
 
 
 class RendererProtocol(Protocol):
-    """Shows values. assay.display.renderer.Renderer is the only implementation."""
+    """Shows values to the user. assay.display.renderer.Renderer is the only implementation."""
 
     def show(self, value: object) -> None:
-        """Shows a value in the output of the running cell."""
+        """Shows value in the output of the running cell."""
         ...
 
     def show_result(self, value: object, execution_count: int) -> None:
-        """Shows the value of the cell's last expression."""
+        """Shows the value of the running cell's last expression, with the number of the run."""
         ...
 
     def publish(self, data: Any, metadata: Any = None, **options: Any) -> None:
-        """Shows a MIME bundle."""
+        """Shows a MIME bundle, data by MIME type, in the output of the running cell."""
         ...
 
     def clear_output(self, wait: bool = False) -> None:
-        """Clears the output of the running cell; with wait, when the next output comes."""
+        """Clears the output of the running cell: at once or, with wait, when its next output comes."""
         ...
 
     def show_figures(self) -> None:
-        """Shows the open matplotlib figures that were not shown yet, and closes all of them."""
+        """Shows the open matplotlib figures that the running cell has not shown yet, and closes all figures."""
         ...
 
     def close_figures(self) -> None:
@@ -80,34 +80,34 @@ class RendererProtocol(Protocol):
 
 
 class TransactionProtocol(Protocol):
-    """The signal writes of one run: applied, and not yet announced."""
+    """The signal writes of one run, which were applied and are still to be announced."""
 
     def publish(self, stopped: bool) -> None:
-        """Announces changed widgets and, unless stopped, schedules the cells that read what changed."""
+        """Sends changed widgets to the server and, unless stopped, schedules the cells that read what has changed."""
         ...
 
 
 class ReactivityProtocol(Protocol):
-    """The signals and widgets. assay.reactive.reactivity.Reactivity is the only implementation."""
+    """The signals and widgets of a kernel. assay.reactive.reactivity.Reactivity is the only implementation."""
 
     def begin_run(self, work: Work) -> None:
-        """Starts to collect what a run reads and writes. Raises ReactiveLoop."""
+        """Starts to collect what a work reads and writes. Raises ReactiveLoop if its cell runs again too often."""
         ...
 
     def end_run(self, work: Work, failure: Failure | None) -> TransactionProtocol:
-        """Applies the signal writes of a run that has ended."""
+        """Applies the signal writes of a run that has ended, and returns its transaction, to be published."""
         ...
 
-    def skip_run(self, cell: str) -> None:
-        """Notes that a run of a cell was stopped before it began."""
+    def note_skipped_run(self, cell: str) -> None:
+        """Sends a cell's widgets again, because a run of the cell was stopped before it began."""
         ...
 
     def dispose(self, cell: str) -> None:
-        """Forgets a cell."""
+        """Removes a cell's signals and widgets."""
         ...
 
     def clear(self) -> None:
-        """Forgets all cells, signals and widgets."""
+        """Removes all cells, signals and widgets."""
         ...
 
     def summary(self) -> dict[str, Any]:
@@ -115,9 +115,12 @@ class ReactivityProtocol(Protocol):
         ...
 
     def check_widget_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Returns the values of a set_widget_value that can be set, and the errors of the others, by key."""
+        """Checks the JSON texts of a set_widget_value, given by widget key, without setting anything.
+
+        Returns the decoded values that can be set, and error texts for the other keys.
+        """
         ...
 
     def set_widget_values(self, values: dict[str, Any]) -> None:
-        """Schedules the assignment of checked values to widgets."""
+        """Schedules that widgets get new values, given by key. The values must have been checked."""
         ...

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
 
 
 def run_after_import(actions: dict[str, Action]) -> None:
-    """Calls each action, by the name of a module, with the module right after it is imported.
+    """Has each action called with a module right after that module is imported.
 
-    Calls it at once if the module is loaded already.
+    actions has them by module name. The action of a module that is loaded already is called at
+    once.
     """
     for name, action in actions.items():
         if name in sys.modules:
             action(sys.modules[name])
-    sys.meta_path.insert(0, _HookFinder(actions))
+    sys.meta_path.insert(0, _ImportHookFinder(actions))
 
 
-class _HookFinder:
-    """A meta path finder that finds what the other finders find, and adds the action to its loader."""
+class _ImportHookFinder:
+    """A meta path finder that finds a module like the other finders, and has an action called after its import."""
 
     def __init__(self, actions: dict[str, Action]) -> None:
         self._actions = actions
@@ -45,12 +46,12 @@ class _HookFinder:
         finally:
             self._searching.discard(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _HookLoader(spec.loader, self._actions[name])  # type: ignore[assignment]
+            spec.loader = _ImportHookLoader(spec.loader, self._actions[name])  # type: ignore[assignment]
         return spec
 
 
-class _HookLoader:
-    """Loads a module with its real loader, puts that one back into the module, and runs the action."""
+class _ImportHookLoader:
+    """A loader that loads a module with its real loader and then calls an action with the module."""
 
     def __init__(self, loader: Any, action: Action) -> None:
         self._loader = loader
@@ -69,15 +70,15 @@ class _HookLoader:
 
 
 class VirtualPackageFinder:
-    """A meta path finder for one package that is no files. It hides an installed package of that name."""
+    """A meta path finder for one package that has no files. It hides an installed package of the same name."""
 
     def __init__(self, package: str, find: Callable[[str], ModuleSpec | None]) -> None:
-        """find returns the spec of a module of the package by its full name, None if there is none."""
+        """find is called with the full name of a module of the package. It returns the module's spec or None."""
         self._package = package
         self._find = find
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the spec of a module of the package, None for any other module."""
+        """Returns the spec of a module of the virtual package, or None for a module of any other package."""
         return self._find(name) if name.partition(".")[0] == self._package else None

@@ -33,37 +33,35 @@ _SCHEDULING_FUNCTIONS = frozenset(
 
 
 class Interrupter:
-    """Makes a stopped work end: sends SIGINT to the main thread, again and again until the work is over.
+    """Interrupts works that were stopped: sends SIGINT to the main thread again and again until they are over.
 
-    The handler of the signal raises KeyboardInterrupt if the main thread is in
-    the user's code and that code belongs to a stopped work. Anywhere else it does
-    nothing and waits for the next signal, so that a stop is neither lost nor hits
-    another run. If the user's code does nothing but call the kernel (C code that
-    prints in a loop), the interrupt is raised at the end of such a call. A SIGINT
-    that the kernel did not send has no effect. Work.claim_interrupt limits
+    The handler of the signal raises KeyboardInterrupt if the main thread is in the user's code and
+    that code belongs to a stopped work. Anywhere else it does nothing and waits for the next
+    signal, so that no stop is lost and no other run is hit. If the user's code does nothing but
+    call the kernel (C code that prints in a loop), the interrupt is raised at the end of such a
+    call. A SIGINT that the kernel did not send has no effect. Work.claim_interrupt limits
     interrupts to one a second, for code that swallows them.
 
-    asyncio is not interrupted while it schedules a callback: the task that is being
-    scheduled would be lost, and could then neither go on nor be cancelled.
+    asyncio is not interrupted while it schedules a callback: the task that is being scheduled would
+    be lost, and could then neither go on nor be cancelled.
 
-    An import is only interrupted if it takes over 2 s: Python forgets the package
-    but not the modules that it had loaded, and many packages, for example asyncio,
-    cannot be imported again in this process after that.
+    An import is only interrupted if it takes over 2 s: Python forgets the package but not the
+    modules that it had loaded, and many packages, for example asyncio, cannot be imported again in
+    this process after that.
 
-    A process that only a library function knows (subprocess.run, %%bash) is ended,
-    with all that it has started, before the code that waits for it is interrupted.
-    While such a process is being started, for at most 2 s, the interrupt waits:
-    nobody knows the process yet.
+    A process that only a library function knows (subprocess.run, %%bash) is ended, with all that it
+    has started, before the code that waits for it is interrupted. While such a process is being
+    started, the interrupt waits for at most 2 s, because the process cannot be found yet.
     """
 
     def __init__(self, cancel_task: Callable[[Work], None]) -> None:
-        """cancel_task, called on any thread, cancels the asyncio task of a stopped work."""
+        """cancel_task is called, on any thread, to cancel the asyncio task of a stopped work."""
         self._cancel_task = cancel_task
         self._main_thread = threading.get_ident()
         self._last_stop = 0.0  # by monotonic()
 
-    def install(self) -> None:
-        """Takes over SIGINT, on the main thread, also after the user's code has set a handler."""
+    def install_sigint_handler(self) -> None:
+        """Sets the interrupter's handler for SIGINT, even if the user's code has set another. Main thread only."""
         if getsignal(SIGINT) != self._on_sigint:
             signal(SIGINT, self._on_sigint)
 
@@ -75,22 +73,26 @@ class Interrupter:
                 deferred_actions.append(self._raise_if_stopped)
 
     def _raise_if_stopped(self) -> None:
+        """Raises KeyboardInterrupt if the current work was stopped and may be interrupted now.
+
+        First ends the process for which the work waits, if there is one.
+        """
         work = CURRENT_WORK.get()
         frame = _getframe()
-        if work is None or _is_scheduling(frame) or self._must_wait(frame):
+        if work is None or _is_scheduling(frame) or self._must_delay_interrupt(frame):
             return
         if work.claim_interrupt():
             end_awaited_process(frame)
             raise KeyboardInterrupt
 
-    def _must_wait(self, frame: FrameType) -> bool:
-        """Returns whether an import or the start of a process has to end first."""
+    def _must_delay_interrupt(self, frame: FrameType) -> bool:
+        """Returns whether an interrupt must wait, up to 2 s, for an import or the start of a process to end."""
         return monotonic() - self._last_stop < _SPARE_TIMEOUT and (
             _is_importing(frame) or is_starting_process(frame)
         )
 
     def interrupt(self, work: Work) -> None:
-        """Interrupts a stopping work, and keeps interrupting it from a thread until it is over."""
+        """Interrupts a stopped work now, and then again and again, from a new thread, until it is over."""
         self._last_stop = monotonic()
         self._send_interrupt(work)
         start_new_thread(self._interrupt_until_over, (work,))
@@ -109,14 +111,14 @@ class Interrupter:
 
 
 def _is_importing(frame: FrameType | None) -> bool:
-    """Returns whether frame, the top of a stack, is part of an import."""
+    """Returns whether the code at the top of a stack is part of an import. frame is the top of the stack."""
     while frame is not None and not frame.f_code.co_filename.startswith(_IMPORTLIB_PREFIX):
         frame = frame.f_back
     return frame is not None
 
 
 def _is_scheduling(frame: FrameType | None) -> bool:
-    """Returns whether frame, the top of a stack, is part of a call by which asyncio schedules a callback."""
+    """Returns whether asyncio is scheduling a callback in a stack, of which frame is the top."""
     while frame is not None:
         if frame.f_code.co_name in _SCHEDULING_FUNCTIONS:
             if frame.f_globals.get("__name__", "").startswith("asyncio."):

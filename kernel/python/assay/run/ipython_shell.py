@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from assay.run.host import Host
 
 
-def make_shell(host: Host) -> InteractiveShell:
-    """Makes the shell of the process. Its namespace is the user's globals."""
-    host.namespace.install()
+def make_ipython_shell(host: Host) -> InteractiveShell:
+    """Returns the process's IPython shell. Its namespace is the user's globals."""
+    host.namespace.install_as_main()
     shell: ZMQInteractiveShell = ZMQInteractiveShell.instance(
         user_module=sys.modules["__main__"], user_ns=host.namespace.globals
     )
@@ -43,16 +43,16 @@ def make_shell(host: Host) -> InteractiveShell:
 
 
 class CellPublisher(DisplayPublisher):  # type: ignore[misc]
-    """Shows what IPython displays in the output of the running cell."""
+    """Passes what IPython displays on to the output of the running cell."""
 
     host: Host
 
     def publish(self, data: Any, metadata: Any = None, *args: Any, **options: Any) -> None:
-        """Shows a MIME bundle."""
+        """Shows a MIME bundle, data by MIME type, in the output of the running cell."""
         self.host.renderer.publish(data, metadata, **options)
 
     def clear_output(self, wait: bool = False) -> None:
-        """Clears the output of the running cell."""
+        """Clears the output of the running cell: at once or, with wait, when its next output comes."""
         self.host.renderer.clear_output(wait)
 
 
@@ -60,7 +60,7 @@ _setting: Any = Anything
 
 
 class InlineBackend(Configurable):
-    """The settings of figures that notebooks change by %config. They have no effect: figures are PNG."""
+    """The figure settings that notebooks change by %config. They have no effect: figures are always PNG."""
 
     figure_format: Any = _setting().tag(config=True)
     figure_formats: Any = _setting().tag(config=True)
@@ -69,17 +69,17 @@ class InlineBackend(Configurable):
 
 
 class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
-    """A shell without history, prompts, colours and event loop integration.
+    """An IPython shell without history, prompts, colours and event loop integration.
 
-    It provides the magics and the formatters; cells do not run in it. Libraries
-    tell a notebook from a terminal by its class name and its attribute kernel.
+    It provides the magics and the formatters; cells do not run in it. Libraries tell a notebook
+    from a terminal by the name of this class and its attribute kernel.
     """
 
     host: Host
     kernel = None
 
     def init_history(self) -> None:
-        """Keeps no history: no database, and no thread that writes it."""
+        """Turns IPython's history off: no database, and no thread that writes it."""
         self.config.HistoryManager.enabled = False
         super().init_history()
 
@@ -87,47 +87,47 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         self.display_pub = self.publisher = CellPublisher(parent=self)
 
     def init_virtualenv(self) -> None:
-        """Leaves sys.path alone."""
+        """Does nothing; IPython's own method would change sys.path."""
 
     def init_hooks(self) -> None:
         super().init_hooks()
-        self.set_hook("show_in_pager", _print_page, 99)
+        self.set_hook("show_in_pager", _print_pager_text, 99)
 
     def init_user_ns(self) -> None:
-        """Sets the variables that magics look for, and hides them from lists of the user's variables."""
+        """Sets the variables _ih, _oh and _dh, which magics use, and hides them from lists of the user's variables."""
         history = self.history_manager
-        hidden = {
+        hidden_names = {
             "_ih": history.input_hist_parsed,
             "_oh": history.output_hist,
             "_dh": history.dir_hist,
         }
-        self.user_ns_hidden.update(hidden)
-        self.user_ns.update(hidden)
+        self.user_ns_hidden.update(hidden_names)
+        self.user_ns.update(hidden_names)
 
     def system(self, cmd: str) -> None:
-        """Runs a command in a shell and stores its exit status in _exit_code."""
+        """Runs a command in a shell, prints its output, and stores its exit status in _exit_code."""
         self.user_ns["_exit_code"] = shell_command.run_command(self.var_expand(cmd, depth=1))
 
     system_piped = system_raw = system
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """Runs a command in a shell, stores its exit status, and returns what it prints."""
+        """Runs a command in a shell, stores its exit status in _exit_code, and returns its output."""
         text, status = shell_command.capture_command(self.var_expand(cmd, depth=depth + 1))
         self.user_ns["_exit_code"] = status
         return SList(text.splitlines()) if split else LSString(text)
 
     def trigger_cell_start(self, source: str) -> None:
-        """Calls what was registered to run before a cell, by %autoreload for example."""
+        """Calls the functions that are registered to run before a cell, by %autoreload for example."""
         call_user_code(self.events.trigger, "pre_execute")
-        call_user_code(self.events.trigger, "pre_run_cell", _execution_info(source))
+        call_user_code(self.events.trigger, "pre_run_cell", _make_execution_info(source))
 
     def trigger_cell_end(self) -> None:
-        """Calls what was registered to run after a cell that ended without an error."""
+        """Calls the functions that are registered to run after a cell that ended without an error."""
         call_user_code(self.events.trigger, "post_execute")
         call_user_code(self.events.trigger, "post_run_cell", ExecutionResult(None))
 
     def run_cell(self, raw_cell: str, *args: Any, silent: bool = False, **_: Any) -> Any:
-        """Runs source for a magic and shows its value unless silent. Raises what source raises."""
+        """Runs source code for a magic, and shows its value unless silent. Raises what the code raises."""
         result = ExecutionResult(None)
         result.result = self._evaluate(raw_cell)
         if result.result is not None and not silent:
@@ -136,6 +136,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         return result
 
     def _evaluate(self, source: str) -> Any:
+        """Compiles and runs source code for a magic. Returns the value of its last expression, or None."""
         filename = f"<magic in {current_work().cell_id or 'code'}>"
         self.host.source_cache.store(filename, source)
         compiled = CompiledCode(source, filename)
@@ -144,31 +145,31 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         return compiled.run(self.user_ns)
 
     def showtraceback(self, exc_tuple: Any = None, *_: Any, **__: Any) -> None:
-        """Raises the exception that a magic has caught, so that the cell fails with it.
+        """Raises the exception that a magic has just caught, so that the cell fails with it.
 
-        An exception passed as exc_tuple, a formatter's for example, is printed instead.
+        An exception passed as exc_tuple, of a formatter for example, is printed to stderr instead.
         """
         error = sys.exc_info()[1]
         if exc_tuple is None and error is not None:
             raise error
         if exc_tuple is not None:
-            print(Failure.describe(exc_tuple[1], "", False).traceback, end="", file=sys.stderr)
+            print(Failure.from_error(exc_tuple[1], "", False).traceback, end="", file=sys.stderr)
 
     showsyntaxerror = show_usage_error = showtraceback
 
     def enable_gui(self, gui: str | None = None) -> None:
-        """Has no effect: there is no display for windows."""
+        """Does nothing, because there is no display for windows."""
 
     def enable_matplotlib(self, gui: str | None = None) -> tuple[str, str]:
-        """Leaves matplotlib as it is, since figures are always shown in the notebook; prints so for other backends."""
+        """Does nothing, since figures are always shown in the notebook. Prints so if another backend is wanted."""
         if gui not in (None, "inline", "agg"):
             print(f"figures are shown in the notebook, not by {gui!r}", file=sys.stderr)
         return "inline", "agg"
 
     def registered_formatters(self, value: object) -> Iterator[tuple[str, Any]]:
-        """Yields the functions that the user has registered to show value, by MIME type.
+        """Yields the functions that the user has registered with IPython to show value, with their MIME types.
 
-        The type is empty for a function that returns a whole MIME bundle.
+        The type is "" for a function that returns a whole MIME bundle.
         """
         formatters = dict(self.display_formatter.formatters)
         formatters[""] = self.display_formatter.mimebundle_formatter
@@ -180,21 +181,21 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
                 pass
 
     def plain_text(self, value: object) -> str:
-        """Returns the text of value, following %precision, %pprint and registered printers."""
+        """Returns the text/plain of value as %precision, %pprint and registered printers want it."""
         formatter = self.display_formatter.formatters["text/plain"]
         call = type(formatter).__call__
         text = call_user_code(getattr(call, "__wrapped__", call), formatter, value)
         return str(text)
 
 
-def _execution_info(source: str) -> ExecutionInfo:
-    """Returns what listeners get to know of a cell."""
+def _make_execution_info(source: str) -> ExecutionInfo:
+    """Returns the object that functions registered to run before a cell get."""
     try:
         return ExecutionInfo(source, False, False, True, None)
     except TypeError:  # older versions have no cell_id
         return ExecutionInfo(source, False, False, True)
 
 
-def _print_page(_: Any, data: Any, *args: Any, **options: Any) -> None:
+def _print_pager_text(_: Any, data: Any, *args: Any, **options: Any) -> None:
     """Prints the text that IPython would show in a pager."""
     print(data["text/plain"] if isinstance(data, dict) else data)

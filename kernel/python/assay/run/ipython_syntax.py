@@ -45,23 +45,24 @@ _PIECE = re.compile(
 )
 
 
-def translate(source: str) -> str | None:
+def translate_ipython_syntax(source: str) -> str | None:
     """Returns source as Python, with IPython's syntax replaced by calls of get_ipython().
 
-    Returns None if source has no such syntax. IPython translates it if it is
-    installed. A cell that is indented as a whole is dedented.
+    Returns None if source has no such syntax. IPython itself translates it if it is installed. A
+    cell that is indented as a whole is dedented.
     """
-    source, before = _dedented(source), source
+    source, before = _dedent_cell(source), source
     if not _has_ipython_syntax(source):
         return source if source != before else None
-    ipython = lazy_ipython.load()
+    ipython = lazy_ipython.load_shell()
     if ipython is not None:
         rest = source.lstrip("\n")  # IPython would drop the empty lines
         return "\n" * (len(source) - len(rest)) + str(ipython.transform_cell(rest))
     return _translate_escapes("%" + source.lstrip() if _BARE_MAGIC.match(source) else source)
 
 
-def _dedented(source: str) -> str:
+def _dedent_cell(source: str) -> str:
+    """Returns source without the indentation of its first line, if it has one, on each line."""
     first = re.match(r"(?:[ \t]*\n)*([ \t]+)\S", source)
     return source if first is None else re.sub(f"(?m)^{first[1]}", "", source)
 
@@ -72,7 +73,7 @@ def _has_ipython_syntax(source: str) -> bool:
 
 
 def _find_escapes(source: str) -> Iterator[tuple[int, int]]:
-    """Yields start and end of each magic, command or help, outside of strings and brackets."""
+    """Yields the start and end, in source, of each magic, command or help request outside strings and brackets."""
     at = 0
     while at < len(source):
         found = _LINE_ESCAPE.match(source, at) or _HELP_ESCAPE.match(source, at)
@@ -85,10 +86,10 @@ def _find_escapes(source: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_assigned_escape(source: str, at: int) -> tuple[Match | None, int]:
-    """Looks for `name = %magic` or `name = !command` in the statement at position at.
+    """Searches the statement at position at for `name = %magic` or `name = !command`.
 
-    Returns the match of the equals sign and its end; None and the end of the
-    statement if there is no such assignment.
+    Returns the match of the equals sign and its end position. If there is none, returns None and
+    the end of the statement.
     """
     depth = 0
     while at < len(source):
@@ -106,11 +107,11 @@ def _find_assigned_escape(source: str, at: int) -> tuple[Match | None, int]:
 
 
 def _translate_escapes(source: str) -> str:
-    """Returns source with calls in the place of its escapes. Lines keep their numbers, for tracebacks."""
+    """Returns source with each magic, command and help request replaced by a call. Line numbers stay the same."""
     cell = _CELL_MAGIC.match(source)
     if cell is not None:
         before = source[: cell.start("name")].count("\n")
-        return "\n" * before + _method_call("run_cell_magic", *cell.group("name", "line", "body"))
+        return "\n" * before + _format_method_call("run_cell_magic", *cell.group("name", "line", "body"))
     pieces: list[str] = []
     done = 0
     for start, end in _find_escapes(source):
@@ -123,17 +124,18 @@ def _translate_escapes(source: str) -> str:
 
 
 def _escape_to_call(escape: str, is_assigned: bool) -> str:
-    """Returns the call that one escape stands for."""
+    """Returns the call of get_ipython() that a magic, command or help request stands for."""
     sign, rest = escape[0], escape[1:].strip()
     if sign == "!":
         wants_output = is_assigned or rest.startswith("!")
-        return _method_call("getoutput" if wants_output else "system", rest.lstrip("!"))
+        return _format_method_call("getoutput" if wants_output else "system", rest.lstrip("!"))
     rest = rest.replace("\\\n", " ")
     if sign == "%" and not rest.endswith("?"):
         name, _, line = rest.partition(" ")
-        return _method_call("run_line_magic", name, line.strip())
-    return _method_call("run_line_magic", "pinfo", escape.strip(" \t%?"))
+        return _format_method_call("run_line_magic", name, line.strip())
+    return _format_method_call("run_line_magic", "pinfo", escape.strip(" \t%?"))
 
 
-def _method_call(method: str, *arguments: str) -> str:
+def _format_method_call(method: str, *arguments: str) -> str:
+    """Returns the source of a call of a method of get_ipython() with string arguments."""
     return f"get_ipython().{method}({', '.join(map(repr, arguments))})"

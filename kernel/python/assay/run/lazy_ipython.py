@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class LazyIPython:
-    """Makes IPython's shell when something first needs it: importing IPython takes 0.2 s."""
+    """Imports IPython and makes its shell when something first needs it, because the import takes 0.2 s."""
 
     host: Host
     make_shell: Callable[[], Any]  # returns a new InteractiveShell, None if IPython is not installed
     shell: Any = None  # the InteractiveShell, once it is made
 
     def get_ipython(self) -> Any:
-        """Implements the builtin get_ipython(): returns IPython's shell.
+        """Is the builtin get_ipython(): returns IPython's shell.
 
-        If IPython is not installed, the user's cells get a small replacement, for
-        %pip and !command. A library that calls it to find out whether it is in a
-        notebook gets a NameError until something else has imported IPython.
+        If IPython is not installed, the user's cells get a small replacement, for %pip and
+        !command. A library that calls it to find out whether it is in a notebook gets a NameError
+        until something else has imported IPython.
         """
         is_called_by_cell = sys._getframe(1).f_globals is self.host.namespace.globals
-        shell = self.load() if is_called_by_cell or sys.modules.get("IPython") else None
+        shell = self.load_shell() if is_called_by_cell or sys.modules.get("IPython") else None
         if shell is None and is_called_by_cell:
             from assay.run.magics import BasicMagics
 
@@ -37,8 +37,8 @@ class LazyIPython:
             raise NameError("name 'get_ipython' is not defined")
         return shell
 
-    def load(self) -> Any:
-        """Returns IPython's shell, made if necessary; None if IPython is not installed."""
+    def load_shell(self) -> Any:
+        """Returns IPython's shell, which is made by the first call; None if IPython is not installed."""
         if self.shell is None:
             self.shell = self.make_shell()
         elif "_dh" not in self.host.namespace.globals:
@@ -46,17 +46,17 @@ class LazyIPython:
         return self.shell
 
     def capturing_publisher(self) -> Any:
-        """Returns the publisher that %%capture has put in the place of the shell's own, else None."""
+        """Returns the publisher that %%capture has set while it captures output, or None."""
         if self.shell is None or self.shell.display_pub is self.shell.publisher:
             return None
         return self.shell.display_pub
 
     def replace_get_ipython(self, getipython: ModuleType) -> None:
-        """Makes the get_ipython of IPython's own module, just imported, return this shell."""
+        """Makes get_ipython() of IPython's module, which was just imported, return the kernel's shell."""
 
         def get_ipython() -> Any:
             """Returns IPython's shell."""
-            return self.load()
+            return self.load_shell()
 
         getipython.get_ipython = get_ipython  # type: ignore[attr-defined]
 

@@ -15,23 +15,26 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """A magic was used that only IPython has."""
+    """Raised for a magic that needs IPython if IPython is not installed."""
 
     __module__ = "builtins"  # so that no module is shown before the name
 
 
 class BasicMagics:
-    """What get_ipython() returns to the user's cells if IPython is not installed."""
+    """A small replacement of IPython's shell, for the user's cells if IPython is not installed."""
 
     def __init__(self, user_ns: dict[str, Any]) -> None:
-        """user_ns holds the user's globals."""
+        """user_ns is the dictionary of the user's globals."""
         self.user_ns = user_ns
 
     def run_line_magic(self, name: str, line: str) -> Any:
-        """Runs %name line. Raises UsageError for a magic that only IPython has."""
-        line = self._expand(line)
+        """Runs the line magic %name with the arguments line: pip, cd, pwd or matplotlib inline.
+
+        Raises UsageError for any other magic.
+        """
+        line = self._expand_variables(line)
         if name == "pip":
-            self._run(f"{shlex.quote(sys.executable)} -m pip {line}")
+            self._run_shell_command(f"{shlex.quote(sys.executable)} -m pip {line}")
             importlib.invalidate_caches()
         elif name == "cd":
             os.chdir(os.path.expanduser(line.strip("\"'") or "~"))
@@ -39,31 +42,31 @@ class BasicMagics:
         elif name == "pwd":
             return os.getcwd()
         elif (name, line) != ("matplotlib", "inline"):  # figures are inline anyway
-            raise _needs_ipython("help" if name == "pinfo" else f"%{name}")
+            raise _needs_ipython_error("help" if name == "pinfo" else f"%{name}")
         return None
 
     def run_cell_magic(self, name: str, line: str, cell: str) -> Any:
-        """Raises UsageError: only IPython has cell magics."""
-        raise _needs_ipython(f"%%{name}")
+        """Raises UsageError, because cell magics need IPython."""
+        raise _needs_ipython_error(f"%%{name}")
 
     def system(self, line: str) -> None:
-        """Runs a command in a shell and stores its exit status in the user's _exit_code."""
-        self._run(self._expand(line))
+        """Runs a command in a shell, prints its output, and stores its exit status in the user's _exit_code."""
+        self._run_shell_command(self._expand_variables(line))
 
-    def _run(self, line: str) -> None:
+    def _run_shell_command(self, line: str) -> None:
         self.user_ns["_exit_code"] = shell_command.run_command(line)
 
     def getoutput(self, line: str) -> list[str]:
-        """Runs a command in a shell, stores its exit status, and returns the lines that it prints."""
-        text, self.user_ns["_exit_code"] = shell_command.capture_command(self._expand(line))
+        """Runs a command in a shell, stores its exit status in _exit_code, and returns the lines of its output."""
+        text, self.user_ns["_exit_code"] = shell_command.capture_command(self._expand_variables(line))
         return text.splitlines()
 
-    def _expand(self, line: str) -> str:
+    def _expand_variables(self, line: str) -> str:
         # Frame 2 is the user's code, which called the method that called this.
         return shell_command.expand_variables(line, self.user_ns, sys._getframe(2).f_locals)
 
 
-def _needs_ipython(what: str) -> UsageError:
+def _needs_ipython_error(what: str) -> UsageError:
     return UsageError(
         f"{what} needs IPython, which {sys.executable} does not have;"
         " '%pip install ipython' gives it"

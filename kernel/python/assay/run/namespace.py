@@ -13,19 +13,19 @@ _Module = type(sys)
 
 
 class Namespace:
-    """A module for the user's globals, installed as __main__ so that pickle and the like find it."""
+    """The user's global variables, in a module that is installed as __main__, so that pickle finds it."""
 
     def __init__(self) -> None:
         self._module = _Module("__main__")
         self.globals: dict[str, Any] = vars(self._module)
         self.globals["__builtins__"] = builtins
 
-    def install(self) -> None:
-        """Makes the module the interpreter's __main__."""
+    def install_as_main(self) -> None:
+        """Makes the module of the user's globals the interpreter's __main__."""
         sys.modules["__main__"] = self._module
 
     def variables(self) -> list[tuple[str, Any]]:
-        """Returns the user's names and values, without modules and names that begin with an underscore.
+        """Returns names and values of the user's globals, without modules and names that begin with an underscore.
 
         Safe on any thread while the user's code runs.
         """
@@ -38,14 +38,15 @@ class Namespace:
         ]
 
     def snapshot(self) -> dict[str, int]:
-        """Returns the id of each name's value. An id does not keep its value alive."""
+        """Returns the id of the value of each global. Ids do not keep the values alive."""
         return {name: id(value) for name, value in list(self.globals.items())}
 
     def changed_since(self, snapshot: dict[str, int], assigned: set[str]) -> list[tuple[str, Any]]:
-        """Returns the variables that a run has bound, sorted by name.
+        """Returns names and values of the globals that a run has assigned, sorted by name.
 
-        They are those whose value's id differs from the snapshot, and those that
-        the run's source assigns: their value may be the same, or have got the same id.
+        These are the globals whose value has another id than in the snapshot, and those in
+        assigned, which the source of the run assigns; their new value may have the same id as the
+        old one.
         """
         return sorted(
             (
@@ -57,8 +58,8 @@ class Namespace:
         )
 
     def clear(self) -> None:
-        """Removes all the user's globals and installs the module again."""
+        """Removes all the user's globals and installs their module as __main__ again."""
         fresh = Namespace()
         self.globals.clear()
         self.globals.update(fresh.globals)
-        self.install()
+        self.install_as_main()

@@ -16,10 +16,10 @@ _STATES_THAT_CANNOT_FORK = (b"T", b"t", b"Z", b"X", b"D")
 
 
 def end_process_tree(pid: int) -> None:
-    """Sends SIGINT to a child of this process and its descendants, and kills after 0.5 s what is left.
+    """Interrupts a child process and its descendants by SIGINT, and kills after 0.5 s those that are left.
 
-    The child must still be waited for. Does nothing if pid is not a child, or has
-    ended already: what it has left behind goes on.
+    The caller must still wait for the child. Does nothing if pid is not a child or has ended
+    already; then its descendants go on.
     """
     if not _is_running_child(pid):
         return
@@ -35,7 +35,7 @@ def end_process_tree(pid: int) -> None:
 
 
 def _is_running_child(pid: int) -> bool:
-    """Returns whether pid is a child that has not ended. Does not reap it."""
+    """Returns whether pid is a child process that has not ended. Does not reap it."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:
@@ -43,11 +43,11 @@ def _is_running_child(pid: int) -> bool:
 
 
 def _stop_tree(roots: list[int]) -> list[int]:
-    """Sends SIGSTOP to processes and their descendants, so that they start no more, and returns them all.
+    """Sends SIGSTOP to processes and their descendants, so that they start no more, and returns all their ids.
 
-    A process stops some time after the signal, and may come back from a fork
-    until then. So the list is complete only when no new process is found after
-    all known ones have been seen unable to fork. Gives up after 2 s.
+    A process stops some time after the signal, and may still return from a fork until then. So the
+    list is complete only when no new process is found after all known ones have been seen unable to
+    fork. Gives up waiting for that after 2 s.
     """
     signalled: dict[int, bool] = {}  # by process: whether the signal could be sent
     deadline = monotonic() + _STOP_TIMEOUT
@@ -61,7 +61,7 @@ def _stop_tree(roots: list[int]) -> list[int]:
 
 
 def _with_descendants(roots: list[int]) -> list[int]:
-    """Returns processes and their descendants, if there is a /proc."""
+    """Returns the ids of processes and their descendants; only of the processes if there is no /proc."""
     children: dict[int, list[int]] = {}
     for entry in _list_folder("/proc"):
         if entry.isdigit():
@@ -74,7 +74,7 @@ def _with_descendants(roots: list[int]) -> list[int]:
 
 
 def _cannot_fork(pid: int) -> bool:
-    """Returns whether each thread of a process is in a state in which it cannot fork."""
+    """Returns whether all threads of a process are stopped or otherwise in a state in which they cannot fork."""
     for thread in _list_folder(f"/proc/{pid}/task"):
         stat = _read_stat(f"{pid}/task/{thread}")
         if stat and stat[0] not in _STATES_THAT_CANNOT_FORK:
@@ -83,7 +83,7 @@ def _cannot_fork(pid: int) -> bool:
 
 
 def _read_stat(entry: str) -> list[bytes]:
-    """Returns the fields of /proc/<entry>/stat behind the name: the state first, the parent second."""
+    """Returns the fields of /proc/<entry>/stat after the process name: state, parent and so on; [] if it is gone."""
     try:
         with open(f"/proc/{entry}/stat", "rb") as stat:
             return stat.read().rpartition(b")")[2].split()
@@ -92,6 +92,7 @@ def _read_stat(entry: str) -> list[bytes]:
 
 
 def _list_folder(folder: str) -> list[str]:
+    """Returns the names in a folder, or [] if it cannot be read."""
     try:
         return os.listdir(folder)
     except OSError:
@@ -99,7 +100,7 @@ def _list_folder(folder: str) -> list[str]:
 
 
 def _send_signal(pid: int, number: int) -> bool:
-    """Sends a signal. Returns False if it cannot be sent: the process is gone, or another user's."""
+    """Sends a signal to a process. Returns False if that fails: the process is gone, or is another user's."""
     try:
         os.kill(pid, number)
     except OSError:

@@ -6,9 +6,9 @@ from assay.run.user_code import call_user_code
 
 
 def safe_repr(value: object) -> str:
-    """Returns the repr of value, or a text that says with which error it failed.
+    """Returns the repr of value or, if that raises an Exception, a text that says so.
 
-    Raises only what is not an Exception, for example KeyboardInterrupt.
+    Other exceptions, such as KeyboardInterrupt, are raised.
     """
     try:
         return str(call_user_code(repr, value))
@@ -17,15 +17,15 @@ def safe_repr(value: object) -> str:
 
 
 def describe_error(error: Exception) -> str:
-    """Returns the class of error and, unless its __str__ raises, its text."""
+    """Returns an exception's class name and message as "name: message", or only the name if its __str__ raises."""
     try:
         return f"{type(error).__name__}: {call_user_code(str, error)}"
     except Exception:
         return type(error).__name__
 
 
-def shorten(text: str, max_length: int) -> str:
-    """Returns text, with its middle replaced by a note if it has more than max_length characters."""
+def truncate_middle(text: str, max_length: int) -> str:
+    """Returns text with its middle replaced by a note if it has more than max_length characters."""
     if len(text) <= max_length:
         return text
     half = max_length // 2

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class Schedule:
-    """The queue of works, in the order of their requests. Safe for use by several threads.
+    """The queue of works for the main thread, and those that run. Safe for use by several threads.
 
-    A work without a session runs alone. Works of different sessions run
-    interleaved, switching where they await, until one that runs alone is next.
+    Works run in the order of their requests; cells that run again because of signals come first. A
+    work without a session runs alone. Works of different sessions run interleaved, switching where
+    they await, until the next work is one that runs alone.
     """
 
     def __init__(self, channel: Channel) -> None:
@@ -33,9 +34,10 @@ class Schedule:
         self._is_idle = True  # as the server was told last
 
     def add(self, work: Work) -> None:
-        """Queues a work. The queue is not announced if the work can run at once.
+        """Queues a work at the end. The server is told about the queue, unless the work can run at once.
 
-        If a re-run of the same cell waits, work takes its place: the cell runs once.
+        If a re-run of the same cell is queued, the work takes its place, so that the cell runs only
+        once.
         """
         with self._lock:
             at_once = not self._waiting and not self._running
@@ -45,6 +47,7 @@ class Schedule:
                 self._announce_queue()
 
     def _replace_rerun(self, work: Work) -> bool:
+        """Puts work in the place of a queued re-run of the same cell. Returns False if there is none."""
         for place, other in enumerate(self._waiting):
             if other.is_rerun and other.cell_id == work.cell_id:
                 work.is_prioritized = True
@@ -53,9 +56,10 @@ class Schedule:
         return False
 
     def add_reruns(self, cells: Sequence[Work], order: Callable[[list[Work]], list[Work]]) -> None:
-        """Queues cells to run again, except those that wait already, and announces the queue.
+        """Queues runs of cells whose signals have changed, except cells that are queued already.
 
-        They wait before all other works, together with earlier re-runs, as sorted by order.
+        They come before all other works, together with earlier re-runs, in the order that the
+        function order returns. The server is told about the queue.
         """
         with self._lock:
             waiting = {work.cell_id for work in self._waiting}
@@ -69,12 +73,12 @@ class Schedule:
             self._announce_queue()
 
     def start_next(self) -> Work | None:
-        """Moves the next work to the running ones and returns it; None if all have to wait.
+        """Removes the next work from the queue, marks it as running, and returns it; None if nothing may run now.
 
-        Works that were stopped while they waited are answered here.
+        Queued works that were stopped are answered here.
         """
         with self._lock:
-            while work := self._next():
+            while work := self._next_runnable():
                 self._waiting.remove(work)
                 if not work.is_stopping:
                     self._running.append(work)
@@ -86,7 +90,8 @@ class Schedule:
             self._announce_idle()
             return None
 
-    def _next(self) -> Work | None:
+    def _next_runnable(self) -> Work | None:
+        """Returns the first queued work that may run beside the running ones, or None."""
         sessions = {work.session for work in self._running}
         for work in self._waiting:
             if work.session is None:
@@ -96,7 +101,7 @@ class Schedule:
         return None
 
     def finish(self, work: Work) -> bool:
-        """Ends a running work and returns whether it was stopped. It cannot be stopped any more."""
+        """Marks a running work as over. Returns whether it was stopped before; it cannot be stopped any more."""
         memory_reserve.release_if_low()  # for the answer
         with self._lock:
             work.is_over = True
@@ -104,11 +109,10 @@ class Schedule:
             return work.is_stopping
 
     def stop(self, matches: Callable[[Work], bool]) -> list[Work]:
-        """Stops the works that match, and returns the running ones, for the caller to interrupt.
+        """Stops the works for which matches returns True. Returns the running ones, which the caller must interrupt.
 
-        A waiting work is answered as interrupted at once. One that waits to run a
-        cell which is running is answered when that run has ended, because a cell
-        has one run at a time.
+        A queued work is removed and answered as interrupted at once. A queued run of a cell that is
+        running is answered when that run has ended, because a cell has one run at a time.
         """
         with self._lock:
             running_cells = {work.cell_id for work in self._running} - {None}
@@ -124,12 +128,13 @@ class Schedule:
             return running
 
     def _answer_not_run(self, work: Work) -> None:
+        """Marks a queued work as over and has it answer that it was stopped before it ran."""
         work.is_over = True
         self._announce_start(work)
         work.answer_not_run()
 
     def debug_state(self) -> dict[str, object]:
-        """Returns the fields of debug_state about the queue."""
+        """Returns the fields of a debug_state answer about the queue and the running works."""
         with self._lock:
             return {
                 "queue": self._queued_cells(),
@@ -139,6 +144,7 @@ class Schedule:
             }
 
     def _announce_start(self, work: Work) -> None:
+        """Tells the server that a cell begins its next run, with the run's number. Does nothing for other work."""
         if work.cell_id is not None:
             self._run_number += 1
             self._is_idle = False
@@ -148,17 +154,19 @@ class Schedule:
         return [work.cell_id for work in self._waiting if work.cell_id is not None]
 
     def _announce_queue(self) -> None:
+        """Tells the server which cells are queued, if that has changed."""
         queue = self._queued_cells()
         if queue != self._announced:
             self._announced = queue
             self._channel.send({"type": "run_queue", "queue": queue})
 
     def _announce_idle(self) -> None:
+        """Tells the server that no cell runs or waits, if it does not know yet."""
         if not self._is_idle and not self._waiting and not self._running:
             self._is_idle = True
             self._channel.send(start_cell_frame(None, self._run_number))
 
 
 def start_cell_frame(cell_id: str | None, run_number: int) -> dict[str, object]:
-    """Returns the frame that says that a run of a cell began; with None, that no cell runs or waits."""
+    """Returns the message that a cell has begun the run with this number; with None, that no cell runs or waits."""
     return {"type": "start_cell", "cell_id": cell_id, "run_sequencer": run_number}

@@ -24,30 +24,34 @@ _POLL_INTERVAL = 0.05  # seconds without output after which the end of the comma
 
 
 def run_command(command: str) -> int:
-    """Runs command, prints its output as it comes, and returns its exit status.
+    """Runs a command in a shell, prints its output as it comes, and returns its exit status.
 
-    The status is negative if a signal ended the command: -9 for SIGKILL. Processes
-    that it leaves in the background go on, and their output is still printed. When
-    the caller is interrupted, the command and all that it has started are ended.
+    The status is negative if a signal ended the command: -9 for SIGKILL. Processes that it leaves
+    in the background go on, and their output is still printed. When the caller is interrupted, the
+    command and all processes that it has started are ended.
     """
-    return _run_command(command, _print)
+    return _run_in_shell(command, _print_text)
 
 
 def capture_command(command: str) -> tuple[str, int]:
-    """Runs command and returns what it wrote to stdout and stderr, and its exit status, see run_command."""
+    """Runs a command in a shell, and returns its output, stdout and stderr in one text, and its exit status.
+
+    When the caller is interrupted, the command and all processes that it has started are ended.
+    """
     pieces: list[str] = []
-    status = _run_command(command, pieces.append)
+    status = _run_in_shell(command, pieces.append)
     return "".join(pieces), status
 
 
-def _print(text: str) -> None:
+def _print_text(text: str) -> None:
     stream = sys.stdout
     if stream is not None:
         call_user_code(stream.write, text)
         call_user_code(stream.flush)
 
 
-def _run_command(command: str, write: Callable[[str], Any]) -> int:
+def _run_in_shell(command: str, write: Callable[[str], Any]) -> int:
+    """Runs a command in a shell, calls write with its output as it comes, and returns its exit status."""
     process = subprocess.Popen(
         [_find_shell(), "-c", command],
         stdin=subprocess.DEVNULL,
@@ -66,16 +70,16 @@ def _run_command(command: str, write: Callable[[str], Any]) -> int:
 
 
 def _find_shell() -> str:
-    """Returns $SHELL if it is set, else the path of bash, else /bin/sh."""
+    """Returns the path of the user's shell: $SHELL, else bash, else /bin/sh."""
     from shutil import which
 
     return os.environ.get("SHELL") or which("bash") or "/bin/sh"
 
 
 def _forward_output(process: Process, write: Callable[[str], Any]) -> None:
-    """Calls write with the output of process until it has ended or closed its end of the pipe.
+    """Calls write with the output of a process until the process has ended or closed its output.
 
-    If the pipe stays open then, a thread forwards what comes later.
+    If other processes still hold the output open then, a thread forwards what they write.
     """
     assert process.stdout is not None
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -95,7 +99,7 @@ def _forward_output(process: Process, write: Callable[[str], Any]) -> None:
 
 
 def _forward_late_output(process: Process, decoder: Any, write: Callable[[str], Any]) -> None:
-    """Calls write with the output of what the command has left in the background."""
+    """Calls write with the output of processes that a command has left in the background, until they close it."""
     assert process.stdout is not None
     with process.stdout as pipe:
         while data := os.read(pipe.fileno(), _READ_SIZE):
@@ -103,10 +107,10 @@ def _forward_late_output(process: Process, decoder: Any, write: Callable[[str], 
 
 
 def expand_variables(line: str, global_ns: dict[str, Any], local_ns: dict[str, Any]) -> str:
-    """Returns line with {expression} and $name replaced by their values in the user's code.
+    """Returns a command line with {expression} and $name replaced by their values in the user's code.
 
-    $$name and {{ stand for $name and {. A $name without a value is left to the
-    shell. If an {expression} fails, the whole line is left as it is.
+    $$name and {{ stand for $name and {. A $name that is no variable is left to the shell. If an
+    {expression} fails, the whole line is left as it is.
     """
     from string import Formatter
 
@@ -125,6 +129,7 @@ def expand_variables(line: str, global_ns: dict[str, Any], local_ns: dict[str, A
 
 
 def _expand_names(text: str, names: dict[str, Any]) -> str:
+    """Returns text with each $name replaced by the value of that variable in names, if there is one."""
     import re
 
     def value(found: re.Match[str]) -> str:

@@ -20,34 +20,35 @@ _RESEND_INTERVAL = 0.010  # seconds until a deferred signal is sent again
 _real_signal, _real_getsignal = signal.signal, signal.getsignal
 
 
-def install() -> None:
-    """Replaces signal.signal and signal.getsignal, so that each handler that the user sets is deferred."""
-    signal.signal = _signal
-    signal.getsignal = _getsignal
+def replace_signal_functions() -> None:
+    """Replaces signal.signal and signal.getsignal, so that handlers of the user's run only in the user's code."""
+    signal.signal = _set_deferring_handler
+    signal.getsignal = _get_user_handler
 
 
-def _signal(signalnum: int, handler: Any) -> Any:
-    """Sets the handler of a signal and returns the one before, as signal.signal does."""
+def _set_deferring_handler(signalnum: int, handler: Any) -> Any:
+    """Is signal.signal for the user's code: sets a handler, wrapped, and returns the one before."""
     deferring = _DeferringHandler(handler) if callable(handler) else handler
-    return _users_handler(_real_signal(signalnum, deferring))
+    return _unwrap_handler(_real_signal(signalnum, deferring))
 
 
-def _getsignal(signalnum: int) -> Any:
-    """Returns the handler of a signal, as signal.getsignal does."""
-    return _users_handler(_real_getsignal(signalnum))
+def _get_user_handler(signalnum: int) -> Any:
+    """Is signal.getsignal for the user's code: returns the handler that it has set for a signal."""
+    return _unwrap_handler(_real_getsignal(signalnum))
 
 
-def _users_handler(handler: Any) -> Any:
+def _unwrap_handler(handler: Any) -> Any:
+    """Returns the user's handler inside a _DeferringHandler; any other handler as it is."""
     return handler.handler if isinstance(handler, _DeferringHandler) else handler
 
 
 class _DeferringHandler:
-    """Calls a handler if the main thread is in the user's code, else as soon as it is."""
+    """A signal handler that calls the user's handler as soon as the main thread is in the user's code."""
 
     def __init__(self, handler: Any) -> None:
         self.handler = handler
         self._deferred: tuple[int, FrameType | None] | None = None  # the handler's arguments
-        self._is_resent = False  # the next signal is the deferred one, sent again by _resend
+        self._is_resent = False  # the next signal is the deferred one, sent again by _resend_until_called
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         is_resent, self._is_resent = self._is_resent, False
@@ -60,7 +61,7 @@ class _DeferringHandler:
             self._deferred = number, _innermost_user_frame(frame)
             deferred_actions.append(self._call_deferred)
             try:
-                start_new_thread(self._resend, (number,))
+                start_new_thread(self._resend_until_called, (number,))
             except RuntimeError:  # no memory for a thread: the next call of user code runs the handler
                 pass
 
@@ -69,8 +70,8 @@ class _DeferringHandler:
             arguments, self._deferred = self._deferred, None
             call_user_code(self.handler, *arguments)
 
-    def _resend(self, number: int) -> None:
-        """Sends the signal to the main thread until the handler was called."""
+    def _resend_until_called(self, number: int) -> None:
+        """Sends the signal to the main thread every 10 ms until the user's handler was called."""
         main = threading.main_thread().ident
         while self._deferred is not None and main is not None:
             sleep(_RESEND_INTERVAL)
@@ -80,7 +81,7 @@ class _DeferringHandler:
 
 
 def _innermost_user_frame(frame: FrameType | None) -> FrameType | None:
-    """Returns the frame nearest to the top that is not the kernel's, or None."""
+    """Returns the frame nearest to the top of a stack that is not the kernel's, or None."""
     while frame is not None and frame.f_code.co_filename.startswith(KERNEL_PATH):
         frame = frame.f_back
     return frame

@@ -13,11 +13,11 @@ _MAX_SNIPPETS = 100  # whose source is kept
 
 
 class SourceCache:
-    """Sources by file name, in the form that linecache has them.
+    """The sources of cells and snippets by file name, for tracebacks, in the form that linecache has them.
 
-    A cell that runs again replaces its source. The sources of the last 100
-    snippets are kept. linecache is filled when it is first imported, and not
-    imported here: it takes long to import, and most runs never need it.
+    A cell that runs again replaces its source. Only the sources of the last 100 snippets are kept.
+    linecache gets the sources when it is first imported; it is not imported here, because that
+    takes long and most runs never need it.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class SourceCache:
         self._snippet_count = 0
 
     def store(self, filename: str, source: str) -> None:
-        """Makes source the content of filename."""
+        """Stores source as the content of a file name, replacing an earlier one."""
         entry = (len(source), None, source.splitlines(keepends=True), filename)
         self._entries[filename] = entry
         linecache = sys.modules.get("linecache")
@@ -33,22 +33,23 @@ class SourceCache:
             linecache.cache[filename] = entry
 
     def store_snippet(self, source: str) -> str:
-        """Stores the source of a snippet and returns its file name: "<code 3>" for the third.
+        """Stores the source of a snippet and returns its file name: "<code 3>" for the third snippet.
 
-        Snippets that run again in the same order get the same names in tracebacks.
+        Snippets that run again in the same order get the same names in tracebacks. The source of
+        the snippet that ran 100 snippets before is removed.
         """
         self._snippet_count += 1
-        self._remove(f"<code {self._snippet_count - _MAX_SNIPPETS}>")
+        self._remove_source(f"<code {self._snippet_count - _MAX_SNIPPETS}>")
         filename = f"<code {self._snippet_count}>"
         self.store(filename, source)
         return filename
 
-    def _remove(self, filename: str) -> None:
+    def _remove_source(self, filename: str) -> None:
         self._entries.pop(filename, None)
         linecache = sys.modules.get("linecache")
         if linecache is not None:
             linecache.cache.pop(filename, None)
 
     def fill_linecache(self, linecache: ModuleType) -> None:
-        """Gives linecache, which has just been imported, the sources stored so far."""
+        """Copies all stored sources into linecache, which was just imported."""
         linecache.cache.update(self._entries)

@@ -16,18 +16,22 @@ _read_dict = type.__dict__["__dict__"].__get__
 
 
 def class_mro(cls: type) -> tuple[type, ...]:
-    """Returns the class and its bases, in method resolution order."""
+    """Returns a class and its bases in method resolution order, without calling the user's code."""
     bases: tuple[type, ...] = _read_mro(cls)
     return bases
 
 
 def module_and_name(cls: type) -> tuple[Any, str]:
-    """Returns the module of a class, which is a str unless somebody has changed it, and its name."""
+    """Returns the module and the name of a class. The module is a str unless somebody has changed it."""
     return _read_module(cls), _read_name(cls)
 
 
 def is_instance_by_name(value: object, package: str, class_name: str) -> bool:
-    """Returns whether value is an instance of a class of that name in package, or of a subclass."""
+    """Returns whether value is an instance of the class `class_name` of a package, or of a subclass.
+
+    Only names of classes are compared, so the package need not be imported. Submodules of the
+    package count.
+    """
     return any(
         _read_name(base) == class_name and _top_package(base) == package
         for base in _read_mro(type(value))
@@ -45,7 +49,7 @@ def is_table(value: object) -> bool:
 
 
 def is_plot(value: object) -> bool:
-    """Returns whether value is of a class of plotly, or of a package whose name begins with plotly."""
+    """Returns whether value is a plotly figure: its class is of a package whose name begins with plotly."""
     return _top_package(type(value)).startswith("plotly")
 
 

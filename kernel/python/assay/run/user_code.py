@@ -29,34 +29,41 @@ deferred_actions: deque[Callable[[], None]] = deque()
 
 
 def run_deferred_actions() -> None:
-    """Runs what signal handlers have put off, if the caller is the main thread. It must hold no lock."""
+    """Runs the actions that signal handlers have put off, which may raise. Does nothing off the main thread.
+
+    The caller must not hold a lock.
+    """
     while deferred_actions and get_ident() == _MAIN_THREAD:
         deferred_actions.popleft()()
 
 
 def call_user_code(code: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Calls code, which is the user's or may run the user's, and returns what it returns."""
+    """Calls a function that is the user's code or may run it, and returns its value.
+
+    Inside this call the main thread may be interrupted. Deferred actions of signal handlers run
+    first.
+    """
     if deferred_actions:
         run_deferred_actions()
     return code(*args, **kwargs)
 
 
 def wait_idle(wait: Callable[[], Any]) -> None:
-    """Calls wait, a function in C, while the kernel has nothing to do and any signal may be handled."""
+    """Calls wait, a blocking function written in C, while the kernel is idle. Any signal may be handled meanwhile."""
     run_deferred_actions()
     wait()
 
 
 async def await_user_code(awaitable: Awaitable[Any]) -> Any:
-    """Awaits an awaitable of the user's and returns its value."""
+    """Awaits an object of the user's, during which the user's code may be interrupted, and returns its value."""
     return await awaitable
 
 
 def run_event_loop(loop: AbstractEventLoop) -> None:
-    """Runs the event loop, and with it tasks of the user's, until the loop is stopped.
+    """Runs an asyncio loop, and with it tasks of the user's, until the loop is stopped.
 
-    KeyboardInterrupt and SystemExit of a task also end the loop. The task keeps
-    them for the code that awaits it, so they are dropped here.
+    A KeyboardInterrupt or SystemExit that a task raises also ends the loop. It is dropped here,
+    because the task keeps it for the code that awaits the task.
     """
     try:
         loop.run_forever()
@@ -72,7 +79,11 @@ _IMPORT_HOOKS_FILE = os.path.join(KERNEL_PATH, "run", "import_hooks.py")
 
 
 def is_in_user_code(frame: FrameType | None) -> bool:
-    """Returns whether frame, the top of a stack, is in code that the kernel called here, or in wait_idle."""
+    """Returns whether a stack is in the user's code, or in wait_idle. frame is the top of the stack.
+
+    A stack is in the user's code if its kernel frame nearest to the top is of this module and is
+    not the top.
+    """
     top = frame
     if top is not None and top.f_code is wait_idle.__code__:
         return True
@@ -82,4 +93,5 @@ def is_in_user_code(frame: FrameType | None) -> bool:
 
 
 def _is_kernel_file(filename: str) -> bool:
+    """Returns whether a source file is one of the kernel's. The import hooks do not count."""
     return filename.startswith(KERNEL_PATH) and filename != _IMPORT_HOOKS_FILE

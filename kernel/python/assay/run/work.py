@@ -25,10 +25,10 @@ _INTERRUPT_INTERVAL = 1.0  # seconds between two interrupts of the same work
 
 
 class Work:
-    """A piece of user code: waiting, then running, then over.
+    """A piece of user code on its way through the kernel: first it waits, then it runs, then it is over.
 
-    Any thread may make it; the main thread runs it. is_stopping and
-    is_over change from False to True while the schedule's lock is held.
+    Any thread may make a work; the main thread runs it. is_stopping and is_over change from False
+    to True while the schedule's lock is held.
     """
 
     cell_id: str | None = None
@@ -45,33 +45,33 @@ class Work:
     _next_interrupt = 0.0  # by monotonic()
 
     def __init__(self, sink: Sink) -> None:
-        """sink takes the text that it prints."""
+        """sink takes the text that the work prints."""
         self.sink = sink
         self.shown_figures: set[ref[Any]] = set()  # matplotlib figures not to be shown again
 
     def announce_start(self, run_number: int) -> None:
-        """Tells the server that a cell begins its run of this number; does nothing for other work."""
+        """Tells the server that a cell begins the run with this number. Does nothing for work that is not a cell."""
 
     def run(self) -> None:
-        """Runs it, on the main thread, and answers. When run returns it may still be awaiting."""
+        """Runs the work on the main thread and sends its answer, possibly later, when its asyncio task has ended."""
         raise NotImplementedError
 
     def finish_with_error(self, error: BaseException) -> None:
-        """Ends it and answers with error, which run itself raised."""
+        """Ends the work and sends its answer with this error, which the kernel itself has raised."""
         raise NotImplementedError
 
     def answer_not_run(self) -> None:
-        """Answers, on any thread, that it was stopped before it ran."""
+        """Sends the answer that the work was stopped before it ran. Safe on any thread."""
         raise NotImplementedError
 
     def emit_output(self, output: dict[str, Any]) -> None:
-        """Shows an nbformat output. Work that is not a cell prints the output's text/plain."""
+        """Shows an nbformat output of the work. If it is not a cell, the output's text/plain is printed instead."""
         text = output.get("data", {}).get("text/plain")
         if text is not None:
             self.sink.write(1, text + "\n")
 
     def claim_interrupt(self) -> bool:
-        """Returns whether to interrupt it now: if it is stopping, and at most once a second.
+        """Returns whether to interrupt the work now: if it is being stopped, and at most once a second.
 
         A finally block thus has a second before it is interrupted again.
         """
@@ -82,22 +82,22 @@ class Work:
         return True
 
 
-class _Foreground:
-    """The work that code without a work of its own belongs to, for example a thread's."""
+class _ForegroundWork:
+    """Holds the work to which code without a work of its own belongs, for example a thread of the user's."""
 
     work: Work
 
 
 CURRENT_WORK: ContextVar[Work | None] = ContextVar("assay_work", default=None)
-foreground = _Foreground()
+foreground = _ForegroundWork()
 
 
 def current_work() -> Work:
-    """Returns the work that the calling code belongs to. Safe on any thread."""
+    """Returns the work to which the calling code belongs. Safe on any thread."""
     work = CURRENT_WORK.get()
     return foreground.work if work is None or work.is_over else work
 
 
 def current_sink() -> Sink:
-    """Returns where the text of the calling code goes. Safe on any thread."""
+    """Returns the sink for text that the calling code prints. Safe on any thread."""
     return current_work().sink

@@ -43,30 +43,33 @@ _libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
 
 
 def apply_plan(plan: Plan) -> None:
-    """Applies all steps of a plan to this process; they cannot be undone.
+    """Confines this process as a sandbox plan says. The steps cannot be undone.
 
-    Raises OSError, with the step that failed: the process is then only partly
-    confined and must end. Raises RuntimeError if the process has more than one
-    thread, because the others would not be confined.
+    Raises OSError that names the step that failed: the process is then only partly confined and
+    must end. Raises RuntimeError if the process has more than one thread, because the others would
+    not be confined.
     """
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with several threads cannot be sandboxed")
     _enter_namespaces(plan["namespaces"], plan["mounts"] or [])
     if plan["loopback"]:
         _bring_up_loopback()
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _call_prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if plan["landlock"]:
         _apply_landlock(plan["landlock"])
     _drop_capabilities(plan["bounding"])
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     if plan["filter"]:
-        _install_filter(a2b_base64(plan["filter"]))
+        _install_seccomp_filter(a2b_base64(plan["filter"]))
     for limit in plan["limits"] or []:
-        _lower_limit(limit["resource"], limit["value"])
+        _lower_resource_limit(limit["resource"], limit["value"])
 
 
 def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
-    """Enters new namespaces, in which the user keeps its ids, and mounts file systems there."""
+    """Enters new Linux namespaces, in which the user keeps uid and gid, and mounts file systems there.
+
+    Raises OSError.
+    """
     has_user_namespace = namespaces & _CLONE_NEWUSER
     uid, gid = os.geteuid(), os.getegid()
     if namespaces:
@@ -76,12 +79,12 @@ def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
         _write_file("/proc/self/uid_map", f"{uid} {uid} 1")
         _write_file("/proc/self/gid_map", f"{gid} {gid} 1")
     if namespaces & _CLONE_NEWNS:
-        _mount("none", "/", "", _MS_REC | _MS_PRIVATE, "")
+        _mount_file_system("none", "/", "", _MS_REC | _MS_PRIVATE, "")
     for mount in mounts:
-        _mount(mount["type"], mount["target"], mount["type"], _MS_NOSUID, mount["data"])
+        _mount_file_system(mount["type"], mount["target"], mount["type"], _MS_NOSUID, mount["data"])
 
 
-def _mount(source: str, target: str, file_system: str, flags: int, data: str) -> None:
+def _mount_file_system(source: str, target: str, file_system: str, flags: int, data: str) -> None:
     arguments = source.encode(), os.fsencode(target), file_system.encode(), flags, data.encode()
     _check_result(f"mount {target}", _libc.mount(*arguments))
 
@@ -95,65 +98,68 @@ def _bring_up_loopback() -> None:
 
 
 def _apply_landlock(rules: Ruleset) -> None:
-    """Restricts this process to the paths, ports and scopes of a ruleset."""
+    """Restricts this process, by Landlock, to the paths, ports and scopes of a ruleset. Raises OSError."""
     attributes = struct.pack("QQQ", rules["files"], rules["ports"], rules["scoped"])
-    ruleset = _syscall("make a landlock ruleset", _CREATE_RULESET, attributes, len(attributes), 0)
+    ruleset = _call_syscall("make a landlock ruleset", _CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for path in rules["paths"]:
             _allow_path(ruleset, path["path"], path["access"])
-        _syscall("restrict by landlock", _RESTRICT_SELF, ruleset, rules["flags"])
+        _call_syscall("restrict by landlock", _RESTRICT_SELF, ruleset, rules["flags"])
     finally:
         os.close(ruleset)
 
 
 def _allow_path(ruleset: int, path: str, access: int) -> None:
-    """Allows access beneath a path. One that is missing or cannot be opened is skipped."""
+    """Adds a rule to a Landlock ruleset that allows access beneath a path.
+
+    A path that is missing or cannot be opened is skipped. Raises OSError if the rule is refused.
+    """
     try:
         beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, PermissionError):
         return
     try:
         rule = struct.pack("=Qi", access, beneath)
-        _syscall(f"allow {path}", _ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
+        _call_syscall(f"allow {path}", _ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
     finally:
         os.close(beneath)
 
 
 def _drop_capabilities(bounding: int) -> None:
-    """Drops all capabilities, and removes those numbered below bounding from the bounding set."""
+    """Drops all capabilities of this process, and removes those below the number bounding from the bounding set."""
     for capability in range(bounding):
         _check_result("drop capabilities", _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0))
     header = struct.pack("Ii", _CAPABILITY_VERSION_3, 0)
     _check_result("drop capabilities", _libc.capset(header, bytes(24)))
 
 
-def _install_filter(program: bytes) -> None:
-    """Installs a seccomp filter: a BPF program of 8 bytes an instruction."""
+def _install_seccomp_filter(program: bytes) -> None:
+    """Installs a seccomp filter, given as a BPF program with 8 bytes an instruction. Raises OSError."""
     code = ctypes.create_string_buffer(program, len(program))
     filter_program = struct.pack("HP", len(program) // 8, ctypes.addressof(code))
-    _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_program)
+    _call_prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, filter_program)
 
 
-def _lower_limit(which: int, value: int) -> None:
-    """Sets a resource limit to value, unless it is lower already."""
+def _lower_resource_limit(which: int, value: int) -> None:
+    """Sets a resource limit of this process to value, unless the limit is lower already."""
     _, maximum = resource.getrlimit(which)
     if maximum == resource.RLIM_INFINITY or value < maximum:
         maximum = value
     resource.setrlimit(which, (maximum, maximum))
 
 
-def _prctl(option: int, *arguments: int | bytes) -> None:
+def _call_prctl(option: int, *arguments: int | bytes) -> None:
     padded = [*arguments, 0, 0, 0][:4]
     _check_result(f"prctl {option}", _libc.prctl(option, *padded))
 
 
-def _syscall(step: str, number: int, *arguments: int | bytes) -> int:
+def _call_syscall(step: str, number: int, *arguments: int | bytes) -> int:
     padded = [*arguments, 0, 0][:4]
     return _check_result(step, _libc.syscall(number, *padded))
 
 
 def _check_result(step: str, result: int) -> int:
-    """Returns the result of a C function. Raises OSError with errno and the step if it is negative."""
+    """Returns the result of a C function. If it is negative, raises OSError with errno and the name of the step."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{step}: {os.strerror(number)}")

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 _PACKAGES_WITH_PRIVATE_BUILTINS = frozenset(("assay", "linecache", "traceback"))
 
 
-def install() -> None:
-    """Makes the modules of these packages, imported from now on, use a copy of the present builtins."""
+def install_private_builtins() -> None:
+    """Makes the kernel's modules, linecache and traceback use a copy of the present builtins when imported.
+
+    What the user's code changes in the module builtins then does not affect them.
+    """
     sys.meta_path.insert(0, _PrivateBuiltinsFinder(dict(builtins.__dict__)))
 
 
-def private(package: str) -> ModuleType:
-    """Imports a copy of a library package, with private builtins, that is not in sys.modules."""
+def import_private_copy(package: str) -> ModuleType:
+    """Imports and returns a second copy of a library package that the user's code cannot find in sys.modules.
+
+    The copy has its own builtins.
+    """
     shared = _remove_from_modules(package)
     finder = _PrivateBuiltinsFinder(dict(builtins.__dict__), package)
     sys.meta_path.insert(0, finder)
@@ -39,12 +45,12 @@ def private(package: str) -> ModuleType:
         sys.modules.update(shared)
 
 
-def hidden(name: str) -> dict[str, Any]:
-    """Runs a module of the kernel without putting it into sys.modules, and returns its names.
+def run_hidden_module(name: str) -> dict[str, Any]:
+    """Runs a module of the kernel without putting it into sys.modules, and returns its names and values.
 
-    It has its own builtins. The caller must keep what it takes of the names only in
-    the frame of a running function. The module must not define a class, because
-    object.__subclasses__() would lead to it.
+    The module has its own builtins. The caller must keep what it takes of the names only in the
+    frame of a running function, where the user's code does not find it. The module must not define
+    a class, because object.__subclasses__() would lead to it.
     """
     package = sys.modules[name.rpartition(".")[0]]
     spec: Any = PathFinder.find_spec(name, package.__path__)
@@ -54,13 +60,16 @@ def hidden(name: str) -> dict[str, Any]:
 
 
 def _remove_from_modules(package: str) -> dict[str, ModuleType]:
-    """Removes a package and its modules from sys.modules, and returns them by name."""
+    """Removes a package and its submodules from sys.modules, and returns them by name."""
     names = [name for name in sys.modules if name.partition(".")[0] == package]
     return {name: sys.modules.pop(name) for name in names}
 
 
 class _PrivateBuiltinsFinder:
-    """A meta path finder. It uses no builtin itself."""
+    """A meta path finder whose modules are loaded with a private copy of the builtins.
+
+    It uses no builtin itself, because the user's code may have replaced it.
+    """
 
     def __init__(self, private_builtins: dict[str, Any], *packages: str) -> None:
         self._private_builtins = private_builtins

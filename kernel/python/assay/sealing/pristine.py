@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.sealing.own import hidden
+from assay.sealing.own import run_hidden_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     Names = dict[str, Any]
-    Renew = Callable[[], Callable[[Names], Names]]  # see assay.sealing.renewal.keep
+    Renew = Callable[[], Callable[[Names], Names]]  # see assay.sealing.renewal.record_original_state
 
 
 class Pristine:
-    """The original builtins, loaded modules and code of the kernel."""
+    """Keeps the function that restores builtins, modules and the kernel's code, until the dispatcher takes it."""
 
-    def seal(self, kernel: object) -> None:
-        """Records them, and which of the kernel's objects refer to which."""
-        self._renew: Renew = hidden("assay.sealing.renewal")["keep"](kernel)
+    def record(self, kernel: object) -> None:
+        """Records the state of builtins, loaded modules and the kernel's code, before the user's code runs."""
+        self._renew: Renew = run_hidden_module("assay.sealing.renewal")["record_original_state"](kernel)
 
-    def take(self) -> Renew:
-        """Returns the function that restores them, and forgets it. Call it before the first request.
+    def take_renew(self) -> Renew:
+        """Returns the function that restores the recorded state, and forgets it. Can be called once.
 
-        The caller must keep it in the frame of a function, where no name of the
-        user's leads.
+        The caller must keep the function only in the frame of a running function, where the user's
+        code does not find it.
         """
         renew = self._renew
         del self._renew

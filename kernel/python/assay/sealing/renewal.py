@@ -1,6 +1,6 @@
 """Restores what was there before the user's code ran, for a grader's code that must not be misled by it.
 
-The module is loaded hidden, see assay.sealing.own.
+The module is loaded by run_hidden_module, see assay.sealing.own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gc
 import sys
 from types import ModuleType
 
-from assay.sealing.own import hidden
+from assay.sealing.own import run_hidden_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Names = dict[str, Any]
 
-_seal = hidden("assay.sealing.seal")
+_seal = run_hidden_module("assay.sealing.seal")
 
 # Kept here because the user's code may replace them in the module sys.
 _settrace, _setprofile = sys.settrace, sys.setprofile
@@ -35,30 +35,29 @@ _gc_callbacks = gc.callbacks
 _MAX_MONITORING_TOOLS = 6  # of sys.monitoring
 
 
-def keep(kernel: Any) -> Callable[[], Callable[[Names], Names]]:
-    """Records the builtins, the loaded modules and the kernel's code.
+def record_original_state(kernel: Any) -> Callable[[], Callable[[Names], Names]]:
+    """Records the builtins, the loaded modules and the kernel's code, and returns a function that restores them.
 
-    Returns a function that restores what the user's code has replaced, and ends
-    tracing, profiling and the like. That function is safe on any thread, and
-    returns one that makes globals for code, see _make_globals.
+    That function also ends tracing, profiling and the like. It is safe on any thread. It returns a
+    function that makes globals for a grader's code, see _make_globals.
     """
     true_builtins, modules = dict(vars(builtins)), sys.modules
-    loaded, restore = dict(modules), _seal["seal"](kernel, *vars(kernel).values())
+    loaded, restore = dict(modules), _seal["make_restorer"](kernel, *vars(kernel).values())
 
     def renew() -> Callable[[Names], Names]:
-        _end_watching()
+        _end_tracing()
         restore()
         sys.modules = modules
         for space, kept in ((modules, loaded), (vars(builtins), true_builtins)):
-            _seal["purge"](space)
-            _seal["put"](space, kept)
+            _seal["remove_unusual_keys"](space)
+            _seal["put_back_values"](space, kept)
         return lambda names: _make_globals(true_builtins, names)
 
     return renew
 
 
-def _end_watching() -> None:
-    """Ends tracing, profiling, the callbacks of the garbage collector, and monitoring."""
+def _end_tracing() -> None:
+    """Ends tracing, profiling, monitoring and callbacks of the garbage collector."""
     _settrace(None)
     _setprofile(None)
     for set_all_threads in _all_threads_setters:
@@ -73,11 +72,11 @@ def _end_watching() -> None:
 
 
 def _make_globals(true_builtins: Names, names: Names) -> Names:
-    """Returns globals for code that can read the user's names and writes none of them.
+    """Returns globals for code that may read the variables in names but not assign them.
 
-    A builtin is the true one even if names has another of that name; globals(),
-    vars() and dir() show names. Python looks up nothing after builtins, so the
-    user's names are found by __missing__ of the builtins.
+    Builtins are the original ones even if names has variables of the same names. globals(), vars()
+    and dir() show names. Python looks up nothing after builtins, so the variables are found by
+    __missing__ of the builtins.
     """
 
     class Layers(dict[str, "Any"]):  # a new class each time: object.__subclasses__() leads to the last
@@ -88,7 +87,7 @@ def _make_globals(true_builtins: Names, names: Names) -> Names:
     vars(module).update(true_builtins)
     layers = Layers(true_builtins)
     layers.update(
-        __import__=_import_with(true_builtins["__import__"], module),
+        __import__=_make_import(true_builtins["__import__"], module),
         globals=lambda: names,
         vars=lambda *of: vars(*of) if of else names,
         dir=lambda *of: dir(*of) if of else sorted(names),
@@ -97,8 +96,8 @@ def _make_globals(true_builtins: Names, names: Names) -> Names:
     return {"__name__": "__main__", "__builtins__": layers}
 
 
-def _import_with(true_import: Any, builtins_module: ModuleType) -> Any:
-    """Returns an __import__ that returns builtins_module for "builtins"."""
+def _make_import(true_import: Any, builtins_module: ModuleType) -> Any:
+    """Returns an __import__ function that returns builtins_module for the module "builtins"."""
 
     def __import__(name: str, *more: Any, **named: Any) -> Any:
         return builtins_module if name == "builtins" else true_import(name, *more, **named)

@@ -21,7 +21,10 @@ from assay.widgets.sliders import Slider as w_slider
 
 
 def submit_widget_state() -> None:
-    """Shows the widgets that the running cell has made so far, before it ends."""
+    """Sends the widgets that the running cell has made so far to the server, before the cell ends.
+
+    Does nothing if no cell is running.
+    """
     cell = signals.tracker.running_cell()
     if cell is not None:
         widget_registry.registry.publish((), cell)

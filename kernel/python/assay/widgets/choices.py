@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Select(Widget):
-    """A list to choose from. Its value is one of the options, or None unless it is required."""
+    """A widget to choose one of several options. Its value is that option, or None unless it is required."""
 
     widget_type = "select"
 
@@ -39,7 +39,7 @@ class Select(Widget):
         return self._find_option(value)
 
     def _find_option(self, value: Any) -> Any:
-        """Returns the option whose JSON is value. Raises InvalidValue."""
+        """Returns the option whose JSON is value. Raises InvalidValue if there is none."""
         for option, json_option in zip(self._options, self._json_options):
             if json_option == value and isinstance(json_option, bool) == isinstance(value, bool):
                 return option
@@ -48,7 +48,7 @@ class Select(Widget):
 
 
 class Radio(Select):
-    """A Select shown as radio buttons, in a direction: "horizontal" or "vertical"."""
+    """A Select shown as radio buttons, side by side or, with direction "vertical", one below the other."""
 
     widget_type = "radio"
 
@@ -64,7 +64,7 @@ class Radio(Select):
 
 
 class MultiSelect(Select):
-    """A list to choose several options from. Its value is a list of them."""
+    """A widget to choose any number of options. Its value is a list of them; required means at least one."""
 
     widget_type = "multi_select"
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class _LabelledWidget(Widget):
-    """A widget that has no arguments beyond the common ones."""
+    """A widget whose constructor takes a label and the arguments that all widgets have."""
 
     def __init__(self, label: str = "", **common: Any) -> None:
         super().__init__(label, {}, **common)
 
 
 class TextInput(_LabelledWidget):
-    """A text field. Its value is a str."""
+    """A widget to type text into. Its value is a str."""
 
     widget_type = "text_input"
 
@@ -35,7 +35,7 @@ class TextInput(_LabelledWidget):
 
 
 class Checkbox(_LabelledWidget):
-    """A box to tick. Its value is True or False."""
+    """A widget to tick. Its value is True or False."""
 
     widget_type = "checkbox"
 
@@ -49,7 +49,7 @@ class Checkbox(_LabelledWidget):
 
 
 class PressCount(Node):
-    """How often a button was pressed, and which cells are going to run because of a press."""
+    """The node of a button: the number of presses, and the cells that are going to run because of one."""
 
     __slots__ = ("cells_to_run",)
 
@@ -59,7 +59,7 @@ class PressCount(Node):
 
 
 class Button(_LabelledWidget):
-    """A button. Its value is True in the runs that a press causes, False in all others."""
+    """A widget to press. Its value is True in the runs of cells that a press causes, False in all others."""
 
     widget_type = "button"
     keeps_value = False
@@ -80,8 +80,8 @@ class Button(_LabelledWidget):
 
     @property
     def value(self) -> Any:
-        """Whether the cell runs because of a press. Reading it subscribes the running cell."""
-        signals.tracker.read(self.node)
+        """True if the running cell runs because of a press. Reading it subscribes the running cell."""
+        signals.tracker.record_read(self.node)
         return self.sample()
 
     def sample(self) -> Any:

@@ -31,41 +31,41 @@ _OTHER_NAMES = {  # of lplots, for widgets here
 }
 
 
-def find_module(name: str) -> ModuleSpec | None:
-    """Returns the spec of a module of lplots by its full name, None if lplots has no such module."""
+def find_lplots_module(name: str) -> ModuleSpec | None:
+    """Returns the spec of the module of lplots with this full name, or None if lplots has no such module."""
     fill = _find_fill_function(name)
     if fill is None:
         return None
     package = name in ("lplots", "lplots.widgets")
-    return ModuleSpec(name, _FillLoader(fill), is_package=package)  # type: ignore[arg-type]
+    return ModuleSpec(name, _FillingLoader(fill), is_package=package)  # type: ignore[arg-type]
 
 
 def _find_fill_function(name: str) -> Callable[[ModuleType], None] | None:
-    """Returns the function that fills a module of lplots, by its full name; None if there is no such module."""
+    """Returns the function that puts names into the module of lplots with this full name, or None."""
     parent, _, last = name.rpartition(".")
     if name == "lplots":
-        return _fill_package
+        return _fill_lplots_package
     if name == "lplots.reactive":
-        return _fill_reactive
+        return _fill_reactive_module
     if name == "lplots.widgets" or (parent == "lplots.widgets" and last in _WIDGET_MODULES):
-        return _fill_widgets
+        return _fill_widget_module
     return _fill_with_refusals if parent == "lplots.widgets" and last in _PRODUCT_MODULES else None
 
 
-class _FillLoader:
-    """Loads a module by filling an empty one."""
+class _FillingLoader:
+    """A loader that makes an empty module and calls a function that puts names into it."""
 
     def __init__(self, fill: Callable[[ModuleType], None]) -> None:
         self._fill = fill
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Returns None: Python makes the empty module."""
+        """Returns None, which makes Python create an empty module."""
 
     def exec_module(self, module: ModuleType) -> None:
         self._fill(module)
 
 
-def _fill_package(module: ModuleType) -> None:
+def _fill_lplots_package(module: ModuleType) -> None:
     def submit_widget_state() -> None:
         """Shows the widgets that the running cell has made so far, before it ends."""
         from assay.widgets.catalog import submit_widget_state as submit
@@ -76,13 +76,13 @@ def _fill_package(module: ModuleType) -> None:
     _fill_with_refusals(module)
 
 
-def _fill_reactive(module: ModuleType) -> None:
+def _fill_reactive_module(module: ModuleType) -> None:
     from assay.reactive.signals import Signal
 
     vars(module).update(Signal=Signal)
 
 
-def _fill_widgets(module: ModuleType) -> None:
+def _fill_widget_module(module: ModuleType) -> None:
     from assay import widgets
 
     names = vars(module)
@@ -91,7 +91,7 @@ def _fill_widgets(module: ModuleType) -> None:
 
 
 def _fill_with_refusals(module: ModuleType) -> None:
-    """Gives the module any name that is asked of it: a function that raises NotImplementedError."""
+    """Makes every name that is asked of a module a function that raises NotImplementedError."""
 
     def missing(name: str) -> Callable[..., NoReturn]:
         if name.startswith("__"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.introspect.summary import summarize
-from assay.run.safe_repr import shorten
+from assay.run.safe_repr import truncate_middle
 from assay.run.type_checks import is_figure, is_instance_by_name, is_plot, is_table
 from assay.run.user_code import call_user_code
 from assay.widgets.widget import Widget, short_repr, to_json
@@ -21,13 +21,13 @@ _MAX_TEXT_LENGTH = 64 << 10  # characters of a TextOutput
 
 
 class TextOutput(Widget):
-    """A text, shown as Markdown."""
+    """A widget that shows a text as Markdown."""
 
     widget_type = "text_output"
 
     def __init__(self, content: Any = "", **common: Any) -> None:
         text = content if isinstance(content, str) else call_user_code(str, content)
-        self._content = shorten(text, _MAX_TEXT_LENGTH)
+        self._content = truncate_middle(text, _MAX_TEXT_LENGTH)
         super().__init__("", {"content": self._content}, readonly=True, **common)
 
     def empty_value(self) -> Any:
@@ -35,7 +35,7 @@ class TextOutput(Widget):
 
 
 class Table(Widget):
-    """A pandas DataFrame. Its state has the first 20 rows and 50 columns."""
+    """A widget that shows a pandas DataFrame. The server gets its first 20 rows and 50 columns."""
 
     widget_type = "table"
 
@@ -43,7 +43,7 @@ class Table(Widget):
         if source is not None and not is_table(source):
             raise TypeError(f"source: expected a DataFrame, found {type(source).__name__}")
         self._source = source
-        self._preview: State = {} if source is None else _make_preview(source)
+        self._preview: State = {} if source is None else _make_table_preview(source)
         super().__init__(label, self._preview, readonly=True, **common)
 
     def empty_value(self) -> Any:
@@ -55,7 +55,7 @@ class Table(Widget):
 
 
 class Plot(Widget):
-    """A figure, shown as an output of the cell. The widget's key is the output's display_id."""
+    """A widget that shows a figure, as an output of the cell whose display_id is the widget's key."""
 
     widget_type = "plot"
 
@@ -65,7 +65,7 @@ class Plot(Widget):
         if source is not None:
             from assay.display.display import display
 
-            display(_figure_of(source), display_id=self.key)
+            display(_find_figure(source), display_id=self.key)
 
     def empty_value(self) -> Any:
         return self._source
@@ -76,7 +76,7 @@ class Plot(Widget):
 
 
 class Row(Widget):
-    """Widgets side by side."""
+    """A widget that shows other widgets side by side."""
 
     widget_type = "row"
 
@@ -91,13 +91,13 @@ class Row(Widget):
 
 
 class Column(Row):
-    """Widgets one below the other."""
+    """A widget that shows other widgets one below the other."""
 
     widget_type = "column"
 
 
 class Grid(Row):
-    """Widgets in columns. Call add for each, in a with statement if you like."""
+    """A widget that shows other widgets in columns. Call add for each of them; a with statement is optional."""
 
     widget_type = "grid"
 
@@ -108,7 +108,7 @@ class Grid(Row):
         super().__init__(extra_state={"columns": columns, "rows": rows}, **common)
 
     def add(self, item: Widget, col_span: int = 1, row_span: int = 1) -> None:
-        """Puts a widget into the next free place, col_span columns wide and row_span rows high."""
+        """Puts a widget into the next free place of the grid, col_span columns wide and row_span rows high."""
         spans = {"col_span": int(col_span), "row_span": int(row_span)}
         self._items.append({"key": _check_widget(item).key, **spans})
 
@@ -116,24 +116,26 @@ class Grid(Row):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Does nothing."""
+        """Does nothing at the end of a with statement."""
 
 
 def _check_widget(item: Any) -> Widget:
+    """Returns item if it is a widget. Raises TypeError otherwise."""
     if not isinstance(item, Widget):
         raise TypeError(f"items: expected widgets, found {type(item).__name__}")
     return item
 
 
-def _figure_of(source: Any) -> Any:
-    """Returns the figure that source is, or that its attribute figure holds, as axes have it; else source."""
+def _find_figure(source: Any) -> Any:
+    """Returns source if it is a figure, else its attribute figure, which matplotlib's axes have, else source."""
     if is_figure(source) or is_plot(source):
         return source
     figure = call_user_code(getattr, source, "figure", None)
     return source if figure is None else figure
 
 
-def _make_preview(table: Any) -> State:
+def _make_table_preview(table: Any) -> State:
+    """Returns the first 20 rows and 50 columns of a pandas DataFrame, with its column names, dtypes and shape."""
     summary = summarize(table)
     rows = table.iloc[:_PREVIEW_ROWS, :_PREVIEW_COLUMNS].itertuples(index=False, name=None)
     return {
@@ -152,4 +154,4 @@ def _preview_value(value: Any) -> Any:
         or is_instance_by_name(value, "datetime", "date")
     )
     preview = to_json(value) if is_scalar else short_repr(value)
-    return shorten(preview, _MAX_CELL_LENGTH) if isinstance(preview, str) else preview
+    return truncate_middle(preview, _MAX_CELL_LENGTH) if isinstance(preview, str) else preview

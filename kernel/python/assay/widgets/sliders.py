@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Slider(Widget):
-    """A number between min and max, either of which may be missing."""
+    """A widget to set a number between min and max, either of which may be missing."""
 
     widget_type = "slider"
 
@@ -31,7 +31,10 @@ class Slider(Widget):
         marks: dict[Number, str] | None = None,
         **common: Any,
     ) -> None:
-        """step, scale_type, tooltip_formatter and marks only affect how it is drawn; values are not checked against them."""
+        """Makes a slider. Only min and max restrict its value; the other arguments say how it is drawn.
+
+        Raises ValueError if min is above max, and TypeError if one is not a number.
+        """
         self._min, self._max = _parse_bound("min", min), _parse_bound("max", max)
         if self._min is not None and self._max is not None and self._min > self._max:
             raise ValueError(f"min {self._min} is above max {self._max}")
@@ -42,7 +45,7 @@ class Slider(Widget):
         super().__init__(label, extra_state, **common)
 
     def empty_value(self) -> Any:
-        """Returns min; without min, 0 or max if that is below 0."""
+        """Returns min; without min, 0 or, if that is below 0, max."""
         if self._min is not None:
             return self._min
         return 0 if self._max is None else min(0, self._max)
@@ -58,12 +61,12 @@ class Slider(Widget):
 
 
 class RangeSlider(Slider):
-    """A range of numbers. Its value is a tuple of two, the smaller one first."""
+    """A widget to set a range of numbers. Its value is a tuple of two numbers, the smaller one first."""
 
     widget_type = "range_slider"
 
     def empty_value(self) -> Any:
-        """Returns the range from the slider's empty value to max; without max, to 0 or that value."""
+        """Returns the range from the slider's own empty value to max; without max, to 0 or that value."""
         low = super().empty_value()
         return (low, max(low, 0) if self._max is None else self._max)
 
@@ -77,7 +80,7 @@ class RangeSlider(Slider):
 
 
 def _parse_bound(name: str, value: Any) -> Any:
-    """Returns the number for min or max, None if it is missing. Raises TypeError."""
+    """Returns the number given for min or max, or None if it is missing. Raises TypeError if it is not a number."""
     number = to_json(value)
     if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
         raise TypeError(f"{name}: expected a number, found {short_repr(value)}")

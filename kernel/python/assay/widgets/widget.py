@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.display.mime_bundle import json_safe
+from assay.display.mime_bundle import make_json_safe
 from assay.introspect.bounded_repr import bounded_repr
 from assay.reactive import signals
 from assay.reactive.external_writes import InvalidValue
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Widget:
-    """Something in a cell's output whose value can be set from outside.
+    """The base class of widgets, which a cell shows beside its output; their values can be set from outside.
 
-    It belongs to the cell that made it until that cell runs again. A value that was
-    set for its key in an earlier run stays if it is still valid.
+    A widget belongs to the cell that made it until that cell runs again. A value that was set from
+    outside stays for the widget with the same key in the next run, if it is still valid.
     """
 
     widget_type = ""  # "type" in its state
@@ -38,10 +38,9 @@ class Widget:
         appearance: dict[str, Any] | None = None,
         key: str | None = None,
     ) -> None:
-        """Adds the widget to the running cell. extra_state are the fields that only this type has.
+        """Adds the widget to the running cell. extra_state has the fields of its state that only this type has.
 
-        Raises ValueError and TypeError for wrong arguments, and RuntimeError if no
-        cell is running.
+        Raises ValueError and TypeError for wrong arguments, and RuntimeError if no cell is running.
         """
         if not isinstance(label, str):
             raise TypeError(f"label: expected a string, found {type(label).__name__}")
@@ -68,10 +67,11 @@ class Widget:
         self._signal = signals.Signal.for_node(
             self._make_node(self.default if first is None else first)
         )
-        registry.add(cell, self)
-        signals.tracker.define(self.node)
+        registry.add_widget(cell, self)
+        signals.tracker.record_definition(self.node)
 
     def _parse_argument(self, name: str, value: Any) -> Any:
+        """Returns the widget's value for the argument with this name, or None. Raises ValueError if it is invalid."""
         if value is None:
             return None
         try:
@@ -80,46 +80,55 @@ class Widget:
             raise ValueError(f"{name}: {error}") from None
 
     def _make_node(self, first: Any) -> Node:
-        """Returns a node with the value that was set from outside, else first, else empty_value."""
+        """Returns a node with the value that was set from outside in an earlier run, else first, else empty_value."""
         first = self.empty_value() if first is None else first
         return Node(widget_registry.registry.restored_value(self, first), self.key)
 
     @property
     def node(self) -> Node:
-        """The node that holds its value."""
+        """The node that holds the widget's value."""
         return self._signal.node
 
     @property
     def value(self) -> Any:
-        """The value. Reading it subscribes the running cell."""
+        """The widget's value. Reading it subscribes the running cell."""
         return self._signal()
 
     def sample(self) -> Any:
-        """Returns the value without subscribing the running cell."""
+        """Returns the widget's value without subscribing the running cell."""
         return self._signal.sample()
 
     def empty_value(self) -> Any:
-        """Returns the value of a widget made without value and default."""
+        """Returns the value of a widget that is made without the arguments value and default."""
         return None
 
     def parse(self, value: Any) -> Any:
-        """Returns the widget's value for a JSON value. Raises InvalidValue. Runs none of the user's code."""
+        """Returns the widget's value for a decoded JSON value. Runs none of the user's code.
+
+        Raises InvalidValue if the widget cannot have this value.
+        """
         raise InvalidValue(f"a {self.widget_type} takes no value")
 
     def parse_from_outside(self, value: Any) -> Any:
-        """Does what parse does. Raises InvalidValue too if the widget is read-only."""
+        """Returns the widget's value for a decoded JSON value that is set from outside.
+
+        Raises InvalidValue if the widget cannot have this value or is read-only.
+        """
         if self.readonly:
             raise InvalidValue("the widget is read-only")
         return self.parse(value)
 
     def on_value_set(self) -> None:
-        """Called when a value was set from outside, before the cells that read it run again."""
+        """Is called when the widget's value was set from outside, before the cells that read it run again."""
 
     def on_run_end(self, cell: str) -> None:
-        """Called when a run of any cell has ended."""
+        """Is called when a run of any cell has ended."""
 
     def state(self) -> State:
-        """Returns the state that is sent to the server, as JSON. May run the user's code; never raises."""
+        """Returns the widget's state for the server, as values that JSON can hold.
+
+        May run the user's code, but never raises an exception.
+        """
         try:
             value = to_json(self.node.value)
         except BaseException as error:  # raised by an object that is an option and became the value
@@ -131,13 +140,13 @@ class Widget:
 
 
 def short_repr(value: Any) -> str:
-    """Returns the repr of value in at most 200 characters, for error messages."""
+    """Returns the repr of value, cut to at most 200 characters, for error messages."""
     text = bounded_repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 
 
 def to_json(value: Any) -> Any:
-    """Returns the JSON for value: numpy's numbers as numbers, dates in ISO form, a repr for unknown objects."""
+    """Returns value converted to what JSON can hold: numbers of numpy, dates as ISO texts, else the repr."""
     if isinstance(value, dict):
         return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -148,11 +157,11 @@ def to_json(value: Any) -> Any:
         value, "datetime", "time"
     ):
         return value.isoformat()
-    return json_safe(value)
+    return make_json_safe(value)
 
 
-def is_drawn_by(cell: str, value: object) -> bool:
-    """Returns whether value is a widget that the cell has made, which its output shows anyway."""
+def is_widget_of_cell(cell: str, value: object) -> bool:
+    """Returns whether value is a widget that this cell has made. The console shows it without an output."""
     if not issubclass(type(value), Widget):
         return False
     key = vars(value).get("key")

@@ -7,7 +7,7 @@ from itertools import count
 
 from assay.reactive.external_writes import InvalidValue
 from assay.wire.channel import FrameTooLarge
-from assay.wire.messages import loads
+from assay.wire.messages import parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,16 +57,16 @@ registry: WidgetRegistry  # of this process; the kernel sets it when signals are
 
 
 class WidgetRegistry:
-    """The widgets by cell and key. Safe for use by several threads.
+    """The widgets of all cells, by cell and key, and the values set from outside. Safe for use by several threads.
 
-    States are made on the main thread only, because a widget's value may be an
-    object of the user's.
+    States of widgets are made on the main thread only, because a widget's value may be an object of
+    the user's.
     """
 
     def __init__(
         self, send: Callable[[dict[str, Any]], None], initial_values: dict[str, Any]
     ) -> None:
-        """send sends a message to the server; initial_values are JSON values by widget key."""
+        """Makes an empty registry. send sends the server a message; initial_values has JSON values by widget key."""
         self._send = send
         self._lock = threading.RLock()  # guards what follows
         self._set_values = initial_values  # JSON values set from outside, by key
@@ -76,14 +76,14 @@ class WidgetRegistry:
         self._sent: dict[str, dict[str, State]] = {}  # by cell: the states that the server has
 
     def begin_run(self, cell: str) -> None:
-        """Removes the widgets of a cell, because it runs again."""
+        """Sets the widgets of a cell aside as its previous ones, because the cell runs again."""
         with self._lock:
             self._previous[cell] = {**self._missing.pop(cell, {}), **self._cells.pop(cell, {})}
 
     def end_run(self, cell: str) -> None:
-        """Drops the previous widgets that the run has not made again, except those that cells read.
+        """Drops the previous widgets that a run of the cell has not made again, except those that cells read.
 
-        Also tells all widgets that a run of cell has ended.
+        Also tells all widgets that a run of the cell has ended.
         """
         with self._lock:
             made = self._cells.get(cell, {})
@@ -95,13 +95,14 @@ class WidgetRegistry:
         self._notify_run_end(cell)
 
     def _notify_run_end(self, cell: str) -> None:
+        """Calls on_run_end of all widgets after a run of this cell."""
         with self._lock:
             everything = [widget for widgets in self._cells.values() for widget in widgets.values()]
         for widget in everything:
             widget.on_run_end(cell)
 
     def dispose(self, cell: str) -> None:
-        """Forgets the widgets of a cell and the values set for them."""
+        """Removes the widgets of a cell and the values set for them."""
         with self._lock:
             parts = (self._missing, self._previous, self._cells)
             keys = [key for part in parts for key in part.pop(cell, {})]
@@ -110,7 +111,7 @@ class WidgetRegistry:
                 self._set_values.pop(key, None)
 
     def clear(self) -> None:
-        """Forgets all widgets and values, and tells the server."""
+        """Removes all widgets and the values set for them, and tells the server."""
         with self._lock:
             cells = list(self._sent)
             for part in (self._missing, self._previous, self._cells, self._set_values):
@@ -119,9 +120,9 @@ class WidgetRegistry:
             self._publish_cell(cell)
 
     def make_key(self, cell: str, widget_type: str, name: str | None) -> str:
-        """Returns the key for a new widget: "<cell>/<name>", or "<cell>/<type>_<n>" if name is None.
+        """Returns the key of a new widget: "<cell>/<name>" or, if name is None, "<cell>/<type>_<n>".
 
-        Raises ValueError if the cell has a widget of that name already.
+        Raises ValueError if the cell has a widget with this key already.
         """
         with self._lock:
             taken = self._cells.get(cell, {})
@@ -133,17 +134,17 @@ class WidgetRegistry:
         return f"{cell}/{name}"
 
     def previous_widget(self, key: str) -> RegisteredWidget | None:
-        """Returns the widget of that key from the cell's previous run, None if there was none."""
+        """Returns the widget with this key from the previous run of a running cell, or None."""
         with self._lock:
             return next((old[key] for old in self._previous.values() if key in old), None)
 
-    def add(self, cell: str, widget: RegisteredWidget) -> None:
-        """Adds a widget that a cell has made."""
+    def add_widget(self, cell: str, widget: RegisteredWidget) -> None:
+        """Adds a widget that a running cell has made."""
         with self._lock:
             self._cells.setdefault(cell, {})[widget.key] = widget
 
     def replaced_nodes(self, cell: str | None) -> dict[Node, Node]:
-        """Returns the nodes that a run of a cell has made for widgets, with those that they replace."""
+        """Returns the nodes of widgets that the cell's current run has made again, with the nodes they replace."""
         with self._lock:
             pairs = [
                 (widget.node, previous.node)
@@ -154,9 +155,9 @@ class WidgetRegistry:
         return {new: old for new, old in pairs if new is not old}
 
     def restored_value(self, widget: RegisteredWidget, default: Any) -> Any:
-        """Returns the value that was set for a new widget; default if there is none or it is not valid now.
+        """Returns the value that was set from outside for the key of a new widget, or default if there is none.
 
-        A value that is not valid is forgotten.
+        A value that the new widget cannot have is forgotten, and default returned.
         """
         with self._lock:
             try:
@@ -166,32 +167,37 @@ class WidgetRegistry:
                 return default
 
     def check_values(self, data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Returns the decoded values of a set_widget_value that can be set, and the errors of the others, by key."""
+        """Checks the JSON texts of a set_widget_value, given by widget key, without setting anything.
+
+        Returns the decoded values that can be set, and error texts for the other keys.
+        """
         values: dict[str, Any] = {}
         errors: dict[str, str] = {}
         for key, text in data.items():
             try:
-                value = _decode(text)
-                self._find(key).parse_from_outside(value)
+                value = _decode_value(text)
+                self._find_widget(key).parse_from_outside(value)
                 values[key] = value
             except InvalidValue as error:
                 errors[key] = str(error)
         return values, errors
 
     def set_value(self, key: str, value: Any) -> tuple[Node, Any]:
-        """Keeps the JSON value of a widget. Returns the node to be written, and its new value.
+        """Stores a decoded JSON value that is set for a widget from outside.
 
-        Raises InvalidValue.
+        Returns the node to be written and the value to write. Raises InvalidValue if there is no
+        such widget or it cannot have the value.
         """
         with self._lock:
-            widget = self._find(key)
+            widget = self._find_widget(key)
             parsed = widget.parse_from_outside(value)
             if widget.keeps_value:
                 self._set_values[key] = value
         widget.on_value_set()
         return widget.node, parsed
 
-    def _find(self, key: str) -> RegisteredWidget:
+    def _find_widget(self, key: str) -> RegisteredWidget:
+        """Returns the widget with this key. Raises InvalidValue if there is none."""
         with self._lock:
             for widgets in (*self._cells.values(), *self._previous.values()):
                 if key in widgets:
@@ -199,9 +205,9 @@ class WidgetRegistry:
         raise InvalidValue("there is no such widget")
 
     def publish(self, changed: Collection[Node], cell: str | None) -> None:
-        """Sends the widgets of a cell, and of the cells with a widget whose node is in changed.
+        """Sends the server the widgets of a cell, and of other cells with a widget whose node is in changed.
 
-        To be called by the main thread.
+        Only the main thread may call it. cell may be None.
         """
         with self._lock:
             cells = {
@@ -213,7 +219,7 @@ class WidgetRegistry:
             self._publish_cell(owner)
 
     def _publish_cell(self, cell: str) -> None:
-        """Sends the widgets of a cell if it has any, or had any when they were last sent."""
+        """Sends the server the widgets of a cell, if the cell has any or had any when they were last sent."""
         with self._lock:
             widgets = list(self._cells.get(cell, {}).values())
         states = {widget.key: widget.state() for widget in widgets}
@@ -226,7 +232,7 @@ class WidgetRegistry:
             self._send_states(cell, states, updated)
 
     def publish_unchanged(self, cell: str) -> None:
-        """Sends a cell's widgets again, as they are, after a run that was stopped before it began."""
+        """Sends the server the states of a cell's widgets again, after a run that was stopped before it began."""
         self._notify_run_end(cell)
         with self._lock:
             states = self._sent.get(cell)
@@ -234,7 +240,7 @@ class WidgetRegistry:
             self._send_states(cell, states, [])
 
     def _send_states(self, cell: str, states: dict[str, State], updated: list[str]) -> None:
-        """Sends cell_widgets. States that are too large are replaced by type, label and the error."""
+        """Sends a cell_widgets message. If it is too large, each state is cut to its type, label and an error."""
         frame = {"type": "cell_widgets", "cell_id": cell, "updated_widgets": updated}
         try:
             self._send({**frame, "widget_state": states})
@@ -247,12 +253,12 @@ class WidgetRegistry:
             self._send({**frame, "widget_state": short})
 
 
-def _decode(text: object) -> Any:
-    """Returns the value of a JSON text. Raises InvalidValue."""
+def _decode_value(text: object) -> Any:
+    """Returns the value of a JSON text. Raises InvalidValue if it is not a str or not JSON."""
     if not isinstance(text, str):
         raise InvalidValue("the value is not a string of JSON")
     try:
-        return loads(text, parse_constant=_refuse_constant)
+        return parse_json(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidValue(f"the value is not JSON: {error}") from None
 

@@ -11,7 +11,7 @@ import threading
 from _thread import get_ident
 from collections import deque
 
-from assay.sealing.own import hidden
+from assay.sealing.own import run_hidden_module
 from assay.wire.memory_reserve import memory_reserve
 from assay.wire.messages import Encoder
 
@@ -43,21 +43,21 @@ _ENCODER = Encoder(
 
 
 class FramingError(Exception):
-    """The server sent a frame of an impossible length; nothing more can be read."""
+    """Raised when the server sent a frame of an impossible length. Nothing more can be read then."""
 
 
 class FrameTooLarge(ValueError):
-    """A body over MAX_BODY_SIZE. It was not sent, and the channel can still be used."""
+    """Raised for a message over 64 MiB. It was not sent, and the channel can still be used."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"{size:,} bytes, over the limit of {MAX_BODY_SIZE:,} bytes of a message")
 
 
 def stream_frame(stream: int, cell_id: bytes, text: str) -> bytes:
-    """Returns a frame, header included, with text that a cell printed to a stream (1 stdout, 2 stderr).
+    """Returns a frame, header included, with text that was printed to a stream (1 stdout, 2 stderr).
 
-    An empty cell_id means that the text belongs to no cell. Lone surrogates are
-    written as backslash escapes.
+    cell_id is the cell that printed it, or empty for no cell. Lone surrogates are written as
+    backslash escapes.
     """
     data = text.encode("utf-8", "backslashreplace")
     size = 4 + len(cell_id) + len(data)
@@ -66,10 +66,10 @@ def stream_frame(stream: int, cell_id: bytes, text: str) -> bytes:
 
 
 class Channel:
-    """Reads and writes frames. One thread reads; any number of threads may write."""
+    """The socket to the server, which reads and writes frames. One thread reads; any number may write."""
 
     def __init__(self, descriptor: int) -> None:
-        """Takes over the descriptor, and keeps children of this process from inheriting it."""
+        """Takes over the socket with this descriptor, and keeps child processes from inheriting it."""
         os.set_inheritable(descriptor, False)
         os.set_blocking(descriptor, True)
         self._descriptor = descriptor
@@ -78,17 +78,17 @@ class Channel:
         self._write_lock = threading.Lock()
 
     def receive_bodies(self) -> Iterator[bytes]:
-        """Yields the bodies of frames until the socket closes. Raises FramingError."""
+        """Yields the body of each frame that comes from the server, until the socket closes. Raises FramingError."""
 
         def on_memory(ran_out: bool) -> None:
             memory_reserve.release() if ran_out else memory_reserve.release_if_low()
 
-        receive = hidden("assay.wire.receiver")["receive_bodies"]
+        receive = run_hidden_module("assay.wire.receiver")["receive_bodies"]
         bodies: Iterator[bytes] = receive(self._descriptor, MAX_BODY_SIZE, on_memory, FramingError)
         return bodies
 
     def send(self, message: dict[str, Any]) -> None:
-        """Sends one JSON object. Raises FrameTooLarge."""
+        """Sends the server a message as JSON. Raises FrameTooLarge. Ends the process if the socket is broken."""
         body = _ENCODER.encode(message).encode("utf-8", "replace")
         if len(body) > MAX_BODY_SIZE:
             raise FrameTooLarge(len(body))
@@ -96,11 +96,12 @@ class Channel:
         self._drain_outbox()
 
     def send_frames_of(self, source: FrameSource) -> None:
-        """Sends the frames that source yields once everything sent before is written."""
+        """Sends the frames that source yields. They are made when everything sent before is written."""
         self._outbox.append(source)
         self._drain_outbox()
 
     def _drain_outbox(self) -> None:
+        """Writes the frames in the outbox, unless the calling thread is writing them already."""
         this_thread = get_ident()
         if self._writing_thread == this_thread:
             return  # a finalizer ran inside _write_outbox, which goes on to this frame
@@ -119,6 +120,7 @@ class Channel:
                 self._write_frame(frame)
 
     def _write_frame(self, frame: bytes) -> None:
+        """Writes a frame to the socket. Ends the process if the socket is broken; writes nothing in a user's fork."""
         if self.is_user_fork:
             return
         rest = memoryview(frame)
@@ -132,11 +134,11 @@ class Channel:
 
     @property
     def is_user_fork(self) -> bool:
-        """Whether this process is a copy of the kernel that the user's code has forked."""
+        """Whether this process is a fork of the kernel, made by the user's code."""
         return self._descriptor < 0
 
     def detach_fork(self) -> None:
-        """Leaves the socket to the parent: this process, a fork of the kernel, and its forks send nothing."""
+        """Closes the socket in this process, a fork of the kernel, so that it and its own forks send nothing."""
         if not self.is_user_fork:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -6,21 +6,21 @@ replaces something in its own json module does not change how messages are read.
 
 from __future__ import annotations
 
-from assay.sealing.own import private
+from assay.sealing.own import import_private_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import json
     from typing import Any
 else:
-    json = private("json")
+    json = import_private_copy("json")
 
 Encoder = json.JSONEncoder
 dumps = json.dumps
 
 
-def loads(text: str, **settings: Any) -> Any:
-    """Returns the value of a JSON text. Raises ValueError, and RecursionError if it is nested too deep."""
+def parse_json(text: str, **settings: Any) -> Any:
+    """Returns the value of a JSON text. Raises ValueError for other text, RecursionError for too deep nesting."""
     try:
         return json.loads(text, **settings)
     except SystemError:  # the decoder in C looks up its error class in sys.modules, where the copy is not
@@ -28,7 +28,7 @@ def loads(text: str, **settings: Any) -> Any:
 
 
 class _PurePythonDecoder(json.JSONDecoder):
-    """A JSON decoder without the part that is written in C."""
+    """A JSON decoder that does not use the part of the json module that is written in C."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -38,16 +38,16 @@ class _PurePythonDecoder(json.JSONDecoder):
 
 
 class MalformedRequest(Exception):
-    """A request that cannot be handled; its text says why."""
+    """Raised for a request that cannot be handled. Its text says why."""
 
 
 class Request:
-    """A JSON object with a type, whose fields are checked when they are read."""
+    """A message from the server: a JSON object with a type. Its other fields are checked when they are read."""
 
     def __init__(self, body: bytes) -> None:
-        """Raises MalformedRequest if body is not a JSON object with a type."""
+        """Decodes a message. Raises MalformedRequest if body is not a JSON object with a type."""
         try:
-            fields = loads(body.decode("utf-8"))
+            fields = parse_json(body.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             raise MalformedRequest(f"message is not JSON: {error}") from None
         if not isinstance(fields, dict) or not isinstance(fields.get("type"), str):
@@ -57,10 +57,10 @@ class Request:
         self.tx_id: str | None = self.get_string("agent_tx_id", None)
 
     def get_string(self, field: str, *default: Any) -> Any:
-        """Returns a string field; the default, if one is given and the field is missing or null.
+        """Returns a field of the request that must be a string. Raises MalformedRequest if it is not.
 
-        Raises MalformedRequest if the field is not a string. Without a default it
-        must be there and, except for "code", must not be empty.
+        If a default is given, it is returned for a missing field and for null. Without a default
+        the field must not be missing nor, except "code", be empty.
         """
         value = self._fields.get(field)
         if value is None and default:
@@ -72,7 +72,10 @@ class Request:
         return value
 
     def get_bool(self, field: str) -> bool:
-        """Returns a boolean field, False if it is missing or null. Raises MalformedRequest."""
+        """Returns a field of the request that must be true or false; False if it is missing or null.
+
+        Raises MalformedRequest for any other value.
+        """
         value = self._fields.get(field)
         if value is None:
             return False
@@ -81,9 +84,9 @@ class Request:
         return value
 
     def get_object(self, field: str, *default: Any) -> Any:
-        """Returns an object field; the default, if one is given and the field is missing or null.
+        """Returns a field of the request that must be a JSON object. Raises MalformedRequest if it is not.
 
-        Raises MalformedRequest if the field is not an object.
+        If a default is given, it is returned for a missing field and for null.
         """
         value = self._fields.get(field)
         if value is None and default:
@@ -93,6 +96,6 @@ class Request:
         return value
 
     def make_answer(self, answer_type: str, **fields: Any) -> dict[str, Any]:
-        """Returns an answer of this type, with the request's agent_tx_id if it has one."""
+        """Returns a message of this type with these fields and the request's agent_tx_id, if it has one."""
         echo = {} if self.tx_id is None else {"agent_tx_id": self.tx_id}
         return {"type": answer_type, **fields, **echo}

@@ -1,6 +1,6 @@
 """Reads what the server sends.
 
-The module is loaded hidden, see assay.sealing.own: user code that changes the
+The module is loaded by run_hidden_module, see assay.sealing.own: user code that changes the
 kernel's modules does not change how requests are read.
 """
 
@@ -21,11 +21,11 @@ _MEMORY_RETRY_INTERVAL = 0.010  # seconds
 def receive_bodies(
     descriptor: int, limit: int, on_memory: Callable[[bool], None], framing_error: type[Exception]
 ) -> Iterator[bytes]:
-    """Yields the bodies of frames until the socket closes.
+    """Yields the bodies of the frames that are read from a socket's descriptor, until the socket closes.
 
-    Calls on_memory(True) when memory ran out, and on_memory(False) after each
-    read, when there may be too little left to handle what was read. Raises
-    framing_error if the length of a body is not between 1 and limit bytes.
+    Calls on_memory(True) when memory ran out, and on_memory(False) after each read, when there may
+    be too little left to handle what was read. Raises framing_error if the length of a body is not
+    between 1 and limit bytes.
     """
     data = bytearray()
 

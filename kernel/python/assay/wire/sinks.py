@@ -25,33 +25,33 @@ _MAX_END = 2 << 20  # characters kept of a stream's beginning, and as many of it
 
 
 class NullSink:
-    """Drops all text."""
+    """A sink that drops all printed text."""
 
     def write(self, stream: int, text: str) -> None:
-        """Drops text."""
+        """Drops the text."""
 
     def flush(self) -> None:
-        """Does nothing."""
+        """Does nothing, since no text is kept."""
 
 
 class DescriptorSink:
-    """Writes whole lines to the descriptors 1 and 2: for a process that user code has forked, which has no socket."""
+    """A sink that writes whole lines to descriptors 1 and 2, for a fork of the kernel, which has no socket."""
 
     def __init__(self) -> None:
         self._unfinished_lines = {1: "", 2: ""}
 
     def write(self, stream: int, text: str) -> None:
-        """Adds text, and writes what was added so far once text has a line break."""
+        """Adds text to a stream (1 stdout, 2 stderr). If it has a line break, all unwritten text is written."""
         self._unfinished_lines[stream] += text
         if "\n" in text:
-            self._write_out(stream)
+            self._write_unfinished_line(stream)
 
     def flush(self) -> None:
-        """Writes the unfinished lines of both streams."""
+        """Writes the unfinished lines of stdout and stderr to their descriptors."""
         for stream in self._unfinished_lines:
-            self._write_out(stream)
+            self._write_unfinished_line(stream)
 
-    def _write_out(self, stream: int) -> None:
+    def _write_unfinished_line(self, stream: int) -> None:
         rest = self._unfinished_lines[stream].encode("utf-8", "backslashreplace")
         self._unfinished_lines[stream] = ""
         while rest:
@@ -59,25 +59,25 @@ class DescriptorSink:
 
 
 class CaptureSink:
-    """Keeps the text of both streams; of more than 4 Mi characters the first and the last 2 Mi."""
+    """A sink that keeps the text of stdout and of stderr: of each at most the first and the last 2 Mi characters."""
 
     def __init__(self) -> None:
         self._streams = {1: _HeadAndTail(), 2: _HeadAndTail()}
 
     def write(self, stream: int, text: str) -> None:
-        """Adds text."""
+        """Adds text to a stream (1 stdout, 2 stderr), dropping its middle if there is too much."""
         self._streams[stream].add(text)
 
     def flush(self) -> None:
-        """Does nothing."""
+        """Does nothing, since the text is not sent anywhere."""
 
     def text(self, stream: int) -> str:
-        """Returns what was written to a stream (1 stdout, 2 stderr); a line says how much was dropped."""
+        """Returns the text of a stream (1 stdout, 2 stderr). A line in it says how many characters were dropped."""
         return self._streams[stream].text()
 
 
 class _HeadAndTail:
-    """The beginning and the end of a text that may be too long to keep."""
+    """The beginning and the end of a long text, at most 2 Mi characters each, and how many were dropped between."""
 
     def __init__(self) -> None:
         self._head: list[str] = []
@@ -98,7 +98,7 @@ class _HeadAndTail:
             self._shorten_tail()
 
     def _shorten_tail(self) -> None:
-        """Drops pieces from the front of the tail while the rest is still long enough."""
+        """Drops pieces from the front of the tail, as long as at least 2 Mi characters remain."""
         while self._tail_length - len(self._tail[0]) >= _MAX_END:
             gone = len(self._tail.popleft())
             self._tail_length -= gone

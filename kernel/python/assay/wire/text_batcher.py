@@ -23,15 +23,14 @@ _BATCH_SIZE = 64 << 10  # characters after which text is sent at once, and the m
 
 
 class TextBatcher:
-    """Sends the printed text of one run, or of none. A sink; safe for use by several threads.
+    """A sink that sends the text which a run prints to the server in few frames. Safe for use by several threads.
 
-    A line that comes 10 ms or more after the last frame is sent at once, so that
-    the last words before a crash arrive. Text that follows it is collected for
-    10 ms or up to 64 Ki characters.
+    A line that comes 10 ms or more after the last frame is sent at once, so that the last words
+    before a crash arrive. Text that follows it is collected for 10 ms or up to 64 Ki characters.
     """
 
     def __init__(self, channel: Channel, flush_timer: FlushTimer, cell_id: str = "") -> None:
-        """cell_id is the cell that the text belongs to, empty for none."""
+        """cell_id is the cell whose run prints the text, or "" for text of no cell."""
         self._channel = channel
         self._flush_timer = flush_timer
         self._cell_id = cell_id.encode("utf-8", "replace")[:_MAX_CELL_ID_SIZE]
@@ -41,7 +40,7 @@ class TextBatcher:
         self.last_sent = 0.0  # when text was last sent, by monotonic()
 
     def write(self, stream: int, text: str) -> None:
-        """Adds text of a stream (1 stdout, 2 stderr)."""
+        """Adds text of a stream (1 stdout, 2 stderr), and sends it now or within about 10 ms."""
         self._pieces.append((stream, text))
         self._size += len(text)
         if self._size >= _BATCH_SIZE:
@@ -53,17 +52,17 @@ class TextBatcher:
             self._flush_timer.flush_later(self)
 
     def flush(self) -> None:
-        """Sends what was written so far."""
+        """Sends the text that was written so far to the server."""
         if self._pieces:
             self._channel.send_frames_of(self)
 
     def close(self) -> None:
-        """Sends the rest. What a thread of the run still writes then belongs to no cell."""
+        """Sends the remaining text at the end of a run. Text that is written later belongs to no cell."""
         self.flush()
         self._cell_id = b""
 
     def frames(self) -> Iterator[bytes]:
-        """Takes what was written and yields it as frames. Called by the channel only."""
+        """Removes the text that was written so far and yields it as frames. Only the channel calls it."""
         self._is_flush_pending = False
         self._size = 0
         self.last_sent = monotonic()
@@ -78,20 +77,20 @@ class TextBatcher:
 
 
 class FlushTimer:
-    """The thread that flushes batchers 10 ms after their last frame, if nothing else has."""
+    """A thread that flushes TextBatchers which have unsent text, 10 ms after their last frame."""
 
     def __init__(self) -> None:
         self._pending: SimpleQueue[TextBatcher] = SimpleQueue()
 
     def start(self) -> None:
-        """Starts the thread, which runs until the process ends."""
-        start_new_thread(self._run, ())
+        """Starts the timer's thread, which runs until the process ends."""
+        start_new_thread(self._flush_pending, ())
 
     def flush_later(self, batcher: TextBatcher) -> None:
-        """Flushes batcher 10 ms after its last frame, or in 1 ms if that is longer ago."""
+        """Has a TextBatcher flushed 10 ms after its last frame, or 1 ms from now if that is later."""
         self._pending.put(batcher)
 
-    def _run(self) -> None:
+    def _flush_pending(self) -> None:
         while True:
             batcher = self._pending.get()
             sleep(max(_MIN_FLUSH_DELAY, batcher.last_sent + _FRAME_INTERVAL - monotonic()))
