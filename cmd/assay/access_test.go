@@ -19,7 +19,7 @@ func TestEH8_TokenRequired(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: testToken})
 	first := s.connectView(t, "default")
-	first.queryAgent("run('1')")
+	first.queryAgent("run_cell('1')")
 	first.agent.await(t, "the end of the work", isAgentDone)
 
 	closed := []string{"/api/sessions", "/api/sessions/default", "/api/runs", "/metrics", "/watch"}
@@ -161,7 +161,7 @@ func TestEH8_SessionOwner(t *testing.T) {
 	second.run.await(t, "a summary", contains("globals_summary", `"x"`))
 	refused := second.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "x = 2"})
 	require.Equal(t, "not_session_owner_error", refused.Type)
-	second.queryAgent("run('x = 3')")
+	second.queryAgent("run_cell('x = 3')")
 	second.agent.awaitNth(t, 2, "a refusal", hasType("not_session_owner_error"))
 	for n, kind := range []string{"run_cell", "stop_cell", "dispose_cell", "set_widget_value", "execute_code", "managed_process_restart"} {
 		second.run.send(jsonObject{"type": kind, "cell_id": cell, "code": "x = 4", "data": jsonObject{}, "name": "kernel"})
@@ -189,7 +189,7 @@ func TestServe_TokenIsHiddenFromAgent(t *testing.T) {
 	s := startServe(t, serveConfig{token: testToken})
 	c := s.connectView(t, "default")
 	c.queryAgent(`assert "` + testToken[1:] + `" not in str(dict(os.environ)), "the token"
-assert "` + testToken[1:] + `" not in run("import os\nprint(dict(os.environ))")["logs"]`)
+assert "` + testToken[1:] + `" not in run_cell("import os\nprint(dict(os.environ))")["logs"]`)
 	c.agent.await(t, "the end of the work", isAgentDone)
 	require.Empty(t, c.agent.matching(hasType("agent_error")))
 	s.stop(t)

@@ -20,7 +20,7 @@ assert not os.path.exists("mine"), os.listdir()
 open("mine", "w").close()
 assert "earlier" not in globals()
 earlier = True
-assert run("print('x' in globals())\nx = 1")["logs"] == "False\n"
+assert run_cell("print('x' in globals())\nx = 1")["logs"] == "False\n"
 submit(42)
 `
 

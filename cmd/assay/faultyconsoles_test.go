@@ -141,7 +141,7 @@ func TestServe_RejectsInvalidMessages(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--frame-limit", "1048576"}})
 	c := s.connectView(t, "default")
-	c.queryAgent("cell = start('''" + sourceWaitingForFile("on my way", "go") + "''')\nhear(of_type('agent_query'))\nopen('go', 'w').close()\nassert of_run('cell_result', cell)['status'] == 'ok'")
+	c.queryAgent("cell = start_cell('''" + sourceWaitingForFile("on my way", "go") + "''')\nreceive(has_type('agent_query'))\nopen('go', 'w').close()\nassert receive_from_cell('cell_result', cell)['status'] == 'ok'")
 	c.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
 
 	deep := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)

@@ -4,17 +4,22 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"assay/internal/model/mockapi"
+	"assay/internal/model/script"
 	"assay/internal/sandbox"
 )
 
@@ -70,11 +75,13 @@ func raceExitEnv() (name, value string) { return "GORACE", "atexit_sleep_ms=0" }
 // TestScripts runs the scripts testdata/script/*.txtar, which use the command line as users do.
 // In addition to testscript's own commands they have
 //
-//	awaitfile GLOB TEXT    waits until a matching file contains TEXT
-//	awaitnofiles GLOB      waits until no file matches
-//	awaitnoprocess TEXT    waits until no process has TEXT in its arguments or environment
-//	mockmodel FILE         starts assay mockmodel and sets $MOCK to its address
-//	mountdisk DIR SIZE     mounts a disk of SIZE bytes at DIR; needs the condition [mount]
+//	awaitfile GLOB TEXT         waits until a matching file contains TEXT
+//	awaitnofiles GLOB           waits until no file matches
+//	awaitnoprocess TEXT         waits until no process has TEXT in its arguments or environment
+//	heldmodel FILE GLOB TEXT    starts a scripted model API and sets $MOCK to its address; the first
+//	                            request is not answered until a matching file contains TEXT
+//	mockmodel FILE              starts assay mockmodel and sets $MOCK to its address
+//	mountdisk DIR SIZE          mounts a disk of SIZE bytes at DIR; needs the condition [mount]
 //
 // and the conditions [mount], disks can be mounted, and [landlock], the kernel has Landlock.
 // $EXAMPLES is the folder docs/examples.
@@ -101,10 +108,11 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"awaitfile":      awaitFileText,
-			"awaitnoprocess": awaitNoProcess,
 			"awaitnofiles":   awaitNoFiles,
-			"mountdisk":      mountDisk,
+			"awaitnoprocess": awaitNoProcess,
+			"heldmodel":      startHeldModel,
 			"mockmodel":      startMockModel,
+			"mountdisk":      mountDisk,
 		},
 	})
 }
@@ -117,18 +125,24 @@ func awaitFileText(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: awaitfile GLOB TEXT")
 	}
-	matches := func() bool {
-		files, err := filepath.Glob(ts.MkAbs(args[0]))
-		ts.Check(err)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err == nil && strings.Contains(string(text), args[1]) {
-				return true
-			}
-		}
-		return false
+	pattern := ts.MkAbs(args[0])
+	pollScript(ts, func() bool { return fileContains(pattern, args[1]) }, fmt.Sprintf("%s does not contain %q", args[0], args[1]))
+}
+
+// fileContains reports whether a file that matches pattern contains text. It panics if pattern is
+// malformed.
+func fileContains(pattern, text string) bool {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		panic(err)
 	}
-	pollScript(ts, matches, fmt.Sprintf("%s does not contain %q", args[0], args[1]))
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(content), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // canMount reports whether this process can mount a disk: root can, but not in every container.
@@ -194,15 +208,42 @@ func startMockModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("MOCK", strings.TrimSpace(address))
 }
 
+// startHeldModel starts the scripted model API in this process and sets $MOCK to its address. It
+// does not answer the first request until a file that matches GLOB contains TEXT.
+func startHeldModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: heldmodel FILE GLOB TEXT")
+	}
+	turns, err := script.Parse(args[0], []byte(ts.ReadFile(args[0])))
+	ts.Check(err)
+	pattern, text := ts.MkAbs(args[1]), args[2]
+	api := mockapi.New(turns, nil)
+	var first sync.Once
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first.Do(func() { pollUntil(func() bool { return fileContains(pattern, text) }) })
+		api.ServeHTTP(w, r)
+	}))
+	ts.Defer(web.Close)
+	ts.Setenv("MOCK", web.URL)
+}
+
 // pollScript waits until done returns true. After waitTimeout it fails the script with problem.
 func pollScript(ts *testscript.TestScript, done func() bool, problem string) {
+	if !pollUntil(done) {
+		ts.Fatalf("after %v: %s", waitTimeout, problem)
+	}
+}
+
+// pollUntil waits until done returns true, and returns false after waitTimeout.
+func pollUntil(done func() bool) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(waitTimeout); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			ts.Fatalf("after %v: %s", waitTimeout, problem)
+			return false
 		}
 	}
+	return true
 }
 
 // findProcesses returns the ids of the processes other than this one that have text in their

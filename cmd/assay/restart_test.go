@@ -51,7 +51,7 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 	first.agent.await(t, "the end of the work", isAgentDone)
 	first.run.send(jsonObject{"type": "managed_process_restart", "name": "agent"})
 	first.agent.await(t, "another agent", func(m message) bool { return m.Type == "agent_status" && m.Status == "ready" })
-	second.queryAgent("assert 'x' not in globals()\nrun('1')")
+	second.queryAgent("assert 'x' not in globals()\nrun_cell('1')")
 	first.agent.awaitNth(t, 2, "the end of the work", isAgentDone)
 
 	second.queryAgent("print('out of luck', file=sys.stderr)\nos._exit(7)")
@@ -61,7 +61,7 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 	}
 	second.run.send(jsonObject{"type": "managed_process_restart", "name": "agent"})
 	first.agent.awaitNth(t, 2, "a third agent", func(m message) bool { return m.Type == "agent_status" && m.Status == "ready" })
-	first.queryAgent("run('1')")
+	first.queryAgent("run_cell('1')")
 	first.agent.awaitNth(t, 3, "the end of the work", isAgentDone)
 
 	first.run.send(jsonObject{"type": "managed_process_restart", "name": "console"})
@@ -74,8 +74,8 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 func TestServe_RestartAfterCase(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "tried", `
-run("x = 6")
-run("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
+run_cell("x = 6")
+run_cell("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
 `)}})
 	c := s.connectView(t, "default")
 	c.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
@@ -99,7 +99,7 @@ run("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
 	require.Equal(t, []string{"ran", "error"}, statuses(again))
 	require.Equal(t, shown[0].Source, again[0].Source)
 	require.Equal(t, "on my way\n", again[1].Outputs[0]["text"])
-	c.queryAgent("assert run('print(\"x\" in globals())')['logs'] == 'False\\n'")
+	c.queryAgent("assert run_cell('print(\"x\" in globals())')['logs'] == 'False\\n'")
 	c.agent.await(t, "the end of the work", isAgentDone)
 	require.Len(t, c.agent.matching(hasType("eval_result")), 1)
 	s.awaitAttempts(t, 1)
@@ -112,8 +112,8 @@ run("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
 func TestServe_RestoresNotebooksAfterRestart(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "first", `
-run("x = 6\nprint('of the case')\nx * 7")
-act("create_markdown_cell", position=0, source="# Title")
+run_cell("x = 6\nprint('of the case')\nx * 7")
+do_action("create_markdown_cell", position=0, source="# Title")
 submit(42)
 `)}})
 	sessions := []string{"default", "a", "b"}

@@ -125,14 +125,10 @@ func (s *serveProcess) requireCleanedUp(t *testing.T) {
 	}
 }
 
-// eventually waits for something of which nobody tells.
+// eventually waits until done returns true. After waitTimeout it fails the test with problem.
 func eventually(t *testing.T, problem string, done func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.Now().Add(waitTimeout); !done(); <-tick.C {
-		require.True(t, time.Now().Before(late), problem)
-	}
+	require.True(t, pollUntil(done), problem)
 }
 
 // get asks the API and returns the answer.

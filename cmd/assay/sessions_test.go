@@ -88,7 +88,7 @@ func TestServe_TenSessionsAreIsolated(t *testing.T) {
 		consoles = append(consoles, s.connect(t, consoleOptions{session: fmt.Sprintf("s%d", i+1)}))
 	}
 	for i, c := range consoles[1:] {
-		c.queryAgent(fmt.Sprintf("open('mine', 'w').write(%[1]q)\nassert run(\"x = open('mine').read()\\nprint(x)\")['logs'] == %[1]q + '\\n'\nrun('x')", word(i)))
+		c.queryAgent(fmt.Sprintf("open('mine', 'w').write(%[1]q)\nassert run_cell(\"x = open('mine').read()\\nprint(x)\")['logs'] == %[1]q + '\\n'\nrun_cell('x')", word(i)))
 	}
 	pids := map[int]bool{}
 	for i, c := range consoles[1:] {
@@ -140,15 +140,15 @@ func (s *serveProcess) countOpenFiles(t *testing.T) int {
 func TestServe_TwoConsolesShowTheSame(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "shown", `
-assert run("x = 6\nprint('one')\nx * 7")["logs"] == "one\n"
-assert run("1 / 0")["status"] == "error"
-cell = start(`+"'''"+sourceWaitingForFile("on my way", "go")+"\nprint('there')'''"+`)
-hear(of_type("agent_query"))                      # a person says to go on
+assert run_cell("x = 6\nprint('one')\nx * 7")["logs"] == "one\n"
+assert run_cell("1 / 0")["status"] == "error"
+cell = start_cell(`+"'''"+sourceWaitingForFile("on my way", "go")+"\nprint('there')'''"+`)
+receive(has_type("agent_query"))                      # a person says to go on
 open("go", "w").close()
-assert of_run("cell_result", cell)["logs"] == "on my way\nthere\n"
-hear(of_type("agent_query"))
-act("create_markdown_cell", position=0, source="# Title")
-act("delete_cell", cell_id=made[1])
+assert receive_from_cell("cell_result", cell)["logs"] == "on my way\nthere\n"
+receive(has_type("agent_query"))
+do_action("create_markdown_cell", position=0, source="# Title")
+do_action("delete_cell", cell_id=cell_ids[1])
 submit(42)
 `)}})
 	first, second := s.connectView(t, "default"), s.connectView(t, "default")

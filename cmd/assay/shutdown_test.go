@@ -21,7 +21,7 @@ func TestServe_ShutdownStopsBusySessions(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "deaf", `
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-start(`+"'''"+uninterruptibleCell+"'''"+`)
+start_cell(`+"'''"+uninterruptibleCell+"'''"+`)
 time.sleep(600)
 `)}})
 	consoles := []*console{s.connectView(t, "default"), s.connectView(t, "default"), s.connectView(t, "runs"), s.connectView(t, "runs-in-c"), s.connectView(t, "asks"), s.connectView(t, "idle")}
@@ -31,7 +31,7 @@ time.sleep(600)
 	consoles[2].agent.await(t, "the run", contains("kernel_stdio", "on my way"))
 	consoles[3].runNewCell(t, 0, uninterruptibleCell)
 	consoles[3].agent.await(t, "the run", contains("kernel_stdio", "in C"))
-	consoles[4].queryAgent("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsend(type='agent_status', status='executing')\nact('execute_code', code='import time; time.sleep(600)')")
+	consoles[4].queryAgent("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsend(type='agent_status', status='executing')\ndo_action('execute_code', code='import time; time.sleep(600)')")
 	consoles[4].agent.await(t, "the agent at work", contains("agent_status", "executing"))
 
 	// Of the attempt: 2 s for the run to stop, 5 s to collect, 2 s for agent and

@@ -17,72 +17,75 @@ import (
 	"assay/internal/protocol"
 )
 
-// scriptedAgent is an agent that does what it is told: the Python between #!agent and
-// #!end in a query, with the functions that are defined here.
+// scriptedAgent is the source of an agent in Python. It executes the Python between #!agent and
+// #!end of each query, which may use the functions that are defined here. Then it sends the
+// agent_event "done", or a fatal agent_error with the traceback.
 const scriptedAgent = `
 import itertools, json, os, signal, socket, struct, sys, time, traceback
 
-wire = socket.socket(fileno=int(sys.argv[-1]))
-ids = itertools.count(1)
-heard, made = [], []
+sock = socket.socket(fileno=int(sys.argv[-1]))
+tx_numbers = itertools.count(1)
+unread, cell_ids = [], []
 
 
 def send(**message):
     body = json.dumps(message).encode()
-    wire.sendall(struct.pack("<q", len(body)) + body)
+    sock.sendall(struct.pack("<q", len(body)) + body)
 
 
-def exactly(n):
+def read_exactly(n):
     data = b""
     while len(data) < n:
-        data += wire.recv(n - len(data)) or sys.exit()
+        data += sock.recv(n - len(data)) or sys.exit()
     return data
 
 
-def hear(match):
-    """The first message that matches, of those that nobody has asked for yet."""
-    for i, message in enumerate(heard):
-        if match(message):
-            return heard.pop(i)
+def receive(matches):
+    """Return the first matching message that has not been returned yet."""
+    for i, message in enumerate(unread):
+        if matches(message):
+            return unread.pop(i)
     while True:
-        message = json.loads(exactly(struct.unpack("<q", exactly(8))[0]))
-        if match(message):
+        message = json.loads(read_exactly(struct.unpack("<q", read_exactly(8))[0]))
+        if matches(message):
             return message
-        heard.append(message)
+        unread.append(message)
 
 
-def of_type(kind):
+def has_type(kind):
     return lambda m: m["type"] == kind
 
 
-def ask(action, **params):
-    tx = f"tx_{next(ids)}"
+def start_action(action, **params):
+    """Send an action and return its tx_id."""
+    tx = f"tx_{next(tx_numbers)}"
     send(type="agent_action", action=action, params=params, tx_id=tx)
     return tx
 
 
-def answer(tx):
-    return hear(lambda m: m["type"] == "agent_action_response" and m["tx_id"] == tx)
+def await_response(tx):
+    return receive(lambda m: m["type"] == "agent_action_response" and m["tx_id"] == tx)
 
 
-def act(action, **params):
-    return answer(ask(action, **params))
+def do_action(action, **params):
+    """Send an action and return the response."""
+    return await_response(start_action(action, **params))
 
 
-def start(source):
-    """Append a cell and have it run."""
-    cell = act("create_cell", position=len(made), cell_type="code", source=source, auto_run=True)["cell_id"]
-    made.append(cell)
+def start_cell(source):
+    """Append a cell, run it, and return its id at once."""
+    cell = do_action("create_cell", position=len(cell_ids), cell_type="code", source=source, auto_run=True)["cell_id"]
+    cell_ids.append(cell)
     return cell
 
 
-def of_run(kind, cell):
-    return hear(lambda m: m["type"] == "kernel_message" and m["message"]["type"] == kind and m["message"].get("cell_id") == cell)["message"]
+def receive_from_cell(kind, cell):
+    return receive(lambda m: m["type"] == "kernel_message" and m["message"]["type"] == kind and m["message"].get("cell_id") == cell)["message"]
 
 
-def run(source):
-    """Append a cell, have it run, and return how it ended."""
-    return of_run("cell_result", start(source))
+def run_cell(source):
+    """Append a cell, run it to its end, and return the cell_result."""
+    return receive_from_cell("cell_result", start_cell(source))
 
 
 def submit(value):
@@ -92,10 +95,10 @@ def submit(value):
 
 
 send(type="ready")
-hear(of_type("init"))
+receive(has_type("init"))
 send(type="agent_status", status="ready")
 while True:
-    query = hear(of_type("agent_query"))["query"]
+    query = receive(has_type("agent_query"))["query"]
     try:
         exec(query.split("#!agent\n")[1].split("#!end")[0], globals())
         send(type="agent_event", channel="py", mode="PY", text="done", metadata={"type": "response"})
@@ -103,11 +106,11 @@ while True:
         send(type="agent_error", error=traceback.format_exc(), fatal=True)
 `
 
-// agentQuery is a query that makes the actor do something.
+// agentQuery returns a query that makes the scripted agent execute python.
 func agentQuery(python string) string { return "#!agent\n" + python + "\n#!end" }
 
-// writeAgentCase writes a case that is passed by 42, and which the actor tries as the
-// Python says.
+// writeAgentCase writes the case dir/ID.json and returns its path. In it the scripted agent
+// executes python; the answer 42 passes.
 func writeAgentCase(t *testing.T, dir, id, python string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
@@ -118,13 +121,14 @@ func writeAgentCase(t *testing.T, dir, id, python string) string {
 	return writeFile(t, filepath.Join(dir, id+".json"), string(text))
 }
 
-// sourceWaitingForFile is Python for a cell that prints a word and goes on until there is a
-// file in the sandbox.
+// sourceWaitingForFile returns Python for a cell that prints word and then waits until file
+// exists in the working folder.
 func sourceWaitingForFile(word, file string) string {
 	return fmt.Sprintf("import os, time\nprint(%q, flush=True)\nwhile not os.path.exists(%q): time.sleep(0.005)", word, file)
 }
 
-// faultyAgent is an agent that misbehaves in the way that is named.
+// faultyAgent runs an agent with the fault that how names, on the socket with the file
+// descriptor fd, and returns its exit status. An unknown fault is an agent that does nothing.
 func faultyAgent(how, fd string) int {
 	number, err := strconv.Atoi(fd)
 	if err != nil {
@@ -155,8 +159,11 @@ func faultyAgent(how, fd string) int {
 	return actFaulty(how, conn)
 }
 
+// submissionFrame is the format of a message that submits the answer {"x": %d}.
 const submissionFrame = `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":{"summary":"<EVAL_ANSWER>{\"x\":%d}</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}}]}}`
 
+// actFaulty has the faults that follow the handshake. It returns when the server has closed
+// the connection.
 func actFaulty(how string, conn protocol.Conn) int {
 	switch how {
 	case "killed":
@@ -165,7 +172,7 @@ func actFaulty(how string, conn protocol.Conn) int {
 	case "submits-twice":
 		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
 		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 1))
-	case "flood": // asks without end and reads nothing
+	case "flood": // sends actions without end and reads nothing
 		for i := 0; ; i++ {
 			err := conn.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_%d"}`, i))
 			if err != nil {
@@ -182,14 +189,14 @@ func actFaulty(how string, conn protocol.Conn) int {
 		}
 		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
 	}
-	for { // an agent stays until its server goes
+	for { // until the server closes the connection
 		if _, err := conn.Read(); err != nil {
 			return 0
 		}
 	}
 }
 
-// handshake goes through the handshake, up to the query.
+// handshake answers the messages of the server until the first query has come.
 func handshake(conn protocol.Conn) error {
 	if err := conn.Write([]byte(`{"type":"ready"}`)); err != nil {
 		return err

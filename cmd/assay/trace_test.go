@@ -23,7 +23,7 @@ func TestServe_Trace(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: testToken, args: []string{"--session-idle", "1s"}})
 	c := s.connectView(t, "one")
-	c.queryAgent("run('1')")
+	c.queryAgent("run_cell('1')")
 	c.agent.await(t, "the end of the work", isAgentDone)
 	target := s.url + "/?session=one"
 
@@ -59,7 +59,7 @@ func TestServe_Trace(t *testing.T) {
 		return func(line string) bool { return strings.Contains(line, text) }
 	}
 	lines.await(t, "what has been", line("agent>server agent_action create_cell tx_1"))
-	c.queryAgent("run('2')")
+	c.queryAgent("run_cell('2')")
 	lines.await(t, "what comes", line("agent>server agent_action create_cell tx_2"))
 	c.disconnect()
 	lines.await(t, "the end of the session", line("session state ended"))
@@ -75,14 +75,14 @@ func TestServe_TraceNamesSlowKernel(t *testing.T) {
 	s := startServe(t, serveConfig{})
 	c := s.connectView(t, "default")
 	c.queryAgent(`
-cell = start("import ctypes\nctypes.PyDLL(None).system(b'echo holds the lock; exec sleep 9')")
-hear(of_type("agent_query"))                      # the lock is held now
-held = ask("request_globals_summary")
-assert act("get_context")["status"] == "success"
-late = answer(held)
+cell = start_cell("import ctypes\nctypes.PyDLL(None).system(b'echo holds the lock; exec sleep 9')")
+receive(has_type("agent_query"))                      # the lock is held now
+held = start_action("request_globals_summary")
+assert do_action("get_context")["status"] == "success"
+late = await_response(held)
 assert "the kernel did not answer" in late["error"], late
-of_run("cell_result", cell)
-assert act("request_globals_summary")["status"] == "success"
+receive_from_cell("cell_result", cell)
+assert do_action("request_globals_summary")["status"] == "success"
 `)
 	c.agent.await(t, "the run", contains("kernel_stdio", "holds the lock"))
 	c.queryAgent("pass")
