@@ -85,5 +85,5 @@ func agentEnvironment(cfg Config) []string {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.PassVariables, name)
 	})
 	env = append(env, "AGENT_DEBUG=1")
-	return append(env, subprocess.StandardEnv(cfg.Workdir, cfg.Session)...)
+	return append(env, subprocess.StandardEnvVars(cfg.Workdir, cfg.Session)...)
 }

@@ -196,7 +196,7 @@ func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
 
 // Exit returns the exit status or signal of the kernel process. Call it only after the channel
 // of Exited is closed.
-func (k *Kernel) Exit() subprocess.Exit { return k.proc.Exit() }
+func (k *Kernel) Exit() subprocess.ExitState { return k.proc.ExitState() }
 
 // Enforced returns which limits and isolation measures are in force for this kernel process,
 // by name, such as "memory" or "process_group"; see [subprocess.Process.Enforced].

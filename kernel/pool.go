@@ -142,7 +142,7 @@ func (p *Pool) replaceParents(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		p.cfg.Log.Warn("the pool's parent process has died: another is started", "exit", parent.proc.Exit().String())
+		p.cfg.Log.Warn("the pool's parent process has died: another is started", "exit", parent.proc.ExitState().String())
 		p.mu.Lock()
 		p.parent = nil
 		p.mu.Unlock()

@@ -67,7 +67,7 @@ func kernelEnvironment(cfg Config) []string {
 	private := filepath.Join(cfg.Workdir, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(private, "home"), "TMPDIR="+filepath.Join(private, "tmp"), "MPLCONFIGDIR="+filepath.Join(private, "mpl"))
-	return append(env, subprocess.StandardEnv(cfg.Workdir, cfg.Session)...)
+	return append(env, subprocess.StandardEnvVars(cfg.Workdir, cfg.Session)...)
 }
 
 // hasEnvVariable reports whether env, a list of NAME=value, has a variable of this name.

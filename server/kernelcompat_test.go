@@ -168,7 +168,7 @@ func TestOriginalProtocolKernelChecksInit(t *testing.T) {
 }
 
 // exitAfterInit starts the kernel, sends it this init and waits until it exits.
-func (h *harness) exitAfterInit(t *testing.T, init map[string]any) subprocess.Exit {
+func (h *harness) exitAfterInit(t *testing.T, init map[string]any) subprocess.ExitState {
 	t.Helper()
 	if init["widget_states"] == nil {
 		delete(init, "widget_states") // this one absent, the others null
@@ -186,7 +186,7 @@ func (h *harness) exitAfterInit(t *testing.T, init map[string]any) subprocess.Ex
 	case <-time.After(generousTimeout):
 		require.Fail(t, "the kernel accepts the init", "%s", body)
 	}
-	return proc.Exit()
+	return proc.ExitState()
 }
 
 // The end of a session kills a kernel that ignores SIGTERM and the end of its socket, and

@@ -29,14 +29,14 @@ type Case struct {
 	Limits   Limits
 	Timeouts Timeouts
 
-	Data  []DataFile // put into the sandbox as data/<Base>
-	Files []File     // put into the sandbox under their names
-	Setup string     // code that the kernel runs before the agent starts
+	Data  []DataFile   // put into the sandbox as data/<Base>
+	Files []InlineFile // put into the sandbox under their names
+	Setup string       // code that the kernel runs before the agent starts
 
 	Graders []grading.Spec  // none means that the case is not graded
 	Oracle  json.RawMessage // the solution, {"cells" [, "answer"]} or {"turns"}; nil if there is none
 
-	runErrors []error // why the case cannot be run, although it loads; see CheckRun
+	runErrors []error // why the case cannot be run, although it loads; see CheckRunnable
 }
 
 // Source is the place from which a case was loaded.
@@ -81,8 +81,8 @@ type DataFile struct {
 	Base string // name in the sandbox's data folder
 }
 
-// File is a text file that the case contains.
-type File struct {
+// InlineFile is a text file that the case contains.
+type InlineFile struct {
 	Name string // relative, with slashes
 	Text string
 }
@@ -99,10 +99,10 @@ func (c Case) WallLimit() time.Duration {
 	return 0
 }
 
-// CheckRun returns all reasons for which the cases cannot be run together: an id that
+// CheckRunnable returns all reasons for which the cases cannot be run together: an id that
 // occurs twice, data that cannot be in one sandbox, graders that are no list of objects
-// or that [grading.Check] refuses.
-func CheckRun(cases []Case) error {
+// or that [grading.CheckSpec] refuses.
+func CheckRunnable(cases []Case) error {
 	var errs []error
 	first := map[string]Source{}
 	for _, c := range cases {
@@ -113,7 +113,7 @@ func CheckRun(cases []Case) error {
 		}
 		errs = append(errs, c.runErrors...)
 		for _, spec := range c.Graders {
-			if err := grading.Check(spec); err != nil {
+			if err := grading.CheckSpec(spec); err != nil {
 				errs = append(errs, fmt.Errorf("%s: case %q: %w", c.Source, c.ID, err))
 			}
 		}

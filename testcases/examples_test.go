@@ -18,7 +18,7 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
 	require.NoError(t, err)
-	require.NoError(t, testcases.CheckRun(cases))
+	require.NoError(t, testcases.CheckRunnable(cases))
 	require.GreaterOrEqual(t, len(cases), 18)
 	types, bare, used := map[string]bool{}, 0, map[string]bool{}
 	for _, c := range cases {
@@ -33,7 +33,7 @@ func TestExamples(t *testing.T) {
 		}
 		for _, spec := range c.Graders {
 			types[spec.Type] = true
-			for _, word := range scalars(spec.Config) {
+			for _, word := range scalarTexts(spec.Config) {
 				used[filepath.Join(filepath.Dir(c.Source.File), strings.TrimPrefix(word, "script:"))] = true
 			}
 		}
@@ -65,28 +65,28 @@ func TestExamplesHideTheirAnswers(t *testing.T) {
 		for _, spec := range c.Graders {
 			config, ok := spec.Config.(*pyvalue.Object)
 			require.True(t, ok)
-			for _, truth := range scalars(config.Get("ground_truth")) {
+			for _, truth := range scalarTexts(config.Get("ground_truth")) {
 				require.False(t, len(truth) > 3 && strings.Contains(c.Task, truth), "%s gives away %s", c.ID, truth)
 			}
 		}
 	}
 }
 
-// scalars returns the texts of all values inside v that are neither list nor object.
-func scalars(v pyvalue.Value) []string {
+// scalarTexts returns the texts of all values inside v that are neither list nor object.
+func scalarTexts(v pyvalue.Value) []string {
 	var out []string
 	switch v := v.(type) {
 	case nil:
 	case pyvalue.List:
 		for _, item := range v {
-			out = append(out, scalars(item)...)
+			out = append(out, scalarTexts(item)...)
 		}
 	case *pyvalue.Object:
 		for _, item := range v.All() {
-			out = append(out, scalars(item)...)
+			out = append(out, scalarTexts(item)...)
 		}
 	default:
-		out = append(out, pyvalue.Text(v))
+		out = append(out, pyvalue.Str(v))
 	}
 	return out
 }

@@ -35,14 +35,14 @@ func (f *fieldReader) addFault(name, format string, args ...any) {
 	f.faults = append(f.faults, FieldError{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
 }
 
-// addLateFault adds a fault that does not keep the case from being loaded.
-func (f *fieldReader) addLateFault(name, format string, args ...any) {
+// addRunFault adds a fault that does not keep the case from being loaded.
+func (f *fieldReader) addRunFault(name, format string, args ...any) {
 	f.addFault(name, format, args...)
 	f.faults[len(f.faults)-1].LoadsAnyway = true
 }
 
-// claimName records that a field puts a file of that name into the sandbox.
-func (f *fieldReader) claimName(name, field string) {
+// claimFileName records that a field puts a file of that name into the sandbox.
+func (f *fieldReader) claimFileName(name, field string) {
 	if f.nameOwners == nil {
 		f.nameOwners = map[string]string{}
 	}
@@ -55,8 +55,8 @@ func (f *fieldReader) addWrongKind(name, want string, found pyvalue.Value) {
 	f.faults[len(f.faults)-1].WrongKind = true
 }
 
-// get returns a member, or nil if it is absent or null.
-func (f *fieldReader) get(name string) pyvalue.Value {
+// getMember returns a member, or nil if it is absent or null.
+func (f *fieldReader) getMember(name string) pyvalue.Value {
 	v := f.object.Get(name)
 	if v == (pyvalue.Null{}) {
 		return nil
@@ -70,7 +70,7 @@ func (f *fieldReader) getRequiredText(name string) string {
 		f.addFault(name, "missing")
 		return ""
 	}
-	if f.get(name) == nil {
+	if f.getMember(name) == nil {
 		f.addWrongKind(name, "a string", pyvalue.Null{})
 	}
 	return f.getText(name)
@@ -78,7 +78,7 @@ func (f *fieldReader) getRequiredText(name string) string {
 
 // getText returns a string.
 func (f *fieldReader) getText(name string) string {
-	v := f.get(name)
+	v := f.getMember(name)
 	s, ok := v.(pyvalue.String)
 	if v != nil && !ok {
 		f.addWrongKind(name, "a string", v)
@@ -88,7 +88,7 @@ func (f *fieldReader) getText(name string) string {
 
 // getObject returns an object, nil if there is none.
 func (f *fieldReader) getObject(name string) *pyvalue.Object {
-	v := f.get(name)
+	v := f.getMember(name)
 	o, ok := v.(*pyvalue.Object)
 	if v != nil && !ok {
 		f.addWrongKind(name, "an object", v)
@@ -98,7 +98,7 @@ func (f *fieldReader) getObject(name string) *pyvalue.Object {
 
 // getList returns a list, nil if there is none.
 func (f *fieldReader) getList(name string) pyvalue.List {
-	v := f.get(name)
+	v := f.getMember(name)
 	l, ok := v.(pyvalue.List)
 	if v != nil && !ok {
 		f.addWrongKind(name, "a list", v)
@@ -121,13 +121,13 @@ func (f *fieldReader) getTexts(name string) []string {
 
 // getCount returns an integer above 0.
 func (f *fieldReader) getCount(name string) int64 {
-	v := f.get(name)
+	v := f.getMember(name)
 	if v == nil {
 		return 0
 	}
 	i, ok := v.(pyvalue.Int)
 	if !ok || i.Big().Sign() <= 0 || !i.Big().IsInt64() {
-		f.addFault(name, "want a whole number above 0, found %s", pyvalue.Text(v))
+		f.addFault(name, "want a whole number above 0, found %s", pyvalue.Str(v))
 		return 0
 	}
 	return i.Big().Int64()
@@ -135,19 +135,19 @@ func (f *fieldReader) getCount(name string) int64 {
 
 // getAmount returns a finite number above 0.
 func (f *fieldReader) getAmount(name string) float64 {
-	v := f.get(name)
+	v := f.getMember(name)
 	if v == nil {
 		return 0
 	}
 	n := math.NaN()
 	switch v := v.(type) {
 	case pyvalue.Int:
-		n = toFloat(v.Big())
+		n = bigIntToFloat(v.Big())
 	case pyvalue.Float:
 		n = float64(v)
 	}
 	if math.IsNaN(n) || math.IsInf(n, 0) || n <= 0 {
-		f.addFault(name, "want a number above 0, found %s", pyvalue.Text(v))
+		f.addFault(name, "want a number above 0, found %s", pyvalue.Str(v))
 		return 0
 	}
 	return n
@@ -155,12 +155,12 @@ func (f *fieldReader) getAmount(name string) float64 {
 
 // getDuration returns a number of seconds above 0.
 func (f *fieldReader) getDuration(name string) time.Duration {
-	return toDuration(f.getAmount(name))
+	return secondsToDuration(f.getAmount(name))
 }
 
-// toDuration converts seconds to a duration. Numbers out of range become the longest
+// secondsToDuration converts seconds to a duration. Numbers out of range become the longest
 // duration.
-func toDuration(n float64) time.Duration {
+func secondsToDuration(n float64) time.Duration {
 	const most = float64(math.MaxInt64 / time.Second)
 	return time.Duration(max(-most, min(n, most)) * float64(time.Second))
 }
@@ -174,21 +174,21 @@ func (f *fieldReader) rejectUnknownKeys(known ...string) {
 	}
 }
 
-// maxDigits is the length of the longest text that is parsed as a whole number.
-const maxDigits = 4300
+// maxWholeNumberChars is the length of the longest text that is parsed as a whole number.
+const maxWholeNumberChars = 4300
 
 // getTimeout returns whole seconds by the rules of the public format, see
 // parseWholeNumber.
 func (f *fieldReader) getTimeout(name string) time.Duration {
-	v := f.get(name)
+	v := f.getMember(name)
 	if v == nil {
 		return 0
 	}
 	n, ok := parseWholeNumber(v)
 	if !ok {
-		f.addFault(name, "want a whole number of seconds, found %s", pyvalue.Text(v))
+		f.addFault(name, "want a whole number of seconds, found %s", pyvalue.Str(v))
 	}
-	return toDuration(n)
+	return secondsToDuration(n)
 }
 
 // parseWholeNumber returns a whole number by the rules of the public format: an
@@ -200,7 +200,7 @@ func parseWholeNumber(v pyvalue.Value) (n float64, ok bool) {
 	case pyvalue.Bool:
 		return map[pyvalue.Bool]float64{true: 1}[v], true
 	case pyvalue.Int:
-		return toFloat(v.Big()), true
+		return bigIntToFloat(v.Big()), true
 	case pyvalue.Float:
 		n = float64(v)
 		return n, n == math.Trunc(n) && math.Abs(n) < 1<<63
@@ -213,7 +213,7 @@ func parseWholeNumber(v pyvalue.Value) (n float64, ok bool) {
 
 // parseWholeText parses a whole number from a text, see parseWholeNumber.
 func parseWholeText(text string) (n float64, ok bool) {
-	if len(text) > maxDigits || !regexp.MustCompile(`^[+-]?\d+(_\d+)*(\.0+)?$`).MatchString(strings.TrimSpace(text)) {
+	if len(text) > maxWholeNumberChars || !regexp.MustCompile(`^[+-]?\d+(_\d+)*(\.0+)?$`).MatchString(strings.TrimSpace(text)) {
 		return 0, false
 	}
 	digits, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimSpace(text), "_", ""), ".")
@@ -221,11 +221,11 @@ func parseWholeText(text string) (n float64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return toFloat(i), true
+	return bigIntToFloat(i), true
 }
 
-// toFloat converts an integer. It is infinite if it is out of range.
-func toFloat(i *big.Int) float64 {
+// bigIntToFloat converts an integer. It is infinite if it is out of range.
+func bigIntToFloat(i *big.Int) float64 {
 	n, _ := new(big.Float).SetInt(i).Float64()
 	return n
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Each error names file, position, case and field.
-func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes the working directory
+func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadErrorText changes the working directory
 	for _, c := range []struct{ name, text, want string }{
 		{"c.json", "{\"id\": \"a\",\n  \"task\": }", `c.json:2:11: expected a value, found '}'`},
 		{"c.json", "\ufeff{}", "c.json:1:1: expected a value, found '\\ufeff'"},
@@ -28,60 +28,60 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadError changes t
 		{"c.json", `{}`, "c.json: case \"\": field id: missing\nc.json: case \"\": field task: missing"},
 		{"c.json", `{"id": null, "task": ""}`, `c.json: case "": field id: want a string, found null`},
 		{"c.json", `[{"id": "a", "task": ""}, {"id": "b", "task": true}]`, `c.json[1]: case "b": field task: want a string, found boolean`},
-		{"c.json", caseWith(`"notes": 5`), caseError(`notes: want a string, found integer`)},
-		{"c.json", caseWith(`"data_node": 5`), caseError(`data_node: want a string or a list of strings, found integer`)},
-		{"c.json", caseWith(`"data_node": ["a", 5]`), caseError(`data_node[1]: want a string, found integer`)},
-		{"c.json", caseWith(`"data_node": "x.csv", "files": {"data/x.csv": ""}`), caseError(`files["data/x.csv"]: data_node[0] has that name in the sandbox`)},
-		{"c.json", caseWith(`"data_node": "x.csv", "files": {"data": ""}`), caseError(`data_node[0]: files["data"] is a file where this needs a folder`)},
-		{"c.json", caseWith(`"files": {"a": "", "a/b": ""}`), caseError(`files["a/b"]: files["a"] is a file where this needs a folder`)},
-		{"c.json", caseWith(`"files": {"/etc/x": ""}`), caseError(`files["/etc/x"]: the name is not relative`)},
-		{"c.json", caseWith(`"files": {"a/../b": ""}`), caseError(`files["a/../b"]: the name leaves the sandbox`)},
-		{"c.json", caseWith(`"files": {"": ""}`), caseError(`files[""]: not the name of a file`)},
-		{"c.json", caseWith(`"files": {"a//b": ""}`), caseError(`files["a//b"]: not the name of a file`)},
-		{"c.json", caseWith(`"files": {"a/": ""}`), caseError(`files["a/"]: not the name of a file`)},
-		{"c.json", caseWith(`"files": {".": ""}`), caseError(`files["."]: not the name of a file`)},
-		{"c.json", caseWith(`"files": {"a\u0000": ""}`), caseError(`files["a\x00"]: not the name of a file`)},
-		{"c.json", caseWith(`"files": {".assay/x": ""}`), caseError(`files[".assay/x"]: names in .assay are taken`)},
-		{"c.json", caseWith(`"files": {"x": 5}`), caseError(`files["x"]: want a string, found integer`)},
-		{"c.json", caseWith(`"files": ["x"]`), caseError(`files: want an object, found list`)},
-		{"c.json", caseWith(`"grader": []`), caseError(`grader: want an object, found list`)},
-		{"c.json", caseWith(`"metadata": []`), caseError(`metadata: want an object, found list`)},
-		{"c.json", caseWith(`"timeout": 600.5`), caseError(`timeout: want a whole number of seconds, found 600.5`)},
-		{"c.json", caseWith(`"timeout": Infinity`), caseError(`timeout: want a whole number of seconds, found inf`)},
-		{"c.json", caseWith(`"timeout": 1e19`), caseError(`timeout: want a whole number of seconds, found 1e+19`)},
-		{"c.json", caseWith(`"timeout": "600.5"`), caseError(`timeout: want a whole number of seconds, found 600.5`)},
-		{"c.json", caseWith(`"timeout": "600."`), caseError(`timeout: want a whole number of seconds, found 600.`)},
-		{"c.json", caseWith(`"timeout": "6__0"`), caseError(`timeout: want a whole number of seconds, found 6__0`)},
-		{"c.json", caseWith(`"timeout": "_6"`), caseError(`timeout: want a whole number of seconds, found _6`)},
-		{"c.json", caseWith(`"timeout": "+-6"`), caseError(`timeout: want a whole number of seconds, found +-6`)},
-		{"c.json", caseWith(`"timeout": "6e2"`), caseError(`timeout: want a whole number of seconds, found 6e2`)},
-		{"c.json", caseWith(`"timeout": "٦"`), caseError(`timeout: want a whole number of seconds, found ٦`)},
-		{"c.json", caseWith(`"timeout": ""`), caseError(`timeout: want a whole number of seconds, found `)},
-		{"c.json", caseWith(`"agent_timeout": "ten"`), caseError(`agent_timeout: want a whole number of seconds, found ten`)},
-		{"c.json", caseWith(`"download_timeout": []`), caseError(`download_timeout: want a whole number of seconds, found []`)},
-		{"c.json", caseWith(`"requires": ["numpy"]`), caseError(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "numpy"`)},
-		{"c.json", caseWith(`"requires": ["python:"]`), caseError(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "python:"`)},
-		{"c.json", caseWith(`"tags": ["a", 1]`), caseError(`tags[1]: want a string, found integer`)},
-		{"c.json", caseWith(`"setup": []`), caseError(`setup: want a string, found list`)},
-		{"c.json", caseWith(`"limits": {"wall": 5}`), caseError(`limits.wall: unknown; known are wall_s, idle_s, cell_s, turns, actions, tokens, cost_usd`)},
-		{"c.json", caseWith(`"limits": {"wall_s": 0}`), caseError(`limits.wall_s: want a number above 0, found 0`)},
-		{"c.json", caseWith(`"limits": {"idle_s": "5"}`), caseError(`limits.idle_s: want a number above 0, found 5`)},
-		{"c.json", caseWith(`"limits": {"cell_s": Infinity}`), caseError(`limits.cell_s: want a number above 0, found inf`)},
-		{"c.json", caseWith(`"limits": {"turns": 1.5}`), caseError(`limits.turns: want a whole number above 0, found 1.5`)},
-		{"c.json", caseWith(`"limits": {"tokens": 1e30}`), caseError(`limits.tokens: want a whole number above 0, found 1e+30`)},
-		{"c.json", caseWith(`"oracle": "print(1)"`), caseError(`oracle: want an object or a list, found string`)},
-		{"c.json", caseWith(`"oracle": {}`), caseError(`oracle.cells: want either cells or turns`)},
-		{"c.json", caseWith(`"oracle": {"cells": [], "turns": []}`), caseError(`oracle.cells: want either cells or turns`)},
-		{"c.json", caseWith(`"oracle": {"turns": [], "answer": 1}`), caseError(`oracle.answer: turns submit the answer themselves`)},
-		{"c.json", caseWith(`"oracle": {"cells": [], "anwser": 1}`), caseError(`oracle.anwser: unknown; known are cells, turns, answer`)},
-		{"c.json", caseWith(`"oracle": ["a", {}]`), caseError(`oracle.cells[1]: want a string, found object`)},
-		{"c.json", caseWith(`"oracle": [{}, "a"]`), caseError(`oracle.turns[1]: want an object, found string`)},
+		{"c.json", caseJSONWithField(`"notes": 5`), fieldErrorText(`notes: want a string, found integer`)},
+		{"c.json", caseJSONWithField(`"data_node": 5`), fieldErrorText(`data_node: want a string or a list of strings, found integer`)},
+		{"c.json", caseJSONWithField(`"data_node": ["a", 5]`), fieldErrorText(`data_node[1]: want a string, found integer`)},
+		{"c.json", caseJSONWithField(`"data_node": "x.csv", "files": {"data/x.csv": ""}`), fieldErrorText(`files["data/x.csv"]: data_node[0] has that name in the sandbox`)},
+		{"c.json", caseJSONWithField(`"data_node": "x.csv", "files": {"data": ""}`), fieldErrorText(`data_node[0]: files["data"] is a file where this needs a folder`)},
+		{"c.json", caseJSONWithField(`"files": {"a": "", "a/b": ""}`), fieldErrorText(`files["a/b"]: files["a"] is a file where this needs a folder`)},
+		{"c.json", caseJSONWithField(`"files": {"/etc/x": ""}`), fieldErrorText(`files["/etc/x"]: the name is not relative`)},
+		{"c.json", caseJSONWithField(`"files": {"a/../b": ""}`), fieldErrorText(`files["a/../b"]: the name leaves the sandbox`)},
+		{"c.json", caseJSONWithField(`"files": {"": ""}`), fieldErrorText(`files[""]: not the name of a file`)},
+		{"c.json", caseJSONWithField(`"files": {"a//b": ""}`), fieldErrorText(`files["a//b"]: not the name of a file`)},
+		{"c.json", caseJSONWithField(`"files": {"a/": ""}`), fieldErrorText(`files["a/"]: not the name of a file`)},
+		{"c.json", caseJSONWithField(`"files": {".": ""}`), fieldErrorText(`files["."]: not the name of a file`)},
+		{"c.json", caseJSONWithField(`"files": {"a\u0000": ""}`), fieldErrorText(`files["a\x00"]: not the name of a file`)},
+		{"c.json", caseJSONWithField(`"files": {".assay/x": ""}`), fieldErrorText(`files[".assay/x"]: names in .assay are taken`)},
+		{"c.json", caseJSONWithField(`"files": {"x": 5}`), fieldErrorText(`files["x"]: want a string, found integer`)},
+		{"c.json", caseJSONWithField(`"files": ["x"]`), fieldErrorText(`files: want an object, found list`)},
+		{"c.json", caseJSONWithField(`"grader": []`), fieldErrorText(`grader: want an object, found list`)},
+		{"c.json", caseJSONWithField(`"metadata": []`), fieldErrorText(`metadata: want an object, found list`)},
+		{"c.json", caseJSONWithField(`"timeout": 600.5`), fieldErrorText(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", caseJSONWithField(`"timeout": Infinity`), fieldErrorText(`timeout: want a whole number of seconds, found inf`)},
+		{"c.json", caseJSONWithField(`"timeout": 1e19`), fieldErrorText(`timeout: want a whole number of seconds, found 1e+19`)},
+		{"c.json", caseJSONWithField(`"timeout": "600.5"`), fieldErrorText(`timeout: want a whole number of seconds, found 600.5`)},
+		{"c.json", caseJSONWithField(`"timeout": "600."`), fieldErrorText(`timeout: want a whole number of seconds, found 600.`)},
+		{"c.json", caseJSONWithField(`"timeout": "6__0"`), fieldErrorText(`timeout: want a whole number of seconds, found 6__0`)},
+		{"c.json", caseJSONWithField(`"timeout": "_6"`), fieldErrorText(`timeout: want a whole number of seconds, found _6`)},
+		{"c.json", caseJSONWithField(`"timeout": "+-6"`), fieldErrorText(`timeout: want a whole number of seconds, found +-6`)},
+		{"c.json", caseJSONWithField(`"timeout": "6e2"`), fieldErrorText(`timeout: want a whole number of seconds, found 6e2`)},
+		{"c.json", caseJSONWithField(`"timeout": "٦"`), fieldErrorText(`timeout: want a whole number of seconds, found ٦`)},
+		{"c.json", caseJSONWithField(`"timeout": ""`), fieldErrorText(`timeout: want a whole number of seconds, found `)},
+		{"c.json", caseJSONWithField(`"agent_timeout": "ten"`), fieldErrorText(`agent_timeout: want a whole number of seconds, found ten`)},
+		{"c.json", caseJSONWithField(`"download_timeout": []`), fieldErrorText(`download_timeout: want a whole number of seconds, found []`)},
+		{"c.json", caseJSONWithField(`"requires": ["numpy"]`), fieldErrorText(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "numpy"`)},
+		{"c.json", caseJSONWithField(`"requires": ["python:"]`), fieldErrorText(`requires[0]: want python:MODULE, command:NAME or kernel:NAME, found "python:"`)},
+		{"c.json", caseJSONWithField(`"tags": ["a", 1]`), fieldErrorText(`tags[1]: want a string, found integer`)},
+		{"c.json", caseJSONWithField(`"setup": []`), fieldErrorText(`setup: want a string, found list`)},
+		{"c.json", caseJSONWithField(`"limits": {"wall": 5}`), fieldErrorText(`limits.wall: unknown; known are wall_s, idle_s, cell_s, turns, actions, tokens, cost_usd`)},
+		{"c.json", caseJSONWithField(`"limits": {"wall_s": 0}`), fieldErrorText(`limits.wall_s: want a number above 0, found 0`)},
+		{"c.json", caseJSONWithField(`"limits": {"idle_s": "5"}`), fieldErrorText(`limits.idle_s: want a number above 0, found 5`)},
+		{"c.json", caseJSONWithField(`"limits": {"cell_s": Infinity}`), fieldErrorText(`limits.cell_s: want a number above 0, found inf`)},
+		{"c.json", caseJSONWithField(`"limits": {"turns": 1.5}`), fieldErrorText(`limits.turns: want a whole number above 0, found 1.5`)},
+		{"c.json", caseJSONWithField(`"limits": {"tokens": 1e30}`), fieldErrorText(`limits.tokens: want a whole number above 0, found 1e+30`)},
+		{"c.json", caseJSONWithField(`"oracle": "print(1)"`), fieldErrorText(`oracle: want an object or a list, found string`)},
+		{"c.json", caseJSONWithField(`"oracle": {}`), fieldErrorText(`oracle.cells: want either cells or turns`)},
+		{"c.json", caseJSONWithField(`"oracle": {"cells": [], "turns": []}`), fieldErrorText(`oracle.cells: want either cells or turns`)},
+		{"c.json", caseJSONWithField(`"oracle": {"turns": [], "answer": 1}`), fieldErrorText(`oracle.answer: turns submit the answer themselves`)},
+		{"c.json", caseJSONWithField(`"oracle": {"cells": [], "anwser": 1}`), fieldErrorText(`oracle.anwser: unknown; known are cells, turns, answer`)},
+		{"c.json", caseJSONWithField(`"oracle": ["a", {}]`), fieldErrorText(`oracle.cells[1]: want a string, found object`)},
+		{"c.json", caseJSONWithField(`"oracle": [{}, "a"]`), fieldErrorText(`oracle.turns[1]: want an object, found string`)},
 	} {
-		require.Equal(t, c.want, loadError(t, c.name, c.text), c.text)
+		require.Equal(t, c.want, loadErrorText(t, c.name, c.text), c.text)
 	}
 }
 
-// Cases that other harnesses load can be loaded, and CheckRun returns what is wrong
+// Cases that other harnesses load can be loaded, and CheckRunnable returns what is wrong
 // with them.
 func TestLoadAcceptsUnrunnableCases(t *testing.T) {
 	t.Parallel()
@@ -92,23 +92,23 @@ func TestLoadAcceptsUnrunnableCases(t *testing.T) {
 		`"graders": {}`:                      `graders: want a list, found object`,
 		`"graders": [null]`:                  `graders[0]: want an object, found null`,
 	} {
-		cases, err := testcases.Parse("c.json", []byte(caseWith(field)), nil)
+		cases, err := testcases.Parse("c.json", []byte(caseJSONWithField(field)), nil)
 		require.NoError(t, err, field)
-		require.EqualError(t, testcases.CheckRun(cases), caseError(want))
+		require.EqualError(t, testcases.CheckRunnable(cases), fieldErrorText(want))
 	}
-	twice := loadOne(t, "c.json", caseWith(`"data_node": ["a/x.csv", "a/x.csv"]`))
-	require.NoError(t, testcases.CheckRun([]testcases.Case{twice}))
+	twice := loadOneCase(t, "c.json", caseJSONWithField(`"data_node": ["a/x.csv", "a/x.csv"]`))
+	require.NoError(t, testcases.CheckRunnable([]testcases.Case{twice}))
 	require.Len(t, twice.Data, 1, "the same file")
 }
 
-func caseWith(field string) string { return `{"id": "a", "task": "", ` + field + `}` }
+func caseJSONWithField(field string) string { return `{"id": "a", "task": "", ` + field + `}` }
 
-func caseError(field string) string { return `c.json: case "a": field ` + field }
+func fieldErrorText(field string) string { return `c.json: case "a": field ` + field }
 
 // The error of one load has all faults.
 func TestLoadErrorHasAllFaults(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"a.json": `{"id": "a", "task": 1, "tags": "x"}`,
 		"b.json": `{"id": "b", "task": `,
 		"c.json": `[{"id": 1, "task": ""}, {"id": "ok", "task": ""}, {"id": "d", "task": "", "timeout": "x"}]`,
@@ -129,10 +129,10 @@ func TestTimeoutCoercion(t *testing.T) {
 		`"6_00"`: 10 * time.Minute, `"6_00.00"`: 10 * time.Minute, `"+600"`: 10 * time.Minute, `"0600"`: 10 * time.Minute, `"-5"`: -5 * time.Second,
 		`true`: time.Second, `false`: 0, `-5`: -5 * time.Second, `6e2`: 10 * time.Minute,
 	} {
-		require.Equal(t, want, loadOne(t, "c.json", caseWith(`"timeout": `+text)).Timeouts.Timeout, text)
+		require.Equal(t, want, loadOneCase(t, "c.json", caseJSONWithField(`"timeout": `+text)).Timeouts.Timeout, text)
 	}
 	for _, huge := range []string{strings.Repeat("9", 400), `"` + strings.Repeat("9", 400) + `"`, `9e18`} {
-		forever := loadOne(t, "c.json", caseWith(`"timeout": `+huge)).Timeouts.Timeout
+		forever := loadOneCase(t, "c.json", caseJSONWithField(`"timeout": `+huge)).Timeouts.Timeout
 		require.Greater(t, forever, 200*365*24*time.Hour)
 		require.Less(t, forever, time.Duration(math.MaxInt64))
 	}
@@ -152,11 +152,11 @@ func TestWallLimit(t *testing.T) {
 		`"limits": {"idle_s": 1.5}, "agent_timeout": 0, "timeout": -3, "metadata": {"timeout_s": 4}`: 4 * time.Second,
 		`"download_timeout": 9`: 0,
 	} {
-		require.Equal(t, want, loadOne(t, "c.json", caseWith(field)).WallLimit(), field)
+		require.Equal(t, want, loadOneCase(t, "c.json", caseJSONWithField(field)).WallLimit(), field)
 	}
 }
 
-func TestOracleForms(t *testing.T) {
+func TestOracleIsReadFromEveryForm(t *testing.T) {
 	t.Parallel()
 	for oracle, want := range map[string]string{
 		`["a = 1", "print(a)"]`:                              `{"cells":["a = 1","print(a)"]}`,
@@ -168,6 +168,6 @@ func TestOracleForms(t *testing.T) {
 		`{"turns": [{"content": [{"type": "text"}]}]}`:       `{"turns":[{"content":[{"type":"text"}]}]}`,
 		`{"turns": [{"z": 1, "a": 12345678901234567890}]}`:   `{"turns":[{"z":1,"a":12345678901234567890}]}`,
 	} {
-		require.Equal(t, want, string(loadOne(t, "c.json", caseWith(`"oracle": `+oracle)).Oracle), oracle)
+		require.Equal(t, want, string(loadOneCase(t, "c.json", caseJSONWithField(`"oracle": `+oracle)).Oracle), oracle)
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// readFiles returns the files that a case contains.
-func readFiles(f *fieldReader) []File {
-	var files []File
+// readInlineFiles returns the files that a case contains.
+func readInlineFiles(f *fieldReader) []InlineFile {
+	var files []InlineFile
 	for name, v := range f.getObject("files").All() {
 		field := fmt.Sprintf("files[%q]", name)
-		if why := invalidNameReason(name); why != "" {
+		if why := invalidFileNameReason(name); why != "" {
 			f.addFault(field, "%s", why)
 			continue
 		}
@@ -26,14 +26,14 @@ func readFiles(f *fieldReader) []File {
 		if !ok {
 			f.addWrongKind(field, "a string", v)
 		}
-		files = append(files, File{Name: name, Text: string(text)})
+		files = append(files, InlineFile{Name: name, Text: string(text)})
 	}
 	return files
 }
 
-// invalidNameReason says why name cannot be the name of a file in a sandbox, "" if it
+// invalidFileNameReason says why name cannot be the name of a file in a sandbox, "" if it
 // can. The folder .assay is reserved for the kernel.
-func invalidNameReason(name string) string {
+func invalidFileNameReason(name string) string {
 	parts := strings.Split(name, "/")
 	switch {
 	case path.IsAbs(name):
@@ -48,15 +48,15 @@ func invalidNameReason(name string) string {
 	return ""
 }
 
-// checkNameConflicts adds a fault for files that cannot be in one sandbox: two with one
+// checkFileNameConflicts adds a fault for files that cannot be in one sandbox: two with one
 // name, and one where another needs a folder.
-func checkNameConflicts(f *fieldReader, files []File) {
+func checkFileNameConflicts(f *fieldReader, files []InlineFile) {
 	for _, file := range files {
 		field := fmt.Sprintf("files[%q]", file.Name)
 		if earlier := f.nameOwners[file.Name]; earlier != "" {
 			f.addFault(field, "%s has that name in the sandbox", earlier)
 		}
-		f.claimName(file.Name, field)
+		f.claimFileName(file.Name, field)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.nameOwners)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -67,11 +67,11 @@ func checkNameConflicts(f *fieldReader, files []File) {
 	}
 }
 
-// readData reads data_node: absent, a name, or a list of names. A name that occurs
+// readDataNode reads data_node: absent, a name, or a list of names. A name that occurs
 // twice counts once.
-func readData(f *fieldReader, file string, prefixes map[string]string) []DataFile {
+func readDataNode(f *fieldReader, file string, prefixes map[string]string) []DataFile {
 	var names pyvalue.List
-	switch v := f.get("data_node").(type) {
+	switch v := f.getMember("data_node").(type) {
 	case nil:
 	case pyvalue.String:
 		if v != "" {
@@ -92,24 +92,24 @@ func readData(f *fieldReader, file string, prefixes map[string]string) []DataFil
 			f.addWrongKind(field, "a string", item)
 		case slices.Contains(names[:i], item):
 			// the same file again
-		case invalidNameReason(base) != "":
-			f.addLateFault(field, "%q does not end in the name of a file", string(name))
+		case invalidFileNameReason(base) != "":
+			f.addRunFault(field, "%q does not end in the name of a file", string(name))
 		case f.nameOwners["data/"+base] != "":
-			f.addLateFault(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.nameOwners["data/"+base])
+			f.addRunFault(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.nameOwners["data/"+base])
 		default:
-			f.claimName("data/"+base, field)
-			data = append(data, DataFile{Name: string(name), Base: base, Path: localPath(string(name), file, prefixes)})
+			f.claimFileName("data/"+base, field)
+			data = append(data, DataFile{Name: string(name), Base: base, Path: localDataPath(string(name), file, prefixes)})
 		}
 	}
 	return data
 }
 
-// localPath returns the path of a data file: below the folder of the longest matching
+// localDataPath returns the path of a data file: below the folder of the longest matching
 // prefix; else, unless it is an address, beside the case file; else "".
-func localPath(name, file string, prefixes map[string]string) string {
+func localDataPath(name, file string, prefixes map[string]string) string {
 	found, local := "", ""
 	for prefix, dir := range prefixes {
-		rest, fits := cutPrefix(name, prefix)
+		rest, fits := cutAddressPrefix(name, prefix)
 		if fits && (local == "" || len(prefix) > len(found)) {
 			found, local = prefix, filepath.Join(dir, rest)
 		}
@@ -130,10 +130,10 @@ func localPath(name, file string, prefixes map[string]string) string {
 	return full
 }
 
-// cutPrefix removes an address prefix, which must end where a part of the address ends.
+// cutAddressPrefix removes an address prefix, which must end where a part of the address ends.
 // It reports false if the prefix does not match or the rest leads out of the prefix's
 // folder.
-func cutPrefix(name, prefix string) (rest string, ok bool) {
+func cutAddressPrefix(name, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, prefix)
 	whole := rest == "" || strings.HasPrefix(rest, "/") || strings.HasSuffix(prefix, "/")
 	rest = strings.TrimLeft(rest, "/")

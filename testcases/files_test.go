@@ -11,9 +11,9 @@ import (
 	"assay/testcases"
 )
 
-func TestDataPaths(t *testing.T) {
+func TestLocalDataPaths(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"sub/c.json": `[]`})
+	dir := writeTestFolder(t, map[string]string{"sub/c.json": `[]`})
 	file := filepath.Join(dir, "sub", "c.json")
 	prefixes := map[string]string{
 		"latch://":            "/mnt/latch",
@@ -46,7 +46,7 @@ func TestDataPaths(t *testing.T) {
 
 func TestCheckData(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"c.json":   `{"id": "case-1", "task": "", "data_node": ["here.csv", "absent.csv", "folder", "latch://1.node"]}`,
 		"here.csv": "x", "folder/x": "",
 	})
@@ -64,7 +64,7 @@ case "case-1": data latch://1.node: no local folder is given for such an address
 
 // The data of a case file with a relative path has absolute paths.
 func TestDataPathsAreAbsolute(t *testing.T) {
-	dir := folder(t, map[string]string{"c.json": `{"id": "a", "task": "", "data_node": "x.csv"}`, "x.csv": ""})
+	dir := writeTestFolder(t, map[string]string{"c.json": `{"id": "a", "task": "", "data_node": "x.csv"}`, "x.csv": ""})
 	t.Chdir(dir)
 	cases, err := testcases.Load([]string{"c.json"}, testcases.Options{})
 	require.NoError(t, err)

@@ -13,18 +13,18 @@ import (
 // CaseFileNames lists the extensions of case files, for messages.
 const CaseFileNames = ".json, .jsonl, .ndjson, .yaml or .yml"
 
-// FoundFile is a file to load. Named means that the user gave its own name, so that it
+// CasePath is a file to load. Named means that the user gave its own name, so that it
 // must contain cases.
-type FoundFile struct {
+type CasePath struct {
 	Path  string
 	Named bool
 	Err   error // why nothing was found at the path; set by lint only
 }
 
-// findAll returns the files of all paths, each once. A path or pattern without files is
+// findFilesOfPaths returns the files of all paths, each once. A path or pattern without files is
 // an error.
-func findAll(paths []string) ([]FoundFile, error) {
-	var files []FoundFile
+func findFilesOfPaths(paths []string) ([]CasePath, error) {
+	var files []CasePath
 	for _, path := range paths {
 		found, err := FindFiles(path)
 		if err != nil {
@@ -32,13 +32,13 @@ func findAll(paths []string) ([]FoundFile, error) {
 		}
 		files = append(files, found...)
 	}
-	return UniqueFiles(files), nil
+	return UniqueCasePaths(files), nil
 }
 
-// UniqueFiles returns the files without those that occur earlier in the list.
-func UniqueFiles(files []FoundFile) []FoundFile {
+// UniqueCasePaths returns the files without those that occur earlier in the list.
+func UniqueCasePaths(files []CasePath) []CasePath {
 	seen := map[string]bool{}
-	return slices.DeleteFunc(files, func(f FoundFile) bool {
+	return slices.DeleteFunc(files, func(f CasePath) bool {
 		full, err := filepath.Abs(f.Path)
 		if err != nil {
 			return false // the working directory is gone; reading will fail
@@ -51,13 +51,13 @@ func UniqueFiles(files []FoundFile) []FoundFile {
 
 // FindFiles returns the files of a path: a folder's case files, the file itself, or the
 // case files that a glob pattern matches. A path or pattern without files is an error.
-func FindFiles(path string) ([]FoundFile, error) {
+func FindFiles(path string) ([]CasePath, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
 		return WalkFiles(path, IsCaseFile)
 	case err == nil:
-		return []FoundFile{{Path: path, Named: true}}, nil
+		return []CasePath{{Path: path, Named: true}}, nil
 	case !strings.ContainsAny(path, "*?["):
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func FindFiles(path string) ([]FoundFile, error) {
 	if len(matches) == 0 {
 		return nil, fmt.Errorf("pattern %s: no file matches", path)
 	}
-	var files []FoundFile
+	var files []CasePath
 	for _, match := range matches {
 		if isHidden(match) && !isHidden(path) {
 			continue // as a shell does
@@ -79,7 +79,7 @@ func FindFiles(path string) ([]FoundFile, error) {
 		}
 		for _, f := range found {
 			if IsCaseFile(f.Path) {
-				files = append(files, FoundFile{Path: f.Path})
+				files = append(files, CasePath{Path: f.Path})
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func FindFiles(path string) ([]FoundFile, error) {
 
 // WalkFiles returns the wanted files in a folder and in all folders below it, sorted by
 // name, without hidden files and folders.
-func WalkFiles(root string, wanted func(path string) bool) ([]FoundFile, error) {
-	var files []FoundFile
+func WalkFiles(root string, wanted func(path string) bool) ([]CasePath, error) {
+	var files []CasePath
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		hidden := isHidden(path) && path != root
 		switch {
@@ -97,8 +97,8 @@ func WalkFiles(root string, wanted func(path string) bool) ([]FoundFile, error) 
 			return err
 		case hidden && d.IsDir():
 			return filepath.SkipDir
-		case !hidden && isFile(path, d) && wanted(path):
-			files = append(files, FoundFile{Path: path})
+		case !hidden && isRegularFile(path, d) && wanted(path):
+			files = append(files, CasePath{Path: path})
 		}
 		return nil
 	})
@@ -113,18 +113,18 @@ func IsCaseFile(path string) bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".yaml", ".yml"}, filepath.Ext(path))
 }
 
-// MayHoldCases reports whether the text, JSON or YAML, has both id and task as keys. It
+// LooksLikeCases reports whether the text, JSON or YAML, has both id and task as keys. It
 // does not parse the text, so that data beside the cases may be large or malformed.
-func MayHoldCases(text []byte) bool { return HasKey(text, "id") && HasKey(text, "task") }
+func LooksLikeCases(text []byte) bool { return TextHasKey(text, "id") && TextHasKey(text, "task") }
 
-// HasKey reports whether the text, JSON or YAML, has a key of that name at any depth.
-func HasKey(text []byte, name string) bool {
+// TextHasKey reports whether the text, JSON or YAML, has a key of that name at any depth.
+func TextHasKey(text []byte, name string) bool {
 	return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
 }
 
-// isFile reports whether an entry is a regular file, or a link, unless that leads to
+// isRegularFile reports whether an entry is a regular file, or a link, unless that leads to
 // something else. Reading a pipe would block.
-func isFile(path string, d fs.DirEntry) bool {
+func isRegularFile(path string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink != 0 {
 		info, err := os.Stat(path)
 		return err != nil || info.Mode().IsRegular()

@@ -36,13 +36,13 @@ type Options struct {
 // On an error Load returns no cases. The error lists every malformed file and field:
 // "FILE:LINE:COLUMN: …" for malformed JSON, "FILE[INDEX]: case "ID": field NAME: …" for
 // the content. Faults that matter only for a run, such as an id that occurs twice or an
-// unknown type of grader, are no errors here, see [CheckRun]. Data need not exist, see
+// unknown type of grader, are no errors here, see [CheckRunnable]. Data need not exist, see
 // [Case.CheckData].
 func Load(paths []string, opts Options) ([]Case, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	files, err := findAll(paths)
+	files, err := findFilesOfPaths(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +63,12 @@ func Load(paths []string, opts Options) ([]Case, error) {
 }
 
 // loadFile loads the cases of one file, none if it is skipped.
-func loadFile(f FoundFile, opts Options) ([]Case, error) {
+func loadFile(f CasePath, opts Options) ([]Case, error) {
 	text, err := os.ReadFile(f.Path)
 	if err != nil {
 		return nil, err
 	}
-	if !f.Named && !MayHoldCases(text) {
+	if !f.Named && !LooksLikeCases(text) {
 		opts.Log.Info("no case in file", "file", f.Path)
 		return nil, nil
 	}
@@ -86,7 +86,7 @@ func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 			errs = append(errs, e.Err)
 			continue
 		}
-		c, err := readCase(e.Value, Source{File: path, Index: i, Place: e.Place}, data)
+		c, err := newCaseFromValue(e.Value, Source{File: path, Index: i, Place: e.Place}, data)
 		cases = append(cases, c)
 		errs = append(errs, err)
 	}
@@ -119,7 +119,7 @@ func parseByExtension(path string, text []byte) []RawCase {
 	case ".json":
 		return ParseRawJSON(path, string(text))
 	case ".jsonl", ".ndjson":
-		return parseLines(path, text)
+		return parseJSONLines(path, text)
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
 	default:
@@ -132,13 +132,13 @@ func parseByExtension(path string, text []byte) []RawCase {
 func ParseRawJSON(path, text string) []RawCase {
 	v, err := pyvalue.Decode(text)
 	if err != nil {
-		return []RawCase{{Place: path, Err: withPosition(path, 0, err)}}
+		return []RawCase{{Place: path, Err: addPositionToError(path, 0, err)}}
 	}
-	return rawCasesOf(v, path)
+	return splitRawCases(v, path)
 }
 
-// parseLines returns the value of each line that is not blank.
-func parseLines(path string, text []byte) []RawCase {
+// parseJSONLines returns the value of each line that is not blank.
+func parseJSONLines(path string, text []byte) []RawCase {
 	var entries []RawCase
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -148,15 +148,15 @@ func parseLines(path string, text []byte) []RawCase {
 		}
 		v, err := pyvalue.Decode(string(line))
 		if err != nil {
-			err = withPosition(path, n-1, err)
+			err = addPositionToError(path, n-1, err)
 		}
 		entries = append(entries, RawCase{v, fmt.Sprintf("%s:%d", path, n), err})
 	}
 	return entries
 }
 
-// rawCasesOf returns the items of a list, or v itself if it is no list.
-func rawCasesOf(v pyvalue.Value, where string) []RawCase {
+// splitRawCases returns the items of a list, or v itself if it is no list.
+func splitRawCases(v pyvalue.Value, where string) []RawCase {
 	list, ok := v.(pyvalue.List)
 	if !ok {
 		return []RawCase{{Value: v, Place: where}}
@@ -168,9 +168,9 @@ func rawCasesOf(v pyvalue.Value, where string) []RawCase {
 	return entries
 }
 
-// withPosition adds file, line and column to an error of [pyvalue.Decode]. The decoded
+// addPositionToError adds file, line and column to an error of [pyvalue.Decode]. The decoded
 // text begins after that many lines of the file.
-func withPosition(path string, lines int, err error) error {
+func addPositionToError(path string, lines int, err error) error {
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return fmt.Errorf("%s:%d:%d: %s", path, lines+bad.Line, bad.Column, bad.Text)
 	}

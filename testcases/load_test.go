@@ -17,7 +17,7 @@ import (
 
 func TestLoadEveryField(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"full.json": caseWithAllFields})
+	dir := writeTestFolder(t, map[string]string{"full.json": caseWithAllFields})
 	file := filepath.Join(dir, "full.json")
 	cases, err := testcases.Load([]string{file}, testcases.Options{Data: map[string]string{"latch://": dir}})
 	require.NoError(t, err)
@@ -37,11 +37,11 @@ func TestLoadEveryField(t *testing.T) {
 	require.Equal(t, "grader", c.Graders[0].Field)
 	require.Equal(t, grading.Spec{Type: "", Config: pyvalue.NewInt(5), Field: "graders[1]"}, c.Graders[2])
 	require.Empty(t, c.Graders[3].Type)
-	require.Equal(t, "qc", pyvalue.Text(c.Metadata.Get("task")))
+	require.Equal(t, "qc", pyvalue.Str(c.Metadata.Get("task")))
 	require.Equal(t, testcases.Timeouts{Agent: 15 * time.Minute, Timeout: 10 * time.Minute, Metadata: time.Hour}, c.Timeouts)
 	require.JSONEq(t, `{"cells": ["print(3)"], "answer": {"n": 3}}`, string(c.Oracle))
 	require.Equal(t, []string{"python:numpy", "command:git", "kernel:python"}, c.Requires)
-	require.Equal(t, []testcases.File{{Name: "z.txt", Text: "last"}, {Name: "sub/a.txt", Text: "first"}}, c.Files)
+	require.Equal(t, []testcases.InlineFile{{Name: "z.txt", Text: "last"}, {Name: "sub/a.txt", Text: "first"}}, c.Files)
 	require.Equal(t, "x = 1", c.Setup)
 	require.Equal(t, "python", c.Kernel)
 	require.Equal(t, []string{"easy", "csv"}, c.Tags)
@@ -51,14 +51,14 @@ func TestLoadEveryField(t *testing.T) {
 	}, c.Limits)
 }
 
-func TestLoadMinimal(t *testing.T) {
+func TestLoadCaseWithRequiredFieldsOnly(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"id": "", "task": ""}`,
 		`{"id": "", "task": "", "data_node": null, "grader": null, "metadata": null, "timeout": null, "notes": null, "oracle": null, "files": null, "limits": null, "tags": null, "graders": null, "kernel": null, "setup": null, "requires": null}`,
 		`{"id": "", "task": "", "data_node": [], "unknown": {"x": NaN}}`,
 	} {
-		c := loadOne(t, "c.json", text)
+		c := loadOneCase(t, "c.json", text)
 		c.Source = testcases.Source{}
 		require.Equal(t, testcases.Case{}, c)
 	}
@@ -67,7 +67,7 @@ func TestLoadMinimal(t *testing.T) {
 // One case is equal in every file format.
 func TestLoadSameInEveryFormat(t *testing.T) {
 	t.Parallel()
-	want := loadOne(t, "c.json", caseWithAllFields)
+	want := loadOneCase(t, "c.json", caseWithAllFields)
 	inYAML := `
 id: full
 task: |
@@ -98,7 +98,7 @@ limits: {wall_s: 30, idle_s: 1.5, cell_s: 10, turns: 5, actions: 50, tokens: 100
 		"c.yaml":   inYAML,
 		"c.yml":    "---\n- " + strings.ReplaceAll(strings.TrimSpace(inYAML), "\n", "\n  "),
 	} {
-		got := loadOne(t, name, text)
+		got := loadOneCase(t, name, text)
 		got.Source = want.Source
 		got.Graders[0].Config, want.Graders[0].Config = nil, nil
 		for i := range got.Data {
@@ -108,16 +108,16 @@ limits: {wall_s: 30, idle_s: 1.5, cell_s: 10, turns: 5, actions: 50, tokens: 100
 	}
 }
 
-func TestLoadSeveral(t *testing.T) {
+func TestLoadFilesWithSeveralCases(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"list.json":   `[{"id": "a", "task": ""}, {"id": "b", "task": ""}]`,
 		"lines.jsonl": "{\"id\": \"c\", \"task\": \"\"}\r\n\n  \n{\"id\": \"d\", \"task\": \"\"}",
 		"docs.yaml":   "id: e\ntask: ''\n---\n- {id: f, task: ''}\n- {id: g, task: ''}\n",
 	})
 	cases, err := testcases.Load([]string{dir + "/list.json", dir + "/lines.jsonl", dir + "/docs.yaml"}, testcases.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "g"}, caseIDs(cases))
+	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "g"}, idsOfCases(cases))
 	var where []string
 	for _, c := range cases {
 		where = append(where, strings.TrimPrefix(c.Source.String(), dir+"/"))
@@ -129,7 +129,7 @@ func TestLoadSeveral(t *testing.T) {
 func TestLoadFolders(t *testing.T) {
 	t.Parallel()
 	one := func(id string) string { return `{"id": "` + id + `", "task": ""}` }
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"b.json": one("b"), "a/z.json": one("z"), "a/deep/y.jsonl": one("y"), "c.YAML": one("no such extension"), "notes.txt": "x",
 		".hidden.json": one("hidden"), ".git/x.json": one("hidden too"),
 		"manifest.json": `[{"task": "qc", "kit": "x", "eval_id": "b"}]`,
@@ -140,22 +140,22 @@ func TestLoadFolders(t *testing.T) {
 	opts := testcases.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	cases, err := testcases.Load([]string{dir}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"y", "z", "b"}, caseIDs(cases))
+	require.Equal(t, []string{"y", "z", "b"}, idsOfCases(cases))
 	for _, name := range []string{"manifest.json", "other.json", "data.json", "empty.json", "values.yaml"} {
 		require.Contains(t, log.String(), name, "what is passed over is said")
 	}
 
 	cases, err = testcases.Load([]string{dir + "/b.json", dir + "/a", dir, dir + "/./b.json"}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"b", "y", "z"}, caseIDs(cases), "each once, in the order of the paths")
+	require.Equal(t, []string{"b", "y", "z"}, idsOfCases(cases), "each once, in the order of the paths")
 
 	cases, err = testcases.Load([]string{dir + "/*"}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"y", "z", "b"}, caseIDs(cases))
+	require.Equal(t, []string{"y", "z", "b"}, idsOfCases(cases))
 
 	cases, err = testcases.Load([]string{dir + "/[a-b]*/?.json"}, testcases.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"z"}, caseIDs(cases))
+	require.Equal(t, []string{"z"}, idsOfCases(cases))
 
 	for path, want := range map[string]string{
 		dir + "/*.toml":        "/*.toml: no file matches",
@@ -176,7 +176,7 @@ func TestLoadFolders(t *testing.T) {
 	require.ErrorContains(t, err, "no case in ")
 }
 
-func TestMayHoldCases(t *testing.T) {
+func TestLooksLikeCases(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"id":"a","task":""}`:                      true,
@@ -189,7 +189,7 @@ func TestMayHoldCases(t *testing.T) {
 		`{"id": 1, "task_cat": 2}`:                  false,
 		`{"name": "the id and the task of a case"}`: false,
 	} {
-		require.Equal(t, want, testcases.MayHoldCases([]byte(text)), text)
+		require.Equal(t, want, testcases.LooksLikeCases([]byte(text)), text)
 	}
 }
 
@@ -209,7 +209,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, c := range cases {
 			_ = c.WallLimit()
-			_ = testcases.CheckRun(cases)
+			_ = testcases.CheckRunnable(cases)
 		}
 	})
 }

@@ -10,13 +10,13 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// readCase converts a value to a case. Its errors name the place and the case.
-func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, error) {
+// newCaseFromValue converts a value to a case. Its errors name the place and the case.
+func newCaseFromValue(v pyvalue.Value, source Source, data map[string]string) (Case, error) {
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
 		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, pyvalue.KindOf(v))
 	}
-	c, faults := ReadFields(object, source, data)
+	c, faults := NewCaseFromObject(object, source, data)
 	var errs []error
 	for _, fault := range faults {
 		err := fmt.Errorf("%s: case %q: %w", source, c.ID, fault)
@@ -29,9 +29,9 @@ func readCase(v pyvalue.Value, source Source, data map[string]string) (Case, err
 	return c, errors.Join(errs...)
 }
 
-// ReadFields converts an object to a case and returns all faults of its fields. Data is
+// NewCaseFromObject converts an object to a case and returns all faults of its fields. Data is
 // that of [Options].
-func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
+func NewCaseFromObject(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
 	f := &fieldReader{object: object}
 	c := Case{
 		ID:     f.getRequiredText("id"),
@@ -46,14 +46,14 @@ func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (
 		Limits:   readLimits(f),
 		Timeouts: readTimeouts(f),
 
-		Data:  readData(f, source.File, data),
-		Files: readFiles(f),
+		Data:  readDataNode(f, source.File, data),
+		Files: readInlineFiles(f),
 		Setup: f.getText("setup"),
 
 		Graders: readGraders(f),
 		Oracle:  readOracle(f),
 	}
-	checkNameConflicts(f, c.Files)
+	checkFileNameConflicts(f, c.Files)
 	return c, f.faults
 }
 
@@ -62,9 +62,9 @@ func ReadFields(object *pyvalue.Object, source Source, data map[string]string) (
 func readTimeouts(f *fieldReader) Timeouts {
 	timeouts := Timeouts{Agent: f.getTimeout("agent_timeout"), Timeout: f.getTimeout("timeout")}
 	f.getTimeout("download_timeout") // nothing is downloaded, but the value is checked
-	metadata, _ := f.get("metadata").(*pyvalue.Object)
+	metadata, _ := f.getMember("metadata").(*pyvalue.Object)
 	if n, ok := parseWholeNumber(metadata.Get("timeout_s")); ok {
-		timeouts.Metadata = toDuration(n)
+		timeouts.Metadata = secondsToDuration(n)
 	}
 	return timeouts
 }
@@ -87,31 +87,31 @@ func readLimits(f *fieldReader) Limits {
 }
 
 // readGraders reads grader and then graders. It only checks that the entries are
-// objects: see CheckRun.
+// objects: see CheckRunnable.
 func readGraders(f *fieldReader) []grading.Spec {
 	var specs []grading.Spec
 	if one := f.getObject("grader"); one != nil {
-		specs = append(specs, graderSpec(one, "grader"))
+		specs = append(specs, newGraderSpec(one, "grader"))
 	}
-	several := f.get("graders")
+	several := f.getMember("graders")
 	list, ok := several.(pyvalue.List)
 	if several != nil && !ok {
-		f.addLateFault("graders", "want a list, found %s", pyvalue.KindOf(several))
+		f.addRunFault("graders", "want a list, found %s", pyvalue.KindOf(several))
 	}
 	for i, item := range list {
 		name := fmt.Sprintf("graders[%d]", i)
 		object, ok := item.(*pyvalue.Object)
 		if !ok {
-			f.addLateFault(name, "want an object, found %s", pyvalue.KindOf(item))
+			f.addRunFault(name, "want an object, found %s", pyvalue.KindOf(item))
 			continue
 		}
-		specs = append(specs, graderSpec(object, name))
+		specs = append(specs, newGraderSpec(object, name))
 	}
 	return specs
 }
 
-// graderSpec returns the spec of a grader object in that field of a case.
-func graderSpec(o *pyvalue.Object, field string) grading.Spec {
+// newGraderSpec returns the spec of a grader object in that field of a case.
+func newGraderSpec(o *pyvalue.Object, field string) grading.Spec {
 	kind, _ := o.Get("type").(pyvalue.String)
 	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
 }
@@ -133,11 +133,11 @@ func readRequires(f *fieldReader) []string {
 // turns if it has objects.
 func readOracle(f *fieldReader) json.RawMessage {
 	o := &fieldReader{prefix: "oracle."}
-	switch v := f.get("oracle").(type) {
+	switch v := f.getMember("oracle").(type) {
 	case nil:
 		return nil
 	case pyvalue.List:
-		o.object = pyvalue.NewObject(oracleKind(v), v)
+		o.object = pyvalue.NewObject(bareOracleKind(v), v)
 	case *pyvalue.Object:
 		o.object = v
 	default:
@@ -146,11 +146,11 @@ func readOracle(f *fieldReader) json.RawMessage {
 	}
 	o.rejectUnknownKeys("cells", "turns", "answer")
 	name, want := "cells", "a string"
-	if o.get("cells") == nil {
+	if o.getMember("cells") == nil {
 		name, want = "turns", "an object"
 	}
 	switch {
-	case (o.get("cells") == nil) == (o.get("turns") == nil):
+	case (o.getMember("cells") == nil) == (o.getMember("turns") == nil):
 		o.addFault("cells", "want either cells or turns")
 	case name == "turns" && o.object.Has("answer"):
 		o.addFault("answer", "turns submit the answer themselves")
@@ -173,8 +173,8 @@ func readOracle(f *fieldReader) json.RawMessage {
 	return text
 }
 
-// oracleKind returns whether a bare list is "turns" or "cells".
-func oracleKind(list pyvalue.List) string {
+// bareOracleKind returns whether a bare list is "turns" or "cells".
+func bareOracleKind(list pyvalue.List) string {
 	if len(list) > 0 && pyvalue.KindOf(list[0]) == "object" {
 		return "turns"
 	}

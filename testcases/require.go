@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// modulesProgram prints which of its arguments are not installed modules.
+// findModulesProgram prints which of its arguments are not installed modules.
 //
 //go:embed modules.py
-var modulesProgram string
+var findModulesProgram string
 
 // Machine describes the machine on which the cases will run.
 type Machine struct {
@@ -81,7 +81,7 @@ func (r *Requirements) findMissingModules(ctx context.Context, python string, mo
 	}
 	slices.Sort(modules)
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, python, append([]string{"-c", modulesProgram}, slices.Compact(modules)...)...)
+	cmd := exec.CommandContext(ctx, python, append([]string{"-c", findModulesProgram}, slices.Compact(modules)...)...)
 	cmd.Stderr = &stderr
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()

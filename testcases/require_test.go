@@ -37,7 +37,7 @@ func TestRequirements(t *testing.T) {
 
 // A file in the working directory is not a Python module.
 func TestWorkingDirectoryIsNoModulePath(t *testing.T) {
-	t.Chdir(folder(t, map[string]string{"module_of_nobody.py": "raise SystemExit(3)"}))
+	t.Chdir(writeTestFolder(t, map[string]string{"module_of_nobody.py": "raise SystemExit(3)"}))
 	c := testcases.Case{Requires: []string{"python:module_of_nobody"}}
 	r, err := testcases.CheckRequirements(t.Context(), []testcases.Case{c}, testcases.Machine{})
 	require.NoError(t, err)

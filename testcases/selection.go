@@ -31,14 +31,14 @@ func Select(cases []Case, s Selection) ([]Case, error) {
 	}
 	var chosen []Case
 	for _, c := range cases {
-		if s.matches(c) {
+		if s.matchesCase(c) {
 			chosen = append(chosen, c)
 		}
 	}
 	to := min(cmp.Or(s.To, len(chosen)), len(chosen))
 	chosen = chosen[min(max(s.From, 0), to):to]
 	if s.Sample > 0 && s.Sample < len(chosen) {
-		chosen = drawSample(chosen, s.Sample, s.Seed)
+		chosen = drawRandomSample(chosen, s.Sample, s.Seed)
 	}
 	if s.MaxCases > 0 {
 		chosen = chosen[:min(s.MaxCases, len(chosen))]
@@ -46,8 +46,8 @@ func Select(cases []Case, s Selection) ([]Case, error) {
 	return chosen, nil
 }
 
-// matches reports whether a case has the id, one of the tags and the metadata.
-func (s Selection) matches(c Case) bool {
+// matchesCase reports whether a case has the id, one of the tags and the metadata.
+func (s Selection) matchesCase(c Case) bool {
 	noSlash := strings.NewReplacer("/", "\x00") // path.Match does not match slashes
 	if ok, _ := path.Match(noSlash.Replace(s.ID), noSlash.Replace(c.ID)); s.ID != "" && !ok {
 		return false
@@ -57,15 +57,15 @@ func (s Selection) matches(c Case) bool {
 		return false
 	}
 	for key, want := range s.Meta {
-		if v := c.Metadata.Get(key); v == nil || metadataText(v) != want {
+		if v := c.Metadata.Get(key); v == nil || metadataValueText(v) != want {
 			return false
 		}
 	}
 	return true
 }
 
-// metadataText returns a string unchanged and any other value as JSON.
-func metadataText(v pyvalue.Value) string {
+// metadataValueText returns a string unchanged and any other value as JSON.
+func metadataValueText(v pyvalue.Value) string {
 	if s, ok := v.(pyvalue.String); ok {
 		return string(s)
 	}
@@ -73,8 +73,8 @@ func metadataText(v pyvalue.Value) string {
 	return string(text)
 }
 
-// drawSample returns n of the cases, drawn at random.
-func drawSample(cases []Case, n int, seed uint64) []Case {
+// drawRandomSample returns n of the cases, drawn at random.
+func drawRandomSample(cases []Case, n int, seed uint64) []Case {
 	positions := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:n] //nolint:gosec // must be repeatable, not secret
 	slices.Sort(positions)
 	drawn := make([]Case, n)

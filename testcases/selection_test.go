@@ -49,7 +49,7 @@ func TestSelect(t *testing.T) {
 		chosen, err := testcases.Select(cases, c.selection)
 		require.NoError(t, err)
 		got := ""
-		for _, id := range caseIDs(chosen) {
+		for _, id := range idsOfCases(chosen) {
 			got += id[len(id)-1:]
 		}
 		require.Equal(t, c.want, got, "%+v", c.selection)
@@ -71,7 +71,7 @@ func TestSelectSample(t *testing.T) {
 	other, err := testcases.Select(cases, testcases.Selection{Sample: 10, Seed: 2})
 	require.NoError(t, err)
 	require.Len(t, one, 10)
-	require.Equal(t, caseIDs(one), caseIDs(again))
-	require.NotEqual(t, caseIDs(one), caseIDs(other))
-	require.IsIncreasing(t, caseIDs(one), "what is drawn stays in order, and no case twice")
+	require.Equal(t, idsOfCases(one), idsOfCases(again))
+	require.NotEqual(t, idsOfCases(one), idsOfCases(other))
+	require.IsIncreasing(t, idsOfCases(one), "what is drawn stays in order, and no case twice")
 }

@@ -31,45 +31,45 @@ func parseYAML(path string, text []byte) []RawCase {
 		}
 		root := document.Content[0]
 		if root.Kind != yaml.SequenceNode {
-			entries = append(entries, RawCase{Value: yamlValue(root), Place: fmt.Sprintf("%s:%d", path, root.Line)})
+			entries = append(entries, RawCase{Value: convertYAMLNode(root), Place: fmt.Sprintf("%s:%d", path, root.Line)})
 			continue
 		}
 		for _, item := range root.Content {
-			entries = append(entries, RawCase{Value: yamlValue(item), Place: fmt.Sprintf("%s:%d", path, item.Line)})
+			entries = append(entries, RawCase{Value: convertYAMLNode(item), Place: fmt.Sprintf("%s:%d", path, item.Line)})
 		}
 	}
 }
 
-// yamlValue converts a node that was decoded without an error. Values that JSON lacks,
+// convertYAMLNode converts a node that was decoded without an error. Values that JSON lacks,
 // such as dates, become the text as it is written.
-func yamlValue(n *yaml.Node) pyvalue.Value {
+func convertYAMLNode(n *yaml.Node) pyvalue.Value {
 	switch n.Kind {
 	case yaml.AliasNode:
-		return yamlValue(n.Alias)
+		return convertYAMLNode(n.Alias)
 	case yaml.SequenceNode:
 		list := pyvalue.List{}
 		for _, item := range n.Content {
-			list = append(list, yamlValue(item))
+			list = append(list, convertYAMLNode(item))
 		}
 		return list
 	case yaml.MappingNode:
 		object := &pyvalue.Object{}
-		yamlMembers(n, object)
+		addYAMLMembers(n, object)
 		return object
 	default:
-		return yamlScalar(n)
+		return convertYAMLScalar(n)
 	}
 }
 
-// yamlMembers adds the members of a mapping to object. Members merged with "<<" do not
+// addYAMLMembers adds the members of a mapping to object. Members merged with "<<" do not
 // override the mapping's own members, nor those of an earlier merge.
-func yamlMembers(n *yaml.Node, object *pyvalue.Object) {
+func addYAMLMembers(n *yaml.Node, object *pyvalue.Object) {
 	var merged []*yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.ShortTag() != "!!merge":
-			object.Set(key.Value, yamlValue(value))
+			object.Set(key.Value, convertYAMLNode(value))
 		case value.Kind == yaml.SequenceNode:
 			merged = append(merged, value.Content...)
 		default:
@@ -77,7 +77,7 @@ func yamlMembers(n *yaml.Node, object *pyvalue.Object) {
 		}
 	}
 	for _, m := range merged {
-		more, _ := yamlValue(m).(*pyvalue.Object)
+		more, _ := convertYAMLNode(m).(*pyvalue.Object)
 		for key, value := range more.All() {
 			if !object.Has(key) {
 				object.Set(key, value)
@@ -86,8 +86,8 @@ func yamlMembers(n *yaml.Node, object *pyvalue.Object) {
 	}
 }
 
-// yamlScalar converts a scalar node.
-func yamlScalar(n *yaml.Node) pyvalue.Value {
+// convertYAMLScalar converts a scalar node.
+func convertYAMLScalar(n *yaml.Node) pyvalue.Value {
 	switch n.ShortTag() {
 	case "!!null":
 		return pyvalue.Null{}

@@ -10,7 +10,7 @@ import (
 // Each way of writing a value in YAML becomes the expected JSON value.
 func TestYAMLValues(t *testing.T) {
 	t.Parallel()
-	c := loadOne(t, "c.yaml", `
+	c := loadOneCase(t, "c.yaml", `
 id: 2024-01-01
 task: >
   folded
@@ -45,7 +45,7 @@ metadata:
 		string(out))
 }
 
-func TestYAMLRefusals(t *testing.T) { //nolint:paralleltest // loadError changes the working directory
+func TestRefusedYAML(t *testing.T) { //nolint:paralleltest // loadErrorText changes the working directory
 	for text, want := range map[string]string{
 		"id: a\ntask: b\nmetadata: &m [*m]": "anchor 'm' value contains itself",
 		"id: a\ntask: *nowhere":             "unknown anchor 'nowhere' referenced",
@@ -54,15 +54,15 @@ func TestYAMLRefusals(t *testing.T) { //nolint:paralleltest // loadError changes
 		"":                                  "no case in c.yaml",
 		"---\n":                             "c.yaml:2: want a case, which is an object, found null",
 		"just text":                         "c.yaml:1: want a case, which is an object, found string",
-		aliasBomb():                         "excessive aliasing",
+		yamlAliasBomb():                     "excessive aliasing",
 	} {
-		require.Contains(t, loadError(t, "c.yaml", text), want, text)
+		require.Contains(t, loadErrorText(t, "c.yaml", text), want, text)
 	}
 }
 
-// aliasBomb returns a document that would grow exponentially if its aliases were
+// yamlAliasBomb returns a document that would grow exponentially if its aliases were
 // resolved.
-func aliasBomb() string {
+func yamlAliasBomb() string {
 	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
 		name, before := string(rune('b'+i)), string(rune('a'+i))

@@ -207,7 +207,7 @@ func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*m
 
 // ReplyText returns the text of a reply without surrounding white space.
 func ReplyText(reply *model.Response) string {
-	return strings.TrimSpace(model.PlainText(reply.Content))
+	return strings.TrimSpace(model.JoinTextBlocks(reply.Content))
 }
 
 // WithoutBlocks returns a copy of blocks without those of that type.

@@ -36,7 +36,7 @@ func (n *imageCount) addIfImage(b model.Block) {
 
 // isLargeImage reports whether an image is larger than is allowed among many images.
 func isLargeImage(b model.Block) bool {
-	_, size := model.ImageHeader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(b.Source.Data)))
+	_, size := model.ParseImageHeader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(b.Source.Data)))
 	return max(size.X, size.Y) > model.MaxManyImagesSidePixels
 }
 

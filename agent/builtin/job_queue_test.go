@@ -47,7 +47,7 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 			require.Len(t, m.Requests(), 3)
 			var asked []string
 			for _, message := range m.Requests()[2].Messages {
-				if text := model.PlainText(message.Content); message.Role == model.RoleUser && text != "" {
+				if text := model.JoinTextBlocks(message.Content); message.Role == model.RoleUser && text != "" {
 					asked = append(asked, text)
 				}
 			}

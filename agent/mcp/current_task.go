@@ -123,9 +123,9 @@ func (s *toolServer) addTaskResources() {
 		func(ctx context.Context) (string, error) {
 			content, isError := s.agent.Call(ctx, "get_context", nil)
 			if isError {
-				return "", errors.New(model.PlainText(content))
+				return "", errors.New(model.JoinTextBlocks(content))
 			}
-			return model.PlainText(content), nil
+			return model.JoinTextBlocks(content), nil
 		})
 }
 

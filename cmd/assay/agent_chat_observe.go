@@ -164,7 +164,7 @@ func blockText(role string, b model.Block) string {
 	case b.Type == model.BlockToolUse:
 		return fit(fmt.Sprintf(">>> %s %s", b.Name, b.Input), longestCall)
 	case b.Type == model.BlockToolResult:
-		return model.PlainText(b.Content)
+		return model.JoinTextBlocks(b.Content)
 	default:
 		return ""
 	}

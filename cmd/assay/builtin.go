@@ -207,7 +207,7 @@ func (p *process) openModel(name string, args []string) (model.Client, model.Par
 // modelSettings are those of a model: key and base URL of its provider, as the
 // environment has them, and what the arguments say.
 func (p *process) modelSettings(name string, args []string) (options modelopen.Options, params model.Params, err error) {
-	switch model.Provider(name) {
+	switch model.ProviderOf(name) {
 	case "anthropic":
 		options.APIKey, _ = p.getenv("ANTHROPIC_API_KEY")
 		options.BaseURL, _ = p.getenv("ANTHROPIC_BASE_URL")

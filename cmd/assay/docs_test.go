@@ -131,7 +131,7 @@ func TestDocs_GraderExamples(t *testing.T) {
 		"jaccard_label_set": true, "spatial_adjacency_simple": true,
 		"kernel_check": true, "notebook_check": true, "command": true, "llm_judge": true,
 	}
-	for _, name := range grading.Types() {
+	for _, name := range grading.GraderTypeNames() {
 		if !others[name] {
 			require.True(t, seen[name]["passes"] && seen[name]["fails"], name)
 		}
@@ -149,7 +149,7 @@ func TestDocs_GraderCases(t *testing.T) {
 func TestDocs_LintCodes(t *testing.T) {
 	t.Parallel()
 	var rows []string
-	for _, rule := range lint.Rules() {
+	for _, rule := range lint.AllRules() {
 		page, heading, _ := strings.Cut(rule.Docs, "#")
 		rows = append(rows, fmt.Sprintf("| %s | %s | [%s](%s#%[3]s) |\n", rule.Code, rule.Meaning, heading, filepath.Base(page)))
 	}

@@ -108,7 +108,7 @@ func (p *process) lookForCgroup(ctx context.Context) finding {
 // lookForFence tries what a fence is made of, and says what it would not hold.
 func (p *process) lookForFence(ctx context.Context) finding {
 	machine := sandbox.ProbeMachine(ctx, []string{p.self, "fence"})
-	missing := sandbox.DescribeMissing(machine.Enforceable(sandbox.Rules{Network: sandbox.NetworkLoopback, MaxProcesses: 1}))
+	missing := sandbox.DescribeUnenforced(machine.Enforceable(sandbox.Rules{Network: sandbox.NetworkLoopback, MaxProcesses: 1}))
 	parts := []string{fmt.Sprintf("Landlock %d", machine.LandlockVersion)}
 	for name, have := range map[string]bool{
 		"seccomp": machine.Seccomp, "mounts and networks of its own": machine.MountNamespaces && machine.NetworkNamespaces, "a pids cgroup": machine.PidsCgroups,

@@ -71,7 +71,7 @@ func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error 
 	if !f.quiet {
 		p.logAtLeast(slog.LevelInfo) // what is passed over
 	}
-	opts := lint.Options{Pattern: f.pattern, Data: prefixes, Log: p.log()}
+	opts := lint.CheckOptions{Pattern: f.pattern, Data: prefixes, Log: p.log()}
 	if f.category != "all" {
 		opts.Category = f.category
 	}
@@ -101,7 +101,7 @@ func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error 
 
 func (p *process) showLint(report lint.Report, f *lintFlags, played int) error {
 	if f.quiet {
-		report.Results = []lint.Result{}
+		report.Results = []lint.FileResult{}
 	}
 	if f.format == "json" {
 		return runs.EncodeLine(p.out, report)

@@ -40,7 +40,7 @@ func (p *process) playCases(ctx context.Context, f *oracleFlags, report *lint.Re
 		switch c := result.Case; {
 		case c == nil:
 		case unplayable(*c) != "":
-			report.Add(i, "W110", "oracle", "not played: the case has no "+unplayable(*c))
+			report.AddIssue(i, "W110", "oracle", "not played: the case has no "+unplayable(*c))
 		default:
 			cases = append(cases, *c)
 		}
@@ -64,13 +64,13 @@ func (p *process) playCases(ctx context.Context, f *oracleFlags, report *lint.Re
 	for i, result := range report.Results {
 		where := result.File
 		if reason, skipped := solved.skipped[where]; skipped {
-			report.Add(i, "W111", "requires", "not played: "+reason)
+			report.AddIssue(i, "W111", "requires", "not played: "+reason)
 		}
 		if a, tried := solved.attempts[where]; tried && !passed(a) {
-			report.Add(i, "E110", "oracle", "its own solution does not pass: "+why(a))
+			report.AddIssue(i, "E110", "oracle", "its own solution does not pass: "+why(a))
 		}
 		if a, tried := idle.attempts[where]; tried && passed(a) {
-			report.Add(i, "E111", "grader", "doing nothing passes: an empty notebook, and what was there before, is all that the graders ask for")
+			report.AddIssue(i, "E111", "grader", "doing nothing passes: an empty notebook, and what was there before, is all that the graders ask for")
 		}
 	}
 	return len(solved.attempts), nil

@@ -129,7 +129,7 @@ func (f *runFlags) load(p *process, paths []string) ([]testcases.Case, error) {
 	if len(cases) == 0 {
 		return nil, errors.New("no case is left by the selection: see --id, --tag, --meta and --first")
 	}
-	return cases, testcases.CheckRun(cases)
+	return cases, testcases.CheckRunnable(cases)
 }
 
 func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {

@@ -147,7 +147,7 @@ func (h *host) enforced() map[string]bool {
 
 // unenforced says, for people, what is promised and does not hold here.
 func unenforced(held map[string]bool) []string {
-	missing := sandbox.DescribeMissing(held)
+	missing := sandbox.DescribeUnenforced(held)
 	if kept, asked := held["cgroup_kill"]; asked && !kept {
 		missing = append(missing, "a process that leaves its process group outlives its session: there is no cgroup (version 2) that we may write")
 	}

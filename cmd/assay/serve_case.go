@@ -50,11 +50,11 @@ func (s *serving) load(path, id string) ([]testcases.Case, error) {
 		return nil, err
 	}
 	if id == "" {
-		return cases, testcases.CheckRun(cases)
+		return cases, testcases.CheckRunnable(cases)
 	}
 	for _, c := range cases {
 		if c.ID == id {
-			return []testcases.Case{c}, testcases.CheckRun([]testcases.Case{c})
+			return []testcases.Case{c}, testcases.CheckRunnable([]testcases.Case{c})
 		}
 	}
 	return nil, fmt.Errorf("%s has no case %q", path, id)

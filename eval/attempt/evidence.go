@@ -31,9 +31,9 @@ func gradingNotebook(language string, cells []notebook.Cell, executions *noteboo
 	if language == "" {
 		language = "python"
 	}
-	out := &grading.Notebook{Language: language, Cells: make([]grading.Cell, len(cells))}
+	out := &grading.Notebook{Language: language, Cells: make([]grading.NotebookCell, len(cells))}
 	for i, cell := range cells {
-		graded := grading.Cell{IsCode: cell.Type == notebook.CodeCell, Source: cell.Source}
+		graded := grading.NotebookCell{IsCode: cell.Type == notebook.CodeCell, Source: cell.Source}
 		if graded.IsCode {
 			graded.Status, graded.Text = gradingStatus(executions.CellStatus(cell.ID)), executions.TextOutput(cell.ID)
 		}

@@ -32,7 +32,7 @@ func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 // kernel still lives. Each grader has a time limit of its own. If ctx ends meanwhile, the
 // outcome becomes cancelled and there is no verdict.
 func (a *attempt) grade(ctx context.Context) {
-	found, err := grading.Extract(a.watcher.submitted.messages)
+	found, err := grading.ExtractAnswer(a.watcher.submitted.messages)
 	a.result.Summary = a.watcher.submitted.summary
 	if found.Answer != nil {
 		if text, marshalErr := protocol.Marshal(found.Answer); marshalErr == nil {

@@ -110,7 +110,7 @@ func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err er
 		}
 		return pyvalue.RestoreFloats(answer), "", nil
 	}
-	found, _ := grading.ExtractSummary(a.Summary) // an error of the extraction is also its Reason
+	found, _ := grading.ExtractAnswerFromSummary(a.Summary) // an error of the extraction is also its Reason
 	return found.Answer, found.Reason, nil
 }
 

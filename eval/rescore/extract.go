@@ -12,51 +12,51 @@ import (
 func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Object, isFaulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
 	if !isAbsentOrNull(line.Get("grader")) || !isAbsentOrNull(line.Get("graders")) {
-		return extractionReply(id, grading.Extraction{}, inputErrorf("want one of grader, graders and extract")), true
+		return extractionReply(id, grading.ExtractedAnswer{}, inputErrorf("want one of grader, graders and extract")), true
 	}
-	var found grading.Extraction
+	var found grading.ExtractedAnswer
 	var err error
 	switch how {
 	case pyvalue.String("summary"):
-		found, err = extractFromText(given, "a string, the summary of a submission", grading.ExtractSummary)
+		found, err = extractFromText(given, "a string, the summary of a submission", grading.ExtractAnswerFromSummary)
 	case pyvalue.String("eval_answer_file"):
-		found, err = extractFromText(given, "a string, the text of the file", grading.ExtractFile)
+		found, err = extractFromText(given, "a string, the text of the file", grading.ExtractAnswerFromFile)
 	case pyvalue.String("conversation"):
 		found, err = extractFromMessages(given)
 	default:
-		return extractionReply(id, grading.Extraction{}, inputErrorf("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Text(how))), true
+		return extractionReply(id, grading.ExtractedAnswer{}, inputErrorf("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Str(how))), true
 	}
 	return extractionReply(id, found, err), hasErrorKind(err, inputErrorKind)
 }
 
 // extractFromText extracts the answer from a text by extract. want describes the text in the error for
 // a value of another type.
-func extractFromText(given pyvalue.Value, want string, extract func(string) (grading.Extraction, error)) (grading.Extraction, error) {
+func extractFromText(given pyvalue.Value, want string, extract func(string) (grading.ExtractedAnswer, error)) (grading.ExtractedAnswer, error) {
 	switch text := given.(type) {
 	case nil:
-		return grading.Extraction{Reason: "nothing was submitted"}, nil
+		return grading.ExtractedAnswer{Reason: "nothing was submitted"}, nil
 	case pyvalue.String:
 		return extract(string(text))
 	default:
-		return grading.Extraction{}, inputErrorf("answer: want %s, found %s", want, pyvalue.KindOf(given))
+		return grading.ExtractedAnswer{}, inputErrorf("answer: want %s, found %s", want, pyvalue.KindOf(given))
 	}
 }
 
 // extractFromMessages extracts the answer from a list of messages. It fails if the value is no list or
 // a message has the wrong form.
-func extractFromMessages(given pyvalue.Value) (grading.Extraction, error) {
+func extractFromMessages(given pyvalue.Value) (grading.ExtractedAnswer, error) {
 	switch messages := given.(type) {
 	case nil:
-		return grading.Extraction{Reason: "nothing was submitted"}, nil
+		return grading.ExtractedAnswer{Reason: "nothing was submitted"}, nil
 	case pyvalue.List:
-		return grading.ExtractMessages(messages)
+		return grading.ExtractAnswerFromMessages(messages)
 	default:
-		return grading.Extraction{}, inputErrorf("answer: want a list of messages, found %s", pyvalue.KindOf(given))
+		return grading.ExtractedAnswer{}, inputErrorf("answer: want a list of messages, found %s", pyvalue.KindOf(given))
 	}
 }
 
 // extractionReply returns the output line for an extraction. err is nil or a [*pyvalue.Error].
-func extractionReply(id pyvalue.Value, found grading.Extraction, err error) *pyvalue.Object {
+func extractionReply(id pyvalue.Value, found grading.ExtractedAnswer, err error) *pyvalue.Object {
 	o := pyvalue.NewObject("id", valueOrNull(id))
 	o.Set("found", pyvalue.Bool(found.Answer != nil))
 	o.Set("extracted", valueOrNull(found.Answer))

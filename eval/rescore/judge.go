@@ -29,7 +29,7 @@ func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (m
 	replays := map[string]model.Client{} // by model name: one client for all judges, because a recording is replayed in order
 	return func(name string) (model.Client, error) {
 		if replays[name] == nil {
-			replays[name] = recording.OfModel(name).NewReplayer()
+			replays[name] = recording.CallsOfModel(name).NewReplayer()
 		}
 		return replayingModel{recorded: replays[name], openLive: sync.OnceValues(func() (model.Client, error) { return live(name) })}, nil
 	}

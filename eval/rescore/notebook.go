@@ -78,8 +78,8 @@ func (e *storedEvidence) notebook() *grading.Notebook {
 
 // gradingCell returns the cell as graders see it. status is the cell's status in state.json, or ""
 // if that is unknown.
-func (c ipynbCell) gradingCell(status string) grading.Cell {
-	cell := grading.Cell{IsCode: c.Type == "code", Source: string(c.Source)}
+func (c ipynbCell) gradingCell(status string) grading.NotebookCell {
+	cell := grading.NotebookCell{IsCode: c.Type == "code", Source: string(c.Source)}
 	if !cell.IsCode {
 		return cell
 	}

@@ -25,7 +25,7 @@ type RegradeConfig struct {
 }
 
 // CasesWithAttempts returns those of cases that the run has attempts at. It fails if the run cannot be
-// read, or if [testcases.CheckRun] refuses the cases.
+// read, or if [testcases.CheckRunnable] refuses the cases.
 func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	triedIDs := map[string]bool{}
 	for a, err := range storedAttempts(ctx, run) {
@@ -40,7 +40,7 @@ func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Cas
 			chosen = append(chosen, c)
 		}
 	}
-	return chosen, testcases.CheckRun(chosen)
+	return chosen, testcases.CheckRunnable(chosen)
 }
 
 // RegradeRun grades the attempts of a run again, by the graders of the cases with the same ids. dir

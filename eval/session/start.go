@@ -96,7 +96,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 	s.mu.Unlock()
 	s.goroutines.Go(func() {
 		defer close(reported)
-		s.reportExit("agent", a.Exited(), a.Exit)
+		s.reportExit("agent", a.Exited(), a.ExitState)
 		s.reportAgentExit(a)
 	})
 	return nil
@@ -104,7 +104,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 
 // reportExit waits until a child has exited, writes the rest of its output, records its exit in the
 // trace and sends it to the consoles at /run.
-func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.Exit) {
+func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.ExitState) {
 	<-exited
 	s.childOutput.flushChild(name) // first, so that the last lines are written before the exit is reported
 	status := exit()
@@ -120,7 +120,7 @@ func (s *Session) reportAgentExit(a *agent.Agent) {
 	isStopped := s.stoppedAgent == a
 	s.mu.Unlock()
 	if !isStopped {
-		s.router.SendToAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.Exit().String(), Fatal: true})
+		s.router.SendToAgentConsoles(protocol.AgentError{Type: protocol.TypeAgentError, Error: "the agent " + a.ExitState().String(), Fatal: true})
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	request.Header = c.header()
+	request.Header = c.requestHeader()
 	response, err := c.http.Do(request)
 	if err != nil {
 		return c.unreachableError(ctx, err)
@@ -86,7 +86,7 @@ func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
 		return c.unreachableError(ctx, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return parseError(response, body)
+		return parseErrorResponse(response, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("cannot decode the response of %s: %w", request.URL, err)
@@ -94,8 +94,8 @@ func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// header returns the headers of every request.
-func (c *Client) header() http.Header {
+// requestHeader returns the headers of every request.
+func (c *Client) requestHeader() http.Header {
 	header := http.Header{}
 	if c.token != "" {
 		header.Set("Authorization", "Bearer "+c.token)
@@ -115,9 +115,9 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 	return fmt.Errorf("%s %w: %v", c.base, ErrUnreachable, err)
 }
 
-// parseError returns the Error in a response: that of an endpoint.Problem, or one with
+// parseErrorResponse returns the Error in a response: that of an endpoint.Problem, or one with
 // the path and the HTTP status.
-func parseError(response *http.Response, body []byte) error {
+func parseErrorResponse(response *http.Response, body []byte) error {
 	result := &Error{Status: response.StatusCode}
 	var problem struct {
 		Code string `json:"code"`

@@ -29,7 +29,7 @@ func startServer(t *testing.T, handler http.HandlerFunc) (*client.Client, string
 }
 
 // New refuses addresses that are not HTTP or HTTPS URLs with a host.
-func TestNew(t *testing.T) {
+func TestNewRefusesBadAddresses(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"localhost:8765":   "want one such as http://localhost:8765",
@@ -98,7 +98,7 @@ func unusedAddress(t *testing.T) string {
 }
 
 // If no server listens, or ctx ends, errors wrap ErrUnreachable and say why.
-func TestUnreachable(t *testing.T) {
+func TestUnreachableServer(t *testing.T) {
 	t.Parallel()
 	address := unusedAddress(t)
 	c, err := client.New(address, "")
@@ -194,7 +194,7 @@ func TestWatchTraceRefused(t *testing.T) {
 }
 
 // Next returns the cause of its context when that ends.
-func TestNextEndsWithItsContext(t *testing.T) {
+func TestWatchNextEndsWithContext(t *testing.T) {
 	t.Parallel()
 	c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if ws, err := websocket.Accept(w, r, nil); err == nil {

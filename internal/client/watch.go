@@ -15,9 +15,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxLineBytes is the length of the longest line of a trace. A line holds a frame,
+// maxTraceLineBytes is the length of the longest line of a trace. A line holds a frame,
 // escaped, and the fields of its entry.
-const maxLineBytes = 8 * protocol.DefaultMaxFrameBytes
+const maxTraceLineBytes = 8 * protocol.DefaultMaxFrameBytes
 
 // TraceWatch reads the trace of a live session while it is written. It is not safe for
 // concurrent use. The caller must Close it.
@@ -35,16 +35,16 @@ func (c *Client) WatchTrace(ctx context.Context, session string, from int64) (*T
 	address.RawQuery = url.Values{"session": {session}, "from": {strconv.FormatInt(from, 10)}}.Encode()
 	dialCtx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("it did not answer within %v", responseTimeout))
 	defer cancel()
-	ws, response, err := websocket.Dial(dialCtx, address.String(), &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: c.header()})
+	ws, response, err := websocket.Dial(dialCtx, address.String(), &websocket.DialOptions{HTTPClient: c.http, HTTPHeader: c.requestHeader()})
 	switch {
 	case err == nil:
 	case response != nil && response.StatusCode != http.StatusSwitchingProtocols:
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxResponseBytes)) // websocket.Dial keeps only the beginning of the body
-		return nil, parseError(response, body)
+		return nil, parseErrorResponse(response, body)
 	default:
 		return nil, c.unreachableError(dialCtx, err)
 	}
-	ws.SetReadLimit(maxLineBytes)
+	ws.SetReadLimit(maxTraceLineBytes)
 	return &TraceWatch{client: c, ws: ws}, nil
 }
 

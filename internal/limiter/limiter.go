@@ -79,7 +79,7 @@ func (l *Limiter) acceptLoop() {
 			continue
 		}
 		if l.enqueue(conn) {
-			l.goroutines.Go(func() { l.serve(conn) })
+			l.goroutines.Go(func() { l.serveConn(conn) })
 		}
 	}
 }
@@ -110,9 +110,9 @@ func (l *Limiter) grantFreeSlotsLocked() {
 	}
 }
 
-// serve waits until the client closes its connection, and then frees its slot or its place in the
+// serveConn waits until the client closes its connection, and then frees its slot or its place in the
 // queue. A client that sends anything is disconnected too, so that nothing it sends has to be read.
-func (l *Limiter) serve(conn net.Conn) {
+func (l *Limiter) serveConn(conn net.Conn) {
 	_, _ = conn.Read(make([]byte, 1))
 	_ = conn.Close()
 	l.mu.Lock()

@@ -17,12 +17,12 @@ import (
 	"assay/internal/limiter"
 )
 
-// socketVariable is an environment variable. If it is set, the test binary acquires
+// socketEnvVar is an environment variable. If it is set, the test binary acquires
 // a slot of the limiter at that path, writes a byte to stdout and waits to be killed.
-const socketVariable = "LIMITER_TEST_SOCKET"
+const socketEnvVar = "LIMITER_TEST_SOCKET"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(socketVariable); path != "" {
+	if path := os.Getenv(socketEnvVar); path != "" {
 		if _, err := limiter.Acquire(context.Background(), path); err != nil {
 			os.Exit(1)
 		}
@@ -43,7 +43,7 @@ func startLimiter(t *testing.T, slots int) string {
 	return path
 }
 
-func TestNeverGrantsMoreThanItsSlots(t *testing.T) {
+func TestNeverGrantsMoreSlotsThanConfigured(t *testing.T) {
 	t.Parallel()
 	const slots, callers = 3, 100
 	path := startLimiter(t, slots)
@@ -85,7 +85,7 @@ func TestClientThatSendsIsDisconnected(t *testing.T) {
 	release()
 }
 
-func TestFirstComeFirstServed(t *testing.T) {
+func TestSlotsAreGrantedInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	path := startLimiter(t, 1)
 	release, err := limiter.Acquire(t.Context(), path)
@@ -127,7 +127,7 @@ func TestKilledProcessReleasesItsSlot(t *testing.T) {
 	t.Parallel()
 	path := startLimiter(t, 1)
 	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env = append(os.Environ(), socketVariable+"="+path)
+	child.Env = append(os.Environ(), socketEnvVar+"="+path)
 	stdout, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
@@ -140,7 +140,7 @@ func TestKilledProcessReleasesItsSlot(t *testing.T) {
 	_ = child.Wait()
 }
 
-func TestClosedLimiterRefuses(t *testing.T) {
+func TestAcquireFailsAfterClose(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limiter")
 	l, err := limiter.Listen(path, 1)

@@ -47,7 +47,7 @@ type Block struct {
 	Content   []Block // tool_result: text and images
 	IsError   bool    // tool_result
 
-	Source Source // image
+	Source ImageSource // image
 
 	Thinking  string // thinking
 	Signature string // thinking
@@ -58,8 +58,8 @@ type Block struct {
 	raw json.RawMessage // JSON of a block of any other type
 }
 
-// Source is the content of an image.
-type Source struct {
+// ImageSource is the content of an image.
+type ImageSource struct {
 	Type      string `json:"type"` // always base64 in blocks of [Image]
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
@@ -70,7 +70,7 @@ func Text(text string) Block { return Block{Type: BlockText, Text: text} }
 
 // Image returns an image block. Data is the content of an image file in base64.
 func Image(mediaType, data string) Block {
-	return Block{Type: BlockImage, Source: Source{Type: "base64", MediaType: mediaType, Data: data}}
+	return Block{Type: BlockImage, Source: ImageSource{Type: "base64", MediaType: mediaType, Data: data}}
 }
 
 // ToolUse returns the call of a tool. Input is the JSON of an object; nil becomes {}
@@ -84,8 +84,8 @@ func ToolResult(id string, isError bool, content ...Block) Block {
 	return Block{Type: BlockToolResult, ToolUseID: id, IsError: isError, Content: content}
 }
 
-// PlainText joins the texts of the text blocks with newlines. Other blocks are skipped.
-func PlainText(blocks []Block) string {
+// JoinTextBlocks joins the texts of the text blocks with newlines. Other blocks are skipped.
+func JoinTextBlocks(blocks []Block) string {
 	var texts []string
 	for _, b := range blocks {
 		if b.Type == BlockText {
@@ -106,11 +106,11 @@ func ToolUses(blocks []Block) []Block {
 	return calls
 }
 
-// ToolInput returns the input of a tool call as a JSON object that may be sent to
+// RepairToolInput returns the input of a tool call as a JSON object that may be sent to
 // an API again. "" becomes {}. Text that is not a JSON object, because the reply
 // was cut in the middle of it or the model wrote it so, becomes the value of the
 // one property invalid_json, which no tool has. Invalid Unicode is replaced.
-func ToolInput(text string) json.RawMessage {
+func RepairToolInput(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage(`{}`)
 	}
@@ -122,10 +122,10 @@ func ToolInput(text string) json.RawMessage {
 	return wrapped
 }
 
-// EmitBlock calls onDelta, unless it is nil, with the start, the whole text and the
+// EmitBlockDeltas calls onDelta, unless it is nil, with the start, the whole text and the
 // stop of a block of a reply, as if it had arrived in one piece. Index is the
 // position of the block in the reply.
-func EmitBlock(onDelta func(Delta), index int, b Block) {
+func EmitBlockDeltas(onDelta func(Delta), index int, b Block) {
 	if onDelta == nil {
 		return
 	}
@@ -150,7 +150,7 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 		ToolUseID string          `json:"tool_use_id"`
 		Content   json.RawMessage `json:"content"`
 		IsError   bool            `json:"is_error"`
-		Source    Source          `json:"source"`
+		Source    ImageSource     `json:"source"`
 		Thinking  string          `json:"thinking"`
 		Signature string          `json:"signature"`
 		Data      string          `json:"data"`
@@ -224,19 +224,19 @@ type cacheControl struct {
 	Type string `json:"type"` // always ephemeral
 }
 
-// toolFields is a [Tool] without its methods, so that decoding it does not recurse.
-type toolFields Tool
+// toolWithoutMethods is a [Tool] without its methods, so that decoding it does not recurse.
+type toolWithoutMethods Tool
 
 // UnmarshalJSON decodes a tool, with the field cache_control as Cache.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	var in struct {
-		toolFields
+		toolWithoutMethods
 		cacheMarker
 	}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	*t = Tool(in.toolFields)
+	*t = Tool(in.toolWithoutMethods)
 	t.Cache = in.CacheControl != nil
 	return nil
 }

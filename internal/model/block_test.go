@@ -24,7 +24,7 @@ func TestMessageJSONRoundTripKeepsBytes(t *testing.T) {
 	} {
 		var m model.Message
 		require.NoError(t, json.Unmarshal([]byte(text), &m))
-		require.Equal(t, text, modeltest.JSON(t, m))
+		require.Equal(t, text, modeltest.MarshalJSON(t, m))
 	}
 }
 
@@ -32,12 +32,12 @@ func TestStringContentBecomesTextBlock(t *testing.T) {
 	t.Parallel()
 	var m model.Message
 	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":"hi"}`), &m))
-	require.Equal(t, modeltest.UserText("hi"), m)
+	require.Equal(t, modeltest.UserTextMessage("hi"), m)
 	require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"hi"}]}`), &m))
-	require.Equal(t, modeltest.User(modeltest.ToolResult("a", "hi")), m)
+	require.Equal(t, modeltest.UserMessage(modeltest.ToolResultBlock("a", "hi")), m)
 }
 
-func TestMalformedBlocksAreErrors(t *testing.T) {
+func TestMalformedMessageBlocksAreErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`[{"type":"text","text":5}]`:    "cannot unmarshal",
@@ -61,8 +61,8 @@ func FuzzMessageJSON(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		first := modeltest.JSON(t, m)
+		first := modeltest.MarshalJSON(t, m)
 		require.NoError(t, json.Unmarshal([]byte(first), &again))
-		require.Equal(t, first, modeltest.JSON(t, again))
+		require.Equal(t, first, modeltest.MarshalJSON(t, again))
 	})
 }

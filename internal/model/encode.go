@@ -31,13 +31,13 @@ func (r Request) Encode(id string) ([]byte, error) {
 	}
 	dst = dst[:len(dst)-1] // without the closing brace: more fields follow
 	if len(r.System) > 0 {
-		dst, err = appendList(append(dst, `,"system":`...), r.System, Block.append)
+		dst, err = appendJSONList(append(dst, `,"system":`...), r.System, Block.appendJSONTo)
 	}
 	if err == nil {
-		dst, err = appendList(append(dst, `,"messages":`...), r.Messages, Message.append)
+		dst, err = appendJSONList(append(dst, `,"messages":`...), r.Messages, Message.appendJSONTo)
 	}
 	if err == nil && len(r.Tools) > 0 {
-		dst, err = appendList(append(dst, `,"tools":`...), r.Tools, Tool.append)
+		dst, err = appendJSONList(append(dst, `,"tools":`...), r.Tools, Tool.appendJSONTo)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
@@ -45,7 +45,7 @@ func (r Request) Encode(id string) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-func appendList[T any](dst []byte, items []T, one func(T, []byte) ([]byte, error)) (_ []byte, err error) {
+func appendJSONList[T any](dst []byte, items []T, one func(T, []byte) ([]byte, error)) (_ []byte, err error) {
 	dst = append(dst, '[')
 	for i, item := range items {
 		if i > 0 {
@@ -58,87 +58,87 @@ func appendList[T any](dst []byte, items []T, one func(T, []byte) ([]byte, error
 	return append(dst, ']'), nil
 }
 
-func (m Message) append(dst []byte) ([]byte, error) {
-	dst = appendText(append(dst, `{"role":`...), m.Role)
-	dst, err := appendList(append(dst, `,"content":`...), m.Content, Block.append)
+func (m Message) appendJSONTo(dst []byte) ([]byte, error) {
+	dst = appendJSONString(append(dst, `{"role":`...), m.Role)
+	dst, err := appendJSONList(append(dst, `,"content":`...), m.Content, Block.appendJSONTo)
 	if err != nil {
 		return nil, err
 	}
 	return append(dst, '}'), nil
 }
 
-func (t Tool) append(dst []byte) (_ []byte, err error) {
-	dst = appendText(append(dst, `{"name":`...), t.Name)
+func (t Tool) appendJSONTo(dst []byte) (_ []byte, err error) {
+	dst = appendJSONString(append(dst, `{"name":`...), t.Name)
 	if t.Description != "" {
-		dst = appendText(append(dst, `,"description":`...), t.Description)
+		dst = appendJSONString(append(dst, `,"description":`...), t.Description)
 	}
-	if dst, err = appendJSON(append(dst, `,"input_schema":`...), t.InputSchema); err != nil {
+	if dst, err = appendCompactJSON(append(dst, `,"input_schema":`...), t.InputSchema); err != nil {
 		return nil, err
 	}
-	return appendCacheMarker(dst, t.Cache), nil
+	return endObjectWithCacheMarker(dst, t.Cache), nil
 }
 
-// append appends the JSON of the block. Which fields it has depends on the type. A
+// appendJSONTo appends the JSON of the block. Which fields it has depends on the type. A
 // block of an unknown type that was not decoded from JSON is an error.
-func (b Block) append(dst []byte) (_ []byte, err error) {
+func (b Block) appendJSONTo(dst []byte) (_ []byte, err error) {
 	start := len(dst)
-	dst = appendText(append(dst, `{"type":`...), b.Type)
+	dst = appendJSONString(append(dst, `{"type":`...), b.Type)
 	switch b.Type {
 	case BlockText:
-		dst = appendText(append(dst, `,"text":`...), b.Text)
+		dst = appendJSONString(append(dst, `,"text":`...), b.Text)
 	case BlockImage:
 		dst = append(dst, `,"source":`...)
-		dst = appendText(append(dst, `{"type":`...), b.Source.Type)
-		dst = appendText(append(dst, `,"media_type":`...), b.Source.MediaType)
-		dst = append(appendText(append(dst, `,"data":`...), b.Source.Data), '}')
+		dst = appendJSONString(append(dst, `{"type":`...), b.Source.Type)
+		dst = appendJSONString(append(dst, `,"media_type":`...), b.Source.MediaType)
+		dst = append(appendJSONString(append(dst, `,"data":`...), b.Source.Data), '}')
 	case BlockToolUse:
-		dst = appendText(append(dst, `,"id":`...), b.ID)
-		dst = appendText(append(dst, `,"name":`...), b.Name)
-		dst, err = appendJSON(append(dst, `,"input":`...), []byte(cmp.Or(string(b.Input), "{}")))
+		dst = appendJSONString(append(dst, `,"id":`...), b.ID)
+		dst = appendJSONString(append(dst, `,"name":`...), b.Name)
+		dst, err = appendCompactJSON(append(dst, `,"input":`...), []byte(cmp.Or(string(b.Input), "{}")))
 	case BlockToolResult:
-		dst = appendText(append(dst, `,"tool_use_id":`...), b.ToolUseID)
+		dst = appendJSONString(append(dst, `,"tool_use_id":`...), b.ToolUseID)
 		if b.IsError {
 			dst = append(dst, `,"is_error":true`...)
 		}
 		if len(b.Content) > 0 {
-			dst, err = appendList(append(dst, `,"content":`...), b.Content, Block.append)
+			dst, err = appendJSONList(append(dst, `,"content":`...), b.Content, Block.appendJSONTo)
 		}
 	case BlockThinking:
-		dst = appendText(append(dst, `,"thinking":`...), b.Thinking)
-		dst = appendText(append(dst, `,"signature":`...), b.Signature)
+		dst = appendJSONString(append(dst, `,"thinking":`...), b.Thinking)
+		dst = appendJSONString(append(dst, `,"signature":`...), b.Signature)
 		return append(dst, '}'), nil
 	case BlockRedactedThinking:
-		dst = appendText(append(dst, `,"data":`...), b.Data)
+		dst = appendJSONString(append(dst, `,"data":`...), b.Data)
 		return append(dst, '}'), nil
 	default:
 		if b.raw == nil {
 			return nil, fmt.Errorf("a block of the unknown type %q has no content", b.Type)
 		}
-		return appendJSON(dst[:start], b.raw)
+		return appendCompactJSON(dst[:start], b.raw)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return appendCacheMarker(dst, b.Cache), nil
+	return endObjectWithCacheMarker(dst, b.Cache), nil
 }
 
-// appendCacheMarker closes the JSON object at the end of dst; with cache it adds the
+// endObjectWithCacheMarker closes the JSON object at the end of dst; with cache it adds the
 // marker up to which the API caches the request.
-func appendCacheMarker(dst []byte, cache bool) []byte {
+func endObjectWithCacheMarker(dst []byte, cache bool) []byte {
 	if cache {
 		dst = append(dst, `,"cache_control":{"type":"ephemeral"}`...)
 	}
 	return append(dst, '}')
 }
 
-// appendText appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
-func appendText(dst []byte, text string) []byte {
+// appendJSONString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func appendJSONString(dst []byte, text string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text) // the error only says that the text is not UTF-8
 	return dst
 }
 
-// appendJSON appends a JSON text without its white space. Malformed JSON is an error.
-func appendJSON(dst []byte, text json.RawMessage) ([]byte, error) {
+// appendCompactJSON appends a JSON text without its white space. Malformed JSON is an error.
+func appendCompactJSON(dst []byte, text json.RawMessage) ([]byte, error) {
 	out := bytes.NewBuffer(dst)
 	if err := json.Compact(out, text); err != nil {
 		return nil, err
@@ -147,10 +147,10 @@ func appendJSON(dst []byte, text json.RawMessage) ([]byte, error) {
 }
 
 // MarshalJSON returns the block as the Messages API expects it.
-func (b Block) MarshalJSON() ([]byte, error) { return b.append(nil) }
+func (b Block) MarshalJSON() ([]byte, error) { return b.appendJSONTo(nil) }
 
 // MarshalJSON returns the message with its content as a list of blocks.
-func (m Message) MarshalJSON() ([]byte, error) { return m.append(nil) }
+func (m Message) MarshalJSON() ([]byte, error) { return m.appendJSONTo(nil) }
 
 // MarshalJSON returns the tool with Cache as the field cache_control.
-func (t Tool) MarshalJSON() ([]byte, error) { return t.append(nil) }
+func (t Tool) MarshalJSON() ([]byte, error) { return t.appendJSONTo(nil) }

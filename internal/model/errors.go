@@ -24,9 +24,9 @@ const (
 	TypeContextSize   = "exceed_context_size_error" // llama.cpp: the conversation is too long
 )
 
-// reasoningToolsRefusal is part of the message by which OpenAI refuses tools to a
+// reasoningToolsErrorText is part of the message by which OpenAI refuses tools to a
 // model that reasons. Some of its models do so unless reasoning is switched off.
-const reasoningToolsRefusal = "Function tools with reasoning_effort are not supported"
+const reasoningToolsErrorText = "Function tools with reasoning_effort are not supported"
 
 // APIError is a refusal by a model's API. Its text is one line, such as
 // "anthropic: 401 authentication_error: invalid x-api-key". If a setting of Assay
@@ -41,7 +41,7 @@ type APIError struct {
 
 func (e *APIError) Error() string {
 	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
-	if strings.Contains(e.Message, reasoningToolsRefusal) {
+	if strings.Contains(e.Message, reasoningToolsErrorText) {
 		text += " (set --model-arg reasoning_effort=none where the model knows it)"
 	}
 	return text
@@ -54,7 +54,7 @@ func IsContextExceeded(err error) bool {
 	if !errors.As(err, &api) {
 		return false
 	}
-	if api.Provider == "openai" && openAIContextExceeded(api) {
+	if api.Provider == "openai" && isOpenAIContextExceeded(api) {
 		return true
 	}
 	return api.Status == http.StatusRequestEntityTooLarge ||
@@ -67,10 +67,10 @@ var contextTooLongPattern = regexp.MustCompile(`prompt is too long|maximum conte
 	`|\b(exceed|exceeds|exceeded|longer than|greater than)\b.*\bcontext\b` +
 	`|\bcontext\b.*\b(exceeded|overflows|overflowed)\b`)
 
-// openAIContextExceeded reports whether an error of Chat Completions says that the
+// isOpenAIContextExceeded reports whether an error of Chat Completions says that the
 // conversation is too long, by its type or, since compatible servers differ, by its
 // message. A max_tokens that is too large is another error.
-func openAIContextExceeded(api *APIError) bool {
+func isOpenAIContextExceeded(api *APIError) bool {
 	if api.Type == TypeContextLength || api.Type == TypeContextSize {
 		return true
 	}
@@ -100,8 +100,8 @@ func IsTransient(err error) bool {
 	}
 }
 
-// errorTypes returns the type that the Messages API gives the errors of each status.
-func errorTypes() map[int]string {
+// errorTypeByStatus returns the type that the Messages API gives the errors of each status.
+func errorTypeByStatus() map[int]string {
 	const overloaded = 529 // the API has no capacity
 	return map[int]string{
 		http.StatusBadRequest:            "invalid_request_error",
@@ -118,10 +118,10 @@ func errorTypes() map[int]string {
 	}
 }
 
-// ErrorType returns the type that the Messages API gives errors of an HTTP status;
+// ErrorTypeOfStatus returns the type that the Messages API gives errors of an HTTP status;
 // for other statuses api_error from 500 on, else invalid_request_error.
-func ErrorType(status int) string {
-	if name, ok := errorTypes()[status]; ok {
+func ErrorTypeOfStatus(status int) string {
+	if name, ok := errorTypeByStatus()[status]; ok {
 		return name
 	}
 	if status >= http.StatusInternalServerError {
@@ -130,11 +130,11 @@ func ErrorType(status int) string {
 	return "invalid_request_error"
 }
 
-// ErrorStatus returns the HTTP status of an error type of the Messages API. It is for
+// StatusOfErrorType returns the HTTP status of an error type of the Messages API. It is for
 // errors in the middle of a reply. The API had accepted the request, so an unknown
 // type is 500.
-func ErrorStatus(errorType string) int {
-	for status, known := range errorTypes() {
+func StatusOfErrorType(errorType string) int {
+	for status, known := range errorTypeByStatus() {
 		if known == errorType {
 			return status
 		}

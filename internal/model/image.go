@@ -19,14 +19,14 @@ const (
 	MaxManyImagesSidePixels = 2000    // pixels of each side, in a request with more than MaxFullSizeImages images
 )
 
-// ImageHeader returns media type and size in pixels of a PNG, JPEG, GIF or WebP, from
+// ParseImageHeader returns media type and size in pixels of a PNG, JPEG, GIF or WebP, from
 // the beginning of its data. The media type is "" if the data is none of these or
 // malformed.
-func ImageHeader(r io.Reader) (mediaType string, size image.Point) {
-	const enough = 30 // bytes that sizeOfWebP needs
+func ParseImageHeader(r io.Reader) (mediaType string, size image.Point) {
+	const enough = 30 // bytes that parseWebPSize needs
 	buffered := bufio.NewReader(r)
 	if start, err := buffered.Peek(enough); err == nil {
-		if size, ok := sizeOfWebP(start); ok {
+		if size, ok := parseWebPSize(start); ok {
 			return "image/webp", size
 		}
 	}
@@ -37,9 +37,9 @@ func ImageHeader(r io.Reader) (mediaType string, size image.Point) {
 	return "image/" + format, image.Pt(config.Width, config.Height)
 }
 
-// sizeOfWebP returns the size in pixels from the first 30 bytes of a WebP file: lossy,
+// parseWebPSize returns the size in pixels from the first 30 bytes of a WebP file: lossy,
 // lossless or extended. It reports false for other data.
-func sizeOfWebP(start []byte) (size image.Point, ok bool) {
+func parseWebPSize(start []byte) (size image.Point, ok bool) {
 	if string(start[:4]) != "RIFF" || string(start[8:12]) != "WEBP" {
 		return image.Point{}, false
 	}
@@ -52,9 +52,9 @@ func sizeOfWebP(start []byte) (size image.Point, ok bool) {
 		bits := low.Uint32(start[21:])
 		return image.Pt(int(bits&mask)+1, int(bits>>14&mask)+1), true
 	case "VP8X":
-		return image.Pt(uint24(start[24:])+1, uint24(start[27:])+1), true
+		return image.Pt(littleEndianUint24(start[24:])+1, littleEndianUint24(start[27:])+1), true
 	}
 	return image.Point{}, false
 }
 
-func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+func littleEndianUint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }

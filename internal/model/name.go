@@ -38,16 +38,16 @@ func CheckName(name string) error {
 // returned unchanged.
 func ResolveName(name, dir string) string {
 	prefix, file, err := ParseName(name)
-	if err != nil || Provider(name) != "" || filepath.IsAbs(file) {
+	if err != nil || ProviderOf(name) != "" || filepath.IsAbs(file) {
 		return name
 	}
 	return prefix + filepath.Join(dir, file)
 }
 
-// Provider returns the vendor whose API serves a model of that name: anthropic or
+// ProviderOf returns the vendor whose API serves a model of that name: anthropic or
 // openai. It returns "" for scripts, recordings and unknown names, which need
 // neither an API key nor a base URL.
-func Provider(name string) string {
+func ProviderOf(name string) string {
 	switch prefix, _, _ := ParseName(name); prefix {
 	case PrefixAnthropic, PrefixOpenAI:
 		return strings.TrimSuffix(prefix, "/")

@@ -8,7 +8,7 @@ import (
 	"assay/internal/model"
 )
 
-func TestCheckAndResolveName(t *testing.T) {
+func TestCheckAndResolveModelName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"script:a.jsonl":     "script:/cases/a.jsonl",

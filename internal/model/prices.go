@@ -34,8 +34,8 @@ type LongPromptPrice struct {
 	Price      Price `json:"price"`
 }
 
-// modelVersion matches what may follow the name of a model: nothing, a date or -latest.
-var modelVersion = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
+// modelVersionSuffix matches what may follow the name of a model: nothing, a date or -latest.
+var modelVersionSuffix = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 
 // FindCard returns the card of a model with that name, which may end with a date or
 // with -latest, or nil if the table has none. A card only holds if the model is served
@@ -46,7 +46,7 @@ func FindCard(name string) *Card {
 		return nil // cannot happen: a test decodes the table
 	}
 	for _, card := range table {
-		if version, ok := strings.CutPrefix(name, card.Model); ok && modelVersion.MatchString(version) {
+		if version, ok := strings.CutPrefix(name, card.Model); ok && modelVersionSuffix.MatchString(version) {
 			return &card
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"assay/internal/model"
 )
 
-func TestCardsArePlausible(t *testing.T) {
+func TestModelCardsArePlausible(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("prices.json")
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestCardsArePlausible(t *testing.T) {
 			require.GreaterOrEqual(t, p.CacheWrite, p.Input, card.Model)
 			require.Greater(t, p.Output, p.CacheWrite, card.Model)
 		}
-		require.NotEmpty(t, model.Provider(card.Model), card.Model)
+		require.NotEmpty(t, model.ProviderOf(card.Model), card.Model)
 		require.Equal(t, &card, model.FindCard(card.Model))
 	}
 }

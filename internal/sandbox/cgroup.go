@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// removeTimeout is how long the last processes of a cgroup may take to disappear after
+// cgroupRemoveTimeout is how long the last processes of a cgroup may take to disappear after
 // they were killed.
-const removeTimeout = 2 * time.Second
+const cgroupRemoveTimeout = 2 * time.Second
 
 // PidsLimit is a cgroup that limits how many processes and threads there may be in it.
 // It is not safe for concurrent use.
@@ -33,7 +33,7 @@ func NewPidsLimit(maxProcesses int, cgroupDir string) (*PidsLimit, error) {
 	if maxProcesses <= 0 {
 		return nil, fmt.Errorf("limit processes: %d is no limit", maxProcesses)
 	}
-	own, err := findOwnCgroups()
+	own, err := findOwnCgroupDirs()
 	if err != nil {
 		return nil, fmt.Errorf("limit processes: %w", err)
 	}
@@ -122,7 +122,7 @@ func (p *PidsLimit) Remove() error {
 	if !p.ownsDir {
 		return nil
 	}
-	return RemoveCgroup(p.dir, time.Now().Add(removeTimeout))
+	return RemoveCgroup(p.dir, time.Now().Add(cgroupRemoveTimeout))
 }
 
 // RemoveCgroup removes a cgroup, of either version, that has no cgroups below it. Its
@@ -146,35 +146,35 @@ func RemoveCgroup(dir string, deadline time.Time) error {
 // OwnCgroupDir returns the folder of the cgroup (version 2) that this process is in. It
 // fails if no cgroup2 file system is mounted.
 func OwnCgroupDir() (string, error) {
-	own, err := findOwnCgroups()
+	own, err := findOwnCgroupDirs()
 	if err == nil && own.unified == "" {
 		err = errors.New("no cgroup2 is mounted")
 	}
 	return own.unified, err
 }
 
-// ownCgroups are the folders of the cgroups that this process is in. An empty one means
+// ownCgroupDirs are the folders of the cgroups that this process is in. An empty one means
 // that it is in none of that kind.
-type ownCgroups struct {
+type ownCgroupDirs struct {
 	pidsV1  string // of version 1, with the pids controller
 	unified string // of version 2
 }
 
-func findOwnCgroups() (ownCgroups, error) {
+func findOwnCgroupDirs() (ownCgroupDirs, error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return ownCgroups{}, err
+		return ownCgroupDirs{}, err
 	}
 	memberships, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return ownCgroups{}, err
+		return ownCgroupDirs{}, err
 	}
 	return parseCgroups(string(mounts), string(memberships)), nil
 }
 
 // parseCgroups parses the texts of /proc/self/mountinfo and /proc/self/cgroup.
-func parseCgroups(mounts, memberships string) ownCgroups {
-	var found ownCgroups
+func parseCgroups(mounts, memberships string) ownCgroupDirs {
+	var found ownCgroupDirs
 	for line := range strings.Lines(mounts) {
 		// "36 35 0:31 / /sys/fs/cgroup/pids rw,nosuid - cgroup cgroup rw,pids"
 		left, right, _ := strings.Cut(strings.TrimSpace(line), " - ")
@@ -185,18 +185,18 @@ func parseCgroups(mounts, memberships string) ownCgroups {
 		mountPoint, kind, options := mount[4], fileSystem[0], fileSystem[2]
 		switch {
 		case kind == "cgroup" && slices.Contains(strings.Split(options, ","), "pids"):
-			found.pidsV1 = cgroupBelow(mountPoint, memberships, "pids")
+			found.pidsV1 = cgroupDirBelowMount(mountPoint, memberships, "pids")
 		case kind == "cgroup2":
-			found.unified = cgroupBelow(mountPoint, memberships, "")
+			found.unified = cgroupDirBelowMount(mountPoint, memberships, "")
 		}
 	}
 	return found
 }
 
-// cgroupBelow returns the cgroup's folder below a mount point. Its path is in the line
+// cgroupDirBelowMount returns the cgroup's folder below a mount point. Its path is in the line
 // "ID:CONTROLLERS:PATH" that lists the controller; the controllers of version 2 are
 // empty. Returns "" if there is no such line.
-func cgroupBelow(mountPoint, memberships, controller string) string {
+func cgroupDirBelowMount(mountPoint, memberships, controller string) string {
 	for line := range strings.Lines(memberships) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(rest, ":")

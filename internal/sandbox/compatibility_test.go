@@ -17,7 +17,7 @@ func TestOrdinaryPythonCodeWorks(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode.requireAllowed(t, request{Rules: narrowRules(t, mode)}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: narrowestRules(t, mode)}, map[string]string{
 				"files": `
 import pathlib, shutil, tempfile
 pathlib.Path("a/b").mkdir(parents=True)
@@ -78,9 +78,9 @@ open("/dev/null", "w").write("x"), open("/proc/self/status").read(), open("/proc
 	}
 }
 
-// narrowRules returns rules without a network and with limits that ordinary code never
+// narrowestRules returns rules without a network and with limits that ordinary code never
 // reaches.
-func narrowRules(t *testing.T, mode launchMode) sandbox.Rules {
+func narrowestRules(t *testing.T, mode launchMode) sandbox.Rules {
 	t.Helper()
 	rules := mode.newRules(t)
 	rules.Network = sandbox.NetworkOff
@@ -94,7 +94,7 @@ func TestScientificLibrariesWork(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outcomes, _ := mode.tryAll(t, request{Rules: narrowRules(t, mode)}, map[string]string{
+			outcomes, _ := mode.runSnippets(t, sandboxRequest{Rules: narrowestRules(t, mode)}, map[string]string{
 				"numpy": `
 import numpy
 assert (numpy.random.rand(300, 300) @ numpy.eye(300)).shape == (300, 300)
@@ -159,9 +159,9 @@ func TestOrdinaryProgramsWork(t *testing.T) {
 			for name, mode := range launchModes() {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					rules := narrowRules(t, mode)
+					rules := narrowestRules(t, mode)
 					rules.AllowUnixSockets = program.unixSockets
-					said := mode.runCommand(t, request{Rules: rules, Argv: program.argv})
+					said := mode.runCommand(t, sandboxRequest{Rules: rules, Argv: program.argv})
 					if program.terminal && !said.Enforced[sandbox.EnforcesSharedMemory] {
 						return // without private mounts there are no pseudo terminals
 					}
@@ -182,15 +182,15 @@ func TestInterpreterOutsideSystemPaths(t *testing.T) {
 	require.NoError(t, err)
 	executable, base, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	mode := launchMode{uid: os.Getuid()}
-	rules := sandbox.Rules{Workdir: mode.makeFolder(t), ReadPaths: append(sandbox.SystemPaths(), base)}
-	said := mode.runCommand(t, request{Rules: rules, Argv: []string{executable, "-I", "-c", "import json, ssl, sqlite3; print(json.dumps(1))"}})
+	rules := sandbox.Rules{Workdir: mode.makeUserFolder(t), ReadPaths: append(sandbox.SystemPaths(), base)}
+	said := mode.runCommand(t, sandboxRequest{Rules: rules, Argv: []string{executable, "-I", "-c", "import json, ssl, sqlite3; print(json.dumps(1))"}})
 	require.Equal(t, "1\n", said.Stdout, said.Stderr)
 
 	if strings.HasPrefix(base, "/usr") {
 		return
 	}
 	rules.ReadPaths = sandbox.SystemPaths()
-	said = mode.runCommand(t, request{Rules: rules, Argv: []string{executable, "-c", "print(1)"}})
+	said = mode.runCommand(t, sandboxRequest{Rules: rules, Argv: []string{executable, "-c", "print(1)"}})
 	require.Contains(t, said.Stderr, "permission denied")
 	require.Equal(t, "exit status 126", said.ExitStatus)
 }

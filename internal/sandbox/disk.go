@@ -33,7 +33,7 @@ func DiskUsage(ctx context.Context, root string) (int64, error) {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
 	defer unix.Close(fd)
-	c := usageCount{rootFD: fd, linkedFiles: map[inodeID]bool{}, pending: []*pendingFolder{{}}}
+	c := usageCounter{rootFD: fd, linkedFiles: map[inodeID]bool{}, pending: []*pendingFolder{{}}}
 	if _, err := c.countEntry(fd, ""); err != nil {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
@@ -50,8 +50,8 @@ func DiskUsage(ctx context.Context, root string) (int64, error) {
 	return c.totalBytes, c.firstError
 }
 
-// usageCount is the state of one DiskUsage.
-type usageCount struct {
+// usageCounter is the state of one DiskUsage.
+type usageCounter struct {
 	rootFD      int
 	totalBytes  int64
 	linkedFiles map[inodeID]bool // counted files with more than one name
@@ -70,9 +70,9 @@ type pendingFolder struct {
 
 // countFolder counts what is in a folder, and adds its subfolders to pending. A folder
 // that has disappeared is no error.
-func (c *usageCount) countFolder(ctx context.Context, f *pendingFolder) error {
+func (c *usageCounter) countFolder(ctx context.Context, f *pendingFolder) error {
 	fd, err := c.openFolder(f)
-	if isVanished(err) {
+	if isFileGoneError(err) {
 		return nil
 	}
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *usageCount) countFolder(ctx context.Context, f *pendingFolder) error {
 				return err
 			}
 		}
-		if errors.Is(err, io.EOF) || isVanished(err) {
+		if errors.Is(err, io.EOF) || isFileGoneError(err) {
 			return nil
 		}
 		if err != nil {
@@ -103,7 +103,7 @@ func (c *usageCount) countFolder(ctx context.Context, f *pendingFolder) error {
 
 // openFolder opens a folder from the root down, at most maxPathComponents names at a
 // time. It refuses links in place of folders.
-func (c *usageCount) openFolder(f *pendingFolder) (int, error) {
+func (c *usageCounter) openFolder(f *pendingFolder) (int, error) {
 	var names []string // innermost first
 	for ; f.parent != nil; f = f.parent {
 		names = append(names, f.name)
@@ -144,10 +144,10 @@ func joinReversed(names []string) string {
 
 // countEntry adds the size of an entry of an open folder, or of the folder itself if name
 // is empty, and reports whether it is a folder. An entry that has disappeared counts 0.
-func (c *usageCount) countEntry(fd int, name string) (isFolder bool, err error) {
+func (c *usageCounter) countEntry(fd int, name string) (isFolder bool, err error) {
 	var info unix.Stat_t
 	err = unix.Fstatat(fd, name, &info, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
-	if isVanished(err) {
+	if isFileGoneError(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -165,8 +165,8 @@ func (c *usageCount) countEntry(fd int, name string) (isFolder bool, err error) 
 	return isFolder, nil
 }
 
-// isVanished reports whether an error means that something was removed or replaced
+// isFileGoneError reports whether an error means that something was removed or replaced
 // meanwhile.
-func isVanished(err error) bool {
+func isFileGoneError(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }

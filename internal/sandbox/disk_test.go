@@ -131,7 +131,7 @@ func TestDiskUsageOfUnreadableFolder(t *testing.T) {
 	if mode.uid == 0 {
 		mode.uid = nobodyUID // root reads every folder
 	}
-	hidden := filepath.Join(mode.makeFolder(t), "hidden")
+	hidden := filepath.Join(mode.makeUserFolder(t), "hidden")
 	require.NoError(t, os.Mkdir(hidden, 0))
 	cmd := exec.CommandContext(t.Context(), installedFile("sandbox.test"), "usage", filepath.Dir(hidden))
 	cmd.Env = []string{"GORACE=atexit_sleep_ms=0"}

@@ -21,7 +21,7 @@ const (
 // Enforceable returns, for each key, whether this machine can enforce it for a process
 // with these rules. A limit that the rules do not set is left out.
 func (m Machine) Enforceable(r Rules) map[string]bool {
-	m = m.withoutConflicts(r)
+	m = m.withoutConflictingMounts(r)
 	canMakeUnixSockets := r.Network != NetworkOff || r.AllowUnixSockets
 	held := map[string]bool{
 		EnforcesRead:         m.LandlockVersion >= 1,
@@ -59,10 +59,10 @@ func (m Machine) enforcedByPlan(r Rules) map[string]bool {
 	return m.Enforceable(r)
 }
 
-// DescribeMissing returns a sentence with the reason for each key of a map as from
+// DescribeUnenforced returns a sentence with the reason for each key of a map as from
 // [Machine.Enforceable] that is false, except EnforcesAttributes, which no machine can
 // enforce.
-func DescribeMissing(enforced map[string]bool) []string {
+func DescribeUnenforced(enforced map[string]bool) []string {
 	reasons := []struct{ key, sentence string }{
 		{EnforcesRead, "code can read every file that you can: this Linux has no Landlock (5.13 or newer has it, if it is switched on)"},
 		{EnforcesWrite, "code can change files outside its sandbox: Linux is older than 6.2, or has no Landlock"},

@@ -69,7 +69,7 @@ func (p Plan) confineThread() error {
 		return err
 	}
 	for _, limit := range p.Rlimits {
-		if err := limit.lower(); err != nil {
+		if err := limit.lowerLimits(); err != nil {
 			return err
 		}
 	}
@@ -135,8 +135,8 @@ func dropCapabilities(boundingCount int) error {
 	return nil
 }
 
-// lower lowers the soft and hard limit of this process.
-func (l Rlimit) lower() error {
+// lowerLimits lowers the soft and hard limit of this process.
+func (l Rlimit) lowerLimits() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(l.Resource, &now); err != nil {
 		return fmt.Errorf("read limit %d: %w", l.Resource, err)

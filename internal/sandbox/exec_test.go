@@ -70,7 +70,7 @@ func TestExecRefusesBadPlans(t *testing.T) {
 }
 
 // A hard limit that is already lower stays.
-func TestExecKeepsLowerLimits(t *testing.T) {
+func TestExecKeepsLowerResourceLimits(t *testing.T) {
 	t.Parallel()
 	plan, err := json.Marshal(sandbox.Plan{Rlimits: []sandbox.Rlimit{{Resource: unix.RLIMIT_NOFILE, Value: 1 << 40}, {Resource: unix.RLIMIT_CORE, Value: 0}}})
 	require.NoError(t, err)

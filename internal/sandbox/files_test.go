@@ -14,7 +14,7 @@ import (
 // "secret" and "program".
 func (mode launchMode) makeOutsideFolder(t *testing.T) string {
 	t.Helper()
-	dir := mode.makeFolder(t)
+	dir := mode.makeUserFolder(t)
 	for name, permissions := range map[string]os.FileMode{"secret": 0o600, "program": 0o755} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), permissions))
@@ -31,7 +31,7 @@ func TestFilesOutsideCannotBeRead(t *testing.T) {
 			t.Parallel()
 			rules, out, other := mode.newRules(t), mode.makeOutsideFolder(t), mode.makeOutsideFolder(t)
 			require.NoError(t, os.Symlink(out, filepath.Join(rules.Workdir, "link")))
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesRead, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesRead, map[string]string{
 				"file":             `open(OUT + "/secret").read()`,
 				"folder":           `os.listdir(OUT)`,
 				"home":             `os.listdir("/root")`,
@@ -85,7 +85,7 @@ func TestFilesOutsideCannotBeChanged(t *testing.T) {
 			t.Parallel()
 			rules, out := mode.newRules(t), mode.makeOutsideFolder(t)
 			require.NoError(t, os.Symlink(filepath.Join(out, "secret"), filepath.Join(rules.Workdir, "link")))
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesWrite, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesWrite, map[string]string{
 				"create":          `open(OUT + "/new", "w")`,
 				"overwrite":       `open(OUT + "/secret", "w")`,
 				"append":          `open(OUT + "/secret", "a").write("x")`,
@@ -125,12 +125,12 @@ except OSError as error: raise PermissionError(error)`,
 }
 
 // Linux cannot protect attributes of files outside, which Enforceable must say.
-func TestAttributesAreSaidNotToBeEnforced(t *testing.T) {
+func TestFileAttributesAreReportedAsNotEnforced(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode.requirePrevented(t, request{Rules: mode.newRules(t)}, sandbox.EnforcesAttributes, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: mode.newRules(t)}, sandbox.EnforcesAttributes, map[string]string{
 				"mode":  `os.chmod(OUT + "/secret", 0o640)`,
 				"owner": `os.chown(OUT + "/secret", os.getuid(), -1)`,
 				"time":  `os.utime(OUT + "/secret", (0, 0))`,
@@ -150,7 +150,7 @@ func TestSharedMemoryIsPrivate(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode.requirePrevented(t, request{Rules: mode.newRules(t)}, sandbox.EnforcesSharedMemory, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: mode.newRules(t)}, sandbox.EnforcesSharedMemory, map[string]string{
 				"read": `
 try: open(THEIRS).read()
 except FileNotFoundError as error: raise PermissionError(error)`,

@@ -16,8 +16,8 @@ import (
 	"assay/internal/sandbox"
 )
 
-// request asks a server to run a command in a sandbox.
-type request struct {
+// sandboxRequest asks a server to run a command in a sandbox.
+type sandboxRequest struct {
 	Rules          sandbox.Rules
 	PythonLauncher []string // command of the Python launcher; nil: sandbox.Exec
 	Argv           []string
@@ -25,8 +25,8 @@ type request struct {
 	UsePidsCgroup  bool // limit the processes with a PidsLimit too
 }
 
-// response is the answer to a request.
-type response struct {
+// sandboxResponse is the answer to a request.
+type sandboxResponse struct {
 	Enforced   map[string]bool
 	Stdout     string
 	Stderr     string
@@ -39,7 +39,7 @@ const requestTimeout = 2 * time.Minute
 // serveRequest reads a request, probes the machine as the current user, runs the command in
 // a sandbox and writes the response.
 func serveRequest(in io.Reader, out io.Writer) error {
-	var o request
+	var o sandboxRequest
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func serveRequest(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cmd, err := o.startCommand(ctx, plan, launcher)
+	cmd, err := o.newCommand(ctx, plan, launcher)
 	if err != nil {
 		return err
 	}
@@ -67,9 +67,9 @@ func serveRequest(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(answer)
 }
 
-// startCommand returns the command that starts Argv in the sandbox with the launcher that
+// newCommand returns the command that starts Argv in the sandbox with the launcher that
 // the request wants.
-func (o request) startCommand(ctx context.Context, plan sandbox.Plan, launcher []string) (*exec.Cmd, error) {
+func (o sandboxRequest) newCommand(ctx context.Context, plan sandbox.Plan, launcher []string) (*exec.Cmd, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	argv, err := plan.LauncherCommand(launcher, o.Argv)
 	if err != nil {
@@ -94,32 +94,32 @@ func (o request) startCommand(ctx context.Context, plan sandbox.Plan, launcher [
 
 // runCommand runs a command, which begins when it reads a line on its standard input: by then
 // it is under the limit of processes.
-func (o request) runCommand(cmd *exec.Cmd) (response, error) {
+func (o sandboxRequest) runCommand(cmd *exec.Cmd) (sandboxResponse, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	start, err := cmd.StdinPipe()
 	if err != nil {
-		return response{}, err
+		return sandboxResponse{}, err
 	}
 	if err := cmd.Start(); err != nil {
-		return response{}, err
+		return sandboxResponse{}, err
 	}
 	remove := func() error { return nil }
 	if o.UsePidsCgroup {
 		pids, err := sandbox.NewPidsLimit(o.Rules.MaxProcesses, "")
 		if err != nil {
-			return response{}, err
+			return sandboxResponse{}, err
 		}
 		remove = pids.Remove
 		if err := pids.AddProcess(cmd.Process.Pid); err != nil {
-			return response{}, err
+			return sandboxResponse{}, err
 		}
 	}
 	_, _ = io.WriteString(start, "begin\n") // fails if it has ended already
 	_ = start.Close()
 	err = cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	answer := response{Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}
+	answer := sandboxResponse{Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		answer.ExitStatus, err = exit.Error(), nil
 	}

@@ -46,8 +46,8 @@ func canChangeUser() bool {
 	return unix.Capget(&header, &has[0]) == nil && has[0].Effective&needed == needed
 }
 
-// makeFolder makes a folder that belongs to the mode's user, and removes it after the test.
-func (mode launchMode) makeFolder(t *testing.T) string {
+// makeUserFolder makes a folder that belongs to the mode's user, and removes it after the test.
+func (mode launchMode) makeUserFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sandbox-workdir-") //nolint:usetesting // other users cannot enter the test's own folder
 	require.NoError(t, err)
@@ -59,12 +59,12 @@ func (mode launchMode) makeFolder(t *testing.T) string {
 // newRules returns rules with a new Workdir and read access to what Python needs.
 func (mode launchMode) newRules(t *testing.T) sandbox.Rules {
 	t.Helper()
-	return sandbox.Rules{Workdir: mode.makeFolder(t), ReadPaths: append(sandbox.SystemPaths(), pythonPrefix(t))}
+	return sandbox.Rules{Workdir: mode.makeUserFolder(t), ReadPaths: append(sandbox.SystemPaths(), pythonPrefix(t))}
 }
 
 // runCommand has a server of this mode run a command in a sandbox. It fails the test if the
 // server fails, but not if the command does.
-func (mode launchMode) runCommand(t *testing.T, o request) response {
+func (mode launchMode) runCommand(t *testing.T, o sandboxRequest) sandboxResponse {
 	t.Helper()
 	if mode.python {
 		o.PythonLauncher = []string{pythonPath(t), "-I", installedFile("launcher.py"), installedFile("kernel")}
@@ -84,15 +84,15 @@ func (mode launchMode) runCommand(t *testing.T, o request) response {
 	}
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	var answer response
+	var answer sandboxResponse
 	require.NoError(t, json.Unmarshal(out, &answer))
 	return answer
 }
 
-// tryAll runs pieces of Python code in a sandbox, each in a process, and returns how each
+// runSnippets runs pieces of Python code in a sandbox, each in a process, and returns how each
 // ended by its name: "done", or its error. The code may use the given names, NR for the
 // numbers of system calls, and what attempts.py defines.
-func (mode launchMode) tryAll(t *testing.T, o request, attempts map[string]string, names map[string]any) (outcomes map[string]string, enforced map[string]bool) {
+func (mode launchMode) runSnippets(t *testing.T, o sandboxRequest, attempts map[string]string, names map[string]any) (outcomes map[string]string, enforced map[string]bool) {
 	t.Helper()
 	all := map[string]any{"NR": syscallNumbers()}
 	maps.Copy(all, names)
@@ -111,20 +111,20 @@ func (mode launchMode) tryAll(t *testing.T, o request, attempts map[string]strin
 	return outcomes, answer.Enforced
 }
 
-// requirePrevented runs code as tryAll does. It fails the test if a piece of code succeeds
+// requireSnippetsFail runs code as runSnippets does. It fails the test if a piece of code succeeds
 // although the machine is answer to enforce the key.
-func (mode launchMode) requirePrevented(t *testing.T, o request, key string, attempts map[string]string, names map[string]any) {
+func (mode launchMode) requireSnippetsFail(t *testing.T, o sandboxRequest, key string, attempts map[string]string, names map[string]any) {
 	t.Helper()
-	outcomes, enforced := mode.tryAll(t, o, attempts, names)
+	outcomes, enforced := mode.runSnippets(t, o, attempts, names)
 	require.Contains(t, enforced, key)
 	for name, outcome := range outcomes {
-		if !isRefused(outcome) {
+		if !isAccessRefused(outcome) {
 			require.False(t, enforced[key], "%s: %s", name, outcome)
 		}
 	}
 }
 
-// syscallNumbers returns numbers of system calls by name, for code of tryAll.
+// syscallNumbers returns numbers of system calls by name, for code of runSnippets.
 func syscallNumbers() map[string]int {
 	return map[string]int{
 		"tgkill": unix.SYS_TGKILL, "ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
@@ -134,23 +134,23 @@ func syscallNumbers() map[string]int {
 	}
 }
 
-// isRefused reports whether an outcome is EACCES or EPERM, or EXDEV, the error of moving or
+// isAccessRefused reports whether an outcome is EACCES or EPERM, or EXDEV, the error of moving or
 // linking a file across the sandbox's border.
-func isRefused(outcome string) bool {
+func isAccessRefused(outcome string) bool {
 	return strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]")
 }
 
-// requireAllowed runs code as tryAll does and requires that each piece succeeds.
-func (mode launchMode) requireAllowed(t *testing.T, o request, code map[string]string, names map[string]any) {
+// requireSnippetsSucceed runs code as runSnippets does and requires that each piece succeeds.
+func (mode launchMode) requireSnippetsSucceed(t *testing.T, o sandboxRequest, code map[string]string, names map[string]any) {
 	t.Helper()
-	outcomes, _ := mode.tryAll(t, o, code, names)
+	outcomes, _ := mode.runSnippets(t, o, code, names)
 	for name, outcome := range outcomes {
 		require.Equal(t, "done", outcome, name)
 	}
 }
 
-// installedFile returns the path of a file in the folder of installPrograms.
-func installedFile(name string) string { return filepath.Join(os.Getenv(installDirVariable), name) }
+// installedFile returns the path of a file in the folder of installTestPrograms.
+func installedFile(name string) string { return filepath.Join(os.Getenv(installDirEnvVar), name) }
 
 // pythonPath returns the path of a Python that every user can run.
 func pythonPath(t *testing.T) string {

@@ -69,7 +69,7 @@ func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	if err := rules.allowPath(fullAccess, r.Workdir); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	for _, grant := range m.pathGrants(r) {
+	for _, grant := range m.allowedPaths(r) {
 		for _, path := range grant.paths {
 			err := rules.allowPath(grant.access, path)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
@@ -80,26 +80,26 @@ func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	return rules, nil
 }
 
-// pathGrant is access to some paths.
-type pathGrant struct {
+// pathAccess is access to some paths.
+type pathAccess struct {
 	access uint64
 	paths  []string
 }
 
-// pathGrants returns what may be done to which paths besides the Workdir.
-func (m Machine) pathGrants(r Rules) []pathGrant {
-	all := []pathGrant{{readAccess, r.ReadPaths}, {fullAccess, r.WritePaths}, {deviceAccess, devicePaths()}}
+// allowedPaths returns what may be done to which paths besides the Workdir.
+func (m Machine) allowedPaths(r Rules) []pathAccess {
+	all := []pathAccess{{readAccess, r.ReadPaths}, {fullAccess, r.WritePaths}, {deviceAccess, allowedDevicePaths()}}
 	sharedMemory := []string{sharedMemoryDir}
 	if !m.MountNamespaces {
-		return append(all, pathGrant{sharedMemoryAccess, sharedMemory})
+		return append(all, pathAccess{sharedMemoryAccess, sharedMemory})
 	}
-	return append(all, pathGrant{fullAccess, sharedMemory}, pathGrant{deviceAccess, []string{"/dev/ptmx", "/dev/pts"}})
+	return append(all, pathAccess{fullAccess, sharedMemory}, pathAccess{deviceAccess, []string{"/dev/ptmx", "/dev/pts"}})
 }
 
-// devicePaths returns the devices that every sandbox may read and write. Terminals and
+// allowedDevicePaths returns the devices that every sandbox may read and write. Terminals and
 // the machine's pseudo terminals are not among them, because other programs of the user
 // are behind them.
-func devicePaths() []string {
+func allowedDevicePaths() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 }
 

@@ -16,7 +16,7 @@ func TestMemoryFileAndDescriptorLimits(t *testing.T) {
 			t.Parallel()
 			rules := mode.newRules(t)
 			rules.MaxMemoryBytes, rules.MaxOpenFiles, rules.MaxFileBytes = 512<<20, 64, 1<<20
-			outcomes, enforced := mode.tryAll(t, request{Rules: rules}, map[string]string{
+			outcomes, enforced := mode.runSnippets(t, sandboxRequest{Rules: rules}, map[string]string{
 				"memory": `bytearray(1 << 30)`,
 				"memory in small pieces": `
 pieces = []
@@ -72,8 +72,8 @@ func TestProcessLimit(t *testing.T) {
 			rules := mode.newRules(t)
 			rules.MaxProcesses = 64
 			// Only root can make cgroups.
-			o := request{Rules: rules, UsePidsCgroup: err == nil && mode.uid == 0}
-			outcomes, enforced := mode.tryAll(t, o, map[string]string{
+			o := sandboxRequest{Rules: rules, UsePidsCgroup: err == nil && mode.uid == 0}
+			outcomes, enforced := mode.runSnippets(t, o, map[string]string{
 				"fork": forkBomb,
 				"threads": `
 import threading

@@ -32,27 +32,27 @@ type Machine struct {
 // a few more times if something does not work.
 func ProbeMachine(ctx context.Context, launcher []string) Machine {
 	m := Machine{Seccomp: true, MountNamespaces: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0}
-	m.capabilityCount, m.canDropBounding = countCapabilities(), canDropBounding()
+	m.capabilityCount, m.canDropBounding = countCapabilities(), canDropBoundingSet()
 	if version, err := ll.LandlockGetABIVersion(); err == nil {
 		m.LandlockVersion = version
 	}
 	if limit, err := NewPidsLimit(1, ""); err == nil {
 		m.PidsCgroups = limit.Remove() == nil
 	}
-	if m.canCarryOut(ctx, launcher) {
+	if m.canRunLauncher(ctx, launcher) {
 		return m
 	}
-	return m.probeEach(ctx, launcher)
+	return m.probeFeaturesSeparately(ctx, launcher)
 }
 
-// probeEach returns the machine with those features that work when tried alone.
-func (m Machine) probeEach(ctx context.Context, launcher []string) Machine {
+// probeFeaturesSeparately returns the machine with those features that work when tried alone.
+func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string) Machine {
 	none := m
 	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.NetworkNamespaces = 0, false, false, false
 	works := func(enable func(*Machine)) bool {
 		alone := none
 		enable(&alone)
-		return alone.canCarryOut(ctx, launcher)
+		return alone.canRunLauncher(ctx, launcher)
 	}
 	m.Seccomp = works(func(m *Machine) { m.Seccomp = true })
 	if !works(func(n *Machine) { n.LandlockVersion = m.LandlockVersion }) {
@@ -70,9 +70,9 @@ func (m Machine) probeEach(ctx context.Context, launcher []string) Machine {
 	return m
 }
 
-// canCarryOut reports whether the launcher can carry out a plan that uses everything the
+// canRunLauncher reports whether the launcher can carry out a plan that uses everything the
 // machine is said to have.
-func (m Machine) canCarryOut(ctx context.Context, launcher []string) bool {
+func (m Machine) canRunLauncher(ctx context.Context, launcher []string) bool {
 	plan, err := m.Plan(Rules{Workdir: "/", Network: NetworkLoopback})
 	if err != nil {
 		return false
@@ -100,9 +100,9 @@ func countCapabilities() int {
 	return last + 1
 }
 
-// canDropBounding reports whether this process may drop capabilities from its bounding
+// canDropBoundingSet reports whether this process may drop capabilities from its bounding
 // set, for which it needs CAP_SETPCAP.
-func canDropBounding() bool {
+func canDropBoundingSet() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has [2]unix.CapUserData
 	err := unix.Capget(&header, &has[0])

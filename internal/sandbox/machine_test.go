@@ -12,7 +12,7 @@ import (
 	"assay/internal/sandbox"
 )
 
-func TestRulesAreChecked(t *testing.T) {
+func TestPlanRefusesInvalidRules(t *testing.T) {
 	t.Parallel()
 	for want, rules := range map[string]sandbox.Rules{
 		`the path "" is not absolute`:                          {},
@@ -44,7 +44,7 @@ func TestMachineWithResourceLimitsOnly(t *testing.T) {
 		"capabilities": true, "environment": false, "shared_memory": false,
 		"memory": true, "processes": false, "open_files": true, "file_size": true,
 	}, enforced)
-	require.Len(t, sandbox.DescribeMissing(enforced), 8)
+	require.Len(t, sandbox.DescribeUnenforced(enforced), 8)
 }
 
 // Whether a process got a pids cgroup is not known to the plan, so it does not claim one.
@@ -68,7 +68,7 @@ func TestEnforceable(t *testing.T) {
 	for name, held := range enforced {
 		require.Equal(t, name != sandbox.EnforcesAttributes, held, name)
 	}
-	require.Empty(t, sandbox.DescribeMissing(enforced))
+	require.Empty(t, sandbox.DescribeUnenforced(enforced))
 
 	for name, test := range map[string]struct {
 		key    string
@@ -86,7 +86,7 @@ func TestEnforceable(t *testing.T) {
 		m, r := full, rules
 		test.change(&m, &r)
 		require.False(t, m.Enforceable(r)[test.key], name)
-		require.NotEmpty(t, sandbox.DescribeMissing(m.Enforceable(r)), name)
+		require.NotEmpty(t, sandbox.DescribeUnenforced(m.Enforceable(r)), name)
 	}
 	closed := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkOff}
 	require.True(t, sandbox.Machine{Seccomp: true}.Enforceable(closed)[sandbox.EnforcesUnixSockets])

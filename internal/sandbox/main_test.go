@@ -14,17 +14,17 @@ import (
 	"assay/kernel/python"
 )
 
-// installDirVariable is the environment variable that names the folder with a copy of this
+// installDirEnvVar is the environment variable that names the folder with a copy of this
 // program and the Python kernel, which every user can read. TestMain makes it.
-const installDirVariable = "ASSAY_SANDBOX_TEST_FOLDER"
+const installDirEnvVar = "ASSAY_SANDBOX_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "launch":
-			os.Exit(playLauncher(os.Args[2:]))
+			os.Exit(runAsLauncher(os.Args[2:]))
 		case "server":
-			os.Exit(playServer())
+			os.Exit(runAsServer())
 		case "usage":
 			total, err := sandbox.DiskUsage(context.Background(), os.Args[2])
 			fmt.Println(total > 0, errors.Is(err, os.ErrPermission))
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
-	folder, err := installPrograms()
+	folder, err := installTestPrograms()
 	if err != nil {
 		panic(err)
 	}
@@ -45,9 +45,9 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// installPrograms copies this program, the Python kernel and testdata to a new folder that
+// installTestPrograms copies this program, the Python kernel and testdata to a new folder that
 // every user can read, and returns the folder.
-func installPrograms() (string, error) {
+func installTestPrograms() (string, error) {
 	folder, err := os.MkdirTemp("", "sandbox-test-")
 	if err != nil {
 		return "", err
@@ -62,12 +62,12 @@ func installPrograms() (string, error) {
 		os.CopyFS(folder, os.DirFS("testdata")),
 		os.WriteFile(filepath.Join(folder, "sandbox.test"), program, 0o755),
 		os.Chmod(folder, 0o755),
-		os.Setenv(installDirVariable, folder),
+		os.Setenv(installDirEnvVar, folder),
 	)
 }
 
-// playLauncher is the launcher: it runs [sandbox.Exec] and returns 126 if that fails.
-func playLauncher(args []string) int {
+// runAsLauncher is the launcher: it runs [sandbox.Exec] and returns 126 if that fails.
+func runAsLauncher(args []string) int {
 	err := sandbox.Exec(args[0], args[2:], os.Environ()) // args[1] is --
 	if err == nil {
 		return 0
@@ -76,8 +76,8 @@ func playLauncher(args []string) int {
 	return 126
 }
 
-// playServer runs serveRequest on its standard streams and returns the exit status.
-func playServer() int {
+// runAsServer runs serveRequest on its standard streams and returns the exit status.
+func runAsServer() int {
 	if err := serveRequest(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		return 1

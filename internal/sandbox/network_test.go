@@ -13,7 +13,7 @@ import (
 )
 
 // startListeners listens outside of the sandbox, on a TCP port and two Unix sockets, and
-// returns their addresses as names for code of tryAll.
+// returns their addresses as names for code of runSnippets.
 func startListeners(t *testing.T, mode launchMode) map[string]any {
 	t.Helper()
 	names := map[string]any{}
@@ -28,16 +28,16 @@ func startListeners(t *testing.T, mode launchMode) map[string]any {
 	require.NoError(t, err)
 	names["PORT"], err = strconv.Atoi(port)
 	require.NoError(t, err)
-	path := filepath.Join(mode.makeFolder(t), "socket")
+	path := filepath.Join(mode.makeUserFolder(t), "socket")
 	listen("PATH", "unix", path)
 	require.NoError(t, os.Chmod(path, 0o666))
 	listen("ABSTRACT", "unix", "@"+path)
 	return names
 }
 
-// connectAbstract is Python code that connects to the abstract Unix socket. Go writes its
+// connectToAbstractSocket is Python code that connects to the abstract Unix socket. Go writes its
 // address with @, Linux with a zero byte.
-const connectAbstract = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
+const connectToAbstractSocket = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
 
 // PK-15: with NetworkOff no address can be reached and no socket made.
 func TestNetworkOff(t *testing.T) {
@@ -63,22 +63,22 @@ import subprocess, sys
 code = "import socket; socket.socket()"
 if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE).stderr: raise PermissionError`,
 			}
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path":     `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
-				"abstract": `import socket; ` + connectAbstract,
+				"abstract": `import socket; ` + connectToAbstractSocket,
 			}, names)
-			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"socketpair": `import socket; a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"`,
 				"asyncio":    `import asyncio; asyncio.run(asyncio.sleep(0))`,
 			}, nil)
 
 			rules.AllowUnixSockets = true
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
-			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"own socket": `import socket; s = socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(); socket.socket(socket.AF_UNIX).connect("own")`,
 			}, nil)
 		})
@@ -94,7 +94,7 @@ func TestNetworkLoopback(t *testing.T) {
 			rules := mode.newRules(t)
 			rules.Network = sandbox.NetworkLoopback
 			names := startListeners(t, mode)
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesNetwork, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesNetwork, map[string]string{
 				"connect": `
 import socket
 try: socket.create_connection(("127.0.0.1", PORT))
@@ -108,7 +108,7 @@ import os
 file = os.open(f"/proc/{SERVER}/ns/net", os.O_RDONLY)
 syscall(NR["setns"], file, 0)`,
 			}, names)
-			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"itself": `
 import socket
 with socket.create_server(("127.0.0.1", 0)) as server:
@@ -126,14 +126,14 @@ func TestNetworkOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules, names := mode.newRules(t), startListeners(t, mode)
-			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"connect": `import socket; socket.create_connection(("127.0.0.1", PORT))`,
 				"send":    `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))`,
 			}, names)
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + connectAbstract}, names)
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + connectToAbstractSocket}, names)
 		})
 	}
 }

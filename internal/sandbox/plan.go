@@ -59,7 +59,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	if err := r.validate(); err != nil {
 		return Plan{}, err
 	}
-	m = m.withoutConflicts(r)
+	m = m.withoutConflictingMounts(r)
 	p := Plan{Rlimits: m.rlimits(r), Enforces: m.enforcedByPlan(r)}
 	if m.canDropBounding {
 		p.DroppedCapabilities = m.capabilityCount
@@ -69,7 +69,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	}
 	if m.MountNamespaces {
 		p.Namespaces |= unix.CLONE_NEWNS
-		p.Mounts = privateMounts(r)
+		p.Mounts = newPrivateMounts(r)
 	}
 	if m.NetworkNamespaces && r.Network == NetworkLoopback {
 		p.Namespaces |= unix.CLONE_NEWNET
@@ -90,9 +90,9 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 // sharedMemoryDir is where Linux keeps named shared memory and semaphores.
 const sharedMemoryDir = "/dev/shm"
 
-// withoutConflicts returns the machine without MountNamespaces if a path of the rules is
+// withoutConflictingMounts returns the machine without MountNamespaces if a path of the rules is
 // in the shared memory folder: the sandbox's own mount would hide it.
-func (m Machine) withoutConflicts(r Rules) Machine {
+func (m Machine) withoutConflictingMounts(r Rules) Machine {
 	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
 		if strings.HasPrefix(filepath.Clean(path)+"/", sharedMemoryDir+"/") {
 			m.MountNamespaces = false
@@ -101,10 +101,10 @@ func (m Machine) withoutConflicts(r Rules) Machine {
 	return m
 }
 
-// privateMounts returns mounts that give the sandbox shared memory and pseudo terminals
+// newPrivateMounts returns mounts that give the sandbox shared memory and pseudo terminals
 // which no other process sees. The memory goes with the sandbox's last process, and may
 // be as large as one process.
-func privateMounts(r Rules) []Mount {
+func newPrivateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
 		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
@@ -126,15 +126,15 @@ func (m Machine) rlimits(r Rules) []Rlimit {
 	add(unix.RLIMIT_NOFILE, int64(r.MaxOpenFiles))
 	add(unix.RLIMIT_FSIZE, r.MaxFileBytes)
 	if r.MaxProcesses > 0 && !m.IsRoot {
-		add(unix.RLIMIT_NPROC, int64(r.MaxProcesses)+m.otherProcesses())
+		add(unix.RLIMIT_NPROC, int64(r.MaxProcesses)+m.countOtherProcesses())
 	}
 	return all
 }
 
-// otherProcesses returns how many processes outside the sandbox count against
+// countOtherProcesses returns how many processes outside the sandbox count against
 // RLIMIT_NPROC: none in a user namespace; without one all of the user's, estimated as
 // all that the system has.
-func (m Machine) otherProcesses() int64 {
+func (m Machine) countOtherProcesses() int64 {
 	var info unix.Sysinfo_t
 	if m.needsUserNamespace && m.MountNamespaces || unix.Sysinfo(&info) != nil {
 		return 0

@@ -18,7 +18,7 @@ func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules := mode.newRules(t)
-			mode.requirePrevented(t, request{Rules: rules}, sandbox.EnforcesSignals, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesSignals, map[string]string{
 				"ask":        `os.kill(SERVER, 0)`,
 				"signal":     `import signal; os.kill(SERVER, signal.SIGURG)`,
 				"the group":  `import signal; os.killpg(os.getpgid(SERVER), signal.SIGURG)`,
@@ -30,7 +30,7 @@ func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 				"scheduler":  `os.sched_setscheduler(SERVER, os.SCHED_IDLE, os.sched_param(0))`,
 				"keystrokes": `import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b"x")`,
 			}, nil)
-			mode.requireAllowed(t, request{Rules: rules}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"own child": `
 import signal, subprocess
 child = subprocess.Popen(["sleep", "60"])
@@ -49,7 +49,7 @@ func TestEnvironmentOfServerCannotBeRead(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode.requirePrevented(t, request{Rules: mode.newRules(t)}, sandbox.EnforcesEnvironment, map[string]string{
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: mode.newRules(t)}, sandbox.EnforcesEnvironment, map[string]string{
 				"environment": `open(f"/proc/{SERVER}/environ").read()`,
 				"by a thread": `open(f"/proc/{SERVER}/task/{SERVER}/environ").read()`,
 				"of a parent": `open(f"/proc/{os.getppid()}/../{SERVER}/environ").read()`,
@@ -72,8 +72,8 @@ func TestCapabilitiesCannotBeGained(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := request{Rules: mode.newRules(t)}
-			mode.requireAllowed(t, o, map[string]string{"none": `
+			o := sandboxRequest{Rules: mode.newRules(t)}
+			mode.requireSnippetsSucceed(t, o, map[string]string{"none": `
 fields = dict(line.split(":", 1) for line in open("/proc/self/status"))
 for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"): assert int(fields[name], 16) == 0, (name, fields[name])
 assert int(fields["CapBnd"], 16) == 0 or os.getuid()
@@ -107,8 +107,8 @@ raise OSError(-result, "") if result < 0 else AssertionError(result)`,
 				delete(attempts, "other numbers")
 				delete(attempts, "other machine")
 			}
-			mode.requirePrevented(t, o, sandbox.EnforcesCapabilities, attempts, nil)
-			mode.requireAllowed(t, o, map[string]string{"threads, by clone instead of clone3": `
+			mode.requireSnippetsFail(t, o, sandbox.EnforcesCapabilities, attempts, nil)
+			mode.requireSnippetsSucceed(t, o, map[string]string{"threads, by clone instead of clone3": `
 import threading
 thread = threading.Thread(target=lambda: None)
 thread.start()
@@ -131,7 +131,7 @@ func TestSetuidProgramsGainNothing(t *testing.T) {
 		owners := filepath.Join(rules.Workdir, "id")
 		require.NoError(t, os.WriteFile(owners, program, 0o755))
 		require.NoError(t, os.Chmod(owners, 0o755|os.ModeSetuid))
-		said := mode.runCommand(t, request{Rules: rules, Argv: []string{owners, "-u"}})
+		said := mode.runCommand(t, sandboxRequest{Rules: rules, Argv: []string{owners, "-u"}})
 		require.Equal(t, "65534\n", said.Stdout, said.Stderr)
 	}
 }

@@ -10,7 +10,7 @@
 // plan says.
 //
 // What a plan cannot enforce on a machine is said by [Machine.Enforceable] and
-// [Plan.Enforces], and in sentences by [DescribeMissing].
+// [Plan.Enforces], and in sentences by [DescribeUnenforced].
 package sandbox
 
 import (

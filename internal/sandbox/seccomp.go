@@ -22,8 +22,8 @@ const (
 // bpfInstructionBytes is the size of an instruction of a seccomp program.
 const bpfInstructionBytes = 8
 
-// errRefused is the error of a refused system call: a PermissionError in Python.
-const errRefused = unix.EPERM
+// errSyscallRefused is the error of a refused system call: a PermissionError in Python.
+const errSyscallRefused = unix.EPERM
 
 // x32SyscallBit is set in the number of a system call of amd64's second set of calls,
 // which could be used to get around a filter for the first.
@@ -67,8 +67,8 @@ func refusedSyscalls() []uint32 {
 	}
 }
 
-// refusedArgument refuses a system call because of the value of one argument.
-type refusedArgument struct {
+// refusedSyscallArgument refuses a system call because of the value of one argument.
+type refusedSyscallArgument struct {
 	syscall  uint32
 	argument uint32 // from 0
 	test     uint16 // BPF_JSET: the argument has a bit of value; BPF_JEQ: it equals value
@@ -76,12 +76,12 @@ type refusedArgument struct {
 	negated  bool // refuse if the test fails
 }
 
-func refusedArguments(r Rules) []refusedArgument {
+func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 	// Only 0, which stands for the calling process, is allowed for a process id.
-	otherProcess := func(syscall, argument uint32) refusedArgument {
-		return refusedArgument{syscall: syscall, argument: argument, test: unix.BPF_JEQ, value: 0, negated: true}
+	otherProcess := func(syscall, argument uint32) refusedSyscallArgument {
+		return refusedSyscallArgument{syscall: syscall, argument: argument, test: unix.BPF_JEQ, value: 0, negated: true}
 	}
-	all := []refusedArgument{
+	all := []refusedSyscallArgument{
 		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
 		{syscall: unix.SYS_UNSHARE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
 		// they type into a terminal
@@ -96,7 +96,7 @@ func refusedArguments(r Rules) []refusedArgument {
 		otherProcess(unix.SYS_SCHED_SETPARAM, 0), otherProcess(unix.SYS_SCHED_SETATTR, 0),
 	}
 	if r.Network == NetworkOff {
-		all = append(all, refusedArgument{syscall: unix.SYS_SOCKET, test: unix.BPF_JEQ, value: unix.AF_UNIX, negated: true})
+		all = append(all, refusedSyscallArgument{syscall: unix.SYS_SOCKET, test: unix.BPF_JEQ, value: unix.AF_UNIX, negated: true})
 	}
 	return all
 }
@@ -104,20 +104,20 @@ func refusedArguments(r Rules) []refusedArgument {
 // buildSeccompFilter returns the seccomp program that refuses system calls by the rules.
 func buildSeccompFilter(r Rules) []byte {
 	p := bpfProgram{}
-	p.load(offsetArch)
+	p.loadField(offsetArch)
 	p.refuseUnless(auditArchitecture())
-	p.load(offsetSyscall)
+	p.loadField(offsetSyscall)
 	if runtime.GOARCH == "amd64" {
-		p.refuseIf(unix.BPF_JSET, x32SyscallBit)
+		p.refuseIfEqual(unix.BPF_JSET, x32SyscallBit)
 	}
-	for _, argument := range refusedArguments(r) {
+	for _, argument := range refusedSyscallArguments(r) {
 		p.refuseArgument(argument)
 	}
 	numbers := refusedSyscalls()
 	if r.Network == NetworkOff && !r.AllowUnixSockets {
 		numbers = append(numbers, unix.SYS_SOCKET)
 	}
-	for _, run := range consecutiveRuns(numbers) {
+	for _, run := range groupConsecutive(numbers) {
 		p.refuseRange(run)
 	}
 	return p.assemble()
@@ -130,19 +130,19 @@ func auditArchitecture() uint32 {
 	return unix.AUDIT_ARCH_X86_64
 }
 
-// numberRange is a range of consecutive numbers of system calls.
-type numberRange struct{ first, last uint32 }
+// syscallRange is a range of consecutive numbers of system calls.
+type syscallRange struct{ first, last uint32 }
 
-// consecutiveRuns sorts numbers and joins consecutive ones into ranges.
-func consecutiveRuns(numbers []uint32) []numberRange {
+// groupConsecutive sorts numbers and joins consecutive ones into ranges.
+func groupConsecutive(numbers []uint32) []syscallRange {
 	slices.Sort(numbers)
-	var runs []numberRange
+	var runs []syscallRange
 	for _, number := range numbers {
 		if last := len(runs) - 1; last >= 0 && runs[last].last+1 == number {
 			runs[last].last = number
 			continue
 		}
-		runs = append(runs, numberRange{number, number})
+		runs = append(runs, syscallRange{number, number})
 	}
 	return runs
 }
@@ -157,49 +157,51 @@ type bpfProgram []unix.SockFilter
 // which assemble replaces.
 const jumpToRefusal = 255
 
-// load loads a field of struct seccomp_data into the accumulator.
-func (p *bpfProgram) load(offset uint32) {
+// loadField loads a field of struct seccomp_data into the accumulator.
+func (p *bpfProgram) loadField(offset uint32) {
 	*p = append(*p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
-// jump skips skipIfTrue instructions if the accumulator passes the test against value,
+// jumpIf skips skipIfTrue instructions if the accumulator passes the test against value,
 // and skipIfFalse otherwise.
-func (p *bpfProgram) jump(test uint16, value uint32, skipIfTrue, skipIfFalse uint8) {
+func (p *bpfProgram) jumpIf(test uint16, value uint32, skipIfTrue, skipIfFalse uint8) {
 	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, Jt: skipIfTrue, Jf: skipIfFalse, K: value})
 }
 
-func (p *bpfProgram) refuseIf(test uint16, value uint32) { p.jump(test, value, jumpToRefusal, 0) }
-
-func (p *bpfProgram) refuseUnless(value uint32) { p.jump(unix.BPF_JEQ, value, 0, jumpToRefusal) }
-
-func (p *bpfProgram) refuseRange(r numberRange) {
-	if r.first == r.last {
-		p.refuseIf(unix.BPF_JEQ, r.first)
-		return
-	}
-	p.jump(unix.BPF_JGE, r.first, 0, 1)
-	p.jump(unix.BPF_JGT, r.last, 0, jumpToRefusal)
+func (p *bpfProgram) refuseIfEqual(test uint16, value uint32) {
+	p.jumpIf(test, value, jumpToRefusal, 0)
 }
 
-func (p *bpfProgram) refuseArgument(a refusedArgument) {
-	p.jump(unix.BPF_JEQ, a.syscall, 0, 3)
-	p.load(offsetArguments + 8*a.argument)
-	if a.negated {
-		p.jump(a.test, a.value, 0, jumpToRefusal)
-	} else {
-		p.jump(a.test, a.value, jumpToRefusal, 0)
+func (p *bpfProgram) refuseUnless(value uint32) { p.jumpIf(unix.BPF_JEQ, value, 0, jumpToRefusal) }
+
+func (p *bpfProgram) refuseRange(r syscallRange) {
+	if r.first == r.last {
+		p.refuseIfEqual(unix.BPF_JEQ, r.first)
+		return
 	}
-	p.load(offsetSyscall)
+	p.jumpIf(unix.BPF_JGE, r.first, 0, 1)
+	p.jumpIf(unix.BPF_JGT, r.last, 0, jumpToRefusal)
+}
+
+func (p *bpfProgram) refuseArgument(a refusedSyscallArgument) {
+	p.jumpIf(unix.BPF_JEQ, a.syscall, 0, 3)
+	p.loadField(offsetArguments + 8*a.argument)
+	if a.negated {
+		p.jumpIf(a.test, a.value, 0, jumpToRefusal)
+	} else {
+		p.jumpIf(a.test, a.value, jumpToRefusal, 0)
+	}
+	p.loadField(offsetSyscall)
 }
 
 // assemble appends the return instructions and returns the program's bytes.
 func (p *bpfProgram) assemble() []byte {
 	// The flags of clone3 are behind a pointer, which a filter cannot follow. If clone3
 	// fails with ENOSYS the C library uses clone instead.
-	p.jump(unix.BPF_JEQ, unix.SYS_CLONE3, 1, 0)
+	p.jumpIf(unix.BPF_JEQ, unix.SYS_CLONE3, 1, 0)
 	p.returnAction(unix.SECCOMP_RET_ALLOW)
 	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
-	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(errRefused))
+	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(errSyscallRefused))
 	var code []byte
 	for at, i := range *p {
 		code = binary.NativeEndian.AppendUint16(code, i.Code)

@@ -12,7 +12,7 @@ import (
 // in the last bits). Both sides must have at least one score, and all scores must be
 // finite; else the result has no meaning.
 func AUROC(positive, negative []float64) float64 {
-	curve := dropCollinear(rocPoints(positive, negative))
+	curve := dropCollinearPoints(rocCurvePoints(positive, negative))
 	areas := make([]float64, len(curve)-1)
 	for i := range areas {
 		a, b := curve[i], curve[i+1]
@@ -23,26 +23,26 @@ func AUROC(positive, negative []float64) float64 {
 	return PairwiseSum(areas)
 }
 
-// rocPoint counts the samples whose scores are at least a threshold.
-type rocPoint struct{ positive, negative int }
+// rocCurvePoint counts the samples whose scores are at least a threshold.
+type rocCurvePoint struct{ positive, negative int }
 
-// rocPoints returns a point for each distinct score as the threshold, from the highest
+// rocCurvePoints returns a point for each distinct score as the threshold, from the highest
 // score down.
-func rocPoints(positive, negative []float64) []rocPoint {
+func rocCurvePoints(positive, negative []float64) []rocCurvePoint {
 	type sample struct {
 		score float64
-		count rocPoint
+		count rocCurvePoint
 	}
 	var samples []sample
 	for _, score := range positive {
-		samples = append(samples, sample{score, rocPoint{positive: 1}})
+		samples = append(samples, sample{score, rocCurvePoint{positive: 1}})
 	}
 	for _, score := range negative {
-		samples = append(samples, sample{score, rocPoint{negative: 1}})
+		samples = append(samples, sample{score, rocCurvePoint{negative: 1}})
 	}
 	slices.SortFunc(samples, func(a, b sample) int { return cmp.Compare(b.score, a.score) })
-	var points []rocPoint
-	var sum rocPoint
+	var points []rocCurvePoint
+	var sum rocCurvePoint
 	for i, s := range samples {
 		sum.positive += s.count.positive
 		sum.negative += s.count.negative
@@ -53,10 +53,10 @@ func rocPoints(positive, negative []float64) []rocPoint {
 	return points
 }
 
-// dropCollinear returns the curve through the origin and the points, without points
+// dropCollinearPoints returns the curve through the origin and the points, without points
 // between two equal steps.
-func dropCollinear(points []rocPoint) []rocPoint {
-	curve := []rocPoint{{}}
+func dropCollinearPoints(points []rocCurvePoint) []rocCurvePoint {
+	curve := []rocCurvePoint{{}}
 	for i, p := range points {
 		if i > 0 && i < len(points)-1 {
 			before, after := points[i-1], points[i+1]

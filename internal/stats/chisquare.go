@@ -20,7 +20,7 @@ type ChiSquareTest struct {
 // of P. Infinite cells and a table of zeros give NaN. It is an error if a row or a column
 // has the sum 0, so that nothing is expected in a cell.
 func ChiSquareIndependence(table [][]float64) (ChiSquareTest, error) {
-	expected, err := expectedCells(table)
+	expected, err := expectedCounts(table)
 	if err != nil {
 		return ChiSquareTest{}, err
 	}
@@ -43,9 +43,9 @@ func ChiSquareIndependence(table [][]float64) (ChiSquareTest, error) {
 	return ChiSquareTest{statistic, chiSquareTail(statistic, freedom), freedom}, nil
 }
 
-// expectedCells returns the cells that follow from the sums of rows and columns if both
+// expectedCounts returns the cells that follow from the sums of rows and columns if both
 // are independent.
-func expectedCells(table [][]float64) ([][]float64, error) {
+func expectedCounts(table [][]float64) ([][]float64, error) {
 	columns := make([]float64, len(table[0]))
 	var all []float64
 	for _, row := range table {

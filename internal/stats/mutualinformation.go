@@ -8,7 +8,7 @@ import "math"
 // if they are independent. The table has rows of one length, and no row and no column of
 // zeros only. A single row with a single column counts as the same partition.
 func AdjustedMutualInformation(table [][]int) float64 {
-	rows, columns, n := marginals(table)
+	rows, columns, n := marginalSums(table)
 	switch {
 	case len(rows) == 1 && len(columns) == 1:
 		return 1
@@ -18,7 +18,7 @@ func AdjustedMutualInformation(table [][]int) float64 {
 		return 0 // 0/0, of which rounding errors would make any number
 	}
 	const epsilon = 0x1p-52
-	expected := expectedInformation(rows, columns, n)
+	expected := expectedMutualInformation(rows, columns, n)
 	most := (entropy(rows, n)+entropy(columns, n))/2 - expected
 	if most < 0 {
 		most = min(most, -epsilon)
@@ -28,12 +28,12 @@ func AdjustedMutualInformation(table [][]int) float64 {
 	return (mutualInformation(table, rows, columns, n) - expected) / most
 }
 
-// AdjustedMutualInformationSteps estimates the steps of a loop that
+// EstimateAdjustedMutualInformationSteps estimates the steps of a loop that
 // [AdjustedMutualInformation] takes for a table, so that a caller can refuse a table that
 // would take too long. Each pair of a row and a column takes about as many steps as there
 // are likely counts for it, which lie within a few standard deviations.
-func AdjustedMutualInformationSteps(table [][]int) float64 {
-	rows, columns, n := marginals(table)
+func EstimateAdjustedMutualInformationSteps(table [][]int) float64 {
+	rows, columns, n := marginalSums(table)
 	sumOfRoots := func(counts []int) (sum float64) {
 		for _, count := range counts {
 			sum += math.Sqrt(float64(count))
@@ -44,8 +44,8 @@ func AdjustedMutualInformationSteps(table [][]int) float64 {
 	return deviations*sumOfRoots(rows)*sumOfRoots(columns)/math.Sqrt(float64(n)) + least*float64(len(rows)*len(columns))
 }
 
-// marginals returns the sums of the rows, of the columns, and of the whole table.
-func marginals(table [][]int) (rows, columns []int, n int) {
+// marginalSums returns the sums of the rows, of the columns, and of the whole table.
+func marginalSums(table [][]int) (rows, columns []int, n int) {
 	rows, columns = make([]int, len(table)), make([]int, len(table[0]))
 	for i, row := range table {
 		for j, count := range row {
@@ -91,50 +91,50 @@ func entropy(counts []int, n int) float64 {
 	return -PairwiseSum(terms)
 }
 
-// expectedInformation returns the mean of the mutual information over all tables with
+// expectedMutualInformation returns the mean of the mutual information over all tables with
 // these sums of rows and columns.
-func expectedInformation(rows, columns []int, n int) float64 {
+func expectedMutualInformation(rows, columns []int, n int) float64 {
 	sum := 0.0
 	for _, a := range rows {
 		for _, b := range columns {
-			sum += expectedTerm(a, b, n)
+			sum += expectedMutualInformationTerm(a, b, n)
 		}
 	}
 	return sum
 }
 
-// expectedTerm returns what a row with sum a and a column with sum b, of n in all,
+// expectedMutualInformationTerm returns what a row with sum a and a column with sum b, of n in all,
 // contribute to the expected information: the sum over all counts k that they may share
-// of the hypergeometric probability of k times [informationTerm]. It begins with the
+// of the hypergeometric probability of k times [mutualInformationTerm]. It begins with the
 // likeliest k, goes up and down from there, and stops where a term no longer changes the
 // sum.
-func expectedTerm(a, b, n int) float64 {
+func expectedMutualInformationTerm(a, b, n int) float64 {
 	const negligible = 1e-30
 	least, most := max(1, a+b-n), min(a, b)
 	likeliest := min(max((a+1)*(b+1)/(n+2), least), most)
-	start := hypergeometric(a, b, n, likeliest)
+	start := hypergeometricProbability(a, b, n, likeliest)
 
 	sum := 0.0
 	for k, p := likeliest, start; k <= most && p > negligible; k++ {
-		sum += p * informationTerm(a, b, n, k)
+		sum += p * mutualInformationTerm(a, b, n, k)
 		p *= float64(a-k) / float64(k+1) * (float64(b-k) / float64(n-a-b+k+1))
 	}
 	for k, p := likeliest, start; k > least && p > negligible; k-- {
 		p *= float64(k) / float64(a-k+1) * (float64(n-a-b+k) / float64(b-k+1))
-		sum += p * informationTerm(a, b, n, k-1)
+		sum += p * mutualInformationTerm(a, b, n, k-1)
 	}
 	return sum
 }
 
-// informationTerm returns the term of the mutual information for a cell with count k, in
+// mutualInformationTerm returns the term of the mutual information for a cell with count k, in
 // a row with sum a and a column with sum b, of n in all.
-func informationTerm(a, b, n, k int) float64 {
+func mutualInformationTerm(a, b, n, k int) float64 {
 	return float64(k) / float64(n) * math.Log(float64(k)/float64(a)*(float64(n)/float64(b)))
 }
 
-// hypergeometric returns the probability that random subsets of a and of b of n things
+// hypergeometricProbability returns the probability that random subsets of a and of b of n things
 // have k things in common.
-func hypergeometric(a, b, n, k int) float64 {
+func hypergeometricProbability(a, b, n, k int) float64 {
 	return math.Exp(logFactorial(a) + logFactorial(b) + logFactorial(n-a) + logFactorial(n-b) - logFactorial(n) -
 		logFactorial(k) - logFactorial(a-k) - logFactorial(b-k) - logFactorial(n-a-b+k))
 }

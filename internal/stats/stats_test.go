@@ -56,12 +56,12 @@ func TestPassAtKAndPassHatK(t *testing.T) {
 	require.True(t, math.IsNaN(stats.PassHatK(1, 1, 2)))
 }
 
-func TestBinomial(t *testing.T) {
+func TestBinomialCoefficient(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		n, k int
 		want float64
 	}{{0, 0, 1}, {5, 0, 1}, {5, 5, 1}, {5, 2, 10}, {3, 5, 0}, {0, 1, 0}, {40, 20, 137846528820}} {
-		require.InEpsilon(t, c.want+1, stats.Binomial(c.n, c.k)+1, 1e-12, "C(%d, %d)", c.n, c.k)
+		require.InEpsilon(t, c.want+1, stats.BinomialCoefficient(c.n, c.k)+1, 1e-12, "C(%d, %d)", c.n, c.k)
 	}
 }

@@ -5,7 +5,7 @@ package stats
 // 1 - C(tries-passed, k)/C(tries, k). It is the unbiased estimate of pass@k. It
 // returns NaN if k is more than tries.
 func PassAtK(tries, passed, k int) float64 {
-	return 1 - Binomial(tries-passed, k)/Binomial(tries, k)
+	return 1 - BinomialCoefficient(tries-passed, k)/BinomialCoefficient(tries, k)
 }
 
 // PassHatK returns the chance that all of k tries pass, if the k are drawn at
@@ -13,12 +13,12 @@ func PassAtK(tries, passed, k int) float64 {
 // C(passed, k)/C(tries, k). It is the unbiased estimate of pass^k. It returns NaN
 // if k is more than tries.
 func PassHatK(tries, passed, k int) float64 {
-	return Binomial(passed, k) / Binomial(tries, k)
+	return BinomialCoefficient(passed, k) / BinomialCoefficient(tries, k)
 }
 
-// Binomial returns the number of ways to choose k of n things, C(n, k), as a float.
+// BinomialCoefficient returns the number of ways to choose k of n things, C(n, k), as a float.
 // It returns 0 if k is more than n. Neither may be negative.
-func Binomial(n, k int) float64 {
+func BinomialCoefficient(n, k int) float64 {
 	c := 1.0
 	for i := range k {
 		c *= float64(n-i) / float64(i+1)

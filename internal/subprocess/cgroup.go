@@ -29,16 +29,16 @@ type cgroupTree struct {
 	lastNumber atomic.Int64
 }
 
-// isWritable reports whether the server's cgroup could be made.
-func (c *cgroupTree) isWritable() bool {
+// hasRootCgroup reports whether the server's cgroup could be made.
+func (c *cgroupTree) hasRootCgroup() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.root != ""
 }
 
-// makeRoot returns the folder of the server's cgroup, which it makes unless it is
+// makeRootCgroup returns the folder of the server's cgroup, which it makes unless it is
 // there. The error says why cgroup v2 cannot be used; a later call tries again.
-func (c *cgroupTree) makeRoot() (string, error) {
+func (c *cgroupTree) makeRootCgroup() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.root != "" {
@@ -62,7 +62,7 @@ func (c *cgroupTree) makeRoot() (string, error) {
 
 // newCgroup makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
 func (c *cgroupTree) newCgroup() (*os.File, error) {
-	root, err := c.makeRoot()
+	root, err := c.makeRootCgroup()
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (c *cgroupTree) newCgroup() (*os.File, error) {
 	return folder, nil
 }
 
-// remove kills everything in the server's cgroup and removes it, if there is one.
-func (c *cgroupTree) remove() error {
+// removeAll kills everything in the server's cgroup and removes it, if there is one.
+func (c *cgroupTree) removeAll() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.root == "" {

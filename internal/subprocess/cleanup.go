@@ -49,7 +49,7 @@ func RunCleanupHelper(in io.Reader) error {
 			return err
 		}
 	}
-	left.destroy()
+	left.destroyAll()
 	return lines.Err()
 }
 
@@ -90,9 +90,9 @@ func (t *trackedResources) applyLine(line string) error {
 	return nil
 }
 
-// destroy kills and removes everything tracked. It ignores errors, since the server that
+// destroyAll kills and removes everything tracked. It ignores errors, since the server that
 // could log them has ended.
-func (t *trackedResources) destroy() {
+func (t *trackedResources) destroyAll() {
 	for group := range t.processGroups {
 		// ESRCH: it has ended already, as most do when their socket closes.
 		_ = syscall.Kill(-group, syscall.SIGKILL)

@@ -24,7 +24,7 @@ import (
 func TestNothingSurvivesKilledServer(t *testing.T) {
 	t.Parallel()
 	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), roleVariable+"=server")
+	server.Env = append(os.Environ(), roleEnvVar+"=server")
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := server.StdoutPipe()
 	require.NoError(t, err)
@@ -49,17 +49,17 @@ func TestNothingSurvivesKilledServer(t *testing.T) {
 	require.NoError(t, server.Process.Kill())
 	_ = server.Wait()
 	inside, outside, kernel := pids[0], pids[1], pids[2]
-	requireDead(t, kernel)
-	requireDead(t, inside)
+	requireProcessEnded(t, kernel)
+	requireProcessEnded(t, inside)
 	if cgroups == "true" {
-		requireDead(t, outside)
+		requireProcessEnded(t, outside)
 	} else {
 		require.NoError(t, syscall.Kill(outside, syscall.SIGKILL))
 	}
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
-	}, waitTimeout, time.Millisecond)
+	}, testWaitTimeout, time.Millisecond)
 }
 
 // Cgroups that cannot be removed share one deadline, so that the cleanup helper of a

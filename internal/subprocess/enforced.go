@@ -22,7 +22,7 @@ const (
 // EnforcesProcessGroup and EnforcesCgroupKill. It does not need a running subprocess; what
 // was in fact enforced for one is returned by [Process.Enforced].
 func (s *Supervisor) Enforceable() map[string]bool {
-	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.isWritable()}
+	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.hasRootCgroup()}
 }
 
 // Enforced returns what was in fact enforced for this process: EnforcesProcessGroup and

@@ -26,7 +26,7 @@ func (l *logBuffer) Write(line []byte) (int, error) {
 	return l.text.Write(line)
 }
 
-func (l *logBuffer) count(message string) int {
+func (l *logBuffer) countMatches(message string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), message)
@@ -54,13 +54,13 @@ func TestOneFailedCgroupDoesNotSwitchCgroupsOff(t *testing.T) {
 	limit := filepath.Join(sup.CgroupDir(), "cgroup.max.descendants")
 	require.NoError(t, os.WriteFile(limit, []byte("0"), 0))
 	for range 2 {
-		p := startProcess(t, sup, specOf("echo"))
+		p := startProcess(t, sup, specForRole("echo"))
 		require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false}, p.Enforced())
 	}
-	require.Equal(t, 1, lines.count("outlives its session"), "two failures of one kind are logged once: %s", lines.text.String())
+	require.Equal(t, 1, lines.countMatches("outlives its session"), "two failures of one kind are logged once: %s", lines.text.String())
 
 	require.NoError(t, os.WriteFile(limit, []byte("max"), 0))
-	p := startProcess(t, sup, specOf("echo"))
+	p := startProcess(t, sup, specForRole("echo"))
 	require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": true}, p.Enforced())
 }
 
@@ -68,13 +68,13 @@ func TestOneFailedCgroupDoesNotSwitchCgroupsOff(t *testing.T) {
 func TestProcessLimitThatFailsIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	sup, lines := newLoggingSupervisor(t)
-	limited := specOf("echo")
+	limited := specForRole("echo")
 	limited.MaxProcesses = 1 << 30 // more than any system can have, which the kernel refuses
 	for range 2 {
 		p := startProcess(t, sup, limited)
 		require.False(t, p.Enforced()["processes"])
 		require.Contains(t, p.Enforced(), "processes")
 	}
-	require.Equal(t, 1, lines.count("the number of processes is not limited"), "%s", lines.text.String())
-	require.NotContains(t, startProcess(t, sup, specOf("echo")).Enforced(), "processes", "no limit was asked for")
+	require.Equal(t, 1, lines.countMatches("the number of processes is not limited"), "%s", lines.text.String())
+	require.NotContains(t, startProcess(t, sup, specForRole("echo")).Enforced(), "processes", "no limit was asked for")
 }

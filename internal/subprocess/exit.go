@@ -22,23 +22,23 @@ const (
 	killedGrace = time.Second
 )
 
-// Exit says how a subprocess ended.
-type Exit struct {
+// ExitState says how a subprocess ended.
+type ExitState struct {
 	Code          int    // exit status; -1 if a signal ended it or StatusUnknown
 	Signal        string // such as "SIGKILL"; empty if it exited by itself
 	StatusUnknown bool   // the status is unknown, because the process that forked it has died
 	LastOutput    string // the last lines that it printed, at most 4 KiB
 }
 
-func newExit(status syscall.WaitStatus) Exit {
+func newExitState(status syscall.WaitStatus) ExitState {
 	if status.Signaled() {
-		return Exit{Code: -1, Signal: unix.SignalName(status.Signal())}
+		return ExitState{Code: -1, Signal: unix.SignalName(status.Signal())}
 	}
-	return Exit{Code: status.ExitStatus()}
+	return ExitState{Code: status.ExitStatus()}
 }
 
 // String describes the exit in one line, without LastOutput.
-func (e Exit) String() string {
+func (e ExitState) String() string {
 	switch {
 	case e.StatusUnknown:
 		return "ended with an unknown exit status"
@@ -51,7 +51,7 @@ func (e Exit) String() string {
 // ExitError is the error of using a subprocess that has ended.
 type ExitError struct {
 	Name string // Spec.Name
-	Exit Exit
+	Exit ExitState
 }
 
 func (e *ExitError) Error() string {
@@ -80,26 +80,26 @@ type Forker interface {
 	Reap(pid int) (syscall.WaitStatus, error)
 }
 
-// handle is the operating system's side of a [Process].
-type handle interface {
+// processHandle is the operating system's side of a [Process].
+type processHandle interface {
 	pid() int
 
 	// reap frees the id of the process, which has ended, and returns how it ended.
-	reap() Exit
+	reap() ExitState
 }
 
-// executedHandle is a child of the server.
-type executedHandle struct{ cmd *exec.Cmd }
+// childHandle is a child of the server.
+type childHandle struct{ cmd *exec.Cmd }
 
-func (e executedHandle) pid() int { return e.cmd.Process.Pid }
+func (e childHandle) pid() int { return e.cmd.Process.Pid }
 
-func (e executedHandle) reap() Exit {
+func (e childHandle) reap() ExitState {
 	_ = e.cmd.Wait() // ProcessState has the result
 	status, ok := e.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !ok {
-		return Exit{Code: -1, StatusUnknown: true}
+		return ExitState{Code: -1, StatusUnknown: true}
 	}
-	return newExit(status)
+	return newExitState(status)
 }
 
 // forkedHandle is a child of another subprocess.
@@ -110,12 +110,12 @@ type forkedHandle struct {
 
 func (f forkedHandle) pid() int { return f.processID }
 
-func (f forkedHandle) reap() Exit {
+func (f forkedHandle) reap() ExitState {
 	status, err := f.forker.Reap(f.processID)
 	if err != nil {
-		return Exit{Code: -1, StatusUnknown: true}
+		return ExitState{Code: -1, StatusUnknown: true}
 	}
-	return newExit(status)
+	return newExitState(status)
 }
 
 // waitAndReap waits until the process has ended, kills what it left in its group and
@@ -129,11 +129,11 @@ func (p *Process) waitAndReap() {
 	p.reaped = true
 	p.mu.Unlock()
 	p.supervisor.notifyHelper(noteGroupGone, p.PID())
-	if conn, ok := p.socket.(*acceptConn); ok {
+	if conn, ok := p.socket.(*connectBackConn); ok {
 		_ = conn.stopListening() // it will not connect any more
 	}
-	p.output.finish()
-	p.exit.LastOutput = p.output.tail()
+	p.output.drainAfterExit()
+	p.exit.LastOutput = p.output.lastLines()
 	p.supervisor.log.Debug("subprocess ended", "subprocess", p.name, "pid", p.PID(), "exit", p.exit.String())
 }
 
@@ -192,22 +192,22 @@ func (p *Process) pollUntilEnded() {
 	tick := time.NewTicker(exitPollInterval)
 	defer tick.Stop()
 	for range tick.C {
-		if awaitPidfd(p.PID()) == nil || hasEnded(p.PID()) || p.wasKilledBefore(time.Now().Add(-killedGrace)) {
+		if awaitPidfd(p.PID()) == nil || hasProcessEnded(p.PID()) || p.wasGroupKilledBefore(time.Now().Add(-killedGrace)) {
 			return
 		}
 	}
 }
 
-// wasKilledBefore reports whether SIGKILL was sent to the group before then.
-func (p *Process) wasKilledBefore(then time.Time) bool {
+// wasGroupKilledBefore reports whether SIGKILL was sent to the group before then.
+func (p *Process) wasGroupKilledBefore(then time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.killedAt.IsZero() && p.killedAt.Before(then)
 }
 
-// hasEnded reports whether a process does not exist, or is a zombie without threads. If
+// hasProcessEnded reports whether a process does not exist, or is a zombie without threads. If
 // /proc cannot be read, a zombie looks alive.
-func hasEnded(pid int) bool {
+func hasProcessEnded(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
 	}

@@ -31,7 +31,7 @@ type forkingParent struct {
 
 func (f *forkingParent) Spawn(socket, stdout, stderr *os.File) (pid int, err error) {
 	f.command = exec.Command(os.Args[0])
-	f.command.Env = append(os.Environ(), roleVariable+"=forking parent")
+	f.command.Env = append(os.Environ(), roleEnvVar+"=forking parent")
 	f.command.ExtraFiles = []*os.File{socket, stdout, stderr}
 	f.command.Stderr = os.Stderr
 	if f.input, err = f.command.StdinPipe(); err != nil {
@@ -69,7 +69,7 @@ func (f *forkingParent) readNumber() (int, error) {
 func playForkingParent() int {
 	socket, stdout, stderr := os.NewFile(3, "socket"), os.NewFile(4, "stdout"), os.NewFile(5, "stderr")
 	echo := exec.Command(os.Args[0])
-	echo.Env = append(os.Environ(), roleVariable+"=echo")
+	echo.Env = append(os.Environ(), roleEnvVar+"=echo")
 	echo.Stdout, echo.Stderr, echo.ExtraFiles = stdout, stderr, []*os.File{socket}
 	echo.Args = append(echo.Args, "3")
 	echo.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -96,7 +96,7 @@ func playForkingParent() int {
 func TestForkedProcessIsNotKilledWithoutPidfd(t *testing.T) {
 	t.Parallel()
 	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), roleVariable+"=server without pidfd")
+	server.Env = append(os.Environ(), roleEnvVar+"=server without pidfd")
 	out, err := server.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, "alive\nexited with status 3\nstopped\n", string(out))
@@ -105,8 +105,8 @@ func TestForkedProcessIsNotKilledWithoutPidfd(t *testing.T) {
 // playServerWithoutPidfd forbids itself pidfd_open, then starts a forked echo, talks
 // to it, lets it exit, and reports each step on stdout.
 func playServerWithoutPidfd() int {
-	_ = os.Unsetenv(roleVariable)
-	if err := forbidPidfdOpen(); err != nil {
+	_ = os.Unsetenv(roleEnvVar)
+	if err := makePidfdOpenFail(); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -128,9 +128,9 @@ func talkToForkedEcho(sup *subprocess.Supervisor) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), testWaitTimeout)
 	defer cancel()
-	if _, err := p.AwaitReady(ctx, waitTimeout); err != nil {
+	if _, err := p.AwaitReady(ctx, testWaitTimeout); err != nil {
 		return errors.Join(err, p.Stop(ctx))
 	}
 	if err := p.Write([]byte(`"hello"`)); err != nil {
@@ -141,13 +141,13 @@ func talkToForkedEcho(sup *subprocess.Supervisor) error {
 	}
 	select {
 	case <-p.Exited():
-		return errors.Join(fmt.Errorf("%s", p.Exit()), p.Stop(ctx))
+		return errors.Join(fmt.Errorf("%s", p.ExitState()), p.Stop(ctx))
 	case <-time.After(300 * time.Millisecond):
 		fmt.Println("alive")
 	}
 	_ = p.Write([]byte(`"die"`))
 	<-p.Exited()
-	fmt.Println(p.Exit())
+	fmt.Println(p.ExitState())
 	if err := p.Stop(ctx); err != nil {
 		return err
 	}
@@ -155,9 +155,9 @@ func talkToForkedEcho(sup *subprocess.Supervisor) error {
 	return nil
 }
 
-// forbidPidfdOpen makes pidfd_open fail with EMFILE for all threads of this process
+// makePidfdOpenFail makes pidfd_open fail with EMFILE for all threads of this process
 // and what they start.
-func forbidPidfdOpen() error {
+func makePidfdOpenFail() error {
 	filters := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 0, Jf: 1, K: unix.SYS_PIDFD_OPEN},

@@ -17,12 +17,12 @@ import (
 	"assay/internal/subprocess"
 )
 
-// roleVariable is the environment variable that makes the test binary play a subprocess:
+// roleEnvVar is the environment variable that makes the test binary play a subprocess:
 // its value is a role of playRole.
-const roleVariable = "ASSAY_SUBPROCESS_TEST_ROLE"
+const roleEnvVar = "ASSAY_SUBPROCESS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	if role := os.Getenv(roleVariable); role != "" {
+	if role := os.Getenv(roleEnvVar); role != "" {
 		os.Exit(playRole(role))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "reap" {
@@ -45,7 +45,7 @@ func playRole(role string) int {
 	case "server":
 		return playServer()
 	case "caller":
-		return playCaller(os.Args[len(os.Args)-1])
+		return playConnectBack(os.Args[len(os.Args)-1])
 	case "forking parent":
 		return playForkingParent()
 	case "server without pidfd":
@@ -109,8 +109,8 @@ func playRole(role string) int {
 	return 0
 }
 
-// playCaller connects to the server's socket, says ready and runs playEcho.
-func playCaller(path string) int {
+// playConnectBack connects to the server's socket, says ready and runs playEcho.
+func playConnectBack(path string) int {
 	socket, err := net.Dial("unix", path)
 	if err != nil {
 		return 103
@@ -155,13 +155,13 @@ func writeFlood() {
 // playServer starts a subprocess that "leaves processes", prints all process ids and its
 // temporary folder, and waits to be killed.
 func playServer() int {
-	_ = os.Unsetenv(roleVariable)
+	_ = os.Unsetenv(roleEnvVar)
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
 	if err != nil {
 		return 103
 	}
 	p, err := sup.Start(subprocess.Spec{
-		Name: "kernel", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleVariable+"=leaves processes"),
+		Name: "kernel", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleEnvVar+"=leaves processes"),
 		Output: func(_ string, chunk []byte) { fmt.Printf("%s", chunk) },
 	})
 	if err != nil {

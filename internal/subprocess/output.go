@@ -73,8 +73,8 @@ func newOutputReader(sink func(string, []byte)) (*outputReader, outputPipes, err
 	return o, outputPipes{stdout: outW, stderr: errW}, nil
 }
 
-// run reads both pipes until they end or are closed.
-func (o *outputReader) run() {
+// readBothPipes reads both pipes until they end or are closed.
+func (o *outputReader) readBothPipes() {
 	defer close(o.drained)
 	var readers sync.WaitGroup
 	for _, s := range o.streams {
@@ -161,8 +161,8 @@ func (o *outputReader) flush(s *outputStream) {
 	s.lastFlush = time.Now()
 }
 
-// drain passes everything that is in both pipes to sink, without waiting for more.
-func (o *outputReader) drain() {
+// drainPipes passes everything that is in both pipes to sink, without waiting for more.
+func (o *outputReader) drainPipes() {
 	for _, s := range o.streams {
 		raw, err := s.file.SyscallConn()
 		if err != nil {
@@ -180,13 +180,13 @@ func (o *outputReader) drain() {
 	}
 }
 
-// finish waits until a dead process's pipes have ended, but no longer than
+// drainAfterExit waits until a dead process's pipes have ended, but no longer than
 // pipeCloseGrace, and then drains them.
-func (o *outputReader) finish() {
+func (o *outputReader) drainAfterExit() {
 	select {
 	case <-o.drained:
 	case <-time.After(pipeCloseGrace):
-		o.drain()
+		o.drainPipes()
 	}
 }
 
@@ -195,9 +195,9 @@ func (o *outputReader) close() error {
 	return errors.Join(o.streams[0].file.Close(), o.streams[1].file.Close())
 }
 
-// tail returns the last whole lines of both streams together, at most maxTailBytes, as
+// lastLines returns the last whole lines of both streams together, at most maxTailBytes, as
 // valid UTF-8.
-func (o *outputReader) tail() string {
+func (o *outputReader) lastLines() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	recent := o.recent[max(0, len(o.recent)-maxTailBytes):]

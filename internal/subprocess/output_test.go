@@ -18,14 +18,14 @@ func TestDrainOutputDoesNotWait(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var printed strings.Builder
-	s := specOf("echo")
+	s := specForRole("echo")
 	s.Output = func(stream string, chunk []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		printed.WriteString(stream + ":" + string(chunk))
 	}
 	p := startProcess(t, newSupervisor(t), s)
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	want := ""
 	for range 50 { // quicker than one chunk per 10 ms
@@ -44,13 +44,13 @@ func TestDrainOutputDoesNotWait(t *testing.T) {
 func TestFloodIsDrainedAndOnlyItsEndKept(t *testing.T) {
 	t.Parallel()
 	got := map[string]int{}
-	s := specOf("floods")
+	s := specForRole("floods")
 	s.Output = func(stream string, chunk []byte) {
 		require.LessOrEqual(t, len(chunk), 64<<10)
 		got[stream] += len(chunk)
 	}
 	p := startProcess(t, newSupervisor(t), s)
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err, "16 MiB without a newline do not block it")
 	p.DrainOutput()
 	require.Equal(t, map[string]int{"stdout": 8 << 20, "stderr": 8 << 20}, got)
@@ -60,8 +60,8 @@ func TestFloodIsDrainedAndOnlyItsEndKept(t *testing.T) {
 // Stop does not wait for another process that holds the pipes open.
 func TestStopWithPipesHeldByAnother(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specOf("echo"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, newSupervisor(t), specForRole("echo"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	held, err := os.OpenFile("/proc/"+strconv.Itoa(p.PID())+"/fd/1", os.O_WRONLY, 0)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestStopWithPipesHeldByAnother(t *testing.T) {
 	select {
 	case err := <-stopped:
 		require.NoError(t, err)
-	case <-time.After(waitTimeout):
+	case <-time.After(testWaitTimeout):
 		require.Fail(t, "Stop does not return")
 	}
 }

@@ -34,7 +34,7 @@ type Process struct {
 	protocol.Conn
 	name       string // Spec.Name
 	supervisor *Supervisor
-	handle     handle
+	handle     processHandle
 	socket     io.ReadWriteCloser // what Conn reads and writes
 	output     *outputReader
 
@@ -47,7 +47,7 @@ type Process struct {
 	enforced map[string]bool // see Enforced
 
 	exited   chan struct{} // closed when exit is set and the group is dead
-	exit     Exit
+	exit     ExitState
 	stopOnce sync.Once
 	stopErr  error
 }
@@ -59,15 +59,15 @@ func (p *Process) PID() int { return p.handle.pid() }
 // killed.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Exit returns how the process ended. Call it only after Exited is closed.
-func (p *Process) Exit() Exit { return p.exit }
+// ExitState returns how the process ended. Call it only after Exited is closed.
+func (p *Process) ExitState() ExitState { return p.exit }
 
 // DrainOutput passes everything that is in the process's pipes to Spec.Output before it
 // returns. It does not wait for more.
-func (p *Process) DrainOutput() { p.output.drain() }
+func (p *Process) DrainOutput() { p.output.drainPipes() }
 
 // LastOutput returns the last lines of stdout and stderr together, at most 4 KiB.
-func (p *Process) LastOutput() string { return p.output.tail() }
+func (p *Process) LastOutput() string { return p.output.lastLines() }
 
 // AwaitReady reads the first frame, which must be a ready message, and returns it. It
 // fails if the process exits, sends another message, or sends nothing within timeout or
@@ -199,11 +199,11 @@ func (p *Process) Kill() { p.signalGroup(syscall.SIGKILL) }
 // the process is reaped, its pipes are closed and its cgroups are removed. Later and
 // concurrent calls wait for the first and return its error.
 func (p *Process) Stop(ctx context.Context) error {
-	p.stopOnce.Do(func() { p.stopErr = p.stop(ctx) })
+	p.stopOnce.Do(func() { p.stopErr = p.stopAndCleanUp(ctx) })
 	return p.stopErr
 }
 
-func (p *Process) stop(ctx context.Context) error {
+func (p *Process) stopAndCleanUp(ctx context.Context) error {
 	err := p.Close(protocol.CloseGoingAway, "")
 	p.signalGroup(syscall.SIGTERM)
 	grace := time.NewTimer(StopGrace)

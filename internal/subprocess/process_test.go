@@ -17,9 +17,9 @@ import (
 	"assay/internal/subprocess"
 )
 
-// waitTimeout is the longest that a test waits for something that takes milliseconds
+// testWaitTimeout is the longest that a test waits for something that takes milliseconds
 // unless it is broken.
-const waitTimeout = 20 * time.Second
+const testWaitTimeout = 20 * time.Second
 
 // newSupervisor returns a supervisor that is closed after the test.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
@@ -33,9 +33,9 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// specOf returns a Spec that runs the test binary in a role of playRole.
-func specOf(role string) subprocess.Spec {
-	return subprocess.Spec{Name: "agent", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleVariable+"="+role)}
+// specForRole returns a Spec that runs the test binary in a role of playRole.
+func specForRole(role string) subprocess.Spec {
+	return subprocess.Spec{Name: "agent", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleEnvVar+"="+role)}
 }
 
 // startProcess starts a subprocess. After the test it stops it and checks that no process
@@ -46,18 +46,18 @@ func startProcess(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, p.Stop(context.Background()))
-		requireGone(t, p.PID())
+		requireGroupGone(t, p.PID())
 	})
 	return p
 }
 
-// requireGone waits until no process of the group runs. A zombie that init has not
+// requireGroupGone waits until no process of the group runs. A zombie that init has not
 // reaped yet does not count.
-func requireGone(t *testing.T, group int) {
+func requireGroupGone(t *testing.T, group int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) || processState(group) == "Z"
-	}, waitTimeout, time.Millisecond, "process group %d", group)
+	}, testWaitTimeout, time.Millisecond, "process group %d", group)
 }
 
 // processState returns the state letter of a process in /proc, such as "Z"; empty if
@@ -74,8 +74,8 @@ func processState(pid int) string {
 func TestProcessAnswersMessages(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	p := startProcess(t, sup, specOf("echo"))
-	body, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, sup, specForRole("echo"))
+	body, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"ready"}`, string(body))
 	require.NoError(t, p.Write([]byte(`{"n":1}`)))
@@ -100,14 +100,14 @@ func TestAwaitReadyErrors(t *testing.T) {
 		timeout time.Duration
 		want    []string
 	}{
-		"early exit":          {waitTimeout, []string{"agent exited with status 7", "no such module: frobnicate", "some\nlines"}},
+		"early exit":          {testWaitTimeout, []string{"agent exited with status 7", "no such module: frobnicate", "some\nlines"}},
 		"says nothing":        {time.Second, []string{"agent did not say ready within 1s", "thinking about it"}},
-		"writes garbage":      {waitTimeout, []string{"agent: channel broken on read", "over the limit"}},
-		"other message first": {waitTimeout, []string{`agent said "agent_status" before ready`}},
+		"writes garbage":      {testWaitTimeout, []string{"agent: channel broken on read", "over the limit"}},
+		"other message first": {testWaitTimeout, []string{`agent said "agent_status" before ready`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startProcess(t, newSupervisor(t), specOf(name))
+			p := startProcess(t, newSupervisor(t), specForRole(name))
 			_, err := p.AwaitReady(t.Context(), tc.timeout)
 			for _, want := range tc.want {
 				require.ErrorContains(t, err, want)
@@ -118,10 +118,10 @@ func TestAwaitReadyErrors(t *testing.T) {
 
 func TestAwaitReadyEndsWithContext(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specOf("says nothing"))
+	p := startProcess(t, newSupervisor(t), specForRole("says nothing"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the run was interrupted"))
-	_, err := p.AwaitReady(ctx, waitTimeout)
+	_, err := p.AwaitReady(ctx, testWaitTimeout)
 	require.ErrorContains(t, err, "the run was interrupted")
 }
 
@@ -129,16 +129,16 @@ func TestReadReturnsExitError(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		role, say string
-		want      subprocess.Exit
+		want      subprocess.ExitState
 		text      string
 	}{
-		"by a signal": {"killed", "", subprocess.Exit{Code: -1, Signal: "SIGKILL", LastOutput: "last words"}, "agent was killed by SIGKILL; it printed last: last words"},
-		"by exiting":  {"echo", `"die"`, subprocess.Exit{Code: 3, LastOutput: "dying\n"}, "agent exited with status 3; it printed last: dying"},
+		"by a signal": {"killed", "", subprocess.ExitState{Code: -1, Signal: "SIGKILL", LastOutput: "last words"}, "agent was killed by SIGKILL; it printed last: last words"},
+		"by exiting":  {"echo", `"die"`, subprocess.ExitState{Code: 3, LastOutput: "dying\n"}, "agent exited with status 3; it printed last: dying"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startProcess(t, newSupervisor(t), specOf(tc.role))
-			_, err := p.AwaitReady(t.Context(), waitTimeout)
+			p := startProcess(t, newSupervisor(t), specForRole(tc.role))
+			_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 			require.NoError(t, err)
 			if tc.say != "" {
 				require.NoError(t, p.Write([]byte(tc.say)))
@@ -149,7 +149,7 @@ func TestReadReturnsExitError(t *testing.T) {
 			require.Equal(t, tc.want, died.Exit)
 			require.EqualError(t, err, tc.text)
 			<-p.Exited()
-			require.Equal(t, tc.want, p.Exit())
+			require.Equal(t, tc.want, p.ExitState())
 		})
 	}
 }
@@ -157,8 +157,8 @@ func TestReadReturnsExitError(t *testing.T) {
 // Write to a process that has died returns an ExitError, as Read does.
 func TestWriteReturnsExitError(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specOf("ignores SIGTERM"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, newSupervisor(t), specForRole("ignores SIGTERM"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(p.PID(), syscall.SIGKILL))
 	for err == nil { // until the socket is closed
@@ -171,18 +171,18 @@ func TestWriteReturnsExitError(t *testing.T) {
 
 func TestStopKillsWhatIgnoresSIGTERM(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specOf("ignores SIGTERM"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, newSupervisor(t), specForRole("ignores SIGTERM"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	require.NoError(t, p.Stop(t.Context()))
-	require.Equal(t, "SIGKILL", p.Exit().Signal)
+	require.Equal(t, "SIGKILL", p.ExitState().Signal)
 	require.NoError(t, p.Stop(t.Context()), "again")
 }
 
 func TestStopWithEndedContextGivesNoGrace(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specOf("ignores SIGTERM"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, newSupervisor(t), specForRole("ignores SIGTERM"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -197,19 +197,19 @@ func TestStopKillsGroupAndCgroup(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			sup := newSupervisor(t)
-			p := startProcess(t, sup, specOf("leaves processes"))
-			_, err := p.AwaitReady(t.Context(), waitTimeout)
+			p := startProcess(t, sup, specForRole("leaves processes"))
+			_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 			require.NoError(t, err)
 			p.DrainOutput()
-			inside, outside := twoNumbers(t, p.LastOutput())
+			inside, outside := parseTwoNumbers(t, p.LastOutput())
 			if how == "died" {
 				require.NoError(t, p.Write([]byte(`"die"`)))
 				<-p.Exited()
 			}
 			require.NoError(t, p.Stop(t.Context()))
-			requireDead(t, inside)
+			requireProcessEnded(t, inside)
 			if sup.Enforceable()["cgroup_kill"] {
-				requireDead(t, outside)
+				requireProcessEnded(t, outside)
 			} else {
 				require.NoError(t, syscall.Kill(outside, syscall.SIGKILL), "no cgroup here: the test cleans up")
 			}
@@ -217,14 +217,14 @@ func TestStopKillsGroupAndCgroup(t *testing.T) {
 	}
 }
 
-// requireDead waits until the process has ended.
-func requireDead(t *testing.T, pid int) {
+// requireProcessEnded waits until the process has ended.
+func requireProcessEnded(t *testing.T, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Trim(processState(pid), "ZX") == "" }, waitTimeout, time.Millisecond, "process %d", pid)
+	require.Eventually(t, func() bool { return strings.Trim(processState(pid), "ZX") == "" }, testWaitTimeout, time.Millisecond, "process %d", pid)
 }
 
-// twoNumbers parses the first two words of text.
-func twoNumbers(t *testing.T, text string) (a, b int) {
+// parseTwoNumbers parses the first two words of text.
+func parseTwoNumbers(t *testing.T, text string) (a, b int) {
 	t.Helper()
 	fields := strings.Fields(text)
 	require.GreaterOrEqual(t, len(fields), 2, "%q", text)
@@ -237,12 +237,12 @@ func twoNumbers(t *testing.T, text string) (a, b int) {
 
 func TestProcessExitsWhenItsSocketCloses(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specOf("echo"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, newSupervisor(t), specForRole("echo"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	require.NoError(t, p.Close(protocol.CloseNormal, ""))
 	<-p.Exited()
-	require.Equal(t, subprocess.Exit{Code: 0}, p.Exit(), "no other process holds the server's end")
+	require.Equal(t, subprocess.ExitState{Code: 0}, p.ExitState(), "no other process holds the server's end")
 }
 
 // Ten goroutines start and stop fifty subprocesses each. Every stop returns within 5 s,
@@ -276,7 +276,7 @@ func startAndStop(t *testing.T, sup *subprocess.Supervisor, when int) {
 		return
 	}
 	if when > 0 {
-		if _, err := p.AwaitReady(t.Context(), waitTimeout); err != nil {
+		if _, err := p.AwaitReady(t.Context(), testWaitTimeout); err != nil {
 			t.Errorf("ready: %v", err)
 		}
 	}

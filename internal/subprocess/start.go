@@ -53,9 +53,9 @@ type Spec struct {
 	Output func(stream string, chunk []byte)
 }
 
-// StandardEnv returns the variables that every subprocess gets: its working folder, its
+// StandardEnvVars returns the variables that every subprocess gets: its working folder, its
 // session's id, and settings for prompt output and a quiet start.
-func StandardEnv(workdir, session string) []string {
+func StandardEnvVars(workdir, session string) []string {
 	return []string{
 		"LATCH_SANDBOX_ROOT=" + workdir,
 		"ASSAY_SESSION=" + session,
@@ -65,9 +65,9 @@ func StandardEnv(workdir, session string) []string {
 }
 
 // FilterEnv returns the entries of environ ("NAME=value", as from os.Environ) for whose
-// name keep returns true, without those that StandardEnv sets.
+// name keep returns true, without those that StandardEnvVars sets.
 func FilterEnv(environ []string, keep func(name string) bool) []string {
-	standard := StandardEnv("", "")
+	standard := StandardEnvVars("", "")
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		isStandard := slices.ContainsFunc(standard, func(s string) bool { return strings.HasPrefix(s, name+"=") })
@@ -84,7 +84,7 @@ func (s *Supervisor) Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	s.notifyHelper(noteGroupStarted, p.PID())
-	go p.output.run()
+	go p.output.readBothPipes()
 	go p.waitAndReap()
 	return p, nil
 }
@@ -101,7 +101,7 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	defer pipes.Close()
 	p := &Process{
 		Conn: protocol.NewStream(transport.serverEnd, spec.MaxFrameBytes), socket: transport.serverEnd,
-		name: spec.Name, supervisor: s, output: out, enforced: initiallyEnforced(spec),
+		name: spec.Name, supervisor: s, output: out, enforced: enforcedWithoutCgroup(spec),
 		exited: make(chan struct{}),
 	}
 	if err := p.spawn(spec, transport, pipes); err != nil {
@@ -111,8 +111,8 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	return p, transport.closeSubprocessEnd()
 }
 
-// initiallyEnforced returns what holds for a process of this spec without any cgroup.
-func initiallyEnforced(spec Spec) map[string]bool {
+// enforcedWithoutCgroup returns what holds for a process of this spec without any cgroup.
+func enforcedWithoutCgroup(spec Spec) map[string]bool {
 	enforced := map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: false}
 	if spec.MaxProcesses > 0 {
 		enforced[sandbox.EnforcesProcesses] = false
@@ -205,7 +205,7 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.handle = executedHandle{cmd}
+	p.handle = childHandle{cmd}
 	return nil
 }
 

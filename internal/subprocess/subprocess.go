@@ -116,7 +116,7 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyHelper(noteCgroupRoot, root) }}
-	if _, err := s.cgroups.makeRoot(); err != nil {
+	if _, err := s.cgroups.makeRootCgroup(); err != nil {
 		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
 	}
 	return s, nil
@@ -172,7 +172,7 @@ func (s *Supervisor) Close() error {
 	if werr := s.helper.Wait(); werr != nil {
 		err = errors.Join(err, fmt.Errorf("the cleanup helper: %w", werr))
 	}
-	return errors.Join(err, os.RemoveAll(s.tempDir), s.cgroups.remove())
+	return errors.Join(err, os.RemoveAll(s.tempDir), s.cgroups.removeAll())
 }
 
 // notifyHelper writes one line to the cleanup helper; see [RunCleanupHelper].

@@ -25,7 +25,7 @@ type transport struct {
 
 func (s *Supervisor) newTransport(connectsBack bool) (transport, error) {
 	if connectsBack {
-		conn, err := s.listen()
+		conn, err := s.listenForConnectBack()
 		if err != nil {
 			return transport{}, err
 		}
@@ -64,9 +64,9 @@ func socketpair() (net.Conn, *os.File, error) {
 	return conn, theirs, nil
 }
 
-// acceptConn is a connection that the subprocess has yet to make. Read and Write wait
+// connectBackConn is a connection that the subprocess has yet to make. Read and Write wait
 // for it; Close, and the end of the subprocess, end that wait with an error.
-type acceptConn struct {
+type connectBackConn struct {
 	listener *net.UnixListener
 	folder   string
 	accept   func() (net.Conn, error) // accepts once; later calls return the same
@@ -76,8 +76,8 @@ type acceptConn struct {
 // their sockets.
 func (s *Supervisor) SocketsDir() string { return filepath.Join(s.tempDir, "sockets") }
 
-// listen listens in a new folder that only this user can enter.
-func (s *Supervisor) listen() (*acceptConn, error) {
+// listenForConnectBack listens in a new folder that only this user can enter.
+func (s *Supervisor) listenForConnectBack() (*connectBackConn, error) {
 	if err := os.MkdirAll(s.SocketsDir(), 0o700); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Supervisor) listen() (*acceptConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &acceptConn{folder: folder}
+	a := &connectBackConn{folder: folder}
 	a.listener, err = net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: a.path()})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
@@ -97,10 +97,10 @@ func (s *Supervisor) listen() (*acceptConn, error) {
 	return a, nil
 }
 
-func (a *acceptConn) path() string { return filepath.Join(a.folder, "s") }
+func (a *connectBackConn) path() string { return filepath.Join(a.folder, "s") }
 
 // stopListening closes the listener and removes its folder. It may be called again.
-func (a *acceptConn) stopListening() error {
+func (a *connectBackConn) stopListening() error {
 	err := a.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
@@ -108,7 +108,7 @@ func (a *acceptConn) stopListening() error {
 	return errors.Join(err, os.RemoveAll(a.folder))
 }
 
-func (a *acceptConn) Read(b []byte) (int, error) {
+func (a *connectBackConn) Read(b []byte) (int, error) {
 	conn, err := a.accept()
 	if err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (a *acceptConn) Read(b []byte) (int, error) {
 	return conn.Read(b)
 }
 
-func (a *acceptConn) Write(b []byte) (int, error) {
+func (a *connectBackConn) Write(b []byte) (int, error) {
 	conn, err := a.accept()
 	if err != nil {
 		return 0, err
@@ -125,7 +125,7 @@ func (a *acceptConn) Write(b []byte) (int, error) {
 }
 
 // Close stops listening and closes the connection, if it was made.
-func (a *acceptConn) Close() error {
+func (a *connectBackConn) Close() error {
 	err := a.stopListening()
 	if conn, acceptErr := a.accept(); acceptErr == nil {
 		return errors.Join(err, conn.Close())

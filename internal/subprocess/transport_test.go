@@ -12,9 +12,9 @@ import (
 	"assay/internal/subprocess"
 )
 
-// connectingBack is specOf for a subprocess that connects to the server.
-func connectingBack(role string) subprocess.Spec {
-	s := specOf(role)
+// specConnectingBack is specForRole for a subprocess that connects to the server.
+func specConnectingBack(role string) subprocess.Spec {
+	s := specForRole(role)
 	s.ConnectsBack = true
 	return s
 }
@@ -22,8 +22,8 @@ func connectingBack(role string) subprocess.Spec {
 func TestProcessConnectsBack(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	p := startProcess(t, sup, connectingBack("caller"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, sup, specConnectingBack("caller"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	require.NoError(t, err)
 	left, err := filepath.Glob(filepath.Join(sup.SocketsDir(), "*"))
 	require.NoError(t, err)
@@ -37,8 +37,8 @@ func TestProcessConnectsBack(t *testing.T) {
 
 func TestProcessDiesBeforeItConnectsBack(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), connectingBack("early exit"))
-	_, err := p.AwaitReady(t.Context(), waitTimeout)
+	p := startProcess(t, newSupervisor(t), specConnectingBack("early exit"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 	var died *subprocess.ExitError
 	require.ErrorAs(t, err, &died)
 	require.Equal(t, 100, died.Exit.Code, "this role expects a number and got a path")
@@ -46,7 +46,7 @@ func TestProcessDiesBeforeItConnectsBack(t *testing.T) {
 
 func TestProcessNeverConnectsBack(t *testing.T) {
 	t.Parallel()
-	s := connectingBack("")
+	s := specConnectingBack("")
 	s.Argv = []string{"sh", "-c", "sleep 600"}
 	sup := newSupervisor(t)
 	p := startProcess(t, sup, s)

@@ -10,13 +10,13 @@ import (
 // same boolean. A field that is not a boolean, on either side, fails and sets no
 // metrics. Without a ground truth it passes.
 func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	truth, err := getSection(config, "ground_truth")
+	truth, err := getConfigSection(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Boolean check")
+	r := newGraderReport("Boolean check")
 	for field, expected := range truth.All() {
-		found, err := itemIfContained(answer, pyvalue.String(field))
+		found, err := pythonItemIfContained(answer, pyvalue.String(field))
 		if err != nil {
 			return Result{}, err
 		}
@@ -26,23 +26,23 @@ func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 }
 
 // checkBoolean checks one field of the answer. Found is nil if the answer lacks it.
-func (r *report) checkBoolean(field string, expected, found pyvalue.Value) {
+func (r *graderReport) checkBoolean(field string, expected, found pyvalue.Value) {
 	want, known := expected.(pyvalue.Bool)
 	got, given := found.(pyvalue.Bool)
 	switch {
 	case found == nil:
-		r.addFailure(field + ": missing from the answer, expected " + showValue(expected))
+		r.addFailure(field + ": missing from the answer, expected " + formatValue(expected))
 	case !known:
-		r.addFailure(fmt.Sprintf("%s: the ground truth is not a boolean but %s", field, showValue(expected)))
+		r.addFailure(fmt.Sprintf("%s: the ground truth is not a boolean but %s", field, formatValue(expected)))
 	case !given:
-		r.addFailure(fmt.Sprintf("%s: found %s, which is not a boolean, expected %s", field, showValue(found), showValue(expected)))
+		r.addFailure(fmt.Sprintf("%s: found %s, which is not a boolean, expected %s", field, formatValue(found), formatValue(expected)))
 	default:
 		r.metrics.Set(field+"_actual", got)
 		r.metrics.Set(field+"_expected", want)
 		r.metrics.Set(field+"_pass", pyvalue.Bool(got == want))
-		r.addLine(got == want, fmt.Sprintf("%s: %s, expected %s", field, showValue(got), showValue(want)))
+		r.addLine(got == want, fmt.Sprintf("%s: %s, expected %s", field, formatValue(got), formatValue(want)))
 		if got != want {
-			r.addFailure(fmt.Sprintf("%s: found %s, expected %s", field, showValue(got), showValue(want)))
+			r.addFailure(fmt.Sprintf("%s: found %s, expected %s", field, formatValue(got), formatValue(want)))
 		}
 	}
 }

@@ -33,13 +33,13 @@ func TestBooleanCheck(t *testing.T) {
 func TestBooleanCheckWithoutGroundTruth(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{`{"ok": false}`, `[]`, `5`} {
-		require.True(t, gradeJSON(t, "boolean_check", `{"ground_truth": {}}`, answer).Passed)
+		require.True(t, gradeConfigAndAnswerJSON(t, "boolean_check", `{"ground_truth": {}}`, answer).Passed)
 	}
 }
 
 func TestBooleanCheckReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "boolean_check", `{"ground_truth": {"ok": true, "done": true, "sane": true, "gone": false, "odd": 1}}`, `{"ok": true, "done": false, "sane": "yes", "odd": true}`)
+	got := gradeConfigAndAnswerJSON(t, "boolean_check", `{"ground_truth": {"ok": true, "done": true, "sane": true, "gone": false, "odd": 1}}`, `{"ok": true, "done": false, "sane": "yes", "odd": true}`)
 	require.Equal(t, `Boolean check: FAIL
 
 + ok: True, expected True

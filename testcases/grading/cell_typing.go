@@ -14,24 +14,24 @@ import (
 // the others, measured by their AUROC. A score is the mean over all markers, in which
 // an absent marker counts as 0.
 func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	markers, err := pyvalue.Iterate("markers", getOrDefault(config, "markers", pyvalue.List{}))
+	markers, err := pyvalue.IterateItems("markers", getOrDefault(config, "markers", pyvalue.List{}))
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Cell typing")
-	given, missing, err := requireFields(answer, "chosen_cluster", "samples_chosen", "samples_other", "cluster_medians")
+	r := newGraderReport("Cell typing")
+	given, missing, err := splitMissingFields(answer, "chosen_cluster", "samples_chosen", "samples_other", "cluster_medians")
 	if err != nil || missing != nil {
 		return r.missingFieldsResult(answer, missing...), err
 	}
-	chosen, err := scoreSamples(given, "samples_chosen", markers)
+	chosen, err := markerScoresOfSamples(given, "samples_chosen", markers)
 	if err != nil {
 		return Result{}, err
 	}
-	others, err := scoreSamples(given, "samples_other", markers)
+	others, err := markerScoresOfSamples(given, "samples_other", markers)
 	if err != nil {
 		return Result{}, err
 	}
-	area, err := checkedAUROC(chosen, others)
+	area, err := aurocOrError(chosen, others)
 	if err != nil {
 		r.addFailure(err.Error())
 		return r.binaryResult(), nil
@@ -51,9 +51,9 @@ func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, erro
 	return r.checkCellTyping(area, clusters, given.Get("chosen_cluster"), thresholds)
 }
 
-// checkedAUROC returns the AUROC of the scores, or a value error if a side is empty or
+// aurocOrError returns the AUROC of the scores, or a value error if a side is empty or
 // a score is not finite.
-func checkedAUROC(positive, negative []float64) (float64, error) {
+func aurocOrError(positive, negative []float64) (float64, error) {
 	if len(positive) == 0 || len(negative) == 0 {
 		return 0, pyvalue.ValueError("an AUROC needs samples on both sides, found %d and %d", len(positive), len(negative))
 	}
@@ -73,7 +73,7 @@ func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 		thresholds.Set("gap_ratio", pyvalue.Float(1.15))
 		return thresholds, nil
 	}
-	thresholds, err := getSection(config, "thresholds")
+	thresholds, err := getConfigSection(config, "thresholds")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 
 // checkCellTyping sets the metrics and checks the three conditions of a pass. Clusters
 // has at least two, the highest score first.
-func (r *report) checkCellTyping(area float64, clusters []clusterScore, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
+func (r *graderReport) checkCellTyping(area float64, clusters []scoredCluster, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
 	if pyvalue.CheckHashable(chosen) != nil {
 		return Result{}, pyvalue.TypeError("chosen_cluster: want the name of a cluster, found %s", pyvalue.KindOf(chosen))
 	}
@@ -110,9 +110,9 @@ func (r *report) checkCellTyping(area float64, clusters []clusterScore, chosen p
 	r.metrics.Set("gap_ratio", pyvalue.Float(gap))
 
 	isTop := pyvalue.Equal(chosen, top.name)
-	r.addLine(isTop, fmt.Sprintf("chose %s, highest is %s with %s, then %s with %s", showValue(chosen), showValue(top.name), pyvalue.FormatFloat(top.score), showValue(second.name), pyvalue.FormatFloat(second.score)))
+	r.addLine(isTop, fmt.Sprintf("chose %s, highest is %s with %s, then %s with %s", formatValue(chosen), formatValue(top.name), pyvalue.FormatFloat(top.score), formatValue(second.name), pyvalue.FormatFloat(second.score)))
 	if !isTop {
-		r.addFailure(fmt.Sprintf("chosen_cluster: found %s, expected %s, which scores highest", showValue(chosen), showValue(top.name)))
+		r.addFailure(fmt.Sprintf("chosen_cluster: found %s, expected %s, which scores highest", formatValue(chosen), formatValue(top.name)))
 	}
 	apart, err := r.requireAtLeast("AUROC of the chosen samples", pyvalue.Float(area), thresholds.Get("auroc"))
 	if err != nil {
@@ -128,13 +128,13 @@ func (r *report) checkCellTyping(area float64, clusters []clusterScore, chosen p
 	return r.binaryResult(), nil
 }
 
-// scoreSamples returns the score of each sample in a list of the answer.
-func scoreSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]float64, error) {
-	samples, err := pyvalue.Iterate(field, given.Get(field))
+// markerScoresOfSamples returns the score of each sample in a list of the answer.
+func markerScoresOfSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]float64, error) {
+	samples, err := pyvalue.IterateItems(field, given.Get(field))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSteps(field+" and markers", len(samples), len(markers)); err != nil {
+	if err := checkGraderSteps(field+" and markers", len(samples), len(markers)); err != nil {
 		return nil, err
 	}
 	scores := make([]float64, len(samples))
@@ -146,20 +146,20 @@ func scoreSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]
 	return scores, nil
 }
 
-// clusterScore is a cluster of the answer with its score.
-type clusterScore struct {
+// scoredCluster is a cluster of the answer with its score.
+type scoredCluster struct {
 	name  pyvalue.String
 	score float64
 }
 
 // scoreClusters returns the clusters with their scores, from the highest score down. Of
 // equal scores the one that is listed first comes first.
-func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]clusterScore, error) {
+func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]scoredCluster, error) {
 	clusters, ok := medians.(*pyvalue.Object)
 	if !ok {
 		return nil, pyvalue.TypeError("cluster_medians: want an object, found %s", pyvalue.KindOf(medians))
 	}
-	if err := checkSteps("cluster_medians and markers", clusters.Len(), len(markers)); err != nil {
+	if err := checkGraderSteps("cluster_medians and markers", clusters.Len(), len(markers)); err != nil {
 		return nil, err
 	}
 	var names []pyvalue.String
@@ -171,9 +171,9 @@ func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]clusterScore,
 		}
 		names, scores = append(names, pyvalue.String(name)), append(scores, score)
 	}
-	sorted := make([]clusterScore, len(names))
+	sorted := make([]scoredCluster, len(names))
 	for i, at := range stats.RankDescending(scores) {
-		sorted[i] = clusterScore{names[at], scores[at]}
+		sorted[i] = scoredCluster{names[at], scores[at]}
 	}
 	return sorted, nil
 }
@@ -191,7 +191,7 @@ func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float6
 	}
 	values := make([]float64, len(markers))
 	for i, marker := range markers {
-		v, err := itemIfContained(given, marker)
+		v, err := pythonItemIfContained(given, marker)
 		if err != nil {
 			return 0, err
 		}
@@ -200,7 +200,7 @@ func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float6
 		}
 		n, ok := pyvalue.AsNumber(v)
 		if !ok {
-			return 0, pyvalue.TypeError("%s: the value of %s is not a number but %s", field, showValue(marker), showValue(v))
+			return 0, pyvalue.TypeError("%s: the value of %s is not a number but %s", field, formatValue(marker), formatValue(v))
 		}
 		if values[i], err = n.Float(); err != nil {
 			return 0, err

@@ -35,8 +35,8 @@ func TestCellTyping(t *testing.T) {
 		"null is no name":               {oneMarker, chose(`null`), "fail", `{"is_top_cluster": false}`},
 		"a list as the name":            {oneMarker, chose(`["a"]`), "type_error", ""},
 		"on the thresholds":             {thresholds(`{"auroc": 1, "gap_ratio": 2}`), chose(`"a"`), "pass", `{"auroc_pass": true, "gap_pass": true}`},
-		"gap just missed":               {thresholds(`{"auroc": 1, "gap_ratio": ` + nextAbove(2) + `}`), chose(`"a"`), "fail", `{"gap_pass": false}`},
-		"AUROC just missed":             {thresholds(`{"auroc": ` + nextAbove(1) + `, "gap_ratio": 2}`), chose(`"a"`), "fail", `{"auroc_pass": false}`},
+		"gap just missed":               {thresholds(`{"auroc": 1, "gap_ratio": ` + nextFloatAbove(2) + `}`), chose(`"a"`), "fail", `{"gap_pass": false}`},
+		"AUROC just missed":             {thresholds(`{"auroc": ` + nextFloatAbove(1) + `, "gap_ratio": 2}`), chose(`"a"`), "fail", `{"auroc_pass": false}`},
 		"a huge threshold":              {thresholds(`{"auroc": ` + hugeInteger() + `, "gap_ratio": 2}`), chose(`"a"`), "fail", `{"auroc_pass": false}`},
 		"a threshold is missing":        {thresholds(`{"auroc": 1}`), chose(`"a"`), "key_error", ""},
 		"the other is missing":          {thresholds(`{"gap_ratio": 1}`), chose(`"a"`), "key_error", ""},
@@ -90,8 +90,8 @@ func TestAUROC(t *testing.T) {
 			}
 			return "[" + list[1:] + "]"
 		}
-		got := gradeJSON(t, "cell_typing", oneMarker, cellTypingAnswer(samples(c.chosen), samples(c.others), clearlyTop))
-		require.Equal(t, c.want, pyvaluetest.JSON(t, got.Metrics.Get("geneset_auroc")))
+		got := gradeConfigAndAnswerJSON(t, "cell_typing", oneMarker, cellTypingAnswer(samples(c.chosen), samples(c.others), clearlyTop))
+		require.Equal(t, c.want, pyvaluetest.MarshalToString(t, got.Metrics.Get("geneset_auroc")))
 	}
 }
 
@@ -102,14 +102,14 @@ func TestManyClustersRanking(t *testing.T) {
 	for i := range 100 {
 		medians += fmt.Sprintf(`, "%d": {"g": %d}`, i, i/2)
 	}
-	got := gradeJSON(t, "cell_typing", oneMarker, cellTypingAnswer(`[{"g": 1}]`, `[{"g": 0}]`, medians+"}"))
+	got := gradeConfigAndAnswerJSON(t, "cell_typing", oneMarker, cellTypingAnswer(`[{"g": 1}]`, `[{"g": 0}]`, medians+"}"))
 	require.True(t, got.Passed, got.Reasoning)
-	require.Equal(t, `"98"`, pyvaluetest.JSON(t, got.Metrics.Get("second_best_cluster")))
+	require.Equal(t, `"98"`, pyvaluetest.MarshalToString(t, got.Metrics.Get("second_best_cluster")))
 }
 
 func TestCellTypingReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "cell_typing", oneMarker, `{"chosen_cluster": "b", "samples_chosen": [{"g": 1}], "samples_other": [{"g": 1}], "cluster_medians": {"a": {"g": 2.2}, "b": {"g": 2}}}`)
+	got := gradeConfigAndAnswerJSON(t, "cell_typing", oneMarker, `{"chosen_cluster": "b", "samples_chosen": [{"g": 1}], "samples_other": [{"g": 1}], "cluster_medians": {"a": {"g": 2.2}, "b": {"g": 2}}}`)
 	require.Equal(t, `Cell typing: FAIL
 
 x chose 'b', highest is 'a' with 2.2, then 'b' with 2.0
@@ -120,6 +120,6 @@ Failures:
 - chosen_cluster: found 'b', expected 'a', which scores highest
 - AUROC of the chosen samples: found 0.5, expected at least 0.75: off by 0.25
 - highest score by second: found 1.1, expected at least 1.15: off by 0.05`, got.Reasoning)
-	got = gradeJSON(t, "cell_typing", oneMarker, cellTypingAnswer(`[]`, `[{"g": 1}]`, clearlyTop))
+	got = gradeConfigAndAnswerJSON(t, "cell_typing", oneMarker, cellTypingAnswer(`[]`, `[{"g": 1}]`, clearlyTop))
 	require.Contains(t, got.Reasoning, "an AUROC needs samples on both sides, found 0 and 1")
 }

@@ -28,10 +28,10 @@ func extractCode(language, source string) string {
 	}
 }
 
-// hasWord reports whether text contains name other than as a part of a longer name of
+// containsWord reports whether text contains name other than as a part of a longer name of
 // the language. If name begins or ends with a sign, as %timeit does, any character may
 // be beside that.
-func hasWord(language, text, name string) bool {
+func containsWord(language, text, name string) bool {
 	first, _ := utf8.DecodeRuneInString(name)
 	last, _ := utf8.DecodeLastRuneInString(name)
 	for from := 0; ; {
@@ -149,12 +149,12 @@ func (s *codeScanner) scanPython(stops string) {
 		case strings.IndexByte(")]}", c) >= 0:
 			depth--
 		}
-		s.keepWord()
+		s.keepNameOrByte()
 	}
 }
 
-// keepWord collects a name, or one byte of anything else.
-func (s *codeScanner) keepWord() {
+// keepNameOrByte collects a name, or one byte of anything else.
+func (s *codeScanner) keepNameOrByte() {
 	n := 0
 	for n < len(s.rest) && isWordByte(s.rest[n]) {
 		n++

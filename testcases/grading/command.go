@@ -31,9 +31,9 @@ func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
-	p := program{argv: argv, dir: in.Dir, env: in.Environ, stdin: in.Record}
+	p := externalProgram{argv: argv, dir: in.Dir, env: in.Environ, stdin: in.Record}
 	if p.stdin == nil {
-		p.stdin = pyvalue.AppendJSON(nil, pyvalue.NewObject("answer", nullIfAbsent(in.Answer)))
+		p.stdin = pyvalue.AppendJSON(nil, pyvalue.NewObject("answer", valueOrNull(in.Answer)))
 	}
 	done, err := p.run(ctx)
 	if err != nil {
@@ -46,8 +46,8 @@ func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result
 	return commandResult(argv[0], reply), nil
 }
 
-// nullIfAbsent returns v, or null if v is nil.
-func nullIfAbsent(v pyvalue.Value) pyvalue.Value {
+// valueOrNull returns v, or null if v is nil.
+func valueOrNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}
 	}
@@ -56,18 +56,18 @@ func nullIfAbsent(v pyvalue.Value) pyvalue.Value {
 
 // parseCommandAnswer returns the program's answer. It is an error if the answer is
 // absent or malformed, or disagrees with the exit status.
-func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
+func parseCommandAnswer(done programExit) (*pyvalue.Object, error) {
 	if done.status > 1 {
 		return nil, fmt.Errorf("exited with status %d", done.status)
 	}
 	if strings.TrimSpace(done.stdout) == "" {
 		return nil, fmt.Errorf("exited with status %d and without an answer on stdout", done.status)
 	}
-	reply, err := decodeStrictObject(done.stdout, []objectMember{
-		{name: "passed", required: true, want: "true or false", isValid: hasType[pyvalue.Bool]},
+	reply, err := decodeStrictObject(done.stdout, []replyMember{
+		{name: "passed", required: true, want: "true or false", isValid: isOfType[pyvalue.Bool]},
 		{name: "score", want: "a number from 0 to 1", isValid: isFraction},
-		{name: "reasoning", want: "a string", isValid: hasType[pyvalue.String]},
-		{name: "metrics", want: "an object", isValid: hasType[*pyvalue.Object]},
+		{name: "reasoning", want: "a string", isValid: isOfType[pyvalue.String]},
+		{name: "metrics", want: "an object", isValid: isOfType[*pyvalue.Object]},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exited with status %d and gave an answer that cannot be read: %w", done.status, err)
@@ -80,7 +80,7 @@ func parseCommandAnswer(done exitState) (*pyvalue.Object, error) {
 
 // commandResult converts the answer of the program with that name.
 func commandResult(name string, reply *pyvalue.Object) Result {
-	r := newReport("Command")
+	r := newGraderReport("Command")
 	if reply.Get("passed") == pyvalue.Bool(false) {
 		r.addFailure(name + " says that it did not pass, and not why")
 	}
@@ -109,10 +109,10 @@ func checkCommandConfig(config *pyvalue.Object) error {
 func readCommandConfig(config *pyvalue.Object) (argv []string, limit time.Duration, err error) {
 	list, ok := config.Get("argv").(pyvalue.List)
 	if !ok || len(list) == 0 || !isStringList(list) {
-		return nil, 0, fmt.Errorf("argv: want a list of strings, the program first, found %s", showValue(config.Get("argv")))
+		return nil, 0, fmt.Errorf("argv: want a list of strings, the program first, found %s", formatValue(config.Get("argv")))
 	}
 	for _, arg := range list {
-		text := pyvalue.Text(arg)
+		text := pyvalue.Str(arg)
 		switch {
 		case text == "":
 			return nil, 0, errors.New("argv: an argument is empty")
@@ -126,7 +126,7 @@ func readCommandConfig(config *pyvalue.Object) (argv []string, limit time.Durati
 	}
 	seconds, err := floatValue(config.Get("timeout_s"))
 	if err != nil || !(seconds > 0 && seconds <= maxCommandTimeout.Seconds()) {
-		return nil, 0, fmt.Errorf("timeout_s: want a number of seconds above 0 and up to %g, found %s", maxCommandTimeout.Seconds(), showValue(config.Get("timeout_s")))
+		return nil, 0, fmt.Errorf("timeout_s: want a number of seconds above 0 and up to %g, found %s", maxCommandTimeout.Seconds(), formatValue(config.Get("timeout_s")))
 	}
 	return argv, time.Duration(seconds * float64(time.Second)), nil
 }

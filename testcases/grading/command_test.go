@@ -19,8 +19,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// runShell grades in by a command that is a shell script.
-func runShell(ctx context.Context, script string, in grading.Input) grading.Result {
+// gradeWithShellScript grades in by a command that is a shell script.
+func gradeWithShellScript(ctx context.Context, script string, in grading.Input) grading.Result {
 	config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String("sh"), pyvalue.String("-c"), pyvalue.String(script), pyvalue.String("grade")})
 	return grading.Grade(ctx, grading.Spec{Type: "command", Config: config}, in)
 }
@@ -64,13 +64,13 @@ func TestCommandVerdicts(t *testing.T) {
 		{`echo '{"passed": true, "reasoning": null}'`, "command", 0, "reasoning: want a string, found None"},
 		{`echo '{"passed": true, "metrics": [1]}'`, "command", 0, "metrics: want an object, found [1]"},
 	} {
-		got := runShell(t.Context(), c.script, grading.Input{})
-		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.script, got.Reasoning)
+		got := gradeWithShellScript(t.Context(), c.script, grading.Input{})
+		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.script, got.Reasoning)
 		require.InDelta(t, c.score, got.Score, 0, c.script)
 		require.Contains(t, got.Reasoning, c.reasoning, c.script)
 	}
-	got := runShell(t.Context(), `echo '{"passed": true, "metrics": {"z": 1, "a": 1.0}}'`, grading.Input{})
-	require.Equal(t, `{"z":1,"a":1.0}`, pyvaluetest.JSON(t, got.Metrics))
+	got := gradeWithShellScript(t.Context(), `echo '{"passed": true, "metrics": {"z": 1, "a": 1.0}}'`, grading.Input{})
+	require.Equal(t, `{"z":1,"a":1.0}`, pyvaluetest.MarshalToString(t, got.Metrics))
 }
 
 // A command gets the record on stdin, and its folder, environment and arguments without
@@ -85,10 +85,10 @@ func TestCommandStdin(t *testing.T) {
 	run := func(program string, in grading.Input) string {
 		config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String(program), pyvalue.String("$HOME *;")})
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, in)
-		require.Equal(t, "pass", resultKind(got), got.Reasoning)
-		return pyvaluetest.JSON(t, got.Metrics)
+		require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+		return pyvaluetest.MarshalToString(t, got.Metrics)
 	}
-	answer := pyvaluetest.Decode(t, `{"n": NaN, "e": "é"}`)
+	answer := pyvaluetest.MustDecode(t, `{"n": NaN, "e": "é"}`)
 	require.JSONEq(t, `{"in": {"answer": {"n": {"$float": "NaN"}, "e": "é"}}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "", "home": ""}`,
 		run("./grade.sh", grading.Input{Dir: dir, Answer: answer}))
 	require.JSONEq(t, `{"in": {"answer": null}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "v", "home": ""}`,
@@ -96,9 +96,9 @@ func TestCommandStdin(t *testing.T) {
 	require.JSONEq(t, `{"in": {"case": "c"}, "dir": "`+dir+`", "arg": "$HOME *;", "key": "", "home": ""}`,
 		run(filepath.Join(dir, "grade.sh"), grading.Input{Dir: dir, Environ: []string{}, Answer: answer, Record: json.RawMessage(`{"case": "c"}`)}))
 
-	got := runShell(t.Context(), "true", grading.Input{Environ: []string{"PATH=" + dir}})
+	got := gradeWithShellScript(t.Context(), "true", grading.Input{Environ: []string{"PATH=" + dir}})
 	require.Equal(t, &pyvalue.Error{Kind: "command", Text: `the command sh is not on PATH, which is "` + dir + `"`}, got.Error)
-	got = grading.Grade(t.Context(), grading.Spec{Type: "command", Config: pyvaluetest.Decode(t, `{"argv": ["./no-such"]}`)}, grading.Input{Dir: dir})
+	got = grading.Grade(t.Context(), grading.Spec{Type: "command", Config: pyvaluetest.MustDecode(t, `{"argv": ["./no-such"]}`)}, grading.Input{Dir: dir})
 	require.ErrorContains(t, got.Error, "the command ./no-such does not start: ")
 	require.ErrorContains(t, got.Error, "no such file or directory")
 }
@@ -107,19 +107,19 @@ func TestCommandStdin(t *testing.T) {
 func TestCommandIgnoringStdin(t *testing.T) {
 	t.Parallel()
 	record := json.RawMessage(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)
-	got := runShell(t.Context(), `exec <&-; echo '{"passed": true}'`, grading.Input{Record: record})
-	require.Equal(t, "pass", resultKind(got), got.Reasoning)
-	got = runShell(t.Context(), `printf '{"passed": true, "metrics": {"n": %d}}' $(wc -c)`, grading.Input{Record: record})
-	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, pyvaluetest.JSON(t, got.Metrics))
+	got := gradeWithShellScript(t.Context(), `exec <&-; echo '{"passed": true}'`, grading.Input{Record: record})
+	require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+	got = gradeWithShellScript(t.Context(), `printf '{"passed": true, "metrics": {"n": %d}}' $(wc -c)`, grading.Input{Record: record})
+	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, pyvaluetest.MarshalToString(t, got.Metrics))
 }
 
 func TestCommandStdoutLimit(t *testing.T) {
 	t.Parallel()
-	got := runShell(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
+	got := gradeWithShellScript(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
 	require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
-	got = runShell(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
-	require.Equal(t, "pass", resultKind(got), "up to 1 MiB is fine, and stderr has no limit")
-	got = runShell(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
+	got = gradeWithShellScript(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
+	require.Equal(t, "pass", resultOutcome(got), "up to 1 MiB is fine, and stderr has no limit")
+	got = gradeWithShellScript(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
 	require.Less(t, len(got.Error.Text), 4200)
 	require.True(t, strings.HasSuffix(got.Error.Text, "yyylast"))
 	require.NotContains(t, got.Error.Text, "first")
@@ -153,14 +153,14 @@ func TestCommandGroupIsKilled(t *testing.T) {
 	t.Run("it ends before its child", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		got := runShell(t.Context(), `sleep 3600 & echo $! > pid; echo '{"passed": true}'`, grading.Input{Dir: dir})
-		require.Equal(t, "pass", resultKind(got), got.Reasoning)
+		got := gradeWithShellScript(t.Context(), `sleep 3600 & echo $! > pid; echo '{"passed": true}'`, grading.Input{Dir: dir})
+		require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
 		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("it takes too long", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		config := pyvaluetest.Decode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
+		config := pyvaluetest.MustDecode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, grading.Input{Dir: dir})
 		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
 		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
@@ -174,15 +174,15 @@ func TestCommandGroupIsKilled(t *testing.T) {
 			_, _ = os.ReadFile(filepath.Join(dir, "ready")) // wait until the program runs
 			cancel(errors.New("the server is stopping"))
 		}()
-		got := runShell(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
+		got := gradeWithShellScript(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
 		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: the server is stopping"}, got.Error)
 		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("its child has left the group and holds the pipes", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		got := runShell(t.Context(), `setsid sh -c 'echo $$ > pid; : > ready; exec sleep 3600' & while [ ! -e ready ]; do :; done; echo '{"passed": true}'`, grading.Input{Dir: dir})
-		require.Equal(t, "pass", resultKind(got), got.Reasoning)
+		got := gradeWithShellScript(t.Context(), `setsid sh -c 'echo $$ > pid; : > ready; exec sleep 3600' & while [ ! -e ready ]; do :; done; echo '{"passed": true}'`, grading.Input{Dir: dir})
+		require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
 		require.NoError(t, syscall.Kill(readPID(t, filepath.Join(dir, "pid")), syscall.SIGKILL))
 	})
 }

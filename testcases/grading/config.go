@@ -6,9 +6,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// getSection returns the object that o has under a key, or an empty one without the
+// getConfigSection returns the object that o has under a key, or an empty one without the
 // key. Any other value there, null included, is a type error.
-func getSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
+func getConfigSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	switch v := o.Get(key).(type) {
 	case nil:
 		return &pyvalue.Object{}, nil
@@ -28,14 +28,14 @@ func getOrDefault(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue
 	return fallback
 }
 
-// passThresholds returns scoring.pass_thresholds of a config, an empty object if it is
+// getPassThresholds returns scoring.pass_thresholds of a config, an empty object if it is
 // absent.
-func passThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
-	scoring, err := getSection(config, "scoring")
+func getPassThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
+	scoring, err := getConfigSection(config, "scoring")
 	if err != nil {
 		return nil, err
 	}
-	return getSection(scoring, "pass_thresholds")
+	return getConfigSection(scoring, "pass_thresholds")
 }
 
 // checkAnswerField returns an error if answer_field is there and not a string.

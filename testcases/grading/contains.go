@@ -17,18 +17,18 @@ func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, part, err := answerPart(config, answer)
+	name, part, err := gradedPartOfAnswer(config, answer)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Contains")
+	r := newGraderReport("Contains")
 	switch part.(type) {
 	case nil:
-		r.addFailure(fmt.Sprintf("%s: missing from the answer, expected something that contains %s", name, showValue(values)))
+		r.addFailure(fmt.Sprintf("%s: missing from the answer, expected something that contains %s", name, formatValue(values)))
 		return r.binaryResult(), nil
 	case pyvalue.String, pyvalue.List, *pyvalue.Object:
 	default:
-		r.addFailure(fmt.Sprintf("%s: want text, a list or an object, found %s", name, showValue(part)))
+		r.addFailure(fmt.Sprintf("%s: want text, a list or an object, found %s", name, formatValue(part)))
 		return r.binaryResult(), nil
 	}
 	if err := checkSearchSteps(values, part); err != nil {
@@ -36,21 +36,21 @@ func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	}
 	found, missing := pyvalue.List{}, pyvalue.List{}
 	for _, value := range values {
-		there := containsValue(part, value)
+		there := isContained(part, value)
 		if there {
 			found = append(found, value)
 		} else {
 			missing = append(missing, value)
 		}
-		r.addLine(there, showValue(value))
+		r.addLine(there, formatValue(value))
 	}
 	r.metrics.Set("found", found)
 	r.metrics.Set("missing", missing)
 	switch {
 	case needAll && len(missing) > 0:
-		r.addFailure(fmt.Sprintf("%s: %d of %d values are missing: %s; found %s", name, len(missing), len(values), showValue(missing), showValue(part)))
+		r.addFailure(fmt.Sprintf("%s: %d of %d values are missing: %s; found %s", name, len(missing), len(values), formatValue(missing), formatValue(part)))
 	case len(found) == 0:
-		r.addFailure(fmt.Sprintf("%s: none of %s; found %s", name, showValue(values), showValue(part)))
+		r.addFailure(fmt.Sprintf("%s: none of %s; found %s", name, formatValue(values), formatValue(part)))
 	}
 	return r.binaryResult(), nil
 }
@@ -60,17 +60,17 @@ func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 func checkSearchSteps(values pyvalue.List, part pyvalue.Value) error {
 	switch part := part.(type) {
 	case pyvalue.List:
-		return checkSteps("values and members", len(values), len(part))
+		return checkGraderSteps("values and members", len(values), len(part))
 	case pyvalue.String:
-		return checkSteps("values and text", len(values), len(part)/64)
+		return checkGraderSteps("values and text", len(values), len(part)/64)
 	default:
 		return nil
 	}
 }
 
-// containsValue is [contains], with false for values that cannot be contained.
-func containsValue(container, value pyvalue.Value) bool {
-	there, err := contains(container, value)
+// isContained is [pythonContains], with false for values that cannot be contained.
+func isContained(container, value pyvalue.Value) bool {
+	there, err := pythonContains(container, value)
 	return err == nil && there
 }
 
@@ -86,14 +86,14 @@ func checkContainsConfig(config *pyvalue.Object) error {
 func readContainsConfig(config *pyvalue.Object) (values pyvalue.List, needAll bool, err error) {
 	values, ok := config.Get("values").(pyvalue.List)
 	if !ok || len(values) == 0 {
-		return nil, false, fmt.Errorf("values: want a list of at least one, found %s", showValue(config.Get("values")))
+		return nil, false, fmt.Errorf("values: want a list of at least one, found %s", formatValue(config.Get("values")))
 	}
 	switch mode := config.Get("mode"); mode {
 	case nil, pyvalue.String("all"):
 		needAll = true
 	case pyvalue.String("any"):
 	default:
-		return nil, false, fmt.Errorf("mode: want all or any, found %s", showValue(mode))
+		return nil, false, fmt.Errorf("mode: want all or any, found %s", formatValue(mode))
 	}
 	return values, needAll, checkAnswerField(config)
 }

@@ -30,9 +30,9 @@ func TestContains(t *testing.T) {
 		{`{"values": ["5"], "answer_field": "n"}`, `"n5"`, "type_error", ""},
 		{`{"values": ["A"]}`, `"a"`, "fail", ""},
 	} {
-		got := gradeJSON(t, "contains", c.config, c.answer)
-		require.Equal(t, c.outcome, resultKind(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
+		got := gradeConfigAndAnswerJSON(t, "contains", c.config, c.answer)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.text)
 	}
-	require.JSONEq(t, `{"found": ["a"], "missing": ["d", 1.0]}`, pyvaluetest.JSON(t, gradeJSON(t, "contains", `{"values": ["a", "d", 1.0]}`, `"abc"`).Metrics))
+	require.JSONEq(t, `{"found": ["a"], "missing": ["d", 1.0]}`, pyvaluetest.MarshalToString(t, gradeConfigAndAnswerJSON(t, "contains", `{"values": ["a", "d", 1.0]}`, `"abc"`).Metrics))
 }

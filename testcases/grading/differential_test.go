@@ -19,8 +19,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// configAndAnswer is the input of a grading.
-type configAndAnswer struct {
+// gradingInput is the input of a grading.
+type gradingInput struct {
 	Grader string          `json:"grader"`
 	Config *pyvalue.Object `json:"config"`
 	Answer pyvalue.Value   `json:"answer"`
@@ -31,21 +31,21 @@ type configAndAnswer struct {
 func TestAgainstPython(t *testing.T) {
 	t.Parallel()
 	const each = 1500
-	var pairs []configAndAnswer
-	for grader, draw := range plausibleDraws() {
+	var pairs []gradingInput
+	for grader, draw := range plausibleDrawsByType() {
 		name := fnv.New64()
 		name.Write([]byte(grader))
-		g := generator{rand.New(rand.NewPCG(1, name.Sum64()))}
+		g := valueGenerator{rand.New(rand.NewPCG(1, name.Sum64()))}
 		for range each {
 			config, answer := draw(g)
 			for range max(0, g.IntN(5)-1) {
 				if g.IntN(2) == 0 {
-					config = pyvaluetest.Object(t, g.mutateObject(config))
+					config = pyvaluetest.RequireObject(t, g.mutateObject(config))
 				} else {
-					answer = g.mutate(answer)
+					answer = g.mutateValue(answer)
 				}
 			}
-			pairs = append(pairs, configAndAnswer{grader, config, answer})
+			pairs = append(pairs, gradingInput{grader, config, answer})
 		}
 	}
 	verdicts := map[string]map[string]int{}
@@ -53,12 +53,12 @@ func TestAgainstPython(t *testing.T) {
 		p := pairs[i]
 		got := grading.Grade(t.Context(), grading.Spec{Type: p.Grader, Config: p.Config}, grading.Input{Answer: p.Answer})
 		if difference := compareResults(python, got); difference != "" {
-			t.Errorf("%s: %s\n%s", p.Grader, difference, pyvaluetest.JSON(t, p))
+			t.Errorf("%s: %s\n%s", p.Grader, difference, pyvaluetest.MarshalToString(t, p))
 		}
 		if verdicts[p.Grader] == nil {
 			verdicts[p.Grader] = map[string]int{}
 		}
-		verdicts[p.Grader][verdictKind(got)]++
+		verdicts[p.Grader][resultOutcomeWithoutKind(got)]++
 	}
 	for grader, seen := range verdicts {
 		for _, kind := range []string{"pass", "fail with metrics", "fail", "error"} {
@@ -67,7 +67,7 @@ func TestAgainstPython(t *testing.T) {
 	}
 }
 
-func verdictKind(r grading.Result) string {
+func resultOutcomeWithoutKind(r grading.Result) string {
 	switch {
 	case r.Error != nil:
 		return "error"
@@ -81,7 +81,7 @@ func verdictKind(r grading.Result) string {
 }
 
 // gradeInPython grades the pairs with testdata/graders.py.
-func gradeInPython(t *testing.T, pairs []configAndAnswer) []*pyvalue.Object {
+func gradeInPython(t *testing.T, pairs []gradingInput) []*pyvalue.Object {
 	t.Helper()
 	var stdin, stderr bytes.Buffer
 	for _, p := range pairs {
@@ -95,7 +95,7 @@ func gradeInPython(t *testing.T, pairs []configAndAnswer) []*pyvalue.Object {
 	var answers []*pyvalue.Object
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	for lines.Buffer(nil, 1<<20); lines.Scan(); {
-		answers = append(answers, pyvaluetest.Object(t, pyvaluetest.Decode(t, lines.Text())))
+		answers = append(answers, pyvaluetest.RequireObject(t, pyvaluetest.MustDecode(t, lines.Text())))
 	}
 	require.Len(t, answers, len(pairs))
 	return answers
@@ -106,9 +106,9 @@ func compareResults(python *pyvalue.Object, got grading.Result) string {
 	want := python.Get("passed")
 	switch {
 	case (python.Get("raised") != pyvalue.Null{}) != (got.Error != nil):
-		return "raised " + pyvalue.Text(python.Get("raised")) + ", found " + got.Reasoning
+		return "raised " + pyvalue.Str(python.Get("raised")) + ", found " + got.Reasoning
 	case want != pyvalue.Bool(got.Passed) && !dependsOnRounding(got.Metrics):
-		return "passed " + pyvalue.Text(want) + ", found " + got.Reasoning
+		return "passed " + pyvalue.Str(want) + ", found " + got.Reasoning
 	case got.Error != nil && got.Error.Kind == "panic":
 		return got.Error.Text
 	}
@@ -120,7 +120,7 @@ func compareResults(python *pyvalue.Object, got grading.Result) string {
 func dependsOnRounding(metrics *pyvalue.Object) bool {
 	ami, ok := metrics.Get("ami").(pyvalue.Float)
 	for _, bound := range []string{"ami_min_threshold", "ami_max_threshold"} {
-		f, isNumber := pyvalue.ParseFloat(pyvalue.Text(metrics.Get(bound)))
+		f, isNumber := pyvalue.ParseFloat(pyvalue.Str(metrics.Get(bound)))
 		if ok && isNumber && math.Abs(f-float64(ami)) < 1e-9 {
 			return true
 		}
@@ -131,7 +131,7 @@ func dependsOnRounding(metrics *pyvalue.Object) bool {
 func firstMetricDiff(path string, want, got pyvalue.Value) string {
 	switch want := want.(type) {
 	case *pyvalue.Object:
-		if got, ok := got.(*pyvalue.Object); ok && slices.Equal(objectKeys(want), objectKeys(got)) {
+		if got, ok := got.(*pyvalue.Object); ok && slices.Equal(keysOfObject(want), keysOfObject(got)) {
 			for key, item := range want.All() {
 				if d := firstMetricDiff(path+"."+key, item, got.Get(key)); d != "" {
 					return d
@@ -144,16 +144,16 @@ func firstMetricDiff(path string, want, got pyvalue.Value) string {
 			return ""
 		}
 	default:
-		if jsonText(want) == jsonText(got) || strings.HasSuffix(path, ".error") {
+		if sortedJSONText(want) == sortedJSONText(got) || strings.HasSuffix(path, ".error") {
 			return ""
 		}
 	}
 	return path + ": want " + pyvalue.Repr(want) + ", found " + pyvalue.Repr(got)
 }
 
-// jsonText returns a value as Python writes it, with lists that contain NaN in a fixed
+// sortedJSONText returns a value as Python writes it, with lists that contain NaN in a fixed
 // order, since sorting leaves them in any order.
-func jsonText(v pyvalue.Value) string {
+func sortedJSONText(v pyvalue.Value) string {
 	var items []string
 	list, _ := v.(pyvalue.List)
 	for _, item := range list {

@@ -16,18 +16,18 @@ func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	if err != nil {
 		return Result{}, err
 	}
-	given, missing, err := requireFields(answer, "cell_type_distribution")
+	given, missing, err := splitMissingFields(answer, "cell_type_distribution")
 	if err != nil || missing != nil {
 		return g.report.missingFieldsResult(answer, missing...), err
 	}
 	if err := g.gradeTotal(given); err != nil {
 		return Result{}, err
 	}
-	expected, err := getSection(g.truth, "cell_type_distribution")
+	expected, err := getConfigSection(g.truth, "cell_type_distribution")
 	if err != nil {
 		return Result{}, err
 	}
-	found, err := getSection(given, "cell_type_distribution")
+	found, err := getConfigSection(given, "cell_type_distribution")
 	if err != nil {
 		return Result{}, err
 	}
@@ -42,21 +42,21 @@ func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 
 // distributionGrader grades one answer against the ground truth of a config.
 type distributionGrader struct {
-	report            *report
+	report            *graderReport
 	truth, tolerances *pyvalue.Object
 	tolerance         pyvalue.Value // for percentages
 }
 
 // newDistributionGrader reads a config. The default tolerance is 3 percentage points.
 func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err error) {
-	g.report = newReport("Distribution")
-	if g.truth, err = getSection(config, "ground_truth"); err != nil {
+	g.report = newGraderReport("Distribution")
+	if g.truth, err = getConfigSection(config, "ground_truth"); err != nil {
 		return g, err
 	}
-	if g.tolerances, err = getSection(config, "tolerances"); err != nil {
+	if g.tolerances, err = getConfigSection(config, "tolerances"); err != nil {
 		return g, err
 	}
-	percentages, err := getSection(g.tolerances, "cell_type_percentages")
+	percentages, err := getConfigSection(g.tolerances, "cell_type_percentages")
 	g.tolerance = getOrDefault(percentages, "value", pyvalue.Float(3))
 	return g, err
 }
@@ -68,7 +68,7 @@ func (g distributionGrader) gradeTotal(given *pyvalue.Object) error {
 	if expected == (pyvalue.Null{}) || found == (pyvalue.Null{}) {
 		return nil
 	}
-	tolerance, err := getSection(g.tolerances, "total_cells")
+	tolerance, err := getConfigSection(g.tolerances, "total_cells")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (g distributionGrader) gradeCellType(name string, expected, found pyvalue.V
 	}
 	if found == nil {
 		g.setMetrics(name, pyvalue.Null{}, expected, pyvalue.Null{}, false)
-		g.report.addFailure(name + ": missing from the answer, expected " + showValue(expected))
+		g.report.addFailure(name + ": missing from the answer, expected " + formatValue(expected))
 		return nil
 	}
 	off, err := g.gradeNumber(name, found, expected, g.tolerance)
@@ -105,10 +105,10 @@ func (g distributionGrader) gradeNumber(name string, found, expected, tolerance 
 		return nil, err
 	}
 	g.setMetrics(name, found, expected, off, ok)
-	wanted := fmt.Sprintf("expected %s within %s", showValue(expected), showValue(tolerance))
-	g.report.addLine(ok, fmt.Sprintf("%s: %s, %s", name, showValue(found), wanted))
+	wanted := fmt.Sprintf("expected %s within %s", formatValue(expected), formatValue(tolerance))
+	g.report.addLine(ok, fmt.Sprintf("%s: %s, %s", name, formatValue(found), wanted))
 	if !ok {
-		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: off by %s", name, showValue(found), wanted, formatBrief(off)))
+		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: off by %s", name, formatValue(found), wanted, formatSixDigits(off)))
 	}
 	return off, nil
 }
@@ -134,6 +134,6 @@ func (g distributionGrader) reportExtraTypes(expected, found *pyvalue.Object) {
 		return
 	}
 	slices.Sort(names)
-	g.report.metrics.Set("extra_cell_types", stringList(names))
-	g.report.addItems(true, "more, which do not count", stringList(names))
+	g.report.metrics.Set("extra_cell_types", toStringValues(names))
+	g.report.addItemList(true, "more, which do not count", toStringValues(names))
 }

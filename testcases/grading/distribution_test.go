@@ -21,10 +21,10 @@ func TestDistribution(t *testing.T) {
 	gradeRows(t, "distribution_comparison", map[string]gradeRow{
 		"within":                           {distributionConfig(`{"T": 60, "B": 40}`, "5"), distributionAnswer(`{"B": 38.5, "T": 61.5}`), "pass", `{"T_actual": 61.5, "T_expected": 60, "T_diff": 1.5, "T_pass": true, "B_diff": 1.5}`},
 		"on the edge":                      {distributionConfig(`{"T": 60}`, "5"), distributionAnswer(`{"T": 65}`), "pass", `{"T_diff": 5}`},
-		"just outside":                     {distributionConfig(`{"T": 60.0}`, "5"), distributionAnswer(`{"T": ` + nextAbove(65) + `}`), "fail", `{"T_pass": false}`},
-		"the tolerance just smaller":       {distributionConfig(`{"T": 60}`, nextBelow(5)), distributionAnswer(`{"T": 65}`), "fail", `{"T_pass": false}`},
+		"just outside":                     {distributionConfig(`{"T": 60.0}`, "5"), distributionAnswer(`{"T": ` + nextFloatAbove(65) + `}`), "fail", `{"T_pass": false}`},
+		"the tolerance just smaller":       {distributionConfig(`{"T": 60}`, nextFloatBelow(5)), distributionAnswer(`{"T": 65}`), "fail", `{"T_pass": false}`},
 		"the default is 3":                 {`{"ground_truth": {"cell_type_distribution": {"T": 60}}}`, distributionAnswer(`{"T": 57}`), "pass", `{"T_diff": 3}`},
-		"the default is no more":           {`{"ground_truth": {"cell_type_distribution": {"T": 60}}}`, distributionAnswer(`{"T": ` + nextBelow(57) + `}`), "fail", `{"T_pass": false}`},
+		"the default is no more":           {`{"ground_truth": {"cell_type_distribution": {"T": 60}}}`, distributionAnswer(`{"T": ` + nextFloatBelow(57) + `}`), "fail", `{"T_pass": false}`},
 		"the type is not read":             {`{"ground_truth": {"cell_type_distribution": {"T": 60}}, "tolerances": {"cell_type_percentages": {"type": "relative", "value": 1}}}`, distributionAnswer(`{"T": 61}`), "pass", `{"T_diff": 1}`},
 		"fractions miss":                   {distributionConfig(`{"T": 60}`, "5"), distributionAnswer(`{"T": 0.6}`), "fail", `{"T_diff": 59.4}`},
 		"missing":                          {distributionConfig(`{"T": 60, "B": 40}`, "5"), distributionAnswer(`{"T": 60}`), "fail", `{"B_actual": null, "B_expected": 40, "B_diff": null, "B_pass": false, "T_pass": true}`},
@@ -39,7 +39,7 @@ func TestDistribution(t *testing.T) {
 		"huge, within":                     {distributionConfig(`{"T": `+hugeInteger()+`}`, "1"), distributionAnswer(`{"T": ` + hugeInteger() + `}`), "overflow", ""},
 		"huge and missing":                 {distributionConfig(`{"T": `+hugeInteger()+`}`, "1"), distributionAnswer(`{}`), "overflow", ""},
 		"huge and extra":                   {distributionConfig(`{"T": 1}`, "1"), distributionAnswer(`{"T": 1, "B": ` + hugeInteger() + `}`), "pass", `{"extra_cell_types": ["B"]}`},
-		"huge difference":                  {distributionConfig(`{"T": 1`+zeros(308)+`}`, "1"), distributionAnswer(`{"T": -1` + zeros(308) + `}`), "overflow", ""},
+		"huge difference":                  {distributionConfig(`{"T": 1`+zeroDigits(308)+`}`, "1"), distributionAnswer(`{"T": -1` + zeroDigits(308) + `}`), "overflow", ""},
 		"huge tolerance":                   {distributionConfig(`{"T": 60}`, hugeInteger()), distributionAnswer(`{"T": 1}`), "pass", `{"T_diff": 59}`},
 		"text":                             {distributionConfig(`{"T": 60}`, "5"), distributionAnswer(`{"T": "60"}`), "type_error", ""},
 		"null":                             {distributionConfig(`{"T": 60}`, "5"), distributionAnswer(`{"T": null}`), "type_error", ""},
@@ -81,11 +81,11 @@ func TestDistribution(t *testing.T) {
 func TestDistributionReasoning(t *testing.T) {
 	t.Parallel()
 	config := `{"ground_truth": {"cell_type_distribution": {"T": 60, "B": 30, "NK": 10}, "total_cells": 10}}`
-	got := gradeJSON(t, "distribution_comparison", config, `{"total_cells": 12, "cell_type_distribution": {"NK": 16.5, "T": 59, "X": 2}}`)
+	got := gradeConfigAndAnswerJSON(t, "distribution_comparison", config, `{"total_cells": 12, "cell_type_distribution": {"NK": 16.5, "T": 59, "X": 2}}`)
 	require.Equal(t, []string{
 		"total_cells_actual", "total_cells_expected", "total_cells_diff", "total_cells_pass", "T_actual", "T_expected", "T_diff", "T_pass",
 		"B_actual", "B_expected", "B_diff", "B_pass", "NK_actual", "NK_expected", "NK_diff", "NK_pass", "extra_cell_types",
-	}, objectKeys(got.Metrics))
+	}, keysOfObject(got.Metrics))
 	require.Equal(t, `Distribution: FAIL
 
 x total_cells: 12, expected 10 within 0

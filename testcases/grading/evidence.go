@@ -42,17 +42,17 @@ type evidenceCell struct {
 // to maxPartBytes each.
 func encodeEvidence(in Input) (string, error) {
 	e := evidence{
-		Task:         clipMiddle(in.Task, maxPartBytes),
-		Conversation: dropMiddle(conversationEntries(in.Conversation), evidenceEntry.size, func(gap string) evidenceEntry { return evidenceEntry{Kind: "left_out", Text: gap} }),
+		Task:         clipMiddleOfText(in.Task, maxPartBytes),
+		Conversation: dropMiddleItems(conversationEntries(in.Conversation), evidenceEntry.size, func(gap string) evidenceEntry { return evidenceEntry{Kind: "left_out", Text: gap} }),
 	}
 	if in.Answer != nil && in.Answer != (pyvalue.Null{}) {
-		text := clipMiddle(string(pyvalue.AppendJSON(nil, in.Answer)), maxPartBytes)
+		text := clipMiddleOfText(string(pyvalue.AppendJSON(nil, in.Answer)), maxPartBytes)
 		e.Answer = &text
 	} else {
-		e.NoAnswer = clipMiddle(in.NoAnswerReason, maxTextBytes)
+		e.NoAnswer = clipMiddleOfText(in.NoAnswerReason, maxTextBytes)
 	}
 	if in.Notebook != nil {
-		e.Notebook = dropMiddle(evidenceCells(in.Notebook.Cells), evidenceCell.size, func(gap string) evidenceCell { return evidenceCell{Kind: "left_out", Text: gap} })
+		e.Notebook = dropMiddleItems(evidenceCells(in.Notebook.Cells), evidenceCell.size, func(gap string) evidenceCell { return evidenceCell{Kind: "left_out", Text: gap} })
 	}
 	text, err := json.MarshalIndent(e, "", " ")
 	if err != nil {
@@ -62,23 +62,23 @@ func encodeEvidence(in Input) (string, error) {
 }
 
 // evidenceCells converts the cells of a notebook, with long texts shortened.
-func evidenceCells(cells []Cell) []evidenceCell {
+func evidenceCells(cells []NotebookCell) []evidenceCell {
 	out := []evidenceCell{}
 	for _, c := range cells {
 		kind := "markdown"
 		if c.IsCode {
 			kind = "code"
 		}
-		out = append(out, evidenceCell{Kind: kind, Source: clipMiddle(c.Source, maxTextBytes), Status: c.Status, Text: clipMiddle(c.Text, maxTextBytes)})
+		out = append(out, evidenceCell{Kind: kind, Source: clipMiddleOfText(c.Source, maxTextBytes), Status: c.Status, Text: clipMiddleOfText(c.Text, maxTextBytes)})
 	}
 	return out
 }
 
 func (c evidenceCell) size() int { return entryOverheadBytes + len(c.Source) + len(c.Text) }
 
-// dropMiddle keeps items from both ends, maxPartBytes in all, and puts a marker in
+// dropMiddleItems keeps items from both ends, maxPartBytes in all, and puts a marker in
 // place of those between.
-func dropMiddle[T any](items []T, size func(T) int, marker func(gap string) T) []T {
+func dropMiddleItems[T any](items []T, size func(T) int, marker func(gap string) T) []T {
 	head, used := 0, 0
 	for head < len(items) && used+size(items[head]) <= maxPartBytes/2 {
 		used += size(items[head])
@@ -97,9 +97,9 @@ func dropMiddle[T any](items []T, size func(T) int, marker func(gap string) T) [
 	return append(out, items[tail:]...)
 }
 
-// clipMiddle shortens a text to its head and its tail, limit bytes in all, with a
+// clipMiddleOfText shortens a text to its head and its tail, limit bytes in all, with a
 // marker between them. No character is cut.
-func clipMiddle(text string, limit int) string {
+func clipMiddleOfText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -140,7 +140,7 @@ func messageEntries(entry json.RawMessage) []evidenceEntry {
 	var message model.Message
 	err := json.Unmarshal(entry, &message)
 	if err != nil || message.Role != model.RoleUser && message.Role != model.RoleAssistant {
-		return []evidenceEntry{{Kind: "other", Text: clipMiddle(string(entry), maxTextBytes)}} // for example an agent_result
+		return []evidenceEntry{{Kind: "other", Text: clipMiddleOfText(string(entry), maxTextBytes)}} // for example an agent_result
 	}
 	var out []evidenceEntry
 	for _, block := range message.Content {
@@ -157,13 +157,13 @@ func messageEntries(entry json.RawMessage) []evidenceEntry {
 func blockEntry(block model.Block) (evidenceEntry, bool) {
 	switch block.Type {
 	case model.BlockText:
-		return evidenceEntry{Kind: "text", Text: clipMiddle(block.Text, maxTextBytes)}, true
+		return evidenceEntry{Kind: "text", Text: clipMiddleOfText(block.Text, maxTextBytes)}, true
 	case model.BlockImage:
 		return evidenceEntry{Kind: "image"}, true
 	case model.BlockToolUse:
-		return evidenceEntry{Kind: "tool_call", Tool: clipMiddle(block.Name, maxToolNameBytes), Text: clipMiddle(string(block.Input), maxTextBytes)}, true
+		return evidenceEntry{Kind: "tool_call", Tool: clipMiddleOfText(block.Name, maxToolNameBytes), Text: clipMiddleOfText(string(block.Input), maxTextBytes)}, true
 	case model.BlockToolResult:
-		u := evidenceEntry{Kind: "tool_result", Text: clipMiddle(model.PlainText(block.Content), maxTextBytes), Failed: block.IsError}
+		u := evidenceEntry{Kind: "tool_result", Text: clipMiddleOfText(model.JoinTextBlocks(block.Content), maxTextBytes), Failed: block.IsError}
 		if slices.ContainsFunc(block.Content, func(part model.Block) bool { return part.Type == model.BlockImage }) {
 			u.LeftOut = "images"
 		}

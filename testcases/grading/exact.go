@@ -14,20 +14,20 @@ func gradeExact(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err := checkExactConfig(config); err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, found, err := answerPart(config, answer)
+	name, found, err := gradedPartOfAnswer(config, answer)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Exact")
+	r := newGraderReport("Exact")
 	expected := config.Get("ground_truth")
 	if found == nil {
-		r.addFailure(name + ": missing from the answer, expected " + showValue(expected))
+		r.addFailure(name + ": missing from the answer, expected " + formatValue(expected))
 		return r.binaryResult(), nil
 	}
 	r.metrics.Set("actual", found)
 	r.metrics.Set("expected", expected)
 	difference := firstDiff(name, expected, found)
-	r.addLine(difference == "", name+": "+showValue(found)+", expected "+showValue(expected))
+	r.addLine(difference == "", name+": "+formatValue(found)+", expected "+formatValue(expected))
 	if difference != "" {
 		r.addFailure(difference)
 	}
@@ -58,7 +58,7 @@ func firstDiff(where string, expected, found pyvalue.Value) string {
 			return objectDiff(where, e, f)
 		}
 	}
-	return fmt.Sprintf("%s: expected %s, found %s", where, showValue(expected), showValue(found))
+	return fmt.Sprintf("%s: expected %s, found %s", where, formatValue(expected), formatValue(found))
 }
 
 func listDiff(where string, expected, found pyvalue.List) string {
@@ -74,7 +74,7 @@ func objectDiff(where string, expected, found *pyvalue.Object) string {
 	for key, e := range expected.All() {
 		f := found.Get(key)
 		if f == nil {
-			return fmt.Sprintf("%s: key %s is missing, expected %s", where, showValue(pyvalue.String(key)), showValue(e))
+			return fmt.Sprintf("%s: key %s is missing, expected %s", where, formatValue(pyvalue.String(key)), formatValue(e))
 		}
 		if d := firstDiff(where+"."+key, e, f); d != "" {
 			return d
@@ -82,7 +82,7 @@ func objectDiff(where string, expected, found *pyvalue.Object) string {
 	}
 	for key := range found.All() {
 		if !expected.Has(key) {
-			return fmt.Sprintf("%s: key %s is not expected", where, showValue(pyvalue.String(key)))
+			return fmt.Sprintf("%s: key %s is not expected", where, formatValue(pyvalue.String(key)))
 		}
 	}
 	return ""

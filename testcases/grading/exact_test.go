@@ -30,8 +30,8 @@ func TestExact(t *testing.T) {
 		{`{}`, `5`, "value_error", ""},
 		{`{"ground_truth": 1, "answer_field": 2}`, `5`, "value_error", ""},
 	} {
-		got := gradeJSON(t, "exact", c.config, c.answer)
-		require.Equal(t, c.outcome, resultKind(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
+		got := gradeConfigAndAnswerJSON(t, "exact", c.config, c.answer)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		if c.failure != "" {
 			require.Contains(t, got.Reasoning, "\nFailures:\n- "+c.failure)
 		}

@@ -4,7 +4,7 @@ import "assay/internal/model"
 
 // CommandVerdict parses the answer and exit status of a command.
 func CommandVerdict(stdout string, status int) (passed bool, score float64, err error) {
-	said, err := parseCommandAnswer(exitState{status: status, stdout: stdout})
+	said, err := parseCommandAnswer(programExit{status: status, stdout: stdout})
 	if err != nil {
 		return false, 0, err
 	}

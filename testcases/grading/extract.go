@@ -8,13 +8,13 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Extraction is the answer that a conversation submitted.
-type Extraction struct {
+// ExtractedAnswer is the answer that a conversation submitted.
+type ExtractedAnswer struct {
 	Answer pyvalue.Value // nil means that there is none
 	Reason string        // why there is no answer; "" if there is one
 }
 
-// Extract finds the answer in the entries of a conversation, oldest first. It is the
+// ExtractAnswer finds the answer in the entries of a conversation, oldest first. It is the
 // JSON between the first <EVAL_ANSWER> and the next </EVAL_ANSWER> in the summary of a
 // submission. The last entry with such tags counts, and in it the first submission. If
 // the text between the tags is not JSON, there is no answer: nothing is repaired, and
@@ -25,24 +25,24 @@ type Extraction struct {
 //
 // The error is a [*pyvalue.Error]: the conversation has a wrong shape, or the answer
 // exceeds a limit of [pyvalue.Decode]. There is no answer then.
-func Extract(history []json.RawMessage) (Extraction, error) {
-	return extractFrom(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
+func ExtractAnswer(history []json.RawMessage) (ExtractedAnswer, error) {
+	return extractFromEntries(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
 }
 
-// ExtractMessages is [Extract] for a conversation that is decoded already.
-func ExtractMessages(history pyvalue.List) (Extraction, error) {
-	return extractFrom(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
+// ExtractAnswerFromMessages is [ExtractAnswer] for a conversation that is decoded already.
+func ExtractAnswerFromMessages(history pyvalue.List) (ExtractedAnswer, error) {
+	return extractFromEntries(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
 }
 
-// extractFrom searches n entries, from the last to the first.
-func extractFrom(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, error) {
-	none := Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}
+// extractFromEntries searches n entries, from the last to the first.
+func extractFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (ExtractedAnswer, error) {
+	none := ExtractedAnswer{Reason: "no submission has <EVAL_ANSWER> tags"}
 	for i := n - 1; i >= 0; i-- {
 		v, err := entry(i)
 		if err != nil {
 			return none, err
 		}
-		summaries, err := summariesOf(v)
+		summaries, err := submittedSummaries(v)
 		for _, summary := range summaries {
 			if text, ok := taggedText(summary); ok {
 				return parseAnswer(text)
@@ -55,11 +55,11 @@ func extractFrom(n int, entry func(i int) (pyvalue.Value, error)) (Extraction, e
 	return none, nil
 }
 
-// ExtractSummary is [Extract] for a single summary.
-func ExtractSummary(summary string) (Extraction, error) {
+// ExtractAnswerFromSummary is [ExtractAnswer] for a single summary.
+func ExtractAnswerFromSummary(summary string) (ExtractedAnswer, error) {
 	text, ok := taggedText(summary)
 	if !ok {
-		return Extraction{Reason: "no submission has <EVAL_ANSWER> tags"}, nil
+		return ExtractedAnswer{Reason: "no submission has <EVAL_ANSWER> tags"}, nil
 	}
 	return parseAnswer(text)
 }
@@ -81,18 +81,18 @@ func taggedText(summary string) (string, bool) {
 }
 
 // parseAnswer decodes the text between the tags.
-func parseAnswer(text string) (Extraction, error) {
+func parseAnswer(text string) (ExtractedAnswer, error) {
 	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
-		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil
+		return ExtractedAnswer{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil
 	}
 	if err != nil {
-		return Extraction{Reason: err.Error()}, err
+		return ExtractedAnswer{Reason: err.Error()}, err
 	}
 	if v == (pyvalue.Null{}) {
-		return Extraction{Reason: "what is between the <EVAL_ANSWER> tags is null"}, nil
+		return ExtractedAnswer{Reason: "what is between the <EVAL_ANSWER> tags is null"}, nil
 	}
-	return Extraction{Answer: v}, nil
+	return ExtractedAnswer{Answer: v}, nil
 }
 
 // decodeEntry decodes an entry of a conversation. Malformed JSON is a value error.
@@ -104,28 +104,28 @@ func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
 	return v, err
 }
 
-// summariesOf returns the summaries of the submissions in an entry, in their order.
+// submittedSummaries returns the summaries of the submissions in an entry, in their order.
 // With an error it returns those before the malformed place.
-func summariesOf(v pyvalue.Value) ([]string, error) {
+func submittedSummaries(v pyvalue.Value) ([]string, error) {
 	message, ok := v.(*pyvalue.Object)
 	if !ok {
 		return nil, pyvalue.TypeError("an entry of the conversation: want an object, found %s", pyvalue.KindOf(v))
 	}
 	switch {
 	case pyvalue.Equal(message.Get("type"), pyvalue.String("agent_result")):
-		return structuredSummary(message)
+		return agentResultSummary(message)
 	case pyvalue.Equal(message.Get("type"), pyvalue.String("anthropic_message")) && pyvalue.Equal(message.Get("role"), pyvalue.String("assistant")):
-		return contentSummaries(message)
+		return submittedSummariesInContent(message)
 	default:
 		return nil, nil
 	}
 }
 
-// contentSummaries returns the summaries of the submissions in a message.
-func contentSummaries(message *pyvalue.Object) ([]string, error) {
+// submittedSummariesInContent returns the summaries of the submissions in a message.
+func submittedSummariesInContent(message *pyvalue.Object) ([]string, error) {
 	switch content := message.Get("content").(type) {
 	case pyvalue.List:
-		return blockSummaries(content)
+		return submittedSummariesInBlocks(content)
 	case nil, pyvalue.String, *pyvalue.Object:
 		return nil, nil // no blocks in it
 	default:
@@ -133,16 +133,16 @@ func contentSummaries(message *pyvalue.Object) ([]string, error) {
 	}
 }
 
-// blockSummaries returns the summaries of the submissions among the blocks of a
+// submittedSummariesInBlocks returns the summaries of the submissions among the blocks of a
 // message. With an error it returns those before the malformed block.
-func blockSummaries(content pyvalue.List) (summaries []string, err error) {
+func submittedSummariesInBlocks(content pyvalue.List) (summaries []string, err error) {
 	for _, item := range content {
 		block, ok := item.(*pyvalue.Object)
 		name, _ := block.Get("name").(pyvalue.String)
 		if !ok || !pyvalue.Equal(block.Get("type"), pyvalue.String("tool_use")) || !IsSubmissionTool(string(name)) {
 			continue
 		}
-		s, err := summaryOf(block.Get("input"), "the input of a submission")
+		s, err := getSummaryMember(block.Get("input"), "the input of a submission")
 		if err != nil {
 			return summaries, err
 		}
@@ -151,18 +151,18 @@ func blockSummaries(content pyvalue.List) (summaries []string, err error) {
 	return summaries, nil
 }
 
-// structuredSummary returns the summary in an agent_result.
-func structuredSummary(result *pyvalue.Object) ([]string, error) {
-	s, err := summaryOf(result.Get("structured_output"), "the structured_output of an agent_result")
+// agentResultSummary returns the summary in an agent_result.
+func agentResultSummary(result *pyvalue.Object) ([]string, error) {
+	s, err := getSummaryMember(result.Get("structured_output"), "the structured_output of an agent_result")
 	if err != nil {
 		return nil, err
 	}
 	return []string{s}, nil
 }
 
-// summaryOf returns the summary in v, "" if v is nil or has none. What describes v in
+// getSummaryMember returns the summary in v, "" if v is nil or has none. What describes v in
 // the type error for values of the wrong kind.
-func summaryOf(v pyvalue.Value, what string) (string, error) {
+func getSummaryMember(v pyvalue.Value, what string) (string, error) {
 	if v == nil {
 		return "", nil
 	}
@@ -183,27 +183,27 @@ func summaryOf(v pyvalue.Value, what string) (string, error) {
 // maxExcerptRunes is how many characters of a file that is not JSON its reason quotes.
 const maxExcerptRunes = 500
 
-// ExtractFile is [Extract] for agents that leave their answer in a file: the whole text
+// ExtractAnswerFromFile is [ExtractAnswer] for agents that leave their answer in a file: the whole text
 // is the JSON, without tags. Only the white space of JSON may be around it, and nothing
 // is repaired. JSON null is no answer. If the text is no answer, the reason quotes its
 // first 500 characters.
-func ExtractFile(text string) (Extraction, error) {
+func ExtractAnswerFromFile(text string) (ExtractedAnswer, error) {
 	v, err := pyvalue.Decode(text)
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		begin := pyvalue.Runes(text[:min(len(text), 4*maxExcerptRunes)]) // a character has at most 4 bytes
-		return Extraction{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + encodeRunes(begin[:min(len(begin), maxExcerptRunes)])}, nil
+		return ExtractedAnswer{Reason: "the file is not JSON: " + bad.Error() + "; it begins:\n" + stringOfRunes(begin[:min(len(begin), maxExcerptRunes)])}, nil
 	}
 	if err != nil {
-		return Extraction{Reason: err.Error()}, err
+		return ExtractedAnswer{Reason: err.Error()}, err
 	}
 	if v == (pyvalue.Null{}) {
-		return Extraction{Reason: "the file holds null"}, nil
+		return ExtractedAnswer{Reason: "the file holds null"}, nil
 	}
-	return Extraction{Answer: v}, nil
+	return ExtractedAnswer{Answer: v}, nil
 }
 
-// encodeRunes returns the text of code points, including lone surrogates.
-func encodeRunes(points []rune) string {
+// stringOfRunes returns the text of code points, including lone surrogates.
+func stringOfRunes(points []rune) string {
 	var text []byte
 	for _, r := range points {
 		text = pyvalue.AppendRune(text, r)

@@ -19,7 +19,7 @@ func assistantEntry(blocks ...string) string {
 	return `{"type": "anthropic_message", "role": "assistant", "content": [` + strings.Join(blocks, ", ") + `]}`
 }
 
-func submission(summary string) string {
+func submissionBlock(summary string) string {
 	text, _ := json.Marshal(summary)
 	return fmt.Sprintf(`{"type": "tool_use", "name": "submit_response", "input": {"summary": %s, "next_status": "done"}}`, text)
 }
@@ -27,10 +27,10 @@ func submission(summary string) string {
 // In the rows want is the answer as JSON, "none", or the kind of the error.
 func TestExtract(t *testing.T) {
 	t.Parallel()
-	one := submission(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
-	two := submission("done\n<EVAL_ANSWER>\n\u00a0{\"n\": 2}\u2003\n</EVAL_ANSWER> [EVAL_COMPLETE]")
-	bad := submission(`<EVAL_ANSWER>{"n": 3,}</EVAL_ANSWER>`)
-	tagless := submission(`all done`)
+	one := submissionBlock(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
+	two := submissionBlock("done\n<EVAL_ANSWER>\n\u00a0{\"n\": 2}\u2003\n</EVAL_ANSWER> [EVAL_COMPLETE]")
+	bad := submissionBlock(`<EVAL_ANSWER>{"n": 3,}</EVAL_ANSWER>`)
+	tagless := submissionBlock(`all done`)
 	for name, c := range map[string]struct {
 		history []string
 		want    string
@@ -43,21 +43,21 @@ func TestExtract(t *testing.T) {
 		"without tags the next block":      {[]string{assistantEntry(tagless, two)}, `{"n":2}`},
 		"without tags the message before":  {[]string{assistantEntry(one), assistantEntry(tagless)}, `{"n":1}`},
 		"bad JSON ends the search":         {[]string{assistantEntry(one), assistantEntry(bad, two)}, "none"},
-		"the first tags decide":            {[]string{assistantEntry(submission(`say <EVAL_ANSWER></EVAL_ANSWER>: <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
-		"a stray opening tag swallows":     {[]string{assistantEntry(submission(`<EVAL_ANSWER> and <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
-		"a stray closing tag does not":     {[]string{assistantEntry(submission(`</EVAL_ANSWER><EVAL_ANSWER>1</EVAL_ANSWER>`))}, `1`},
-		"a closing tag in a string":        {[]string{assistantEntry(submission(`<EVAL_ANSWER>"</EVAL_ANSWER>"</EVAL_ANSWER>`))}, "none"},
-		"tags in lower case":               {[]string{assistantEntry(submission(`<eval_answer>1</eval_answer>`))}, "none"},
-		"tags with a space":                {[]string{assistantEntry(submission(`<EVAL_ANSWER >1</EVAL_ANSWER>`))}, "none"},
-		"fences around":                    {[]string{assistantEntry(submission("```\n<EVAL_ANSWER>1</EVAL_ANSWER>\n```"))}, `1`},
-		"fences inside":                    {[]string{assistantEntry(submission("<EVAL_ANSWER>```json\n1\n```</EVAL_ANSWER>"))}, "none"},
-		"null is no answer":                {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>null</EVAL_ANSWER>`))}, "none"},
-		"0":                                {[]string{assistantEntry(submission(`<EVAL_ANSWER>0</EVAL_ANSWER>`))}, `0`},
-		"false":                            {[]string{assistantEntry(submission(`<EVAL_ANSWER>false</EVAL_ANSWER>`))}, `false`},
-		"empty string":                     {[]string{assistantEntry(submission(`<EVAL_ANSWER>""</EVAL_ANSWER>`))}, `""`},
-		"empty list":                       {[]string{assistantEntry(submission(`<EVAL_ANSWER>[]</EVAL_ANSWER>`))}, `[]`},
-		"NaN":                              {[]string{assistantEntry(submission(`<EVAL_ANSWER>NaN</EVAL_ANSWER>`))}, `{"$float":"NaN"}`},
-		"empty":                            {[]string{assistantEntry(submission(`<EVAL_ANSWER> </EVAL_ANSWER>`))}, "none"},
+		"the first tags decide":            {[]string{assistantEntry(submissionBlock(`say <EVAL_ANSWER></EVAL_ANSWER>: <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
+		"a stray opening tag swallows":     {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER> and <EVAL_ANSWER>1</EVAL_ANSWER>`))}, "none"},
+		"a stray closing tag does not":     {[]string{assistantEntry(submissionBlock(`</EVAL_ANSWER><EVAL_ANSWER>1</EVAL_ANSWER>`))}, `1`},
+		"a closing tag in a string":        {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>"</EVAL_ANSWER>"</EVAL_ANSWER>`))}, "none"},
+		"tags in lower case":               {[]string{assistantEntry(submissionBlock(`<eval_answer>1</eval_answer>`))}, "none"},
+		"tags with a space":                {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER >1</EVAL_ANSWER>`))}, "none"},
+		"fences around":                    {[]string{assistantEntry(submissionBlock("```\n<EVAL_ANSWER>1</EVAL_ANSWER>\n```"))}, `1`},
+		"fences inside":                    {[]string{assistantEntry(submissionBlock("<EVAL_ANSWER>```json\n1\n```</EVAL_ANSWER>"))}, "none"},
+		"null is no answer":                {[]string{assistantEntry(one), assistantEntry(submissionBlock(`<EVAL_ANSWER>null</EVAL_ANSWER>`))}, "none"},
+		"0":                                {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>0</EVAL_ANSWER>`))}, `0`},
+		"false":                            {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>false</EVAL_ANSWER>`))}, `false`},
+		"empty string":                     {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>""</EVAL_ANSWER>`))}, `""`},
+		"empty list":                       {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>[]</EVAL_ANSWER>`))}, `[]`},
+		"NaN":                              {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>NaN</EVAL_ANSWER>`))}, `{"$float":"NaN"}`},
+		"empty":                            {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER> </EVAL_ANSWER>`))}, "none"},
 		"lone surrogate":                   {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>\"\ud800\"</EVAL_ANSWER>"}}`)}, `"\ud800"`},
 		"next_status is not looked at":     {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>1</EVAL_ANSWER>", "next_status": "thinking"}}`)}, `1`},
 		"over MCP":                         {[]string{assistantEntry(strings.ReplaceAll(one, "submit_response", "mcp__assay__submit_response"))}, `{"n":1}`},
@@ -88,12 +88,12 @@ func TestExtract(t *testing.T) {
 		"a message that is no object":      {[]string{assistantEntry(one), `["x"]`}, "type_error"},
 		"a message that is not looked at":  {[]string{`["x"]`, assistantEntry(one)}, `{"n":1}`},
 		"a message that is no JSON":        {[]string{assistantEntry(one), `{`}, "value_error"},
-		"an integer of too many digits":    {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>` + strings.Repeat("1", 4301) + `</EVAL_ANSWER>`))}, "value_error"},
-		"nested too deep":                  {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>` + strings.Repeat("[", 2000) + `</EVAL_ANSWER>`))}, "recursion_error"},
-		"an integer that is exact":         {[]string{assistantEntry(submission(`<EVAL_ANSWER>` + strings.Repeat("1", 4300) + `</EVAL_ANSWER>`))}, strings.Repeat("1", 4300)},
-		"placeholders are not filled in":   {[]string{assistantEntry(submission(`<EVAL_ANSWER>{"answer": <letter>}</EVAL_ANSWER>`))}, "none"},
-		"anything is returned as it is":    {[]string{assistantEntry(submission(`<EVAL_ANSWER>{"answer": {"answer": 1}}</EVAL_ANSWER>`))}, `{"answer":{"answer":1}}`},
-		"only an opening tag, then before": {[]string{assistantEntry(one), assistantEntry(submission(`<EVAL_ANSWER>2`))}, `{"n":1}`},
+		"an integer of too many digits":    {[]string{assistantEntry(one), assistantEntry(submissionBlock(`<EVAL_ANSWER>` + strings.Repeat("1", 4301) + `</EVAL_ANSWER>`))}, "value_error"},
+		"nested too deep":                  {[]string{assistantEntry(one), assistantEntry(submissionBlock(`<EVAL_ANSWER>` + strings.Repeat("[", 2000) + `</EVAL_ANSWER>`))}, "recursion_error"},
+		"an integer that is exact":         {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>` + strings.Repeat("1", 4300) + `</EVAL_ANSWER>`))}, strings.Repeat("1", 4300)},
+		"placeholders are not filled in":   {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>{"answer": <letter>}</EVAL_ANSWER>`))}, "none"},
+		"anything is returned as it is":    {[]string{assistantEntry(submissionBlock(`<EVAL_ANSWER>{"answer": {"answer": 1}}</EVAL_ANSWER>`))}, `{"answer":{"answer":1}}`},
+		"only an opening tag, then before": {[]string{assistantEntry(one), assistantEntry(submissionBlock(`<EVAL_ANSWER>2`))}, `{"n":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,7 +101,7 @@ func TestExtract(t *testing.T) {
 			for _, e := range c.history {
 				history = append(history, json.RawMessage(e))
 			}
-			got, err := grading.Extract(history)
+			got, err := grading.ExtractAnswer(history)
 			var kind *pyvalue.Error
 			switch {
 			case err != nil:
@@ -112,7 +112,7 @@ func TestExtract(t *testing.T) {
 				require.Equal(t, c.want, "none")
 				require.NotEmpty(t, got.Reason)
 			default:
-				require.Equal(t, c.want, pyvaluetest.JSON(t, got.Answer))
+				require.Equal(t, c.want, pyvaluetest.MarshalToString(t, got.Answer))
 				require.Empty(t, got.Reason)
 			}
 		})
@@ -121,23 +121,23 @@ func TestExtract(t *testing.T) {
 
 func TestExtractReasons(t *testing.T) {
 	t.Parallel()
-	got, err := grading.ExtractSummary("<EVAL_ANSWER>\n{\"n\": 3,}\n</EVAL_ANSWER>")
+	got, err := grading.ExtractAnswerFromSummary("<EVAL_ANSWER>\n{\"n\": 3,}\n</EVAL_ANSWER>")
 	require.NoError(t, err)
 	require.Equal(t, "what is between the <EVAL_ANSWER> tags is not JSON: line 1 column 9: expected a key in double quotes, found '}'", got.Reason)
 }
 
 func FuzzExtract(f *testing.F) {
-	f.Add(assistantEntry(submission(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)))
+	f.Add(assistantEntry(submissionBlock(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)))
 	f.Add(assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": null}`))
 	f.Add(`{"type": "agent_result", "structured_output": {"summary": "<EVAL_ANSWER>[]</EVAL_ANSWER>"}}`)
 	f.Add(`[`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := grading.Extract([]json.RawMessage{json.RawMessage(text)})
+		got, err := grading.ExtractAnswer([]json.RawMessage{json.RawMessage(text)})
 		require.Equal(t, got.Answer == nil, got.Reason != "")
 		if err != nil {
 			require.Nil(t, got.Answer)
 		}
-		_, _ = grading.ExtractSummary(text)
+		_, _ = grading.ExtractAnswerFromSummary(text)
 	})
 }
 
@@ -149,7 +149,7 @@ func TestExtractFile(t *testing.T) {
 		`""`:                           `''`,
 		`NaN`:                          `nan`,
 	} {
-		got, err := grading.ExtractFile(text)
+		got, err := grading.ExtractAnswerFromFile(text)
 		require.NoError(t, err)
 		require.Equal(t, want, pyvalue.Repr(got.Answer))
 		require.Empty(t, got.Reason)
@@ -165,14 +165,14 @@ func TestExtractFile(t *testing.T) {
 		strings.Repeat("é", 1000):    "it begins:\n" + strings.Repeat("é", 500),
 		"x\xed\xa0\x80" + "\xff end": "it begins:\nx\xed\xa0\x80\ufffd end",
 	} {
-		got, err := grading.ExtractFile(text)
+		got, err := grading.ExtractAnswerFromFile(text)
 		require.NoError(t, err)
 		require.Nil(t, got.Answer)
 		require.Contains(t, got.Reason, want)
 		require.LessOrEqual(t, len([]rune(got.Reason)), 600)
 	}
 	for text, kind := range map[string]string{strings.Repeat("9", 4301): "value_error", strings.Repeat("[", 2000): "recursion_error"} {
-		got, err := grading.ExtractFile(text)
+		got, err := grading.ExtractAnswerFromFile(text)
 		fault, ok := errors.AsType[*pyvalue.Error](err)
 		require.True(t, ok)
 		require.Equal(t, kind, fault.Kind)
@@ -186,12 +186,12 @@ func TestExtractMessages(t *testing.T) {
 	t.Parallel()
 	message := pyvalue.NewObject("type", pyvalue.String("anthropic_message"))
 	message.Set("role", pyvalue.String("assistant"))
-	message.Set("content", pyvaluetest.Decode(t, `NaN`))
-	_, err := grading.ExtractMessages(pyvalue.List{message})
+	message.Set("content", pyvaluetest.MustDecode(t, `NaN`))
+	_, err := grading.ExtractAnswerFromMessages(pyvalue.List{message})
 	require.ErrorContains(t, err, "type_error")
 
-	message.Set("content", pyvaluetest.Decode(t, `[{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>7</EVAL_ANSWER>"}}]`))
-	got, err := grading.ExtractMessages(pyvalue.List{pyvalue.Null{}, message, &pyvalue.Object{}})
+	message.Set("content", pyvaluetest.MustDecode(t, `[{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>7</EVAL_ANSWER>"}}]`))
+	got, err := grading.ExtractAnswerFromMessages(pyvalue.List{pyvalue.Null{}, message, &pyvalue.Object{}})
 	require.NoError(t, err)
 	require.Equal(t, "7", pyvalue.Repr(got.Answer))
 }

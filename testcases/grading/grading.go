@@ -1,5 +1,5 @@
 // Package grading decides whether an answer is right. It finds the answer in a
-// conversation ([Extract]) and grades it, the notebook or the live kernel by the graders
+// conversation ([ExtractAnswer]) and grades it, the notebook or the live kernel by the graders
 // of a case ([Grade], [GradeAll]). Values have the meaning that Python gives them: see
 // package pyvalue. Each type of grader is in a file of that name.
 package grading
@@ -20,7 +20,7 @@ import (
 
 // Spec says how to grade: it is one entry of a case's graders.
 type Spec struct {
-	Type   string        // one of [Types]; "" if the case gives none, or no string
+	Type   string        // one of [GraderTypeNames]; "" if the case gives none, or no string
 	Config pyvalue.Value // nil if the case gives none, which is the same as an empty object
 	Field  string        // place in the case, for messages: "grader", "graders[1]"
 }
@@ -69,12 +69,12 @@ type Input struct {
 
 // Notebook is a notebook as graders see it.
 type Notebook struct {
-	Language string // of the code: python, elisp, …
-	Cells    []Cell // in order
+	Language string         // of the code: python, elisp, …
+	Cells    []NotebookCell // in order
 }
 
-// Cell is a cell of a [Notebook].
-type Cell struct {
+// NotebookCell is a cell of a [Notebook].
+type NotebookCell struct {
 	IsCode bool // false means Markdown
 	Source string
 	Status string // of the last run: "ok", "error" or "interrupted"; "" means that it did not run
@@ -99,8 +99,8 @@ type Execution struct {
 	Exception string // traceback, "" if no exception was raised
 }
 
-// grader is one type of grader.
-type grader struct {
+// graderType is one type of grader.
+type graderType struct {
 	// check returns an error if a config is malformed, before there is anything to
 	// grade. It is nil for types whose malformed config must give a verdict instead.
 	check func(config *pyvalue.Object) error
@@ -109,16 +109,16 @@ type grader struct {
 	needsRecord bool // reads Record or Conversation of Input
 }
 
-// Types returns the names of all types of graders, sorted.
-func Types() []string { return slices.Sorted(maps.Keys(graderTypes())) }
+// GraderTypeNames returns the names of all types of graders, sorted.
+func GraderTypeNames() []string { return slices.Sorted(maps.Keys(graderTypes())) }
 
-// Check returns an error if spec can grade nothing, before a run starts: an unknown
+// CheckSpec returns an error if spec can grade nothing, before a run starts: an unknown
 // type, for which the error lists the known ones; a config that is no object; or, for
 // Assay's own types, a malformed config. The error names the field.
-func Check(spec Spec) error {
+func CheckSpec(spec Spec) error {
 	g, ok := graderTypes()[spec.Type]
 	if !ok {
-		return fmt.Errorf("field %s.type: unknown grader type %q; known are %s", spec.Field, spec.Type, strings.Join(Types(), ", "))
+		return fmt.Errorf("field %s.type: unknown grader type %q; known are %s", spec.Field, spec.Type, strings.Join(GraderTypeNames(), ", "))
 	}
 	config, err := configObject(spec)
 	if err != nil || g.check == nil {
@@ -141,7 +141,7 @@ func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	}()
 	g, ok := graderTypes()[spec.Type]
 	if !ok {
-		return failedResult(&pyvalue.Error{Kind: "unknown_grader", Text: Check(spec).Error()})
+		return failedResult(&pyvalue.Error{Kind: "unknown_grader", Text: CheckSpec(spec).Error()})
 	}
 	config, err := configObject(spec)
 	if err != nil {
@@ -195,7 +195,7 @@ func answerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Resu
 // noAnswerResult returns the result for an absent answer. An empty reason means that
 // nothing was submitted.
 func noAnswerResult(why string) Result {
-	r := newReport("Answer")
+	r := newGraderReport("Answer")
 	if why == "" {
 		why = "nothing was submitted"
 	}
@@ -205,8 +205,8 @@ func noAnswerResult(why string) Result {
 
 // graderTypes returns all types of graders by name. The types that other harnesses know
 // too have no check, so that their cases run unchanged.
-func graderTypes() map[string]grader {
-	return map[string]grader{
+func graderTypes() map[string]graderType {
+	return map[string]graderType{
 		"adjusted_mutual_information":  {grade: answerGrader(gradeMutualInformation)},
 		"boolean_check":                {grade: answerGrader(gradeBooleanCheck)},
 		"cell_typing":                  {grade: answerGrader(gradeCellTyping)},
@@ -231,16 +231,16 @@ func graderTypes() map[string]grader {
 	}
 }
 
-// maxSteps limits the work of graders whose time or memory grows with the product of
+// maxGraderSteps limits the work of graders whose time or memory grows with the product of
 // two lengths, to a few seconds. Real cases stay far below it; only an answer that is
 // made to keep the grader busy exceeds it.
-const maxSteps = 50_000_000
+const maxGraderSteps = 50_000_000
 
-// checkSteps returns a value error if a times b is more than maxSteps. What names the
+// checkGraderSteps returns a value error if a times b is more than maxGraderSteps. What names the
 // two lengths.
-func checkSteps(what string, a, b int) error {
-	if a > 0 && b > maxSteps/a {
-		return pyvalue.ValueError("%s: %d times %d steps are more than a grader may take (%d)", what, a, b, maxSteps)
+func checkGraderSteps(what string, a, b int) error {
+	if a > 0 && b > maxGraderSteps/a {
+		return pyvalue.ValueError("%s: %d times %d steps are more than a grader may take (%d)", what, a, b, maxGraderSteps)
 	}
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-func TestTypes(t *testing.T) {
+func TestGraderTypeNames(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		"adjusted_mutual_information", "boolean_check", "cell_typing", "command", "contains", "distribution_comparison", "exact", "jaccard_label_set", "kernel_check", "label_set_jaccard", "llm_judge",
 		"marker_gene_precision_recall", "marker_gene_separation", "multiple_choice", "notebook_check", "numeric_range", "numeric_tolerance", "proportion_consistency", "regex", "spatial_adjacency", "spatial_adjacency_simple",
-	}, grading.Types())
+	}, grading.GraderTypeNames())
 }
 
 func TestNoAnswer(t *testing.T) {
@@ -38,32 +38,32 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-func TestResultAsJSON(t *testing.T) {
+func TestResultJSONFormat(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "numeric_tolerance", `{"ground_truth": {"n": 1}}`, `{"n": null}`)
+	got := gradeConfigAndAnswerJSON(t, "numeric_tolerance", `{"ground_truth": {"n": 1}}`, `{"n": null}`)
 	require.JSONEq(t, `{"type":"numeric_tolerance","passed":false,"score":0,"error":null,"field_scores":{"n":0.0},
 		"reasoning":"Numeric tolerance: FAIL\n\nFailures:\n- n: null is not a number, expected 1",
-		"metrics":{"n_actual":null,"n_expected":1,"n_error":{"$float":"Infinity"},"n_pass":false}}`, pyvaluetest.JSON(t, got))
-	got = gradeJSON(t, "multiple_choice", `{"correct_answer": 1}`, `{}`)
+		"metrics":{"n_actual":null,"n_expected":1,"n_error":{"$float":"Infinity"},"n_pass":false}}`, pyvaluetest.MarshalToString(t, got))
+	got = gradeConfigAndAnswerJSON(t, "multiple_choice", `{"correct_answer": 1}`, `{}`)
 	require.JSONEq(t, `{"type":"multiple_choice","passed":false,"score":0,"metrics":{},
 		"error":{"kind":"type_error","text":"correct answer: want a string, found integer"},
-		"reasoning":"could not be graded: correct answer: want a string, found integer"}`, pyvaluetest.JSON(t, got))
+		"reasoning":"could not be graded: correct answer: want a string, found integer"}`, pyvaluetest.MarshalToString(t, got))
 }
 
 func TestGradeConfig(t *testing.T) {
 	t.Parallel()
-	in := grading.Input{Answer: pyvaluetest.Decode(t, `{"answer": ""}`)}
+	in := grading.Input{Answer: pyvaluetest.MustDecode(t, `{"answer": ""}`)}
 	got := grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice"}, in)
 	require.True(t, got.Passed, "a config that is not given is empty")
 	got = grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice", Config: pyvalue.Null{}}, in)
-	require.Equal(t, "type_error", resultKind(got))
+	require.Equal(t, "type_error", resultOutcome(got))
 	got = grading.Grade(t.Context(), grading.Spec{Type: "Exact", Field: "graders[2]"}, in)
-	require.Equal(t, "unknown_grader", resultKind(got))
+	require.Equal(t, "unknown_grader", resultOutcome(got))
 	require.Equal(t, "Exact", got.Type)
-	require.Contains(t, got.Reasoning, `field graders[2].type: unknown grader type "Exact"; known are `+strings.Join(grading.Types(), ", "))
+	require.Contains(t, got.Reasoning, `field graders[2].type: unknown grader type "Exact"; known are `+strings.Join(grading.GraderTypeNames(), ", "))
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckSpec(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want string }{
 		{"numeric_tolerance", `{"tolerance": 50}`, ""}, // malformed, but the reference accepts it
@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 		{"exact", `{"ground_truth": null}`, ""},
 		{"exact", `{}`, "field grader.config: ground_truth is missing"},
 		{"exact", `[]`, "field grader.config: want an object, found list"},
-		{"", `{}`, `field grader.type: unknown grader type ""; known are ` + strings.Join(grading.Types(), ", ")},
+		{"", `{}`, `field grader.type: unknown grader type ""; known are ` + strings.Join(grading.GraderTypeNames(), ", ")},
 		{"kernel_check", `{}`, "field grader.config: want either code or probes"},
 		{"kernel_check", `{"code": "1", "probes": []}`, "field grader.config: want either code or probes"},
 		{"kernel_check", `{"code": 1}`, "field grader.config: code: want a string, found integer"},
@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"value": 1, "tol": 2}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'value': 1, 'tol': 2}"},
 		{"kernel_check", `{"probes": [{"expr": "x", "approx": {"value": true}}]}`, "field grader.config: probes[0]: approx: want {value, abs, rel}, all numbers and only the first needed, found {'value': True}"},
 	} {
-		err := grading.Check(grading.Spec{Type: c.kind, Config: pyvaluetest.Decode(t, c.config), Field: "grader"})
+		err := grading.CheckSpec(grading.Spec{Type: c.kind, Config: pyvaluetest.MustDecode(t, c.config), Field: "grader"})
 		if c.want == "" {
 			require.NoError(t, err)
 			continue
@@ -97,10 +97,10 @@ func TestCheck(t *testing.T) {
 
 func TestGradeAll(t *testing.T) {
 	t.Parallel()
-	numeric := grading.Spec{Type: "numeric_tolerance", Config: pyvaluetest.Decode(t, `{"ground_truth": {"n": 1, "m": 2}}`)}
-	choice := grading.Spec{Type: "multiple_choice", Config: pyvaluetest.Decode(t, `{"correct_answer": "A"}`)}
+	numeric := grading.Spec{Type: "numeric_tolerance", Config: pyvaluetest.MustDecode(t, `{"ground_truth": {"n": 1, "m": 2}}`)}
+	choice := grading.Spec{Type: "multiple_choice", Config: pyvaluetest.MustDecode(t, `{"correct_answer": "A"}`)}
 	unknown := grading.Spec{Type: "no_such"}
-	in := grading.Input{Answer: pyvaluetest.Decode(t, `{"n": 1, "m": 5, "answer": "A"}`)}
+	in := grading.Input{Answer: pyvaluetest.MustDecode(t, `{"n": 1, "m": 5, "answer": "A"}`)}
 
 	results, passed, score := grading.GradeAll(t.Context(), []grading.Spec{numeric, choice}, in)
 	require.Len(t, results, 2)
@@ -112,7 +112,7 @@ func TestGradeAll(t *testing.T) {
 	require.InDelta(t, 1, score, 1e-12)
 
 	results, passed, score = grading.GradeAll(t.Context(), []grading.Spec{unknown, choice}, in)
-	require.Equal(t, "unknown_grader", resultKind(results[0]))
+	require.Equal(t, "unknown_grader", resultOutcome(results[0]))
 	require.True(t, results[1].Passed, "one that cannot grade does not keep the others from it")
 	require.False(t, passed)
 	require.InDelta(t, 0.5, score, 0)
@@ -131,7 +131,7 @@ func (panickingKernel) Execute(context.Context, string) (grading.Execution, erro
 
 func TestGradeRecovers(t *testing.T) {
 	t.Parallel()
-	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, `{"code": "1"}`)}
+	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.MustDecode(t, `{"code": "1"}`)}
 	got := grading.Grade(t.Context(), spec, grading.Input{Kernel: panickingKernel{}})
 	require.Equal(t, &pyvalue.Error{Kind: "panic", Text: "out of sockets"}, got.Error)
 	require.False(t, got.Passed)
@@ -142,13 +142,13 @@ func TestGradeRecovers(t *testing.T) {
 func TestGradeNeverPanics(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom(grading.Types()).Draw(t, "type")
-		config := pyvaluetest.Values().Draw(t, "config")
+		kind := rapid.SampledFrom(grading.GraderTypeNames()).Draw(t, "type")
+		config := pyvaluetest.ValueGenerator().Draw(t, "config")
 		if rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
 			config = drawLikelyConfig(t)
 		}
 		spec := grading.Spec{Type: kind, Config: config}
-		got := grading.Grade(t.Context(), spec, grading.Input{Answer: pyvaluetest.Values().Draw(t, "answer")})
+		got := grading.Grade(t.Context(), spec, grading.Input{Answer: pyvaluetest.ValueGenerator().Draw(t, "answer")})
 		if got.Error != nil {
 			require.NotEqual(t, "panic", got.Error.Kind, got.Error.Text)
 			require.False(t, got.Passed)
@@ -166,12 +166,12 @@ func drawLikelyConfig(t *rapid.T) pyvalue.Value {
 	config := &pyvalue.Object{}
 	for _, key := range []string{"ground_truth", "tolerances", "correct_answers"} {
 		if rapid.Bool().Draw(t, key) {
-			config.Set(key, pyvaluetest.Values().Draw(t, key))
+			config.Set(key, pyvaluetest.ValueGenerator().Draw(t, key))
 		}
 	}
 	if rapid.Bool().Draw(t, "fields") {
-		config.Set("ground_truth", pyvalue.NewObject("n", pyvaluetest.Values().Draw(t, "truth")))
-		config.Set("tolerances", pyvalue.NewObject(pyvaluetest.DrawKey(t), pyvaluetest.Values().Draw(t, "tolerance")))
+		config.Set("ground_truth", pyvalue.NewObject("n", pyvaluetest.ValueGenerator().Draw(t, "truth")))
+		config.Set("tolerances", pyvalue.NewObject(pyvaluetest.DrawKey(t), pyvaluetest.ValueGenerator().Draw(t, "tolerance")))
 	}
 	return config
 }
@@ -198,8 +198,8 @@ func TestStepLimits(t *testing.T) {
 		"parts":   {"contains", `{"values":` + many(`"x"`, n) + `}`, `"` + strings.Repeat("y", 1<<20) + `"`},
 		"pattern": {"regex", `{"pattern":"(a?){1000}b"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
 	} {
-		got := gradeJSON(t, c.kind, c.config, c.answer)
-		require.Equal(t, "value_error", resultKind(got), name)
+		got := gradeConfigAndAnswerJSON(t, c.kind, c.config, c.answer)
+		require.Equal(t, "value_error", resultOutcome(got), name)
 		require.Contains(t, got.Error.Text, "steps are more than a grader may take", name)
 	}
 }
@@ -247,8 +247,8 @@ func TestCheckAssayTypes(t *testing.T) {
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": null}`, "pass_score: want a number from 0 to 1, found None"},
 		{"llm_judge", `{"prompt": "p", "model": "script:a", "pass_score": NaN}`, "pass_score: want a number from 0 to 1, found nan"},
 	} {
-		spec := grading.Spec{Type: c.kind, Config: pyvaluetest.Decode(t, c.config), Field: "graders[1]"}
-		err := grading.Check(spec)
+		spec := grading.Spec{Type: c.kind, Config: pyvaluetest.MustDecode(t, c.config), Field: "graders[1]"}
+		err := grading.CheckSpec(spec)
 		if c.want == "" {
 			require.NoError(t, err, c.config)
 			continue

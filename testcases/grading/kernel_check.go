@@ -30,7 +30,7 @@ func gradeKernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Re
 	if probes != nil {
 		return gradeByProbes(ctx, probes, in.Kernel)
 	}
-	return gradeByCode(ctx, code, in.Kernel)
+	return gradeByCheckCode(ctx, code, in.Kernel)
 }
 
 // checkKernelCheckConfig returns an error if the config of a kernel_check is malformed.
@@ -52,16 +52,16 @@ func readKernelCheckConfig(config *pyvalue.Object) (code string, probes []probe,
 	case pyvalue.KindOf(text) != "string":
 		return "", nil, fmt.Errorf("code: want a string, found %s", pyvalue.KindOf(text))
 	}
-	return pyvalue.Text(text), nil, nil
+	return pyvalue.Str(text), nil, nil
 }
 
-// gradeByCode runs the code. What it prints becomes the reasoning.
-func gradeByCode(ctx context.Context, code string, kernel Kernel) (Result, error) {
-	done, err := execute(ctx, kernel, code)
+// gradeByCheckCode runs the code. What it prints becomes the reasoning.
+func gradeByCheckCode(ctx context.Context, code string, kernel Kernel) (Result, error) {
+	done, err := executeInKernel(ctx, kernel, code)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Kernel check")
+	r := newGraderReport("Kernel check")
 	switch {
 	case done.Status != "ok":
 		r.addFailure("the check raised\n" + strings.TrimRight(done.Exception, "\n"))
@@ -81,9 +81,9 @@ func isFalseRepr(repr string) bool {
 	return repr == "False" || repr == "np.False_" || repr == "nil"
 }
 
-// execute runs code in the kernel. If the kernel cannot run it, the error is of kind
+// executeInKernel runs code in the kernel. If the kernel cannot run it, the error is of kind
 // kernel.
-func execute(ctx context.Context, kernel Kernel, code string) (Execution, error) {
+func executeInKernel(ctx context.Context, kernel Kernel, code string) (Execution, error) {
 	done, err := kernel.Execute(ctx, code)
 	if err != nil {
 		return Execution{}, &pyvalue.Error{Kind: "kernel", Text: err.Error()}

@@ -54,21 +54,21 @@ func (k *pythonKernel) Execute(_ context.Context, code string) (grading.Executio
 	return done, json.Unmarshal(reply, &done)
 }
 
-func (k *pythonKernel) run(t *testing.T, code string) {
+func (k *pythonKernel) runAsAgent(t *testing.T, code string) {
 	t.Helper()
 	done, err := k.Execute(t.Context(), code)
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
-func checkKernel(t *testing.T, kernel grading.Kernel, config string) grading.Result {
+func gradeKernel(t *testing.T, kernel grading.Kernel, config string) grading.Result {
 	t.Helper()
-	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, config)}
-	require.NoError(t, grading.Check(spec))
+	spec := grading.Spec{Type: "kernel_check", Config: pyvaluetest.MustDecode(t, config)}
+	require.NoError(t, grading.CheckSpec(spec))
 	return grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
 }
 
-const kernelGlobals = `
+const readKernelGlobals = `
 import collections, datetime, decimal, enum
 n, f, s, b, none = 3, 2.5, "it's \u00e9\U0001F600", True, None
 xs, pair, d = [1, 2.0, "a", [None]], (1, 2), {"a": 1, "b": {"c": [1]}}
@@ -101,7 +101,7 @@ def generator(): yield 1
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, kernelGlobals)
+	kernel.runAsAgent(t, readKernelGlobals)
 	for _, c := range []struct{ probe, outcome, line string }{
 		{`{"expr": "n", "equals": 3}`, "pass", "+ n: as expected"},
 		{`{"expr": "n", "equals": 3.0}`, "pass", ""},
@@ -171,8 +171,8 @@ func TestProbes(t *testing.T) {
 		{`{"expr": "long", "equals": []}`, "not_json", ""},
 		{`{"expr": "b'x'", "equals": "x"}`, "not_json", ""},
 	} {
-		got := checkKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
-		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.probe, got.Reasoning)
+		got := gradeKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.probe, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.line, c.probe)
 	}
 }
@@ -180,12 +180,12 @@ func TestProbes(t *testing.T) {
 func TestProbesAreAllEvaluated(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, kernelGlobals)
-	got := checkKernel(t, kernel, `{"probes": [{"expr": "n", "equals": 9}, {"expr": "a_set", "equals": 1}, {"expr": "f", "equals": 2.5}, {"expr": "xs", "len": 4}]}`)
+	kernel.runAsAgent(t, readKernelGlobals)
+	got := gradeKernel(t, kernel, `{"probes": [{"expr": "n", "equals": 9}, {"expr": "a_set", "equals": 1}, {"expr": "f", "equals": 2.5}, {"expr": "xs", "len": 4}]}`)
 	require.False(t, got.Passed)
 	require.InDelta(t, 0.5, got.Score, 0)
 	require.Equal(t, &pyvalue.Error{Kind: "not_json", Text: "a_set: builtins.set is not JSON; turn it into lists or an object"}, got.Error)
-	require.JSONEq(t, `{"probes": 4, "probes_passed": 2}`, pyvaluetest.JSON(t, got.Metrics))
+	require.JSONEq(t, `{"probes": 4, "probes_passed": 2}`, pyvaluetest.MarshalToString(t, got.Metrics))
 	require.Equal(t, strings.TrimSpace(`
 Kernel check: FAIL
 
@@ -204,7 +204,7 @@ Failures:
 func TestProbesWithShadowedBuiltins(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, `
+	kernel.runAsAgent(t, `
 import sys, io
 x = [1, 2]
 print = len = type = str = dict = list = isinstance = eval = compile = json = sys = globals = repr = bool = int = b = None
@@ -214,9 +214,9 @@ import sys as system
 system.stdout = io.StringIO()
 before = sorted(vars())
 `)
-	got := checkKernel(t, kernel, `{"probes": [{"expr": "x", "equals": [1, 2], "type": "list", "len": 2}, {"expr": "print", "equals": null}]}`)
+	got := gradeKernel(t, kernel, `{"probes": [{"expr": "x", "equals": [1, 2], "type": "list", "len": 2}, {"expr": "print", "equals": null}]}`)
 	require.True(t, got.Passed, got.Reasoning)
-	got = checkKernel(t, kernel, `{"probes": [{"expr": "sorted(set(vars()) - set(before)) == ['before']", "equals": true}]}`)
+	got = gradeKernel(t, kernel, `{"probes": [{"expr": "sorted(set(vars()) - set(before)) == ['before']", "equals": true}]}`)
 	require.True(t, got.Passed, got.Reasoning)
 }
 
@@ -224,21 +224,21 @@ before = sorted(vars())
 func TestProbeExpressionsAreNotInjected(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, "x = 1")
+	kernel.runAsAgent(t, "x = 1")
 	for _, expr := range []string{`"); x = 2; ("`, `\"); x = 2; (\"`, "\n)\nx = 2\n(", `'''`, `"""`, `\`, `\u0022); x = 2; (`, "x\u2028; x = 2", "x\x00", "\U0001F600"} {
 		probes := pyvalue.NewObject("expr", pyvalue.String(expr))
 		probes.Set("equals", pyvalue.NewInt(1))
 		spec := grading.Spec{Type: "kernel_check", Config: pyvalue.NewObject("probes", pyvalue.List{probes})}
 		got := grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
-		require.Equal(t, "fail", resultKind(got), got.Reasoning)
+		require.Equal(t, "fail", resultOutcome(got), got.Reasoning)
 	}
-	require.True(t, checkKernel(t, kernel, `{"probes": [{"expr": "x", "equals": 1}]}`).Passed)
+	require.True(t, gradeKernel(t, kernel, `{"probes": [{"expr": "x", "equals": 1}]}`).Passed)
 }
 
 func TestCodeCheck(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.run(t, "n = 3")
+	kernel.runAsAgent(t, "n = 3")
 	for _, c := range []struct{ code, outcome, reasoning string }{
 		{"n == 3", "pass", "Kernel check: PASS"},
 		{"assert n == 3", "pass", "Kernel check: PASS"},
@@ -252,7 +252,7 @@ func TestCodeCheck(t *testing.T) {
 	} {
 		config := pyvalue.NewObject("code", pyvalue.String(c.code))
 		got := grading.Grade(t.Context(), grading.Spec{Type: "kernel_check", Config: config}, grading.Input{Kernel: kernel})
-		require.Equal(t, c.outcome, resultKind(got), c.code)
+		require.Equal(t, c.outcome, resultOutcome(got), c.code)
 		require.True(t, strings.HasPrefix(got.Reasoning, c.reasoning), got.Reasoning)
 	}
 }
@@ -282,7 +282,7 @@ func TestFailingKernel(t *testing.T) {
 		{failingKernel{done: grading.Execution{Status: "ok", Result: "<x>"}}, probes, "the probe n brought nothing but '<x>'"},
 		{failingKernel{done: grading.Execution{Status: "ok", Result: "[]"}}, probes, "the probe n brought nothing but '[]'"},
 	} {
-		got := checkKernel(t, c.kernel, c.config)
+		got := gradeKernel(t, c.kernel, c.config)
 		require.Equal(t, &pyvalue.Error{Kind: "kernel", Text: c.text}, got.Error)
 		require.False(t, got.Passed)
 	}
@@ -303,7 +303,7 @@ func TestProbesOfNumpy(t *testing.T) {
 		t.Skip("neither python3 nor /usr/bin/python3 has numpy and pandas")
 	}
 	kernel := startKernel(t, python)
-	kernel.run(t, `
+	kernel.runAsAgent(t, `
 import numpy as np, pandas as pd
 a, i, f, m = np.array([1.5, 2.5]), np.int64(7), np.float32(0.5), np.arange(4).reshape(2, 2)
 flag, word, z, objects = np.bool_(True), np.str_("w"), np.complex128(1j), np.array([None, "x", np.int8(1)], dtype=object)
@@ -330,9 +330,9 @@ mixed = {"mean": a.mean(), np.int64(3): [i, f]}
 		{`{"expr": "day", "equals": ""}`, "not_json"},
 		{`{"expr": "z", "equals": 1}`, "not_json"},
 	} {
-		got := checkKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
-		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.probe, got.Reasoning)
+		got := gradeKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.probe, got.Reasoning)
 	}
-	code := grading.Spec{Type: "kernel_check", Config: pyvaluetest.Decode(t, `{"code": "(a > 2).all()"}`)}
-	require.Equal(t, "fail", resultKind(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
+	code := grading.Spec{Type: "kernel_check", Config: pyvaluetest.MustDecode(t, `{"code": "(a > 2).all()"}`)}
+	require.Equal(t, "fail", resultOutcome(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
 }

@@ -43,20 +43,20 @@ func startLiveKernel(t *testing.T) liveKernel {
 	return k
 }
 
-// run runs code as the agent.
-func (k liveKernel) run(t *testing.T, code string) {
+// runAsAgent runs code as the agent.
+func (k liveKernel) runAsAgent(t *testing.T, code string) {
 	t.Helper()
-	done, err := k.execute(protocol.KernelRequest{Code: &code})
+	done, err := k.executeAndCollect(protocol.KernelRequest{Code: &code})
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
 // Execute runs code as a grader.
 func (k liveKernel) Execute(_ context.Context, code string) (grading.Execution, error) {
-	return k.execute(protocol.KernelRequest{Code: &code, Pristine: true})
+	return k.executeAndCollect(protocol.KernelRequest{Code: &code, Pristine: true})
 }
 
-func (k liveKernel) execute(request protocol.KernelRequest) (grading.Execution, error) {
+func (k liveKernel) executeAndCollect(request protocol.KernelRequest) (grading.Execution, error) {
 	request.Type, request.AgentTxID = protocol.TypeExecuteCode, "t"
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -226,19 +226,19 @@ func TestTamperingCodeDoesNotPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kernel := startLiveKernel(t)
-			kernel.run(t, "total, rows, sum = 9, [4, 5], 'theirs'\n"+trick)
+			kernel.runAsAgent(t, "total, rows, sum = 9, [4, 5], 'theirs'\n"+trick)
 			for _, config := range []string{
 				`{"probes": [{"expr": "total", "equals": 10}, {"expr": "rows", "len": 4}, {"expr": "len(rows)", "equals": 4}, {"expr": "sorted(rows)", "equals": [1, 2, 3, 4]}, {"expr": "total", "type": "list"}]}`,
 				`{"code": "len(rows) == 4"}`, `{"code": "assert sorted(rows) == [1, 2, 3, 4]"}`, `{"code": "isinstance(rows, dict)"}`,
 			} {
-				got := checkKernel(t, kernel, config)
+				got := gradeKernel(t, kernel, config)
 				require.False(t, got.Passed, "%s: %s", config, got.Reasoning)
 				require.Zero(t, got.Score)
 				require.Nil(t, got.Error, "%s: %s", config, got.Reasoning)
 			}
-			got := checkKernel(t, kernel, `{"probes": [{"expr": "total", "equals": 9, "type": "int"}, {"expr": "rows", "equals": [4, 5], "len": 2, "type": "list"}, {"expr": "sorted(rows)", "contains": 5}]}`)
+			got := gradeKernel(t, kernel, `{"probes": [{"expr": "total", "equals": 9, "type": "int"}, {"expr": "rows", "equals": [4, 5], "len": 2, "type": "list"}, {"expr": "sorted(rows)", "contains": 5}]}`)
 			require.True(t, got.Passed, got.Reasoning)
-			got = checkKernel(t, kernel, `{"code": "print('rows', rows)\nimport sys\nsys.stdout.write('and more')\nlen(rows) == 2 and [len(r) for r in [rows]] == [2]"}`)
+			got = gradeKernel(t, kernel, `{"code": "print('rows', rows)\nimport sys\nsys.stdout.write('and more')\nlen(rows) == 2 and [len(r) for r in [rows]] == [2]"}`)
 			require.True(t, got.Passed, got.Reasoning)
 			require.Equal(t, "rows [4, 5]\nand more", got.Reasoning)
 		})
@@ -249,7 +249,7 @@ func TestTamperingCodeDoesNotPass(t *testing.T) {
 func TestObjectsThatLieAboutThemselves(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
-	kernel.run(t, `
+	kernel.runAsAgent(t, `
 class Agrees:
     __class__ = list
     def __eq__(self, other): return True
@@ -296,11 +296,11 @@ loud = Loud()
 		{`{"expr": "loud", "len": 1}`, "found that it raises LoudError: (no message)"},
 		{`{"expr": "n +", "equals": 1}`, "found that it raises SyntaxError: "},
 	} {
-		got := checkKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
+		got := gradeKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
 		require.False(t, got.Passed, "%s: %s", c.probe, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.line)
 	}
-	got := checkKernel(t, kernel, `{"code": "n ="}`)
+	got := gradeKernel(t, kernel, `{"code": "n ="}`)
 	require.Contains(t, got.Reasoning, "SyntaxError")
 }
 
@@ -308,7 +308,7 @@ loud = Loud()
 func TestChecksSeeTheGlobals(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
-	kernel.run(t, "counter, sum, base = 0, 15, int\ndef step():\n    global counter\n    counter += 1\nbefore = sorted(globals())")
+	kernel.runAsAgent(t, "counter, sum, base = 0, 15, int\ndef step():\n    global counter\n    counter += 1\nbefore = sorted(globals())")
 	for _, config := range []string{
 		`{"probes": [{"expr": "sum", "equals": 15}, {"expr": "sum([1, 2])", "equals": 3}, {"expr": "globals()['sum']", "equals": 15}, {"expr": "'counter' in globals() and 'counter' in vars() and 'counter' in dir()", "equals": true}]}`,
 		`{"probes": [{"expr": "[counter for _ in range(2) if (lambda: counter == 0)()]", "equals": [0, 0]}, {"expr": "max(len(str(counter)) for _ in [1])", "equals": 1}]}`,
@@ -318,24 +318,24 @@ func TestChecksSeeTheGlobals(t *testing.T) {
 		`{"code": "import asyncio\nawait asyncio.sleep(0)\ncounter == 2"}`,
 		`{"code": "sorted(set(globals()) - set(before)) == ['before']"}`,
 	} {
-		got := checkKernel(t, kernel, config)
+		got := gradeKernel(t, kernel, config)
 		require.True(t, got.Passed, "%s: %s", config, got.Reasoning)
 	}
-	kernel.run(t, "assert counter == 2 and sum == 15")
+	kernel.runAsAgent(t, "assert counter == 2 and sum == 15")
 }
 
 // A probe whose result is too large fails alone.
 func TestProbesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
-	kernel.run(t, "large = 'é' * 160_000; larger = 'é' * 170_000; n = 3")
+	kernel.runAsAgent(t, "large = 'é' * 160_000; larger = 'é' * 170_000; n = 3")
 	var probes []string
 	for range 5 {
 		probes = append(probes, `{"expr": "large", "contains": "éé"}`)
 	}
-	got := checkKernel(t, kernel, `{"probes": [`+strings.Join(probes, ",")+`, {"expr": "n", "equals": 3}]}`)
+	got := gradeKernel(t, kernel, `{"probes": [`+strings.Join(probes, ",")+`, {"expr": "n", "equals": 3}]}`)
 	require.True(t, got.Passed, got.Reasoning)
-	got = checkKernel(t, kernel, `{"probes": [{"expr": "larger", "contains": "é"}, {"expr": "n", "equals": 3}]}`)
+	got = gradeKernel(t, kernel, `{"probes": [{"expr": "larger", "contains": "é"}, {"expr": "n", "equals": 3}]}`)
 	require.Equal(t, &pyvalue.Error{Kind: "not_json", Text: "larger: more than 1000000 bytes of JSON; look at a part"}, got.Error)
 	require.InDelta(t, 0.5, got.Score, 0)
 }

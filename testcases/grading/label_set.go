@@ -10,20 +10,20 @@ func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	scoring, err := getSection(config, "scoring")
+	scoring, err := getConfigSection(config, "scoring")
 	if err != nil {
 		return Result{}, err
 	}
 	field := getOrDefault(config, "answer_field", pyvalue.String("cell_types_predicted"))
-	r := newReport("Label set")
-	found, err := itemIfContained(answer, field)
+	r := newGraderReport("Label set")
+	found, err := pythonItemIfContained(answer, field)
 	if err != nil {
 		return Result{}, err
 	}
 	if found == nil {
-		return r.missingFieldsResult(answer, pyvalue.Text(field)), nil
+		return r.missingFieldsResult(answer, pyvalue.Str(field)), nil
 	}
-	predicted, err := pyvalue.NewSet("the answer's "+pyvalue.Text(field), found)
+	predicted, err := pyvalue.NewSet("the answer's "+pyvalue.Str(field), found)
 	if err != nil {
 		return Result{}, err
 	}
@@ -35,20 +35,20 @@ func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 }
 
 // compareLabels sets the metrics and compares the Jaccard index with the threshold.
-func (r *report) compareLabels(expected, predicted *pyvalue.Dict, field, threshold pyvalue.Value) (Result, error) {
-	both, err := pyvalue.Sorted(pyvalue.Intersection(expected, predicted))
+func (r *graderReport) compareLabels(expected, predicted *pyvalue.Dict, field, threshold pyvalue.Value) (Result, error) {
+	both, err := pyvalue.SortSet(pyvalue.IntersectSets(expected, predicted))
 	if err != nil {
 		return Result{}, err
 	}
-	extra, err := pyvalue.Sorted(pyvalue.Difference(predicted, expected))
+	extra, err := pyvalue.SortSet(pyvalue.SubtractSets(predicted, expected))
 	if err != nil {
 		return Result{}, err
 	}
-	missing, err := pyvalue.Sorted(pyvalue.Difference(expected, predicted))
+	missing, err := pyvalue.SortSet(pyvalue.SubtractSets(expected, predicted))
 	if err != nil {
 		return Result{}, err
 	}
-	index := ratio(len(both), len(both)+len(extra)+len(missing))
+	index := ratioOrZero(len(both), len(both)+len(extra)+len(missing))
 	r.metrics.Set("jaccard_index", index)
 	r.metrics.Set("pass_threshold", threshold)
 	r.metrics.Set("answer_field", field)
@@ -59,8 +59,8 @@ func (r *report) compareLabels(expected, predicted *pyvalue.Dict, field, thresho
 	r.metrics.Set("ground_truth_count", pyvalue.NewInt(int64(len(expected.Keys()))))
 
 	_, err = r.requireAtLeast("Jaccard index", index, threshold)
-	r.addItems(true, "as expected", both)
-	r.addItems(false, "missing", missing)
-	r.addItems(false, "not expected", extra)
+	r.addItemList(true, "as expected", both)
+	r.addItemList(false, "missing", missing)
+	r.addItemList(false, "not expected", extra)
 	return r.binaryResult(), err
 }

@@ -17,8 +17,8 @@ func TestLabelSet(t *testing.T) {
 	gradeRows(t, "label_set_jaccard", map[string]gradeRow{
 		"the same":                        {labelSetConfig(four, "1"), `{"c": ["D", "C", "B", "A"]}`, "pass", `{"jaccard_index": 1.0, "pass_threshold": 1, "answer_field": "c", "true_positives": ["A", "B", "C", "D"], "false_positives": [], "false_negatives": [], "predicted_count": 4, "ground_truth_count": 4}`},
 		"on the threshold":                {labelSetConfig(four, "0.75"), `{"c": ["A", "B", "C"]}`, "pass", `{"jaccard_index": 0.75, "false_negatives": ["D"]}`},
-		"just below the threshold":        {labelSetConfig(four, nextAbove(0.75)), `{"c": ["A", "B", "C"]}`, "fail", `{"jaccard_index": 0.75}`},
-		"just above the threshold":        {labelSetConfig(four, nextBelow(0.75)), `{"c": ["A", "B", "C"]}`, "pass", `{"jaccard_index": 0.75}`},
+		"just below the threshold":        {labelSetConfig(four, nextFloatAbove(0.75)), `{"c": ["A", "B", "C"]}`, "fail", `{"jaccard_index": 0.75}`},
+		"just above the threshold":        {labelSetConfig(four, nextFloatBelow(0.75)), `{"c": ["A", "B", "C"]}`, "pass", `{"jaccard_index": 0.75}`},
 		"two thirds is less than 0.67":    {labelSetConfig(`["A", "B", "C"]`, "0.67"), `{"c": ["A", "B"]}`, "fail", `{"jaccard_index": 0.6666666666666666}`},
 		"repetitions collapse":            {labelSetConfig(`["A", "A", "B"]`, "1"), `{"c": ["B", "A", "B"]}`, "pass", `{"predicted_count": 2, "ground_truth_count": 2}`},
 		"case matters":                    {labelSetConfig(`["A"]`, "0.1"), `{"c": ["a"]}`, "fail", `{"false_positives": ["a"], "false_negatives": ["A"]}`},
@@ -85,8 +85,8 @@ func TestLabelSet(t *testing.T) {
 
 func TestLabelSetReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "jaccard_label_set", labelSetConfig(`["A", "B", "C"]`, "0.75"), `{"c": ["C", "X", "A"]}`)
-	require.Equal(t, []string{"jaccard_index", "pass_threshold", "answer_field", "true_positives", "false_positives", "false_negatives", "predicted_count", "ground_truth_count"}, objectKeys(got.Metrics))
+	got := gradeConfigAndAnswerJSON(t, "jaccard_label_set", labelSetConfig(`["A", "B", "C"]`, "0.75"), `{"c": ["C", "X", "A"]}`)
+	require.Equal(t, []string{"jaccard_index", "pass_threshold", "answer_field", "true_positives", "false_positives", "false_negatives", "predicted_count", "ground_truth_count"}, keysOfObject(got.Metrics))
 	require.Equal(t, `Label set: FAIL
 
 x Jaccard index: 0.5, expected at least 0.75
@@ -96,6 +96,6 @@ x 1 not expected: ['X']
 
 Failures:
 - Jaccard index: found 0.5, expected at least 0.75: off by 0.25`, got.Reasoning)
-	got = gradeJSON(t, "label_set_jaccard", `{}`, `{"labels": []}`)
+	got = gradeConfigAndAnswerJSON(t, "label_set_jaccard", `{}`, `{"labels": []}`)
 	require.Equal(t, "Label set: FAIL\n\nFailures:\n- the answer has no field \"cell_types_predicted\"; it is {'labels': []}", got.Reasoning)
 }

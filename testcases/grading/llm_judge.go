@@ -30,24 +30,24 @@ func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Resul
 	case err != nil:
 		return Result{}, pyvalue.ValueError("%v", err)
 	case in.Judge == nil:
-		return Result{}, modelError("there is no model here to ask")
+		return Result{}, newModelError("there is no model here to ask")
 	}
 	client, err := in.Judge(model.ResolveName(c.model, in.Dir))
 	if err != nil {
-		return Result{}, modelError("%v", err)
+		return Result{}, newModelError("%v", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, judgeTimeout, fmt.Errorf("the judge had %v", judgeTimeout))
 	defer cancel()
 	j := &judgeConversation{client: client}
 	verdict, err := j.askForVerdict(ctx, c.prompt, in)
 	if err != nil {
-		return Result{}, modelError("%s: %v", c.model, err)
+		return Result{}, newModelError("%s: %v", c.model, err)
 	}
-	return c.result(verdict, j), nil
+	return c.verdictResult(verdict, j), nil
 }
 
-// modelError returns an error of kind model with a formatted text.
-func modelError(format string, args ...any) *pyvalue.Error {
+// newModelError returns an error of kind model with a formatted text.
+func newModelError(format string, args ...any) *pyvalue.Error {
 	return &pyvalue.Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
 }
 
@@ -68,7 +68,7 @@ func checkJudgeConfig(config *pyvalue.Object) error {
 func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 	prompt, ok := config.Get("prompt").(pyvalue.String)
 	if !ok || strings.TrimSpace(string(prompt)) == "" {
-		return judgeConfig{}, fmt.Errorf("prompt: want the criteria to judge by, found %s", showValue(config.Get("prompt")))
+		return judgeConfig{}, fmt.Errorf("prompt: want the criteria to judge by, found %s", formatValue(config.Get("prompt")))
 	}
 	name, ok := config.Get("model").(pyvalue.String)
 	if !ok {
@@ -82,28 +82,28 @@ func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 		pass = pyvalue.Float(defaultPassScore)
 	}
 	if !isFraction(pass) {
-		return judgeConfig{}, fmt.Errorf("pass_score: want a number from 0 to 1, found %s", showValue(pass))
+		return judgeConfig{}, fmt.Errorf("pass_score: want a number from 0 to 1, found %s", formatValue(pass))
 	}
 	return judgeConfig{prompt: string(prompt), model: string(name), pass: pass}, nil
 }
 
-// result converts the verdict of a judge.
-func (c judgeConfig) result(verdict *judgeVerdict, j *judgeConversation) Result {
-	r := newReport("Judge")
+// verdictResult converts the verdict of a judge.
+func (c judgeConfig) verdictResult(verdict *judgeVerdict, j *judgeConversation) Result {
+	r := newGraderReport("Judge")
 	for _, text := range verdict.successes {
-		r.addLine(true, pyvalue.Text(text))
+		r.addLine(true, pyvalue.Str(text))
 	}
 	for _, text := range verdict.failures {
-		r.addLine(false, pyvalue.Text(text))
+		r.addLine(false, pyvalue.Str(text))
 	}
 	enough, _ := pyvalue.LessOrEqual(c.pass, verdict.score) // cannot fail: both are numbers
 	switch {
 	case !verdict.passed:
 		r.addFailure("the judge says that it did not pass: " + verdict.reasoning)
 	case !enough:
-		r.addFailure(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", showValue(verdict.score), showValue(c.pass), verdict.reasoning))
+		r.addFailure(fmt.Sprintf("the judge says that it passed but gives only %s, and %s is asked for: %s", formatValue(verdict.score), formatValue(c.pass), verdict.reasoning))
 	default:
-		r.addLine(true, fmt.Sprintf("score %s, at least %s: %s", showValue(verdict.score), showValue(c.pass), verdict.reasoning))
+		r.addLine(true, fmt.Sprintf("score %s, at least %s: %s", formatValue(verdict.score), formatValue(c.pass), verdict.reasoning))
 	}
 	r.metrics.Set("model", pyvalue.String(c.model))
 	r.metrics.Set("score", verdict.score)
@@ -140,7 +140,7 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 		System:   []model.Block{model.Text(judgeSystemPrompt)},
 		Messages: []model.Message{{Role: model.RoleUser, Content: []model.Block{model.Text(question)}}},
 	}
-	reply, err := j.call(ctx, req)
+	reply, err := j.callWithRetries(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 		return verdict, nil
 	}
 	req.Messages = append(req.Messages, correctionMessages(reply, wrong)...)
-	if reply, err = j.call(ctx, req); err != nil {
+	if reply, err = j.callWithRetries(ctx, req); err != nil {
 		return nil, err
 	}
 	verdict, stillWrong := readVerdict(reply)
@@ -159,8 +159,8 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 	return verdict, nil
 }
 
-// call makes one call of the model, and retries it after transient errors.
-func (j *judgeConversation) call(ctx context.Context, req model.Request) (*model.Response, error) {
+// callWithRetries makes one call of the model, and retries it after transient errors.
+func (j *judgeConversation) callWithRetries(ctx context.Context, req model.Request) (*model.Response, error) {
 	wait := firstRetryDelay
 	for retries := 0; ; retries++ {
 		j.calls++

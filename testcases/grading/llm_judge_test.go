@@ -37,7 +37,7 @@ func (b *fakeJudge) Complete(ctx context.Context, req model.Request, onDelta fun
 	return b.client.Complete(ctx, req, onDelta)
 }
 
-func (b *fakeJudge) open(string) (model.Client, error) { return b, nil }
+func (b *fakeJudge) openAsModel(string) (model.Client, error) { return b, nil }
 
 // scriptedJudge returns a judge that plays the lines of a script.
 func scriptedJudge(t *testing.T, lines ...string) *fakeJudge {
@@ -58,7 +58,7 @@ func gradeByJudge(ctx context.Context, b *fakeJudge, config string, in grading.I
 	if err != nil {
 		panic(err)
 	}
-	in.Judge = b.open
+	in.Judge = b.openAsModel
 	return grading.Grade(ctx, grading.Spec{Type: "llm_judge", Config: c, Field: "grader"}, in)
 }
 
@@ -85,12 +85,12 @@ func TestJudgeVerdicts(t *testing.T) {
 		{leniently, "```\n{\"score\": 1.0, \"passed\": true, \"reasoning\": \"x\"}\n```", "pass", 1, ""},
 	} {
 		got := gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(c.reply)), c.config, grading.Input{})
-		require.Equal(t, c.outcome, resultKind(got), "%s: %s", c.reply, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.reply, got.Reasoning)
 		require.InDelta(t, c.score, got.Score, 0, c.reply)
 		require.Contains(t, got.Reasoning, c.text)
 	}
 	got := gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x", "successes": ["a"]}`)), strictly08, grading.Input{})
-	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, pyvaluetest.JSON(t, got.Metrics))
+	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, pyvaluetest.MarshalToString(t, got.Metrics))
 }
 
 // malformedReplies returns replies that are no verdict, most of which claim a pass
@@ -124,7 +124,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 	for _, text := range malformedReplies() {
 		b := scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(text), judgeReplyLine(good))
 		got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
-		require.Equal(t, "model", resultKind(got), text)
+		require.Equal(t, "model", resultOutcome(got), text)
 		require.Zero(t, got.Score, text)
 		require.Contains(t, got.Error.Text, "the judge gave no verdict, twice: ", text)
 		require.Len(t, b.asked, 2, text)
@@ -133,7 +133,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 			continue // a script identifies its position by its replies
 		}
 		got = gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(good)), leniently, grading.Input{})
-		require.Equal(t, "pass", resultKind(got), text)
+		require.Equal(t, "pass", resultOutcome(got), text)
 		require.InDelta(t, 0.75, got.Score, 0)
 		require.Equal(t, pyvalue.NewInt(2), got.Metrics.Get("calls"))
 		require.Equal(t, pyvalue.NewInt(240), got.Metrics.Get("input_tokens"))
@@ -146,7 +146,7 @@ func TestJudgeReplyCutOff(t *testing.T) {
 	for _, reason := range []string{"max_tokens", "refusal", "pause_turn", "tool_use", "model_context_window_exceeded", "unheard_of"} {
 		line := fmt.Sprintf(`{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}", "stop_reason": %q}`, reason)
 		got := gradeByJudge(t.Context(), scriptedJudge(t, line, line), leniently, grading.Input{})
-		require.Equal(t, "model", resultKind(got), reason)
+		require.Equal(t, "model", resultOutcome(got), reason)
 		require.Contains(t, got.Error.Text, fmt.Sprintf("it ended with stop reason %q", reason))
 	}
 }
@@ -156,7 +156,7 @@ func TestJudgeIsAskedAgainWithTheError(t *testing.T) {
 	b := scriptedJudge(t, `{"content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "{\"score\": 2, \"passed\": true, \"reasoning\": \"x\"}"}]}`,
 		judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x"}`))
 	got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
-	require.Equal(t, "pass", resultKind(got), got.Reasoning)
+	require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
 	again := b.asked[1].Messages
 	require.Len(t, again, 3)
 	require.Equal(t, []model.Block{model.Text(`{"score": 2, "passed": true, "reasoning": "x"}`)}, again[1].Content)
@@ -169,7 +169,7 @@ func TestJudgeIsAskedAgainWithTheError(t *testing.T) {
 
 func TestJudgeUnavailable(t *testing.T) {
 	t.Parallel()
-	spec := grading.Spec{Type: "llm_judge", Config: pyvaluetest.Decode(t, leniently)}
+	spec := grading.Spec{Type: "llm_judge", Config: pyvaluetest.MustDecode(t, leniently)}
 	got := grading.Grade(t.Context(), spec, grading.Input{})
 	require.Equal(t, &pyvalue.Error{Kind: "model", Text: "there is no model here to ask"}, got.Error)
 	got = grading.Grade(t.Context(), spec, grading.Input{Judge: func(name string) (model.Client, error) {
@@ -184,8 +184,8 @@ func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
 	open := func(name string) (model.Client, error) { return open.Open(name, open.Options{}) }
-	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: pyvaluetest.Decode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
-	require.Equal(t, "pass", resultKind(got), got.Reasoning)
+	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: pyvaluetest.MustDecode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
+	require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
 	require.Equal(t, pyvalue.String("script:judge.jsonl"), got.Metrics.Get("model"))
 }
 
@@ -220,7 +220,7 @@ func TestJudgeRetries(t *testing.T) {
 				require.Equal(t, c.took, time.Since(start))
 				require.Len(t, b.asked, c.calls)
 				if c.text == "" {
-					require.Equal(t, "pass", resultKind(got), got.Reasoning)
+					require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
 					require.Equal(t, pyvalue.NewInt(int64(c.calls)), got.Metrics.Get("calls"))
 					return
 				}
@@ -252,10 +252,10 @@ func TestJudgeRecordAndReplay(t *testing.T) {
 	live, err := open.Open("anthropic/claude-x", open.Options{APIKey: "secret", BaseURL: server.URL})
 	require.NoError(t, err)
 
-	in := injectedInput()
+	in := promptInjectionInput()
 	var recording bytes.Buffer
 	want := gradeByJudge(t.Context(), &fakeJudge{client: replay.Record("anthropic/claude-x", live, &recording)}, leniently, in)
-	require.Equal(t, "pass", resultKind(want), want.Reasoning)
+	require.Equal(t, "pass", resultOutcome(want), want.Reasoning)
 	require.Equal(t, pyvalue.NewInt(3), want.Metrics.Get("calls"))
 	require.NotContains(t, recording.String(), "secret")
 

@@ -28,10 +28,10 @@ func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	return answer, nil
 }
 
-// contains is Python's `key in container`: a key of an object, a member of a list, a
+// pythonContains is Python's `key in container`: a key of an object, a member of a list, a
 // part of a string. Other containers, unhashable keys of objects, and a string's part
 // that is no string are type errors.
-func contains(container, key pyvalue.Value) (bool, error) {
+func pythonContains(container, key pyvalue.Value) (bool, error) {
 	switch c := container.(type) {
 	case *pyvalue.Object:
 		if err := pyvalue.CheckHashable(key); err != nil {
@@ -57,27 +57,27 @@ func contains(container, key pyvalue.Value) (bool, error) {
 	}
 }
 
-// itemIfContained returns answer[gradeField] if answer contains field, by Python's rules for both, else
+// pythonItemIfContained returns answer[gradeField] if answer contains field, by Python's rules for both, else
 // nil. A list that contains field must also have an item with that index; if not, the error
 // is a type error or a key error. A string that contains field is a type error.
-func itemIfContained(answer, field pyvalue.Value) (pyvalue.Value, error) {
-	there, err := contains(answer, field)
+func pythonItemIfContained(answer, field pyvalue.Value) (pyvalue.Value, error) {
+	there, err := pythonContains(answer, field)
 	if err != nil || !there {
 		return nil, err
 	}
 	switch a := answer.(type) {
 	case *pyvalue.Object:
-		return a.Get(pyvalue.Text(field)), nil
+		return a.Get(pyvalue.Str(field)), nil
 	case pyvalue.List:
-		return listItem(a, field)
+		return pythonListItem(a, field)
 	default:
 		return nil, pyvalue.TypeError("the answer: want an object, found %s", pyvalue.KindOf(answer))
 	}
 }
 
-// listItem returns list[index]. The index is an integer or a boolean and may count from
+// pythonListItem returns list[index]. The index is an integer or a boolean and may count from
 // the end. An index out of range is a key error.
-func listItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
+func pythonListItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 	n, ok := pyvalue.AsNumber(index)
 	if !ok || n.Int() == nil {
 		return nil, pyvalue.TypeError("the answer: want an object, found list")
@@ -90,16 +90,16 @@ func listItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 		i += len(list)
 	}
 	if i < 0 || i >= len(list) {
-		return nil, &pyvalue.Error{Kind: "key_error", Text: fmt.Sprintf("the answer: a list of %d has no item %s", len(list), showValue(index))}
+		return nil, &pyvalue.Error{Kind: "key_error", Text: fmt.Sprintf("the answer: a list of %d has no item %s", len(list), formatValue(index))}
 	}
 	return list[i], nil
 }
 
-// requireFields returns answer as an object if it contains all fields, else the fields
+// splitMissingFields returns answer as an object if it contains all fields, else the fields
 // that it does not contain.
-func requireFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
+func splitMissingFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
 	for _, field := range fields {
-		there, err := contains(answer, pyvalue.String(field))
+		there, err := pythonContains(answer, pyvalue.String(field))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -117,10 +117,10 @@ func requireFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Obje
 	return object, nil, nil
 }
 
-// answerPart returns the part of the answer that Assay's own graders check, and its
+// gradedPartOfAnswer returns the part of the answer that Assay's own graders check, and its
 // name for messages: the field that answer_field names (see [lookupField]), nil if it
 // is absent; the whole answer without answer_field.
-func answerPart(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
+func gradedPartOfAnswer(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
 	field, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {
 		return "the answer", answer, nil

@@ -25,23 +25,23 @@ func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := gradeJSON(t, kind, c.config, c.answer)
-			require.Equal(t, c.outcome, resultKind(got), got.Reasoning)
+			got := gradeConfigAndAnswerJSON(t, kind, c.config, c.answer)
+			require.Equal(t, c.outcome, resultOutcome(got), got.Reasoning)
 			if c.metrics == "" {
-				require.Zero(t, got.Metrics.Len(), pyvaluetest.JSON(t, got.Metrics))
+				require.Zero(t, got.Metrics.Len(), pyvaluetest.MarshalToString(t, got.Metrics))
 				require.Zero(t, got.Score)
 				return
 			}
-			for key, want := range pyvaluetest.Object(t, pyvaluetest.Decode(t, c.metrics)).All() {
-				require.True(t, got.Metrics.Has(key), "%s is not among %s", key, pyvaluetest.JSON(t, got.Metrics))
-				require.Equal(t, pyvaluetest.JSON(t, want), pyvaluetest.JSON(t, got.Metrics.Get(key)), key)
+			for key, want := range pyvaluetest.RequireObject(t, pyvaluetest.MustDecode(t, c.metrics)).All() {
+				require.True(t, got.Metrics.Has(key), "%s is not among %s", key, pyvaluetest.MarshalToString(t, got.Metrics))
+				require.Equal(t, pyvaluetest.MarshalToString(t, want), pyvaluetest.MarshalToString(t, got.Metrics.Get(key)), key)
 			}
 		})
 	}
 }
 
-// objectKeys returns the keys of an object in their order.
-func objectKeys(o *pyvalue.Object) (names []string) {
+// keysOfObject returns the keys of an object in their order.
+func keysOfObject(o *pyvalue.Object) (names []string) {
 	for key := range o.All() {
 		names = append(names, key)
 	}
@@ -49,12 +49,12 @@ func objectKeys(o *pyvalue.Object) (names []string) {
 }
 
 // hugeInteger returns an integer that is out of range for a double.
-func hugeInteger() string { return "1" + zeros(400) }
+func hugeInteger() string { return "1" + zeroDigits(400) }
 
-func zeros(n int) string { return strings.Repeat("0", n) }
+func zeroDigits(n int) string { return strings.Repeat("0", n) }
 
-// nextAbove returns the smallest double above f as JSON.
-func nextAbove(f float64) string { return floatLiteral(math.Nextafter(f, math.Inf(1))) }
-func nextBelow(f float64) string { return floatLiteral(math.Nextafter(f, math.Inf(-1))) }
+// nextFloatAbove returns the smallest double above f as JSON.
+func nextFloatAbove(f float64) string { return floatAsJSON(math.Nextafter(f, math.Inf(1))) }
+func nextFloatBelow(f float64) string { return floatAsJSON(math.Nextafter(f, math.Inf(-1))) }
 
-func floatLiteral(f float64) string { return strconv.FormatFloat(f, 'e', -1, 64) }
+func floatAsJSON(f float64) string { return strconv.FormatFloat(f, 'e', -1, 64) }

@@ -15,24 +15,24 @@ import (
 // If the answer lacks the field, its first list or object is graded instead.
 func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	canonical := getOrDefault(config, "canonical_markers", getOrDefault(config, "ground_truth_labels", pyvalue.List{}))
-	scoring, err := getSection(config, "scoring")
+	scoring, err := getConfigSection(config, "scoring")
 	if err != nil {
 		return Result{}, err
 	}
-	field, predicted, err := markerField(answer, getOrDefault(config, "answer_field", pyvalue.String("top_marker_genes")))
+	field, predicted, err := markerGenesField(answer, getOrDefault(config, "answer_field", pyvalue.String("top_marker_genes")))
 	if err != nil {
 		return Result{}, err
 	}
-	g := markerGrader{report: newReport("Marker genes"), scoring: scoring, field: field}
+	g := markerGrader{report: newGraderReport("Marker genes"), scoring: scoring, field: field}
 	if predicted == nil {
-		return g.report.missingFieldsResult(answer, pyvalue.Text(field)), nil
+		return g.report.missingFieldsResult(answer, pyvalue.Str(field)), nil
 	}
 	byType, ok := canonical.(*pyvalue.Object)
 	if ok {
 		if answered, both := predicted.(*pyvalue.Object); both {
 			return g.gradeCellTypes(byType, answered)
 		}
-		entry, err := itemIfContained(byType, field)
+		entry, err := pythonItemIfContained(byType, field)
 		if err != nil {
 			return Result{}, err
 		}
@@ -43,10 +43,10 @@ func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 	return g.gradeTwoLists(canonical, predicted)
 }
 
-// markerField returns the name of the field of the answer that is graded, and its
+// markerGenesField returns the name of the field of the answer that is graded, and its
 // value, nil if there is none.
-func markerField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, err error) {
-	predicted, err = itemIfContained(answer, field)
+func markerGenesField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, err error) {
+	predicted, err = pythonItemIfContained(answer, field)
 	if err != nil || predicted != nil {
 		return field, predicted, err
 	}
@@ -64,7 +64,7 @@ func markerField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, 
 
 // markerGrader grades one field of an answer.
 type markerGrader struct {
-	report  *report
+	report  *graderReport
 	scoring *pyvalue.Object
 	field   pyvalue.Value
 }
@@ -73,12 +73,12 @@ type markerGrader struct {
 func (g markerGrader) gradeTwoLists(canonical, predicted pyvalue.Value) (Result, error) {
 	given, isList := predicted.(pyvalue.List)
 	if !isList {
-		g.report.addFailure(pyvalue.Text(g.field) + ": want a list, found " + showValue(predicted))
+		g.report.addFailure(pyvalue.Str(g.field) + ": want a list, found " + formatValue(predicted))
 		return g.report.binaryResult(), nil
 	}
 	wanted, isList := canonical.(pyvalue.List)
 	if !isList {
-		g.report.addFailure("the case's canonical markers for " + pyvalue.Text(g.field) + " are not a list but " + showValue(canonical))
+		g.report.addFailure("the case's canonical markers for " + pyvalue.Str(g.field) + " are not a list but " + formatValue(canonical))
 		return g.report.binaryResult(), nil
 	}
 	return g.compareLists(wanted, given)
@@ -88,7 +88,7 @@ func (g markerGrader) gradeTwoLists(canonical, predicted pyvalue.Value) (Result,
 // genes, repetitions included; recall is relative to the number of distinct canonical
 // ones.
 func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
-	thresholds, err := getSection(g.scoring, "pass_thresholds")
+	thresholds, err := getConfigSection(g.scoring, "pass_thresholds")
 	if err != nil {
 		return Result{}, err
 	}
@@ -98,7 +98,7 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 		return Result{}, err
 	}
 	c := compareGenes(spellingsByGene(wanted), spellingsByGene(given))
-	precision, recall := ratio(len(c.common), len(given)), ratio(len(c.common), len(c.common)+len(c.missing))
+	precision, recall := ratioOrZero(len(c.common), len(given)), ratioOrZero(len(c.common), len(c.common)+len(c.missing))
 	precise, err := g.report.requireAtLeast("precision", precision, leastPrecision)
 	if err != nil {
 		return Result{}, err
@@ -107,12 +107,12 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g.report.addItems(true, "canonical", c.common)
-	g.report.addItems(false, "missing", c.missing)
-	g.report.addItems(false, "not canonical", c.extra)
+	g.report.addItemList(true, "canonical", c.common)
+	g.report.addItemList(false, "missing", c.missing)
+	g.report.addItemList(false, "not canonical", c.extra)
 
 	m := g.report.metrics
-	m.Set("k", lengthOf(given))
+	m.Set("k", listLength(given))
 	m.Set("precision_at_k", precision)
 	m.Set("recall_at_k", recall)
 	m.Set("precision_threshold", leastPrecision)
@@ -120,9 +120,9 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	m.Set("true_positives", c.common)
 	m.Set("false_positives", c.extra)
 	m.Set("false_negatives", c.missing)
-	m.Set("num_true_positives", lengthOf(c.common))
-	m.Set("num_false_positives", lengthOf(c.extra))
-	m.Set("num_false_negatives", lengthOf(c.missing))
+	m.Set("num_true_positives", listLength(c.common))
+	m.Set("num_false_positives", listLength(c.extra))
+	m.Set("num_false_negatives", listLength(c.missing))
 	m.Set("num_canonical_markers", pyvalue.NewInt(int64(len(c.common)+len(c.missing))))
 	m.Set("precision_pass", pyvalue.Bool(precise))
 	m.Set("recall_pass", pyvalue.Bool(complete))
@@ -133,7 +133,7 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 // gradeCellTypes checks the recall of each canonical cell type, and passes if enough types
 // have enough of it. Other types of the answer do not count.
 func (g markerGrader) gradeCellTypes(canonical, predicted *pyvalue.Object) (Result, error) {
-	thresholds, err := getSection(g.scoring, "pass_thresholds")
+	thresholds, err := getConfigSection(g.scoring, "pass_thresholds")
 	if err != nil {
 		return Result{}, err
 	}
@@ -155,7 +155,7 @@ func (g markerGrader) gradeCellTypes(canonical, predicted *pyvalue.Object) (Resu
 		return Result{}, err
 	}
 	if !enough {
-		g.report.addFailure(fmt.Sprintf("%d of %d cell types pass, expected at least %s", passing, canonical.Len(), showValue(leastTypes)))
+		g.report.addFailure(fmt.Sprintf("%d of %d cell types pass, expected at least %s", passing, canonical.Len(), formatValue(leastTypes)))
 	}
 	m := g.report.metrics
 	m.Set("celltypes_passing", pyvalue.NewInt(passing))
@@ -181,26 +181,26 @@ func (g markerGrader) gradeCellType(name string, wanted, given, least pyvalue.Va
 		outcome.Set("error", pyvalue.String("Expected list, got "+pyvalue.PythonTypeName(given))) // part of the metrics' format, so it is worded as in the reference
 		return outcome, false, nil
 	}
-	members, err := pyvalue.Iterate("canonical_markers."+name, wanted)
+	members, err := pyvalue.IterateItems("canonical_markers."+name, wanted)
 	if err != nil {
 		return nil, false, err
 	}
 	c := compareGenes(lowerCaseGenes(members), lowerCaseGenes(items))
 	recall := pyvalue.Float(1)
 	if len(c.common)+len(c.missing) > 0 {
-		recall = ratio(len(c.common), len(c.common)+len(c.missing))
+		recall = ratioOrZero(len(c.common), len(c.common)+len(c.missing))
 	}
 	if ok, err = pyvalue.LessOrEqual(least, recall); err != nil {
 		return nil, false, err
 	}
-	text := fmt.Sprintf("%s: recall %s, expected at least %s", name, showValue(recall), showValue(least))
+	text := fmt.Sprintf("%s: recall %s, expected at least %s", name, formatValue(recall), formatValue(least))
 	if len(c.missing) > 0 {
-		text += "; missing: " + showValue(c.missing)
+		text += "; missing: " + formatValue(c.missing)
 	}
 	g.report.addLine(ok, text)
 	outcome = pyvalue.NewObject("pass", pyvalue.Bool(ok))
 	outcome.Set("recall", recall)
-	outcome.Set("num_predicted", lengthOf(items))
+	outcome.Set("num_predicted", listLength(items))
 	outcome.Set("num_canonical", pyvalue.NewInt(int64(len(c.common)+len(c.missing))))
 	outcome.Set("true_positives", c.common)
 	outcome.Set("false_negatives", c.missing)
@@ -216,7 +216,7 @@ type geneComparison struct{ common, extra, missing pyvalue.List }
 func spellingsByGene(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for _, item := range items {
-		spelled[pyvalue.Lower(pyvalue.Text(item))] = pyvalue.Text(item)
+		spelled[pyvalue.Lower(pyvalue.Str(item))] = pyvalue.Str(item)
 	}
 	return spelled
 }
@@ -248,5 +248,5 @@ func compareGenes(canonical, predicted map[string]string) geneComparison {
 	for _, names := range [][]string{both, extra, missing} {
 		slices.Sort(names)
 	}
-	return geneComparison{common: stringList(both), extra: stringList(extra), missing: stringList(missing)}
+	return geneComparison{common: toStringValues(both), extra: toStringValues(extra), missing: toStringValues(missing)}
 }

@@ -19,8 +19,8 @@ func TestMarkerGenes(t *testing.T) {
 	gradeRows(t, "marker_gene_precision_recall", map[string]gradeRow{
 		"all":                               {markerGenesConfig(four, `{}`), `{"g": ["Cd3d", "Cd3e", "Cd8a", "Gzmb"]}`, "pass", `{"k": 4, "precision_at_k": 1.0, "recall_at_k": 1.0, "precision_threshold": 0.6, "recall_threshold": 0.5, "answer_field_used": "g"}`},
 		"on both thresholds":                {markerGenesConfig(four, `{"precision_at_k": 0.4, "recall_at_k": 0.5}`), `{"g": ["CD3D", "cd3e", "x", "y", "z"]}`, "pass", `{"true_positives": ["CD3D", "cd3e"], "false_positives": ["x", "y", "z"], "false_negatives": ["Cd8a", "Gzmb"], "num_true_positives": 2, "num_false_positives": 3, "num_false_negatives": 2, "num_canonical_markers": 4, "precision_pass": true, "recall_pass": true}`},
-		"precision just missed":             {markerGenesConfig(four, `{"precision_at_k": `+nextAbove(0.5)+`}`), `{"g": ["Cd3d", "Cd3e", "x", "y"]}`, "fail", `{"precision_pass": false, "recall_pass": true}`},
-		"recall just missed":                {markerGenesConfig(four, `{"recall_at_k": `+nextAbove(0.5)+`}`), `{"g": ["Cd3d", "Cd3e"]}`, "fail", `{"precision_pass": true, "recall_pass": false}`},
+		"precision just missed":             {markerGenesConfig(four, `{"precision_at_k": `+nextFloatAbove(0.5)+`}`), `{"g": ["Cd3d", "Cd3e", "x", "y"]}`, "fail", `{"precision_pass": false, "recall_pass": true}`},
+		"recall just missed":                {markerGenesConfig(four, `{"recall_at_k": `+nextFloatAbove(0.5)+`}`), `{"g": ["Cd3d", "Cd3e"]}`, "fail", `{"precision_pass": true, "recall_pass": false}`},
 		"repetitions cost precision":        {markerGenesConfig(four, `{}`), `{"g": ["Cd3d", "Cd3d", "cd3d", "CD3E"]}`, "fail", `{"k": 4, "precision_at_k": 0.5, "recall_at_k": 0.5, "true_positives": ["CD3E", "cd3d"]}`},
 		"canonical repetitions are one":     {markerGenesConfig(`["A", "a", "B"]`, `{}`), `{"g": ["A"]}`, "pass", `{"recall_at_k": 0.5, "num_canonical_markers": 2}`},
 		"the last canonical spelling":       {markerGenesConfig(`["a", "A"]`, `{}`), `{"g": []}`, "fail", `{"false_negatives": ["A"], "k": 0, "precision_at_k": 0.0}`},
@@ -71,7 +71,7 @@ func TestMarkerGenesOfCellTypes(t *testing.T) {
 	two := `{"T": ["Cd3d", "Cd3e"], "B": ["Cd19", "Ms4a1"]}`
 	gradeRows(t, "marker_gene_precision_recall", map[string]gradeRow{
 		"half of each":                   {markerGenesConfig(two, `{}`), `{"g": {"B": ["MS4A1", "x"], "T": ["cd3d", "Cd3d"], "NK": 5}}`, "pass", `{"celltypes_passing": 2, "total_celltypes": 2, "min_celltypes_passing": 2, "min_recall_per_celltype": 0.5, "answer_field_used": "g", "per_celltype": {"T": {"pass": true, "recall": 0.5, "num_predicted": 2, "num_canonical": 2, "true_positives": ["cd3d"], "false_negatives": ["cd3e"]}, "B": {"pass": true, "recall": 0.5, "num_predicted": 2, "num_canonical": 2, "true_positives": ["ms4a1"], "false_negatives": ["cd19"]}}}`},
-		"just more than half":            {markerGenesConfig(two, `{"min_recall_per_celltype": `+nextAbove(0.5)+`, "min_celltypes_passing": 1}`), `{"g": {"T": ["Cd3d"], "B": ["Cd19"]}}`, "fail", `{"celltypes_passing": 0}`},
+		"just more than half":            {markerGenesConfig(two, `{"min_recall_per_celltype": `+nextFloatAbove(0.5)+`, "min_celltypes_passing": 1}`), `{"g": {"T": ["Cd3d"], "B": ["Cd19"]}}`, "fail", `{"celltypes_passing": 0}`},
 		"recall_at_k stands in":          {markerGenesConfig(two, `{"recall_at_k": 1}`), `{"g": {"T": ["Cd3d"], "B": ["Cd19"]}}`, "fail", `{"min_recall_per_celltype": 1}`},
 		"enough types":                   {markerGenesConfig(two, `{"min_celltypes_passing": 1}`), `{"g": {"T": ["Cd3d"]}}`, "pass", `{"celltypes_passing": 1}`},
 		"enough types, as a float":       {markerGenesConfig(two, `{"min_celltypes_passing": 1.5}`), `{"g": {"T": ["Cd3d"]}}`, "fail", `{"min_celltypes_passing": 1.5}`},
@@ -99,11 +99,11 @@ func TestMarkerGenesOfCellTypes(t *testing.T) {
 
 func TestMarkerGenesReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "marker_gene_precision_recall", markerGenesConfig(`["A", "B", "C", "D"]`, `{}`), `{"g": ["a", "X"]}`)
+	got := gradeConfigAndAnswerJSON(t, "marker_gene_precision_recall", markerGenesConfig(`["A", "B", "C", "D"]`, `{}`), `{"g": ["a", "X"]}`)
 	require.Equal(t, []string{
 		"k", "precision_at_k", "recall_at_k", "precision_threshold", "recall_threshold", "true_positives", "false_positives", "false_negatives",
 		"num_true_positives", "num_false_positives", "num_false_negatives", "num_canonical_markers", "precision_pass", "recall_pass", "answer_field_used",
-	}, objectKeys(got.Metrics))
+	}, keysOfObject(got.Metrics))
 	require.Equal(t, `Marker genes: FAIL
 
 x precision: 0.5, expected at least 0.6
@@ -116,9 +116,9 @@ Failures:
 - precision: found 0.5, expected at least 0.6: off by 0.1
 - recall: found 0.25, expected at least 0.5: off by 0.25`, got.Reasoning)
 
-	got = gradeJSON(t, "marker_gene_precision_recall", markerGenesConfig(`{"T": ["A", "B", "C"], "B": ["D"], "NK": ["E"]}`, `{"min_celltypes_passing": 2}`), `{"g": {"T": ["A"], "B": "D", "NK": ["e"]}}`)
-	require.Equal(t, []string{"celltypes_passing", "total_celltypes", "min_celltypes_passing", "min_recall_per_celltype", "per_celltype", "answer_field_used"}, objectKeys(got.Metrics))
-	require.Equal(t, []string{"pass", "recall", "error"}, objectKeys(pyvaluetest.Object(t, pyvaluetest.Object(t, got.Metrics.Get("per_celltype")).Get("B"))))
+	got = gradeConfigAndAnswerJSON(t, "marker_gene_precision_recall", markerGenesConfig(`{"T": ["A", "B", "C"], "B": ["D"], "NK": ["E"]}`, `{"min_celltypes_passing": 2}`), `{"g": {"T": ["A"], "B": "D", "NK": ["e"]}}`)
+	require.Equal(t, []string{"celltypes_passing", "total_celltypes", "min_celltypes_passing", "min_recall_per_celltype", "per_celltype", "answer_field_used"}, keysOfObject(got.Metrics))
+	require.Equal(t, []string{"pass", "recall", "error"}, keysOfObject(pyvaluetest.RequireObject(t, pyvaluetest.RequireObject(t, got.Metrics.Get("per_celltype")).Get("B"))))
 	require.Equal(t, `Marker genes: FAIL
 
 x T: recall 0.3333333333333333, expected at least 0.5; missing: ['b', 'c']

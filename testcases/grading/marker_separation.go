@@ -10,12 +10,12 @@ import (
 // of its genes whose AUROC is high, are at least their thresholds. The mean of the
 // genes is calculated too, but only for the metrics.
 func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	thresholds, err := passThresholds(config)
+	thresholds, err := getPassThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Marker gene separation")
-	given, missing, err := requireFields(answer, "per_gene_stats", "mean_auroc")
+	r := newGraderReport("Marker gene separation")
+	given, missing, err := splitMissingFields(answer, "per_gene_stats", "mean_auroc")
 	if err != nil || missing != nil {
 		return r.missingFieldsResult(answer, missing...), err
 	}
@@ -34,7 +34,7 @@ func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result
 		minFraction: getOrDefault(thresholds, "fraction_high", pyvalue.Float(0.7)),
 		cutoff:      getOrDefault(thresholds, "per_gene_cutoff", pyvalue.Float(0.8)),
 	}
-	return s.grade()
+	return s.gradeAnswer()
 }
 
 // readAUROCs returns the AUROC of each gene in the answer. Of several rows for one gene
@@ -47,7 +47,7 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 	for i, item := range stats {
 		stat, _ := item.(*pyvalue.Object)
 		if !stat.Has("gene") || !stat.Has("auroc") {
-			return nil, fmt.Sprintf("per_gene_stats[%d]: want an object with gene and auroc, found %s", i, showValue(item)), nil
+			return nil, fmt.Sprintf("per_gene_stats[%d]: want an object with gene and auroc, found %s", i, formatValue(item)), nil
 		}
 		if err := genes.Put(stat.Get("gene"), stat.Get("auroc")); err != nil {
 			return nil, "", err
@@ -59,7 +59,7 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 // separationGrader is one answer with the thresholds, and what measure calculates from
 // it.
 type separationGrader struct {
-	report                       *report
+	report                       *graderReport
 	genes                        *pyvalue.Dict
 	rowCount                     int           // repetitions included
 	reportedMean                 pyvalue.Value // the mean in the answer
@@ -70,9 +70,9 @@ type separationGrader struct {
 	fraction  pyvalue.Float
 }
 
-// grade compares the reported mean and the share of high genes with their thresholds.
-func (s *separationGrader) grade() (Result, error) {
-	if err := s.measure(); err != nil {
+// gradeAnswer compares the reported mean and the share of high genes with their thresholds.
+func (s *separationGrader) gradeAnswer() (Result, error) {
+	if err := s.measureAUROCs(); err != nil {
 		return Result{}, err
 	}
 	if err := checkFitsFloat(s.reportedMean, s.minMean, s.cutoff); err != nil {
@@ -82,20 +82,20 @@ func (s *separationGrader) grade() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fractionPass, err := s.report.requireAtLeast("share of genes with an AUROC of at least "+showValue(s.cutoff), s.fraction, s.minFraction)
+	fractionPass, err := s.report.requireAtLeast("share of genes with an AUROC of at least "+formatValue(s.cutoff), s.fraction, s.minFraction)
 	if err == nil && !fractionPass {
 		err = checkFitsFloat(s.minFraction) // the reference formats it only then
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	s.report.addItems(false, "below", s.low)
-	s.record(meanPass, fractionPass)
+	s.report.addItemList(false, "below", s.low)
+	s.setMetrics(meanPass, fractionPass)
 	return s.report.binaryResult(), nil
 }
 
-// record sets the metrics.
-func (s *separationGrader) record(meanPass, fractionPass bool) {
+// setMetrics sets the metrics.
+func (s *separationGrader) setMetrics(meanPass, fractionPass bool) {
 	m := s.report.metrics
 	m.Set("num_genes", pyvalue.NewInt(int64(s.rowCount)))
 	m.Set("mean_auroc_agent", s.reportedMean)
@@ -104,18 +104,18 @@ func (s *separationGrader) record(meanPass, fractionPass bool) {
 	m.Set("fraction_high", s.fraction)
 	m.Set("fraction_high_threshold", s.minFraction)
 	m.Set("per_gene_cutoff", s.cutoff)
-	m.Set("num_high_auroc_genes", lengthOf(s.high))
-	m.Set("num_low_auroc_genes", lengthOf(s.low))
+	m.Set("num_high_auroc_genes", listLength(s.high))
+	m.Set("num_low_auroc_genes", listLength(s.low))
 	m.Set("high_auroc_genes", s.high)
 	m.Set("low_auroc_genes", s.low)
 	m.Set("mean_auroc_pass", pyvalue.Bool(meanPass))
 	m.Set("fraction_high_pass", pyvalue.Bool(fractionPass))
-	m.Set("per_gene_aurocs", s.perGene())
+	m.Set("per_gene_aurocs", s.aurocsByGene())
 }
 
-// measure calculates the mean, adding from first to last, and the share of rows that
+// measureAUROCs calculates the mean, adding from first to last, and the share of rows that
 // are genes with a high AUROC.
-func (s *separationGrader) measure() error {
+func (s *separationGrader) measureAUROCs() error {
 	var sum pyvalue.Value = pyvalue.NewInt(0)
 	var err error
 	for _, gene := range s.genes.Keys() {
@@ -123,17 +123,17 @@ func (s *separationGrader) measure() error {
 			return err
 		}
 	}
-	if s.mean, err = pyvalue.Divide(sum, lengthOf(s.genes.Keys())); err != nil {
+	if s.mean, err = pyvalue.Divide(sum, listLength(s.genes.Keys())); err != nil {
 		return err
 	}
-	s.high, s.low, err = s.split()
-	s.fraction = ratio(len(s.high), s.rowCount)
+	s.high, s.low, err = s.splitByCutoff()
+	s.fraction = ratioOrZero(len(s.high), s.rowCount)
 	return err
 }
 
-// split returns the genes at or above the cutoff and those below it, each sorted. NaN
+// splitByCutoff returns the genes at or above the cutoff and those below it, each sorted. NaN
 // is neither.
-func (s *separationGrader) split() (high, low pyvalue.List, err error) {
+func (s *separationGrader) splitByCutoff() (high, low pyvalue.List, err error) {
 	for _, gene := range s.genes.Keys() {
 		auroc := s.genes.Get(gene)
 		isHigh, err := pyvalue.LessOrEqual(s.cutoff, auroc)
@@ -146,16 +146,16 @@ func (s *separationGrader) split() (high, low pyvalue.List, err error) {
 			low = append(low, gene)
 		}
 	}
-	if high, err = pyvalue.Sorted(high); err != nil {
+	if high, err = pyvalue.SortSet(high); err != nil {
 		return nil, nil, err
 	}
-	low, err = pyvalue.Sorted(low)
+	low, err = pyvalue.SortSet(low)
 	return high, low, err
 }
 
-// perGene returns the AUROCs by gene. A gene that is not a text becomes the key that
+// aurocsByGene returns the AUROCs by gene. A gene that is not a text becomes the key that
 // Python's json module would write.
-func (s *separationGrader) perGene() *pyvalue.Object {
+func (s *separationGrader) aurocsByGene() *pyvalue.Object {
 	object := &pyvalue.Object{}
 	for _, gene := range s.genes.Keys() {
 		object.Set(pyvalue.JSONKey(gene), s.genes.Get(gene))

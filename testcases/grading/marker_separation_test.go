@@ -25,9 +25,9 @@ func TestMarkerSeparation(t *testing.T) {
 	gradeRows(t, "marker_gene_separation", map[string]gradeRow{
 		"on the thresholds": {`{}`, separationAnswer("0.85", "0.8", "0.9", "0.8", "0.85", "0.95", "0.9", "0.8", "0.1", "0.2", "0.3"), "pass", `{"num_genes": 10, "mean_auroc_agent": 0.85, "mean_auroc_threshold": 0.85, "fraction_high": 0.7, "fraction_high_threshold": 0.7, "per_gene_cutoff": 0.8,
 			"num_high_auroc_genes": 7, "num_low_auroc_genes": 3, "high_auroc_genes": ["a", "b", "c", "d", "e", "f", "g"], "low_auroc_genes": ["h", "i", "j"], "mean_auroc_pass": true, "fraction_high_pass": true}`},
-		"mean just missed":                  {`{}`, separationAnswer(nextBelow(0.85), "0.9"), "fail", `{"mean_auroc_pass": false, "fraction_high_pass": true}`},
-		"cutoff just missed":                {`{}`, separationAnswer("0.9", nextBelow(0.8)), "fail", `{"fraction_high": 0.0, "low_auroc_genes": ["a"], "mean_auroc_pass": true}`},
-		"fraction just missed":              {separationConfig(`{"fraction_high": ` + nextAbove(0.5) + `}`), separationAnswer("0.9", "0.9", "0.1"), "fail", `{"fraction_high_pass": false}`},
+		"mean just missed":                  {`{}`, separationAnswer(nextFloatBelow(0.85), "0.9"), "fail", `{"mean_auroc_pass": false, "fraction_high_pass": true}`},
+		"cutoff just missed":                {`{}`, separationAnswer("0.9", nextFloatBelow(0.8)), "fail", `{"fraction_high": 0.0, "low_auroc_genes": ["a"], "mean_auroc_pass": true}`},
+		"fraction just missed":              {separationConfig(`{"fraction_high": ` + nextFloatAbove(0.5) + `}`), separationAnswer("0.9", "0.9", "0.1"), "fail", `{"fraction_high_pass": false}`},
 		"the reported mean counts":          {`{}`, separationAnswer("0.99", "0.8", "0.8"), "pass", `{"mean_auroc_agent": 0.99, "mean_auroc_computed": 0.8}`},
 		"the mean is added from the left":   {`{}`, separationAnswer("1", "0.1", "0.2", "0.3"), "fail", `{"mean_auroc_computed": 0.20000000000000004}`},
 		"the mean of integers":              {`{}`, separationAnswer("1", "1", "true", "2"), "pass", `{"mean_auroc_computed": 1.3333333333333333}`},
@@ -81,11 +81,11 @@ func TestMarkerSeparation(t *testing.T) {
 
 func TestMarkerSeparationReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "marker_gene_separation", `{}`, separationAnswer("0.8", "0.9", "0.5", "0.75"))
+	got := gradeConfigAndAnswerJSON(t, "marker_gene_separation", `{}`, separationAnswer("0.8", "0.9", "0.5", "0.75"))
 	require.Equal(t, []string{
 		"num_genes", "mean_auroc_agent", "mean_auroc_computed", "mean_auroc_threshold", "fraction_high", "fraction_high_threshold", "per_gene_cutoff", "num_high_auroc_genes",
 		"num_low_auroc_genes", "high_auroc_genes", "low_auroc_genes", "mean_auroc_pass", "fraction_high_pass", "per_gene_aurocs",
-	}, objectKeys(got.Metrics))
+	}, keysOfObject(got.Metrics))
 	require.Equal(t, `Marker gene separation: FAIL
 
 x reported mean AUROC: 0.8, expected at least 0.85
@@ -95,8 +95,8 @@ x 2 below: ['b', 'c']
 Failures:
 - reported mean AUROC: found 0.8, expected at least 0.85: off by 0.05
 - share of genes with an AUROC of at least 0.8: found 0.3333333333333333, expected at least 0.7: off by 0.366667`, got.Reasoning)
-	got = gradeJSON(t, "marker_gene_separation", `{}`, `{"mean_auroc": 1, "per_gene_stats": [{"gene": "a", "auroc": 1}, {"gene": "b"}]}`)
+	got = gradeConfigAndAnswerJSON(t, "marker_gene_separation", `{}`, `{"mean_auroc": 1, "per_gene_stats": [{"gene": "a", "auroc": 1}, {"gene": "b"}]}`)
 	require.Contains(t, got.Reasoning, "- per_gene_stats[1]: want an object with gene and auroc, found {'gene': 'b'}")
-	got = gradeJSON(t, "marker_gene_separation", `{}`, `{"genes": []}`)
+	got = gradeConfigAndAnswerJSON(t, "marker_gene_separation", `{}`, `{"genes": []}`)
 	require.Contains(t, got.Reasoning, `- the answer has no field "per_gene_stats", "mean_auroc"; it is {'genes': []}`)
 }

@@ -14,19 +14,19 @@ func gradeMultipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, 
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Multiple choice")
-	fields, missing, err := requireFields(answer, "answer")
+	r := newGraderReport("Multiple choice")
+	fields, missing, err := splitMissingFields(answer, "answer")
 	if err != nil || missing != nil {
 		return r.missingFieldsResult(answer, missing...), err
 	}
 	given := fields.Get("answer")
-	text := pyvalue.Upper(pyvalue.TrimSpace(pyvalue.Text(given)))
+	text := pyvalue.Upper(pyvalue.TrimSpace(pyvalue.Str(given)))
 	r.metrics.Set("correct_answers", correct)
 	r.metrics.Set("agent_answer", pyvalue.String(text))
 	ok := slices.Contains(correct, pyvalue.Value(pyvalue.String(text)))
-	r.addLine(ok, "answered "+showValue(given))
+	r.addLine(ok, "answered "+formatValue(given))
 	if !ok {
-		r.addFailure("expected " + joinAlternatives(correct) + ", found " + showValue(pyvalue.String(text)))
+		r.addFailure("expected " + joinCorrectAnswers(correct) + ", found " + formatValue(pyvalue.String(text)))
 	}
 	return r.binaryResult(), nil
 }
@@ -40,7 +40,7 @@ func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	}
 	if several := config.Get("correct_answers"); several != nil {
 		var err error
-		if entries, err = pyvalue.Iterate("correct_answers", several); err != nil {
+		if entries, err = pyvalue.IterateItems("correct_answers", several); err != nil {
 			return nil, err
 		}
 	}
@@ -55,11 +55,11 @@ func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	return correct, nil
 }
 
-// joinAlternatives lists the correct answers for a message.
-func joinAlternatives(correct pyvalue.List) string {
+// joinCorrectAnswers lists the correct answers for a message.
+func joinCorrectAnswers(correct pyvalue.List) string {
 	texts := make([]string, len(correct))
 	for i, c := range correct {
-		texts[i] = showValue(c)
+		texts[i] = formatValue(c)
 	}
 	if len(texts) == 0 {
 		return "nothing, as there is no correct answer"

@@ -54,11 +54,11 @@ func TestMultipleChoice(t *testing.T) {
 		{`{"correct_answer": "B"}`, `5`, "type_error", ""},
 		{`{"correct_answer": "B"}`, `true`, "type_error", ""},
 	} {
-		got := gradeJSON(t, "multiple_choice", c.config, c.answer)
-		require.Equal(t, c.outcome, resultKind(got), "%s %s", c.config, c.answer)
+		got := gradeConfigAndAnswerJSON(t, "multiple_choice", c.config, c.answer)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s %s", c.config, c.answer)
 		given := ""
 		if v := got.Metrics.Get("agent_answer"); v != nil {
-			given = `"` + pyvalue.Text(v) + `"`
+			given = `"` + pyvalue.Str(v) + `"`
 		}
 		require.Equal(t, c.given, given, "%s %s", c.config, c.answer)
 		require.InDelta(t, map[bool]float64{true: 1, false: 0}[got.Passed], got.Score, 0)
@@ -67,8 +67,8 @@ func TestMultipleChoice(t *testing.T) {
 
 func TestMultipleChoiceReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "multiple_choice", `{"correct_answers": ["a", "d"]}`, `{"answer": "b"}`)
+	got := gradeConfigAndAnswerJSON(t, "multiple_choice", `{"correct_answers": ["a", "d"]}`, `{"answer": "b"}`)
 	require.Equal(t, "Multiple choice: FAIL\n\nx answered 'b'\n\nFailures:\n- expected 'A' or 'D', found 'B'", got.Reasoning)
-	got = gradeJSON(t, "multiple_choice", `{"correct_answer": "a"}`, `{"choice": "b"}`)
+	got = gradeConfigAndAnswerJSON(t, "multiple_choice", `{"correct_answer": "a"}`, `{"choice": "b"}`)
 	require.Equal(t, "Multiple choice: FAIL\n\nFailures:\n- the answer has no field \"answer\"; it is {'choice': 'b'}", got.Reasoning)
 }

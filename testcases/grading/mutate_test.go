@@ -9,19 +9,19 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// generator draws random values.
-type generator struct{ *rand.Rand }
+// valueGenerator draws random values.
+type valueGenerator struct{ *rand.Rand }
 
-// oneOf returns one of the values at random.
-func oneOf[T any](g generator, of ...T) T { return of[g.IntN(len(of))] }
+// pickOne returns one of the values at random.
+func pickOne[T any](g valueGenerator, of ...T) T { return of[g.IntN(len(of))] }
 
-// oneIn is true with probability 1/n.
-func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
+// hasChanceOneIn is true with probability 1/n.
+func (g valueGenerator) hasChanceOneIn(n int) bool { return g.IntN(n) == 0 }
 
-// awkwardValue draws a value that graders might not expect.
-func (g generator) awkwardValue() pyvalue.Value {
+// drawAwkwardValue draws a value that graders might not expect.
+func (g valueGenerator) drawAwkwardValue() pyvalue.Value {
 	huge := new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil)
-	return oneOf[pyvalue.Value](
+	return pickOne[pyvalue.Value](
 		g, pyvalue.Null{}, pyvalue.Null{}, pyvalue.Bool(true), pyvalue.Bool(false), pyvalue.NewInt(0), pyvalue.NewInt(1), pyvalue.NewInt(-3), pyvalue.NewInt(1<<53+1),
 		pyvalue.NewBigInt(huge), pyvalue.NewBigInt(new(big.Int).Neg(huge)), pyvalue.Float(math.Copysign(0, -1)), pyvalue.Float(1), pyvalue.Float(0.5), pyvalue.Float(1e16),
 		pyvalue.Float(math.NaN()), pyvalue.Float(math.Inf(1)), pyvalue.Float(math.Inf(-1)),
@@ -31,38 +31,38 @@ func (g generator) awkwardValue() pyvalue.Value {
 	)
 }
 
-// mutate changes one random node of v, possibly v itself.
-func (g generator) mutate(v pyvalue.Value) pyvalue.Value {
+// mutateValue changes one random node of v, possibly v itself.
+func (g valueGenerator) mutateValue(v pyvalue.Value) pyvalue.Value {
 	left := g.IntN(countNodes(v))
-	return g.mutateAt(v, &left)
+	return g.mutateNodeAt(v, &left)
 }
 
 // mutateObject is mutate for a value that must stay an object.
-func (g generator) mutateObject(o *pyvalue.Object) pyvalue.Value {
+func (g valueGenerator) mutateObject(o *pyvalue.Object) pyvalue.Value {
 	left := 1 + g.IntN(countNodes(o))
 	if left == countNodes(o) {
 		return g.reshapeObject(o)
 	}
-	return g.mutateAt(o, &left)
+	return g.mutateNodeAt(o, &left)
 }
 
-// mutateAt returns a copy of v in which the node that is left nodes further is changed.
-func (g generator) mutateAt(v pyvalue.Value, left *int) pyvalue.Value {
+// mutateNodeAt returns a copy of v in which the node that is left nodes further is changed.
+func (g valueGenerator) mutateNodeAt(v pyvalue.Value, left *int) pyvalue.Value {
 	*left--
 	if *left == -1 {
-		return g.change(v)
+		return g.changeNode(v)
 	}
 	switch v := v.(type) {
 	case pyvalue.List:
 		items := slices.Clone(v)
 		for i, item := range items {
-			items[i] = g.mutateAt(item, left)
+			items[i] = g.mutateNodeAt(item, left)
 		}
 		return items
 	case *pyvalue.Object:
 		items := &pyvalue.Object{}
 		for key, item := range v.All() {
-			items.Set(key, g.mutateAt(item, left))
+			items.Set(key, g.mutateNodeAt(item, left))
 		}
 		return items
 	default:
@@ -86,26 +86,26 @@ func countNodes(v pyvalue.Value) int {
 	return n
 }
 
-func (g generator) change(v pyvalue.Value) pyvalue.Value {
-	if g.oneIn(3) {
-		return g.awkwardValue()
+func (g valueGenerator) changeNode(v pyvalue.Value) pyvalue.Value {
+	if g.hasChanceOneIn(3) {
+		return g.drawAwkwardValue()
 	}
 	switch v := v.(type) {
 	case pyvalue.Float:
-		return pyvalue.Float(math.Nextafter(float64(v), oneOf(g, -1e9, 1e9)))
+		return pyvalue.Float(math.Nextafter(float64(v), pickOne(g, -1e9, 1e9)))
 	case pyvalue.List:
 		return g.reshapeList(v)
 	case *pyvalue.Object:
 		return g.reshapeObject(v)
 	default:
-		return g.awkwardValue()
+		return g.drawAwkwardValue()
 	}
 }
 
-func (g generator) reshapeList(v pyvalue.List) pyvalue.Value {
+func (g valueGenerator) reshapeList(v pyvalue.List) pyvalue.Value {
 	items := slices.Clone(v)
 	if len(items) == 0 {
-		return pyvalue.List{g.awkwardValue()}
+		return pyvalue.List{g.drawAwkwardValue()}
 	}
 	i := g.IntN(len(items))
 	switch g.IntN(4) {
@@ -121,7 +121,7 @@ func (g generator) reshapeList(v pyvalue.List) pyvalue.Value {
 	}
 }
 
-func (g generator) reshapeObject(v *pyvalue.Object) pyvalue.Value {
+func (g valueGenerator) reshapeObject(v *pyvalue.Object) pyvalue.Value {
 	var names []string
 	for key := range v.All() {
 		names = append(names, key)
@@ -139,10 +139,10 @@ func (g generator) reshapeObject(v *pyvalue.Object) pyvalue.Value {
 		items.Set(key, v.Get(key))
 	}
 	if action == 2 {
-		items.Set(oneOf(g, "type", "value", "answer", "a"), g.awkwardValue())
+		items.Set(pickOne(g, "type", "value", "answer", "a"), g.drawAwkwardValue())
 	}
 	if action == 3 && len(names) > 0 {
-		items.Set(oneOf(g, names...), v.Get(oneOf(g, names...)))
+		items.Set(pickOne(g, names...), v.Get(pickOne(g, names...)))
 	}
 	return items
 }

@@ -13,12 +13,12 @@ import (
 // thresholds. The default of the lower one is 0, which perfectly mixed clusters miss by
 // a little; the upper one is optional.
 func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	thresholds, err := passThresholds(config)
+	thresholds, err := getPassThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Adjusted mutual information")
-	given, missing, err := requireFields(answer, "clusters", "samples", "contingency")
+	r := newGraderReport("Adjusted mutual information")
+	given, missing, err := splitMissingFields(answer, "clusters", "samples", "contingency")
 	if err != nil || missing != nil {
 		return r.missingFieldsResult(answer, missing...), err
 	}
@@ -29,7 +29,7 @@ func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Resul
 		r.addFailure(fault)
 		return r.binaryResult(), nil
 	}
-	table, err := mergeContingency(clusters, samples, cells)
+	table, err := mergeEqualLabels(clusters, samples, cells)
 	if err != nil {
 		return Result{}, err
 	}
@@ -56,7 +56,7 @@ func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Resul
 // checkTableSteps returns an error if a table has so many rows, columns and counts that
 // its mutual information would take too long.
 func checkTableSteps(table [][]int) error {
-	if stats.AdjustedMutualInformationSteps(table) <= 2*maxSteps {
+	if stats.EstimateAdjustedMutualInformationSteps(table) <= 2*maxGraderSteps {
 		return nil
 	}
 	sum := 0
@@ -70,7 +70,7 @@ func checkTableSteps(table [][]int) error {
 
 // checkMutualInformation compares the adjusted mutual information with the thresholds.
 // Most is null if there is no upper one.
-func (r *report) checkMutualInformation(ami, least, most pyvalue.Value) error {
+func (r *graderReport) checkMutualInformation(ami, least, most pyvalue.Value) error {
 	const what = "adjusted mutual information"
 	if _, err := r.requireAtLeast(what, ami, least); err != nil {
 		return err
@@ -96,13 +96,13 @@ func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fau
 	for i, item := range list {
 		row, _ := item.(pyvalue.List)
 		if len(row) != columns {
-			return nil, fmt.Sprintf("contingency[%d]: want a list of %d counts, found %s", i, columns, showValue(item))
+			return nil, fmt.Sprintf("contingency[%d]: want a list of %d counts, found %s", i, columns, formatValue(item))
 		}
 		cells = append(cells, make([]float64, columns))
 		for j, cell := range row {
 			f, ok := readCount(cell)
 			if !ok || f < 0 {
-				return nil, fmt.Sprintf("contingency[%d][%d]: want a count, found %s", i, j, showValue(cell))
+				return nil, fmt.Sprintf("contingency[%d][%d]: want a count, found %s", i, j, formatValue(cell))
 			}
 			cells[i][j] = f
 			some = some || f != 0
@@ -125,11 +125,11 @@ func readCount(cell pyvalue.Value) (float64, bool) {
 	return f, ok && isNumber && err == nil
 }
 
-// mergeContingency rounds the counts in cells, half to even, and returns them with one
+// mergeEqualLabels rounds the counts in cells, half to even, and returns them with one
 // row per distinct cluster and one column per distinct sample that has a count above 0. The
 // result has no rows if all counts are 0. A count that is not finite is a value error,
 // a sum above 2147483647 an error of kind overflow.
-func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
+func mergeEqualLabels(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
 	var usedRows, usedColumns []int
 	isUsedColumn := make([]bool, len(samples))
 	total := 0.0
@@ -154,11 +154,11 @@ func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 			usedRows = append(usedRows, i)
 		}
 	}
-	rows, height, err := labelNumbers("clusters", clusters, usedRows)
+	rows, height, err := numberLabels("clusters", clusters, usedRows)
 	if err != nil {
 		return nil, err
 	}
-	columns, width, err := labelNumbers("samples", samples, usedColumns)
+	columns, width, err := numberLabels("samples", samples, usedColumns)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +174,12 @@ func mergeContingency(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 	return table, nil
 }
 
-// labelNumbers numbers the distinct labels at the indices used, from 0 on in that order,
+// numberLabels numbers the distinct labels at the indices used, from 0 on in that order,
 // and returns the number of each of them by its index. Labels are equal if numpy makes
 // them equal: if one of them is a text, it converts all to texts; else if one is a
 // float, all to floats. A label that is neither a number nor a text, or not finite, is
 // a type error.
-func labelNumbers(what string, labels pyvalue.List, used []int) (numbers []int, distinct int, err error) {
+func numberLabels(what string, labels pyvalue.List, used []int) (numbers []int, distinct int, err error) {
 	text, float := false, false
 	for _, i := range used {
 		text = text || pyvalue.KindOf(labels[i]) == "string"
@@ -189,7 +189,7 @@ func labelNumbers(what string, labels pyvalue.List, used []int) (numbers []int, 
 	for _, i := range used {
 		key, err := labelKey(labels[i], text, float)
 		if err != nil {
-			return nil, 0, pyvalue.TypeError("%s: want names or numbers, found %s", what, showValue(labels[i]))
+			return nil, 0, pyvalue.TypeError("%s: want names or numbers, found %s", what, formatValue(labels[i]))
 		}
 		if _, ok := known[key]; !ok {
 			known[key] = len(known)
@@ -204,7 +204,7 @@ func labelKey(label pyvalue.Value, asText, asFloat bool) (string, error) {
 	n, ok := pyvalue.AsNumber(label)
 	switch {
 	case asText && (ok || pyvalue.KindOf(label) == "string"):
-		return pyvalue.Text(label), nil
+		return pyvalue.Str(label), nil
 	case !ok:
 		return "", pyvalue.TypeError("neither name nor number")
 	case !asFloat:

@@ -14,12 +14,12 @@ func contingencyAnswer(clusters, samples, contingency string) string {
 	return fmt.Sprintf(`{"clusters": %s, "samples": %s, "contingency": %s}`, clusters, samples, contingency)
 }
 
-// squareContingency returns an answer with two clusters and two samples.
-func squareContingency(contingency string) string {
+// squareContingencyAnswer returns an answer with two clusters and two samples.
+func squareContingencyAnswer(contingency string) string {
 	return contingencyAnswer(`["k0", "k1"]`, `["s0", "s1"]`, contingency)
 }
 
-func amiThresholds(least, most string) string {
+func adjustedMutualInformationConfig(least, most string) string {
 	return fmt.Sprintf(`{"scoring": {"pass_thresholds": {"ami_min": %s, "ami_max": %s}}}`, least, most)
 }
 
@@ -27,23 +27,23 @@ func TestMutualInformation(t *testing.T) {
 	t.Parallel()
 	const apart, anything = `[[10, 0], [0, 10]]`, `{"scoring": {"pass_thresholds": {"ami_min": -1}}}`
 	gradeRows(t, "adjusted_mutual_information", map[string]gradeRow{
-		"apart":                                  {`{}`, squareContingency(apart), "pass", `{"ami": 1.0, "ami_min_threshold": 0.0, "ami_max_threshold": null, "clusters": ["k0", "k1"], "samples": ["s0", "s1"]}`},
-		"on the upper threshold":                 {amiThresholds("0", "1"), squareContingency(apart), "pass", `{"ami_min_threshold": 0, "ami_max_threshold": 1}`},
-		"above it":                               {amiThresholds("0", nextBelow(1)), squareContingency(apart), "fail", `{"ami": 1.0}`},
-		"on the lower threshold":                 {amiThresholds("1", "null"), squareContingency(apart), "pass", `{"ami_max_threshold": null}`},
-		"below it":                               {amiThresholds(nextAbove(1), "null"), squareContingency(apart), "fail", `{"ami": 1.0}`},
-		"perfectly mixed fails unless":           {`{}`, squareContingency(`[[50, 50], [50, 50]]`), "fail", `{"ami_min_threshold": 0.0}`},
-		"perfectly mixed and let pass":           {amiThresholds("-0.05", "0.2"), squareContingency(`[[50, 50], [50, 50]]`), "pass", `{"ami_max_threshold": 0.2}`},
+		"apart":                                  {`{}`, squareContingencyAnswer(apart), "pass", `{"ami": 1.0, "ami_min_threshold": 0.0, "ami_max_threshold": null, "clusters": ["k0", "k1"], "samples": ["s0", "s1"]}`},
+		"on the upper threshold":                 {adjustedMutualInformationConfig("0", "1"), squareContingencyAnswer(apart), "pass", `{"ami_min_threshold": 0, "ami_max_threshold": 1}`},
+		"above it":                               {adjustedMutualInformationConfig("0", nextFloatBelow(1)), squareContingencyAnswer(apart), "fail", `{"ami": 1.0}`},
+		"on the lower threshold":                 {adjustedMutualInformationConfig("1", "null"), squareContingencyAnswer(apart), "pass", `{"ami_max_threshold": null}`},
+		"below it":                               {adjustedMutualInformationConfig(nextFloatAbove(1), "null"), squareContingencyAnswer(apart), "fail", `{"ami": 1.0}`},
+		"perfectly mixed fails unless":           {`{}`, squareContingencyAnswer(`[[50, 50], [50, 50]]`), "fail", `{"ami_min_threshold": 0.0}`},
+		"perfectly mixed and let pass":           {adjustedMutualInformationConfig("-0.05", "0.2"), squareContingencyAnswer(`[[50, 50], [50, 50]]`), "pass", `{"ami_max_threshold": 0.2}`},
 		"one cluster":                            {`{}`, contingencyAnswer(`["k"]`, `["s0", "s1"]`, `[[3, 3]]`), "pass", `{"ami": 0.0}`},
 		"one sample":                             {`{}`, contingencyAnswer(`["k0", "k1"]`, `["s"]`, `[[3], [4]]`), "pass", `{"ami": 0.0}`},
 		"one of each":                            {`{}`, contingencyAnswer(`["k"]`, `["s"]`, `[[3]]`), "pass", `{"ami": 1.0}`},
-		"a single count":                         {`{}`, squareContingency(`[[0, 0], [1, 0]]`), "pass", `{"ami": 1.0}`},
-		"two singletons":                         {`{}`, squareContingency(`[[1, 0], [0, 1]]`), "pass", `{"ami": 0.0}`},
+		"a single count":                         {`{}`, squareContingencyAnswer(`[[0, 0], [1, 0]]`), "pass", `{"ami": 1.0}`},
+		"two singletons":                         {`{}`, squareContingencyAnswer(`[[1, 0], [0, 1]]`), "pass", `{"ami": 0.0}`},
 		"three singletons":                       {`{}`, contingencyAnswer(`[0, 1, 2]`, `[0, 1, 2]`, `[[0, 1, 0], [1, 0, 0], [0, 0, 1]]`), "pass", `{"ami": 0.0}`},
-		"text is read as numbers":                {`{}`, squareContingency(`[["10", " 0 "], ["0.0", "1_0e0"]]`), "pass", `{"ami": 1.0}`},
-		"booleans are numbers":                   {`{}`, squareContingency(`[[true, false], [false, true]]`), "pass", `{"ami": 0.0}`},
-		"half to even":                           {`{}`, squareContingency(`[[0.5, 1.5], [2.5, 0.49]]`), "pass", `{"ami": 1.0}`}, // rounded: 0, 2; 2, 0
-		"rounded to nothing":                     {`{}`, squareContingency(`[[0.5, 0.2], [0, 0]]`), "fail", ""},
+		"text is read as numbers":                {`{}`, squareContingencyAnswer(`[["10", " 0 "], ["0.0", "1_0e0"]]`), "pass", `{"ami": 1.0}`},
+		"booleans are numbers":                   {`{}`, squareContingencyAnswer(`[[true, false], [false, true]]`), "pass", `{"ami": 0.0}`},
+		"half to even":                           {`{}`, squareContingencyAnswer(`[[0.5, 1.5], [2.5, 0.49]]`), "pass", `{"ami": 1.0}`}, // rounded: 0, 2; 2, 0
+		"rounded to nothing":                     {`{}`, squareContingencyAnswer(`[[0.5, 0.2], [0, 0]]`), "fail", ""},
 		"equal labels are one":                   {`{}`, contingencyAnswer(`["k", "k"]`, `["s0", "s1"]`, apart), "pass", `{"ami": 0.0, "clusters": ["k", "k"]}`},
 		"1 and 1.0 are one":                      {`{}`, contingencyAnswer(`[1, 1.0]`, `["s0", "s1"]`, apart), "pass", `{"ami": 0.0}`},
 		"1 and true are one":                     {`{}`, contingencyAnswer(`[1, true]`, `["s0", "s1"]`, apart), "pass", `{"ami": 0.0}`},
@@ -59,38 +59,38 @@ func TestMutualInformation(t *testing.T) {
 		"NaN beside text is text":                {`{}`, contingencyAnswer(`["k", NaN]`, `["s0", "s1"]`, apart), "pass", `{"ami": 1.0}`},
 		"a label of null":                        {anything, contingencyAnswer(`["k0", null]`, `["s0", "s1"]`, apart), "type_error", ""},
 		"a label that is a list":                 {anything, contingencyAnswer(`["k0", "k1"]`, `[["s0"], ["s1"]]`, apart), "type_error", ""},
-		"NaN":                                    {anything, squareContingency(`[[1, NaN], [1, 1]]`), "value_error", ""},
-		"null":                                   {anything, squareContingency(`[[1, null], [1, 1]]`), "value_error", ""},
-		"infinity":                               {anything, squareContingency(`[[1, 1e400], [1, 1]]`), "value_error", ""},
-		"infinite text":                          {anything, squareContingency(`[[1, "inf"], [1, 1]]`), "value_error", ""},
-		"too many to list":                       {anything, squareContingency(`[[2147483647, 1], [1, 1]]`), "overflow", ""},
-		"negative":                               {anything, squareContingency(`[[1, -1], [1, 1]]`), "fail", ""},
-		"minus infinity":                         {anything, squareContingency(`[[1, -Infinity], [NaN, 1]]`), "fail", ""},
-		"nothing":                                {anything, squareContingency(`[[0, 0], [0, 0]]`), "fail", ""},
-		"unreadable text":                        {anything, squareContingency(`[[1, "many"], [1, 1]]`), "fail", ""},
-		"a cell that is a list":                  {anything, squareContingency(`[[1, [1]], [1, 1]]`), "fail", ""},
-		"a huge cell":                            {anything, squareContingency(`[[1, ` + hugeInteger() + `], [1, 1]]`), "fail", ""},
-		"ragged":                                 {anything, squareContingency(`[[1, 1], [1]]`), "fail", ""},
-		"a row too few":                          {anything, squareContingency(`[[1, 1]]`), "fail", ""},
-		"a column too many":                      {anything, squareContingency(`[[1, 1, 1], [1, 1, 1]]`), "fail", ""},
-		"rows that are text":                     {anything, squareContingency(`["11", "11"]`), "fail", ""},
-		"a flat list":                            {anything, squareContingency(`[1, 1]`), "fail", ""},
-		"no table":                               {anything, squareContingency(`[]`), "fail", ""},
+		"NaN":                                    {anything, squareContingencyAnswer(`[[1, NaN], [1, 1]]`), "value_error", ""},
+		"null":                                   {anything, squareContingencyAnswer(`[[1, null], [1, 1]]`), "value_error", ""},
+		"infinity":                               {anything, squareContingencyAnswer(`[[1, 1e400], [1, 1]]`), "value_error", ""},
+		"infinite text":                          {anything, squareContingencyAnswer(`[[1, "inf"], [1, 1]]`), "value_error", ""},
+		"too many to list":                       {anything, squareContingencyAnswer(`[[2147483647, 1], [1, 1]]`), "overflow", ""},
+		"negative":                               {anything, squareContingencyAnswer(`[[1, -1], [1, 1]]`), "fail", ""},
+		"minus infinity":                         {anything, squareContingencyAnswer(`[[1, -Infinity], [NaN, 1]]`), "fail", ""},
+		"nothing":                                {anything, squareContingencyAnswer(`[[0, 0], [0, 0]]`), "fail", ""},
+		"unreadable text":                        {anything, squareContingencyAnswer(`[[1, "many"], [1, 1]]`), "fail", ""},
+		"a cell that is a list":                  {anything, squareContingencyAnswer(`[[1, [1]], [1, 1]]`), "fail", ""},
+		"a huge cell":                            {anything, squareContingencyAnswer(`[[1, ` + hugeInteger() + `], [1, 1]]`), "fail", ""},
+		"ragged":                                 {anything, squareContingencyAnswer(`[[1, 1], [1]]`), "fail", ""},
+		"a row too few":                          {anything, squareContingencyAnswer(`[[1, 1]]`), "fail", ""},
+		"a column too many":                      {anything, squareContingencyAnswer(`[[1, 1, 1], [1, 1, 1]]`), "fail", ""},
+		"rows that are text":                     {anything, squareContingencyAnswer(`["11", "11"]`), "fail", ""},
+		"a flat list":                            {anything, squareContingencyAnswer(`[1, 1]`), "fail", ""},
+		"no table":                               {anything, squareContingencyAnswer(`[]`), "fail", ""},
 		"no clusters":                            {anything, contingencyAnswer(`[]`, `["s0", "s1"]`, apart), "fail", ""},
 		"samples as text":                        {anything, contingencyAnswer(`["k0", "k1"]`, `"ab"`, apart), "fail", ""},
 		"the older name of samples":              {anything, `{"clusters": ["k"], "conditions": ["s"], "contingency": [[1]]}`, "fail", ""},
-		"a threshold of null":                    {amiThresholds("null", "null"), squareContingency(apart), "type_error", ""},
-		"a threshold of text":                    {amiThresholds("0", `"1"`), squareContingency(apart), "type_error", ""},
-		"a huge threshold":                       {amiThresholds("-"+hugeInteger(), "null"), squareContingency(apart), "overflow", ""},
-		"another huge threshold":                 {amiThresholds("0", hugeInteger()), squareContingency(apart), "overflow", ""},
-		"scoring null":                           {`{"scoring": null}`, squareContingency(apart), "type_error", ""},
+		"a threshold of null":                    {adjustedMutualInformationConfig("null", "null"), squareContingencyAnswer(apart), "type_error", ""},
+		"a threshold of text":                    {adjustedMutualInformationConfig("0", `"1"`), squareContingencyAnswer(apart), "type_error", ""},
+		"a huge threshold":                       {adjustedMutualInformationConfig("-"+hugeInteger(), "null"), squareContingencyAnswer(apart), "overflow", ""},
+		"another huge threshold":                 {adjustedMutualInformationConfig("0", hugeInteger()), squareContingencyAnswer(apart), "overflow", ""},
+		"scoring null":                           {`{"scoring": null}`, squareContingencyAnswer(apart), "type_error", ""},
 		"answer is a list":                       {anything, `["clusters", "samples", "contingency"]`, "type_error", ""},
 		"answer is a number":                     {anything, `5`, "type_error", ""},
 	})
 }
 
 // The values are those of scikit-learn 1.2.1.
-func TestAMI(t *testing.T) {
+func TestAdjustedMutualInformationMetric(t *testing.T) {
 	t.Parallel()
 	for table, want := range map[string]float64{
 		`[[90, 2], [3, 95]]`:           0.8244298293855112,
@@ -98,18 +98,18 @@ func TestAMI(t *testing.T) {
 		`[[1, 2], [3, 4]]`:             -0.10828974769256394,
 		`[[2000, 2100], [1900, 2050]]`: -5.6357013495853316e-05,
 	} {
-		got := gradeJSON(t, "adjusted_mutual_information", `{}`, squareContingency(table))
-		require.InEpsilon(t, want, metricNumber(t, got, "ami"), 1e-9, table)
+		got := gradeConfigAndAnswerJSON(t, "adjusted_mutual_information", `{}`, squareContingencyAnswer(table))
+		require.InEpsilon(t, want, floatMetric(t, got, "ami"), 1e-9, table)
 	}
-	got := gradeJSON(t, "adjusted_mutual_information", `{}`, contingencyAnswer(`["a", "b", "c"]`, `["x", "y", "z"]`, `[[5, 1, 0], [0, 7, 2], [1, 1, 9]]`))
-	require.InEpsilon(t, 0.4470289231470055, metricNumber(t, got, "ami"), 1e-12)
-	got = gradeJSON(t, "adjusted_mutual_information", `{}`, squareContingency(`[[500000000, 500000000], [500000000, 500000000]]`))
-	require.InDelta(t, 0, metricNumber(t, got, "ami"), 1e-8, "counts that could not be listed")
+	got := gradeConfigAndAnswerJSON(t, "adjusted_mutual_information", `{}`, contingencyAnswer(`["a", "b", "c"]`, `["x", "y", "z"]`, `[[5, 1, 0], [0, 7, 2], [1, 1, 9]]`))
+	require.InEpsilon(t, 0.4470289231470055, floatMetric(t, got, "ami"), 1e-12)
+	got = gradeConfigAndAnswerJSON(t, "adjusted_mutual_information", `{}`, squareContingencyAnswer(`[[500000000, 500000000], [500000000, 500000000]]`))
+	require.InDelta(t, 0, floatMetric(t, got, "ami"), 1e-8, "counts that could not be listed")
 }
 
 func TestMutualInformationReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "adjusted_mutual_information", amiThresholds("0", "0.75"), squareContingency(`[[10, 0], [0, 10]]`))
+	got := gradeConfigAndAnswerJSON(t, "adjusted_mutual_information", adjustedMutualInformationConfig("0", "0.75"), squareContingencyAnswer(`[[10, 0], [0, 10]]`))
 	require.Equal(t, `Adjusted mutual information: FAIL
 
 + adjusted mutual information: 1.0, expected at least 0
@@ -124,7 +124,7 @@ Failures:
 		`[[0, 0], [0, 0]]`:      "every count is 0",
 		`[[0, 0], [0, NaN]]`:    "contingency[1][1]: want a finite count, found nan",
 	} {
-		require.Contains(t, gradeJSON(t, "adjusted_mutual_information", `{}`, squareContingency(table)).Reasoning, want)
+		require.Contains(t, gradeConfigAndAnswerJSON(t, "adjusted_mutual_information", `{}`, squareContingencyAnswer(table)).Reasoning, want)
 	}
 }
 

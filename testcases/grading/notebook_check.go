@@ -21,7 +21,7 @@ func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (
 	case err != nil:
 		return Result{}, pyvalue.ValueError("%v", err)
 	case in.Notebook == nil:
-		return Result{}, notebookError("what the notebook was is not known")
+		return Result{}, newNotebookError("what the notebook was is not known")
 	}
 	look := inspectNotebook(in)
 	held := 0
@@ -37,20 +37,22 @@ func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (
 	return look.result(float64(held) / float64(len(demands))), nil
 }
 
-// notebookError returns an error of kind notebook.
-func notebookError(text string) *pyvalue.Error { return &pyvalue.Error{Kind: "notebook", Text: text} }
+// newNotebookError returns an error of kind notebook.
+func newNotebookError(text string) *pyvalue.Error {
+	return &pyvalue.Error{Kind: "notebook", Text: text}
+}
 
 // notebookInspection is a notebook that is checked, with the results so far.
 type notebookInspection struct {
-	*report
+	*graderReport
 	notebook *Notebook
-	cells    []codeCell
+	cells    []codeCellSource
 	rerun    func(context.Context) (*Notebook, error) // see Input; nil means not possible
 }
 
-// codeCell is a cell that has code.
-type codeCell struct {
-	Cell
+// codeCellSource is a cell that has code.
+type codeCellSource struct {
+	NotebookCell
 	number int    // position in the notebook, from 1
 	code   string // the source as extractCode returns it
 }
@@ -58,13 +60,13 @@ type codeCell struct {
 // inspectNotebook returns an inspection of the notebook, with the metrics that do not
 // depend on demands.
 func inspectNotebook(in Input) *notebookInspection {
-	l := &notebookInspection{report: newReport("Notebook check"), notebook: in.Notebook, rerun: in.Rerun}
+	l := &notebookInspection{graderReport: newGraderReport("Notebook check"), notebook: in.Notebook, rerun: in.Rerun}
 	for i, cell := range in.Notebook.Cells {
 		if !cell.IsCode {
 			continue
 		}
 		if code := extractCode(in.Notebook.Language, cell.Source); strings.TrimSpace(code) != "" {
-			l.cells = append(l.cells, codeCell{Cell: cell, number: i + 1, code: code})
+			l.cells = append(l.cells, codeCellSource{NotebookCell: cell, number: i + 1, code: code})
 		}
 	}
 	errors := pyvalue.List{}
@@ -78,8 +80,8 @@ func inspectNotebook(in Input) *notebookInspection {
 }
 
 // failedCells returns the cells whose last run ended with an error or was interrupted.
-func (l *notebookInspection) failedCells() []codeCell {
-	var failing []codeCell
+func (l *notebookInspection) failedCells() []codeCellSource {
+	var failing []codeCellSource
 	for _, cell := range l.cells {
 		if cell.Status == "error" || cell.Status == "interrupted" {
 			failing = append(failing, cell)
@@ -88,8 +90,8 @@ func (l *notebookInspection) failedCells() []codeCell {
 	return failing
 }
 
-// addCheck adds a line to the report. If not ok it is also a failure.
-func (l *notebookInspection) addCheck(ok bool, text string) {
+// addDemandResult adds a line to the report. If not ok it is also a failure.
+func (l *notebookInspection) addDemandResult(ok bool, text string) {
 	l.addLine(ok, text)
 	if !ok {
 		l.addFailure(text)
@@ -146,11 +148,11 @@ func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 	least, ok := v.(pyvalue.Int)
 	if !ok || least.Big().Sign() < 1 {
-		return nil, fmt.Errorf("want an integer of at least 1, found %s", showValue(v))
+		return nil, fmt.Errorf("want an integer of at least 1, found %s", formatValue(v))
 	}
 	return func(_ context.Context, l *notebookInspection) error {
 		ok := big.NewInt(int64(len(l.cells))).Cmp(least.Big()) >= 0
-		l.addCheck(ok, fmt.Sprintf("%d cells have code, expected at least %s", len(l.cells), least.Big()))
+		l.addDemandResult(ok, fmt.Sprintf("%d cells have code, expected at least %s", len(l.cells), least.Big()))
 		return nil
 	}, nil
 }
@@ -160,10 +162,10 @@ func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	failing := l.failedCells()
 	for _, cell := range failing {
-		l.addCheck(false, fmt.Sprintf("cell %d: its last run ended with %s", cell.number, cell.Status))
+		l.addDemandResult(false, fmt.Sprintf("cell %d: its last run ended with %s", cell.number, cell.Status))
 	}
 	if len(failing) == 0 {
-		l.addCheck(true, "no cell's last run raised or was interrupted")
+		l.addDemandResult(true, "no cell's last run raised or was interrupted")
 	}
 	return nil
 }
@@ -174,7 +176,7 @@ func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, erro
 		wanted, ok := v.(pyvalue.Bool)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("want true or false, found %s", showValue(v))
+			return nil, fmt.Errorf("want true or false, found %s", formatValue(v))
 		case !bool(wanted):
 			return nil, nil //nolint:nilnil // no demand
 		}
@@ -187,13 +189,13 @@ func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value)
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		list, ok := v.(pyvalue.List)
 		if !ok {
-			return nil, fmt.Errorf("want a list of names, found %s", showValue(v))
+			return nil, fmt.Errorf("want a list of names, found %s", formatValue(v))
 		}
 		var names []string
 		for i, item := range list {
 			name, ok := item.(pyvalue.String)
 			if !ok || strings.TrimSpace(string(name)) == "" {
-				return nil, fmt.Errorf("[%d]: want a name, found %s", i, showValue(item))
+				return nil, fmt.Errorf("[%d]: want a name, found %s", i, formatValue(item))
 			}
 			names = append(names, strings.TrimSpace(string(name)))
 		}
@@ -209,12 +211,12 @@ func mustUseDemand(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookInspection) error {
 		missing := pyvalue.List{}
 		for _, name := range names {
-			if cell := l.cellUsing(name); cell != 0 {
-				l.addCheck(true, fmt.Sprintf("uses %s, in cell %d", name, cell))
+			if cell := l.firstCellUsing(name); cell != 0 {
+				l.addDemandResult(true, fmt.Sprintf("uses %s, in cell %d", name, cell))
 				continue
 			}
 			missing = append(missing, pyvalue.String(name))
-			l.addCheck(false, fmt.Sprintf("uses %s nowhere in its code", name))
+			l.addDemandResult(false, fmt.Sprintf("uses %s nowhere in its code", name))
 		}
 		l.metrics.Set("missing", missing)
 		return nil
@@ -226,24 +228,24 @@ func mustNotUseDemand(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookInspection) error {
 		forbidden := pyvalue.List{}
 		for _, name := range names {
-			cell := l.cellUsing(name)
+			cell := l.firstCellUsing(name)
 			if cell == 0 {
-				l.addCheck(true, fmt.Sprintf("does not use %s", name))
+				l.addDemandResult(true, fmt.Sprintf("does not use %s", name))
 				continue
 			}
 			forbidden = append(forbidden, pyvalue.String(name))
-			l.addCheck(false, fmt.Sprintf("uses %s, in cell %d, which it must not", name, cell))
+			l.addDemandResult(false, fmt.Sprintf("uses %s, in cell %d, which it must not", name, cell))
 		}
 		l.metrics.Set("forbidden", forbidden)
 		return nil
 	}
 }
 
-// cellUsing returns the number of the first cell whose code has name as a whole word, 0
+// firstCellUsing returns the number of the first cell whose code has name as a whole word, 0
 // if none has.
-func (l *notebookInspection) cellUsing(name string) int {
+func (l *notebookInspection) firstCellUsing(name string) int {
 	for _, cell := range l.cells {
-		if hasWord(l.notebook.Language, cell.code, name) {
+		if containsWord(l.notebook.Language, cell.code, name) {
 			return cell.number
 		}
 	}

@@ -18,15 +18,15 @@ import (
 func pythonNotebook(sources ...string) *grading.Notebook {
 	n := &grading.Notebook{Language: "python"}
 	for _, source := range sources {
-		n.Cells = append(n.Cells, grading.Cell{IsCode: true, Source: source, Status: "ok"})
+		n.Cells = append(n.Cells, grading.NotebookCell{IsCode: true, Source: source, Status: "ok"})
 	}
 	return n
 }
 
 func checkNotebook(t *testing.T, config string, in grading.Input) grading.Result {
 	t.Helper()
-	spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.Decode(t, config)}
-	require.NoError(t, grading.Check(spec), config)
+	spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.MustDecode(t, config)}
+	require.NoError(t, grading.CheckSpec(spec), config)
 	return grading.Grade(t.Context(), spec, in)
 }
 
@@ -38,8 +38,8 @@ func TestNotebookCheckConfig(t *testing.T) {
 		`{"must_run_clean": "yes"}`, `{"must_use": "numpy"}`, `{"must_use": [3]}`, `{"must_not_use": [" "]}`,
 		`{"min_cells": 1, "must_not_use": {"a": 1}}`,
 	} {
-		spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.Decode(t, config), Field: "grader"}
-		require.ErrorContains(t, grading.Check(spec), "field grader.config: ", config)
+		spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.MustDecode(t, config), Field: "grader"}
+		require.ErrorContains(t, grading.CheckSpec(spec), "field grader.config: ", config)
 		got := grading.Grade(t.Context(), spec, grading.Input{Notebook: pythonNotebook("1")})
 		require.Equal(t, "value_error", got.Error.Kind, config)
 	}
@@ -57,13 +57,13 @@ func TestNotebookCheckReportsAllDemands(t *testing.T) {
 	t.Parallel()
 	n := pythonNotebook("import pandas as pd", "# only a comment", "", "df = pd.read_csv('x')", "1/0", "while True: pass")
 	n.Cells[4].Status, n.Cells[5].Status = "error", "interrupted"
-	n.Cells = append(n.Cells, grading.Cell{Source: "# eval is not used"})
+	n.Cells = append(n.Cells, grading.NotebookCell{Source: "# eval is not used"})
 	config := `{"min_cells": 5, "no_errors": true, "must_use": ["pandas", "pd.read_csv", "numpy"], "must_not_use": ["eval"]}`
 	got := checkNotebook(t, config, grading.Input{Notebook: n})
 	require.False(t, got.Passed)
 	require.Nil(t, got.Error)
 	require.InDelta(t, 0.25, got.Score, 0)
-	require.JSONEq(t, `{"cells": 7, "code_cells": 4, "errors": [5, 6], "missing": ["numpy"], "forbidden": []}`, pyvaluetest.JSON(t, got.Metrics))
+	require.JSONEq(t, `{"cells": 7, "code_cells": 4, "errors": [5, 6], "missing": ["numpy"], "forbidden": []}`, pyvaluetest.MarshalToString(t, got.Metrics))
 	require.Equal(t, `Notebook check: FAIL
 
 x 4 cells have code, expected at least 5
@@ -136,7 +136,7 @@ func TestNotebookCheckNames(t *testing.T) {
 		{"R", "# lm is text as it is", "lm", true},
 		{"R", "lmer(x)", "lm", false},
 	} {
-		n := &grading.Notebook{Language: c.language, Cells: []grading.Cell{{IsCode: true, Source: "1"}, {IsCode: true, Source: c.source}}}
+		n := &grading.Notebook{Language: c.language, Cells: []grading.NotebookCell{{IsCode: true, Source: "1"}, {IsCode: true, Source: c.source}}}
 		for key, want := range map[string]bool{"must_use": c.uses, "must_not_use": !c.uses} {
 			config := pyvalue.NewObject(key, pyvalue.List{pyvalue.String(c.name)})
 			got := grading.Grade(t.Context(), grading.Spec{Type: "notebook_check", Config: config}, grading.Input{Notebook: n})
@@ -145,7 +145,7 @@ func TestNotebookCheckNames(t *testing.T) {
 	}
 }
 
-func rerunReturning(cells []grading.Cell, err error) func(context.Context) (*grading.Notebook, error) {
+func rerunThatReturns(cells []grading.NotebookCell, err error) func(context.Context) (*grading.Notebook, error) {
 	return func(context.Context) (*grading.Notebook, error) {
 		if err != nil {
 			return nil, err
@@ -156,11 +156,11 @@ func rerunReturning(cells []grading.Cell, err error) func(context.Context) (*gra
 
 func TestMustRunClean(t *testing.T) {
 	t.Parallel()
-	cell := func(status, text string) grading.Cell {
-		return grading.Cell{IsCode: true, Source: "x", Status: status, Text: text}
+	cell := func(status, text string) grading.NotebookCell {
+		return grading.NotebookCell{IsCode: true, Source: "x", Status: status, Text: text}
 	}
 	for _, c := range []struct {
-		shown, again grading.Cell
+		shown, again grading.NotebookCell
 		failure      string
 	}{
 		{cell("ok", "a\nb\n"), cell("ok", "a\nb\n"), ""},
@@ -178,10 +178,10 @@ func TestMustRunClean(t *testing.T) {
 		{cell("ok", ""), cell("", ""), "cell 2, run again: it ended with no run at all"},
 		{cell("ok", ""), cell("interrupted", ""), "cell 2, run again: it ended with interrupted"},
 	} {
-		comment := grading.Cell{IsCode: true, Source: "# never run"}
-		n := &grading.Notebook{Language: "python", Cells: []grading.Cell{{Source: "text"}, c.shown, comment}}
+		comment := grading.NotebookCell{IsCode: true, Source: "# never run"}
+		n := &grading.Notebook{Language: "python", Cells: []grading.NotebookCell{{Source: "text"}, c.shown, comment}}
 		got := checkNotebook(t, `{"must_run_clean": true, "min_cells": 1}`, grading.Input{
-			Notebook: n, Rerun: rerunReturning([]grading.Cell{{Source: "text"}, c.again, comment}, nil),
+			Notebook: n, Rerun: rerunThatReturns([]grading.NotebookCell{{Source: "text"}, c.again, comment}, nil),
 		})
 		require.Nil(t, got.Error)
 		require.Equal(t, c.failure == "", got.Passed, got.Reasoning)
@@ -190,11 +190,11 @@ func TestMustRunClean(t *testing.T) {
 		if c.failure != "" {
 			differing = `[2]`
 		}
-		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+cellErrors(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.JSON(t, got.Metrics))
+		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+cellErrorSources(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.MarshalToString(t, got.Metrics))
 	}
 }
 
-func cellErrors(cell grading.Cell) string {
+func cellErrorSources(cell grading.NotebookCell) string {
 	if cell.Status == "error" {
 		return "[2]"
 	}
@@ -203,10 +203,10 @@ func cellErrors(cell grading.Cell) string {
 
 func TestMustRunCleanWithoutRerun(t *testing.T) {
 	t.Parallel()
-	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: rerunReturning(nil, errors.New("no kernel"))}
+	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: rerunThatReturns(nil, errors.New("no kernel"))}
 	got := checkNotebook(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "the notebook could not be run again: no kernel"}, got.Error)
-	in.Rerun = rerunReturning([]grading.Cell{{IsCode: true}}, nil)
+	in.Rerun = rerunThatReturns([]grading.NotebookCell{{IsCode: true}}, nil)
 	got = checkNotebook(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, "notebook", got.Error.Kind)
 }
@@ -219,7 +219,7 @@ func FuzzExtractCode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		for _, language := range []string{"python", "elisp"} {
-			n := &grading.Notebook{Language: language, Cells: []grading.Cell{{IsCode: true, Source: source}}}
+			n := &grading.Notebook{Language: language, Cells: []grading.NotebookCell{{IsCode: true, Source: source}}}
 			spec := grading.Spec{Type: "notebook_check", Config: pyvalue.NewObject("must_use", pyvalue.List{pyvalue.String("x")})}
 			got := grading.Grade(t.Context(), spec, grading.Input{Notebook: n})
 			require.Nil(t, got.Error, source)
@@ -240,7 +240,7 @@ func TestExtractCodeOfHugeSource(t *testing.T) {
 		"f'{1:{2:{eval(\"3\")}}}'":               false,
 		strings.Repeat("f'{", 100) + "eval('1')": false,
 	} {
-		n := &grading.Notebook{Language: "python", Cells: []grading.Cell{{IsCode: true, Source: source, Status: "ok"}}}
+		n := &grading.Notebook{Language: "python", Cells: []grading.NotebookCell{{IsCode: true, Source: source, Status: "ok"}}}
 		got := checkNotebook(t, `{"must_not_use": ["eval"]}`, grading.Input{Notebook: n})
 		require.Nil(t, got.Error)
 		require.Equal(t, ok, got.Passed, "%.40q", source)

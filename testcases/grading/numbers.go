@@ -31,8 +31,8 @@ func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 // too large an error of kind overflow.
 func floatValue(v pyvalue.Value) (float64, error) {
 	n, ok := pyvalue.AsNumber(v)
-	if !ok || hasType[pyvalue.Bool](v) {
-		return 0, pyvalue.TypeError("want a number, found %s", showValue(v))
+	if !ok || isOfType[pyvalue.Bool](v) {
+		return 0, pyvalue.TypeError("want a number, found %s", formatValue(v))
 	}
 	return n.Float()
 }
@@ -51,7 +51,7 @@ func checkFitsFloat(values ...pyvalue.Value) error {
 	for _, v := range values {
 		n, ok := pyvalue.AsNumber(v)
 		if !ok {
-			return notNumberError(v)
+			return newNotNumberError(v)
 		}
 		if _, err := n.Float(); err != nil {
 			return err
@@ -60,26 +60,26 @@ func checkFitsFloat(values ...pyvalue.Value) error {
 	return nil
 }
 
-// notNumberError returns the error for a value that should be a number: a value error
+// newNotNumberError returns the error for a value that should be a number: a value error
 // for a string, else a type error.
-func notNumberError(v pyvalue.Value) error {
+func newNotNumberError(v pyvalue.Value) error {
 	if _, ok := v.(pyvalue.String); ok {
-		return pyvalue.ValueError("want a number, found %s", showValue(v))
+		return pyvalue.ValueError("want a number, found %s", formatValue(v))
 	}
 	return pyvalue.TypeError("want a number, found %s", pyvalue.KindOf(v))
 }
 
-// formatBrief returns a number with six significant digits.
-func formatBrief(v pyvalue.Value) string {
+// formatSixDigits returns a number with six significant digits.
+func formatSixDigits(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	if f, err := n.Float(); ok && err == nil {
 		return strconv.FormatFloat(f, 'g', 6, 64)
 	}
-	return showValue(v)
+	return formatValue(v)
 }
 
-// ratio returns n / m, or 0 if m is 0.
-func ratio(n, m int) pyvalue.Float {
+// ratioOrZero returns n / m, or 0 if m is 0.
+func ratioOrZero(n, m int) pyvalue.Float {
 	if m == 0 {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 // strictly between the min and the max of its range. The ground truth must itself be
 // strictly inside the range. Without ground truth or without ranges it fails.
 func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	r := newReport("Numeric range")
+	r := newGraderReport("Numeric range")
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
 	ranges, _ := config.Get("ranges").(*pyvalue.Object)
 	if truth.Len() == 0 || ranges.Len() == 0 {
@@ -23,7 +23,7 @@ func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 
 // rangeGrader grades one answer against the ranges of a config.
 type rangeGrader struct {
-	report *report
+	report *graderReport
 	answer pyvalue.Value
 	ranges *pyvalue.Object
 }
@@ -44,11 +44,11 @@ func (g rangeGrader) gradeField(name string, expected pyvalue.Value) (bool, erro
 		if err != nil {
 			return false, err
 		}
-		actual, fault = g.checkFound(found, low, high)
+		actual, fault = g.checkFoundValue(found, low, high)
 	}
 	g.report.metrics.Set(name+"_actual", actual)
 	g.report.metrics.Set(name+"_pass", pyvalue.Bool(fault == ""))
-	g.report.addLine(fault == "", fmt.Sprintf("%s: %s, expected between %s and %s", name, showValue(actual), showValue(low), showValue(high)))
+	g.report.addLine(fault == "", fmt.Sprintf("%s: %s, expected between %s and %s", name, formatValue(actual), formatValue(low), formatValue(high)))
 	if fault != "" {
 		g.report.addFailure(name + ": " + fault)
 	}
@@ -62,31 +62,31 @@ func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) 
 		return "the case has no range for it"
 	}
 	if _, ok := entry.(*pyvalue.Object); !ok {
-		return "its range is not an object but " + showValue(entry)
+		return "its range is not an object but " + formatValue(entry)
 	}
 	for _, bound := range []struct {
 		name string
 		v    pyvalue.Value
 	}{{"min", low}, {"max", high}, {"ground truth", expected}} {
 		if k := pyvalue.KindOf(bound.v); k != "integer" && k != "number" {
-			return fmt.Sprintf("its %s is not a number but %s", bound.name, showValue(bound.v))
+			return fmt.Sprintf("its %s is not a number but %s", bound.name, formatValue(bound.v))
 		}
 	}
 	if !strictlyBetween(low, expected, high) {
-		return fmt.Sprintf("its ground truth %s is not strictly between min %s and max %s", showValue(expected), showValue(low), showValue(high))
+		return fmt.Sprintf("its ground truth %s is not strictly between min %s and max %s", formatValue(expected), formatValue(low), formatValue(high))
 	}
 	return ""
 }
 
-// checkFound returns the found value as a number if possible, and describes what is wrong
+// checkFoundValue returns the found value as a number if possible, and describes what is wrong
 // with it, "" if nothing is. Found is nil if the answer lacks the field.
-func (g rangeGrader) checkFound(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
+func (g rangeGrader) checkFoundValue(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
 	if found == nil {
 		return pyvalue.Null{}, "missing from the answer"
 	}
 	actual, ok := readNumber(found)
 	if _, number := pyvalue.AsNumber(actual); !ok || !number {
-		return actual, showValue(found) + " is not a number"
+		return actual, formatValue(found) + " is not a number"
 	}
 	if strictlyBetween(low, actual, high) {
 		return actual, ""
@@ -95,7 +95,7 @@ func (g rangeGrader) checkFound(found, low, high pyvalue.Value) (actual pyvalue.
 	if above, _ := pyvalue.Less(low, actual); above {
 		bound = high
 	}
-	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", showValue(actual), showValue(low), showValue(high), distanceText(actual, bound))
+	return actual, fmt.Sprintf("found %s, expected more than %s and less than %s%s", formatValue(actual), formatValue(low), formatValue(high), describeDistance(actual, bound))
 }
 
 // strictlyBetween reports whether low < v < high. It is false with NaN and with values

@@ -21,8 +21,8 @@ func TestNumericRange(t *testing.T) {
 		"inside":                         {unit, `{"n": 0.25}`, "pass", `{"n_expected": 0.5, "n_min": 0, "n_max": 1, "n_actual": 0.25, "n_pass": true}`},
 		"the minimum is outside":         {unit, `{"n": 0}`, "fail", `{"n_actual": 0, "n_pass": false}`},
 		"the maximum is outside":         {unit, `{"n": 1.0}`, "fail", `{"n_actual": 1.0}`},
-		"the nearest above the minimum":  {unit, `{"n": ` + nextAbove(0) + `}`, "pass", `{"n_pass": true}`},
-		"the nearest below the maximum":  {unit, `{"n": ` + nextBelow(1) + `}`, "pass", `{"n_pass": true}`},
+		"the nearest above the minimum":  {unit, `{"n": ` + nextFloatAbove(0) + `}`, "pass", `{"n_pass": true}`},
+		"the nearest below the maximum":  {unit, `{"n": ` + nextFloatBelow(1) + `}`, "pass", `{"n_pass": true}`},
 		"negative zero is the minimum":   {unit, `{"n": -0.0}`, "fail", `{"n_actual": -0.0}`},
 		"true is 1":                      {unit, `{"n": true}`, "fail", `{"n_actual": 1}`},
 		"true is 1, inside":              {rangeConfig("0", "0.5", "2"), `{"n": true}`, "pass", `{"n_actual": 1}`},
@@ -74,10 +74,10 @@ func TestNumericRange(t *testing.T) {
 func TestNumericRangeScoresAndReasoning(t *testing.T) {
 	t.Parallel()
 	config := `{"ground_truth": {"a": 1, "b": 1, "c": 1, "d": 1}, "ranges": {"a": {"min": 0, "max": 2}, "b": {"min": 0, "max": 2}, "c": {"min": 5, "max": 2}, "d": {"min": 0, "max": 2}}}`
-	got := gradeJSON(t, "numeric_range", config, `{"a": 1, "b": 2.5, "c": 3}`)
+	got := gradeConfigAndAnswerJSON(t, "numeric_range", config, `{"a": 1, "b": 2.5, "c": 3}`)
 	require.InDelta(t, 0.25, got.Score, 0)
-	require.Equal(t, `{"a":1.0,"b":0.0,"c":0.0,"d":0.0}`, pyvaluetest.JSON(t, got.FieldScores))
-	require.Equal(t, []string{"a_expected", "a_min", "a_max", "a_actual", "a_pass"}, objectKeys(got.Metrics)[:5])
+	require.Equal(t, `{"a":1.0,"b":0.0,"c":0.0,"d":0.0}`, pyvaluetest.MarshalToString(t, got.FieldScores))
+	require.Equal(t, []string{"a_expected", "a_min", "a_max", "a_actual", "a_pass"}, keysOfObject(got.Metrics)[:5])
 	require.Equal(t, `Numeric range: FAIL
 
 + a: 1, expected between 0 and 2
@@ -89,5 +89,5 @@ Failures:
 - b: found 2.5, expected more than 0 and less than 2: off by 0.5
 - c: its ground truth 1 is not strictly between min 5 and max 2
 - d: missing from the answer`, got.Reasoning)
-	require.Nil(t, gradeJSON(t, "numeric_range", `{}`, `{"a": 1}`).FieldScores)
+	require.Nil(t, gradeConfigAndAnswerJSON(t, "numeric_range", `{}`, `{"a": 1}`).FieldScores)
 }

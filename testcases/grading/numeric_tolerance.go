@@ -9,11 +9,11 @@ import (
 // gradeNumericTolerance passes if every field of the ground truth is in the answer,
 // within its tolerance. Without a ground truth it passes with score 0.
 func gradeNumericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	truth, err := getSection(config, "ground_truth")
+	truth, err := getConfigSection(config, "ground_truth")
 	if err != nil {
 		return Result{}, err
 	}
-	g := toleranceGrader{report: newReport("Numeric tolerance"), answer: answer, tolerances: configTolerances(config)}
+	g := toleranceGrader{report: newGraderReport("Numeric tolerance"), answer: answer, tolerances: configTolerances(config)}
 	return g.report.gradeFields(truth, g.gradeField)
 }
 
@@ -30,7 +30,7 @@ func configTolerances(config *pyvalue.Object) pyvalue.Value {
 
 // toleranceGrader grades one answer against the tolerances of a config.
 type toleranceGrader struct {
-	report     *report
+	report     *graderReport
 	answer     pyvalue.Value
 	tolerances pyvalue.Value
 }
@@ -43,24 +43,24 @@ func (g *toleranceGrader) gradeField(name string, expected pyvalue.Value) (bool,
 		return false, err
 	}
 	if found == nil {
-		g.report.addFailure(name + ": missing from the answer, expected " + showValue(expected))
+		g.report.addFailure(name + ": missing from the answer, expected " + formatValue(expected))
 		return false, nil
 	}
 	actual, ok := readNumber(found)
 	if !ok {
-		g.report.addFailure(fmt.Sprintf("%s: %s is not a number, expected %s", name, showValue(found), showValue(expected)))
+		g.report.addFailure(fmt.Sprintf("%s: %s is not a number, expected %s", name, formatValue(found), formatValue(expected)))
 		return false, nil
 	}
-	own, err := fieldTolerance(g.tolerances, name)
+	own, err := getFieldTolerance(g.tolerances, name)
 	if err != nil {
 		return false, err
 	}
 	if actual == (pyvalue.Null{}) {
-		g.setMetrics(name, actual, expected, failedJudgement())
-		g.report.addFailure(name + ": null is not a number, expected " + showValue(expected))
+		g.setMetrics(name, actual, expected, failedComparison())
+		g.report.addFailure(name + ": null is not a number, expected " + formatValue(expected))
 		return false, nil
 	}
-	t, err := pickTolerance(g.tolerances, own)
+	t, err := toleranceOfField(g.tolerances, own)
 	if err != nil {
 		return false, err
 	}
@@ -69,9 +69,9 @@ func (g *toleranceGrader) gradeField(name string, expected pyvalue.Value) (bool,
 		return false, err
 	}
 	g.setMetrics(name, actual, expected, j)
-	g.report.addLine(j.isWithin, fmt.Sprintf("%s: %s, %s", name, showValue(actual), t.describe(expected)))
+	g.report.addLine(j.isWithin, fmt.Sprintf("%s: %s, %s", name, formatValue(actual), t.describe(expected)))
 	if !j.isWithin {
-		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: %s", name, showValue(actual), t.describe(expected), t.describeMiss(j)))
+		g.report.addFailure(fmt.Sprintf("%s: found %s, %s: %s", name, formatValue(actual), t.describe(expected), t.describeMiss(j)))
 	}
 	return j.isWithin, nil
 }

@@ -14,9 +14,9 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-func gradeJSON(t *testing.T, kind, config, answer string) grading.Result {
+func gradeConfigAndAnswerJSON(t *testing.T, kind, config, answer string) grading.Result {
 	t.Helper()
-	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: pyvaluetest.Decode(t, config), Field: "grader"}, grading.Input{Answer: pyvaluetest.Decode(t, answer)})
+	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: pyvaluetest.MustDecode(t, config), Field: "grader"}, grading.Input{Answer: pyvaluetest.MustDecode(t, answer)})
 }
 
 // One row per rule of the grader. Outcome is "pass", "fail" or the kind of the error;
@@ -115,19 +115,19 @@ func TestNumericTolerance(t *testing.T) {
 		"no value, flat":                      {`{"ground_truth": {"n": 5}, "tolerances": {"type": "max"}}`, `{"n": -5}`, "pass", "0"},
 		"min and max without value":           {toleranceConfig(`{"type": "min", "min": 3}`, "5"), `{"n": -1}`, "fail", "1"},
 		"only upper null is no bound":         {toleranceConfig(`{"upper": null, "value": 3}`, "12"), `{"n": 9}`, "pass", "3"},
-		"edge, one unit outside":              {toleranceConfig(`{"value": 25}`, "100"), `{"n": ` + nextAbove(125) + `}`, "fail", "25.000000000000014"},
-		"relative edge, one unit outside":     {toleranceConfig(`{"type": "relative", "value": `+nextBelow(0.05)+`}`, "200"), `{"n": 190}`, "fail", "0.05"},
-		"min, one unit outside":               {toleranceConfig(`{"type": "min", "value": 1.0}`, "9"), `{"n": ` + nextBelow(1) + `}`, "fail", "1.1102230246251565e-16"},
+		"edge, one unit outside":              {toleranceConfig(`{"value": 25}`, "100"), `{"n": ` + nextFloatAbove(125) + `}`, "fail", "25.000000000000014"},
+		"relative edge, one unit outside":     {toleranceConfig(`{"type": "relative", "value": `+nextFloatBelow(0.05)+`}`, "200"), `{"n": 190}`, "fail", "0.05"},
+		"min, one unit outside":               {toleranceConfig(`{"type": "min", "value": 1.0}`, "9"), `{"n": ` + nextFloatBelow(1) + `}`, "fail", "1.1102230246251565e-16"},
 		"negative zero":                       {toleranceConfig(`{"value": 0}`, "0"), `{"n": -0.0}`, "pass", "0.0"},
 		"dotted name of the tolerance itself": {`{"ground_truth": {"type": 5}, "tolerances": {"type": {"value": 1}}}`, `{"type": 6}`, "pass", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := gradeJSON(t, "numeric_tolerance", c.config, c.answer)
-			require.Equal(t, c.outcome, resultKind(got), got.Reasoning)
+			got := gradeConfigAndAnswerJSON(t, "numeric_tolerance", c.config, c.answer)
+			require.Equal(t, c.outcome, resultOutcome(got), got.Reasoning)
 			err := ""
 			if got.Metrics.Has("n_error") {
-				err = pyvaluetest.JSON(t, got.Metrics.Get("n_error"))
+				err = pyvaluetest.MarshalToString(t, got.Metrics.Get("n_error"))
 				require.Equal(t, pyvalue.Value(pyvalue.Bool(got.Passed)), got.Metrics.Get("n_pass"))
 			}
 			require.Equal(t, c.err, err)
@@ -143,7 +143,7 @@ func toleranceConfig(tolerance, truth string) string {
 	return fmt.Sprintf(`{"ground_truth": {"n": %s}, "tolerances": {"n": %s}}`, truth, tolerance)
 }
 
-func resultKind(r grading.Result) string {
+func resultOutcome(r grading.Result) string {
 	switch {
 	case r.Error != nil:
 		return r.Error.Kind
@@ -167,7 +167,7 @@ func TestNumericToleranceDottedNames(t *testing.T) {
 		`"metrics.v"`:                            "fail",
 		`5`:                                      "fail",
 	} {
-		require.Equal(t, want, resultKind(gradeJSON(t, "numeric_tolerance", config, answer)), answer)
+		require.Equal(t, want, resultOutcome(gradeConfigAndAnswerJSON(t, "numeric_tolerance", config, answer)), answer)
 	}
 }
 
@@ -175,10 +175,10 @@ func TestNumericToleranceScoresAndReasoning(t *testing.T) {
 	t.Parallel()
 	config := `{"ground_truth": {"cells": 1500, "umi": 820.5, "auc": 0.9, "gone": 1}, "tolerances": {
 		"cells": {"value": 25}, "umi": {"type": "relative", "value": 0.05}, "auc": {"type": "min", "value": 0.8}}}`
-	got := gradeJSON(t, "numeric_tolerance", config, `{"cells": 1540, "umi": 820, "auc": "0.7"}`)
+	got := gradeConfigAndAnswerJSON(t, "numeric_tolerance", config, `{"cells": 1540, "umi": 820, "auc": "0.7"}`)
 	require.False(t, got.Passed)
 	require.InDelta(t, 0.25, got.Score, 0)
-	require.JSONEq(t, `{"cells": 0.0, "umi": 1.0, "auc": 0.0, "gone": 0.0}`, pyvaluetest.JSON(t, got.FieldScores))
+	require.JSONEq(t, `{"cells": 0.0, "umi": 1.0, "auc": 0.0, "gone": 0.0}`, pyvaluetest.MarshalToString(t, got.FieldScores))
 	require.Equal(t, strings.TrimSpace(`
 Numeric tolerance: FAIL
 

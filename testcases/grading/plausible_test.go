@@ -6,23 +6,23 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// plausibleDraws returns for each type of grader a function that draws a config and an
+// plausibleDrawsByType returns for each type of grader a function that draws a config and an
 // answer.
-func plausibleDraws() map[string]func(generator) (config *pyvalue.Object, answer pyvalue.Value) {
-	return map[string]func(generator) (*pyvalue.Object, pyvalue.Value){
-		"numeric_tolerance":            generator.numericTolerance,
-		"numeric_range":                generator.numericRange,
-		"label_set_jaccard":            generator.labelSet,
-		"jaccard_label_set":            generator.labelSet,
-		"distribution_comparison":      generator.distribution,
-		"marker_gene_precision_recall": generator.markerGenes,
-		"marker_gene_separation":       generator.markerSeparation,
-		"spatial_adjacency":            generator.spatialAdjacency,
-		"multiple_choice":              generator.multipleChoice,
-		"boolean_check":                generator.booleanCheck,
-		"cell_typing":                  generator.cellTyping,
-		"proportion_consistency":       generator.proportions,
-		"adjusted_mutual_information":  generator.mutualInformation,
+func plausibleDrawsByType() map[string]func(valueGenerator) (config *pyvalue.Object, answer pyvalue.Value) {
+	return map[string]func(valueGenerator) (*pyvalue.Object, pyvalue.Value){
+		"numeric_tolerance":            valueGenerator.drawNumericTolerance,
+		"numeric_range":                valueGenerator.drawNumericRange,
+		"label_set_jaccard":            valueGenerator.drawLabelSet,
+		"jaccard_label_set":            valueGenerator.drawLabelSet,
+		"distribution_comparison":      valueGenerator.drawDistribution,
+		"marker_gene_precision_recall": valueGenerator.drawMarkerGenes,
+		"marker_gene_separation":       valueGenerator.drawMarkerSeparation,
+		"spatial_adjacency":            valueGenerator.drawSpatialAdjacency,
+		"multiple_choice":              valueGenerator.drawMultipleChoice,
+		"boolean_check":                valueGenerator.drawBooleanCheck,
+		"cell_typing":                  valueGenerator.drawCellTyping,
+		"proportion_consistency":       valueGenerator.drawProportions,
+		"adjusted_mutual_information":  valueGenerator.drawMutualInformation,
 	}
 }
 
@@ -39,16 +39,16 @@ func objectOf(of ...any) *pyvalue.Object {
 	return o
 }
 
-// orNil returns v, but nil with probability 1/n.
-func (g generator) orNil(n int, v pyvalue.Value) pyvalue.Value {
-	if g.oneIn(n) {
+// valueOrNil returns v, but nil with probability 1/n.
+func (g valueGenerator) valueOrNil(n int, v pyvalue.Value) pyvalue.Value {
+	if g.hasChanceOneIn(n) {
 		return nil
 	}
 	return v
 }
 
-// number draws one of few numbers, so that some are equal or exactly a tolerance apart.
-func (g generator) number() pyvalue.Value {
+// drawNumber draws one of few numbers, so that some are equal or exactly a tolerance apart.
+func (g valueGenerator) drawNumber() pyvalue.Value {
 	switch g.IntN(4) {
 	case 0:
 		return pyvalue.NewInt(g.Int64N(5))
@@ -61,15 +61,15 @@ func (g generator) number() pyvalue.Value {
 	}
 }
 
-func (g generator) numberOrText() pyvalue.Value {
-	if g.oneIn(5) {
-		return oneOf[pyvalue.Value](g, pyvalue.String("1.5"), pyvalue.String(" 2 "), pyvalue.String("one"), pyvalue.Bool(true), pyvalue.Null{})
+func (g valueGenerator) drawNumberOrText() pyvalue.Value {
+	if g.hasChanceOneIn(5) {
+		return pickOne[pyvalue.Value](g, pyvalue.String("1.5"), pyvalue.String(" 2 "), pyvalue.String("one"), pyvalue.Bool(true), pyvalue.Null{})
 	}
-	return g.number()
+	return g.drawNumber()
 }
 
-// list draws at least least and at most most values.
-func (g generator) list(least, most int, draw func() pyvalue.Value) pyvalue.List {
+// drawList draws at least least and at most most values.
+func (g valueGenerator) drawList(least, most int, draw func() pyvalue.Value) pyvalue.List {
 	items := pyvalue.List{}
 	for range least + g.IntN(most-least+1) {
 		items = append(items, draw())
@@ -77,184 +77,184 @@ func (g generator) list(least, most int, draw func() pyvalue.Value) pyvalue.List
 	return items
 }
 
-// scoring returns thresholds at the place where most graders expect them.
-func (g generator) scoring(thresholds *pyvalue.Object) pyvalue.Value {
-	return g.orNil(8, pyvalue.NewObject("scoring", pyvalue.NewObject("pass_thresholds", thresholds)).Get("scoring"))
+// drawScoring returns thresholds at the place where most graders expect them.
+func (g valueGenerator) drawScoring(thresholds *pyvalue.Object) pyvalue.Value {
+	return g.valueOrNil(8, pyvalue.NewObject("scoring", pyvalue.NewObject("pass_thresholds", thresholds)).Get("scoring"))
 }
 
-func (g generator) numericTolerance() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawNumericTolerance() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer, tolerances := &pyvalue.Object{}, &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"n", "type", "a.b", "µ"}[:g.IntN(5)] {
-		truth.Set(field, g.number())
-		tolerances.Set(field, g.tolerance())
-		answer.Set(field, g.numberOrText())
+		truth.Set(field, g.drawNumber())
+		tolerances.Set(field, g.drawTolerance())
+		answer.Set(field, g.drawNumberOrText())
 	}
-	if g.oneIn(2) {
-		answer.Set("a", pyvalue.NewObject("b", g.numberOrText()))
+	if g.hasChanceOneIn(2) {
+		answer.Set("a", pyvalue.NewObject("b", g.drawNumberOrText()))
 	}
-	if g.oneIn(3) {
-		flat := g.tolerance()
+	if g.hasChanceOneIn(3) {
+		flat := g.drawTolerance()
 		for key, v := range flat.All() {
 			tolerances.Set(key, v)
 		}
 	}
-	return objectOf("ground_truth", g.orNil(20, truth), oneOf(g, "tolerances", "tolerances", "tolerance"), g.orNil(20, tolerances)), answer
+	return objectOf("ground_truth", g.valueOrNil(20, truth), pickOne(g, "tolerances", "tolerances", "tolerance"), g.valueOrNil(20, tolerances)), answer
 }
 
-func (g generator) tolerance() *pyvalue.Object {
-	kind := oneOf[pyvalue.Value](g, pyvalue.String("absolute"), pyvalue.String("relative"), pyvalue.String("min"), pyvalue.String("max"), pyvalue.String("range"), nil)
-	return objectOf("type", kind, "value", g.orNil(5, g.number()), "lower", g.orNil(2, g.number()), "upper", g.orNil(2, g.number()))
+func (g valueGenerator) drawTolerance() *pyvalue.Object {
+	kind := pickOne[pyvalue.Value](g, pyvalue.String("absolute"), pyvalue.String("relative"), pyvalue.String("min"), pyvalue.String("max"), pyvalue.String("range"), nil)
+	return objectOf("type", kind, "value", g.valueOrNil(5, g.drawNumber()), "lower", g.valueOrNil(2, g.drawNumber()), "upper", g.valueOrNil(2, g.drawNumber()))
 }
 
-func (g generator) numericRange() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawNumericRange() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer, ranges := &pyvalue.Object{}, &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"n", "a.b", "µ"}[:1+g.IntN(3)] {
 		truth.Set(field, pyvalue.NewInt(1+g.Int64N(3)))
-		ranges.Set(field, objectOf("min", oneOf[pyvalue.Value](g, pyvalue.NewInt(0), pyvalue.Float(0.5), g.number()), "max", oneOf[pyvalue.Value](g, pyvalue.NewInt(4), g.number())))
-		answer.Set(field, g.numberOrText())
+		ranges.Set(field, objectOf("min", pickOne[pyvalue.Value](g, pyvalue.NewInt(0), pyvalue.Float(0.5), g.drawNumber()), "max", pickOne[pyvalue.Value](g, pyvalue.NewInt(4), g.drawNumber())))
+		answer.Set(field, g.drawNumberOrText())
 	}
-	answer.Set("a", pyvalue.NewObject("b", g.numberOrText()))
-	return objectOf("ground_truth", g.orNil(20, truth), "ranges", g.orNil(20, ranges)), answer
+	answer.Set("a", pyvalue.NewObject("b", g.drawNumberOrText()))
+	return objectOf("ground_truth", g.valueOrNil(20, truth), "ranges", g.valueOrNil(20, ranges)), answer
 }
 
-func (g generator) label() pyvalue.Value {
-	if g.oneIn(12) {
-		return oneOf[pyvalue.Value](g, pyvalue.NewInt(1), pyvalue.Float(1), pyvalue.Bool(true), pyvalue.Float(2), g.awkwardValue())
+func (g valueGenerator) drawLabel() pyvalue.Value {
+	if g.hasChanceOneIn(12) {
+		return pickOne[pyvalue.Value](g, pyvalue.NewInt(1), pyvalue.Float(1), pyvalue.Bool(true), pyvalue.Float(2), g.drawAwkwardValue())
 	}
-	return oneOf[pyvalue.Value](g, pyvalue.String("T"), pyvalue.String("B"), pyvalue.String("NK"), pyvalue.String("b"), pyvalue.String("T "))
+	return pickOne[pyvalue.Value](g, pyvalue.String("T"), pyvalue.String("B"), pyvalue.String("NK"), pyvalue.String("b"), pyvalue.String("T "))
 }
 
-func (g generator) labelSet() (*pyvalue.Object, pyvalue.Value) {
-	field := oneOf[pyvalue.Value](g, pyvalue.String("types"), pyvalue.String("cell_types_predicted"), nil)
-	threshold := oneOf[pyvalue.Value](g, pyvalue.Float(0.5), pyvalue.Float(0.67), pyvalue.Float(2.0/3), pyvalue.Float(0.25), pyvalue.NewInt(0), pyvalue.NewInt(1), nil)
-	config := objectOf("ground_truth_labels", g.orNil(20, g.list(0, 4, g.label)), "scoring", g.orNil(5, objectOf("pass_threshold", threshold)), "answer_field", field)
+func (g valueGenerator) drawLabelSet() (*pyvalue.Object, pyvalue.Value) {
+	field := pickOne[pyvalue.Value](g, pyvalue.String("types"), pyvalue.String("cell_types_predicted"), nil)
+	threshold := pickOne[pyvalue.Value](g, pyvalue.Float(0.5), pyvalue.Float(0.67), pyvalue.Float(2.0/3), pyvalue.Float(0.25), pyvalue.NewInt(0), pyvalue.NewInt(1), nil)
+	config := objectOf("ground_truth_labels", g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)), "scoring", g.valueOrNil(5, objectOf("pass_threshold", threshold)), "answer_field", field)
 	name := "cell_types_predicted"
 	if field != nil {
-		name = pyvalue.Text(field)
+		name = pyvalue.Str(field)
 	}
-	return config, objectOf("n", pyvalue.NewInt(1), name, g.orNil(20, g.list(0, 4, g.label)))
+	return config, objectOf("n", pyvalue.NewInt(1), name, g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)))
 }
 
-func (g generator) distribution() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawDistribution() (*pyvalue.Object, pyvalue.Value) {
 	percents := func() *pyvalue.Object {
-		return objectOf("T", g.orNil(6, g.number()), "B", g.orNil(6, g.number()), "é", g.orNil(3, g.number()), "D", g.orNil(2, g.number()))
+		return objectOf("T", g.valueOrNil(6, g.drawNumber()), "B", g.valueOrNil(6, g.drawNumber()), "é", g.valueOrNil(3, g.drawNumber()), "D", g.valueOrNil(2, g.drawNumber()))
 	}
-	truth := objectOf("total_cells", g.orNil(2, g.number()), "cell_type_distribution", g.orNil(20, percents()))
-	tolerances := objectOf("total_cells", g.orNil(2, objectOf("value", g.number())), "cell_type_percentages", g.orNil(4, objectOf("type", pyvalue.String("relative"), "value", g.orNil(4, g.number()))))
-	return objectOf("ground_truth", g.orNil(20, truth), "tolerances", g.orNil(10, tolerances)),
-		objectOf("total_cells", g.orNil(2, g.number()), "cell_type_distribution", g.orNil(20, percents()))
+	truth := objectOf("total_cells", g.valueOrNil(2, g.drawNumber()), "cell_type_distribution", g.valueOrNil(20, percents()))
+	tolerances := objectOf("total_cells", g.valueOrNil(2, objectOf("value", g.drawNumber())), "cell_type_percentages", g.valueOrNil(4, objectOf("type", pyvalue.String("relative"), "value", g.valueOrNil(4, g.drawNumber()))))
+	return objectOf("ground_truth", g.valueOrNil(20, truth), "tolerances", g.valueOrNil(10, tolerances)),
+		objectOf("total_cells", g.valueOrNil(2, g.drawNumber()), "cell_type_distribution", g.valueOrNil(20, percents()))
 }
 
-func (g generator) gene() pyvalue.Value {
-	if g.oneIn(15) {
-		return g.awkwardValue()
+func (g valueGenerator) drawGene() pyvalue.Value {
+	if g.hasChanceOneIn(15) {
+		return g.drawAwkwardValue()
 	}
-	return pyvalue.String(oneOf(g, "Cd3d", "CD3D", "cd3e", "Gzmb", "gzmb ", "ΣΑΣ", "σας", "Straße", "STRASSE"))
+	return pyvalue.String(pickOne(g, "Cd3d", "CD3D", "cd3e", "Gzmb", "gzmb ", "ΣΑΣ", "σας", "Straße", "STRASSE"))
 }
 
-func (g generator) markerGenes() (*pyvalue.Object, pyvalue.Value) {
-	genes := func() pyvalue.Value { return g.list(0, 5, g.gene) }
+func (g valueGenerator) drawMarkerGenes() (*pyvalue.Object, pyvalue.Value) {
+	genes := func() pyvalue.Value { return g.drawList(0, 5, g.drawGene) }
 	byType := func() pyvalue.Value {
-		return objectOf("T", g.orNil(5, genes()), "B", g.orNil(5, genes()), "genes", g.orNil(5, genes()))
+		return objectOf("T", g.valueOrNil(5, genes()), "B", g.valueOrNil(5, genes()), "genes", g.valueOrNil(5, genes()))
 	}
-	either := func() pyvalue.Value { return oneOf(g, genes, byType)() }
-	field := oneOf[pyvalue.Value](g, pyvalue.String("genes"), pyvalue.String("T"), nil)
+	either := func() pyvalue.Value { return pickOne(g, genes, byType)() }
+	field := pickOne[pyvalue.Value](g, pyvalue.String("genes"), pyvalue.String("T"), nil)
 	thresholds := objectOf(
-		"precision_at_k", g.orNil(2, g.share()), "recall_at_k", g.orNil(2, g.share()),
-		"min_recall_per_celltype", g.orNil(2, g.share()), "min_celltypes_passing", g.orNil(2, pyvalue.NewInt(g.Int64N(3))),
+		"precision_at_k", g.valueOrNil(2, g.drawShare()), "recall_at_k", g.valueOrNil(2, g.drawShare()),
+		"min_recall_per_celltype", g.valueOrNil(2, g.drawShare()), "min_celltypes_passing", g.valueOrNil(2, pyvalue.NewInt(g.Int64N(3))),
 	)
-	config := objectOf(oneOf(g, "canonical_markers", "canonical_markers", "ground_truth_labels"), g.orNil(20, either()), "answer_field", field, "scoring", g.scoring(thresholds))
-	return config, objectOf("n", pyvalue.NewInt(1), oneOf(g, "genes", "top_marker_genes", "other"), g.orNil(20, either()), "last", g.orNil(2, genes()))
+	config := objectOf(pickOne(g, "canonical_markers", "canonical_markers", "ground_truth_labels"), g.valueOrNil(20, either()), "answer_field", field, "scoring", g.drawScoring(thresholds))
+	return config, objectOf("n", pyvalue.NewInt(1), pickOne(g, "genes", "top_marker_genes", "other"), g.valueOrNil(20, either()), "last", g.valueOrNil(2, genes()))
 }
 
-// share draws a threshold or a measurement between 0 and 1.
-func (g generator) share() pyvalue.Value {
+// drawShare draws a threshold or a measurement between 0 and 1.
+func (g valueGenerator) drawShare() pyvalue.Value {
 	return pyvalue.Float(float64(g.IntN(21)) / 20)
 }
 
-func (g generator) markerSeparation() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMarkerSeparation() (*pyvalue.Object, pyvalue.Value) {
 	stat := func() pyvalue.Value {
-		return objectOf("gene", g.orNil(40, g.gene()), "auroc", g.orNil(40, g.share()))
+		return objectOf("gene", g.valueOrNil(40, g.drawGene()), "auroc", g.valueOrNil(40, g.drawShare()))
 	}
-	thresholds := objectOf("mean_auroc", g.orNil(2, g.share()), "fraction_high", g.orNil(2, g.share()), "per_gene_cutoff", g.orNil(2, g.share()))
-	return objectOf("scoring", g.scoring(thresholds)), objectOf("per_gene_stats", g.orNil(20, g.list(0, 9, stat)), "mean_auroc", g.orNil(20, g.share()))
+	thresholds := objectOf("mean_auroc", g.valueOrNil(2, g.drawShare()), "fraction_high", g.valueOrNil(2, g.drawShare()), "per_gene_cutoff", g.valueOrNil(2, g.drawShare()))
+	return objectOf("scoring", g.drawScoring(thresholds)), objectOf("per_gene_stats", g.valueOrNil(20, g.drawList(0, 9, stat)), "mean_auroc", g.valueOrNil(20, g.drawShare()))
 }
 
-func (g generator) spatialAdjacency() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawSpatialAdjacency() (*pyvalue.Object, pyvalue.Value) {
 	limits := objectOf(
-		"max_median_ic_to_pc_um", g.orNil(2, g.number()), "max_p90_ic_to_pc_um", g.orNil(2, g.number()),
-		"min_pct_ic_within_15um", g.number(), "min_pct_ic_mixed_within_55um", g.number(),
+		"max_median_ic_to_pc_um", g.valueOrNil(2, g.drawNumber()), "max_p90_ic_to_pc_um", g.valueOrNil(2, g.drawNumber()),
+		"min_pct_ic_within_15um", g.drawNumber(), "min_pct_ic_mixed_within_55um", g.drawNumber(),
 	)
-	claim := oneOf[pyvalue.Value](g, pyvalue.Bool(true), pyvalue.Bool(true), pyvalue.Bool(false), pyvalue.String("no"), pyvalue.NewInt(1), g.awkwardValue())
+	claim := pickOne[pyvalue.Value](g, pyvalue.Bool(true), pyvalue.Bool(true), pyvalue.Bool(false), pyvalue.String("no"), pyvalue.NewInt(1), g.drawAwkwardValue())
 	answer := objectOf(
-		"median_ic_to_pc_um", g.orNil(40, g.number()), "p90_ic_to_pc_um", g.number(), "pct_ic_within_15um", g.number(), "pct_ic_mixed_within_55um", g.number(), "adjacency_pass", g.orNil(20, claim),
+		"median_ic_to_pc_um", g.valueOrNil(40, g.drawNumber()), "p90_ic_to_pc_um", g.drawNumber(), "pct_ic_within_15um", g.drawNumber(), "pct_ic_mixed_within_55um", g.drawNumber(), "adjacency_pass", g.valueOrNil(20, claim),
 	)
-	return objectOf("scoring", g.scoring(limits)), answer
+	return objectOf("scoring", g.drawScoring(limits)), answer
 }
 
-func (g generator) multipleChoice() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMultipleChoice() (*pyvalue.Object, pyvalue.Value) {
 	letter := func() pyvalue.Value {
-		return pyvalue.String(oneOf(g, "A", "b", " B\n", "C)", "ß", "SS", "1", "1.0", "true", "None", "", "['b']"))
+		return pyvalue.String(pickOne(g, "A", "b", " B\n", "C)", "ß", "SS", "1", "1.0", "true", "None", "", "['b']"))
 	}
-	config := objectOf("correct_answer", g.orNil(4, letter()))
-	if g.oneIn(2) {
-		config.Set("correct_answers", oneOf[pyvalue.Value](g, g.list(0, 4, letter), g.list(1, 4, letter), pyvalue.String("BC"), objectOf("A", pyvalue.NewInt(1))))
+	config := objectOf("correct_answer", g.valueOrNil(4, letter()))
+	if g.hasChanceOneIn(2) {
+		config.Set("correct_answers", pickOne[pyvalue.Value](g, g.drawList(0, 4, letter), g.drawList(1, 4, letter), pyvalue.String("BC"), objectOf("A", pyvalue.NewInt(1))))
 	}
-	return config, objectOf("answer", g.orNil(15, oneOf(g, letter(), letter(), g.awkwardValue())))
+	return config, objectOf("answer", g.valueOrNil(15, pickOne(g, letter(), letter(), g.drawAwkwardValue())))
 }
 
-func (g generator) booleanCheck() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawBooleanCheck() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer := &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"ok", "a.b", "is done"}[:g.IntN(4)] {
-		truth.Set(field, pyvalue.Bool(g.oneIn(2)))
-		if !g.oneIn(10) {
-			answer.Set(field, pyvalue.Bool(g.oneIn(2)))
+		truth.Set(field, pyvalue.Bool(g.hasChanceOneIn(2)))
+		if !g.hasChanceOneIn(10) {
+			answer.Set(field, pyvalue.Bool(g.hasChanceOneIn(2)))
 		}
 	}
 	return objectOf("ground_truth", truth), answer
 }
 
-func (g generator) cellTyping() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawCellTyping() (*pyvalue.Object, pyvalue.Value) {
 	cell := func() pyvalue.Value {
-		return objectOf("G1", g.orNil(6, g.number()), "G2", g.orNil(6, g.number()), "G3", g.number())
+		return objectOf("G1", g.valueOrNil(6, g.drawNumber()), "G2", g.valueOrNil(6, g.drawNumber()), "G3", g.drawNumber())
 	}
 	markers := pyvalue.List{pyvalue.String("G1"), pyvalue.String("G2"), pyvalue.String("G3"), pyvalue.String("gone")}[:g.IntN(5)]
 	medians := &pyvalue.Object{}
 	for _, name := range []string{"1", "0", "B cell", "é"}[:g.IntN(5)] {
 		medians.Set(name, cell())
 	}
-	chosen := oneOf[pyvalue.Value](g, pyvalue.String("1"), pyvalue.String("0"), pyvalue.String("B cell"), pyvalue.NewInt(1))
-	config := objectOf("markers", g.orNil(20, markers), "thresholds", g.orNil(2, objectOf("auroc", g.share(), "gap_ratio", oneOf[pyvalue.Value](g, pyvalue.NewInt(1), pyvalue.Float(1.15), g.number()))))
-	return config, objectOf("chosen_cluster", chosen, "samples_chosen", g.list(0, 6, cell), "samples_other", g.list(0, 6, cell), "cluster_medians", g.orNil(40, medians))
+	chosen := pickOne[pyvalue.Value](g, pyvalue.String("1"), pyvalue.String("0"), pyvalue.String("B cell"), pyvalue.NewInt(1))
+	config := objectOf("markers", g.valueOrNil(20, markers), "thresholds", g.valueOrNil(2, objectOf("auroc", g.drawShare(), "gap_ratio", pickOne[pyvalue.Value](g, pyvalue.NewInt(1), pyvalue.Float(1.15), g.drawNumber()))))
+	return config, objectOf("chosen_cluster", chosen, "samples_chosen", g.drawList(0, 6, cell), "samples_other", g.drawList(0, 6, cell), "cluster_medians", g.valueOrNil(40, medians))
 }
 
-func (g generator) proportions() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawProportions() (*pyvalue.Object, pyvalue.Value) {
 	types := pyvalue.List{pyvalue.String("T"), pyvalue.String("B"), pyvalue.String("NK"), pyvalue.String("é"), pyvalue.String("T")}[:1+g.IntN(5)]
-	draw := oneOf(g, g.number, g.share, func() pyvalue.Value { return pyvalue.NewInt(20 + g.Int64N(5)) })
+	draw := pickOne(g, g.drawNumber, g.drawShare, func() pyvalue.Value { return pyvalue.NewInt(20 + g.Int64N(5)) })
 	samples := pyvalue.List{}
-	for i := range oneOf(g, 1, 2, 2, 3, 4) {
-		parts := objectOf("T", g.orNil(30, draw()), "B", g.orNil(30, draw()), "NK", draw(), "é", draw())
+	for i := range pickOne(g, 1, 2, 2, 3, 4) {
+		parts := objectOf("T", g.valueOrNil(30, draw()), "B", g.valueOrNil(30, draw()), "NK", draw(), "é", draw())
 		samples = append(samples, objectOf("sample", pyvalue.String(fmt.Sprintf("s%d", i)), "proportions", parts))
 	}
-	thresholds := objectOf("chi2_q_min", g.orNil(2, g.share()), "cramers_v_max", g.orNil(2, g.share()))
-	return objectOf("scoring", g.scoring(thresholds), "test", pyvalue.String("chi2")), objectOf("cell_types", g.orNil(30, types), "samples", g.orNil(30, samples))
+	thresholds := objectOf("chi2_q_min", g.valueOrNil(2, g.drawShare()), "cramers_v_max", g.valueOrNil(2, g.drawShare()))
+	return objectOf("scoring", g.drawScoring(thresholds), "test", pyvalue.String("chi2")), objectOf("cell_types", g.valueOrNil(30, types), "samples", g.valueOrNil(30, samples))
 }
 
-func (g generator) mutualInformation() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMutualInformation() (*pyvalue.Object, pyvalue.Value) {
 	rows, columns := 1+g.IntN(4), 1+g.IntN(4)
 	label := func() pyvalue.Value {
-		return oneOf[pyvalue.Value](g, pyvalue.String("k0"), pyvalue.String("k1"), pyvalue.String("k2"), pyvalue.String("1"), pyvalue.NewInt(1), pyvalue.Float(1), pyvalue.NewInt(2))
+		return pickOne[pyvalue.Value](g, pyvalue.String("k0"), pyvalue.String("k1"), pyvalue.String("k2"), pyvalue.String("1"), pyvalue.NewInt(1), pyvalue.Float(1), pyvalue.NewInt(2))
 	}
-	most := oneOf(g, int64(2), 9, 40)
+	most := pickOne(g, int64(2), 9, 40)
 	count := func() pyvalue.Value {
-		if g.oneIn(8) {
-			return oneOf[pyvalue.Value](g, pyvalue.Float(0.5), pyvalue.Float(1.5), pyvalue.Float(2.5), pyvalue.String("3"), pyvalue.Bool(true), pyvalue.Float(7))
+		if g.hasChanceOneIn(8) {
+			return pickOne[pyvalue.Value](g, pyvalue.Float(0.5), pyvalue.Float(1.5), pyvalue.Float(2.5), pyvalue.String("3"), pyvalue.Bool(true), pyvalue.Float(7))
 		}
 		return pyvalue.NewInt(g.Int64N(most))
 	}
-	row := func() pyvalue.Value { return g.list(columns, columns, count) }
-	thresholds := objectOf("ami_min", g.orNil(3, oneOf[pyvalue.Value](g, pyvalue.Float(-0.05), pyvalue.Float(-1), pyvalue.NewInt(0))), "ami_max", g.orNil(2, oneOf[pyvalue.Value](g, pyvalue.Null{}, pyvalue.Float(0.2), pyvalue.NewInt(1))))
-	return objectOf("scoring", g.scoring(thresholds)), objectOf(
-		"clusters", g.orNil(40, g.list(rows, rows, label)), "samples", g.list(columns, columns, label), "contingency", g.orNil(40, g.list(rows, rows, row)),
+	row := func() pyvalue.Value { return g.drawList(columns, columns, count) }
+	thresholds := objectOf("ami_min", g.valueOrNil(3, pickOne[pyvalue.Value](g, pyvalue.Float(-0.05), pyvalue.Float(-1), pyvalue.NewInt(0))), "ami_max", g.valueOrNil(2, pickOne[pyvalue.Value](g, pyvalue.Null{}, pyvalue.Float(0.2), pyvalue.NewInt(1))))
+	return objectOf("scoring", g.drawScoring(thresholds)), objectOf(
+		"clusters", g.valueOrNil(40, g.drawList(rows, rows, label)), "samples", g.drawList(columns, columns, label), "contingency", g.valueOrNil(40, g.drawList(rows, rows, row)),
 	)
 }

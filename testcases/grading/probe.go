@@ -30,7 +30,7 @@ type probeDemand struct {
 func parseProbes(config *pyvalue.Object) ([]probe, error) {
 	list, ok := config.Get("probes").(pyvalue.List)
 	if !ok || len(list) == 0 {
-		return nil, fmt.Errorf("probes: want a list of at least one, found %s", showValue(config.Get("probes")))
+		return nil, fmt.Errorf("probes: want a list of at least one, found %s", formatValue(config.Get("probes")))
 	}
 	probes := make([]probe, len(list))
 	for i, item := range list {
@@ -71,21 +71,21 @@ func parseProbe(v pyvalue.Value) (probe, error) {
 func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	switch key {
 	case "equals":
-		return probeDemand{"value", showValue(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
+		return probeDemand{"value", formatValue(want), func(found pyvalue.Value) bool { return pyvalue.EqualJSON(found, want) }}, nil
 	case "approx":
 		return approxDemand(want)
 	case "contains":
-		return probeDemand{"value", "something that contains " + showValue(want), func(found pyvalue.Value) bool { return probeContains(found, want) }}, nil
+		return probeDemand{"value", "something that contains " + formatValue(want), func(found pyvalue.Value) bool { return probeContains(found, want) }}, nil
 	case "type":
 		if pyvalue.KindOf(want) != "string" {
-			return probeDemand{}, fmt.Errorf("want a string, found %s", showValue(want))
+			return probeDemand{}, fmt.Errorf("want a string, found %s", formatValue(want))
 		}
-		return probeDemand{"type", "type " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
+		return probeDemand{"type", "type " + pyvalue.Str(want), func(found pyvalue.Value) bool { return pyvalue.EqualJSON(found, want) }}, nil
 	case "len":
 		if pyvalue.KindOf(want) != "integer" {
-			return probeDemand{}, fmt.Errorf("want an integer, found %s", showValue(want))
+			return probeDemand{}, fmt.Errorf("want an integer, found %s", formatValue(want))
 		}
-		return probeDemand{"len", "len " + pyvalue.Text(want), func(found pyvalue.Value) bool { return pyvalue.SameJSON(found, want) }}, nil
+		return probeDemand{"len", "len " + pyvalue.Str(want), func(found pyvalue.Value) bool { return pyvalue.EqualJSON(found, want) }}, nil
 	default:
 		return probeDemand{}, fmt.Errorf("no such demand; known are %s", probeDemandNames)
 	}
@@ -93,7 +93,7 @@ func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 
 // approxDemand requires |found - value| <= max(abs, rel * |value|).
 func approxDemand(want pyvalue.Value) (probeDemand, error) {
-	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", showValue(want))
+	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", formatValue(want))
 	o, ok := want.(*pyvalue.Object)
 	if !ok || !o.Has("value") {
 		return probeDemand{}, bad
@@ -109,13 +109,13 @@ func approxDemand(want pyvalue.Value) (probeDemand, error) {
 			return probeDemand{}, bad
 		}
 	}
-	text := fmt.Sprintf("%s within %s or a relative %s", showValue(value), showValue(margins["abs"]), showValue(margins["rel"]))
-	return probeDemand{"value", text, func(found pyvalue.Value) bool { return isNear(found, value, margins["abs"], margins["rel"]) }}, nil
+	text := fmt.Sprintf("%s within %s or a relative %s", formatValue(value), formatValue(margins["abs"]), formatValue(margins["rel"]))
+	return probeDemand{"value", text, func(found pyvalue.Value) bool { return isWithinMargin(found, value, margins["abs"], margins["rel"]) }}, nil
 }
 
-// isNear reports whether found is a number within the absolute or the relative margin
+// isWithinMargin reports whether found is a number within the absolute or the relative margin
 // around value.
-func isNear(found, value, absolute, relative pyvalue.Value) bool {
+func isWithinMargin(found, value, absolute, relative pyvalue.Value) bool {
 	if !isNumber(found) {
 		return false
 	}
@@ -138,19 +138,19 @@ func isNear(found, value, absolute, relative pyvalue.Value) bool {
 func probeContains(found, want pyvalue.Value) bool {
 	if list, ok := found.(pyvalue.List); ok {
 		for _, item := range list {
-			if pyvalue.SameJSON(item, want) {
+			if pyvalue.EqualJSON(item, want) {
 				return true
 			}
 		}
 		return false
 	}
-	there, err := contains(found, want)
+	there, err := pythonContains(found, want)
 	return err == nil && there
 }
 
-// check reports whether a finding meets all demands. The text names the expression, and
+// checkFinding reports whether a finding meets all demands. The text names the expression, and
 // if it fails, what was expected and found.
-func (p probe) check(finding *pyvalue.Object) (text string, ok bool) {
+func (p probe) checkFinding(finding *pyvalue.Object) (text string, ok bool) {
 	ok = true
 	var expected, found []string
 	for _, d := range p.demands {
@@ -171,19 +171,19 @@ func (p probe) check(finding *pyvalue.Object) (text string, ok bool) {
 // describeFinding returns what was found about one aspect, for a message.
 func (p probe) describeFinding(finding *pyvalue.Object, aspect string) string {
 	if why := finding.Get("raised"); why != nil {
-		return "that it raises " + pyvalue.Text(why)
+		return "that it raises " + pyvalue.Str(why)
 	}
 	if why := finding.Get("not_json"); why != nil {
-		return "no JSON: " + pyvalue.Text(why)
+		return "no JSON: " + pyvalue.Str(why)
 	}
 	if aspect == "value" {
-		return showValue(finding.Get(aspect))
+		return formatValue(finding.Get(aspect))
 	}
-	return aspect + " " + pyvalue.Text(finding.Get(aspect))
+	return aspect + " " + pyvalue.Str(finding.Get(aspect))
 }
 
-// needs reports whether a demand is about that aspect.
-func (p probe) needs(aspect string) bool {
+// needsAspect reports whether a demand is about that aspect.
+func (p probe) needsAspect(aspect string) bool {
 	for _, d := range p.demands {
 		if d.aspect == aspect {
 			return true
@@ -201,7 +201,7 @@ var probeProgram string
 // gradeByProbes evaluates each probe in a separate execution, so that a probe with too
 // large a result fails alone.
 func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
-	r := newReport("Kernel check")
+	r := newGraderReport("Kernel check")
 	met := 0
 	var notJSON *pyvalue.Error
 	for _, p := range probes {
@@ -209,7 +209,7 @@ func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 		if err != nil {
 			return Result{}, err
 		}
-		text, ok := p.check(finding)
+		text, ok := p.checkFinding(finding)
 		r.addLine(ok, text)
 		if ok {
 			met++
@@ -217,7 +217,7 @@ func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 		}
 		r.addFailure(text)
 		if why := finding.Get("not_json"); why != nil && notJSON == nil {
-			notJSON = &pyvalue.Error{Kind: "not_json", Text: p.expr + ": " + pyvalue.Text(why)}
+			notJSON = &pyvalue.Error{Kind: "not_json", Text: p.expr + ": " + pyvalue.Str(why)}
 		}
 	}
 	r.metrics.Set("probes", pyvalue.NewInt(int64(len(probes))))
@@ -230,7 +230,7 @@ func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 // evaluateProbe evaluates a probe in the kernel. The finding has those of type, len and
 // value that the probe needs; or raised or not_json with the reason why not.
 func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) {
-	done, err := execute(ctx, kernel, probeCode(p))
+	done, err := executeInKernel(ctx, kernel, probeCode(p))
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object
 	v, err := pyvalue.Decode(done.Result)
 	finding, ok := v.(*pyvalue.Object)
 	if err != nil || !ok {
-		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, showValue(pyvalue.String(done.Result)))}
+		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, formatValue(pyvalue.String(done.Result)))}
 	}
 	return finding, nil
 }
@@ -250,5 +250,5 @@ func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object
 // the program.
 func probeCode(p probe) string {
 	return fmt.Sprintf("%s__assay_probe__(%s, %s, %s)\n", probeProgram,
-		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.needs("len"))), pyvalue.Repr(pyvalue.Bool(p.needs("value"))))
+		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.needsAspect("len"))), pyvalue.Repr(pyvalue.Bool(p.needsAspect("value"))))
 }

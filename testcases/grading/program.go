@@ -27,16 +27,16 @@ const (
 	defaultPATH = "PATH=/usr/local/bin:/usr/bin:/bin"
 )
 
-// program is a command that is run once.
-type program struct {
+// externalProgram is a command that is run once.
+type externalProgram struct {
 	argv  []string
 	dir   string   // working directory; "" means the current one
 	env   []string // whole environment; nil means defaultPATH only
 	stdin []byte
 }
 
-// exitState is the result of a program that ended by itself.
-type exitState struct {
+// programExit is the result of a program that ended by itself.
+type programExit struct {
 	status int
 	stdout string
 	stderr string // the end of it
@@ -45,29 +45,29 @@ type exitState struct {
 // run runs the program to its end and then kills all processes that are left in its
 // process group. When ctx ends, it kills the whole group. The error means that the
 // program did not start, was killed, or printed too much.
-func (p program) run(ctx context.Context) (exitState, error) {
+func (p externalProgram) run(ctx context.Context) (programExit, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	stdout, stderr := &limitedBuffer{onFull: stop}, &tailBuffer{}
 	cmd, err := p.command()
 	if err != nil {
-		return exitState{}, err
+		return programExit{}, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(p.stdin), stdout, stderr
 
 	runtime.LockOSThread() // Pdeathsig is sent when the thread that started the program ends
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return exitState{}, fmt.Errorf("does not start: %w", err)
+		return programExit{}, fmt.Errorf("does not start: %w", err)
 	}
 	waitAndKillGroup(ctx, cmd.Process.Pid)
 	_ = cmd.Wait() // ProcessState has the result
 
-	done := exitState{stdout: stdout.text.String(), stderr: strings.TrimSpace(string(stderr.last))}
+	done := programExit{stdout: stdout.text.String(), stderr: strings.TrimSpace(string(stderr.last))}
 	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	switch {
 	case stdout.overflowed:
-		return done, done.withStderr(errStdoutTooLong)
+		return done, done.withStderr(errProgramStdoutTooLong)
 	case ok && status.Exited():
 		done.status = status.ExitStatus()
 		return done, nil
@@ -78,12 +78,12 @@ func (p program) run(ctx context.Context) (exitState, error) {
 	}
 }
 
-// errStdoutTooLong means that an answer is longer than maxStdoutBytes.
-var errStdoutTooLong = errors.New("printed more than 1 MiB on stdout")
+// errProgramStdoutTooLong means that an answer is longer than maxStdoutBytes.
+var errProgramStdoutTooLong = errors.New("printed more than 1 MiB on stdout")
 
 // command prepares the command, in a process group of its own that is killed with this
 // process.
-func (p program) command() (*exec.Cmd, error) {
+func (p externalProgram) command() (*exec.Cmd, error) {
 	env := p.env
 	if env == nil {
 		env = []string{defaultPATH}
@@ -147,7 +147,7 @@ func waitAndKillGroup(ctx context.Context, leader int) {
 func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) } // ESRCH: the group is empty
 
 // withStderr adds the end of the program's stderr to an error.
-func (e exitState) withStderr(err error) error {
+func (e programExit) withStderr(err error) error {
 	if e.stderr == "" {
 		return err
 	}
@@ -166,8 +166,8 @@ type limitedBuffer struct {
 func (c *limitedBuffer) Write(data []byte) (int, error) {
 	if c.text.Len()+len(data) > maxStdoutBytes {
 		c.overflowed = true
-		c.onFull(errStdoutTooLong)
-		return 0, errStdoutTooLong
+		c.onFull(errProgramStdoutTooLong)
+		return 0, errProgramStdoutTooLong
 	}
 	return c.text.Write(data)
 }

@@ -18,21 +18,21 @@ import (
 
 // answerGraderTypes returns the types of graders that read only the answer.
 func answerGraderTypes() []string {
-	return slices.DeleteFunc(grading.Types(), func(kind string) bool {
+	return slices.DeleteFunc(grading.GraderTypeNames(), func(kind string) bool {
 		return slices.Contains([]string{"command", "kernel_check", "llm_judge", "notebook_check"}, kind)
 	})
 }
 
-// drawPlausible draws a config and an answer that match.
-func drawPlausible(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g generator) {
-	g = generator{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
-	draw := plausibleDraws()[kind]
+// drawPlausibleInput draws a config and an answer that match.
+func drawPlausibleInput(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g valueGenerator) {
+	g = valueGenerator{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+	draw := plausibleDrawsByType()[kind]
 	require.NotNil(t, draw, kind)
 	config, answer = draw(g)
 	return config, answer, g
 }
 
-func gradeValues(t *rapid.T, kind string, config, answer pyvalue.Value) grading.Result {
+func gradeOneAnswer(t *rapid.T, kind string, config, answer pyvalue.Value) grading.Result {
 	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: config}, grading.Input{Answer: answer})
 }
 
@@ -42,12 +42,12 @@ func TestAnyConfigAnyAnswer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(answerGraderTypes()).Draw(t, "type")
-		config, answer := pyvaluetest.Values().Draw(t, "config"), pyvaluetest.Values().Draw(t, "answer")
-		if plausibleDraws()[kind] != nil && rapid.IntRange(0, 3).Draw(t, "plausible") > 0 {
-			c, a, g := drawPlausible(t, kind)
-			config, answer = g.mutateObject(c), g.mutate(g.mutate(a))
+		config, answer := pyvaluetest.ValueGenerator().Draw(t, "config"), pyvaluetest.ValueGenerator().Draw(t, "answer")
+		if plausibleDrawsByType()[kind] != nil && rapid.IntRange(0, 3).Draw(t, "plausible") > 0 {
+			c, a, g := drawPlausibleInput(t, kind)
+			config, answer = g.mutateObject(c), g.mutateValue(g.mutateValue(a))
 		}
-		got := gradeValues(t, kind, config, answer)
+		got := gradeOneAnswer(t, kind, config, answer)
 		require.True(t, 0 <= got.Score && got.Score <= 1)
 		require.NotEmpty(t, got.Reasoning)
 		if got.FieldScores == nil {
@@ -64,11 +64,11 @@ func TestAnyConfigAnyAnswer(t *testing.T) {
 		again, err := pyvalue.Decode(string(out))
 		require.NoError(t, err)
 		object, _ := again.(*pyvalue.Object)
-		require.Equal(t, marshalText(got.Metrics), marshalText(object.Get("metrics")))
+		require.Equal(t, marshalResult(got.Metrics), marshalResult(object.Get("metrics")))
 	})
 }
 
-func marshalText(v pyvalue.Value) string {
+func marshalResult(v pyvalue.Value) string {
 	out, err := v.MarshalJSON()
 	if err != nil {
 		return err.Error()
@@ -79,7 +79,7 @@ func marshalText(v pyvalue.Value) string {
 // A verdict equals the conditions of a pass, calculated from the metrics.
 func TestVerdictFollowsFromMetrics(t *testing.T) {
 	t.Parallel()
-	conditions := passConditions()
+	conditions := passConditionsByType()
 	kinds := []string{}
 	for kind := range conditions {
 		kinds = append(kinds, kind)
@@ -87,10 +87,10 @@ func TestVerdictFollowsFromMetrics(t *testing.T) {
 	slices.Sort(kinds)
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(kinds).Draw(t, "type")
-		config, answer, _ := drawPlausible(t, kind)
-		got := gradeValues(t, kind, config, answer)
+		config, answer, _ := drawPlausibleInput(t, kind)
+		got := gradeOneAnswer(t, kind, config, answer)
 		if got.Error == nil && got.Metrics.Len() > 0 {
-			require.Equal(t, conditions[kind](metricsReader{got.Metrics}, config), got.Passed, "%s\n%s", got.Reasoning, marshalText(got.Metrics))
+			require.Equal(t, conditions[kind](metricsReader{got.Metrics}, config), got.Passed, "%s\n%s", got.Reasoning, marshalResult(got.Metrics))
 		}
 	})
 }
@@ -98,14 +98,14 @@ func TestVerdictFollowsFromMetrics(t *testing.T) {
 // metricsReader reads metrics as doubles, which is exact enough for the drawn values.
 type metricsReader struct{ *pyvalue.Object }
 
-func (m metricsReader) number(key string) float64 { return asFloat(m.Get(key)) }
+func (m metricsReader) numberMetric(key string) float64 { return metricAsFloat(m.Get(key)) }
 
-func (m metricsReader) length(key string) float64 {
+func (m metricsReader) lengthMetric(key string) float64 {
 	items, _ := m.Get(key).(pyvalue.List)
 	return float64(len(items))
 }
 
-func asFloat(v pyvalue.Value) float64 {
+func metricAsFloat(v pyvalue.Value) float64 {
 	switch v := v.(type) {
 	case pyvalue.Bool:
 		if v {
@@ -122,9 +122,9 @@ func asFloat(v pyvalue.Value) float64 {
 	}
 }
 
-// allNames reports whether holds is true for all names that have a metric with this
+// allNamesHold reports whether holds is true for all names that have a metric with this
 // ending.
-func (m metricsReader) allNames(ending string, holds func(name string) bool) bool {
+func (m metricsReader) allNamesHold(ending string, holds func(name string) bool) bool {
 	for key := range m.All() {
 		if name, ok := strings.CutSuffix(key, ending); ok && !holds(name) {
 			return false
@@ -133,16 +133,16 @@ func (m metricsReader) allNames(ending string, holds func(name string) bool) boo
 	return true
 }
 
-func passConditions() map[string]func(m metricsReader, config *pyvalue.Object) bool {
+func passConditionsByType() map[string]func(m metricsReader, config *pyvalue.Object) bool {
 	labels := func(m metricsReader, _ *pyvalue.Object) bool {
-		both := m.length("true_positives")
-		all := both + m.length("false_positives") + m.length("false_negatives")
-		return both/max(1, all) >= m.number("pass_threshold")
+		both := m.lengthMetric("true_positives")
+		all := both + m.lengthMetric("false_positives") + m.lengthMetric("false_negatives")
+		return both/max(1, all) >= m.numberMetric("pass_threshold")
 	}
 	adjacent := func(m metricsReader, _ *pyvalue.Object) bool {
-		claim := pyvalue.Text(m.Get("adjacency_pass"))
-		return m.number("median_ic_to_pc_um") <= m.number("max_median_threshold") && m.number("p90_ic_to_pc_um") <= m.number("max_p90_threshold") &&
-			m.number("pct_ic_within_15um") >= m.number("min_pct_15um_threshold") && m.number("pct_ic_mixed_within_55um") >= m.number("min_pct_55um_threshold") &&
+		claim := pyvalue.Str(m.Get("adjacency_pass"))
+		return m.numberMetric("median_ic_to_pc_um") <= m.numberMetric("max_median_threshold") && m.numberMetric("p90_ic_to_pc_um") <= m.numberMetric("max_p90_threshold") &&
+			m.numberMetric("pct_ic_within_15um") >= m.numberMetric("min_pct_15um_threshold") && m.numberMetric("pct_ic_mixed_within_55um") >= m.numberMetric("min_pct_55um_threshold") &&
 			!slices.Contains([]string{"", "0", "0.0", "-0.0", "False", "None", "[]", "{}"}, claim)
 	}
 	return map[string]func(m metricsReader, config *pyvalue.Object) bool{
@@ -150,32 +150,32 @@ func passConditions() map[string]func(m metricsReader, config *pyvalue.Object) b
 		"jaccard_label_set": labels,
 		"spatial_adjacency": adjacent,
 		"numeric_range": func(m metricsReader, _ *pyvalue.Object) bool {
-			return m.allNames("_pass", func(n string) bool {
-				return m.number(n+"_min") < m.number(n+"_actual") && m.number(n+"_actual") < m.number(n+"_max")
+			return m.allNamesHold("_pass", func(n string) bool {
+				return m.numberMetric(n+"_min") < m.numberMetric(n+"_actual") && m.numberMetric(n+"_actual") < m.numberMetric(n+"_max")
 			})
 		},
 		"distribution_comparison": func(m metricsReader, config *pyvalue.Object) bool {
 			tolerances, _ := config.Get("tolerances").(*pyvalue.Object)
-			return m.allNames("_pass", func(n string) bool {
+			return m.allNamesHold("_pass", func(n string) bool {
 				limit, key := 3.0, "cell_type_percentages"
 				if n == "total_cells" {
 					limit, key = 0, n
 				}
 				if entry, _ := tolerances.Get(key).(*pyvalue.Object); entry.Has("value") {
-					limit = asFloat(entry.Get("value"))
+					limit = metricAsFloat(entry.Get("value"))
 				}
-				return math.Abs(m.number(n+"_actual")-m.number(n+"_expected")) <= limit
+				return math.Abs(m.numberMetric(n+"_actual")-m.numberMetric(n+"_expected")) <= limit
 			})
 		},
 		"marker_gene_separation": func(m metricsReader, _ *pyvalue.Object) bool {
-			return m.number("mean_auroc_agent") >= m.number("mean_auroc_threshold") && m.length("high_auroc_genes")/m.number("num_genes") >= m.number("fraction_high_threshold")
+			return m.numberMetric("mean_auroc_agent") >= m.numberMetric("mean_auroc_threshold") && m.lengthMetric("high_auroc_genes")/m.numberMetric("num_genes") >= m.numberMetric("fraction_high_threshold")
 		},
 		"marker_gene_precision_recall": func(m metricsReader, _ *pyvalue.Object) bool {
 			if perType, ok := m.Get("per_celltype").(*pyvalue.Object); ok {
-				return countPassingTypes(perType, m.number("min_recall_per_celltype")) >= m.number("min_celltypes_passing")
+				return countPassingTypes(perType, m.numberMetric("min_recall_per_celltype")) >= m.numberMetric("min_celltypes_passing")
 			}
-			both := m.length("true_positives")
-			return both/max(1, m.number("k")) >= m.number("precision_threshold") && both/max(1, both+m.length("false_negatives")) >= m.number("recall_threshold")
+			both := m.lengthMetric("true_positives")
+			return both/max(1, m.numberMetric("k")) >= m.numberMetric("precision_threshold") && both/max(1, both+m.lengthMetric("false_negatives")) >= m.numberMetric("recall_threshold")
 		},
 	}
 }
@@ -184,7 +184,7 @@ func countPassingTypes(perType *pyvalue.Object, least float64) (n float64) {
 	for _, v := range perType.All() {
 		one, _ := v.(*pyvalue.Object)
 		m := metricsReader{one}
-		if canonical := m.number("num_canonical"); canonical == 0 && least <= 1 || m.length("true_positives")/canonical >= least {
+		if canonical := m.numberMetric("num_canonical"); canonical == 0 && least <= 1 || m.lengthMetric("true_positives")/canonical >= least {
 			n++
 		}
 	}
@@ -192,33 +192,33 @@ func countPassingTypes(perType *pyvalue.Object, least float64) (n float64) {
 }
 
 // The order of labels, genes and cell types does not change the verdict.
-func TestOrderDoesNotMatter(t *testing.T) {
+func TestOrderOfItemsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{"label_set_jaccard", "marker_gene_precision_recall", "distribution_comparison"}).Draw(t, "type")
-		config, answer, g := drawPlausible(t, kind)
+		config, answer, g := drawPlausibleInput(t, kind)
 		if object, ok := answer.(*pyvalue.Object); ok && kind == "marker_gene_precision_recall" {
-			config.Set("answer_field", pyvalue.String(objectKeys(object)[object.Len()-1])) // else the first list is graded
+			config.Set("answer_field", pyvalue.String(keysOfObject(object)[object.Len()-1])) // else the first list is graded
 		}
-		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, shuffleValue(g, config), shuffleValue(g, answer))
+		before, after := gradeOneAnswer(t, kind, config, answer), gradeOneAnswer(t, kind, shuffleKeysAndItems(g, config), shuffleKeysAndItems(g, answer))
 		require.Equal(t, before.Passed, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
 		require.Equal(t, before.Error == nil, after.Error == nil)
 	})
 }
 
-// shuffleValue returns v with all keys and items in random order.
-func shuffleValue(g generator, v pyvalue.Value) pyvalue.Value {
+// shuffleKeysAndItems returns v with all keys and items in random order.
+func shuffleKeysAndItems(g valueGenerator, v pyvalue.Value) pyvalue.Value {
 	switch v := v.(type) {
 	case pyvalue.List:
 		items := pyvalue.List{}
 		for _, i := range g.Perm(len(v)) {
-			items = append(items, shuffleValue(g, v[i]))
+			items = append(items, shuffleKeysAndItems(g, v[i]))
 		}
 		return items
 	case *pyvalue.Object:
-		items, names := &pyvalue.Object{}, objectKeys(v)
+		items, names := &pyvalue.Object{}, keysOfObject(v)
 		for _, i := range g.Perm(len(names)) {
-			items.Set(names[i], shuffleValue(g, v.Get(names[i])))
+			items.Set(names[i], shuffleKeysAndItems(g, v.Get(names[i])))
 		}
 		return items
 	default:
@@ -229,15 +229,15 @@ func shuffleValue(g generator, v pyvalue.Value) pyvalue.Value {
 // What passes also passes with a lower threshold, a wider range or a larger tolerance;
 // except that a lower per_gene_cutoff can bring genes of different types, a string and an
 // integer, into one list, which Python cannot sort.
-func TestEasierNeverFails(t *testing.T) {
+func TestEasierThresholdsNeverFail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{
 			"distribution_comparison", "label_set_jaccard", "marker_gene_precision_recall", "marker_gene_separation", "numeric_range", "proportion_consistency", "spatial_adjacency",
 		}).Draw(t, "type")
-		config, answer, _ := drawPlausible(t, kind)
-		easier := easeThresholds(config, "", rapid.Float64Range(0, 2).Draw(t, "by"))
-		before, after := gradeValues(t, kind, config, answer), gradeValues(t, kind, easier, answer)
+		config, answer, _ := drawPlausibleInput(t, kind)
+		easier := withEasierThresholds(config, "", rapid.Float64Range(0, 2).Draw(t, "by"))
+		before, after := gradeOneAnswer(t, kind, config, answer), gradeOneAnswer(t, kind, easier, answer)
 		unsortable := kind == "marker_gene_separation" && after.Error != nil && strings.Contains(after.Error.Text, "cannot order")
 		if before.Passed && !unsortable {
 			require.True(t, after.Passed, "%s\n%s", before.Reasoning, after.Reasoning)
@@ -245,17 +245,17 @@ func TestEasierNeverFails(t *testing.T) {
 	})
 }
 
-// easeThresholds returns a config in which every threshold, known by its name, is
+// withEasierThresholds returns a config in which every threshold, known by its name, is
 // easier by that much.
-func easeThresholds(v pyvalue.Value, name string, by float64) pyvalue.Value {
+func withEasierThresholds(v pyvalue.Value, name string, by float64) pyvalue.Value {
 	if object, ok := v.(*pyvalue.Object); ok {
 		easier := &pyvalue.Object{}
 		for key, item := range object.All() {
-			easier.Set(key, easeThresholds(item, key, by))
+			easier.Set(key, withEasierThresholds(item, key, by))
 		}
 		return easier
 	}
-	f := asFloat(v)
+	f := metricAsFloat(v)
 	switch {
 	case math.IsNaN(f):
 		return v

@@ -12,12 +12,12 @@ import (
 // proportions of cell types: a chi-square test finds no difference, and Cramér's V is
 // small. The proportions are tested as they are, as if they were counts.
 func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	thresholds, err := passThresholds(config)
+	thresholds, err := getPassThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Proportion consistency")
-	given, missing, err := requireFields(answer, "cell_types", "samples")
+	r := newGraderReport("Proportion consistency")
+	given, missing, err := splitMissingFields(answer, "cell_types", "samples")
 	if err != nil || missing != nil {
 		return r.missingFieldsResult(answer, missing...), err
 	}
@@ -27,7 +27,7 @@ func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (R
 		r.addFailure(fmt.Sprintf("want lists of at least 1 cell type and 2 samples, found %d and %d", len(types), len(samples)))
 		return r.binaryResult(), nil
 	}
-	if err := checkSteps("cell_types and samples", len(types), len(samples)); err != nil {
+	if err := checkGraderSteps("cell_types and samples", len(types), len(samples)); err != nil {
 		return Result{}, err
 	}
 	p, fault, err := readProportions(types, samples)
@@ -45,7 +45,7 @@ func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (R
 	}
 	for _, name := range append(append(pyvalue.List{}, types...), p.names...) {
 		if pyvalue.KindOf(name) != "string" {
-			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", showValue(name))
+			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", formatValue(name))
 		}
 	}
 	return r.checkConsistency(p, test, getOrDefault(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOrDefault(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
@@ -64,15 +64,15 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 	for i, item := range samples {
 		sample, _ := item.(*pyvalue.Object)
 		if !sample.Has("sample") || !sample.Has("proportions") {
-			return p, fmt.Sprintf("samples[%d]: want an object with sample and proportions, found %s", i, showValue(item)), nil
+			return p, fmt.Sprintf("samples[%d]: want an object with sample and proportions, found %s", i, formatValue(item)), nil
 		}
-		parts, err := getSection(sample, "proportions")
+		parts, err := getConfigSection(sample, "proportions")
 		if err != nil {
 			return p, "", err
 		}
 		row := make([]float64, len(types))
 		for j, name := range types {
-			v, err := itemIfContained(parts, name)
+			v, err := pythonItemIfContained(parts, name)
 			if err != nil {
 				return p, "", err
 			}
@@ -81,7 +81,7 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 			}
 			n, ok := pyvalue.AsNumber(v)
 			if row[j], err = n.Float(); !ok || err != nil {
-				fault = fmt.Sprintf("samples[%d]: the proportion of %s is not a number but %s", i, showValue(name), showValue(v))
+				fault = fmt.Sprintf("samples[%d]: the proportion of %s is not a number but %s", i, formatValue(name), formatValue(v))
 			}
 		}
 		p.names = append(p.names, sample.Get("sample"))
@@ -123,11 +123,11 @@ func (p proportions) cramersV(statistic float64) float64 {
 
 // checkConsistency sets the metrics and compares q and Cramér's V with their
 // thresholds.
-func (r *report) checkConsistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
+func (r *graderReport) checkConsistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
 	v := pyvalue.Float(p.cramersV(test.Statistic))
 	q := pyvalue.Float(test.P) // the correction of Benjamini and Hochberg leaves a single p unchanged
-	r.metrics.Set("num_samples", lengthOf(p.names))
-	r.metrics.Set("num_cell_types", lengthOf(p.types))
+	r.metrics.Set("num_samples", listLength(p.names))
+	r.metrics.Set("num_cell_types", listLength(p.types))
 	r.metrics.Set("chi2_statistic", pyvalue.Float(test.Statistic))
 	r.metrics.Set("p_value", pyvalue.Float(test.P))
 	r.metrics.Set("q_value", q)

@@ -15,30 +15,30 @@ import (
 
 // The verdicts equal those of the library that other harnesses use. Scores differ on
 // purpose in one respect: an early failure scores 0.
-func TestReference(t *testing.T) {
+func TestAgainstReferenceLibrary(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/reference.jsonl")
 	require.NoError(t, err)
 	defer file.Close()
 	seen := map[string]int{}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		row := pyvaluetest.Object(t, pyvalue.RestoreFloats(pyvaluetest.Decode(t, lines.Text())))
-		kind := strings.TrimPrefix(pyvalue.Text(row.Get("grader")), "legacy_")
+		row := pyvaluetest.RequireObject(t, pyvalue.RestoreFloats(pyvaluetest.MustDecode(t, lines.Text())))
+		kind := strings.TrimPrefix(pyvalue.Str(row.Get("grader")), "legacy_")
 		if kind == "eval_lint" {
 			continue // rows of the linter, which has its own test
 		}
 		seen[kind]++
-		t.Run(pyvalue.Text(row.Get("id")), func(t *testing.T) {
+		t.Run(pyvalue.Str(row.Get("id")), func(t *testing.T) {
 			t.Parallel()
-			expect := pyvaluetest.Object(t, row.Get("expect"))
+			expect := pyvaluetest.RequireObject(t, row.Get("expect"))
 			switch kind {
 			case "answer_extraction":
-				checkExtraction(t, row, expect)
+				requireReferenceExtraction(t, row, expect)
 			case "multi_graders":
-				checkSeveral(t, row, expect)
+				requireReferenceVerdicts(t, row, expect)
 			default:
 				spec := grading.Spec{Type: kind, Config: row.Get("config")}
-				checkVerdict(t, grading.Grade(t.Context(), spec, grading.Input{Answer: row.Get("answer")}), expect)
+				requireReferenceVerdict(t, grading.Grade(t.Context(), spec, grading.Input{Answer: row.Get("answer")}), expect)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func TestReference(t *testing.T) {
 	require.Equal(t, want, seen)
 }
 
-func checkVerdict(t *testing.T, got grading.Result, expect *pyvalue.Object) {
+func requireReferenceVerdict(t *testing.T, got grading.Result, expect *pyvalue.Object) {
 	t.Helper()
 	require.Equal(t, pyvalue.Value(pyvalue.Bool(got.Passed)), expect.Get("passed"), got.Reasoning)
 	require.Empty(t, firstMetricDiff("metrics", expect.Get("metrics"), got.Metrics))
@@ -65,19 +65,19 @@ func checkVerdict(t *testing.T, got grading.Result, expect *pyvalue.Object) {
 		score = pyvalue.Float(0)
 	}
 	require.Equal(t, score, pyvalue.Value(pyvalue.Float(got.Score)))
-	if fields := pyvaluetest.Object(t, expect.Get("field_scores")); fields.Len() > 0 {
-		require.Equal(t, pyvaluetest.JSON(t, fields), pyvaluetest.JSON(t, got.FieldScores))
+	if fields := pyvaluetest.RequireObject(t, expect.Get("field_scores")); fields.Len() > 0 {
+		require.Equal(t, pyvaluetest.MarshalToString(t, fields), pyvaluetest.MarshalToString(t, got.FieldScores))
 	}
 }
 
-// checkSeveral compares the result of each entry. An entry that the library could not
+// requireReferenceVerdicts compares the result of each entry. An entry that the library could not
 // use has no result there, and an error here.
-func checkSeveral(t *testing.T, row, expect *pyvalue.Object) {
+func requireReferenceVerdicts(t *testing.T, row, expect *pyvalue.Object) {
 	t.Helper()
-	entries := pyvaluetest.List(t, pyvaluetest.Object(t, row.Get("config")).Get("graders"))
-	results := pyvaluetest.List(t, pyvaluetest.Object(t, expect.Get("metrics")).Get("results"))
+	entries := pyvaluetest.RequireList(t, pyvaluetest.RequireObject(t, row.Get("config")).Get("graders"))
+	results := pyvaluetest.RequireList(t, pyvaluetest.RequireObject(t, expect.Get("metrics")).Get("results"))
 	for i, item := range entries {
-		entry := pyvaluetest.Object(t, item)
+		entry := pyvaluetest.RequireObject(t, item)
 		kind, _ := entry.Get("type").(pyvalue.String)
 		spec := grading.Spec{Type: string(kind), Config: entry.Get("config")}
 		got := grading.Grade(t.Context(), spec, grading.Input{Answer: row.Get("answer")})
@@ -85,16 +85,16 @@ func checkSeveral(t *testing.T, row, expect *pyvalue.Object) {
 			require.Equal(t, "unknown_grader", got.Error.Kind)
 			continue
 		}
-		checkVerdict(t, got, pyvaluetest.Object(t, results[i]))
+		requireReferenceVerdict(t, got, pyvaluetest.RequireObject(t, results[i]))
 	}
 }
 
-func checkExtraction(t *testing.T, row, expect *pyvalue.Object) {
+func requireReferenceExtraction(t *testing.T, row, expect *pyvalue.Object) {
 	t.Helper()
-	got, err := grading.ExtractSummary(pyvalue.Text(row.Get("answer")))
+	got, err := grading.ExtractAnswerFromSummary(pyvalue.Str(row.Get("answer")))
 	require.NoError(t, err)
 	require.Equal(t, expect.Get("passed") == pyvalue.Bool(true), got.Answer != nil, got.Reason)
 	if got.Answer != nil {
-		require.Equal(t, pyvaluetest.JSON(t, pyvaluetest.Object(t, expect.Get("metrics")).Get("extracted")), pyvaluetest.JSON(t, got.Answer))
+		require.Equal(t, pyvaluetest.MarshalToString(t, pyvaluetest.RequireObject(t, expect.Get("metrics")).Get("extracted")), pyvaluetest.MarshalToString(t, got.Answer))
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // gradeRegex passes if the pattern matches somewhere in the answer, or in the field of
-// it that answer_field names. A value that is no text is searched as [pyvalue.Text]
+// it that answer_field names. A value that is no text is searched as [pyvalue.Str]
 // writes it. Patterns are those of Go (RE2): ^ and $ match at the ends of the text
 // unless (?m) is set, and there are no backreferences.
 //
@@ -19,36 +19,36 @@ func gradeRegex(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, part, err := answerPart(config, answer)
+	name, part, err := gradedPartOfAnswer(config, answer)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Regex")
+	r := newGraderReport("Regex")
 	if part == nil {
-		r.addFailure(name + ": missing from the answer, expected a match of " + showValue(pyvalue.String(pattern.String())))
+		r.addFailure(name + ": missing from the answer, expected a match of " + formatValue(pyvalue.String(pattern.String())))
 		return r.binaryResult(), nil
 	}
-	text := pyvalue.Text(part)
-	if err := checkSteps("pattern and text", instructionCount(pattern), len(text)/16); err != nil {
+	text := pyvalue.Str(part)
+	if err := checkGraderSteps("pattern and text", regexStepsPerByte(pattern), len(text)/16); err != nil {
 		return Result{}, err
 	}
 	found := pattern.FindStringIndex(text)
 	r.metrics.Set("pattern", pyvalue.String(pattern.String()))
 	r.metrics.Set("match", pyvalue.Null{})
 	if found == nil {
-		failure := fmt.Sprintf("%s: no match of %s in %s", name, showValue(pyvalue.String(pattern.String())), showValue(pyvalue.String(text)))
+		failure := fmt.Sprintf("%s: no match of %s in %s", name, formatValue(pyvalue.String(pattern.String())), formatValue(pyvalue.String(text)))
 		r.addLine(false, failure)
 		r.addFailure(failure)
 		return r.binaryResult(), nil
 	}
 	match := pyvalue.String(text[found[0]:found[1]])
 	r.metrics.Set("match", match)
-	r.addLine(true, fmt.Sprintf("%s: %s matches %s", name, showValue(match), showValue(pyvalue.String(pattern.String()))))
+	r.addLine(true, fmt.Sprintf("%s: %s matches %s", name, formatValue(match), formatValue(pyvalue.String(pattern.String()))))
 	return r.binaryResult(), nil
 }
 
-// instructionCount returns an upper limit for the steps of a search per byte of text.
-func instructionCount(pattern *regexp.Regexp) int {
+// regexStepsPerByte returns an upper limit for the steps of a search per byte of text.
+func regexStepsPerByte(pattern *regexp.Regexp) int {
 	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
 	if err != nil {
 		return 0

@@ -28,10 +28,10 @@ func TestRegex(t *testing.T) {
 		{`{"pattern": "."}`, `"\ud800"`, "pass", ""},
 		{`{"pattern": "("}`, `"("`, "value_error", "pattern: error parsing regexp: missing closing )"},
 	} {
-		got := gradeJSON(t, "regex", c.config, c.answer)
-		require.Equal(t, c.outcome, resultKind(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
+		got := gradeConfigAndAnswerJSON(t, "regex", c.config, c.answer)
+		require.Equal(t, c.outcome, resultOutcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.text)
 	}
-	require.JSONEq(t, `{"pattern": "b+", "match": "bb"}`, pyvaluetest.JSON(t, gradeJSON(t, "regex", `{"pattern": "b+"}`, `"abbc"`).Metrics))
-	require.JSONEq(t, `{"pattern": "x", "match": null}`, pyvaluetest.JSON(t, gradeJSON(t, "regex", `{"pattern": "x"}`, `"abbc"`).Metrics))
+	require.JSONEq(t, `{"pattern": "b+", "match": "bb"}`, pyvaluetest.MarshalToString(t, gradeConfigAndAnswerJSON(t, "regex", `{"pattern": "b+"}`, `"abbc"`).Metrics))
+	require.JSONEq(t, `{"pattern": "x", "match": null}`, pyvaluetest.MarshalToString(t, gradeConfigAndAnswerJSON(t, "regex", `{"pattern": "x"}`, `"abbc"`).Metrics))
 }

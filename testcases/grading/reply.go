@@ -8,8 +8,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// objectMember is a member of the JSON object with which a program or a model replies.
-type objectMember struct {
+// replyMember is a member of the JSON object with which a program or a model replies.
+type replyMember struct {
 	name     string
 	required bool
 	want     string // description of a valid value, for messages
@@ -18,7 +18,7 @@ type objectMember struct {
 
 // decodeStrictObject decodes a text that must be one JSON object with only these
 // members, each at most once. Nothing is repaired. The error says what is wrong.
-func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, error) {
+func decodeStrictObject(text string, members []replyMember) (*pyvalue.Object, error) {
 	v, err := pyvalue.DecodeUnique(text)
 	if err != nil {
 		return nil, fmt.Errorf("want one JSON object: %w", err)
@@ -28,12 +28,12 @@ func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, e
 		return nil, fmt.Errorf("want a JSON object, found %s", pyvalue.KindOf(v))
 	}
 	for key, v := range object.All() {
-		i := slices.IndexFunc(members, func(m objectMember) bool { return m.name == key })
+		i := slices.IndexFunc(members, func(m replyMember) bool { return m.name == key })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown key %q; known are %s", key, objectMemberNames(members))
+			return nil, fmt.Errorf("unknown key %q; known are %s", key, replyMemberNames(members))
 		}
 		if !members[i].isValid(v) {
-			return nil, fmt.Errorf("%s: want %s, found %s", key, members[i].want, showValue(v))
+			return nil, fmt.Errorf("%s: want %s, found %s", key, members[i].want, formatValue(v))
 		}
 	}
 	for _, m := range members {
@@ -44,8 +44,8 @@ func decodeStrictObject(text string, members []objectMember) (*pyvalue.Object, e
 	return object, nil
 }
 
-// objectMemberNames lists the names of the members for a message.
-func objectMemberNames(members []objectMember) string {
+// replyMemberNames lists the names of the members for a message.
+func replyMemberNames(members []replyMember) string {
 	names := make([]string, len(members))
 	for i, m := range members {
 		names[i] = m.name
@@ -53,8 +53,8 @@ func objectMemberNames(members []objectMember) string {
 	return strings.Join(names, ", ")
 }
 
-// hasType reports whether v has the type T.
-func hasType[T pyvalue.Value](v pyvalue.Value) bool {
+// isOfType reports whether v has the type T.
+func isOfType[T pyvalue.Value](v pyvalue.Value) bool {
 	_, ok := v.(T)
 	return ok
 }
@@ -62,7 +62,7 @@ func hasType[T pyvalue.Value](v pyvalue.Value) bool {
 // isStringList reports whether v is a list of strings.
 func isStringList(v pyvalue.Value) bool {
 	list, ok := v.(pyvalue.List)
-	return ok && !slices.ContainsFunc(list, func(item pyvalue.Value) bool { return !hasType[pyvalue.String](item) })
+	return ok && !slices.ContainsFunc(list, func(item pyvalue.Value) bool { return !isOfType[pyvalue.String](item) })
 }
 
 // isFraction reports whether v is a number from 0 to 1. A boolean is not.

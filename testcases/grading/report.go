@@ -37,20 +37,22 @@ func failedResult(err error) Result {
 	return Result{Reasoning: "could not be graded: " + e.Text, Metrics: &pyvalue.Object{}, Error: e}
 }
 
-// report collects what a grader finds: lines marked + or x, and failures. It has passed
+// graderReport collects what a grader finds: lines marked + or x, and failures. It has passed
 // if there are no failures.
-type report struct {
+type graderReport struct {
 	title    string
 	lines    []string
 	failures []string
 	metrics  *pyvalue.Object
 }
 
-// newReport returns an empty report. The title is the first line of the reasoning.
-func newReport(title string) *report { return &report{title: title, metrics: &pyvalue.Object{}} }
+// newGraderReport returns an empty report. The title is the first line of the reasoning.
+func newGraderReport(title string) *graderReport {
+	return &graderReport{title: title, metrics: &pyvalue.Object{}}
+}
 
 // addLine adds a line, marked + if ok, else x.
-func (r *report) addLine(ok bool, text string) {
+func (r *graderReport) addLine(ok bool, text string) {
 	mark := "x "
 	if ok {
 		mark = "+ "
@@ -59,12 +61,12 @@ func (r *report) addLine(ok bool, text string) {
 }
 
 // addFailure adds a failure. The report has not passed then.
-func (r *report) addFailure(text string) { r.failures = append(r.failures, text) }
+func (r *graderReport) addFailure(text string) { r.failures = append(r.failures, text) }
 
-func (r *report) hasPassed() bool { return len(r.failures) == 0 }
+func (r *graderReport) hasPassed() bool { return len(r.failures) == 0 }
 
 // result returns the result with that score. It has passed if there are no failures.
-func (r *report) result(score float64) Result {
+func (r *graderReport) result(score float64) Result {
 	verdict := "PASS"
 	if !r.hasPassed() {
 		verdict = "FAIL"
@@ -83,7 +85,7 @@ func (r *report) result(score float64) Result {
 }
 
 // binaryResult returns the result with score 1 if the report has passed, else 0.
-func (r *report) binaryResult() Result {
+func (r *graderReport) binaryResult() Result {
 	if r.hasPassed() {
 		return r.result(1)
 	}
@@ -91,17 +93,17 @@ func (r *report) binaryResult() Result {
 }
 
 // missingFieldsResult returns the result for an answer that lacks the fields.
-func (r *report) missingFieldsResult(answer pyvalue.Value, fields ...string) Result {
+func (r *graderReport) missingFieldsResult(answer pyvalue.Value, fields ...string) Result {
 	names := make([]string, len(fields))
 	for i, field := range fields {
 		names[i] = strconv.Quote(field)
 	}
-	r.addFailure("the answer has no field " + strings.Join(names, ", ") + "; it is " + showValue(answer))
+	r.addFailure("the answer has no field " + strings.Join(names, ", ") + "; it is " + formatValue(answer))
 	return r.binaryResult()
 }
 
-// showValue returns v as Python writes it, cut after 200 characters.
-func showValue(v pyvalue.Value) string {
+// formatValue returns v as Python writes it, cut after 200 characters.
+func formatValue(v pyvalue.Value) string {
 	const most = 200
 	text := pyvalue.Runes(pyvalue.Repr(v))
 	if len(text) <= most {
@@ -113,7 +115,7 @@ func showValue(v pyvalue.Value) string {
 // gradeFields calls judge for each field of the ground truth, in order. The score is
 // the share of fields that passed, 0 if there are none. An error of judge ends the
 // grading; a missing or wrong field is no error.
-func (r *report) gradeFields(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
+func (r *graderReport) gradeFields(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
 	scores, passed := &pyvalue.Object{}, 0
 	for name, expected := range truth.All() {
 		ok, err := judge(name, expected)
@@ -134,7 +136,7 @@ func (r *report) gradeFields(truth *pyvalue.Object, judge func(name string, expe
 // requireAtLeast checks that a measured value is at least bound, and adds a line and,
 // if it is not, a failure with the difference. It reports whether the value is large
 // enough. Values that cannot be compared are a type error.
-func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, error) {
+func (r *graderReport) requireAtLeast(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.LessOrEqual(bound, v)
 	if err != nil {
 		return false, err
@@ -144,7 +146,7 @@ func (r *report) requireAtLeast(what string, v, bound pyvalue.Value) (bool, erro
 }
 
 // requireAtMost is [report.requireAtLeast] with an upper bound.
-func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error) {
+func (r *graderReport) requireAtMost(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.LessOrEqual(v, bound)
 	if err != nil {
 		return false, err
@@ -155,32 +157,32 @@ func (r *report) requireAtMost(what string, v, bound pyvalue.Value) (bool, error
 
 // addMeasurement adds the line and, if not ok, the failure of a comparison with a
 // bound.
-func (r *report) addMeasurement(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
-	r.addLine(ok, fmt.Sprintf("%s: %s, expected %s %s", what, showValue(v), relation, showValue(bound)))
+func (r *graderReport) addMeasurement(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
+	r.addLine(ok, fmt.Sprintf("%s: %s, expected %s %s", what, formatValue(v), relation, formatValue(bound)))
 	if !ok {
-		r.addFailure(fmt.Sprintf("%s: found %s, expected %s %s%s", what, showValue(v), relation, showValue(bound), distanceText(v, bound)))
+		r.addFailure(fmt.Sprintf("%s: found %s, expected %s %s%s", what, formatValue(v), relation, formatValue(bound), describeDistance(v, bound)))
 	}
 }
 
-// distanceText describes how far v is from bound. It returns "" if that cannot be
+// describeDistance describes how far v is from bound. It returns "" if that cannot be
 // calculated.
-func distanceText(v, bound pyvalue.Value) string {
+func describeDistance(v, bound pyvalue.Value) string {
 	off, err := pyvalue.AbsDifference(v, bound)
 	if err != nil {
 		return ""
 	}
-	return ": off by " + formatBrief(off)
+	return ": off by " + formatSixDigits(off)
 }
 
-// addItems adds a line that counts and lists items, unless there are none.
-func (r *report) addItems(ok bool, what string, items pyvalue.List) {
+// addItemList adds a line that counts and lists items, unless there are none.
+func (r *graderReport) addItemList(ok bool, what string, items pyvalue.List) {
 	if len(items) > 0 {
-		r.addLine(ok, fmt.Sprintf("%d %s: %s", len(items), what, showValue(items)))
+		r.addLine(ok, fmt.Sprintf("%d %s: %s", len(items), what, formatValue(items)))
 	}
 }
 
-// stringList returns strings as a list of values.
-func stringList(items []string) pyvalue.List {
+// toStringValues returns strings as a list of values.
+func toStringValues(items []string) pyvalue.List {
 	list := pyvalue.List{}
 	for _, item := range items {
 		list = append(list, pyvalue.String(item))
@@ -188,5 +190,5 @@ func stringList(items []string) pyvalue.List {
 	return list
 }
 
-// lengthOf returns the number of items.
-func lengthOf(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }
+// listLength returns the number of items.
+func listLength(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }

@@ -20,24 +20,24 @@ import (
 // numbers, is a difference.
 func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	if l.rerun == nil {
-		return notebookError("a notebook cannot be run again here")
+		return newNotebookError("a notebook cannot be run again here")
 	}
 	again, err := l.rerun(ctx)
 	if err != nil {
-		return notebookError("the notebook could not be run again: " + err.Error())
+		return newNotebookError("the notebook could not be run again: " + err.Error())
 	}
 	if len(again.Cells) != len(l.notebook.Cells) {
-		return notebookError(fmt.Sprintf("of %d cells %d came back from running them again", len(l.notebook.Cells), len(again.Cells)))
+		return newNotebookError(fmt.Sprintf("of %d cells %d came back from running them again", len(l.notebook.Cells), len(again.Cells)))
 	}
 	differing := pyvalue.List{}
 	for _, cell := range l.cells {
-		if difference := rerunDifference(cell.Cell, again.Cells[cell.number-1]); difference != "" {
+		if difference := rerunDifference(cell.NotebookCell, again.Cells[cell.number-1]); difference != "" {
 			differing = append(differing, pyvalue.NewInt(int64(cell.number)))
-			l.addCheck(false, fmt.Sprintf("cell %d, run again: %s", cell.number, difference))
+			l.addDemandResult(false, fmt.Sprintf("cell %d, run again: %s", cell.number, difference))
 		}
 	}
 	if len(differing) == 0 {
-		l.addCheck(true, fmt.Sprintf("%d cells, run again in a fresh kernel, do what the notebook shows", len(l.cells)))
+		l.addDemandResult(true, fmt.Sprintf("%d cells, run again in a fresh kernel, do what the notebook shows", len(l.cells)))
 	}
 	l.metrics.Set("differing", differing)
 	return nil
@@ -45,12 +45,12 @@ func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 
 // rerunDifference describes how a cell that was run again differs from the notebook, ""
 // if it does not.
-func rerunDifference(shown, again Cell) string {
+func rerunDifference(shown, again NotebookCell) string {
 	switch {
 	case again.Status != "ok":
 		text := "it ended with " + cmp.Or(again.Status, "no run at all")
-		if line := lastLine(again.Text); line != "" {
-			text += ": " + showLine(line)
+		if line := lastNonBlankLine(again.Text); line != "" {
+			text += ": " + formatLine(line)
 		}
 		return text
 	case shown.Status == "":
@@ -70,21 +70,21 @@ func textDifference(expected, found string) string {
 	}
 	for i := range min(len(before), len(after)) {
 		if before[i] != after[i] {
-			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, showLine(before[i]), showLine(after[i]))
+			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, formatLine(before[i]), formatLine(after[i]))
 		}
 	}
 	n := min(len(before), len(after))
 	if len(before) > n {
-		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, showLine(before[n]))
+		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, formatLine(before[n]))
 	}
-	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, showLine(after[n]))
+	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, formatLine(after[n]))
 }
 
-// showLine returns a line as a Python string, cut after 200 characters.
-func showLine(line string) string { return showValue(pyvalue.String(line)) }
+// formatLine returns a line as a Python string, cut after 200 characters.
+func formatLine(line string) string { return formatValue(pyvalue.String(line)) }
 
-// lastLine returns the last line of a text that is not blank.
-func lastLine(text string) string {
+// lastNonBlankLine returns the last line of a text that is not blank.
+func lastNonBlankLine(text string) string {
 	text = strings.TrimSpace(text)
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }

@@ -9,17 +9,17 @@ import (
 // gradeSpatialAdjacency passes if the four numbers of the answer meet their thresholds
 // and its field adjacency_pass has a true value.
 func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
-	thresholds, err := passThresholds(config)
+	thresholds, err := getPassThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
-	r := newReport("Spatial adjacency")
-	tests := spatialTests()
+	r := newGraderReport("Spatial adjacency")
+	tests := adjacencyMeasures()
 	fields := []string{}
 	for _, test := range tests {
 		fields = append(fields, test.field)
 	}
-	given, missing, err := requireFields(answer, append(fields, "adjacency_pass")...)
+	given, missing, err := splitMissingFields(answer, append(fields, "adjacency_pass")...)
 	if err != nil || missing != nil {
 		return r.missingFieldsResult(answer, missing...), err
 	}
@@ -27,33 +27,33 @@ func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result
 		r.metrics.Set(name, given.Get(name))
 	}
 	for _, test := range tests {
-		r.metrics.Set(test.limitMetric, test.limit(thresholds))
+		r.metrics.Set(test.limitMetric, test.getThreshold(thresholds))
 	}
 	for _, test := range tests {
-		if err := r.checkSpatialTest(test, given.Get(test.field), test.limit(thresholds)); err != nil {
+		if err := r.checkSpatialTest(test, given.Get(test.field), test.getThreshold(thresholds)); err != nil {
 			return Result{}, err
 		}
 	}
 	claim := given.Get("adjacency_pass")
-	r.addLine(pyvalue.IsTruthy(claim), "adjacency_pass: "+showValue(claim))
+	r.addLine(pyvalue.IsTruthy(claim), "adjacency_pass: "+formatValue(claim))
 	if !pyvalue.IsTruthy(claim) {
-		r.addFailure("adjacency_pass: the answer itself says " + showValue(claim))
+		r.addFailure("adjacency_pass: the answer itself says " + formatValue(claim))
 	}
 	return r.binaryResult(), nil
 }
 
-// spatialTest is one number of the answer, its threshold, and the names of both in the
+// adjacencyMeasure is one number of the answer, its threshold, and the names of both in the
 // metrics.
-type spatialTest struct {
+type adjacencyMeasure struct {
 	field, threshold        string
 	fallback                float64 // default of the threshold, in µm or percent
 	isMax                   bool
 	limitMetric, passMetric string
 }
 
-// spatialTests returns the four numbers in the order in which they are checked.
-func spatialTests() []spatialTest {
-	return []spatialTest{
+// adjacencyMeasures returns the four numbers in the order in which they are checked.
+func adjacencyMeasures() []adjacencyMeasure {
+	return []adjacencyMeasure{
 		{"median_ic_to_pc_um", "max_median_ic_to_pc_um", 25, true, "max_median_threshold", "median_pass"},
 		{"p90_ic_to_pc_um", "max_p90_ic_to_pc_um", 80, true, "max_p90_threshold", "p90_pass"},
 		{"pct_ic_within_15um", "min_pct_ic_within_15um", 60, false, "min_pct_15um_threshold", "within_15um_pass"},
@@ -61,13 +61,13 @@ func spatialTests() []spatialTest {
 	}
 }
 
-// limit returns the threshold of a config, or the default.
-func (t spatialTest) limit(thresholds *pyvalue.Object) pyvalue.Value {
+// getThreshold returns the threshold of a config, or the default.
+func (t adjacencyMeasure) getThreshold(thresholds *pyvalue.Object) pyvalue.Value {
 	return getOrDefault(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
 // checkSpatialTest compares one number with its threshold. Both must fit a double.
-func (r *report) checkSpatialTest(test spatialTest, found, limit pyvalue.Value) error {
+func (r *graderReport) checkSpatialTest(test adjacencyMeasure, found, limit pyvalue.Value) error {
 	if err := checkFitsFloat(found, limit); err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ func TestSpatialAdjacency(t *testing.T) {
 	const edge = `{"median_pass": true, "p90_pass": true, "within_15um_pass": true, "mixed_55um_pass": true}`
 	rows := map[string]gradeRow{
 		"on the thresholds":               {`{}`, adjacencyAnswer("25", "80.0", "60", "60.0", "true"), "pass", edge},
-		"median just missed":              {`{}`, adjacencyAnswer(nextAbove(25), "80", "60", "60", "true"), "fail", `{"median_pass": false, "p90_pass": true}`},
-		"p90 just missed":                 {`{}`, adjacencyAnswer("25", nextAbove(80), "60", "60", "true"), "fail", `{"p90_pass": false}`},
-		"the near just missed":            {`{}`, adjacencyAnswer("25", "80", nextBelow(60), "60", "true"), "fail", `{"within_15um_pass": false}`},
-		"the mixed just missed":           {`{}`, adjacencyAnswer("25", "80", "60", nextBelow(60), "true"), "fail", `{"mixed_55um_pass": false}`},
+		"median just missed":              {`{}`, adjacencyAnswer(nextFloatAbove(25), "80", "60", "60", "true"), "fail", `{"median_pass": false, "p90_pass": true}`},
+		"p90 just missed":                 {`{}`, adjacencyAnswer("25", nextFloatAbove(80), "60", "60", "true"), "fail", `{"p90_pass": false}`},
+		"the near just missed":            {`{}`, adjacencyAnswer("25", "80", nextFloatBelow(60), "60", "true"), "fail", `{"within_15um_pass": false}`},
+		"the mixed just missed":           {`{}`, adjacencyAnswer("25", "80", "60", nextFloatBelow(60), "true"), "fail", `{"mixed_55um_pass": false}`},
 		"booleans are numbers":            {`{}`, adjacencyAnswer("true", "false", "60", "60", "true"), "pass", `{"median_ic_to_pc_um": true, "p90_ic_to_pc_um": false}`},
 		"infinities":                      {`{}`, adjacencyAnswer("-Infinity", "-Infinity", "Infinity", "Infinity", "true"), "pass", edge},
 		"median NaN":                      {`{}`, adjacencyAnswer("NaN", "80", "60", "60", "true"), "fail", `{"median_pass": false}`},
@@ -27,14 +27,14 @@ func TestSpatialAdjacency(t *testing.T) {
 		"text":                            {`{}`, adjacencyAnswer(`"25"`, "80", "60", "60", "true"), "value_error", ""},
 		"null":                            {`{}`, adjacencyAnswer("25", "null", "60", "60", "true"), "type_error", ""},
 		"a list":                          {`{}`, adjacencyAnswer("25", "80", "[60]", "60", "true"), "type_error", ""},
-		"a list and such a threshold":     {adjacencyLimit("min_pct_ic_within_15um", "[60]"), adjacencyAnswer("25", "80", "[60]", "60", "true"), "type_error", ""},
+		"a list and such a threshold":     {adjacencyThresholdConfig("min_pct_ic_within_15um", "[60]"), adjacencyAnswer("25", "80", "[60]", "60", "true"), "type_error", ""},
 		"huge and missed":                 {`{}`, adjacencyAnswer(hugeInteger(), "80", "60", "60", "true"), "overflow", ""},
 		"huge and kept":                   {`{}`, adjacencyAnswer("25", "80", hugeInteger(), "60", "true"), "overflow", ""},
-		"a huge threshold":                {adjacencyLimit("max_median_ic_to_pc_um", hugeInteger()), adjacencyAnswer("25", "80", "60", "60", "true"), "overflow", ""},
-		"thresholds of the config":        {adjacencyLimit("max_median_ic_to_pc_um", "20"), adjacencyAnswer("20.5", "80", "60", "60", "true"), "fail", `{"max_median_threshold": 20, "max_p90_threshold": 80.0, "min_pct_15um_threshold": 60.0, "min_pct_55um_threshold": 60.0}`},
-		"threshold null":                  {adjacencyLimit("max_p90_ic_to_pc_um", "null"), adjacencyAnswer("25", "80", "60", "60", "true"), "type_error", ""},
-		"threshold text":                  {adjacencyLimit("max_p90_ic_to_pc_um", `"80"`), adjacencyAnswer("25", "80", "60", "60", "true"), "value_error", ""},
-		"threshold NaN":                   {adjacencyLimit("max_p90_ic_to_pc_um", "NaN"), adjacencyAnswer("25", "80", "60", "60", "true"), "fail", `{"p90_pass": false}`},
+		"a huge threshold":                {adjacencyThresholdConfig("max_median_ic_to_pc_um", hugeInteger()), adjacencyAnswer("25", "80", "60", "60", "true"), "overflow", ""},
+		"thresholds of the config":        {adjacencyThresholdConfig("max_median_ic_to_pc_um", "20"), adjacencyAnswer("20.5", "80", "60", "60", "true"), "fail", `{"max_median_threshold": 20, "max_p90_threshold": 80.0, "min_pct_15um_threshold": 60.0, "min_pct_55um_threshold": 60.0}`},
+		"threshold null":                  {adjacencyThresholdConfig("max_p90_ic_to_pc_um", "null"), adjacencyAnswer("25", "80", "60", "60", "true"), "type_error", ""},
+		"threshold text":                  {adjacencyThresholdConfig("max_p90_ic_to_pc_um", `"80"`), adjacencyAnswer("25", "80", "60", "60", "true"), "value_error", ""},
+		"threshold NaN":                   {adjacencyThresholdConfig("max_p90_ic_to_pc_um", "NaN"), adjacencyAnswer("25", "80", "60", "60", "true"), "fail", `{"p90_pass": false}`},
 		"thresholds null":                 {`{"scoring": {"pass_thresholds": null}}`, `{}`, "type_error", ""},
 		"scoring null":                    {`{"scoring": null}`, `{}`, "type_error", ""},
 		"a field is missing":              {`{}`, `{"median_ic_to_pc_um": 25, "p90_ic_to_pc_um": 80, "pct_ic_within_15um": 60, "pct_ic_mixed_within_55um": 60}`, "fail", ""},
@@ -52,17 +52,17 @@ func TestSpatialAdjacency(t *testing.T) {
 	gradeRows(t, "spatial_adjacency_simple", rows)
 }
 
-func adjacencyLimit(name, v string) string {
+func adjacencyThresholdConfig(name, v string) string {
 	return fmt.Sprintf(`{"scoring": {"pass_thresholds": {"%s": %s}}}`, name, v)
 }
 
 func TestSpatialAdjacencyReasoning(t *testing.T) {
 	t.Parallel()
-	got := gradeJSON(t, "spatial_adjacency", `{}`, adjacencyAnswer("30", "40", "55.5", "90", "0"))
+	got := gradeConfigAndAnswerJSON(t, "spatial_adjacency", `{}`, adjacencyAnswer("30", "40", "55.5", "90", "0"))
 	require.Equal(t, []string{
 		"median_ic_to_pc_um", "p90_ic_to_pc_um", "pct_ic_within_15um", "pct_ic_mixed_within_55um", "adjacency_pass", "max_median_threshold", "max_p90_threshold",
 		"min_pct_15um_threshold", "min_pct_55um_threshold", "median_pass", "p90_pass", "within_15um_pass", "mixed_55um_pass",
-	}, objectKeys(got.Metrics))
+	}, keysOfObject(got.Metrics))
 	require.Equal(t, `Spatial adjacency: FAIL
 
 x median_ic_to_pc_um: 30, expected at most 25.0

@@ -14,7 +14,7 @@ import (
 // and infinities, which JSON lacks, are replaced by another number first.
 func decodeWithStdlib(text string, keys ...string) (map[string]any, bool) {
 	said := map[string]any{}
-	dec := json.NewDecoder(strings.NewReader(replaceConstants(text)))
+	dec := json.NewDecoder(strings.NewReader(replaceNonFiniteNumbers(text)))
 	if token, err := dec.Token(); err != nil || token != json.Delim('{') {
 		return nil, false
 	}
@@ -37,9 +37,9 @@ func decodeWithStdlib(text string, keys ...string) (map[string]any, bool) {
 	return said, errors.Is(err, io.EOF)
 }
 
-// replaceConstants replaces, outside of strings, the numbers that only Python's decoder
+// replaceNonFiniteNumbers replaces, outside of strings, the numbers that only Python's decoder
 // accepts.
-func replaceConstants(text string) string {
+func replaceNonFiniteNumbers(text string) string {
 	part := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b|-?\d+(?:\.\d+)?[eE][+-]?\d+`)
 	return part.ReplaceAllStringFunc(text, func(found string) string {
 		if found[0] == '"' {

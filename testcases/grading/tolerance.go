@@ -24,18 +24,18 @@ type toleranceComparison struct {
 	reason   string // why nothing could be calculated, else ""
 }
 
-// failedJudgement returns the judgement of a field for which nothing could be
+// failedComparison returns the judgement of a field for which nothing could be
 // calculated.
-func failedJudgement() toleranceComparison {
+func failedComparison() toleranceComparison {
 	return toleranceComparison{distance: pyvalue.Float(math.Inf(1))}
 }
 
-// fieldTolerance returns the entry of a field, an empty one if it has none. An entry
+// getFieldTolerance returns the entry of a field, an empty one if it has none. An entry
 // that is no object is a type error.
-func fieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
+func getFieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
-		return &pyvalue.Object{}, nil // pickTolerance returns an error for them
+		return &pyvalue.Object{}, nil // toleranceOfField returns an error for them
 	}
 	own, ok := getOrDefault(all, field, &pyvalue.Object{}).(*pyvalue.Object)
 	if !ok {
@@ -44,10 +44,10 @@ func fieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, er
 	return own, nil
 }
 
-// pickTolerance returns the tolerance of a field with the entry own. Tolerances with
+// toleranceOfField returns the tolerance of a field with the entry own. Tolerances with
 // the key "type" are one tolerance for all fields, but an entry with a "value"
 // overrides it.
-func pickTolerance(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
+func toleranceOfField(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
 		return tolerance{}, pyvalue.TypeError("tolerances: want an object, found %s", pyvalue.KindOf(tolerances))
@@ -73,7 +73,7 @@ func (t tolerance) isAsymmetric() bool { return t.lower != nil && t.upper != nil
 func (t tolerance) compare(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	j, err := t.compareByKind(actual, expected)
 	if hasErrorKind(err, "type_error") {
-		j = failedJudgement()
+		j = failedComparison()
 		j.reason = err.Error()
 		return j, nil
 	}
@@ -88,7 +88,7 @@ func (t tolerance) compareByKind(actual, expected pyvalue.Value) (toleranceCompa
 	switch t.kind {
 	case pyvalue.String("absolute"):
 		if t.isAsymmetric() {
-			return t.compareWithRange(actual, expected)
+			return t.compareWithLowerAndUpper(actual, expected)
 		}
 		off, err := pyvalue.AbsDifference(actual, expected)
 		if err != nil {
@@ -103,14 +103,14 @@ func (t tolerance) compareByKind(actual, expected pyvalue.Value) (toleranceCompa
 	case pyvalue.String("max"):
 		return compareWithBound(actual, t.value, true)
 	default:
-		j := failedJudgement()
+		j := failedComparison()
 		j.reason = "no such type of tolerance"
 		return j, nil
 	}
 }
 
-// compareWithRange checks expected - lower <= actual <= expected + upper.
-func (t tolerance) compareWithRange(actual, expected pyvalue.Value) (toleranceComparison, error) {
+// compareWithLowerAndUpper checks expected - lower <= actual <= expected + upper.
+func (t tolerance) compareWithLowerAndUpper(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	low, err := pyvalue.Subtract(expected, t.lower)
 	if err != nil {
 		return toleranceComparison{}, err
@@ -191,18 +191,18 @@ func isBoundsOnly(kind, lower, upper pyvalue.Value) bool {
 func (t tolerance) describe(expected pyvalue.Value) string {
 	switch t.kind {
 	case pyvalue.String("min"):
-		return "expected at least " + showValue(t.value)
+		return "expected at least " + formatValue(t.value)
 	case pyvalue.String("max"):
-		return "expected at most " + showValue(t.value)
+		return "expected at most " + formatValue(t.value)
 	case pyvalue.String("relative"):
-		return fmt.Sprintf("expected %s within %s of it", showValue(expected), t.formatAmount(t.value))
+		return fmt.Sprintf("expected %s within %s of it", formatValue(expected), t.formatAmount(t.value))
 	case pyvalue.String("absolute"):
 		if t.isAsymmetric() {
-			return fmt.Sprintf("expected %s, at most %s below or %s above", showValue(expected), showValue(t.lower), showValue(t.upper))
+			return fmt.Sprintf("expected %s, at most %s below or %s above", formatValue(expected), formatValue(t.lower), formatValue(t.upper))
 		}
-		return fmt.Sprintf("expected %s within %s", showValue(expected), showValue(t.value))
+		return fmt.Sprintf("expected %s within %s", formatValue(expected), formatValue(t.value))
 	default:
-		return fmt.Sprintf("expected %s, tolerance type %s", showValue(expected), showValue(t.kind))
+		return fmt.Sprintf("expected %s, tolerance type %s", formatValue(expected), formatValue(t.kind))
 	}
 }
 
@@ -227,7 +227,7 @@ func (t tolerance) formatAmount(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	f, err := n.Float()
 	if t.kind != pyvalue.String("relative") || !ok || err != nil {
-		return formatBrief(v)
+		return formatSixDigits(v)
 	}
-	return formatBrief(pyvalue.Float(f*100)) + " %"
+	return formatSixDigits(pyvalue.Float(f*100)) + " %"
 }

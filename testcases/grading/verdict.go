@@ -39,7 +39,7 @@ func judgePrompt(criteria string, in Input) (string, error) {
 // correctionMessages returns the messages that continue the conversation after a reply
 // that is no verdict: the reply, and what is wrong with it.
 func correctionMessages(reply *model.Response, wrong error) []model.Message {
-	text := model.PlainText(reply.Content)
+	text := model.JoinTextBlocks(reply.Content)
 	if strings.TrimSpace(text) == "" {
 		text = "(no text)" // an API refuses an empty message
 	}
@@ -67,21 +67,21 @@ func readVerdict(reply *model.Response) (*judgeVerdict, error) {
 	if reply.StopReason != model.StopEndTurn && reply.StopReason != model.StopSequence {
 		return nil, fmt.Errorf("it ended with stop reason %q", reply.StopReason)
 	}
-	text, err := stripCodeFence(strings.TrimSpace(model.PlainText(reply.Content)))
+	text, err := stripCodeFence(strings.TrimSpace(model.JoinTextBlocks(reply.Content)))
 	if err != nil {
 		return nil, err
 	}
-	object, err := decodeStrictObject(text, []objectMember{
+	object, err := decodeStrictObject(text, []replyMember{
 		{name: "score", required: true, want: "a number from 0 to 1", isValid: isFraction},
-		{name: "passed", required: true, want: "true or false", isValid: hasType[pyvalue.Bool]},
-		{name: "reasoning", required: true, want: "a string", isValid: hasType[pyvalue.String]},
+		{name: "passed", required: true, want: "true or false", isValid: isOfType[pyvalue.Bool]},
+		{name: "reasoning", required: true, want: "a string", isValid: isOfType[pyvalue.String]},
 		{name: "successes", want: "a list of strings", isValid: isStringList},
 		{name: "failures", want: "a list of strings", isValid: isStringList},
 	})
 	if err != nil {
 		return nil, err
 	}
-	v := &judgeVerdict{passed: object.Get("passed") == pyvalue.Bool(true), score: object.Get("score"), reasoning: pyvalue.Text(object.Get("reasoning"))}
+	v := &judgeVerdict{passed: object.Get("passed") == pyvalue.Bool(true), score: object.Get("score"), reasoning: pyvalue.Str(object.Get("reasoning"))}
 	v.successes, _ = getOrDefault(object, "successes", pyvalue.List{}).(pyvalue.List) // cannot fail: decodeStrictObject has checked it
 	v.failures, _ = getOrDefault(object, "failures", pyvalue.List{}).(pyvalue.List)
 	return v, nil
@@ -98,7 +98,7 @@ func stripCodeFence(text string) (string, error) {
 	inside, closed := strings.CutSuffix(rest, "\n"+fence)
 	info := strings.ToLower(strings.TrimSpace(first[len(fence):]))
 	if !closed || info != "" && info != "json" {
-		return "", fmt.Errorf("want one JSON object, or a code fence of json that spans the whole reply, found %s", showValue(pyvalue.String(text)))
+		return "", fmt.Errorf("want one JSON object, or a code fence of json that spans the whole reply, found %s", formatValue(pyvalue.String(text)))
 	}
 	return inside, nil
 }

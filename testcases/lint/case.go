@@ -9,10 +9,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// caseCheck checks one case.
-type caseCheck struct {
+// caseChecker checks one case.
+type caseChecker struct {
 	*linter
-	issues
+	issueList
 
 	object         *pyvalue.Object
 	refusals       []string // see Result
@@ -20,17 +20,17 @@ type caseCheck struct {
 }
 
 // checkCase returns the result for a case, with the issues in the order of its fields.
-func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) Result {
-	c := &caseCheck{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
-	c.checkRequired()
+func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) FileResult {
+	c := &caseChecker{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
+	c.checkRequiredFields()
 	c.checkMetadata()
 	c.checkDataNode()
 	c.checkAnswerTemplate()
 	c.checkGraders()
 	c.checkAnswerFields()
 	c.checkUnknownFields()
-	read := c.checkLoading(source)
-	return Result{File: source.String(), Issues: c.issues, Case: &read, Refusals: c.refusals}
+	read := c.checkLoadable(source)
+	return FileResult{File: source.String(), Issues: c.issueList, Case: &read, Refusals: c.refusals}
 }
 
 // hasAssayFields reports whether a case has a field that the public format does not
@@ -44,40 +44,40 @@ func assayFields() []string {
 	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
 }
 
-// checkRequired checks id, task and metadata.
-func (c *caseCheck) checkRequired() {
+// checkRequiredFields checks id, task and metadata.
+func (c *caseChecker) checkRequiredFields() {
 	if id := c.object.Get("id"); id == nil {
-		c.add("E001", "", "id is missing: give the case a name of its own")
+		c.addIssue("E001", "", "id is missing: give the case a name of its own")
 	} else if text, ok := id.(pyvalue.String); !ok || isBlank(string(text)) {
-		c.add("E002", "", "id: want a text that is not blank, found %s", showValue(id))
+		c.addIssue("E002", "", "id: want a text that is not blank, found %s", describeValue(id))
 	}
 	if task := c.object.Get("task"); task == nil {
-		c.add("E003", "", "task is missing: say what the agent has to do")
+		c.addIssue("E003", "", "task is missing: say what the agent has to do")
 	} else if text, ok := task.(pyvalue.String); !ok || isBlank(string(text)) {
-		c.add("E004", "", "task: want a text that is not blank, found %s", showValue(task))
+		c.addIssue("E004", "", "task: want a text that is not blank, found %s", describeValue(task))
 	}
 	metadata := c.object.Get("metadata")
 	_, isObject := metadata.(*pyvalue.Object)
 	switch {
 	case c.hasAssayFields || isObject:
 	case metadata == nil:
-		c.add("E005", "", "metadata is missing: want an object with task, kit, time_horizon and eval_type, or a field of Assay's own, such as tags")
+		c.addIssue("E005", "", "metadata is missing: want an object with task, kit, time_horizon and eval_type, or a field of Assay's own, such as tags")
 	default:
-		c.add("E006", "", "metadata: want an object, found %s", showValue(metadata))
+		c.addIssue("E006", "", "metadata: want an object, found %s", describeValue(metadata))
 	}
 }
 
 // checkUnknownFields adds warnings for members that nothing reads.
-func (c *caseCheck) checkUnknownFields() {
+func (c *caseChecker) checkUnknownFields() {
 	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, assayFields()...)
 	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
 	for key := range c.object.All() {
 		switch {
 		case slices.Contains(known, key):
 		case slices.Contains(timeouts, key):
-			c.add("W020", key, "a run reads it, other linters do not know it")
+			c.addIssue("W020", key, "a run reads it, other linters do not know it")
 		default:
-			c.add("W020", key, "a case has no such field: it is ignored").rename(key, known, c.object)
+			c.addIssue("W020", key, "a case has no such field: it is ignored").addRenameFix(key, known, c.object)
 		}
 	}
 	metadata, _ := c.object.Get("metadata").(*pyvalue.Object)
@@ -89,37 +89,37 @@ func (c *caseCheck) checkUnknownFields() {
 
 // checkUnknownMembers adds an issue with that code for each member of object that is
 // not known. Path is the place of object.
-func (c *caseCheck) checkUnknownMembers(code, path string, object *pyvalue.Object, known []string) {
+func (c *caseChecker) checkUnknownMembers(code, path string, object *pyvalue.Object, known []string) {
 	for key := range object.All() {
 		if !slices.Contains(known, key) {
-			c.add(code, path+"."+key, "there is no such field: it is ignored").rename(key, known, object)
+			c.addIssue(code, path+"."+key, "there is no such field: it is ignored").addRenameFix(key, known, object)
 		}
 	}
 }
 
-// checkLoading adds what a run would refuse and no other check has found. In a case of
+// checkLoadable adds what a run would refuse and no other check has found. In a case of
 // the public format that is a refusal, not an issue, since its own linter does not
 // check it.
-func (c *caseCheck) checkLoading(source testcases.Source) testcases.Case {
-	read, faults := testcases.ReadFields(c.object, source, c.data)
+func (c *caseChecker) checkLoadable(source testcases.Source) testcases.Case {
+	read, faults := testcases.NewCaseFromObject(c.object, source, c.data)
 	for _, f := range faults {
 		switch code := c.faultCode(f); {
 		case code == "":
 		case c.hasAssayFields:
-			c.add(code, f.Field, "%s", f.Text)
+			c.addIssue(code, f.Field, "%s", f.Text)
 		default:
 			c.refusals = append(c.refusals, f.Error())
 		}
 	}
 	if c.hasAssayFields && len(faults) == 0 {
-		c.noteMissingData(read)
+		c.addMissingDataRefusals(read)
 	}
 	return read
 }
 
-// noteMissingData adds a refusal for each local file that does not exist. It may exist
+// addMissingDataRefusals adds a refusal for each local file that does not exist. It may exist
 // on the machine that runs the case.
-func (c *caseCheck) noteMissingData(read testcases.Case) {
+func (c *caseChecker) addMissingDataRefusals(read testcases.Case) {
 	for _, d := range read.Data {
 		if d.Path == "" {
 			continue
@@ -131,7 +131,7 @@ func (c *caseCheck) noteMissingData(read testcases.Case) {
 }
 
 // faultCode returns the code of a fault, or "" if another check has reported it.
-func (c *caseCheck) faultCode(f testcases.FieldError) string {
+func (c *caseChecker) faultCode(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
 	if field == "metadata" && !c.hasAssayFields || field == "data_node" && f.WrongKind {
 		return ""
@@ -143,9 +143,9 @@ func (c *caseCheck) faultCode(f testcases.FieldError) string {
 	}[field]
 }
 
-// showValue returns v for a message: a short text, number or word as JSON, else the
+// describeValue returns v for a message: a short text, number or word as JSON, else the
 // kind of the value.
-func showValue(v pyvalue.Value) string {
+func describeValue(v pyvalue.Value) string {
 	const most = 60
 	switch v.(type) {
 	case pyvalue.List, *pyvalue.Object:

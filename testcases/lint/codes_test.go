@@ -2,23 +2,23 @@ package lint_test
 
 import "strings"
 
-type provocation struct {
+type issueExample struct {
 	text string
 	want []string
 }
 
-func allProvocations() []provocation {
-	all := [][]provocation{codesOfFields(), codesOfTasks(), codesOfGraders(), codesOfTolerances(), codesOfConfigs(), codesOfAssayFields()}
-	var out []provocation
+func allIssueExamples() []issueExample {
+	all := [][]issueExample{examplesForFields(), examplesForTasks(), examplesForGraders(), examplesForTolerances(), examplesForConfigs(), examplesForAssayFields()}
+	var out []issueExample
 	for _, some := range all {
 		out = append(out, some...)
 	}
 	return out
 }
 
-func codesOfFields() []provocation {
-	metadata := func(members string) string { return withMembers(`"metadata": {` + members + `}`) }
-	return []provocation{
+func examplesForFields() []issueExample {
+	metadata := func(members string) string { return caseJSONWithMembers(`"metadata": {` + members + `}`) }
+	return []issueExample{
 		{"{" + validMembers + "}", []string{}},
 		{`{"x": `, []string{"E001"}},
 		{"\ufeff{}", []string{"E001"}},
@@ -28,42 +28,42 @@ func codesOfFields() []provocation {
 		{`5`, []string{"E002"}},
 		{`[]`, []string{"E002"}},
 		{`{}`, []string{"E001", "E003", "E005", "W010"}},
-		{withMembers(`"id": "\u001c \u00a0"`), []string{"E002"}},
-		{withMembers(`"id": 7`), []string{"E002"}},
-		{withMembers(`"task": " "`), []string{"E004", "W010"}},
-		{withMembers(`"task": ["<EVAL_ANSWER>"]`), []string{"E004"}},
-		{withMembers(`"task": null`), []string{"E004"}},
-		{withMembers(`"metadata": null`), []string{"E006"}},
+		{caseJSONWithMembers(`"id": "\u001c \u00a0"`), []string{"E002"}},
+		{caseJSONWithMembers(`"id": 7`), []string{"E002"}},
+		{caseJSONWithMembers(`"task": " "`), []string{"E004", "W010"}},
+		{caseJSONWithMembers(`"task": ["<EVAL_ANSWER>"]`), []string{"E004"}},
+		{caseJSONWithMembers(`"task": null`), []string{"E004"}},
+		{caseJSONWithMembers(`"metadata": null`), []string{"E006"}},
 		{metadata(``), []string{"E010", "E012", "E014", "W001"}},
 		{metadata(`"task": "QC", "kit": "unknown_kit", "time_horizon": "medium", "eval_type": null`), []string{"E011", "W013", "W015", "E016"}},
 		{metadata(`"task": ["qc"], "kit": {}, "time_horizon": 1, "eval_type": "benchmark"`), []string{"E011", "W013", "W015", "E016"}},
-		{withMembers(`"data_node": ["latch://1.account/a/b.h5ad", 5, "s3://x", "latch://1.nodes"]`), []string{"E020 data_node[1]", "E021 data_node[2]", "E021 data_node[3]"}},
-		{withMembers(`"data_node": ""`), []string{"E021 data_node"}},
-		{withMembers(`"data_node": "latch://\u0661\u0662.node/x\n"`), []string{}},
-		{withMembers(`"data_node": "latch://1.node\n\n"`), []string{"E021 data_node"}},
-		{withMembers(`"data_node": {}`), []string{"E022"}},
-		{withMembers(`"data_node": null`), []string{}},
-		{withMembers(`"data_node": []`), []string{}},
-		{withMembers(`"difficulty": "hard", "timeout": 60, "canary": "x"`), []string{"W020 difficulty", "W020 timeout"}},
+		{caseJSONWithMembers(`"data_node": ["latch://1.account/a/b.h5ad", 5, "s3://x", "latch://1.nodes"]`), []string{"E020 data_node[1]", "E021 data_node[2]", "E021 data_node[3]"}},
+		{caseJSONWithMembers(`"data_node": ""`), []string{"E021 data_node"}},
+		{caseJSONWithMembers(`"data_node": "latch://\u0661\u0662.node/x\n"`), []string{}},
+		{caseJSONWithMembers(`"data_node": "latch://1.node\n\n"`), []string{"E021 data_node"}},
+		{caseJSONWithMembers(`"data_node": {}`), []string{"E022"}},
+		{caseJSONWithMembers(`"data_node": null`), []string{}},
+		{caseJSONWithMembers(`"data_node": []`), []string{}},
+		{caseJSONWithMembers(`"difficulty": "hard", "timeout": 60, "canary": "x"`), []string{"W020 difficulty", "W020 timeout"}},
 		{metadata(`"task": "qc", "kit": "parsebio", "time_horizon": "long", "eval_type": "procedural", "timeout_s": 1, "level": 2`), []string{"W021 metadata.level"}},
-		{withMembers(`"graders": null, "grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}, "scoring": {}}, "task": "Return exactly <EVAL_ANSWER>"`), []string{"W011", "W022 grader.scoring"}},
-		{withMembers(`"notes": 5`), []string{}}, // see TestRefusals
-		{withMembers(`"timeout": "soon", "agent_timeout": 1.5`), []string{"W020 timeout", "W020 agent_timeout"}},
-		{withMembers(`"data_node": ["latch://1.account/a/x", "latch://1.account/b/x", "latch://1.node/.."]`), []string{}},
+		{caseJSONWithMembers(`"graders": null, "grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}, "scoring": {}}, "task": "Return exactly <EVAL_ANSWER>"`), []string{"W011", "W022 grader.scoring"}},
+		{caseJSONWithMembers(`"notes": 5`), []string{}}, // see TestRefusalsAreLogged
+		{caseJSONWithMembers(`"timeout": "soon", "agent_timeout": 1.5`), []string{"W020 timeout", "W020 agent_timeout"}},
+		{caseJSONWithMembers(`"data_node": ["latch://1.account/a/x", "latch://1.account/b/x", "latch://1.node/.."]`), []string{}},
 	}
 }
 
-func codesOfTasks() []provocation {
+func examplesForTasks() []issueExample {
 	choice := func(task string) string {
-		return withMembers(`"grader": {"type": "multiple_choice", "config": {"correct_answers": []}}, "task": "` + task + `"`)
+		return caseJSONWithMembers(`"grader": {"type": "multiple_choice", "config": {"correct_answers": []}}, "task": "` + task + `"`)
 	}
-	numbers := func(task string) string { return withMembers(`"task": "return exactly ` + task + `"`) }
-	return []provocation{
+	numbers := func(task string) string { return caseJSONWithMembers(`"task": "return exactly ` + task + `"`) }
+	return []issueExample{
 		{numbers(""), []string{"W010"}},
 		{numbers("<eval_answer>{}</eval_answer>"), []string{"W010"}},
 		{numbers("<EVAL_ANSWER>{}"), []string{"W011"}},
-		{withMembers(`"task": "<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER>"`), []string{"W012"}},
-		{withMembers(`"task": "<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> Respond EXACTLY so"`), []string{}},
+		{caseJSONWithMembers(`"task": "<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER>"`), []string{"W012"}},
+		{caseJSONWithMembers(`"task": "<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> Respond EXACTLY so"`), []string{}},
 		{choice(`return exactly <EVAL_ANSWER>{\"answer\": \"<letter>\"}</EVAL_ANSWER>`), []string{}},
 		{choice(`return exactly <EVAL_ANSWER>{\"answer\" : \"A\"}</EVAL_ANSWER>`), []string{"W013 task"}},
 		{choice(`<EVAL_ANSWER>{\"answer\": \"\"}`), []string{"W011"}},
@@ -73,24 +73,24 @@ func codesOfTasks() []provocation {
 		{numbers(`<EVAL_ANSWER>[{\"m\": 1}]</EVAL_ANSWER>`), []string{}},
 		{numbers(`<EVAL_ANSWER>{}</EVAL_ANSWER>`), []string{}},
 		{numbers(`<EVAL_ANSWER>n</EVAL_ANSWER> or <EVAL_ANSWER>\u2028{\"m\"\u001c: 1}\u00a0</EVAL_ANSWER>`), []string{"E050 task", "W031 task"}},
-		{withGrader("numeric_tolerance", `{"ground_truth": {"a.b": 1}, "tolerances": {"a.b": {"type": "max", "value": 1}}}`, "a"), []string{"E050 task", "W031 task"}},
-		{withGrader("label_set_jaccard", `{"ground_truth_labels": []}`, "cell_types_predicted"), []string{}},
-		{withGrader("jaccard_label_set", `{"ground_truth_labels": [], "answer_field": null}`, "cell_types_predicted"), []string{"E050 task", "W031 task"}},
-		{withGrader("distribution_comparison", `{"ground_truth": {}, "tolerances": {}}`, "cell_type_distribution", "total_cells"), []string{"W031 task"}},
-		{withGrader("marker_gene_separation", `{"scoring": {}}`, "mean_auroc"), []string{"E050 task"}},
-		{withGrader("spatial_adjacency", `{"scoring": {}}`, "adjacency_pass"), []string{"E050 task", "E050 task", "E050 task", "E050 task"}},
-		{withGrader("exact", `{"ground_truth": 1, "answer_field": "a.b"}`, "a", "b"), []string{"W031 task"}},
-		{withGrader("regex", `{"pattern": "x"}`, "a"), []string{}},
-		{withGrader("kernel_check", `{"code": "True"}`, "a"), []string{}},
+		{caseJSONWithGrader("numeric_tolerance", `{"ground_truth": {"a.b": 1}, "tolerances": {"a.b": {"type": "max", "value": 1}}}`, "a"), []string{"E050 task", "W031 task"}},
+		{caseJSONWithGrader("label_set_jaccard", `{"ground_truth_labels": []}`, "cell_types_predicted"), []string{}},
+		{caseJSONWithGrader("jaccard_label_set", `{"ground_truth_labels": [], "answer_field": null}`, "cell_types_predicted"), []string{"E050 task", "W031 task"}},
+		{caseJSONWithGrader("distribution_comparison", `{"ground_truth": {}, "tolerances": {}}`, "cell_type_distribution", "total_cells"), []string{"W031 task"}},
+		{caseJSONWithGrader("marker_gene_separation", `{"scoring": {}}`, "mean_auroc"), []string{"E050 task"}},
+		{caseJSONWithGrader("spatial_adjacency", `{"scoring": {}}`, "adjacency_pass"), []string{"E050 task", "E050 task", "E050 task", "E050 task"}},
+		{caseJSONWithGrader("exact", `{"ground_truth": 1, "answer_field": "a.b"}`, "a", "b"), []string{"W031 task"}},
+		{caseJSONWithGrader("regex", `{"pattern": "x"}`, "a"), []string{}},
+		{caseJSONWithGrader("kernel_check", `{"code": "True"}`, "a"), []string{}},
 	}
 }
 
-func codesOfGraders() []provocation {
-	grader := func(value string) string { return withMembers(`"grader": ` + value) }
-	several := func(value string) string { return withMembers(`"grader": null, "graders": ` + value) }
+func examplesForGraders() []issueExample {
+	grader := func(value string) string { return caseJSONWithMembers(`"grader": ` + value) }
+	several := func(value string) string { return caseJSONWithMembers(`"grader": null, "graders": ` + value) }
 	const one = `{"type": "marker_gene_separation", "config": {"scoring": {}}}`
 	const number = `{"type": "numeric_range", "config": {"ground_truth": {"n": 1}, "ranges": {"n": {"min": 0, "max": 2}}}}`
-	return []provocation{
+	return []issueExample{
 		{grader(`null`), []string{}},
 		{grader(`[]`), []string{"E030 grader", "E030 grader"}},
 		{grader(`{}`), []string{"E031 grader.type"}},
@@ -102,9 +102,9 @@ func codesOfGraders() []provocation {
 		{grader(`{"type": "multiple_choice"}`), []string{"E033 grader.config", "E050 task", "W031 task"}},
 		{grader(`{"type": "multiple_choice", "config": null}`), []string{"E033 grader.config"}},
 		{grader(`{"type": "multiple_choice", "config": []}`), []string{"E034 grader.config"}},
-		{withMembers(`"graders": [` + one + `]`), []string{"E038 graders", "E050 task", "E050 task"}},
-		{withMembers(`"graders": []`), []string{"E038 graders"}},
-		{withMembers(`"grader": 5, "graders": [5]`), []string{"E030 grader", "E030 grader", "E039 graders"}},
+		{caseJSONWithMembers(`"graders": [` + one + `]`), []string{"E038 graders", "E050 task", "E050 task"}},
+		{caseJSONWithMembers(`"graders": []`), []string{"E038 graders"}},
+		{caseJSONWithMembers(`"grader": 5, "graders": [5]`), []string{"E030 grader", "E030 grader", "E039 graders"}},
 		{several(`5`), []string{"E039 graders"}},
 		{several(`[]`), []string{"E039 graders"}},
 		{several(`[5, ` + one + `, null]`), []string{"E039 graders", "E039 graders", "E050 task", "E050 task", "W031 task"}},
@@ -114,13 +114,13 @@ func codesOfGraders() []provocation {
 	}
 }
 
-func codesOfTolerances() []provocation {
+func examplesForTolerances() []issueExample {
 	with := func(tolerances string) string {
-		return withGrader("numeric_tolerance", `{"ground_truth": {"n": 1}, "tolerances": `+tolerances+`}`, "n")
+		return caseJSONWithGrader("numeric_tolerance", `{"ground_truth": {"n": 1}, "tolerances": `+tolerances+`}`, "n")
 	}
 	one := func(tolerance string) string { return with(`{"n": ` + tolerance + `}`) }
 	const at = " grader.config.tolerances.n"
-	return []provocation{
+	return []issueExample{
 		{with(`null`), []string{}},
 		{with(`[]`), []string{"E040 grader.config.tolerances"}},
 		{with(`{}`), []string{"W070 grader.config.ground_truth.n"}},
@@ -135,29 +135,29 @@ func codesOfTolerances() []provocation {
 		{one(`{"type": "absolute", "value": null, "lower": "1", "upper": []}`), []string{"E045" + at + ".value", "E046" + at + ".lower", "E047" + at + ".upper"}},
 		{one(`{"type": "absolute", "value": -1, "lower": -0.5, "upper": -Infinity}`), []string{"E080" + at + ".value", "E080" + at + ".lower", "E080" + at + ".upper"}},
 		{one(`{"type": "absolute", "value": -0.0, "lower": NaN, "upper": false}`), []string{}},
-		{withGrader("numeric_tolerance", `{"ground_truth": {"n": 1}, "tolerance": {"type": "max", "threshold": 1}}`, "n"), []string{"E035 grader.config.tolerances", "W070 grader.config.ground_truth.n"}},
-		{withGrader("numeric_tolerance", `{"ground_truth": {}, "tolerances": {}, "tolerance": 5}`), []string{"W085 grader.config"}},
+		{caseJSONWithGrader("numeric_tolerance", `{"ground_truth": {"n": 1}, "tolerance": {"type": "max", "threshold": 1}}`, "n"), []string{"E035 grader.config.tolerances", "W070 grader.config.ground_truth.n"}},
+		{caseJSONWithGrader("numeric_tolerance", `{"ground_truth": {}, "tolerances": {}, "tolerance": 5}`), []string{"W085 grader.config"}},
 	}
 }
 
-func codesOfConfigs() []provocation {
+func examplesForConfigs() []issueExample {
 	ranges := func(truth, ranges string) string {
-		return withGrader("numeric_range", `{"ground_truth": `+truth+`, "ranges": `+ranges+`}`)
+		return caseJSONWithGrader("numeric_range", `{"ground_truth": `+truth+`, "ranges": `+ranges+`}`)
 	}
 	marker := func(scoring string) string {
-		return withGrader("marker_gene_precision_recall", `{"canonical_markers": [], "answer_field": "g", "scoring": `+scoring+`}`, "g")
+		return caseJSONWithGrader("marker_gene_precision_recall", `{"canonical_markers": [], "answer_field": "g", "scoring": `+scoring+`}`, "g")
 	}
 	percent := func(truth string) string {
-		return withGrader("distribution_comparison", `{"tolerances": {}, "ground_truth": `+truth+`}`)
+		return caseJSONWithGrader("distribution_comparison", `{"tolerances": {}, "ground_truth": `+truth+`}`)
 	}
 	bad := []string{"E083 grader.config.ranges"}
-	return []provocation{
-		{withGrader("multiple_choice", `{"correct": "A"}`, "answer"), []string{"E036 grader.config", "W030 grader.config.correct"}},
-		{withGrader("marker_gene_precision_recall", `{"ground_truth_labels": {}}`), []string{"E035 grader.config.canonical_markers", "E035 grader.config.scoring", "E037 grader.config.answer_field", "E062 grader.config.ground_truth_labels", "W086 grader.config"}},
-		{withGrader("label_set_jaccard", `{"ground_truth_labels": [], "answer_field": ["x"]}`, "x"), []string{"E037 grader.config.answer_field"}},
-		{withGrader("label_set_jaccard", `{"ground_truth_labels": {}, "scoring": {"pass_threshold": 1.5}}`), []string{"E062 grader.config.ground_truth_labels", "E081 grader.config.scoring.pass_threshold"}},
-		{withGrader("jaccard_label_set", `{"ground_truth_labels": null, "scoring": 1}`), []string{"E065 grader.config.scoring"}},
-		{withGrader("jaccard_label_set", `{"ground_truth_labels": [], "scoring": {"pass_threshold": {}}, "description": ""}`), []string{"W030 grader.config.description"}},
+	return []issueExample{
+		{caseJSONWithGrader("multiple_choice", `{"correct": "A"}`, "answer"), []string{"E036 grader.config", "W030 grader.config.correct"}},
+		{caseJSONWithGrader("marker_gene_precision_recall", `{"ground_truth_labels": {}}`), []string{"E035 grader.config.canonical_markers", "E035 grader.config.scoring", "E037 grader.config.answer_field", "E062 grader.config.ground_truth_labels", "W086 grader.config"}},
+		{caseJSONWithGrader("label_set_jaccard", `{"ground_truth_labels": [], "answer_field": ["x"]}`, "x"), []string{"E037 grader.config.answer_field"}},
+		{caseJSONWithGrader("label_set_jaccard", `{"ground_truth_labels": {}, "scoring": {"pass_threshold": 1.5}}`), []string{"E062 grader.config.ground_truth_labels", "E081 grader.config.scoring.pass_threshold"}},
+		{caseJSONWithGrader("jaccard_label_set", `{"ground_truth_labels": null, "scoring": 1}`), []string{"E065 grader.config.scoring"}},
+		{caseJSONWithGrader("jaccard_label_set", `{"ground_truth_labels": [], "scoring": {"pass_threshold": {}}, "description": ""}`), []string{"W030 grader.config.description"}},
 		{marker(`{"pass_thresholds": {"precision_at_k": -1, "recall_at_k": 1.01, "min_recall_per_celltype": 9}}`), []string{"E082 grader.config.scoring.pass_thresholds.precision_at_k", "E082 grader.config.scoring.pass_thresholds.recall_at_k"}},
 		{marker(`{"pass_thresholds": {"precision_at_k": NaN, "recall_at_k": true}}`), []string{}},
 		{ranges(`{"n": 5}`, `{"n": {"min": 0, "max": 10}, "m": {"min": -Infinity, "max": Infinity}}`), []string{}},
@@ -175,7 +175,7 @@ func codesOfConfigs() []provocation {
 		{ranges(`{"n": 5}`, `{"n": {"min": NaN, "max": 10}}`), bad},
 		{ranges(`{"n": 9007199254740992.0}`, `{"n": {"min": 9007199254740991, "max": 9007199254740993}}`), []string{}},
 		{ranges(`{"n": 9007199254740993}`, `{"n": {"min": 9007199254740992.0, "max": 1e16}}`), []string{}},
-		{withGrader("multiple_choice", `{"correct_answer": "A", "ranges": 5, "tolerances": 5}`, "answer"), []string{"E040 grader.config.tolerances", "E083 grader.config.ranges", "W030 grader.config.ranges", "W030 grader.config.tolerances"}},
+		{caseJSONWithGrader("multiple_choice", `{"correct_answer": "A", "ranges": 5, "tolerances": 5}`, "answer"), []string{"E040 grader.config.tolerances", "E083 grader.config.ranges", "W030 grader.config.ranges", "W030 grader.config.tolerances"}},
 		{percent(`{"cell_type_distribution": {"a": 60, "b": 45.0}}`), []string{}},
 		{percent(`{"cell_type_distribution": {"a": 0.6, "b": 0.4}}`), []string{"W080 grader.config.ground_truth"}},
 		{percent(`{"total_cells": 1000}`), []string{"W080 grader.config.ground_truth"}},
@@ -185,11 +185,11 @@ func codesOfConfigs() []provocation {
 	}
 }
 
-// codesOfAssayFields has cases with a field of Assay, which need not follow the rules of the
+// examplesForAssayFields has cases with a field of Assay, which need not follow the rules of the
 // public benchmarks but must be accepted by a run.
-func codesOfAssayFields() []provocation {
+func examplesForAssayFields() []issueExample {
 	ours := func(members string) string { return `{"id": "a", "task": "t", "tags": [], ` + members + `}` }
-	return []provocation{
+	return []issueExample{
 		{ours(`"data_node": "x.csv", "grader": null`), []string{}},
 		{ours(`"data_node": "latch://1.node"`), []string{}}, // a run decides where to find it
 		{ours(`"oracle": []`), []string{"E108 oracle.cells"}},

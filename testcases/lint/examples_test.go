@@ -11,7 +11,7 @@ import (
 // The examples have no issues.
 func TestExamplesLint(t *testing.T) {
 	t.Parallel()
-	report, err := lint.Check([]string{"../examples"}, lint.Options{})
+	report, err := lint.Check([]string{"../examples"}, lint.CheckOptions{})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, report.Summary.Checked, 18)
 	for _, result := range report.Results {

@@ -4,5 +4,5 @@ import "log/slog"
 
 // CheckText checks one file whose text is given.
 func CheckText(path string, text []byte) Report {
-	return newReport([][]caseResult{newLinter(nil).checkText(path, text)}, Options{Log: slog.New(slog.DiscardHandler)})
+	return newLintReport([][]caseResult{newLinter(nil).checkText(path, text)}, CheckOptions{Log: slog.New(slog.DiscardHandler)})
 }

@@ -25,8 +25,8 @@ const (
 
 // filesToLint returns the files of all paths, each once. A path without files is
 // returned with an error.
-func filesToLint(paths []string, pattern string) []testcases.FoundFile {
-	var files []testcases.FoundFile
+func filesToLint(paths []string, pattern string) []testcases.CasePath {
+	var files []testcases.CasePath
 	for _, name := range paths {
 		found, err := testcases.FindFiles(name)
 		if info, statErr := os.Stat(name); pattern != "" && statErr == nil && info.IsDir() {
@@ -36,11 +36,11 @@ func filesToLint(paths []string, pattern string) []testcases.FoundFile {
 			}
 		}
 		if err != nil {
-			found = []testcases.FoundFile{{Path: name, Err: err}}
+			found = []testcases.CasePath{{Path: name, Err: err}}
 		}
 		files = append(files, found...)
 	}
-	return testcases.UniqueFiles(files)
+	return testcases.UniqueCasePaths(files)
 }
 
 // matchesFilePattern reports whether the pattern matches the path of a file relative to the folder
@@ -90,14 +90,14 @@ func newLinter(data map[string]string) *linter {
 }
 
 // checkFile checks each case of a file. It returns none if the file is skipped.
-func (l *linter) checkFile(f testcases.FoundFile) []caseResult {
+func (l *linter) checkFile(f testcases.CasePath) []caseResult {
 	text, err := readFile(f)
 	switch {
 	case f.Err != nil:
 		return []caseResult{unreadableResult(f.Path, "E000", f.Err)}
 	case err != nil:
 		return []caseResult{unreadableResult(f.Path, "E001", err)}
-	case !f.Named && (len(text) > maxFileBytes || !looksLikeCases(f.Path, text)):
+	case !f.Named && (len(text) > maxFileBytes || !looksLikeCaseFile(f.Path, text)):
 		return nil
 	case len(text) > maxFileBytes:
 		return []caseResult{unreadableResult(f.Path, "E001", fmt.Errorf("%s: larger than %d MiB, which is no file of cases", f.Path, maxFileBytes>>20))}
@@ -109,7 +109,7 @@ func (l *linter) checkFile(f testcases.FoundFile) []caseResult {
 func (l *linter) checkText(path string, text []byte) []caseResult {
 	var results []caseResult
 	for i, e := range parseEntries(path, text) {
-		result := caseResult{Result: Result{File: e.Place}}
+		result := caseResult{FileResult: FileResult{File: e.Place}}
 		object, isObject := e.Value.(*pyvalue.Object)
 		switch {
 		case e.Err != nil:
@@ -118,10 +118,10 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 			result = unreadableResult(e.Place, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.Value)))
 		default:
 			result.object = object
-			result.Result = l.checkCase(object, testcases.Source{File: path, Index: i, Place: e.Place})
+			result.FileResult = l.checkCase(object, testcases.Source{File: path, Index: i, Place: e.Place})
 		}
 		if !testcases.IsCaseFile(path) {
-			result.Issues = append(issues{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", testcases.CaseFileNames)}, result.Issues...)
+			result.Issues = append(issueList{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", testcases.CaseFileNames)}, result.Issues...)
 		}
 		results = append(results, result)
 	}
@@ -130,7 +130,7 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 
 // unreadableResult returns the result for a file, or an entry, that is no case.
 func unreadableResult(where, code string, err error) caseResult {
-	return caseResult{Result: Result{File: where, Issues: issues{newIssue(code, "", "%v", err)}}}
+	return caseResult{FileResult: FileResult{File: where, Issues: issueList{newIssue(code, "", "%v", err)}}}
 }
 
 // parseEntries returns the values in the text of a file of any name that should be
@@ -152,7 +152,7 @@ func parseEntries(path string, text []byte) []testcases.RawCase {
 }
 
 // readFile returns the content of a file, at most one byte more than maxFileBytes.
-func readFile(f testcases.FoundFile) ([]byte, error) {
+func readFile(f testcases.CasePath) ([]byte, error) {
 	if f.Err != nil {
 		return nil, f.Err
 	}
@@ -164,22 +164,22 @@ func readFile(f testcases.FoundFile) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 }
 
-// looksLikeCases reports whether a file in a folder is probably meant to contain cases,
+// looksLikeCaseFile reports whether a file in a folder is probably meant to contain cases,
 // even malformed ones, rather than data or a list of the cases beside it. A malformed
 // or empty JSON file is.
-func looksLikeCases(name string, text []byte) bool {
+func looksLikeCaseFile(name string, text []byte) bool {
 	switch {
 	case filepath.Base(name) == "manifest.json":
 		return false
 	case filepath.Ext(name) != ".json":
-		return testcases.MayHoldCases(text) || testcases.HasKey(text, "task")
+		return testcases.LooksLikeCases(text) || testcases.TextHasKey(text, "task")
 	}
 	v, err := pyvalue.Decode(string(text))
 	switch v := v.(type) {
 	case *pyvalue.Object:
 		return v.Len() == 0 || slices.ContainsFunc([]string{"task", "grader", "graders", "data_node"}, v.Has)
 	case pyvalue.List:
-		return len(v) == 0 || testcases.MayHoldCases(text)
+		return len(v) == 0 || testcases.LooksLikeCases(text)
 	default:
 		return err != nil || v != nil
 	}

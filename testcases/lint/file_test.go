@@ -18,7 +18,7 @@ import (
 
 // checkFolder checks paths in a folder and returns "file code location" for each issue,
 // and the file alone if it has none.
-func checkFolder(t *testing.T, dir string, opts lint.Options, paths ...string) []string {
+func checkFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...string) []string {
 	t.Helper()
 	for i := range paths {
 		paths[i] = filepath.Join(dir, paths[i])
@@ -54,26 +54,26 @@ func TestFileFormats(t *testing.T) {
 		"c.JSON":   {"c.JSON W000", "c.JSON E002"},
 		"d.txt":    {"d.txt W000", "d.txt E001"},
 	} {
-		dir := folder(t, map[string]string{
+		dir := writeTestFolder(t, map[string]string{
 			"c.json": "[" + one + "," + two + ", null]", "c.jsonl": one + "\n{\n\n" + two, "c.ndjson": "[" + one + "]",
 			"c.yaml": "id: a\ntask: t\ntags: []\n---\n- " + two + "\n- {id: c, task: '', tags: [1]}\n", "c.yml": one + "\n---\na: [", "e.yaml": "# nothing\n", "e.jsonl": "\n",
 			"c.txt": one, "c.JSON": "[]", "d.txt": "id: a",
 		})
-		require.Equal(t, want, checkFolder(t, dir, lint.Options{}, name))
+		require.Equal(t, want, checkFolder(t, dir, lint.CheckOptions{}, name))
 	}
 }
 
 func TestLintPaths(t *testing.T) {
 	t.Parallel()
 	one := func(id string) string { return `{"id": "` + id + `", "task": "t", "tags": []}` }
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"b.json": one("b"), "a/z.json": one("z"), "a/deep/y.yaml": one("y"), "c.txt": one("c"),
 		".hidden.json": one("h"), ".git/x.json": one("h"), "noid.json": `{"task": "t", "tags": []}`,
 		"manifest.json": `[{"task": "qc", "kit": "x", "eval_id": "b"}]`, "rows.json": `{"examples": [{"id": "x", "task_cat": "qc", "grader": "y"}]}`,
 	})
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
 	var log bytes.Buffer
-	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := lint.CheckOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, checkFolder(t, dir, opts, "."))
 	require.Contains(t, log.String(), "manifest.json")
 	require.Contains(t, log.String(), "rows.json")
@@ -82,32 +82,32 @@ func TestLintPaths(t *testing.T) {
 	require.Equal(t, []string{"x*.json E000"}, checkFolder(t, dir, opts, "x*.json"))
 	require.Empty(t, checkFolder(t, dir, opts, "folder.json"))
 
-	pattern := func(p string) []string { return checkFolder(t, dir, lint.Options{Pattern: p}, ".") }
+	pattern := func(p string) []string { return checkFolder(t, dir, lint.CheckOptions{Pattern: p}, ".") }
 	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json"}, pattern("a/**/[yz].*"))
 	require.Equal(t, []string{"c.txt W000"}, pattern("*.txt"))
 	require.Equal(t, []string{"a/z.json"}, pattern("*/*.json"))
 	require.Contains(t, pattern("**/manifest.json"), "manifest.json[0] E001", "what the pattern names is linted, whatever it is")
-	_, err := lint.Check([]string{dir}, lint.Options{Pattern: "**/[a"})
+	_, err := lint.Check([]string{dir}, lint.CheckOptions{Pattern: "**/[a"})
 	require.ErrorContains(t, err, `pattern "**/[a": syntax error in pattern`)
 }
 
 func TestLintUnreadable(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"big.json": "[]"})
+	dir := writeTestFolder(t, map[string]string{"big.json": "[]"})
 	require.NoError(t, os.Truncate(filepath.Join(dir, "big.json"), 17<<20))
 	writeFile(t, filepath.Join(dir, "long.json"), "["+strings.Repeat("1,", 100_000)+"1]")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link.json")))
-	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, checkFolder(t, dir, lint.Options{}, "big.json", "long.json", "link.json"))
-	require.Equal(t, []string{"link.json E001"}, checkFolder(t, dir, lint.Options{}, "."), "a large file in a folder is data")
+	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, checkFolder(t, dir, lint.CheckOptions{}, "big.json", "long.json", "link.json"))
+	require.Equal(t, []string{"link.json E001"}, checkFolder(t, dir, lint.CheckOptions{}, "."), "a large file in a folder is data")
 }
 
 // A pipe in a folder is skipped; reading it would block.
 func TestPipesAreSkipped(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}"})
+	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + "}"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "b.json"), 0o600))
 	require.NoError(t, os.Symlink("b.json", filepath.Join(dir, "c.json")))
-	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, lint.Options{}, "."))
+	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, lint.CheckOptions{}, "."))
 	cases, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
@@ -115,23 +115,23 @@ func TestPipesAreSkipped(t *testing.T) {
 
 func TestLintCategory(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"a.json": "{" + validMembers + "}", "b.json": strings.ReplaceAll("{"+validMembers+"}", `"qc"`, `"clustering"`),
-		"c.json": withMembers(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
+		"c.json": caseJSONWithMembers(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
 	})
-	require.Equal(t, []string{"a.json", "d.json E001"}, checkFolder(t, dir, lint.Options{Category: "qc"}, "."))
-	require.Equal(t, []string{"d.json E001"}, checkFolder(t, dir, lint.Options{Category: "none"}, "."))
+	require.Equal(t, []string{"a.json", "d.json E001"}, checkFolder(t, dir, lint.CheckOptions{Category: "qc"}, "."))
+	require.Equal(t, []string{"d.json E001"}, checkFolder(t, dir, lint.CheckOptions{Category: "none"}, "."))
 }
 
 // Two cases of a run must not have the same id. Blank ids are reported as blank.
 func TestDuplicateIDs(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"a.json": `[{"id": "a", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}]`,
 		"b.yaml": "id: a\ntask: t\ntags: []\n",
 	})
-	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, checkFolder(t, dir, lint.Options{}, "."))
-	report, err := lint.Check([]string{dir}, lint.Options{})
+	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, checkFolder(t, dir, lint.CheckOptions{}, "."))
+	report, err := lint.Check([]string{dir}, lint.CheckOptions{})
 	require.NoError(t, err)
 	require.Equal(t, dir+`/a.json[0] has the same id "a": no two cases of a run may share one`, report.Results[3].Issues[0].Message)
 	require.Equal(t, lint.Summary{Checked: 4, Passed: 2, Errors: 2, Warnings: 1}, report.Summary)
@@ -141,25 +141,25 @@ func TestDuplicateIDs(t *testing.T) {
 // log.
 func TestDuplicateIDsInPublicFormat(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": "{" + validMembers + "}", "c.json": "[{" + validMembers + "}, {" + validMembers + "}]"})
+	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": "{" + validMembers + "}", "c.json": "[{" + validMembers + "}, {" + validMembers + "}]"})
 	var log bytes.Buffer
-	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := lint.CheckOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, checkFolder(t, dir, opts, "."))
 	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
 }
 
 // What a run refuses about a case of the public benchmarks, but their own linter
 // accepts, is logged and is no issue.
-func TestRefusals(t *testing.T) {
+func TestRefusalsAreLogged(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + validMembers + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
+	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
 	var log bytes.Buffer
-	opts := lint.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	opts := lint.CheckOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, opts, "."))
 	require.Contains(t, log.String(), "field notes: want a string, found integer")
 	require.Contains(t, log.String(), "field data_node[1]: ")
 	log.Reset()
-	ours := folder(t, map[string]string{"a.json": `{"id": "a", "task": "t", "tags": [], "data_node": "gone.csv"}`})
+	ours := writeTestFolder(t, map[string]string{"a.json": `{"id": "a", "task": "t", "tags": [], "data_node": "gone.csv"}`})
 	require.Equal(t, []string{"a.json"}, checkFolder(t, ours, opts, "."))
 	require.Contains(t, log.String(), "data gone.csv: ")
 	_, err := testcases.Load([]string{dir}, testcases.Options{})
@@ -168,22 +168,22 @@ func TestRefusals(t *testing.T) {
 
 // In a folder all files that may be meant as cases are checked, even malformed ones,
 // but no data and no lists of cases.
-func TestFolder(t *testing.T) {
+func TestFolderWithOtherFiles(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{
+	dir := writeTestFolder(t, map[string]string{
 		"broken.json": `{"a": 1,`, "empty.json": "{}", "list.json": "[]", "text.json": `"t"`, "none.json": "", "no-id.json": `{"task": "t", "tags": []}`,
 		"manifest.json": `[{"task": "qc", "kit": "xenium", "id": "a"}]`, "data.json": `{"id": 1, "name": "n"}`, "rows.json": `[{"id": 1}]`, "conf.yaml": "a: {{b}}\n",
 	})
 	require.Equal(t, []string{
 		"broken.json E001", "empty.json E001", "empty.json E003", "empty.json E005", "empty.json W010", "list.json E002", "no-id.json E001", "none.json E001", "text.json E002",
-	}, checkFolder(t, dir, lint.Options{}, "."))
+	}, checkFolder(t, dir, lint.CheckOptions{}, "."))
 }
 
 // The JSON of a report has the form that programs read.
 func TestReportJSON(t *testing.T) {
 	t.Parallel()
-	dir := folder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": withGrader("Exact", "{}")})
-	report, err := lint.Check([]string{dir}, lint.Options{})
+	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": caseJSONWithGrader("Exact", "{}")})
+	report, err := lint.Check([]string{dir}, lint.CheckOptions{})
 	require.NoError(t, err)
 	for i := range report.Results[1].Issues {
 		report.Results[1].Issues[i].Message = "…"
@@ -200,19 +200,19 @@ func TestReportJSON(t *testing.T) {
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]lint.Fix{
-		withMembers(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
-		withMembers(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
-		withMembers(`"difficulty": 1`):                                         {},
-		withMembers(`"Task": 1`):                                               {}, // the case has a task already
-		withMembers(`"data_node": "s3://x"`):                                   {},
-		withMembers(`"grader": {"type": "multiple-choice"}`):                   {Before: `"type": "multiple-choice"`, After: `"type": "multiple_choice"`},
-		withMembers(`"grader": {"type": "regexp"}`):                            {Before: `"type": "regexp"`, After: `"type": "regex"`},
-		withMembers(`"grader": {"type": "cell_typing"}`):                       {},
-		withMembers(`"grader": {"type": "` + strings.Repeat("x", 1000) + `"}`): {},
-		withMembers(`"metadata": {"task": "qc", "kit": "bd rhapsody", "time_horizon": "small", "eval_type": "scientific"}`):                                              {Before: `"kit": "bd rhapsody"`, After: `"kit": "bd_rhapsody"`},
-		withMembers(`"metadata": {"task": 5, "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"}`):                                                      {},
-		withGrader("label_set_jaccard", `{"ground_truth_labels": [], "scorings": {}}`):                                                                                   {Before: `"scorings"`, After: `"scoring"`},
-		withMembers(`"grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}}, "task": "Return exactly <EVAL_ANSWER>{\"answer\": \"A\"}</EVAL_ANSWER>"`): {Before: `"answer": "A"`, After: `"answer": "<letter>"`},
+		caseJSONWithMembers(`"note": 1`):                                               {Before: `"note"`, After: `"notes"`},
+		caseJSONWithMembers(`"Graders": 1`):                                            {Before: `"Graders"`, After: `"graders"`},
+		caseJSONWithMembers(`"difficulty": 1`):                                         {},
+		caseJSONWithMembers(`"Task": 1`):                                               {}, // the case has a task already
+		caseJSONWithMembers(`"data_node": "s3://x"`):                                   {},
+		caseJSONWithMembers(`"grader": {"type": "multiple-choice"}`):                   {Before: `"type": "multiple-choice"`, After: `"type": "multiple_choice"`},
+		caseJSONWithMembers(`"grader": {"type": "regexp"}`):                            {Before: `"type": "regexp"`, After: `"type": "regex"`},
+		caseJSONWithMembers(`"grader": {"type": "cell_typing"}`):                       {},
+		caseJSONWithMembers(`"grader": {"type": "` + strings.Repeat("x", 1000) + `"}`): {},
+		caseJSONWithMembers(`"metadata": {"task": "qc", "kit": "bd rhapsody", "time_horizon": "small", "eval_type": "scientific"}`):                                              {Before: `"kit": "bd rhapsody"`, After: `"kit": "bd_rhapsody"`},
+		caseJSONWithMembers(`"metadata": {"task": 5, "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"}`):                                                      {},
+		caseJSONWithGrader("label_set_jaccard", `{"ground_truth_labels": [], "scorings": {}}`):                                                                                   {Before: `"scorings"`, After: `"scoring"`},
+		caseJSONWithMembers(`"grader": {"type": "multiple_choice", "config": {"correct_answer": "A"}}, "task": "Return exactly <EVAL_ANSWER>{\"answer\": \"A\"}</EVAL_ANSWER>"`): {Before: `"answer": "A"`, After: `"answer": "<letter>"`},
 	} {
 		issues := lintFile(t, "c.json", text).Results[0].Issues
 		require.Len(t, issues, 1, text)

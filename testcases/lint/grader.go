@@ -18,7 +18,7 @@ type graderObject struct {
 }
 
 // graderObjects returns the entries of grader and graders that are objects.
-func (c *caseCheck) graderObjects() []graderObject {
+func (c *caseChecker) graderObjects() []graderObject {
 	var found []graderObject
 	if object, ok := c.object.Get("grader").(*pyvalue.Object); ok {
 		found = append(found, graderObject{"grader", object})
@@ -34,14 +34,14 @@ func (c *caseCheck) graderObjects() []graderObject {
 
 // checkGraders checks grader and graders. Faults in the choice between both come after
 // those of grader; if there are some, the entries of graders are not checked.
-func (c *caseCheck) checkGraders() {
+func (c *caseChecker) checkGraders() {
 	entries := c.graderObjects()
 	one, isObject := c.object.Get("grader").(*pyvalue.Object)
 	if isObject {
 		c.checkGrader(graderObject{"grader", one})
 		entries = entries[1:]
 	} else if v := c.object.Get("grader"); !isAbsent(v) {
-		c.add("E030", "grader", "want an object {type, config}, found %s", showValue(v))
+		c.addIssue("E030", "grader", "want an object {type, config}, found %s", describeValue(v))
 	}
 	if c.checkGraderChoice() {
 		for _, entry := range entries {
@@ -53,35 +53,35 @@ func (c *caseCheck) checkGraders() {
 // checkGraderChoice checks that there is either grader or a list of at least one
 // object. A grader that is no object is reported here again. It reports whether there
 // were no issues.
-func (c *caseCheck) checkGraderChoice() (ok bool) {
-	before := len(c.issues)
+func (c *caseChecker) checkGraderChoice() (ok bool) {
+	before := len(c.issueList)
 	one, several := c.object.Get("grader"), c.object.Get("graders")
 	_, isObject := one.(*pyvalue.Object)
 	if !isAbsent(one) && !isObject {
-		c.add("E030", "grader", "so there is nothing to grade by")
+		c.addIssue("E030", "grader", "so there is nothing to grade by")
 	}
 	list, isList := several.(pyvalue.List)
 	if !isAbsent(several) && !isList {
-		c.add("E039", "graders", "want a list of objects {type, config}, found %s", showValue(several))
+		c.addIssue("E039", "graders", "want a list of objects {type, config}, found %s", describeValue(several))
 	}
 	for i, item := range list {
 		if _, ok := item.(*pyvalue.Object); !ok {
-			c.add("E039", "graders", "item %d: want an object {type, config}, found %s", i, showValue(item))
+			c.addIssue("E039", "graders", "item %d: want an object {type, config}, found %s", i, describeValue(item))
 		}
 	}
 	switch {
-	case len(c.issues) > before || isAbsent(several):
+	case len(c.issueList) > before || isAbsent(several):
 	case !isAbsent(one):
-		c.add("E038", "graders", "there is a grader too: put all of them into graders")
+		c.addIssue("E038", "graders", "there is a grader too: put all of them into graders")
 	case len(list) == 0:
-		c.add("E039", "graders", "the list is empty: leave graders out if nothing is to be graded")
+		c.addIssue("E039", "graders", "the list is empty: leave graders out if nothing is to be graded")
 	}
-	return len(c.issues) == before
+	return len(c.issueList) == before
 }
 
-// graderCheck checks one grader of a known type.
-type graderCheck struct {
-	*caseCheck
+// graderChecker checks one grader of a known type.
+type graderChecker struct {
+	*caseChecker
 	path   string
 	kind   string
 	spec   graderSpec
@@ -89,52 +89,52 @@ type graderCheck struct {
 }
 
 // checkGrader checks type and config of one grader.
-func (c *caseCheck) checkGrader(entry graderObject) {
+func (c *caseChecker) checkGrader(entry graderObject) {
 	kind, config := entry.object.Get("type"), entry.object.Get("config")
 	name, _ := kind.(pyvalue.String)
 	spec, known := c.specs[string(name)]
 	object, isObject := config.(*pyvalue.Object)
 	switch {
 	case isAbsent(kind):
-		c.add("E031", entry.path+".type", "missing: want one of %s", strings.Join(c.typeNames(), ", "))
+		c.addIssue("E031", entry.path+".type", "missing: want one of %s", strings.Join(c.knownTypeNames(), ", "))
 	case !known && !c.isOlderType(string(name)):
-		c.addUnknownType(entry.path+".type", kind)
+		c.addUnknownTypeIssue(entry.path+".type", kind)
 	case isAbsent(config):
-		c.add("E033", entry.path+".config", "missing: want an object")
+		c.addIssue("E033", entry.path+".config", "missing: want an object")
 	case !isObject:
-		c.add("E034", entry.path+".config", "want an object, found %s", showValue(config))
+		c.addIssue("E034", entry.path+".config", "want an object, found %s", describeValue(config))
 	case known:
-		g := &graderCheck{caseCheck: c, path: entry.path, kind: string(name), spec: spec, config: object}
+		g := &graderChecker{caseChecker: c, path: entry.path, kind: string(name), spec: spec, config: object}
 		g.checkConfig()
 	}
 }
 
 // isOlderType reports whether a type belongs to the older set, whose graders work in
 // Assay only, and the case has fields of Assay.
-func (c *caseCheck) isOlderType(kind string) bool {
+func (c *caseChecker) isOlderType(kind string) bool {
 	_, known := c.specs[kind]
-	return c.hasAssayFields && !known && slices.Contains(grading.Types(), kind)
+	return c.hasAssayFields && !known && slices.Contains(grading.GraderTypeNames(), kind)
 }
 
-// typeNames returns the types of graders that lint knows, sorted.
-func (c *caseCheck) typeNames() []string { return slices.Sorted(maps.Keys(c.specs)) }
+// knownTypeNames returns the types of graders that lint knows, sorted.
+func (c *caseChecker) knownTypeNames() []string { return slices.Sorted(maps.Keys(c.specs)) }
 
-// addUnknownType adds the issue for a type that lint does not know.
-func (c *caseCheck) addUnknownType(at string, kind pyvalue.Value) {
+// addUnknownTypeIssue adds the issue for a type that lint does not know.
+func (c *caseChecker) addUnknownTypeIssue(at string, kind pyvalue.Value) {
 	name, _ := kind.(pyvalue.String)
-	if slices.Contains(grading.Types(), string(name)) {
-		c.add("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
+	if slices.Contains(grading.GraderTypeNames(), string(name)) {
+		c.addIssue("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
 		return
 	}
-	c.add("E032", at, "%s is no type of a grader: want one of %s", showValue(kind), strings.Join(c.typeNames(), ", ")).
-		correct("type", kind, c.typeNames())
+	c.addIssue("E032", at, "%s is no type of a grader: want one of %s", describeValue(kind), strings.Join(c.knownTypeNames(), ", ")).
+		addCorrectionFix("type", kind, c.knownTypeNames())
 }
 
-// location returns the location of a key of the config.
-func (g *graderCheck) location(key string) string { return g.path + ".config." + key }
+// configLocation returns the location of a key of the config.
+func (g *graderChecker) configLocation(key string) string { return g.path + ".config." + key }
 
 // checkConfig makes all checks of a config.
-func (g *graderCheck) checkConfig() {
+func (g *graderChecker) checkConfig() {
 	if g.spec.isAssayType {
 		g.checkUnreadKeys()
 		g.checkAssayConfig()
@@ -144,7 +144,7 @@ func (g *graderCheck) checkConfig() {
 	g.checkTolerances()
 	g.checkRanges()
 	g.checkUnreadKeys()
-	g.checkKinds()
+	g.checkConfigKinds()
 	g.checkFieldTolerances()
 	g.checkNegativeTolerances()
 	g.checkThresholds()
@@ -152,67 +152,69 @@ func (g *graderCheck) checkConfig() {
 }
 
 // checkRequiredKeys checks that the config has the keys that the grader needs.
-func (g *graderCheck) checkRequiredKeys() {
+func (g *graderChecker) checkRequiredKeys() {
 	for _, key := range g.spec.required {
 		switch {
 		case g.config.Has(key):
 		case key == "answer_field":
-			g.add("E037", g.location(key), "missing: name the field of the answer that holds the genes")
+			g.addIssue("E037", g.configLocation(key), "missing: name the field of the answer that holds the genes")
 		default:
-			g.add("E035", g.location(key), "missing: %s needs it", g.kind)
+			g.addIssue("E035", g.configLocation(key), "missing: %s needs it", g.kind)
 		}
 	}
 	if g.kind == "multiple_choice" && !g.config.Has("correct_answer") && !g.config.Has("correct_answers") {
-		g.add("E036", g.path+".config", "want correct_answer, or correct_answers for several")
+		g.addIssue("E036", g.path+".config", "want correct_answer, or correct_answers for several")
 	}
 	switch g.config.Get("answer_field").(type) {
 	case pyvalue.List, *pyvalue.Object:
-		if slices.Contains(g.keys(), "answer_field") {
-			g.add("E037", g.location("answer_field"), "want the name of a field of the answer, found %s", showValue(g.config.Get("answer_field")))
+		if slices.Contains(g.readConfigKeys(), "answer_field") {
+			g.addIssue("E037", g.configLocation("answer_field"), "want the name of a field of the answer, found %s", describeValue(g.config.Get("answer_field")))
 		}
 	}
 }
 
-// keys returns all keys of the config that the grader reads.
-func (g *graderCheck) keys() []string { return slices.Concat(g.spec.required, g.spec.optional) }
+// readConfigKeys returns all keys of the config that the grader reads.
+func (g *graderChecker) readConfigKeys() []string {
+	return slices.Concat(g.spec.required, g.spec.optional)
+}
 
 // checkUnreadKeys adds warnings for keys that the grader does not read.
-func (g *graderCheck) checkUnreadKeys() {
+func (g *graderChecker) checkUnreadKeys() {
 	for key := range g.config.All() {
-		if !slices.Contains(g.keys(), key) {
-			g.add("W030", g.location(key), "%s does not read it: it is ignored", g.kind).rename(key, g.keys(), g.config)
+		if !slices.Contains(g.readConfigKeys(), key) {
+			g.addIssue("W030", g.configLocation(key), "%s does not read it: it is ignored", g.kind).addRenameFix(key, g.readConfigKeys(), g.config)
 		}
 	}
 }
 
 // checkAssayConfig adds what a grader of Assay says about its config.
-func (g *graderCheck) checkAssayConfig() {
-	err := grading.Check(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
+func (g *graderChecker) checkAssayConfig() {
+	err := grading.CheckSpec(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
 		return
 	}
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner // without the field, which is the location
 	}
-	g.add("E109", g.path+".config", "%v", err)
+	g.addIssue("E109", g.path+".config", "%v", err)
 }
 
-// answerReads is what one grader reads of the answer.
-type answerReads struct {
+// fieldsGraderReads is what one grader reads of the answer.
+type fieldsGraderReads struct {
 	path        string
 	isAssayType bool
 	fields      []answerField
 	wholeAnswer bool // it reads all of the answer
 }
 
-// answerReads returns what each grader of a known type reads of the answer.
-func (c *caseCheck) answerReads() []answerReads {
-	var read []answerReads
+// fieldsGraderReads returns what each grader of a known type reads of the answer.
+func (c *caseChecker) fieldsGradersRead() []fieldsGraderReads {
+	var read []fieldsGraderReads
 	for _, entry := range c.graderObjects() {
 		name, _ := entry.object.Get("type").(pyvalue.String)
 		spec, known := c.specs[string(name)]
 		if c.isOlderType(string(name)) {
-			read = append(read, answerReads{path: entry.path, isAssayType: true, wholeAnswer: true})
+			read = append(read, fieldsGraderReads{path: entry.path, isAssayType: true, wholeAnswer: true})
 			continue
 		}
 		config := entry.object.Get("config")
@@ -223,7 +225,7 @@ func (c *caseCheck) answerReads() []answerReads {
 		if !known || !isObject || spec.answer == nil {
 			continue
 		}
-		r := answerReads{path: entry.path, isAssayType: spec.isAssayType}
+		r := fieldsGraderReads{path: entry.path, isAssayType: spec.isAssayType}
 		r.fields, r.wholeAnswer = spec.answer(object)
 		read = append(read, r)
 	}

@@ -16,35 +16,35 @@ func newIssue(code, location, format string, args ...any) Issue {
 	return Issue{Level: level, Code: code, Location: location, Message: fmt.Sprintf(format, args...)}
 }
 
-// issues collects the issues of a case.
-type issues []Issue
+// issueList collects the issues of a case.
+type issueList []Issue
 
-// add adds an issue. The returned pointer, by which a fix can be added, is valid until
+// addIssue adds an issue. The returned pointer, by which a fix can be added, is valid until
 // the next call.
-func (l *issues) add(code, location, format string, args ...any) *Issue {
+func (l *issueList) addIssue(code, location, format string, args ...any) *Issue {
 	*l = append(*l, newIssue(code, location, format, args...))
 	return &(*l)[len(*l)-1]
 }
 
-// rename adds a fix that replaces the name of a member by the most similar known one,
+// addRenameFix adds a fix that replaces the name of a member by the most similar known one,
 // unless none is similar enough or object has it already.
-func (i *Issue) rename(key string, known []string, object *pyvalue.Object) {
+func (i *Issue) addRenameFix(key string, known []string, object *pyvalue.Object) {
 	if near := nearestWord(key, known); near != "" && !object.Has(near) {
 		i.Fix = &Fix{Before: toJSON(pyvalue.String(key)), After: toJSON(pyvalue.String(near))}
 	}
 }
 
-// correct adds a fix that replaces the value of a member by the most similar known one,
+// addCorrectionFix adds a fix that replaces the value of a member by the most similar known one,
 // unless none is similar enough.
-func (i *Issue) correct(key string, found pyvalue.Value, known []string) {
+func (i *Issue) addCorrectionFix(key string, found pyvalue.Value, known []string) {
 	text, _ := found.(pyvalue.String)
 	if near := nearestWord(string(text), known); near != "" {
-		i.replace(key, text, pyvalue.String(near))
+		i.addReplacementFix(key, text, pyvalue.String(near))
 	}
 }
 
-// replace adds a fix that replaces the value of a member.
-func (i *Issue) replace(key string, before, after pyvalue.Value) {
+// addReplacementFix adds a fix that replaces the value of a member.
+func (i *Issue) addReplacementFix(key string, before, after pyvalue.Value) {
 	name := toJSON(pyvalue.String(key)) + ": "
 	i.Fix = &Fix{Before: name + toJSON(before), After: name + toJSON(after)}
 }
@@ -101,15 +101,15 @@ func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 // isBlank reports whether a text is empty or white space, as Python defines it.
 func isBlank(text string) bool { return pyvalue.TrimSpace(text) == "" }
 
-// isNumber reports whether v is a number. A boolean is one, as in Python.
-func isNumber(v pyvalue.Value) bool {
+// isPythonNumber reports whether v is a number. A boolean is one, as in Python.
+func isPythonNumber(v pyvalue.Value) bool {
 	_, ok := pyvalue.AsNumber(v)
 	return ok
 }
 
-// isLess reports whether a < b. It is false if they cannot be ordered: with NaN, and with
+// isValueLess reports whether a < b. It is false if they cannot be ordered: with NaN, and with
 // values of different kinds.
-func isLess(a, b pyvalue.Value) bool {
+func isValueLess(a, b pyvalue.Value) bool {
 	less, _ := pyvalue.Less(a, b)
 	return less
 }

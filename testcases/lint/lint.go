@@ -16,8 +16,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Options are the options of [Check]. The zero Options check every case.
-type Options struct {
+// CheckOptions are the options of [Check]. The zero Options check every case.
+type CheckOptions struct {
 	// Pattern selects the files of a folder: a path relative to it, in which **
 	// matches any number of folders. "" selects all names of case files, but skips
 	// files that contain no case.
@@ -33,8 +33,8 @@ type Options struct {
 
 // Report is the result of [Check]. Programs read its JSON.
 type Report struct {
-	Summary Summary  `json:"summary"`
-	Results []Result `json:"results"` // in the order of the paths, and of the cases in each file
+	Summary Summary      `json:"summary"`
+	Results []FileResult `json:"results"` // in the order of the paths, and of the cases in each file
 }
 
 // Summary has the sums over all results.
@@ -45,8 +45,8 @@ type Summary struct {
 	Warnings int `json:"total_warnings"`
 }
 
-// Result is the result for one file, or for one case of a file that contains several.
-type Result struct {
+// FileResult is the result for one file, or for one case of a file that contains several.
+type FileResult struct {
 	File     string  `json:"file"`   // see testcases.Source.String
 	Passed   bool    `json:"passed"` // there are no errors
 	Errors   int     `json:"errors"`
@@ -67,7 +67,7 @@ const (
 	LevelWarning = "warning" // the case can be run, but something is probably not meant
 )
 
-// Issue is one thing that is wrong. [Rules] explains its code.
+// Issue is one thing that is wrong. [AllRules] explains its code.
 type Issue struct {
 	Level    string `json:"level"`
 	Code     string `json:"code"`
@@ -85,9 +85,9 @@ type Fix struct {
 
 // Check checks the cases of files, folders and glob patterns. All that is wrong is in
 // the report, including paths that do not exist and files that cannot be read. A file
-// without errors can be loaded and passes [testcases.CheckRun], unless it has W000,
+// without errors can be loaded and passes [testcases.CheckRunnable], unless it has W000,
 // W100 or Refusals. A malformed pattern in opts is an error.
-func Check(paths []string, opts Options) (Report, error) {
+func Check(paths []string, opts CheckOptions) (Report, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -111,46 +111,46 @@ func Check(paths []string, opts Options) (Report, error) {
 			opts.Log.Info("no case in file", "file", f.Path)
 		}
 	}
-	return newReport(found, opts), nil
+	return newLintReport(found, opts), nil
 }
 
 // caseResult is a result before it is added to the report.
 type caseResult struct {
-	Result
+	FileResult
 	object *pyvalue.Object // the case; nil if there is none
 }
 
-// newReport returns the report for the results of all files.
-func newReport(found [][]caseResult, opts Options) Report {
-	r := Report{Results: []Result{}}
+// newLintReport returns the report for the results of all files.
+func newLintReport(found [][]caseResult, opts CheckOptions) Report {
+	r := Report{Results: []FileResult{}}
 	docs := map[string]string{}
-	for _, rule := range Rules() {
+	for _, rule := range AllRules() {
 		docs[rule.Code] = rule.Docs
 	}
-	ids := idCheck{firstUses: map[pyvalue.String]caseLocation{}, log: opts.Log}
+	ids := idChecker{firstUses: map[pyvalue.String]caseLocation{}, log: opts.Log}
 	for i, file := range found {
 		for _, c := range file {
-			if opts.Category != "" && c.object != nil && !isCategory(c.object, opts.Category) {
+			if opts.Category != "" && c.object != nil && !isInCategory(c.object, opts.Category) {
 				continue
 			}
-			ids.check(&c, i)
+			ids.checkID(&c, i)
 			for _, refusal := range c.Refusals {
 				opts.Log.Warn("a run would not take the case", "file", c.File, "reason", refusal)
 			}
-			r.add(c.Result, docs)
+			r.addResult(c.FileResult, docs)
 		}
 	}
 	return r
 }
 
-// isCategory reports whether metadata.task of a case is category.
-func isCategory(object *pyvalue.Object, category string) bool {
+// isInCategory reports whether metadata.task of a case is category.
+func isInCategory(object *pyvalue.Object, category string) bool {
 	metadata, _ := object.Get("metadata").(*pyvalue.Object)
 	return metadata.Get("task") == pyvalue.String(category)
 }
 
-// idCheck finds ids that occur twice.
-type idCheck struct {
+// idChecker finds ids that occur twice.
+type idChecker struct {
 	firstUses map[pyvalue.String]caseLocation
 	log       *slog.Logger
 }
@@ -161,9 +161,9 @@ type caseLocation struct {
 	name string
 }
 
-// check adds an issue if another case has the same id. Files of the public benchmarks
+// checkID adds an issue if another case has the same id. Files of the public benchmarks
 // do share ids, which their own linter accepts; for those it only logs.
-func (ids *idCheck) check(c *caseResult, file int) {
+func (ids *idChecker) checkID(c *caseResult, file int) {
 	id, ok := c.object.Get("id").(pyvalue.String)
 	if !ok || isBlank(string(id)) {
 		return
@@ -179,8 +179,8 @@ func (ids *idCheck) check(c *caseResult, file int) {
 	}
 }
 
-// add adds a result and counts its issues.
-func (r *Report) add(result Result, docs map[string]string) {
+// addResult adds a result and counts its issues.
+func (r *Report) addResult(result FileResult, docs map[string]string) {
 	found := result.Issues
 	result.Issues, result.Passed = []Issue{}, true
 	r.Results = append(r.Results, result)
@@ -188,23 +188,23 @@ func (r *Report) add(result Result, docs map[string]string) {
 	r.Summary.Passed++
 	for _, issue := range found {
 		issue.Docs = docs[issue.Code]
-		r.count(len(r.Results)-1, issue)
+		r.countIssue(len(r.Results)-1, issue)
 	}
 }
 
-// Add adds an issue, with a code of [Rules], to the result with that index.
-func (r *Report) Add(i int, code, location, message string) {
+// AddIssue adds an issue, with a code of [AllRules], to the result with that index.
+func (r *Report) AddIssue(i int, code, location, message string) {
 	issue := newIssue(code, location, "%s", message)
-	for _, rule := range Rules() {
+	for _, rule := range AllRules() {
 		if rule.Code == code {
 			issue.Docs = rule.Docs
 		}
 	}
-	r.count(i, issue)
+	r.countIssue(i, issue)
 }
 
-// count adds an issue to the result with that index and to the sums.
-func (r *Report) count(i int, issue Issue) {
+// countIssue adds an issue to the result with that index and to the sums.
+func (r *Report) countIssue(i int, issue Issue) {
 	result := &r.Results[i]
 	result.Issues = append(result.Issues, issue)
 	if issue.Level == LevelWarning {

@@ -20,29 +20,29 @@ const validMembers = `"id": "a", "task": "Count. Return EXACTLY: <EVAL_ANSWER>{\
 	"metadata": {"task": "qc", "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"},
 	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 10}, "tolerances": {"n": {"type": "absolute", "value": 1}}}}`
 
-// withMembers returns the JSON of validMembers with other members.
-func withMembers(members string) string { return "{" + validMembers + ", " + members + "}" }
+// caseJSONWithMembers returns the JSON of validMembers with other members.
+func caseJSONWithMembers(members string) string { return "{" + validMembers + ", " + members + "}" }
 
-// withGrader returns the JSON of validMembers with another grader and those fields in
+// caseJSONWithGrader returns the JSON of validMembers with another grader and those fields in
 // the answer template.
-func withGrader(kind, config string, fields ...string) string {
+func caseJSONWithGrader(kind, config string, fields ...string) string {
 	task := `"task": "Return exactly <EVAL_ANSWER>{`
 	for _, field := range fields {
 		task += `\"` + field + `\": 1,`
 	}
-	return withMembers(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
+	return caseJSONWithMembers(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
 }
 
 // lintFile checks a file with that name and text.
 func lintFile(t *testing.T, name, text string) lint.Report {
 	t.Helper()
-	report, err := lint.Check([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, lint.Options{})
+	report, err := lint.Check([]string{filepath.Join(writeTestFolder(t, map[string]string{name: text}), name)}, lint.CheckOptions{})
 	require.NoError(t, err)
 	return report
 }
 
 // issueCodes returns the issues of a result, such as "E021 data_node".
-func issueCodes(result lint.Result) []string {
+func issueCodes(result lint.FileResult) []string {
 	found := []string{}
 	for _, issue := range result.Issues {
 		found = append(found, strings.TrimSpace(issue.Code+" "+issue.Location))
@@ -57,7 +57,7 @@ func TestEveryCode(t *testing.T) {
 		"E000": true, "W000": true, "W100": true, // see the tests of files
 		"E110": true, "E111": true, "W110": true, "W111": true, // see cmd/assay, which plays the cases
 	}
-	for _, c := range allProvocations() {
+	for _, c := range allIssueExamples() {
 		result := lintFile(t, "c.json", c.text).Results[0]
 		require.Equal(t, c.want, issueCodes(result), c.text)
 		for _, issue := range result.Issues {
@@ -66,7 +66,7 @@ func TestEveryCode(t *testing.T) {
 			require.Equal(t, map[byte]string{'E': lint.LevelError, 'W': lint.LevelWarning}[issue.Code[0]], issue.Level)
 		}
 	}
-	for _, rule := range lint.Rules() {
+	for _, rule := range lint.AllRules() {
 		require.True(t, provoked[rule.Code], "no test provokes %s", rule.Code)
 		delete(provoked, rule.Code)
 		page, heading, _ := strings.Cut(rule.Docs, "#")
@@ -135,15 +135,15 @@ func TestPublicSets(t *testing.T) {
 	const sc = `"metadata": {"task": "qc", "kit": "missionbio-tapestri", "time_horizon": "long", "eval_type": "scientific", "timeout_s": 3600}, "canary": "x", `
 	const older = `{"id": "a", "task": "Count.", "data_node": ["latch://1.account/a b/x.h5ad"], "grader": `
 	for text, want := range map[string][]string{
-		withMembers(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "answer_field": "markers", "scoring": {"pass_thresholds": {}}}}`): {"W001"},
-		withMembers(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "pass_thresholds": {"recall_at_k": 0.65}}}`):                      {"W001", "E035 grader.config.scoring", "E037 grader.config.answer_field", "W030 grader.config.pass_thresholds", "E050 task", "W031 task"},
-		withMembers(sc + `"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 1}, "tolerances": {"n": {"type": "absolute", "lower": 1, "upper": 2}}}}`):               {},
+		caseJSONWithMembers(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "answer_field": "markers", "scoring": {"pass_thresholds": {}}}}`): {"W001"},
+		caseJSONWithMembers(spatial + `"grader": {"type": "marker_gene_precision_recall", "config": {"canonical_markers": ["a"], "pass_thresholds": {"recall_at_k": 0.65}}}`):                      {"W001", "E035 grader.config.scoring", "E037 grader.config.answer_field", "W030 grader.config.pass_thresholds", "E050 task", "W031 task"},
+		caseJSONWithMembers(sc + `"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 1}, "tolerances": {"n": {"type": "absolute", "lower": 1, "upper": 2}}}}`):               {},
 		older + `null}`: {"E005", "W010"},
 		older + `{"type": "cell_typing", "config": {"markers": []}}}`: {"E005", "W010", "E032 grader.type"},
 		older + `{"type": "numeric_tolerance", "scoring": {}, "config": {"ground_truth": {"m.v": 1}, "tolerances": {"m.v": {"type": "range", "min": 0, "max": 2}}}}}`: {"E005", "W010", "E043 grader.config.tolerances.m.v.type", "E044 grader.config.tolerances.m.v", "W022 grader.scoring"},
 		older + `{"type": "label_set_jaccard", "config": {"ground_truth_labels": ["a"], "scoring": {"pass_threshold": {"a": 1}, "method": "x"}}}}`:                    {"E005", "W010"},
 	} {
 		require.Equal(t, want, issueCodes(lintFile(t, "c.json", text).Results[0]), text)
-		require.NoError(t, testcases.CheckRun([]testcases.Case{loadOne(t, "c.json", text)}), text)
+		require.NoError(t, testcases.CheckRunnable([]testcases.Case{loadOneCase(t, "c.json", text)}), text)
 	}
 }

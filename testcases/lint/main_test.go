@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// folder writes files into a new folder of the test and returns its path.
-func folder(t *testing.T, files map[string]string) string {
+// writeTestFolder writes files into a new folder of the test and returns its path.
+func writeTestFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -29,10 +29,10 @@ func writeFile(tb testing.TB, path, text string) {
 	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// loadOne loads a file that contains one case.
-func loadOne(t *testing.T, name, text string) testcases.Case {
+// loadOneCase loads a file that contains one case.
+func loadOneCase(t *testing.T, name, text string) testcases.Case {
 	t.Helper()
-	cases, err := testcases.Load([]string{filepath.Join(folder(t, map[string]string{name: text}), name)}, testcases.Options{})
+	cases, err := testcases.Load([]string{filepath.Join(writeTestFolder(t, map[string]string{name: text}), name)}, testcases.Options{})
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
 	return cases[0]

@@ -10,59 +10,59 @@ import (
 
 // checkMetadata checks the four values by which the public benchmarks sort their cases.
 // Kits and horizons are those that occur in their files; a new one is only a warning.
-func (c *caseCheck) checkMetadata() {
+func (c *caseChecker) checkMetadata() {
 	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
 	if !ok || c.hasAssayFields {
 		return
 	}
-	c.checkOneOf(metadata, "task", "E010", "E011",
+	c.checkMetadataValue(metadata, "task", "E010", "E011",
 		"qc", "normalization", "dimensionality_reduction", "clustering", "cell_typing", "differential_expression", "spatial_analysis")
-	c.checkOneOf(metadata, "kit", "E012", "W013",
+	c.checkMetadataValue(metadata, "kit", "E012", "W013",
 		"xenium", "visium", "merfish", "vizgen", "cosmx", "seeker", "takara", "atlasxomics", "curio",
 		"chromium", "bd_rhapsody", "csgenetics", "illumina-snrna", "missionbio-tapestri", "parsebio")
-	c.checkOneOf(metadata, "time_horizon", "E014", "W015", "small", "long")
-	c.checkOneOf(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
+	c.checkMetadataValue(metadata, "time_horizon", "E014", "W015", "small", "long")
+	c.checkMetadataValue(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
 }
 
-// checkOneOf adds an issue with the code missing if metadata has no such key, or
+// checkMetadataValue adds an issue with the code missing if metadata has no such key, or
 // unknown if its value is not known.
-func (c *caseCheck) checkOneOf(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
+func (c *caseChecker) checkMetadataValue(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
 	want := "one of " + strings.Join(known, ", ")
 	v := metadata.Get(key)
 	text, isText := v.(pyvalue.String)
 	switch {
 	case v == nil:
-		c.add(missing, "", "metadata.%s is missing: want %s", key, want)
+		c.addIssue(missing, "", "metadata.%s is missing: want %s", key, want)
 	case !isText || !slices.Contains(known, string(text)):
-		c.add(unknown, "", "metadata.%s: %s is not known: want %s", key, showValue(v), want).correct(key, v, known)
+		c.addIssue(unknown, "", "metadata.%s: %s is not known: want %s", key, describeValue(v), want).addCorrectionFix(key, v, known)
 	}
 }
 
 // checkDataNode checks that data_node has addresses of the platform or, in a case with
 // fields of Assay, texts.
-func (c *caseCheck) checkDataNode() {
+func (c *caseChecker) checkDataNode() {
 	switch v := c.object.Get("data_node").(type) {
 	case nil, pyvalue.Null:
 	case pyvalue.String:
-		c.checkAddress("data_node", string(v))
+		c.checkPlatformAddress("data_node", string(v))
 	case pyvalue.List:
 		for i, item := range v {
 			at := fmt.Sprintf("data_node[%d]", i)
 			if name, ok := item.(pyvalue.String); ok {
-				c.checkAddress(at, string(name))
+				c.checkPlatformAddress(at, string(name))
 			} else {
-				c.add("E020", at, "want a text, found %s", showValue(item))
+				c.addIssue("E020", at, "want a text, found %s", describeValue(item))
 			}
 		}
 	default:
-		c.add("E022", "", "data_node: want a text or a list of texts, found %s", showValue(v))
+		c.addIssue("E022", "", "data_node: want a text or a list of texts, found %s", describeValue(v))
 	}
 }
 
-// checkAddress adds an issue if name is no address of the platform, in a case of the
+// checkPlatformAddress adds an issue if name is no address of the platform, in a case of the
 // public format.
-func (c *caseCheck) checkAddress(at, name string) {
+func (c *caseChecker) checkPlatformAddress(at, name string) {
 	if !c.hasAssayFields && !c.addressPattern.MatchString(name) {
-		c.add("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", showValue(pyvalue.String(name)))
+		c.addIssue("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", describeValue(pyvalue.String(name)))
 	}
 }

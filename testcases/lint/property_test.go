@@ -34,7 +34,7 @@ func requireAgreesWithRun(t require.TestingT, path, text string) {
 	require.Equal(t, report.Summary.Errors, errs)
 	cases, err := testcases.Parse(path, []byte(text), nil)
 	if err == nil {
-		err = testcases.CheckRun(cases)
+		err = testcases.CheckRunnable(cases)
 	}
 	if errs == 0 && !odd {
 		require.NoError(t, err, text)
@@ -44,8 +44,8 @@ func requireAgreesWithRun(t require.TestingT, path, text string) {
 	}
 }
 
-// memberValues returns for each member of a case valid and invalid values.
-func memberValues() map[string][]string {
+// caseMemberValues returns for each member of a case valid and invalid values.
+func caseMemberValues() map[string][]string {
 	odd := []string{`null`, `5`, `1.5`, `true`, `""`, `"x"`, `[]`, `["x"]`, `[5]`, `{}`, `{"x": 1}`}
 	with := func(good ...string) []string { return append(append(append([]string{}, good...), good...), odd...) }
 	graders := []string{
@@ -68,7 +68,7 @@ func TestAgreesWithRuns(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var text []string
-		for name, values := range memberValues() {
+		for name, values := range caseMemberValues() {
 			n := rapid.IntRange(-len(values)/2, len(values)-1).Draw(t, name)
 			if n >= 0 || name == "id" || name == "task" {
 				text = append(text, fmt.Sprintf("%q: %s", name, values[max(n, 0)]))
@@ -79,7 +79,7 @@ func TestAgreesWithRuns(t *testing.T) {
 }
 
 func FuzzLint(f *testing.F) {
-	for _, c := range allProvocations() {
+	for _, c := range allIssueExamples() {
 		if len(c.text) < 1000 { // a large seed slows down all others
 			f.Add("c.json", c.text)
 		}
@@ -101,7 +101,7 @@ func BenchmarkLint(b *testing.B) {
 		writeFile(b, filepath.Join(dir, fmt.Sprintf("%03d.json", i)), strings.Replace("{"+validMembers+"}", `"a"`, fmt.Sprintf(`"a%d"`, i), 1))
 	}
 	for b.Loop() {
-		report, err := lint.Check([]string{dir}, lint.Options{})
+		report, err := lint.Check([]string{dir}, lint.CheckOptions{})
 		require.NoError(b, err)
 		require.Equal(b, lint.Summary{Checked: 1000, Passed: 1000}, report.Summary)
 	}

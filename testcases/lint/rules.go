@@ -8,10 +8,10 @@ type Rule struct {
 	Docs    string // page and heading of the docs
 }
 
-// Rules returns all codes in order. Those below 100 are shared with the linter of the
+// AllRules returns all codes in order. Those below 100 are shared with the linter of the
 // public benchmarks, with their meanings and locations, so that some have two meanings.
 // Those from 100 on are Assay's own.
-func Rules() []Rule {
+func AllRules() []Rule {
 	const (
 		files    = "docs/cases.md#fields"
 		template = "docs/cases.md#how-the-answer-is-found"

@@ -8,7 +8,7 @@ import (
 
 // graderSpec is what a type of grader reads of its config and of the answer.
 type graderSpec struct {
-	isAssayType bool     // the public format does not have it; grading.Check checks its config
+	isAssayType bool     // the public format does not have it; grading.CheckSpec checks its config
 	required    []string // keys that the config must have
 	optional    []string // other keys that it reads
 
@@ -23,42 +23,42 @@ type answerField struct {
 }
 
 // graderSpecs returns the types that lint knows, by name. Types of the older set, whose
-// graders work in Assay too, are left out: see [caseCheck.isOlderType].
+// graders work in Assay too, are left out: see [caseChecker.isOlderType].
 func graderSpecs() map[string]graderSpec {
 	labels := graderSpec{
 		required: []string{"ground_truth_labels"}, optional: []string{"scoring", "answer_field"},
-		answer: configuredField("cell_types_predicted"),
+		answer: answerFieldOption("cell_types_predicted"),
 	}
 	return map[string]graderSpec{
-		"numeric_tolerance": {required: []string{"ground_truth", "tolerances"}, optional: []string{"tolerance"}, answer: truthFields},
-		"numeric_range":     {required: []string{"ground_truth", "ranges"}, answer: truthFields},
+		"numeric_tolerance": {required: []string{"ground_truth", "tolerances"}, optional: []string{"tolerance"}, answer: groundTruthFields},
+		"numeric_range":     {required: []string{"ground_truth", "ranges"}, answer: groundTruthFields},
 		"distribution_comparison": {
 			required: []string{"ground_truth", "tolerances"},
-			answer:   fixedFields(answerField{name: "cell_type_distribution"}),
+			answer:   readsFixedFields(answerField{name: "cell_type_distribution"}),
 		},
 		"label_set_jaccard": labels,
 		"jaccard_label_set": labels,
 		"marker_gene_precision_recall": {
 			required: []string{"canonical_markers", "scoring", "answer_field"}, optional: []string{"ground_truth_labels"},
-			answer: configuredField("top_marker_genes"),
+			answer: answerFieldOption("top_marker_genes"),
 		},
 		"marker_gene_separation": {
 			required: []string{"scoring"},
-			answer:   fixedFields(answerField{name: "per_gene_stats"}, answerField{name: "mean_auroc"}),
+			answer:   readsFixedFields(answerField{name: "per_gene_stats"}, answerField{name: "mean_auroc"}),
 		},
 		"spatial_adjacency": {
 			required: []string{"scoring"},
-			answer: fixedFields(
+			answer: readsFixedFields(
 				answerField{name: "median_ic_to_pc_um"}, answerField{name: "p90_ic_to_pc_um"},
 				answerField{name: "pct_ic_within_15um"}, answerField{name: "pct_ic_mixed_within_55um"},
 				answerField{name: "adjacency_pass"},
 			),
 		},
-		"multiple_choice": {optional: []string{"correct_answer", "correct_answers"}, answer: fixedFields(answerField{name: "answer"})},
+		"multiple_choice": {optional: []string{"correct_answer", "correct_answers"}, answer: readsFixedFields(answerField{name: "answer"})},
 
-		"exact":          {isAssayType: true, optional: []string{"ground_truth", "answer_field"}, answer: pathField},
-		"regex":          {isAssayType: true, optional: []string{"pattern", "answer_field"}, answer: pathField},
-		"contains":       {isAssayType: true, optional: []string{"values", "answer_field", "mode"}, answer: pathField},
+		"exact":          {isAssayType: true, optional: []string{"ground_truth", "answer_field"}, answer: firstPartOfAnswerField},
+		"regex":          {isAssayType: true, optional: []string{"pattern", "answer_field"}, answer: firstPartOfAnswerField},
+		"contains":       {isAssayType: true, optional: []string{"values", "answer_field", "mode"}, answer: firstPartOfAnswerField},
 		"kernel_check":   {isAssayType: true, optional: []string{"code", "probes"}},
 		"notebook_check": {isAssayType: true, optional: []string{"min_cells", "no_errors", "must_run_clean", "must_use", "must_not_use"}},
 		"command":        {isAssayType: true, optional: []string{"argv", "timeout_s"}, answer: readsWholeAnswer},
@@ -66,16 +66,16 @@ func graderSpecs() map[string]graderSpec {
 	}
 }
 
-// fixedFields returns a function for graders that always read the same fields.
-func fixedFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
+// readsFixedFields returns a function for graders that always read the same fields.
+func readsFixedFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(*pyvalue.Object) ([]answerField, bool) { return fields, false }
 }
 
 // readsWholeAnswer is for graders that read the whole answer.
 func readsWholeAnswer(*pyvalue.Object) ([]answerField, bool) { return nil, true }
 
-// truthFields returns the keys of the ground truth, including dots.
-func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
+// groundTruthFields returns the keys of the ground truth, including dots.
+func groundTruthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
 	for key := range truth.All() {
 		fields = append(fields, answerField{name: key})
@@ -83,9 +83,9 @@ func truthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
 	return fields, false
 }
 
-// configuredField returns the field that answer_field names. A list or an object there is
+// answerFieldOption returns the field that answer_field names. A list or an object there is
 // reported elsewhere.
-func configuredField(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
+func answerFieldOption(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(config *pyvalue.Object) (fields []answerField, whole bool) {
 		switch v := config.Get("answer_field").(type) {
 		case nil:
@@ -94,14 +94,14 @@ func configuredField(byDefault string) func(*pyvalue.Object) ([]answerField, boo
 			return nil, false
 		default:
 			_, isText := v.(pyvalue.String)
-			return []answerField{{name: pyvalue.Text(v), isNotText: !isText}}, false
+			return []answerField{{name: pyvalue.Str(v), isNotText: !isText}}, false
 		}
 	}
 }
 
-// pathField returns the first part of the path in answer_field. Without answer_field
+// firstPartOfAnswerField returns the first part of the path in answer_field. Without answer_field
 // the grader reads the whole answer.
-func pathField(config *pyvalue.Object) (fields []answerField, whole bool) {
+func firstPartOfAnswerField(config *pyvalue.Object) (fields []answerField, whole bool) {
 	path, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {
 		return nil, true

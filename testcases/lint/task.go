@@ -12,62 +12,62 @@ const (
 	closeTag = "</EVAL_ANSWER>"
 )
 
-// taskText returns the text of the task, "" if it is absent. It reports false for a
+// getTaskText returns the text of the task, "" if it is absent. It reports false for a
 // task that is no text, which is reported elsewhere.
-func (c *caseCheck) taskText() (text string, ok bool) {
+func (c *caseChecker) getTaskText() (text string, ok bool) {
 	task := c.object.Get("task")
 	s, isText := task.(pyvalue.String)
 	return string(s), isText || task == nil
 }
 
 // checkAnswerTemplate checks that the task shows the form of the answer.
-func (c *caseCheck) checkAnswerTemplate() {
-	task, ok := c.taskText()
+func (c *caseChecker) checkAnswerTemplate() {
+	task, ok := c.getTaskText()
 	if !ok {
 		return
 	}
 	if !strings.Contains(task, openTag) || !strings.Contains(task, closeTag) {
-		c.addMissingTemplate(task)
+		c.addMissingTemplateIssue(task)
 		return
 	}
 	lower := strings.ToLower(task)
 	if !c.hasAssayFields && !strings.Contains(lower, "return exactly") && !strings.Contains(lower, "respond exactly") {
-		c.add("W012", "", `the task shows a template of the answer: say "Return exactly" in front of it`)
+		c.addIssue("W012", "", `the task shows a template of the answer: say "Return exactly" in front of it`)
 	}
 	c.checkChoicePlaceholder(task)
 }
 
-// addMissingTemplate adds the issue for a task without a complete template.
-func (c *caseCheck) addMissingTemplate(task string) {
+// addMissingTemplateIssue adds the issue for a task without a complete template.
+func (c *caseChecker) addMissingTemplateIssue(task string) {
 	switch {
 	case c.hasAssayFields:
 	case !strings.Contains(task, openTag):
-		c.add("W010", "", "the task does not show the form of the answer: end it with %s{…}%s", openTag, closeTag)
+		c.addIssue("W010", "", "the task does not show the form of the answer: end it with %s{…}%s", openTag, closeTag)
 	default:
-		c.add("W011", "", "the task has %s and no %s: nothing would be found between them", openTag, closeTag)
+		c.addIssue("W011", "", "the task has %s and no %s: nothing would be found between them", openTag, closeTag)
 	}
 }
 
 // checkChoicePlaceholder checks that the template of a multiple choice shows <letter>
 // and not a choice.
-func (c *caseCheck) checkChoicePlaceholder(task string) {
+func (c *caseChecker) checkChoicePlaceholder(task string) {
 	isChoice := func(g graderObject) bool { return g.object.Get("type") == pyvalue.String("multiple_choice") }
 	shows := c.choicePattern.FindStringSubmatch(task)
 	if shows == nil || shows[1] == "<letter>" || !slices.ContainsFunc(c.graderObjects(), isChoice) {
 		return
 	}
-	c.add("W013", "task", "the template shows %q as the answer of a multiple choice: show <letter>", shows[1]).
-		replace("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
+	c.addIssue("W013", "task", "the template shows %q as the answer of a multiple choice: show <letter>", shows[1]).
+		addReplacementFix("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
 }
 
 // checkAnswerFields compares the fields that graders read with those that the template
 // shows.
-func (c *caseCheck) checkAnswerFields() {
-	task, ok := c.taskText()
+func (c *caseChecker) checkAnswerFields() {
+	task, ok := c.getTaskText()
 	if !ok {
 		return
 	}
-	read := c.answerReads()
+	read := c.fieldsGradersRead()
 	c.checkFieldsReadTwice(read)
 	var expected []answerField
 	whole := false
@@ -86,19 +86,19 @@ func (c *caseCheck) checkAnswerFields() {
 		}
 		isShown := !field.isNotText && slices.Contains(template, field.name)
 		if !isShown && !slices.Contains(expected[:i], field) {
-			c.add("E050", "task", "a grader reads %q, which the template of the answer does not show", field.name)
+			c.addIssue("E050", "task", "a grader reads %q, which the template of the answer does not show", field.name)
 		}
 	}
 	for _, name := range template {
 		if !whole && !slices.Contains(names, name) {
-			c.add("W031", "task", "no grader reads %q, which the template of the answer shows", name)
+			c.addIssue("W031", "task", "no grader reads %q, which the template of the answer shows", name)
 		}
 	}
 }
 
 // checkFieldsReadTwice adds an issue if two graders of the public format read one field.
 // Graders of Assay may share a field.
-func (c *caseCheck) checkFieldsReadTwice(read []answerReads) {
+func (c *caseChecker) checkFieldsReadTwice(read []fieldsGraderReads) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
 	for _, r := range read {
@@ -110,7 +110,7 @@ func (c *caseCheck) checkFieldsReadTwice(read []answerReads) {
 				owners[field] = r.path
 			case !reported[field]:
 				reported[field] = true
-				c.add("E051", "graders", "%s and %s both read %q: each field belongs to one grader", earlier, r.path, field.name)
+				c.addIssue("E051", "graders", "%s and %s both read %q: each field belongs to one grader", earlier, r.path, field.name)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (c *caseCheck) checkFieldsReadTwice(read []answerReads) {
 
 // templateFields returns the fields of the first template without nested braces, each
 // once, nil if there is no such template.
-func (c *caseCheck) templateFields(task string) []string {
+func (c *caseChecker) templateFields(task string) []string {
 	template := c.templatePattern.FindStringSubmatch(task)
 	if template == nil {
 		return nil

@@ -9,60 +9,60 @@ import (
 )
 
 // checkTolerances checks the tolerances of a grader of any type.
-func (g *graderCheck) checkTolerances() {
+func (g *graderChecker) checkTolerances() {
 	v := g.config.Get("tolerances")
 	if isAbsent(v) {
 		return
 	}
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
-		g.add("E040", g.location("tolerances"), "want an object from fields to tolerances, found %s", showValue(v))
+		g.addIssue("E040", g.configLocation("tolerances"), "want an object from fields to tolerances, found %s", describeValue(v))
 		return
 	}
 	for field, entry := range object.All() {
-		at := g.location("tolerances." + field)
+		at := g.configLocation("tolerances." + field)
 		if tolerance, ok := entry.(*pyvalue.Object); ok {
 			g.checkTolerance(at, tolerance)
 		} else {
-			g.add("E041", at, `want an object such as {"type": "absolute", "value": 1}, found %s`, showValue(entry))
+			g.addIssue("E041", at, `want an object such as {"type": "absolute", "value": 1}, found %s`, describeValue(entry))
 		}
 	}
 }
 
 // checkTolerance checks one tolerance at that location.
-func (g *graderCheck) checkTolerance(at string, t *pyvalue.Object) {
+func (g *graderChecker) checkTolerance(at string, t *pyvalue.Object) {
 	known := []string{"absolute", "relative", "min", "max"}
 	kind := t.Get("type")
 	name, _ := kind.(pyvalue.String)
 	isKnown := slices.Contains(known, string(name))
 	switch {
 	case isAbsent(kind):
-		g.add("E042", at+".type", "missing: want one of %s", strings.Join(known, ", "))
+		g.addIssue("E042", at+".type", "missing: want one of %s", strings.Join(known, ", "))
 	case name == "range":
-		g.add("E043", at+".type", "only the older set had it, and no answer would pass: use absolute with lower and upper")
+		g.addIssue("E043", at+".type", "only the older set had it, and no answer would pass: use absolute with lower and upper")
 	case !isKnown:
-		g.add("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", showValue(kind), strings.Join(known, ", ")).
-			correct("type", kind, known)
+		g.addIssue("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", describeValue(kind), strings.Join(known, ", ")).
+			addCorrectionFix("type", kind, known)
 	}
 	if !t.Has("value") && !t.Has("lower") && !t.Has("upper") {
 		text := "want a value, or lower and upper"
 		if name == "min" || name == "max" {
 			text = "want a value: only the older set took the ground truth for it"
 		}
-		g.add("E044", at, "%s", text)
+		g.addIssue("E044", at, "%s", text)
 	} else if (name == "min" || name == "max") && !t.Has("value") {
-		g.add("W087", at+".value", "missing: as %s it is the bound of the answer, and 0 without it", name)
+		g.addIssue("W087", at+".value", "missing: as %s it is the bound of the answer, and 0 without it", name)
 	}
 	for _, part := range []struct{ key, code string }{{"value", "E045"}, {"lower", "E046"}, {"upper", "E047"}} {
-		if v := t.Get(part.key); v != nil && !isNumber(v) {
-			g.add(part.code, at+"."+part.key, "want a number, found %s", showValue(v))
+		if v := t.Get(part.key); v != nil && !isPythonNumber(v) {
+			g.addIssue(part.code, at+"."+part.key, "want a number, found %s", describeValue(v))
 		}
 	}
 }
 
 // checkFieldTolerances adds warnings for fields without a tolerance, which must be met
 // exactly.
-func (g *graderCheck) checkFieldTolerances() {
+func (g *graderChecker) checkFieldTolerances() {
 	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
 	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)
 	if g.kind != "numeric_tolerance" || !hasTruth || !isObject && g.config.Has("tolerances") {
@@ -70,19 +70,19 @@ func (g *graderCheck) checkFieldTolerances() {
 	}
 	for field := range truth.All() {
 		if !tolerances.Has(field) {
-			g.add("W070", g.location("ground_truth."+field), "no tolerance of its own: unless there is one for all, the number must be met exactly")
+			g.addIssue("W070", g.configLocation("ground_truth."+field), "no tolerance of its own: unless there is one for all, the number must be met exactly")
 		}
 	}
 }
 
 // checkNegativeTolerances adds issues for tolerances below 0.
-func (g *graderCheck) checkNegativeTolerances() {
+func (g *graderChecker) checkNegativeTolerances() {
 	tolerances, _ := g.config.Get("tolerances").(*pyvalue.Object)
 	for field, entry := range tolerances.All() {
 		tolerance, _ := entry.(*pyvalue.Object)
 		for _, key := range []string{"value", "lower", "upper"} {
-			if v := tolerance.Get(key); isLess(v, pyvalue.NewInt(0)) {
-				g.add("E080", g.location("tolerances."+field+"."+key), "want 0 or more, found %s", showValue(v))
+			if v := tolerance.Get(key); isValueLess(v, pyvalue.NewInt(0)) {
+				g.addIssue("E080", g.configLocation("tolerances."+field+"."+key), "want 0 or more, found %s", describeValue(v))
 			}
 		}
 	}
@@ -90,14 +90,14 @@ func (g *graderCheck) checkNegativeTolerances() {
 
 // checkRanges checks the ranges of a grader of any type. All that is wrong is one
 // issue.
-func (g *graderCheck) checkRanges() {
+func (g *graderChecker) checkRanges() {
 	v := g.config.Get("ranges")
 	if isAbsent(v) {
 		return
 	}
 	ranges, ok := v.(*pyvalue.Object)
 	if !ok {
-		g.add("E083", g.location("ranges"), "want an object from fields to {min, max}, found %s", showValue(v))
+		g.addIssue("E083", g.configLocation("ranges"), "want an object from fields to {min, max}, found %s", describeValue(v))
 		return
 	}
 	var wrong []string
@@ -113,7 +113,7 @@ func (g *graderCheck) checkRanges() {
 		}
 	}
 	if wrong != nil {
-		g.add("E083", g.location("ranges"), "%s", strings.Join(wrong, "; "))
+		g.addIssue("E083", g.configLocation("ranges"), "%s", strings.Join(wrong, "; "))
 	}
 }
 
@@ -121,19 +121,19 @@ func (g *graderCheck) checkRanges() {
 func rangeBounds(entry pyvalue.Value) (lowest, highest pyvalue.Value, problem string) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
-		return nil, nil, "want an object {min, max}, found " + showValue(entry)
+		return nil, nil, "want an object {min, max}, found " + describeValue(entry)
 	}
 	for _, key := range []string{"min", "max"} {
 		switch v := object.Get(key); {
 		case v == nil:
 			return nil, nil, key + " is missing"
-		case !isNumber(v):
-			return nil, nil, fmt.Sprintf("%s: want a number, found %s", key, showValue(v))
+		case !isPythonNumber(v):
+			return nil, nil, fmt.Sprintf("%s: want a number, found %s", key, describeValue(v))
 		}
 	}
 	lowest, highest = object.Get("min"), object.Get("max")
 	if isEmpty, _ := pyvalue.LessOrEqual(highest, lowest); isEmpty { // false with NaN
-		return nil, nil, fmt.Sprintf("min %s is not below max %s", showValue(lowest), showValue(highest))
+		return nil, nil, fmt.Sprintf("min %s is not below max %s", describeValue(lowest), describeValue(highest))
 	}
 	return lowest, highest, ""
 }
@@ -144,12 +144,12 @@ func rangeProblem(expected, entry pyvalue.Value) string {
 	switch {
 	case entry == nil:
 		return "it has no range"
-	case !isNumber(expected):
-		return "the ground truth is no number but " + showValue(expected)
+	case !isPythonNumber(expected):
+		return "the ground truth is no number but " + describeValue(expected)
 	}
 	lowest, highest, problem := rangeBounds(entry)
-	if problem == "" && (!isLess(lowest, expected) || !isLess(expected, highest)) {
-		return fmt.Sprintf("the ground truth %s is not strictly inside the range", showValue(expected))
+	if problem == "" && (!isValueLess(lowest, expected) || !isValueLess(expected, highest)) {
+		return fmt.Sprintf("the ground truth %s is not strictly inside the range", describeValue(expected))
 	}
 	return ""
 }

@@ -141,7 +141,7 @@ func (s *Server) Texts() []string {
 	s.T.Helper()
 	var texts []string
 	for _, m := range s.History() {
-		texts = append(texts, m.Role+": "+model.PlainText(m.Content))
+		texts = append(texts, m.Role+": "+model.JoinTextBlocks(m.Content))
 	}
 	return texts
 }
@@ -165,7 +165,7 @@ func (s *Server) ToolResult(i int) (text string, isError bool) {
 	s.T.Helper()
 	all := s.ToolResults()
 	require.Greater(s.T, len(all), i)
-	return model.PlainText(all[i].Content), all[i].IsError
+	return model.JoinTextBlocks(all[i].Content), all[i].IsError
 }
 
 // Submissions returns the input of every call of submit_response.

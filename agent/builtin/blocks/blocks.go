@@ -147,7 +147,7 @@ func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, e
 		}
 		// There are no tools. A call that the model makes up must not pass for a submission.
 		reply.Content = builtin.WithoutBlocks(model.BlockToolUse, reply.Content)
-		text := model.PlainText(reply.Content)
+		text := model.JoinTextBlocks(reply.Content)
 		t.sendEvent("response", text, 0)
 		t.crossLabelLog.add(t.Label, speakerAssistant, text)
 		code := runnableCode(text, t.Language)
@@ -185,8 +185,8 @@ func codeCompaction(language string) builtin.Compaction {
 	return builtin.Compaction{
 		Note: "[Earlier code blocks and their outputs were dropped here to make room. What they defined is still in the kernel.]",
 		IsRound: func(act, outcome model.Message) bool {
-			return act.Role == model.RoleAssistant && len(runnableCode(model.PlainText(act.Content), language)) > 0 &&
-				outcome.Role == model.RoleUser && strings.HasPrefix(model.PlainText(outcome.Content), heading)
+			return act.Role == model.RoleAssistant && len(runnableCode(model.JoinTextBlocks(act.Content), language)) > 0 &&
+				outcome.Role == model.RoleUser && strings.HasPrefix(model.JoinTextBlocks(outcome.Content), heading)
 		},
 	}
 }

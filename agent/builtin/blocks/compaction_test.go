@@ -33,10 +33,10 @@ func TestCO5_OldestRoundsAreDropped(t *testing.T) {
 	require.Len(t, m.Requests(), 7)
 	sent := m.Requests()[6].Messages
 	require.Len(t, sent, 8, "the prompt, the note, three rounds")
-	require.Contains(t, model.PlainText(sent[0].Content), "go")
+	require.Contains(t, model.JoinTextBlocks(sent[0].Content), "go")
 	require.Equal(t, "[Earlier code blocks and their outputs were dropped here to make room. What they defined is still in the kernel.]",
-		model.PlainText(sent[1].Content))
-	require.Contains(t, model.PlainText(sent[7].Content), "[Block 1 output]\n")
+		model.JoinTextBlocks(sent[1].Content))
+	require.Contains(t, model.JoinTextBlocks(sent[7].Content), "[Block 1 output]\n")
 }
 
 // Rounds are dropped once; a conversation that is still too long reaches the limit.

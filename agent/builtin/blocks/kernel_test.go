@@ -24,7 +24,7 @@ func (m textModel) Complete(_ context.Context, req model.Request, _ func(model.D
 
 // echoReply returns the text after "say:" in a prompt, and "done" for the feedback on it.
 func echoReply(req model.Request) string {
-	prompt := model.PlainText(req.Messages[len(req.Messages)-1].Content)
+	prompt := model.JoinTextBlocks(req.Messages[len(req.Messages)-1].Content)
 	if i := strings.LastIndex(prompt, "say:\n"); i >= 0 && !strings.HasPrefix(prompt, "[Block ") {
 		return prompt[i+len("say:\n"):]
 	}

@@ -20,7 +20,7 @@ func imageBlock(data string) (model.Block, error) {
 	if _, err := io.Copy(io.Discard, base64Reader(data)); err != nil {
 		return model.Block{}, errors.New("not shown: it is not valid base64")
 	}
-	mime, size := model.ImageHeader(base64Reader(data))
+	mime, size := model.ParseImageHeader(base64Reader(data))
 	switch {
 	case mime == "":
 		return model.Block{}, errors.New("not shown: it cannot be read as PNG, JPEG, GIF or WebP")

@@ -50,7 +50,7 @@ func prompts(p *agenttest.Server) []string {
 	var texts []string
 	for _, m := range p.History() {
 		if m.Role == model.RoleUser {
-			texts = append(texts, model.PlainText(m.Content))
+			texts = append(texts, model.JoinTextBlocks(m.Content))
 		}
 	}
 	return texts

@@ -43,7 +43,7 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 		return "", err
 	}
 	messages := s.conversation.Messages()
-	if text := strings.TrimSpace(model.PlainText(messages[len(messages)-1].Content)); text != "" && text != builtin.EmptyReplyText {
+	if text := strings.TrimSpace(model.JoinTextBlocks(messages[len(messages)-1].Content)); text != "" && text != builtin.EmptyReplyText {
 		return text, nil
 	}
 	return "", errors.New("the reply has no text")

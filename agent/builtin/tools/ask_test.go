@@ -37,7 +37,7 @@ func TestCO13_PlainAnswerIsOneCall(t *testing.T) {
 	require.Len(t, r.Requests, 1)
 	request := r.Requests[0]
 	require.Equal(t, 4096, request.MaxTokens)
-	require.Equal(t, "What is it?", model.PlainText(request.Messages[0].Content))
+	require.Equal(t, "What is it?", model.JoinTextBlocks(request.Messages[0].Content))
 	var names []string
 	for _, tool := range request.Tools {
 		names = append(names, tool.Name)
@@ -88,8 +88,8 @@ func TestTL8_AskWithOneToolRoundIsTwoCalls(t *testing.T) {
 	require.Equal(t, "Kept.", answer)
 	require.Len(t, r.Requests, 2)
 	results := r.Requests[1].Messages[2].Content
-	require.Contains(t, model.PlainText(results[0].Content), "success")
-	require.Contains(t, model.PlainText(results[1].Content), "### 2026-03-04 05:06 - [Note]\n**Summary:** s\n**Details:** d\n")
+	require.Contains(t, model.JoinTextBlocks(results[0].Content), "success")
+	require.Contains(t, model.JoinTextBlocks(results[1].Content), "### 2026-03-04 05:06 - [Note]\n**Summary:** s\n**Details:** d\n")
 	text, err := os.ReadFile(filepath.Join(dir, "context.md"))
 	require.NoError(t, err)
 	require.Equal(t, "text of context\n\n### 2026-03-04 05:06 - [Note]\n**Summary:** s\n**Details:** d\n", string(text))

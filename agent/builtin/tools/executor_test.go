@@ -160,7 +160,7 @@ func TestCO3_ManyReadsInOneReply(t *testing.T) {
 	require.Equal(t, "done", p.Ask("go"))
 	seen := map[string]bool{}
 	for _, r := range p.ToolResults() {
-		seen[model.PlainText(r.Content)] = true
+		seen[model.JoinTextBlocks(r.Content)] = true
 	}
 	require.Len(t, seen, 200)
 }

@@ -27,6 +27,6 @@ func (a *ExternalAgent) RegisterCall(name string, input []byte) (run func() (tex
 	return func() (string, bool) {
 		a.runCall(ctx, c)
 		result := <-c.result
-		return model.PlainText(result.Content), result.IsError
+		return model.JoinTextBlocks(result.Content), result.IsError
 	}, a.registerCall(c, name, input)
 }

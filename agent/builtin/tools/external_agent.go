@@ -164,7 +164,7 @@ func (a *ExternalAgent) earlierTasks() string {
 		if m.Role == model.RoleAssistant {
 			head = "You handed in:"
 		}
-		text.WriteString(head + "\n\n" + model.PlainText(m.Content) + "\n\n")
+		text.WriteString(head + "\n\n" + model.JoinTextBlocks(m.Content) + "\n\n")
 	}
 	return render.Clip(text.String(), render.MaxTextBytes) + "Now you are asked:\n\n"
 }

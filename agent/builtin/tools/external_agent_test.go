@@ -68,7 +68,7 @@ func (h *externalHarness) work(ctx context.Context, task tools.ExternalTask) err
 // call calls a tool and returns the text of its result.
 func (h *externalHarness) call(name, input string) (string, bool) {
 	content, isError := h.agent.Call(context.Background(), name, json.RawMessage(input))
-	return model.PlainText(content), isError
+	return model.JoinTextBlocks(content), isError
 }
 
 // startCall calls a tool without waiting. The channel gets "IS_ERROR TEXT".
@@ -76,7 +76,7 @@ func (h *externalHarness) startCall(ctx context.Context, name, input string) <-c
 	done := make(chan string, 1)
 	go func() {
 		content, isError := h.agent.Call(ctx, name, json.RawMessage(input))
-		done <- fmt.Sprint(isError, " ", model.PlainText(content))
+		done <- fmt.Sprint(isError, " ", model.JoinTextBlocks(content))
 	}()
 	return done
 }
@@ -116,7 +116,7 @@ func TestTL5_ExternalCallsAreSent(t *testing.T) {
 
 	history := h.History()
 	require.Len(t, history, 9, "the task, and two for each call")
-	require.Equal(t, "count", model.PlainText(history[0].Content))
+	require.Equal(t, "count", model.JoinTextBlocks(history[0].Content))
 	for i, name := range []string{"create_cell", "create_cell", "frobnicate", "submit_response"} {
 		use, result := history[2*i+1], history[2*i+2]
 		require.Equal(t, model.RoleAssistant, use.Role)
@@ -351,7 +351,7 @@ func TestCO1_ExternalCallsBeforeInitAndAfterTheEnd(t *testing.T) {
 	cancel()
 	content, isError := agent.Call(ctx, "get_context", nil)
 	require.True(t, isError)
-	require.Equal(t, "get_context was not run: context canceled.", model.PlainText(content))
+	require.Equal(t, "get_context was not run: context canceled.", model.JoinTextBlocks(content))
 
 	over := make(chan error, 1)
 	go func() { over <- agent.Run(t.Context(), nil) }()
@@ -359,12 +359,12 @@ func TestCO1_ExternalCallsBeforeInitAndAfterTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	content, isError = agent.Call(t.Context(), "get_context", nil)
 	require.True(t, isError)
-	require.Equal(t, "get_context was not run: the session has not begun.", model.PlainText(content))
+	require.Equal(t, "get_context was not run: the session has not begun.", model.JoinTextBlocks(content))
 	require.NoError(t, ours.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-over)
 	content, isError = agent.Call(t.Context(), "get_context", nil)
 	require.True(t, isError)
-	require.Equal(t, "get_context was not run: the connection to the server ended.", model.PlainText(content))
+	require.Equal(t, "get_context was not run: the connection to the server ended.", model.JoinTextBlocks(content))
 }
 
 // Any input of a call is sent as a JSON object.

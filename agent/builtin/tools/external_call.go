@@ -189,7 +189,7 @@ func (a *ExternalAgent) submissionResultLocked(ctx context.Context, c *externalC
 
 // rejectSubmission ends a submission with an error and reports that to the server.
 func (a *ExternalAgent) rejectSubmission(c *externalCall, result model.Block) {
-	a.ReportError(c.block.Name + " was refused: " + model.PlainText(result.Content))
+	a.ReportError(c.block.Name + " was refused: " + model.JoinTextBlocks(result.Content))
 	a.finishCall(c, result, false)
 }
 

@@ -152,7 +152,7 @@ func FuzzImageHeader(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		mime, size := model.ImageHeader(bytes.NewReader(data))
+		mime, size := model.ParseImageHeader(bytes.NewReader(data))
 		require.Equal(t, mime == "", size.X == 0 && size.Y == 0)
 	})
 }

@@ -25,7 +25,7 @@ func TestCO5_CompactionDropsWholeRounds(t *testing.T) {
 	require.Equal(t, 2, dropped)
 	require.Len(t, short, len(messages)-4+1)
 	require.Equal(t, messages[0], short[0])
-	require.Contains(t, model.PlainText(short[1].Content), "dropped")
+	require.Contains(t, model.JoinTextBlocks(short[1].Content), "dropped")
 	require.Equal(t, messages[5:], short[2:])
 	status, text := agenttest.CheckTranscript(short)
 	require.Equal(t, http.StatusOK, status, text)

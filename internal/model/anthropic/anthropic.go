@@ -19,8 +19,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// provider begins the text of this client's errors.
-const provider = "anthropic"
+// providerName begins the text of this client's errors.
+const providerName = "anthropic"
 
 // Client is a model behind Anthropic's Messages API. Replies are streamed.
 type Client struct {
@@ -77,12 +77,12 @@ func (a *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	if a.ownURL {
 		turn = req.Turn
 	}
-	reply, err := a.exchange(ctx, body, turn, onDelta)
+	reply, err := a.sendAndReadReply(ctx, body, turn, onDelta)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, endpoint.ProviderError(provider, err)
+		return nil, endpoint.FormatProviderError(providerName, err)
 	}
 	return reply, nil
 }
@@ -91,45 +91,45 @@ func (a *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 // reply is whole. If the end comes in time, the next call reuses the connection.
 const drainTimeout = time.Second
 
-// exchange sends a body and reads the answer. Nothing that comes, or fails to come,
+// sendAndReadReply sends a body and reads the answer. Nothing that comes, or fails to come,
 // after message_stop changes the result.
-func (a *Client) exchange(ctx context.Context, body []byte, turn int, onDelta func(model.Delta)) (*model.Response, error) {
+func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, onDelta func(model.Delta)) (*model.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var answer *http.Response
-	options := append(turnOption(turn), option.WithRequestBody("application/json", withStream(body)), option.WithResponseInto(&answer))
+	options := append(turnHeaderOption(turn), option.WithRequestBody("application/json", addStreamFlag(body)), option.WithResponseInto(&answer))
 	stream := a.messages.NewStreaming(ctx, sdk.MessageNewParams{}, options...)
 	defer stream.Close()
-	if err := checkAnswer(answer, stream.Err()); err != nil {
+	if err := responseError(answer, stream.Err()); err != nil {
 		return nil, err
 	}
 	response := newResponseBuilder(onDelta)
 	for !response.stopped && stream.Next() {
-		if err := response.add(stream.Current()); err != nil {
-			return nil, brokenMessage(err)
+		if err := response.addEvent(stream.Current()); err != nil {
+			return nil, brokenStreamError(err)
 		}
 	}
 	switch err := stream.Err(); {
 	case response.stopped:
 		defer time.AfterFunc(drainTimeout, cancel).Stop()
 		_, _ = io.Copy(io.Discard, answer.Body)
-		return response.finish(), nil
+		return response.buildResponse(), nil
 	case err != nil:
-		return nil, brokenMessage(err)
+		return nil, brokenStreamError(err)
 	default:
 		return nil, model.ErrCutStream
 	}
 }
 
-// withStream adds "stream":true to the body, at its beginning. The SDK adds it as
+// addStreamFlag adds "stream":true to the body, at its beginning. The SDK adds it as
 // well, but finds it faster there than at the end of a long conversation.
-func withStream(body []byte) []byte {
+func addStreamFlag(body []byte) []byte {
 	const begins = `{"stream":true,`
 	return append([]byte(begins), body[1:]...)
 }
 
-// turnOption returns the header [TurnHeader], or no option if turn is 0.
-func turnOption(turn int) []option.RequestOption {
+// turnHeaderOption returns the header [TurnHeader], or no option if turn is 0.
+func turnHeaderOption(turn int) []option.RequestOption {
 	if turn == 0 {
 		return nil
 	}

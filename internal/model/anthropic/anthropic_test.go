@@ -38,12 +38,12 @@ func TestStreamedReplyEqualsScript(t *testing.T) {
 	for name, line := range lines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clients := modeltest.Clients(t, line)
-			want, err := modeltest.Ask(t.Context(), clients["script"], modeltest.UserText("go"))
+			clients := modeltest.ScriptAndMockClients(t, line)
+			want, err := modeltest.Ask(t.Context(), clients["script"], modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			got, err := modeltest.Ask(t.Context(), clients["mock"], modeltest.UserText("go"))
+			got, err := modeltest.Ask(t.Context(), clients["mock"], modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
+			require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
 		})
 	}
 }
@@ -51,12 +51,12 @@ func TestStreamedReplyEqualsScript(t *testing.T) {
 func TestDeltasAddUpToTheReply(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"数据分析 and some more text"},{"type":"tool_use","id":"a","name":"run_cell","input":{"cell_id":"é1"}}]}`
-	for name, client := range modeltest.Clients(t, line) {
+	for name, client := range modeltest.ScriptAndMockClients(t, line) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var texts [2]string
 			var seen strings.Builder
-			reply, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(d model.Delta) {
+			reply, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(d model.Delta) {
 				switch d.Kind {
 				case model.DeltaStart:
 					fmt.Fprintf(&seen, "start %d %s %s %s;", d.Index, d.Type, d.ID, d.Name)
@@ -76,13 +76,13 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 
 // A reply that is cut inside the input of a tool is no error. The cut text becomes the
 // property invalid_json, which no tool has.
-func TestCutToolInputIsNoError(t *testing.T) {
+func TestTruncatedToolInputIsNoError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","name":"create_cell","input":{"source":"1+1"}}],"stop_reason":"max_tokens"}`
-	for name, client := range modeltest.Clients(t, line) {
+	for name, client := range modeltest.ScriptAndMockClients(t, line) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
 			require.Equal(t, model.StopMaxTokens, reply.StopReason)
 			require.JSONEq(t, `{"invalid_json":"{\"source"}`, string(reply.Content[0].Input))
@@ -92,17 +92,17 @@ func TestCutToolInputIsNoError(t *testing.T) {
 
 // A stream that ends before message_stop is an error, after any number of bytes, and
 // both if the connection breaks and if the answer ends regularly.
-func TestCutStreamIsAnError(t *testing.T) {
+func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some text"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
-	whole := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: 1 << 20}
-	_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, whole), modeltest.UserText("go"))
+	whole := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: 1 << 20}
+	_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, whole), modeltest.UserTextMessage("go"))
 	require.NoError(t, err)
 
 	for _, abort := range []bool{false, true} {
 		for limit := 0; limit < whole.Written; limit += 97 {
-			cut := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: limit, Abort: abort}
-			_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, cut), modeltest.UserText("go"))
+			cut := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: limit, Abort: abort}
+			_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, cut), modeltest.UserTextMessage("go"))
 			if abort && limit == 0 {
 				require.True(t, model.IsTransient(err), "%v", err) // not even the status came
 				continue
@@ -113,7 +113,7 @@ func TestCutStreamIsAnError(t *testing.T) {
 }
 
 // The error of a refusal is one line, and the request is sent only once.
-func TestRefusalsAreNotRetried(t *testing.T) {
+func TestAPIErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		status int
@@ -142,7 +142,7 @@ func TestRefusalsAreNotRetried(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
 			}))
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			var api *model.APIError
 			require.ErrorAs(t, err, &api)
 			require.EqualError(t, err, c.want)
@@ -165,19 +165,19 @@ data: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}
 
 `)
 	}))
-	_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.EqualError(t, err, "anthropic: 529 overloaded_error: Overloaded")
 }
 
 func TestCancelReturnsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
-	for name, client := range modeltest.Clients(t, `{"content":"late","delay_ms":3600000}`) {
+	for name, client := range modeltest.ScriptAndMockClients(t, `{"content":"late","delay_ms":3600000}`) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
-			_, err := modeltest.Ask(ctx, client, modeltest.UserText("go"))
+			_, err := modeltest.Ask(ctx, client, modeltest.UserTextMessage("go"))
 			require.ErrorIs(t, err, cause)
 		})
 	}
@@ -189,7 +189,7 @@ func TestConnectionRefused(t *testing.T) {
 	t.Parallel()
 	client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://127.0.0.1:1"})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.ErrorContains(t, err, "anthropic: ")
 	require.ErrorContains(t, err, "connection refused")
 	require.ErrorIs(t, err, model.ErrUnreachable)
@@ -207,7 +207,7 @@ func TestRequestBody(t *testing.T) {
 	req := model.Request{
 		Params:   model.Params{Temperature: &half, Thinking: &model.Thinking{Type: "adaptive"}},
 		System:   []model.Block{model.Text("You are <b>")},
-		Messages: []model.Message{modeltest.UserText("é & ü"), modeltest.Assistant(model.ToolUse("a", "b", []byte(`{"z":1,"a":2.50}`))), modeltest.User(modeltest.ToolResult("a", "x"), model.Image("image/png", "aGk="))},
+		Messages: []model.Message{modeltest.UserTextMessage("é & ü"), modeltest.AssistantMessage(model.ToolUse("a", "b", []byte(`{"z":1,"a":2.50}`))), modeltest.UserMessage(modeltest.ToolResultBlock("a", "x"), model.Image("image/png", "aGk="))},
 		Tools:    []model.Tool{{Name: "b", Description: "d", InputSchema: []byte(`{"type":"object"}`)}},
 	}
 	_, err := client.Complete(t.Context(), req, nil)

@@ -23,7 +23,7 @@ import (
 // Each way in which a connection can fail gives a transient error; a redirect does not.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
-	large := modeltest.UserText(strings.Repeat("some text ", 1<<20))
+	large := modeltest.UserTextMessage(strings.Repeat("some text ", 1<<20))
 	reset := func(read int) func(net.Conn) {
 		return func(conn net.Conn) {
 			_, _ = io.ReadFull(conn, make([]byte, read))
@@ -37,19 +37,19 @@ func TestLostConnections(t *testing.T) {
 		message model.Message
 		want    error
 	}{
-		"reset at once":          {reset(0), modeltest.UserText("go"), model.ErrUnreachable},
+		"reset at once":          {reset(0), modeltest.UserTextMessage("go"), model.ErrUnreachable},
 		"reset while sending":    {reset(4096), large, model.ErrUnreachable},
-		"reset before the head":  {reset(200), modeltest.UserText("go"), model.ErrUnreachable},
-		"end before the head":    {func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<16)) }, modeltest.UserText("go"), model.ErrUnreachable},
-		"end in the head":        {replyWith("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserText("go"), model.ErrUnreachable},
-		"no HTTP":                {replyWith("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserText("go"), model.ErrUnreachable},
-		"end after the head":     {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"end in a chunk":         {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"no chunk":               {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"no content, no end":     {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserText("go"), model.ErrCutStream},
-		"end of something else":  {replyWith("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserText("go"), model.ErrCutStream},
-		"redirected to nowhere":  {replyWith("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
-		"a redirect to no place": {replyWith("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserText("go"), nil},
+		"reset before the head":  {reset(200), modeltest.UserTextMessage("go"), model.ErrUnreachable},
+		"end before the head":    {func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<16)) }, modeltest.UserTextMessage("go"), model.ErrUnreachable},
+		"end in the head":        {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserTextMessage("go"), model.ErrUnreachable},
+		"no HTTP":                {replyOnceWith("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrUnreachable},
+		"end after the head":     {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"end in a chunk":         {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"no chunk":               {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"no content, no end":     {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"end of something else":  {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"redirected to nowhere":  {replyOnceWith("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserTextMessage("go"), nil},
+		"a redirect to no place": {replyOnceWith("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserTextMessage("go"), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// replyWith returns a handler of connections that reads once and then sends text.
-func replyWith(text string) func(net.Conn) {
+// replyOnceWith returns a handler of connections that reads once and then sends text.
+func replyOnceWith(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1<<16))
 		_, _ = io.WriteString(conn, text)
@@ -108,26 +108,26 @@ func TestNoSuchHost(t *testing.T) {
 	}}
 	client, err := anthropic.NewWithTransport(transport, endpoint.Config{BaseURL: "http://model"})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.EqualError(t, err, `anthropic: the API cannot be reached: Post "http://model/v1/messages": lookup model: no such host`)
 	require.ErrorIs(t, err, model.ErrUnreachable)
 }
 
 func TestUntrustedCertificate(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(mockapi.New(modeltest.Script(t, `{"content":"a"}`), nil))
+	server := httptest.NewUnstartedServer(mockapi.New(modeltest.ParseScript(t, `{"content":"a"}`), nil))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: server.URL})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.ErrorIs(t, err, model.ErrUnreachable)
 	require.ErrorContains(t, err, "certificate")
 }
 
 // An answer that is not a stream of events is an error that is not transient.
-func TestAnswerOfAnotherServer(t *testing.T) {
+func TestResponseThatIsNoEventStream(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
 		"text/html; charset=utf-8": "anthropic: the answer is no stream of events but 200 text/html: <html> <p>Hello",
@@ -138,20 +138,20 @@ func TestAnswerOfAnotherServer(t *testing.T) {
 			w.Header().Set("Content-Type", kind)
 			_, _ = io.WriteString(w, "<html>\n <p>Hello"+strings.Repeat(" ", 1<<16))
 		}))
-		_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.EqualError(t, err, want)
 		require.False(t, model.IsTransient(err))
 	}
 }
 
 // A refusal whose body breaks off keeps its status.
-func TestRefusalWithCutBody(t *testing.T) {
+func TestErrorResponseWithCutBody(t *testing.T) {
 	t.Parallel()
 	for status, transient := range map[string]bool{"401 No": false, "529 Busy": true} {
 		client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" +
-			serveConnections(t, replyWith("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
+			serveConnections(t, replyOnceWith("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
 		require.NoError(t, err)
-		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.ErrorContains(t, err, "anthropic: "+status[:3]+" ")
 		require.ErrorContains(t, err, "its text broke off: ")
 		require.Equal(t, transient, model.IsTransient(err))
@@ -160,7 +160,7 @@ func TestRefusalWithCutBody(t *testing.T) {
 
 // An answer without end is an error: not transient if it consists of events, transient
 // if it does not.
-func TestEndlessAnswers(t *testing.T) {
+func TestEndlessResponses(t *testing.T) {
 	t.Parallel()
 	for text, transient := range map[string]bool{
 		"event: ping\ndata: " + strings.Repeat("x", 1<<18) + "\n\n": false,
@@ -170,7 +170,7 @@ func TestEndlessAnswers(t *testing.T) {
 			return streamResponse(&endlessReader{text: text}), nil
 		}), endpoint.Config{})
 		require.NoError(t, err)
-		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.ErrorContains(t, err, "anthropic: ")
 		require.Equal(t, transient, model.IsTransient(err), "%v", err)
 	}

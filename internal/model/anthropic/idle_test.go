@@ -30,14 +30,14 @@ func TestIdleTimeout(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					lines := `{"content":"some text","fault":` + fault + `}` + "\n" + `{"content":"some text"}`
-					client := serveInBubble(t, mockapi.New(modeltest.Script(t, lines), nil), endpoint.Config{IdleTimeout: idle})
+					client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, lines), nil), endpoint.Config{IdleTimeout: idle})
 					began := time.Now()
-					_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+					_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 					require.EqualError(t, err, fmt.Sprintf("anthropic: the reply broke off before its end: nothing came for %v", want))
 					require.ErrorIs(t, err, model.ErrCutStream)
 					require.True(t, model.IsTransient(err))
 					require.Equal(t, want, time.Since(began))
-					modeltest.RequireText(t, client, "some text", modeltest.UserText("go"))
+					modeltest.RequireReplyText(t, client, "some text", modeltest.UserTextMessage("go"))
 				})
 			})
 		}
@@ -51,9 +51,9 @@ func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	for idle, stall := range map[time.Duration]time.Duration{0: 2*time.Minute - time.Millisecond, 3 * time.Minute: 2 * time.Minute, -1: 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			line := fmt.Sprintf(`{"content":"ok","fault":{"stall_ms":%d,"after":3}}`, stall.Milliseconds())
-			client := serveInBubble(t, mockapi.New(modeltest.Script(t, line), nil), endpoint.Config{IdleTimeout: idle})
+			client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, line), nil), endpoint.Config{IdleTimeout: idle})
 			began := time.Now()
-			modeltest.RequireText(t, client, "ok", modeltest.UserText("go"))
+			modeltest.RequireReplyText(t, client, "ok", modeltest.UserTextMessage("go"))
 			require.Equal(t, stall, time.Since(began))
 		})
 	}
@@ -71,10 +71,10 @@ func TestPingsResetIdleTimeout(t *testing.T) {
 				_, _ = io.WriteString(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
 				_ = out.Flush()
 			}
-			_, _ = io.WriteString(w, wholeStream)
+			_, _ = io.WriteString(w, completeEventStream)
 		}), endpoint.Config{})
 		began := time.Now()
-		modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
+		modeltest.RequireReplyText(t, client, "hi", modeltest.UserTextMessage("go"))
 		require.Equal(t, time.Hour, time.Since(began))
 	})
 }
@@ -88,7 +88,7 @@ func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 		took time.Duration
 	}{
 		"silence":        {"", time.Second},
-		"another reply":  {wholeStream, time.Second},
+		"another reply":  {completeEventStream, time.Second},
 		"half an event":  {"event: content_block_start\ndata: {", time.Second},
 		"nothing at all": {"end", 0},
 	} {
@@ -97,7 +97,7 @@ func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", "text/event-stream")
-					_, _ = io.WriteString(w, wholeStream)
+					_, _ = io.WriteString(w, completeEventStream)
 					if rest.text == "end" {
 						return
 					}
@@ -106,14 +106,14 @@ func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 					<-r.Context().Done()
 				}), endpoint.Config{})
 				began := time.Now()
-				modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
+				modeltest.RequireReplyText(t, client, "hi", modeltest.UserTextMessage("go"))
 				require.Equal(t, rest.took, time.Since(began))
 			})
 		})
 	}
 }
 
-const wholeStream = `event: message_start
+const completeEventStream = `event: message_start
 data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}
 
 event: content_block_start
@@ -137,8 +137,8 @@ data: {"type":"message_stop"}
 func TestSlowCallerIsNoIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
-		_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) {
+		client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
+		_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) {
 			time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
 		})
 		require.NoError(t, err)
@@ -154,13 +154,13 @@ func (s slowUploadTransport) RoundTrip(req *http.Request) (*http.Response, error
 	req.Body = struct {
 		io.Reader
 		io.Closer
-	}{&slowReader{body}, body}
+	}{&slowUploadReader{body}, body}
 	return s.RoundTripper.RoundTrip(req)
 }
 
-type slowReader struct{ io.Reader }
+type slowUploadReader struct{ io.Reader }
 
-func (r *slowReader) Read(p []byte) (int, error) {
+func (r *slowUploadReader) Read(p []byte) (int, error) {
 	time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 	return r.Reader.Read(p[:min(len(p), 16)])
 }
@@ -174,11 +174,11 @@ func TestSlowUploadIsNoIdleTime(t *testing.T) {
 			if _, err := io.Copy(io.Discard, req.Body); err != nil {
 				return nil, err
 			}
-			return streamResponse(strings.NewReader(wholeStream)), nil
+			return streamResponse(strings.NewReader(completeEventStream)), nil
 		})
 		client, err := anthropic.NewWithTransport(slowUploadTransport{answer}, endpoint.Config{})
 		require.NoError(t, err)
-		modeltest.RequireText(t, client, "hi", modeltest.UserText("go"))
+		modeltest.RequireReplyText(t, client, "hi", modeltest.UserTextMessage("go"))
 		require.Greater(t, time.Since(began), 4*time.Minute)
 	})
 }
@@ -212,12 +212,12 @@ func TestCancelInEveryPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				client := serveInBubble(t, mockapi.New(modeltest.Script(t, line), nil), endpoint.Config{})
+				client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, line), nil), endpoint.Config{})
 				cause := errors.New("enough")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				began := time.Now()
 				time.AfterFunc(30*time.Second, func() { cancel(cause) })
-				_, err := modeltest.Ask(ctx, client, modeltest.UserText("go"))
+				_, err := modeltest.Ask(ctx, client, modeltest.UserTextMessage("go"))
 				require.Equal(t, cause, err)
 				require.Equal(t, 30*time.Second, time.Since(began))
 			})
@@ -229,10 +229,10 @@ func TestCancelInEveryPhase(t *testing.T) {
 func TestCancelFromOnDelta(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := serveInBubble(t, mockapi.New(modeltest.Script(t, `{"content":"some text that is long","fault":{"hang":true,"after":5}}`), nil), endpoint.Config{})
+		client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, `{"content":"some text that is long","fault":{"hang":true,"after":5}}`), nil), endpoint.Config{})
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		_, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) { cancel(cause) })
+		_, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) { cancel(cause) })
 		require.Equal(t, cause, err)
 	})
 }
@@ -261,6 +261,6 @@ func requireRetryAfter(t *testing.T, header http.Header, want time.Duration) {
 		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: header, Body: http.NoBody, Request: req}, nil
 	}), endpoint.Config{})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	modeltest.RequireAPIError(t, err, http.StatusTooManyRequests, "rate_limit_error", want)
 }

@@ -20,13 +20,13 @@ type responseBuilder struct {
 
 	stopped    bool // message_stop has come
 	blocks     []model.Block
-	texts      []*blockText // by block
+	texts      []*blockParts // by block
 	stopReason model.StopReason
 	usage      model.Usage
 }
 
-// blockText collects the pieces of one block.
-type blockText struct{ text, thinking, signature, input strings.Builder }
+// blockParts collects the pieces of one block.
+type blockParts struct{ text, thinking, signature, input strings.Builder }
 
 func newResponseBuilder(onDelta func(model.Delta)) *responseBuilder {
 	if onDelta == nil {
@@ -35,15 +35,15 @@ func newResponseBuilder(onDelta func(model.Delta)) *responseBuilder {
 	return &responseBuilder{onDelta: onDelta, blocks: []model.Block{}}
 }
 
-// add handles the next event of the stream. Events of unknown types are ignored:
+// addEvent handles the next event of the stream. Events of unknown types are ignored:
 // the API may add some at any time.
-func (r *responseBuilder) add(e sdk.MessageStreamEventUnion) error {
+func (r *responseBuilder) addEvent(e sdk.MessageStreamEventUnion) error {
 	switch e.Type {
 	case "message_start":
 		u := e.Message.Usage
 		r.usage = model.Usage{
-			InputTokens: endpoint.ClampTokens(u.InputTokens), OutputTokens: endpoint.ClampTokens(u.OutputTokens),
-			CacheCreationInputTokens: endpoint.ClampTokens(u.CacheCreationInputTokens), CacheReadInputTokens: endpoint.ClampTokens(u.CacheReadInputTokens),
+			InputTokens: endpoint.ClampTokenCount(u.InputTokens), OutputTokens: endpoint.ClampTokenCount(u.OutputTokens),
+			CacheCreationInputTokens: endpoint.ClampTokenCount(u.CacheCreationInputTokens), CacheReadInputTokens: endpoint.ClampTokenCount(u.CacheReadInputTokens),
 		}
 	case "content_block_start":
 		return r.startBlock(e)
@@ -69,13 +69,13 @@ func (r *responseBuilder) startBlock(e sdk.MessageStreamEventUnion) error {
 		return fmt.Errorf("block %d of the reply: %w", e.Index, err)
 	}
 	r.blocks = append(r.blocks, b)
-	r.texts = append(r.texts, &blockText{})
+	r.texts = append(r.texts, &blockParts{})
 	r.onDelta(model.Delta{Kind: model.DeltaStart, Index: int(e.Index), Type: b.Type, ID: b.ID, Name: b.Name})
 	return nil
 }
 
 func (r *responseBuilder) extendBlock(e sdk.MessageStreamEventUnion) error {
-	b, err := r.block(e)
+	b, err := r.startedBlock(e)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (r *responseBuilder) extendBlock(e sdk.MessageStreamEventUnion) error {
 }
 
 func (r *responseBuilder) stopBlock(e sdk.MessageStreamEventUnion) error {
-	b, err := r.block(e)
+	b, err := r.startedBlock(e)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func (r *responseBuilder) stopBlock(e sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// block returns the block that an event names, or an error if it has not started.
-func (r *responseBuilder) block(e sdk.MessageStreamEventUnion) (*model.Block, error) {
+// startedBlock returns the block that an event names, or an error if it has not started.
+func (r *responseBuilder) startedBlock(e sdk.MessageStreamEventUnion) (*model.Block, error) {
 	if e.Index < 0 || e.Index >= int64(len(r.blocks)) {
 		return nil, fmt.Errorf("%s for block %d of the reply, which never started", e.Type, e.Index)
 	}
@@ -121,28 +121,28 @@ func (r *responseBuilder) block(e sdk.MessageStreamEventUnion) (*model.Block, er
 // not changed.
 func (r *responseBuilder) updateUsage(u sdk.MessageDeltaUsage) {
 	if u.JSON.OutputTokens.Valid() {
-		r.usage.OutputTokens = endpoint.ClampTokens(u.OutputTokens)
+		r.usage.OutputTokens = endpoint.ClampTokenCount(u.OutputTokens)
 	}
 	if u.JSON.InputTokens.Valid() {
-		r.usage.InputTokens = endpoint.ClampTokens(u.InputTokens)
+		r.usage.InputTokens = endpoint.ClampTokenCount(u.InputTokens)
 	}
 	if u.JSON.CacheCreationInputTokens.Valid() {
-		r.usage.CacheCreationInputTokens = endpoint.ClampTokens(u.CacheCreationInputTokens)
+		r.usage.CacheCreationInputTokens = endpoint.ClampTokenCount(u.CacheCreationInputTokens)
 	}
 	if u.JSON.CacheReadInputTokens.Valid() {
-		r.usage.CacheReadInputTokens = endpoint.ClampTokens(u.CacheReadInputTokens)
+		r.usage.CacheReadInputTokens = endpoint.ClampTokenCount(u.CacheReadInputTokens)
 	}
 }
 
-// finish returns the whole reply.
-func (r *responseBuilder) finish() *model.Response {
+// buildResponse returns the whole reply.
+func (r *responseBuilder) buildResponse() *model.Response {
 	for i := range r.blocks {
 		b, texts := &r.blocks[i], r.texts[i]
 		b.Text = strings.ToValidUTF8(b.Text+texts.text.String(), "\uFFFD")
 		b.Thinking += texts.thinking.String()
 		b.Signature += texts.signature.String()
 		if b.Type == model.BlockToolUse {
-			b.Input = model.ToolInput(cmp.Or(texts.input.String(), string(b.Input)))
+			b.Input = model.RepairToolInput(cmp.Or(texts.input.String(), string(b.Input)))
 		}
 	}
 	return &model.Response{Content: r.blocks, StopReason: r.stopReason, Usage: r.usage}

@@ -22,34 +22,34 @@ import (
 	"assay/internal/model/script"
 )
 
-// mockStream returns the body of the stream in which the mock server sends the reply of
+// mockStreamBody returns the body of the stream in which the mock server sends the reply of
 // that script line.
-func mockStream(t *testing.T, line string) string {
+func mockStreamBody(t *testing.T, line string) string {
 	t.Helper()
 	body := `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	r.Header.Set("X-Api-Key", "k")
 	w := httptest.NewRecorder()
-	mockapi.New(modeltest.Script(t, line), nil).ServeHTTP(w, r)
+	mockapi.New(modeltest.ParseScript(t, line), nil).ServeHTTP(w, r)
 	require.Equal(t, http.StatusOK, w.Code)
 	return w.Body.String()
 }
 
-// completeFrom returns what the client makes of an answer with that body.
-func completeFrom(ctx context.Context, body io.Reader) (*model.Response, error) {
+// completeFromStream returns what the client makes of an answer with that body.
+func completeFromStream(ctx context.Context, body io.Reader) (*model.Response, error) {
 	client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return streamResponse(body), nil
 	}), endpoint.Config{})
 	if err != nil {
 		return nil, err
 	}
-	return modeltest.Ask(ctx, client, modeltest.UserText("go"))
+	return modeltest.Ask(ctx, client, modeltest.UserTextMessage("go"))
 }
 
 const replyOfAllBlockTypes = `{"content":[{"type":"thinking","thinking":"hm 数 🧪","signature":"c2ln"},{"type":"redacted_thinking","data":"eHg="},{"type":"text","text":"naïve 数据分析 𝒳🧪"},{"type":"tool_use","id":"a","name":"create_cell","input":{"source":"é \ud83e\uddea 🧪 \u00e9 \\ud83e","n":[1.50,null]}},{"type":"server_tool_use","id":"s","name":"n","input":{}}],"usage":{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":11}}`
 
 // The reply does not depend on the sizes of the packets in which the stream arrives.
-func FuzzPacketSizes(f *testing.F) {
+func FuzzStreamPacketSizes(f *testing.F) {
 	f.Add(replyOfAllBlockTypes, []byte{1})
 	f.Add(replyOfAllBlockTypes, []byte{3, 1, 2})
 	f.Add(`{"content":"🧪🧪🧪🧪🧪🧪🧪🧪🧪"}`, []byte{1, 2, 3, 5, 250})
@@ -60,11 +60,11 @@ func FuzzPacketSizes(f *testing.F) {
 			strings.Contains(line, `fault`) || strings.Contains(line, `error`) || strings.Contains(line, `expect`) {
 			return // not a reply that comes whole and at once
 		}
-		want, err := modeltest.Ask(t.Context(), s.Client(), modeltest.UserText("hi"))
+		want, err := modeltest.Ask(t.Context(), s.Client(), modeltest.UserTextMessage("hi"))
 		require.NoError(t, err)
-		got, err := completeFrom(t.Context(), &chunkedReader{text: mockStream(t, line), parts: parts})
+		got, err := completeFromStream(t.Context(), &chunkedReader{text: mockStreamBody(t, line), parts: parts})
 		require.NoError(t, err)
-		require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
+		require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
 	})
 }
 
@@ -87,7 +87,7 @@ func (r *chunkedReader) Read(p []byte) (int, error) {
 }
 
 // The reply does not depend on how its texts are split into events.
-func TestAnyDeltaSizesAddUp(t *testing.T) {
+func TestReplyDoesNotDependOnDeltaSizes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringN(1, 40, -1).Draw(rt, "text")
@@ -118,7 +118,7 @@ func TestAnyDeltaSizesAddUp(t *testing.T) {
 		event(`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":2}}`)
 		event(`{"type":"message_stop"}`)
 
-		got, err := completeFrom(rt.Context(), strings.NewReader(out.String()))
+		got, err := completeFromStream(rt.Context(), strings.NewReader(out.String()))
 		require.NoError(rt, err)
 		require.Equal(rt, &model.Response{
 			Content:    []model.Block{model.Text(text), model.ToolUse("a", "n", input)},
@@ -131,7 +131,7 @@ func TestAnyDeltaSizesAddUp(t *testing.T) {
 // For any stream the client returns an error or a reply that can be sent again; it
 // neither panics nor hangs.
 func FuzzStream(f *testing.F) {
-	f.Add([]byte(wholeStream))
+	f.Add([]byte(completeEventStream))
 	f.Add([]byte("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n"))
 	f.Add([]byte("event: error\ndata: [1]\n\n"))
 	f.Add([]byte("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":-1,\"delta\":{\"type\":\"text_delta\"}}\n\n"))
@@ -139,7 +139,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("event: a\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"input\":[\"\xff\\ud800\"]}}\n\nevent: a\ndata: {\"type\":\"message_stop\"}\n\n"))
 	f.Add([]byte("event: a\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"input\":{\"a\":\"\xff\\ud800\"}}}\n\nevent: a\ndata: {\"type\":\"message_stop\"}\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		reply, err := completeFrom(t.Context(), strings.NewReader(string(data)))
+		reply, err := completeFromStream(t.Context(), strings.NewReader(string(data)))
 		if err != nil {
 			require.True(t, strings.HasPrefix(err.Error(), "anthropic: "), err)
 			return
@@ -149,6 +149,6 @@ func FuzzStream(f *testing.F) {
 			require.NoError(t, json.Unmarshal(b.Input, &object))
 			require.Equal(t, string(b.Input), string(rawjson.RepairUnicode(b.Input)))
 		}
-		modeltest.JSON(t, reply)
+		modeltest.MarshalJSON(t, reply)
 	})
 }

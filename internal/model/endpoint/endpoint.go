@@ -40,18 +40,18 @@ const (
 	maxAnswerBytes = 64 << 20
 )
 
-// ErrTooLong means that an answer, or a line of it, is longer than any reply of a
+// ErrAnswerTooLong means that an answer, or a line of it, is longer than any reply of a
 // model. Calling again does not help.
-var ErrTooLong = fmt.Errorf("the answer is longer than %d bytes, or a line of it than %d", maxAnswerBytes, MaxLineBytes)
+var ErrAnswerTooLong = fmt.Errorf("the answer is longer than %d bytes, or a line of it than %d", maxAnswerBytes, MaxLineBytes)
 
-// ErrNotStream means that an answer is no stream of events, so that the server at
+// ErrNotEventStream means that an answer is no stream of events, so that the server at
 // this URL is not the API. Calling again does not help.
-var ErrNotStream = errors.New("the answer is no stream of events")
+var ErrNotEventStream = errors.New("the answer is no stream of events")
 
-// NotStreamError returns an [ErrNotStream] that names status and media type of the
+// NewNotEventStreamError returns an [ErrNotEventStream] that names status and media type of the
 // answer ("" if it has none) and quotes its beginning.
-func NotStreamError(status int, mediaType, begin string) error {
-	return fmt.Errorf("%w but %d %s: %s", ErrNotStream, status, cmp.Or(mediaType, "of no type"), Excerpt(OneLine(begin)))
+func NewNotEventStreamError(status int, mediaType, begin string) error {
+	return fmt.Errorf("%w but %d %s: %s", ErrNotEventStream, status, cmp.Or(mediaType, "of no type"), TextExcerpt(CollapseSpace(begin)))
 }
 
 // ParseBaseURL parses an http or https URL with a host. The error does not quote
@@ -64,11 +64,11 @@ func ParseBaseURL(text string) (*url.URL, error) {
 	return base, nil
 }
 
-// ProviderError returns err as one line that begins with the provider's name. Long
+// FormatProviderError returns err as one line that begins with the provider's name. Long
 // texts of an [APIError] are shortened.
-func ProviderError(provider string, err error) error {
+func FormatProviderError(provider string, err error) error {
 	if refused, ok := errors.AsType[*model.APIError](err); ok {
-		refused.Type, refused.Message = shorten(refused.Type), shorten(refused.Message)
+		refused.Type, refused.Message = shortenToExcerpt(refused.Type), shortenToExcerpt(refused.Message)
 		return refused
 	}
 	if idle, ok := errors.AsType[*IdleError](err); ok {
@@ -77,32 +77,32 @@ func ProviderError(provider string, err error) error {
 	return fmt.Errorf("%s: %w", provider, err)
 }
 
-// shorten cuts a text after MaxExcerptBytes.
-func shorten(text string) string {
+// shortenToExcerpt cuts a text after MaxExcerptBytes.
+func shortenToExcerpt(text string) string {
 	if len(text) <= MaxExcerptBytes {
 		return text
 	}
 	return strings.ToValidUTF8(text[:MaxExcerptBytes], "") + "…"
 }
 
-// NoAnswerError returns the error of a call that failed with err before the head of an
+// WrapUnreachable returns the error of a call that failed with err before the head of an
 // answer came: err itself if it is an [ErrCutStream] or was not a failure of the
 // transport, else err as an [ErrUnreachable].
-func NoAnswerError(err error) error {
+func WrapUnreachable(err error) error {
 	if _, failed := errors.AsType[*url.Error](err); errors.Is(err, model.ErrCutStream) || !failed {
 		return err
 	}
 	return fmt.Errorf("%w: %w", model.ErrUnreachable, err)
 }
 
-// BrokenAnswerError returns the error of a call that failed with err after the head of
+// WrapCutStream returns the error of a call that failed with err after the head of
 // an answer had come: err itself if it says why the answer is no reply, else err as
 // an [ErrCutStream].
-func BrokenAnswerError(err error) error {
+func WrapCutStream(err error) error {
 	if _, refused := errors.AsType[*model.APIError](err); refused {
 		return err
 	}
-	for _, known := range []error{model.ErrCutStream, ErrTooLong, ErrNotStream} {
+	for _, known := range []error{model.ErrCutStream, ErrAnswerTooLong, ErrNotEventStream} {
 		if errors.Is(err, known) {
 			return err
 		}
@@ -110,18 +110,18 @@ func BrokenAnswerError(err error) error {
 	return fmt.Errorf("%w: %w", model.ErrCutStream, err)
 }
 
-// maxRetryAfter is the longest wait that [RetryAfter] returns.
+// maxRetryAfter is the longest wait that [ParseRetryAfter] returns.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryAfter returns how long an API asks to wait before the next call, at most a
+// ParseRetryAfter returns how long an API asks to wait before the next call, at most a
 // day: from Retry-After-Ms in milliseconds, or from Retry-After in seconds or as a
 // date. It returns 0 if the headers are absent or cannot be read.
-func RetryAfter(header http.Header) time.Duration {
-	if wait, ok := parseWait(header.Get("Retry-After-Ms"), time.Millisecond); ok {
+func ParseRetryAfter(header http.Header) time.Duration {
+	if wait, ok := parseRetryDelay(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait
 	}
 	value := header.Get("Retry-After")
-	if wait, ok := parseWait(value, time.Second); ok {
+	if wait, ok := parseRetryDelay(value, time.Second); ok {
 		return wait
 	}
 	if at, err := http.ParseTime(value); err == nil {
@@ -130,7 +130,7 @@ func RetryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-func parseWait(text string, unit time.Duration) (time.Duration, bool) {
+func parseRetryDelay(text string, unit time.Duration) (time.Duration, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil || !(n >= 0) {
 		return 0, false
@@ -138,15 +138,15 @@ func parseWait(text string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
 }
 
-// ClampTokens returns n within 0 and 2^40. Counts of tokens come from servers;
+// ClampTokenCount returns n within 0 and 2^40. Counts of tokens come from servers;
 // clamped, their sums neither overflow nor fall.
-func ClampTokens(n int64) int64 {
+func ClampTokenCount(n int64) int64 {
 	const most = 1 << 40
 	return min(max(0, n), most)
 }
 
-// Excerpt returns the first 400 characters of a text, for an error.
-func Excerpt(text string) string {
+// TextExcerpt returns the first 400 characters of a text, for an error.
+func TextExcerpt(text string) string {
 	const most = 400
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -155,5 +155,5 @@ func Excerpt(text string) string {
 	return string(runes[:most]) + "…"
 }
 
-// OneLine returns a text with each run of white space replaced by one space.
-func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// CollapseSpace returns a text with each run of white space replaced by one space.
+func CollapseSpace(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -43,7 +43,7 @@ func (e *IdleError) Unwrap() error { return model.ErrCutStream }
 
 // NewHTTPClient returns a client for calls of an API. A call without traffic for
 // idleTimeout (0 is [DefaultIdleTimeout], below 0 no limit) fails with an
-// [IdleError]; reading an answer past 64 MiB fails with [ErrTooLong]. Redirects are
+// [IdleError]; reading an answer past 64 MiB fails with [ErrAnswerTooLong]. Redirects are
 // not followed but returned: key and conversation are for the configured address
 // only.
 func NewHTTPClient(base http.RoundTripper, idleTimeout time.Duration) *http.Client {
@@ -78,7 +78,7 @@ func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	answer, err := t.base.RoundTrip(req)
 	timer.stop()
 	if err != nil {
-		err = timer.explain(err)
+		err = timer.idleErrorOr(err)
 		cancel(nil)
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (t *idleTimer) stop() {
 	}
 }
 
-// explain returns the [IdleError] if the timer has ended the call, else err.
-func (t *idleTimer) explain(err error) error {
+// idleErrorOr returns the [IdleError] if the timer has ended the call, else err.
+func (t *idleTimer) idleErrorOr(err error) error {
 	if idle, ok := errors.AsType[*IdleError](t.cause()); ok {
 		return idle
 	}
@@ -140,10 +140,10 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.idle.stop()
 	if b.left -= int64(n); b.left < 0 {
-		return n, ErrTooLong
+		return n, ErrAnswerTooLong
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.idle.explain(err)
+		err = b.idle.idleErrorOr(err)
 	}
 	return n, err
 }

@@ -14,23 +14,23 @@ import (
 // OpenAI's API. A key is not needed, as with other local servers.
 func (m *Server) serveChat(w http.ResponseWriter, r *http.Request, id int64) {
 	if key := r.Header.Get("Authorization"); key != "" && !strings.HasPrefix(key, "Bearer ") {
-		m.refuseChat(w, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
+		m.sendChatError(w, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
 		return
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		m.refuseChat(w, http.StatusRequestEntityTooLarge, err.Error())
+		m.sendChatError(w, http.StatusRequestEntityTooLarge, err.Error())
 		return
 	}
 	in, messages, err := parseChatRequest(body)
 	if err != nil {
-		m.refuseChat(w, http.StatusBadRequest, err.Error())
+		m.sendChatError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	next, err := m.nextReply(r, messages, in.Stream)
 	switch {
 	case err != nil:
-		m.refuseChat(w, http.StatusBadRequest, err.Error())
+		m.sendChatError(w, http.StatusBadRequest, err.Error())
 	case next != nil:
 		out := completion{ID: "chatcmpl-" + strconv.FormatInt(id, 10), Model: in.Model}
 		sendCompletion(w, r.Context().Done(), in, out, next)
@@ -42,13 +42,13 @@ func (m *Server) serveChat(w http.ResponseWriter, r *http.Request, id int64) {
 func sendCompletion(w http.ResponseWriter, done <-chan struct{}, in *chatRequestBody, out completion, next *script.Reply) {
 	switch {
 	case next.Refusal != nil:
-		sendRefusal(w, next.Refusal, chatRefusalBody(next.RefusalBody))
+		sendScriptedError(w, next.Refusal, toChatErrorBody(next.RefusalBody))
 	case next.Fault.ReplacesAnswer():
-		playWholeFault(w, done, next.Fault)
+		playFaultInsteadOfAnswer(w, done, next.Fault)
 	case in.Stream:
 		streamCompletion(w, done, out, next, in.StreamOptions != nil && in.StreamOptions.IncludeUsage)
 	case next.Fault != nil:
-		sendWithFault(w, done, next.Fault, out.withReply(next), newChatErrorBody(next.Fault.Error))
+		sendUnstreamedWithFault(w, done, next.Fault, out.withReply(next), newChatErrorBody(next.Fault.Error))
 	default:
 		sendJSON(w, http.StatusOK, out.withReply(next))
 	}
@@ -84,14 +84,14 @@ func newCompletionUsage(u model.Usage) *completionUsage {
 	}}
 }
 
-// completionCall is the call of a function, in requests and in answers.
-type completionCall struct {
-	ID       string             `json:"id"`
-	Type     string             `json:"type"` // function
-	Function completionFunction `json:"function"`
+// completionToolCall is the call of a function, in requests and in answers.
+type completionToolCall struct {
+	ID       string                 `json:"id"`
+	Type     string                 `json:"type"` // function
+	Function completionFunctionCall `json:"function"`
 }
 
-type completionFunction struct {
+type completionFunctionCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // JSON
 }
@@ -99,13 +99,13 @@ type completionFunction struct {
 // withReply returns the completion with the whole of a reply.
 func (c completion) withReply(r *script.Reply) completion {
 	message := map[string]any{"role": model.RoleAssistant, "content": nil, "refusal": nil}
-	var calls []completionCall
+	var calls []completionToolCall
 	var text, thinking strings.Builder
 	for i, b := range r.Content {
 		text.WriteString(b.Text)
 		thinking.WriteString(b.Thinking)
 		if b.Type == model.BlockToolUse {
-			calls = append(calls, completionCall{b.ID, "function", completionFunction{b.Name, r.ToolInput(i)}})
+			calls = append(calls, completionToolCall{b.ID, "function", completionFunctionCall{b.Name, r.ToolInput(i)}})
 		}
 	}
 	if text.Len() > 0 {
@@ -157,15 +157,15 @@ func newChatErrorBody(detail model.ErrorDetail) chatErrorBody {
 	return chatErrorBody{chatErrorDetail{Message: detail.Message, Type: detail.Type}}
 }
 
-// refuseChat sends an error of Chat Completions.
-func (m *Server) refuseChat(w http.ResponseWriter, status int, text string) {
+// sendChatError sends an error of Chat Completions.
+func (m *Server) sendChatError(w http.ResponseWriter, status int, text string) {
 	m.log.Info("refused", "status", status, "error", text)
-	sendJSON(w, status, newChatErrorBody(model.ErrorDetail{Type: model.ErrorType(status), Message: text}))
+	sendJSON(w, status, newChatErrorBody(model.ErrorDetail{Type: model.ErrorTypeOfStatus(status), Message: text}))
 }
 
-// chatRefusalBody converts the body of a refusal of the script from an error of the
+// toChatErrorBody converts the body of a refusal of the script from an error of the
 // Messages API to one of Chat Completions. Other bodies are returned unchanged.
-func chatRefusalBody(body json.RawMessage) json.RawMessage {
+func toChatErrorBody(body json.RawMessage) json.RawMessage {
 	var parsed model.ErrorBody
 	if json.Unmarshal(body, &parsed) == nil && parsed.Type == "error" && parsed.Error.Message != "" {
 		body, _ = json.Marshal(newChatErrorBody(parsed.Error)) //nolint:errchkjson // two strings
@@ -185,18 +185,18 @@ func streamCompletion(w http.ResponseWriter, done <-chan struct{}, out completio
 	out.Object = "chat.completion.chunk"
 	s := &completionStream{eventStream: newEventStream(w, done, r.Fault), head: out}
 	s.errorEvent = func(detail model.ErrorDetail) []byte {
-		return dataEvent(newChatErrorBody(detail))
+		return encodeDataEvent(newChatErrorBody(detail))
 	}
 	s.sendDelta(map[string]any{"role": model.RoleAssistant, "content": ""}, nil)
-	s.send([]byte(": a comment, to keep the connection alive\n\n"))
+	s.sendEvent([]byte(": a comment, to keep the connection alive\n\n"))
 	s.sendContent(r)
 	s.last = true
 	s.sendDelta(map[string]any{}, finishReason(r.StopReason))
 	if usage {
 		out.Choices, out.Usage = []completionChoice{}, newCompletionUsage(r.Usage)
-		s.send(dataEvent(out))
+		s.sendEvent(encodeDataEvent(out))
 	}
-	s.send([]byte("data: [DONE]\n\n"))
+	s.sendEvent([]byte("data: [DONE]\n\n"))
 }
 
 // sendContent sends the blocks of the types that Chat Completions have.
@@ -205,9 +205,9 @@ func (s *completionStream) sendContent(r *script.Reply) {
 	for i, b := range r.Content {
 		switch b.Type {
 		case model.BlockText:
-			s.sendPieces("content", b.Text)
+			s.sendTextPieces("content", b.Text)
 		case model.BlockThinking:
-			s.sendPieces("reasoning_content", b.Thinking)
+			s.sendTextPieces("reasoning_content", b.Thinking)
 		case model.BlockToolUse:
 			s.sendCall(calls, b, r.ToolInput(i))
 			calls++
@@ -215,16 +215,16 @@ func (s *completionStream) sendContent(r *script.Reply) {
 	}
 }
 
-func (s *completionStream) sendPieces(field, text string) {
-	for _, piece := range script.StreamPieces(text) {
+func (s *completionStream) sendTextPieces(field, text string) {
+	for _, piece := range script.SplitForStream(text) {
 		s.sendDelta(map[string]any{field: piece}, nil)
 	}
 }
 
 // sendCall sends a call: first its id and name, then its arguments in pieces.
 func (s *completionStream) sendCall(index int, b model.Block, arguments string) {
-	s.sendCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunction{Name: b.Name}})
-	for _, piece := range script.StreamPieces(arguments) {
+	s.sendCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunctionCall{Name: b.Name}})
+	for _, piece := range script.SplitForStream(arguments) {
 		s.sendCallDelta(map[string]any{"index": index, "function": map[string]any{"arguments": piece}})
 	}
 }
@@ -236,11 +236,11 @@ func (s *completionStream) sendCallDelta(call map[string]any) {
 func (s *completionStream) sendDelta(delta map[string]any, finish *string) {
 	out := s.head
 	out.Choices = []completionChoice{{Delta: delta, FinishReason: finish}}
-	s.send(dataEvent(out))
+	s.sendEvent(encodeDataEvent(out))
 }
 
-// dataEvent encodes an event that has data only.
-func dataEvent(v any) []byte {
+// encodeDataEvent encodes an event that has data only.
+func encodeDataEvent(v any) []byte {
 	text, _ := json.Marshal(v) //nolint:errchkjson // from a script, which was JSON
 	return append(append([]byte("data: "), text...), "\n\n"...)
 }

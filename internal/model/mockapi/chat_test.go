@@ -17,7 +17,7 @@ import (
 // request before it is sent.
 func postChat(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
-	return post(t, mock, body, func(r *http.Request) {
+	return postMessage(t, mock, body, func(r *http.Request) {
 		r.URL.Path = "/v1/chat/completions"
 		r.Header.Del("X-Api-Key")
 		if change != nil {
@@ -29,7 +29,7 @@ func postChat(t *testing.T, mock *mockapi.Server, body string, change func(*http
 func TestChatCompletionFormat(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"usage":{"input_tokens":2,"output_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`
-	mock := mockapi.New(modeltest.Script(t, line), nil)
+	mock := mockapi.New(modeltest.ParseScript(t, line), nil)
 	status, text := postChat(t, mock, `{"model":"m","messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	const usage = `"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"prompt_tokens_details":{"cache_write_tokens":4,"cached_tokens":3}}`
@@ -54,7 +54,7 @@ func TestChatCompletionFormat(t *testing.T) {
 
 func TestChatScriptedRefusals(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(modeltest.Script(t, `{"error":{"status":429,"retry_after":2}}
+	mock := mockapi.New(modeltest.ParseScript(t, `{"error":{"status":429,"retry_after":2}}
 {"error":{"status":503,"body":"try later"}}
 {"error":{"status":400,"body":{"error":{"message":"no","type":"t","param":null,"code":"c"}}}}`), nil)
 	const body = `{"model":"m","messages":[{"role":"user","content":"go"}]}`
@@ -162,7 +162,7 @@ func TestChatRequestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			many := strings.Repeat(`{"content":"ok"}`+"\n", 9)
-			status, text := postChat(t, mockapi.New(modeltest.Script(t, many), nil), c.body, nil)
+			status, text := postChat(t, mockapi.New(modeltest.ParseScript(t, many), nil), c.body, nil)
 			if c.want == "" {
 				require.Equal(t, http.StatusOK, status, text)
 				return
@@ -180,25 +180,25 @@ func TestChatScriptExpectations(t *testing.T) {
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}],"expect":{"last_user_contains":"start"}}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[0]"}}],"expect":{"tool_result_contains":"cell_id"}}
 {"content":"done","expect":{"tool_result_contains":"broke","last_user_contains":"more"}}`
-	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.Script(t, lines), nil))
-	chat := []model.Message{modeltest.UserText("start")}
+	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
+	chat := []model.Message{modeltest.UserTextMessage("start")}
 	reply, err := modeltest.Ask(t.Context(), client, chat...)
 	require.NoError(t, err)
-	chat = append(chat, modeltest.Assistant(reply.Content...), modeltest.User(modeltest.ToolResult(reply.Content[0].ID, "cell_id: c7")))
+	chat = append(chat, modeltest.AssistantMessage(reply.Content...), modeltest.UserMessage(modeltest.ToolResultBlock(reply.Content[0].ID, "cell_id: c7")))
 	reply, err = modeltest.Ask(t.Context(), client, chat...)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"cell_id":"c7"}`, string(reply.Content[0].Input))
-	chat = append(chat, modeltest.Assistant(reply.Content...), modeltest.User(model.ToolResult(reply.Content[0].ID, true, model.Text("it broke")), model.Text("more")))
+	chat = append(chat, modeltest.AssistantMessage(reply.Content...), modeltest.UserMessage(model.ToolResult(reply.Content[0].ID, true, model.Text("it broke")), model.Text("more")))
 	reply, err = modeltest.Ask(t.Context(), client, chat...)
 	require.NoError(t, err)
-	require.Equal(t, "done", model.PlainText(reply.Content))
+	require.Equal(t, "done", model.JoinTextBlocks(reply.Content))
 }
 
 func FuzzChatRequest(f *testing.F) {
 	f.Add(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
 	f.Add(`{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"a"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"r"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		mock := mockapi.New(modeltest.Script(t, `{"content":"ok"}`), nil)
+		mock := mockapi.New(modeltest.ParseScript(t, `{"content":"ok"}`), nil)
 		status, text := postChat(t, mock, body, nil)
 		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, status, text)
 	})

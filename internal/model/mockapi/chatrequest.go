@@ -37,10 +37,10 @@ type chatToolBody struct {
 }
 
 type chatMessageBody struct {
-	Role       string            `json:"role"`
-	Content    json.RawMessage   `json:"content"`
-	ToolCalls  *[]completionCall `json:"tool_calls"`
-	ToolCallID string            `json:"tool_call_id"`
+	Role       string                `json:"role"`
+	Content    json.RawMessage       `json:"content"`
+	ToolCalls  *[]completionToolCall `json:"tool_calls"`
+	ToolCallID string                `json:"tool_call_id"`
 }
 
 type chatPartBody struct {
@@ -93,7 +93,7 @@ func (in *chatRequestBody) checkTools() error {
 		switch f := tool.Function; {
 		case tool.Type != "function" || f == nil:
 			return fmt.Errorf("tools[%d].type: must be function", i)
-		case !isFunctionName(f.Name):
+		case !isValidFunctionName(f.Name):
 			return fmt.Errorf("tools[%d].function.name: %q is not a valid name", i, f.Name)
 		case slices.Contains(seen, f.Name):
 			return fmt.Errorf("tools: the name %q occurs more than once", f.Name)
@@ -106,10 +106,10 @@ func (in *chatRequestBody) checkTools() error {
 	return nil
 }
 
-// isFunctionName reports whether Chat Completions accept name as that of a function.
-func isFunctionName(name string) bool {
+// isValidFunctionName reports whether Chat Completions accept name as that of a function.
+func isValidFunctionName(name string) bool {
 	const maxBytes = 64
-	return isName(name, "", maxBytes)
+	return isValidName(name, "", maxBytes)
 }
 
 // chatConversation converts messages of Chat Completions to those of the Messages API.
@@ -130,14 +130,14 @@ func convertChatMessages(list []chatMessageBody) ([]model.Message, error) {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
 	}
-	return c.messages, c.checkAnswered()
+	return c.messages, c.checkCallsAnswered()
 }
 
 func (c *chatConversation) add(m chatMessageBody) error {
 	if m.Role == "tool" {
-		return c.addResult(m)
+		return c.addToolResult(m)
 	}
-	if err := c.checkAnswered(); err != nil {
+	if err := c.checkCallsAnswered(); err != nil {
 		return err
 	}
 	content, err := parseChatContent(m.Content)
@@ -154,7 +154,7 @@ func (c *chatConversation) add(m chatMessageBody) error {
 		c.addMessage(model.RoleUser, content)
 		return nil
 	case model.RoleAssistant:
-		return c.addReply(m, content)
+		return c.addAssistantMessage(m, content)
 	default:
 		return fmt.Errorf("role: %q is not one of system, developer, user, assistant, tool", m.Role)
 	}
@@ -164,8 +164,8 @@ func (c *chatConversation) addMessage(role string, content []model.Block) {
 	c.messages = append(c.messages, model.Message{Role: role, Content: content})
 }
 
-// addReply adds a message of the model.
-func (c *chatConversation) addReply(m chatMessageBody, content []model.Block) error {
+// addAssistantMessage adds a message of the model.
+func (c *chatConversation) addAssistantMessage(m chatMessageBody, content []model.Block) error {
 	if err := checkNoImages(content); err != nil {
 		return err
 	}
@@ -182,19 +182,19 @@ func (c *chatConversation) addReply(m chatMessageBody, content []model.Block) er
 				return fmt.Errorf("tool_calls[%d].id: must not be empty, and no other call's", i)
 			case call.Type != "function":
 				return fmt.Errorf("tool_calls[%d].type: must be function", i)
-			case !isFunctionName(call.Function.Name):
+			case !isValidFunctionName(call.Function.Name):
 				return fmt.Errorf("tool_calls[%d].function.name: %q is not a valid name", i, call.Function.Name)
 			}
 			c.openCalls = append(c.openCalls, call.ID)
-			content = append(content, model.ToolUse(call.ID, call.Function.Name, model.ToolInput(call.Function.Arguments)))
+			content = append(content, model.ToolUse(call.ID, call.Function.Name, model.RepairToolInput(call.Function.Arguments)))
 		}
 	}
 	c.addMessage(model.RoleAssistant, content)
 	return nil
 }
 
-// addResult adds the result of a call.
-func (c *chatConversation) addResult(m chatMessageBody) error {
+// addToolResult adds the result of a call.
+func (c *chatConversation) addToolResult(m chatMessageBody) error {
 	at := slices.Index(c.openCalls, m.ToolCallID)
 	if at < 0 {
 		return fmt.Errorf("tool_call_id: %q is not the id of a call in the message before that has no answer yet", m.ToolCallID)
@@ -207,13 +207,13 @@ func (c *chatConversation) addResult(m chatMessageBody) error {
 		return errors.New("content: required")
 	}
 	c.openCalls = slices.Delete(c.openCalls, at, at+1)
-	text, failed := strings.CutPrefix(model.PlainText(content), openai.FailedResultPrefix)
+	text, failed := strings.CutPrefix(model.JoinTextBlocks(content), openai.FailedResultPrefix)
 	c.addMessage(model.RoleUser, []model.Block{model.ToolResult(m.ToolCallID, failed, model.Text(text))})
 	return checkNoImages(content)
 }
 
-// checkAnswered returns an error that lists the calls without a result.
-func (c *chatConversation) checkAnswered() error {
+// checkCallsAnswered returns an error that lists the calls without a result.
+func (c *chatConversation) checkCallsAnswered() error {
 	if len(c.openCalls) == 0 {
 		return nil
 	}

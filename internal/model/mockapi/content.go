@@ -85,10 +85,10 @@ func checkToolUse(role string, b model.Block, ids map[string]bool) error {
 	if role != model.RoleAssistant {
 		return errors.New("a tool_use belongs to the assistant")
 	}
-	if !isName(b.ID, "", len(b.ID)) {
+	if !isValidName(b.ID, "", len(b.ID)) {
 		return fmt.Errorf("tool_use.id: %q is not a valid id", b.ID)
 	}
-	if !isName(b.Name, "", maxToolNameBytes) {
+	if !isValidName(b.Name, "", maxToolNameBytes) {
 		return fmt.Errorf("tool_use.name: %q is not a valid name", b.Name)
 	}
 	if ids[b.ID] {
@@ -123,7 +123,7 @@ func checkToolResult(role string, b model.Block) error {
 
 // checkImage checks one image. Images by URL and by file id are not fetched, and so
 // not checked.
-func checkImage(s model.Source) error {
+func checkImage(s model.ImageSource) error {
 	supported := []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 	switch {
 	case s.Type == "url" || s.Type == "file":
@@ -137,7 +137,7 @@ func checkImage(s model.Source) error {
 	case len(s.Data) > model.MaxImageDataBytes:
 		return fmt.Errorf("image.source.data: more than %d bytes", model.MaxImageDataBytes)
 	}
-	mediaType, size, err := imageHeader(s)
+	mediaType, size, err := parseBase64ImageHeader(s)
 	switch {
 	case err != nil:
 		return fmt.Errorf("image.source.data: %w", err)
@@ -151,19 +151,19 @@ func checkImage(s model.Source) error {
 	return nil
 }
 
-// imageHeader returns media type and size in pixels according to the data of an image.
+// parseBase64ImageHeader returns media type and size in pixels according to the data of an image.
 // The type is "" if the data is no known image; data that is not base64 is an error.
-func imageHeader(s model.Source) (mediaType string, size image.Point, err error) {
+func parseBase64ImageHeader(s model.ImageSource) (mediaType string, size image.Point, err error) {
 	data, err := base64.StdEncoding.DecodeString(s.Data)
 	if err != nil {
 		return "", size, fmt.Errorf("no valid base64: %w", err)
 	}
-	mediaType, size = model.ImageHeader(bytes.NewReader(data))
+	mediaType, size = model.ParseImageHeader(bytes.NewReader(data))
 	return mediaType, size, nil
 }
 
-// checkImages checks the limits that hold for all images together.
-func (in *messageRequest) checkImages() error {
+// checkImageLimits checks the limits that hold for all images together.
+func (in *messageRequest) checkImageLimits() error {
 	count, large := 0, "" // large is the place of the first one above MaxSideOfMany
 	scan := func(place string, content []model.Block) {
 		for i, b := range content {
@@ -171,7 +171,7 @@ func (in *messageRequest) checkImages() error {
 				continue
 			}
 			count++
-			if _, size, err := imageHeader(b.Source); err == nil && max(size.X, size.Y) > model.MaxManyImagesSidePixels && large == "" {
+			if _, size, err := parseBase64ImageHeader(b.Source); err == nil && max(size.X, size.Y) > model.MaxManyImagesSidePixels && large == "" {
 				large = fmt.Sprintf("%s.%d", place, i)
 			}
 		}

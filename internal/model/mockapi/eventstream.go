@@ -9,8 +9,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// errStreamEnded means that a fault has ended a stream.
-var errStreamEnded = errors.New("the stream has ended")
+// errStreamEndedByFault means that a fault has ended a stream.
+var errStreamEndedByFault = errors.New("the stream has ended")
 
 // eventStream sends the events of one reply, and plays its fault. After the first
 // error it sends nothing.
@@ -35,43 +35,43 @@ func newEventStream(w http.ResponseWriter, done <-chan struct{}, f *script.Fault
 	return &eventStream{w: w, out: http.NewResponseController(w), done: done, fault: f}
 }
 
-// send sends an event, after the fault if it is due before this event.
-func (s *eventStream) send(event []byte) {
+// sendEvent sends an event, after the fault if it is due before this event.
+func (s *eventStream) sendEvent(event []byte) {
 	if f := s.fault; f != nil && s.err == nil && (s.sent == f.After || s.last) {
 		s.fault = nil
 		s.err = s.playFault(f, event)
 	}
 	s.sent++
-	s.write(event)
+	s.writeInTwoPackets(event)
 }
 
-// playFault plays a fault that is due before the event next. It returns errStreamEnded if
+// playFault plays a fault that is due before the event next. It returns errStreamEndedByFault if
 // the stream ends with it.
 func (s *eventStream) playFault(f *script.Fault, next []byte) error {
 	switch f.Kind {
 	case script.FaultCut:
-		s.write(next[:len(next)/2])
+		s.writeInTwoPackets(next[:len(next)/2])
 		panic(http.ErrAbortHandler)
 	case script.FaultHang:
 		<-s.done
 	case script.FaultError:
-		s.write(s.errorEvent(f.Error))
+		s.writeInTwoPackets(s.errorEvent(f.Error))
 	case script.FaultJSON:
-		s.write([]byte("event: content_block_delta\ndata: " + script.FaultJSONData + "\n\n"))
+		s.writeInTwoPackets([]byte("event: content_block_delta\ndata: " + script.FaultJSONData + "\n\n"))
 	case script.FaultEvent:
-		s.write([]byte("event: surprise\ndata: {\"type\":\"surprise\",\"index\":-1,\"delta\":{}}\n\n"))
+		s.writeInTwoPackets([]byte("event: surprise\ndata: {\"type\":\"surprise\",\"index\":-1,\"delta\":{}}\n\n"))
 		return s.err
 	case script.FaultStall:
 		f.WaitStall(s.done)
 		return s.err
 	default: // FaultEnd
 	}
-	return errStreamEnded
+	return errStreamEndedByFault
 }
 
-// write sends data in two packets, divided in the middle of the first character of
+// writeInTwoPackets sends data in two packets, divided in the middle of the first character of
 // several bytes.
-func (s *eventStream) write(data []byte) {
+func (s *eventStream) writeInTwoPackets(data []byte) {
 	for i, c := range data {
 		if c >= utf8.RuneSelf {
 			_, size := utf8.DecodeRune(data[i:])

@@ -8,9 +8,9 @@ import (
 	"assay/internal/model/script"
 )
 
-// playWholeFault plays a fault that replaces the whole answer. Done is closed when
+// playFaultInsteadOfAnswer plays a fault that replaces the whole answer. Done is closed when
 // the client has gone.
-func playWholeFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) {
+func playFaultInsteadOfAnswer(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) {
 	switch f.Kind {
 	case script.FaultHTML:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -23,10 +23,10 @@ func playWholeFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault
 	panic(http.ErrAbortHandler)
 }
 
-// sendWithFault sends a reply with a fault to a client that did not ask for a stream:
+// sendUnstreamedWithFault sends a reply with a fault to a client that did not ask for a stream:
 // the reply without its second half, the reply after the silence, or, for an error,
 // errorBody.
-func sendWithFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault, reply, errorBody any) {
+func sendUnstreamedWithFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault, reply, errorBody any) {
 	switch f.Kind {
 	case script.FaultStall:
 		f.WaitStall(done)
@@ -34,7 +34,7 @@ func sendWithFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault,
 	case script.FaultEvent:
 		sendJSON(w, http.StatusOK, reply)
 	case script.FaultError:
-		sendJSON(w, model.ErrorStatus(f.Error.Type), errorBody)
+		sendJSON(w, model.StatusOfErrorType(f.Error.Type), errorBody)
 	case script.FaultHang:
 		<-done
 	default: // FaultCut, FaultEnd, FaultJSON

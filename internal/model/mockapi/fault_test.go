@@ -13,12 +13,12 @@ import (
 )
 
 // A fault also affects an answer that is not streamed.
-func TestFaultsWithoutStream(t *testing.T) {
+func TestFaultsInUnstreamedAnswers(t *testing.T) {
 	t.Parallel()
 	body := messageBody(hi)
 	plain := func(fault string) (int, string) {
-		mock := mockapi.New(modeltest.Script(t, `{"content":"hello","fault":`+fault+`}`), nil)
-		return post(t, mock, body, nil)
+		mock := mockapi.New(modeltest.ParseScript(t, `{"content":"hello","fault":`+fault+`}`), nil)
+		return postMessage(t, mock, body, nil)
 	}
 	for fault, want := range map[string]string{
 		`{"end":3}`:           `{"id":"msg_1","type":"message"`,

@@ -13,21 +13,21 @@ import (
 // maxCacheMarkers is how many cache_control markers a request may have.
 const maxCacheMarkers = 4
 
-// fieldCheck goes through the fields of a request and counts its markers for the cache.
-type fieldCheck struct {
+// fieldChecker goes through the fields of a request and counts its markers for the cache.
+type fieldChecker struct {
 	cacheMarkers        int
 	hasFiveMinuteMarker bool // a marker of five minutes has come
 }
 
-// checkFields returns an error if a request has a field that the API does not know, or
+// checkUnknownFields returns an error if a request has a field that the API does not know, or
 // a wrong marker for the cache. The inputs of tools are not checked.
-func checkFields(body []byte) error {
+func checkUnknownFields(body []byte) error {
 	var request map[string]json.RawMessage
 	if err := json.Unmarshal(body, &request); err != nil {
 		return err
 	}
-	var c fieldCheck
-	if err := c.checkObject("", request, requestFields()); err != nil {
+	var c fieldChecker
+	if err := c.checkObject("", request, knownRequestFields()); err != nil {
 		return err
 	}
 	for _, list := range []string{"tools", "system", "messages"} {
@@ -43,14 +43,14 @@ func checkFields(body []byte) error {
 
 // checkList checks a list of tools, messages or blocks, and the content of its items.
 // Anything that is not such a list passes.
-func (c *fieldCheck) checkList(place string, text json.RawMessage) error {
+func (c *fieldChecker) checkList(place string, text json.RawMessage) error {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(text, &items) != nil {
 		return nil //nolint:nilerr // a string, or something that other checks refuse
 	}
 	for i, item := range items {
 		at := fmt.Sprintf("%s.%d", place, i)
-		if err := c.checkObject(at+".", item, itemFields(place, item)); err != nil {
+		if err := c.checkObject(at+".", item, knownItemFields(place, item)); err != nil {
 			return err
 		}
 		if err := c.checkList(at+".content", item["content"]); err != nil {
@@ -61,7 +61,7 @@ func (c *fieldCheck) checkList(place string, text json.RawMessage) error {
 }
 
 // checkObject checks an object that may only have the known fields; nil allows any.
-func (c *fieldCheck) checkObject(place string, fields map[string]json.RawMessage, known []string) error {
+func (c *fieldChecker) checkObject(place string, fields map[string]json.RawMessage, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if known != nil && !slices.Contains(known, name) {
 			return fmt.Errorf("%s%s: no such field is known", place, name)
@@ -79,7 +79,7 @@ func (c *fieldCheck) checkObject(place string, fields map[string]json.RawMessage
 
 // countMarker checks and counts a marker. The error begins with a colon, or with a dot
 // and the field inside the marker.
-func (c *fieldCheck) countMarker(text json.RawMessage) error {
+func (c *fieldChecker) countMarker(text json.RawMessage) error {
 	var marker struct {
 		Type string `json:"type"`
 		TTL  string `json:"ttl"`
@@ -100,8 +100,8 @@ func (c *fieldCheck) countMarker(text json.RawMessage) error {
 	return nil
 }
 
-// requestFields returns the known fields of a request.
-func requestFields() []string {
+// knownRequestFields returns the known fields of a request.
+func knownRequestFields() []string {
 	return []string{
 		"cache_control", "container", "context_management", "diagnostics", "inference_geo", "max_tokens", "mcp_servers", "messages",
 		"metadata", "model", "output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream", "system",
@@ -109,9 +109,9 @@ func requestFields() []string {
 	}
 }
 
-// itemFields returns the known fields of a message or a block. It returns nil for tools
+// knownItemFields returns the known fields of a message or a block. It returns nil for tools
 // and for blocks of other types, whose fields are not all known.
-func itemFields(place string, item map[string]json.RawMessage) []string {
+func knownItemFields(place string, item map[string]json.RawMessage) []string {
 	if place == "messages" {
 		return []string{"role", "content"}
 	}

@@ -13,7 +13,7 @@ import (
 func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) {
 	body, err := readBody(w, r)
 	if err != nil {
-		m.refuse(w, http.StatusRequestEntityTooLarge, err.Error())
+		m.sendMessagesError(w, http.StatusRequestEntityTooLarge, err.Error())
 		return
 	}
 	in, err := parseMessageRequest(body)
@@ -21,13 +21,13 @@ func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) 
 		err = m.player.CheckThinking(in.Messages)
 	}
 	if err != nil {
-		m.refuse(w, http.StatusBadRequest, err.Error())
+		m.sendMessagesError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	next, err := m.nextReply(r, in.Messages, in.Stream)
 	switch {
 	case err != nil:
-		m.refuse(w, http.StatusBadRequest, err.Error())
+		m.sendMessagesError(w, http.StatusBadRequest, err.Error())
 	case next != nil:
 		out := message{ID: "msg_" + strconv.FormatInt(id, 10), Type: "message", Role: model.RoleAssistant, Model: in.Model, Usage: next.Usage}
 		sendMessage(w, r.Context().Done(), in.Stream, out, next)
@@ -44,11 +44,11 @@ func sendMessage(w http.ResponseWriter, done <-chan struct{}, stream bool, out m
 	out.Content, out.StopReason = next.WholeContent(), &next.StopReason
 	switch {
 	case next.Refusal != nil:
-		sendRefusal(w, next.Refusal, next.RefusalBody)
+		sendScriptedError(w, next.Refusal, next.RefusalBody)
 	case next.Fault.ReplacesAnswer():
-		playWholeFault(w, done, next.Fault)
+		playFaultInsteadOfAnswer(w, done, next.Fault)
 	case next.Fault != nil:
-		sendWithFault(w, done, next.Fault, out, model.ErrorBody{Type: "error", Error: next.Fault.Error})
+		sendUnstreamedWithFault(w, done, next.Fault, out, model.ErrorBody{Type: "error", Error: next.Fault.Error})
 	default:
 		sendJSON(w, http.StatusOK, out)
 	}
@@ -71,20 +71,20 @@ type message struct {
 func streamMessage(w http.ResponseWriter, done <-chan struct{}, out message, r *script.Reply) {
 	s := newEventStream(w, done, r.Fault)
 	s.errorEvent = func(detail model.ErrorDetail) []byte {
-		return messageEvent("error", map[string]any{"error": detail})
+		return encodeMessageEvent("error", map[string]any{"error": detail})
 	}
 	out.Content, out.Usage.OutputTokens = []model.Block{}, 0
-	for _, e := range r.Events() {
+	for _, e := range r.StreamEvents() {
 		if e.Type == "message_start" {
 			e.Data["message"] = out
 		}
 		s.last = e.Type == "message_stop"
-		s.send(messageEvent(e.Type, e.Data))
+		s.sendEvent(encodeMessageEvent(e.Type, e.Data))
 	}
 }
 
-// messageEvent encodes an event of the Messages API. It adds the type to data.
-func messageEvent(eventType string, data map[string]any) []byte {
+// encodeMessageEvent encodes an event of the Messages API. It adds the type to data.
+func encodeMessageEvent(eventType string, data map[string]any) []byte {
 	data["type"] = eventType
 	text, _ := json.Marshal(data) //nolint:errchkjson // from a script, which was JSON
 	return append(append([]byte("event: "+eventType+"\ndata: "), text...), "\n\n"...)

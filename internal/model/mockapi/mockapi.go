@@ -61,11 +61,11 @@ func (m *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == chatPath && r.Method == http.MethodPost:
 		m.serveChat(w, r, id)
 	case r.URL.Path != "/v1/messages":
-		m.refuse(w, http.StatusNotFound, "not found: "+r.URL.Path)
+		m.sendMessagesError(w, http.StatusNotFound, "not found: "+r.URL.Path)
 	case r.Method != http.MethodPost:
-		m.refuse(w, http.StatusMethodNotAllowed, "the method must be POST")
+		m.sendMessagesError(w, http.StatusMethodNotAllowed, "the method must be POST")
 	case r.Header.Get("X-Api-Key") == "":
-		m.refuse(w, http.StatusUnauthorized, "x-api-key header is required")
+		m.sendMessagesError(w, http.StatusUnauthorized, "x-api-key header is required")
 	default:
 		m.serveMessage(w, r, id)
 	}
@@ -95,26 +95,26 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // if the client has gone.
 func (m *Server) nextReply(r *http.Request, messages []model.Message, stream bool) (*script.Reply, error) {
 	turn, _ := strconv.Atoi(r.Header.Get(endpoint.TurnHeader)) // 0 without the header
-	next, err := m.player.Next(turn, messages)
+	next, err := m.player.NextReply(turn, messages)
 	if err != nil {
 		return nil, err
 	}
 	m.log.Info("reply", "line", next.Line, "stream", stream, "messages", len(messages))
-	if next.Wait(r.Context()) != nil {
+	if next.WaitDelay(r.Context()) != nil {
 		return nil, nil //nolint:nilerr // the client has gone: there is nobody to tell
 	}
 	return next, nil
 }
 
-// refuse sends an error of the Messages API.
-func (m *Server) refuse(w http.ResponseWriter, status int, text string) {
+// sendMessagesError sends an error of the Messages API.
+func (m *Server) sendMessagesError(w http.ResponseWriter, status int, text string) {
 	m.log.Info("refused", "status", status, "error", text)
-	sendJSON(w, status, model.ErrorBody{Type: "error", Error: model.ErrorDetail{Type: model.ErrorType(status), Message: text}})
+	sendJSON(w, status, model.ErrorBody{Type: "error", Error: model.ErrorDetail{Type: model.ErrorTypeOfStatus(status), Message: text}})
 }
 
-// sendRefusal sends a refusal of the script with that body. A body that is a JSON
+// sendScriptedError sends a refusal of the script with that body. A body that is a JSON
 // string is sent as plain text.
-func sendRefusal(w http.ResponseWriter, refusal *model.APIError, body json.RawMessage) {
+func sendScriptedError(w http.ResponseWriter, refusal *model.APIError, body json.RawMessage) {
 	if refusal.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatFloat(refusal.RetryAfter.Seconds(), 'f', -1, 64))
 	}

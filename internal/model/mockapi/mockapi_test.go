@@ -16,9 +16,9 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// post posts a body to /v1/messages with a key. Change may be nil; it alters the
+// postMessage posts a body to /v1/messages with a key. Change may be nil; it alters the
 // request before it is sent.
-func post(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
+func postMessage(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	r.Header.Set("X-Api-Key", "k")
@@ -34,14 +34,14 @@ func post(t *testing.T, mock *mockapi.Server, body string, change func(*http.Req
 
 func TestMessageFormat(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(modeltest.Script(t, `{"content":"hi","usage":{"input_tokens":2,"output_tokens":1}}`), nil)
-	status, text := post(t, mock, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"go"}]}`, nil)
+	mock := mockapi.New(modeltest.ParseScript(t, `{"content":"hi","usage":{"input_tokens":2,"output_tokens":1}}`), nil)
+	status, text := postMessage(t, mock, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],
 		"stop_reason":"end_turn","stop_sequence":null,
 		"usage":{"input_tokens":2,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`, text)
 
-	status, text = post(t, mock, `{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"go"}]}`, nil)
+	status, text = postMessage(t, mock, `{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	var names []string
 	for line := range strings.Lines(text) {
@@ -52,15 +52,15 @@ func TestMessageFormat(t *testing.T) {
 	require.Equal(t, []string{"message_start", "ping", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop"}, names)
 }
 
-func TestMissingKeyAndWrongPath(t *testing.T) {
+func TestErrorsForMissingAPIKeyAndWrongPath(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(modeltest.Script(t, `{"content":"hi"}`), nil)
-	status, text := post(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key") })
+	mock := mockapi.New(modeltest.ParseScript(t, `{"content":"hi"}`), nil)
+	status, text := postMessage(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key") })
 	require.Equal(t, http.StatusUnauthorized, status)
 	require.JSONEq(t, `{"type":"error","error":{"type":"authentication_error","message":"x-api-key header is required"}}`, text)
-	status, _ = post(t, mock, `{}`, func(r *http.Request) { r.URL.Path = "/v1/complete" })
+	status, _ = postMessage(t, mock, `{}`, func(r *http.Request) { r.URL.Path = "/v1/complete" })
 	require.Equal(t, http.StatusNotFound, status)
-	status, _ = post(t, mock, `{}`, func(r *http.Request) { r.Method = http.MethodGet })
+	status, _ = postMessage(t, mock, `{}`, func(r *http.Request) { r.Method = http.MethodGet })
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
 
@@ -70,13 +70,13 @@ func TestConcurrentConversations(t *testing.T) {
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}]}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[0]"}}],"expect":{"tool_result_contains":"cell_id"}}
 {"content":"done"}`
-	client := modeltest.ServeAnthropic(t, mockapi.New(modeltest.Script(t, lines), nil))
+	client := modeltest.ServeAnthropic(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
 	var group sync.WaitGroup
 	failures := make(chan error, 40)
 	for n := range cap(failures) {
 		group.Go(func() {
 			cell := fmt.Sprintf("c%d", n)
-			chat := []model.Message{modeltest.UserText("the same")}
+			chat := []model.Message{modeltest.UserTextMessage("the same")}
 			for turn := range 3 {
 				reply, err := modeltest.Ask(t.Context(), client, chat...)
 				if err != nil {
@@ -86,9 +86,9 @@ func TestConcurrentConversations(t *testing.T) {
 				if turn == 1 && !strings.Contains(string(reply.Content[0].Input), `"`+cell+`"`) {
 					failures <- fmt.Errorf("cell %s: got %s", cell, reply.Content[0].Input)
 				}
-				chat = append(chat, modeltest.Assistant(reply.Content...))
+				chat = append(chat, modeltest.AssistantMessage(reply.Content...))
 				for _, c := range model.ToolUses(reply.Content) {
-					chat = append(chat, modeltest.User(modeltest.ToolResult(c.ID, "cell_id: "+cell)))
+					chat = append(chat, modeltest.UserMessage(modeltest.ToolResultBlock(c.ID, "cell_id: "+cell)))
 				}
 			}
 		})
@@ -104,8 +104,8 @@ func FuzzMessageRequest(f *testing.F) {
 	f.Add(`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`)
 	f.Add(`{"model":"m","max_tokens":9,"stream":true,"system":"x","tools":[{"name":"a","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{}}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		mock := mockapi.New(modeltest.Script(t, `{"content":"ok"}`), nil)
-		status, text := post(t, mock, body, nil)
+		mock := mockapi.New(modeltest.ParseScript(t, `{"content":"ok"}`), nil)
+		status, text := postMessage(t, mock, body, nil)
 		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, status, text)
 	})
 }

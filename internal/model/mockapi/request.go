@@ -61,12 +61,12 @@ func parseMessageRequest(body []byte) (*messageRequest, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("the body cannot be read: %w", err)
 	}
-	if err := checkFields(body); err != nil {
+	if err := checkUnknownFields(body); err != nil {
 		return nil, err
 	}
 	for _, check := range []func() error{
 		in.checkSettings, in.checkThinking, in.checkTools, in.checkToolChoice,
-		in.checkSystem, in.checkMessages, in.checkEnd, in.checkImages,
+		in.checkSystem, in.checkMessages, in.checkLastTurn, in.checkImageLimits,
 	} {
 		if err := check(); err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func checkUnicode(body []byte) error {
 	if !utf8.Valid(body) {
 		return errors.New("the body cannot be read: it is no valid UTF-8")
 	}
-	if at := rawjson.LoneSurrogate(body, 0); at >= 0 {
+	if at := rawjson.FindLoneSurrogate(body, 0); at >= 0 {
 		return fmt.Errorf("the body cannot be read: half of a surrogate pair at byte %d", at)
 	}
 	return nil
@@ -148,22 +148,22 @@ const (
 	maxPropertyNameBytes = 64
 )
 
-var nameCharacters = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
+var validNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
-// isName reports whether name has 1 to maxBytes bytes and consists of ASCII letters,
+// isValidName reports whether name has 1 to maxBytes bytes and consists of ASCII letters,
 // digits, - and _, and the extra characters.
-func isName(name, extra string, maxBytes int) bool {
+func isValidName(name, extra string, maxBytes int) bool {
 	stripped := name
 	for _, c := range extra {
 		stripped = strings.ReplaceAll(stripped, string(c), "")
 	}
-	return name != "" && len(name) <= maxBytes && nameCharacters.MatchString(stripped)
+	return name != "" && len(name) <= maxBytes && validNamePattern.MatchString(stripped)
 }
 
 func (in *messageRequest) checkTools() error {
 	seen := map[string]bool{}
 	for i, tool := range in.Tools {
-		if !isName(tool.Name, "", maxToolNameBytes) {
+		if !isValidName(tool.Name, "", maxToolNameBytes) {
 			return fmt.Errorf("tools.%d.name: %q is not a valid name", i, tool.Name)
 		}
 		if seen[tool.Name] {
@@ -198,7 +198,7 @@ func checkSchema(text json.RawMessage) error {
 		return fmt.Errorf(".properties: must be an object")
 	}
 	for name := range properties {
-		if !isName(name, ".", maxPropertyNameBytes) {
+		if !isValidName(name, ".", maxPropertyNameBytes) {
 			return fmt.Errorf(".properties: %q is not a valid name", name)
 		}
 	}

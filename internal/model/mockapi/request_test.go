@@ -49,7 +49,7 @@ const (
 // 200 without the fault.
 func TestMessageRequestValidation(t *testing.T) {
 	t.Parallel()
-	for name, r := range allRules() {
+	for name, r := range allRequestRules() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasPrefix(r.valid, `{"role"`) {
@@ -70,12 +70,12 @@ func TestMessageRequestValidation(t *testing.T) {
 func postMessages(t *testing.T, body string) (status int, text string) {
 	t.Helper()
 	many := `{"content":[` + thinkingBlock + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
-	return post(t, mockapi.New(modeltest.Script(t, many), nil), body, nil)
+	return postMessage(t, mockapi.New(modeltest.ParseScript(t, many), nil), body, nil)
 }
 
-func allRules() map[string]requestRule {
+func allRequestRules() map[string]requestRule {
 	all := map[string]requestRule{}
-	for _, some := range []map[string]requestRule{settingRules(), toolRules(), messageRules(), pairRules(), cacheRules(), thinkingRules(), imageRules()} {
+	for _, some := range []map[string]requestRule{settingRules(), toolRules(), messageRules(), toolPairRules(), cacheMarkerRules(), thinkingRules(), imageRules()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -147,7 +147,7 @@ func messageRules() map[string]requestRule {
 	}
 }
 
-func pairRules() map[string]requestRule {
+func toolPairRules() map[string]requestRule {
 	once, twice := hi+`,`+callA+`,`+resultA, hi+`,`+callsAB+`,`+resultAB
 	again := once + `,` + strings.ReplaceAll(callA+`,`+resultA, `"a"`, `"c"`)
 	return map[string]requestRule{
@@ -163,7 +163,7 @@ func pairRules() map[string]requestRule {
 	}
 }
 
-func cacheRules() map[string]requestRule {
+func cacheMarkerRules() map[string]requestRule {
 	four := messageBody(`{"role":"user","content":[`+cachedBlock+`,`+cachedBlock+`]}`, `"system":[`+cachedBlock+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
 	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(cachedBlock+`,`, 3)+cachedBlock+`]`, 1)
 	return map[string]requestRule{
@@ -232,14 +232,14 @@ func TestImagesOfEveryType(t *testing.T) {
 	require.NoError(t, gif.Encode(&gifs, image.NewGray(image.Rect(0, 0, 2, 3)), nil))
 	webp := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
 	for kind, data := range map[string][]byte{"image/jpeg": jpg.Bytes(), "image/gif": gifs.Bytes(), "image/webp": []byte(webp)} {
-		body := modeltest.JSON(t, modeltest.User(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
+		body := modeltest.MarshalJSON(t, modeltest.UserMessage(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
 		status, text := postMessages(t, messageBody(body))
 		require.Equal(t, http.StatusOK, status, "%s: %s", kind, text)
 	}
 }
 
 // A body of 32 MiB is read, a larger one refused with 413.
-func TestMaxRequestBytes(t *testing.T) {
+func TestRequestSizeLimit(t *testing.T) {
 	t.Parallel()
 	long := "{" + strings.Repeat("x", 32<<20-1)
 	status, text := postMessages(t, long)

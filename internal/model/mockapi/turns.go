@@ -9,8 +9,8 @@ import (
 	"assay/internal/model"
 )
 
-// mergeTurns joins neighbouring messages of one role, as the API does.
-func mergeTurns(messages []model.Message) []model.Message {
+// mergeAdjacentTurns joins neighbouring messages of one role, as the API does.
+func mergeAdjacentTurns(messages []model.Message) []model.Message {
 	var turns []model.Message
 	for _, m := range messages {
 		if last := len(turns) - 1; last >= 0 && turns[last].Role == m.Role {
@@ -22,8 +22,8 @@ func mergeTurns(messages []model.Message) []model.Message {
 	return turns
 }
 
-// turnStarts returns the index of the first message of each turn.
-func turnStarts(messages []model.Message) []int {
+// turnStartIndexes returns the index of the first message of each turn.
+func turnStartIndexes(messages []model.Message) []int {
 	var starts []int
 	for i, m := range messages {
 		if i == 0 || m.Role != messages[i-1].Role {
@@ -36,27 +36,27 @@ func turnStarts(messages []model.Message) []int {
 // checkToolPairs returns an error if a tool call has no result in the next turn, or a
 // result has no call in the turn before.
 func checkToolPairs(messages []model.Message) error {
-	starts := turnStarts(messages)
+	starts := turnStartIndexes(messages)
 	var calls []string // ids of the turn before
-	for i, turn := range mergeTurns(messages) {
-		if err := checkAnswered(calls, turn); err != nil {
+	for i, turn := range mergeAdjacentTurns(messages) {
+		if err := checkCallsAnswered(calls, turn); err != nil {
 			return fmt.Errorf("messages.%d: %w", starts[i-1], err)
 		}
-		if err := checkResults(calls, turn); err != nil {
+		if err := checkResultsHaveCalls(calls, turn); err != nil {
 			return fmt.Errorf("messages.%d: %w", starts[i], err)
 		}
-		calls = callIDs(turn.Content)
+		calls = toolCallIDs(turn.Content)
 	}
-	if err := checkAnswered(calls, model.Message{}); err != nil {
+	if err := checkCallsAnswered(calls, model.Message{}); err != nil {
 		return fmt.Errorf("messages.%d: %w", starts[len(starts)-1], err)
 	}
 	return nil
 }
 
-// checkAnswered returns an error if the next turn has no result for one of the calls
+// checkCallsAnswered returns an error if the next turn has no result for one of the calls
 // before anything else.
-func checkAnswered(calls []string, next model.Message) error {
-	results := resultIDs(next.Content, true)
+func checkCallsAnswered(calls []string, next model.Message) error {
+	results := toolResultIDs(next.Content, true)
 	for _, id := range calls {
 		if !slices.Contains(results, id) {
 			return fmt.Errorf("the tool_use %s has no tool_result at the start of the next message", id)
@@ -65,10 +65,10 @@ func checkAnswered(calls []string, next model.Message) error {
 	return nil
 }
 
-// checkResults returns an error if a result of the turn belongs to none of the calls,
+// checkResultsHaveCalls returns an error if a result of the turn belongs to none of the calls,
 // or two belong to one.
-func checkResults(calls []string, turn model.Message) error {
-	results := resultIDs(turn.Content, false)
+func checkResultsHaveCalls(calls []string, turn model.Message) error {
+	results := toolResultIDs(turn.Content, false)
 	for n, id := range results {
 		if !slices.Contains(calls, id) {
 			return fmt.Errorf("the tool_result for %s has no tool_use in the message before", id)
@@ -80,7 +80,7 @@ func checkResults(calls []string, turn model.Message) error {
 	return nil
 }
 
-func callIDs(content []model.Block) []string {
+func toolCallIDs(content []model.Block) []string {
 	var ids []string
 	for _, call := range model.ToolUses(content) {
 		ids = append(ids, call.ID)
@@ -88,9 +88,9 @@ func callIDs(content []model.Block) []string {
 	return ids
 }
 
-// resultIDs returns the ids of the calls to which the content has results. With
+// toolResultIDs returns the ids of the calls to which the content has results. With
 // leadingOnly, results behind another block are left out.
-func resultIDs(content []model.Block, leadingOnly bool) []string {
+func toolResultIDs(content []model.Block, leadingOnly bool) []string {
 	var ids []string
 	for _, b := range content {
 		if b.Type == model.BlockToolResult {
@@ -102,15 +102,15 @@ func resultIDs(content []model.Block, leadingOnly bool) []string {
 	return ids
 }
 
-// checkEnd checks what the model is to continue: the beginning of its own reply, or a
+// checkLastTurn checks what the model is to continue: the beginning of its own reply, or a
 // round with results.
-func (in *messageRequest) checkEnd() error {
+func (in *messageRequest) checkLastTurn() error {
 	last := in.Messages[len(in.Messages)-1]
 	if last.Role == model.RoleAssistant {
 		return checkPrefill(len(in.Messages)-1, last.Content)
 	}
 	if in.Thinking != nil && in.Thinking.Type == "enabled" {
-		return checkThinkingFirst(in.Messages)
+		return checkToolTurnStartsWithThinking(in.Messages)
 	}
 	return nil
 }
@@ -128,19 +128,19 @@ func checkPrefill(i int, content []model.Block) error {
 	return nil
 }
 
-// checkThinkingFirst returns an error if the last turn has results, and the model's turn
+// checkToolTurnStartsWithThinking returns an error if the last turn has results, and the model's turn
 // before it does not begin with thinking.
-func checkThinkingFirst(messages []model.Message) error {
-	turns := mergeTurns(messages)
+func checkToolTurnStartsWithThinking(messages []model.Message) error {
+	turns := mergeAdjacentTurns(messages)
 	last := len(turns) - 1
-	if last < 1 || len(resultIDs(turns[last].Content, false)) == 0 {
+	if last < 1 || len(toolResultIDs(turns[last].Content, false)) == 0 {
 		return nil
 	}
 	switch first := turns[last-1].Content[0]; first.Type {
 	case model.BlockThinking, model.BlockRedactedThinking:
 		return nil
 	default:
-		at := turnStarts(messages)[last-1]
+		at := turnStartIndexes(messages)[last-1]
 		return fmt.Errorf("messages.%d.content.0.type: must be thinking or redacted_thinking, not %s, as thinking is enabled", at, first.Type)
 	}
 }

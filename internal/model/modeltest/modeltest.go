@@ -17,8 +17,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// Script parses the lines of a script. A malformed line fails the test.
-func Script(t *testing.T, lines string) *script.Script {
+// ParseScript parses the lines of a script. A malformed line fails the test.
+func ParseScript(t *testing.T, lines string) *script.Script {
 	t.Helper()
 	s, err := script.Parse("script.jsonl", []byte(lines))
 	require.NoError(t, err)
@@ -35,13 +35,13 @@ func ServeAnthropic(t *testing.T, handler http.Handler) model.Client {
 	return client
 }
 
-// Clients returns two models that play the lines: "script" plays them in this process,
+// ScriptAndMockClients returns two models that play the lines: "script" plays them in this process,
 // "mock" through a mockapi server and the anthropic client.
-func Clients(t *testing.T, lines string) map[string]model.Client {
+func ScriptAndMockClients(t *testing.T, lines string) map[string]model.Client {
 	t.Helper()
 	return map[string]model.Client{
-		"script": Script(t, lines).Client(),
-		"mock":   ServeAnthropic(t, mockapi.New(Script(t, lines), nil)),
+		"script": ParseScript(t, lines).Client(),
+		"mock":   ServeAnthropic(t, mockapi.New(ParseScript(t, lines), nil)),
 	}
 }
 
@@ -50,40 +50,42 @@ func Ask(ctx context.Context, client model.Client, messages ...model.Message) (*
 	return client.Complete(ctx, model.Request{Messages: messages}, nil)
 }
 
-// User returns a message of the user with those blocks.
-func User(blocks ...model.Block) model.Message {
+// UserMessage returns a message of the user with those blocks.
+func UserMessage(blocks ...model.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: blocks}
 }
 
-// UserText returns a message of the user with one block of text.
-func UserText(text string) model.Message { return User(model.Text(text)) }
+// UserTextMessage returns a message of the user with one block of text.
+func UserTextMessage(text string) model.Message { return UserMessage(model.Text(text)) }
 
-// Assistant returns a message of the model with those blocks.
-func Assistant(blocks ...model.Block) model.Message {
+// AssistantMessage returns a message of the model with those blocks.
+func AssistantMessage(blocks ...model.Block) model.Message {
 	return model.Message{Role: model.RoleAssistant, Content: blocks}
 }
 
-// ToolCall returns the call of a tool with the input {}.
-func ToolCall(id, name string) model.Block { return model.ToolUse(id, name, []byte(`{}`)) }
+// ToolCallBlock returns the call of a tool with the input {}.
+func ToolCallBlock(id, name string) model.Block { return model.ToolUse(id, name, []byte(`{}`)) }
 
-// ToolResult returns the result of the call id as text, not an error.
-func ToolResult(id, text string) model.Block { return model.ToolResult(id, false, model.Text(text)) }
+// ToolResultBlock returns the result of the call id as text, not an error.
+func ToolResultBlock(id, text string) model.Block {
+	return model.ToolResult(id, false, model.Text(text))
+}
 
-// JSON returns the JSON of v. A value that cannot be encoded fails the test.
-func JSON(t *testing.T, v any) string {
+// MarshalJSON returns the MarshalJSON of v. A value that cannot be encoded fails the test.
+func MarshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(data)
 }
 
-// RequireText makes a call with those messages and requires that the text of the reply is
+// RequireReplyText makes a call with those messages and requires that the text of the reply is
 // want.
-func RequireText(t *testing.T, client model.Client, want string, messages ...model.Message) {
+func RequireReplyText(t *testing.T, client model.Client, want string, messages ...model.Message) {
 	t.Helper()
 	reply, err := Ask(t.Context(), client, messages...)
 	require.NoError(t, err)
-	require.Equal(t, want, model.PlainText(reply.Content))
+	require.Equal(t, want, model.JoinTextBlocks(reply.Content))
 }
 
 // RequireAPIError requires that err is a model.APIError with that HTTP status, type and
@@ -97,9 +99,9 @@ func RequireAPIError(t *testing.T, err error, status int, errorType string, retr
 	require.Equal(t, retryAfter, api.RetryAfter)
 }
 
-// Truncating is a handler that sends only the first Limit bytes of the answer of
+// TruncatingHandler is a handler that sends only the first Limit bytes of the answer of
 // another handler. It is not safe for concurrent use.
-type Truncating struct {
+type TruncatingHandler struct {
 	Handler http.Handler
 	Limit   int
 	Abort   bool // then break the connection, instead of ending the answer regularly
@@ -107,17 +109,17 @@ type Truncating struct {
 }
 
 // ServeHTTP calls Handler.
-func (h *Truncating) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *TruncatingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Handler.ServeHTTP(&truncatingWriter{w, h}, r)
 	if h.Abort {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// truncatingWriter is the ResponseWriter that [Truncating] passes to its handler.
+// truncatingWriter is the ResponseWriter that [TruncatingHandler] passes to its handler.
 type truncatingWriter struct {
 	http.ResponseWriter
-	handler *Truncating
+	handler *TruncatingHandler
 }
 
 // Unwrap is for http.ResponseController.

@@ -50,12 +50,12 @@ func Open(name string, opts Options) (model.Client, error) {
 		}
 		return opts.Normalizer.NewReplayer(recording, opts.MatchMode)
 	case model.PrefixOpenAI:
-		return openai.New(rest, opts.endpoint())
+		return openai.New(rest, opts.endpointConfig())
 	default:
-		return anthropic.New(rest, opts.endpoint())
+		return anthropic.New(rest, opts.endpointConfig())
 	}
 }
 
-func (o Options) endpoint() endpoint.Config {
+func (o Options) endpointConfig() endpoint.Config {
 	return endpoint.Config{APIKey: o.APIKey, BaseURL: o.BaseURL, IdleTimeout: o.IdleTimeout}
 }

@@ -36,9 +36,9 @@ func TestOpenScriptFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`{"content":"hi"}`), 0o600))
 	client, err := open.Open("script:"+file, open.Options{})
 	require.NoError(t, err)
-	reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.NoError(t, err)
-	require.Equal(t, "hi", model.PlainText(reply.Content))
+	require.Equal(t, "hi", model.JoinTextBlocks(reply.Content))
 }
 
 // Redirects are not followed: key and conversation go only to the configured address.
@@ -53,14 +53,14 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		t.Cleanup(server.Close)
 		client, err := open.Open(name, open.Options{APIKey: "k", BaseURL: server.URL})
 		require.NoError(t, err)
-		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.ErrorContains(t, err, want)
 		require.False(t, model.IsTransient(err))
 	}
 }
 
 // A refusal's text is shortened, since it is stored in several places.
-func TestLongRefusalIsShortened(t *testing.T) {
+func TestLongAPIErrorIsShortened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"anthropic/x", "openai/x"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +72,7 @@ func TestLongRefusalIsShortened(t *testing.T) {
 		t.Cleanup(server.Close)
 		client, err := open.Open(name, open.Options{APIKey: "k", BaseURL: server.URL})
 		require.NoError(t, err)
-		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.ErrorContains(t, err, "prompt éé")
 		require.Less(t, len(err.Error()), 10_000)
 	}
@@ -85,7 +85,7 @@ func TestTokenCountsAreClamped(t *testing.T) {
 	require.NoError(t, err)
 	mock := mockapi.New(script, nil)
 	for name, client := range map[string]model.Client{"anthropic": modeltest.ServeAnthropic(t, mock), "openai": modeltest.ServeOpenAI(t, mock)} {
-		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.NoError(t, err, name)
 		u := reply.Usage
 		require.GreaterOrEqual(t, min(u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens), int64(0), name)

@@ -18,8 +18,8 @@ type errorDetail struct {
 	Code    json.RawMessage `json:"code"`
 }
 
-// name returns the most exact name of the error: its code, else its type.
-func (e errorDetail) name() string {
+// codeOrType returns the most exact name of the error: its code, else its type.
+func (e errorDetail) codeOrType() string {
 	var code string
 	_ = json.Unmarshal(e.Code, &code) // "" if the code is a number
 	return cmp.Or(code, e.Type)
@@ -32,7 +32,7 @@ func (e errorDetail) status() int {
 	if json.Unmarshal(e.Code, &code) == nil && code >= http.StatusBadRequest && code <= 599 {
 		return code
 	}
-	switch e.name() {
+	switch e.codeOrType() {
 	case "rate_limit_exceeded", "rate_limit_error", model.TypeNoQuota:
 		return http.StatusTooManyRequests
 	case "invalid_request_error", model.TypeContextLength, model.TypeContextSize:
@@ -42,15 +42,15 @@ func (e errorDetail) status() int {
 	}
 }
 
-// streamRefusal returns the error in a chunk as an APIError, or nil if text is absent
+// apiErrorInChunk returns the error in a chunk as an APIError, or nil if text is absent
 // or null.
-func streamRefusal(text json.RawMessage) error {
+func apiErrorInChunk(text json.RawMessage) error {
 	if len(text) == 0 || string(text) == "null" {
 		return nil
 	}
 	e := parseErrorDetail(text)
 	status := e.status()
-	return &model.APIError{Provider: provider, Status: status, Type: cmp.Or(e.name(), model.ErrorType(status)), Message: e.Message}
+	return &model.APIError{Provider: providerName, Status: status, Type: cmp.Or(e.codeOrType(), model.ErrorTypeOfStatus(status)), Message: e.Message}
 }
 
 // parseErrorDetail decodes an error that is an object, a string or any other text.
@@ -59,15 +59,15 @@ func parseErrorDetail(text []byte) errorDetail {
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
 		var plainText string
 		if json.Unmarshal(text, &plainText) != nil {
-			plainText = endpoint.Excerpt(string(text))
+			plainText = endpoint.TextExcerpt(string(text))
 		}
 		e.Message = plainText
 	}
 	return e
 }
 
-// statusRefusal returns the APIError of an answer with an error status.
-func statusRefusal(answer *http.Response) error {
+// apiErrorOfResponse returns the APIError of an answer with an error status.
+func apiErrorOfResponse(answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, endpoint.MaxLineBytes)) // a part of the body is good enough
 	var body struct {
 		Error json.RawMessage `json:"error"`
@@ -78,7 +78,7 @@ func statusRefusal(answer *http.Response) error {
 	}
 	e := parseErrorDetail(inner)
 	return &model.APIError{
-		Provider: provider, Status: answer.StatusCode, Type: cmp.Or(e.name(), model.ErrorType(answer.StatusCode)),
-		Message: e.Message, RetryAfter: endpoint.RetryAfter(answer.Header),
+		Provider: providerName, Status: answer.StatusCode, Type: cmp.Or(e.codeOrType(), model.ErrorTypeOfStatus(answer.StatusCode)),
+		Message: e.Message, RetryAfter: endpoint.ParseRetryAfter(answer.Header),
 	}
 }

@@ -20,18 +20,18 @@ import (
 
 // A stream that ends before its finish_reason is an error, after any number of bytes,
 // and both if the connection breaks and if the answer ends regularly.
-func TestCutStreamIsAnError(t *testing.T) {
+func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some tëxt"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
-	whole := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: 1 << 20}
-	want, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, whole), modeltest.UserText("go"))
+	whole := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: 1 << 20}
+	want, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, whole), modeltest.UserTextMessage("go"))
 	require.NoError(t, err)
 
 	done := len("data: [DONE]\n\n")
 	for _, abort := range []bool{false, true} {
 		for limit := 0; limit < whole.Written-done; limit += 61 {
-			cut := &modeltest.Truncating{Handler: mockapi.New(modeltest.Script(t, line), nil), Limit: limit, Abort: abort}
-			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, cut), modeltest.UserText("go"))
+			cut := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: limit, Abort: abort}
+			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, cut), modeltest.UserTextMessage("go"))
 			if err == nil { // the stream ended regularly after the finish_reason
 				require.False(t, abort)
 				require.Equal(t, want, reply)
@@ -46,7 +46,7 @@ func TestCutStreamIsAnError(t *testing.T) {
 }
 
 // The error of a refusal is one line, for the shapes that various servers give it.
-func TestRefusals(t *testing.T) {
+func TestAPIErrorMessages(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		status         int
@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.body)
 			}))
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			require.EqualError(t, err, c.want)
 			var api *model.APIError
 			require.ErrorAs(t, err, &api)
@@ -97,17 +97,17 @@ func TestRefusals(t *testing.T) {
 }
 
 // An answer with status 200 can also be a refusal, or no reply at all.
-func TestErrorsWithStatusOK(t *testing.T) {
+func TestErrorsInResponsesWithStatus200(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		body, want string
 		transient  bool
 	}{
-		"in the stream":  {chunkStream(choiceChunk(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
-		"with a status":  {chunkStream(choiceChunk(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
-		"a bad request":  {chunkStream(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
-		"too fast":       {chunkStream(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
-		"a text":         {chunkStream(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
+		"in the stream":  {eventStreamOf(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
+		"with a status":  {eventStreamOf(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
+		"a bad request":  {eventStreamOf(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
+		"too fast":       {eventStreamOf(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
+		"a text":         {eventStreamOf(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
 		"whole":          {`{"error":{"message":"No","type":"invalid_request_error"}}`, "openai: 400 invalid_request_error: No", false},
 		"HTML":           {"<!doctype html>\n<title>Sign in</title>", "openai: the answer is no stream of events, nor JSON: <!doctype html> <title>Sign in</title>", false},
 		"text":           {"hello", "openai: the answer is no stream of events, nor JSON: hello", false},
@@ -117,7 +117,7 @@ func TestErrorsWithStatusOK(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/plain", c.body)), modeltest.UserText("go"))
+			_, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/plain", c.body)), modeltest.UserTextMessage("go"))
 			require.EqualError(t, err, c.want)
 			require.Equal(t, c.transient, model.IsTransient(err))
 		})
@@ -138,7 +138,7 @@ func TestEndlessReply(t *testing.T) {
 					_, _ = io.WriteString(w, piece)
 				}
 			}))
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			require.ErrorContains(t, err, "openai: the answer is longer than")
 			require.False(t, model.IsTransient(err))
 		})
@@ -148,7 +148,7 @@ func TestEndlessReply(t *testing.T) {
 func TestCancelReturnsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
-	for name, begin := range map[string]string{"before the answer": "", "in the stream": "data: " + choiceChunk(`{"content":"a"}`) + "\n\n"} {
+	for name, begin := range map[string]string{"before the answer": "", "in the stream": "data: " + chunkWithDelta(`{"content":"a"}`) + "\n\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -162,7 +162,7 @@ func TestCancelReturnsItsCause(t *testing.T) {
 				}
 				<-r.Context().Done()
 			}))
-			_, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) { cancel(cause) })
+			_, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) { cancel(cause) })
 			require.ErrorIs(t, err, cause)
 		})
 	}
@@ -174,15 +174,15 @@ func TestCancelAtEveryDelta(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	line := `{"content":[{"type":"text","text":"some tëxt in pieces"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
-	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.Script(t, line), nil))
+	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, line), nil))
 	whole := 0
 	count := func(model.Delta) { whole++ }
-	want, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, count)
+	want, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, count)
 	require.NoError(t, err)
 	for at := range whole {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		seen := 0
-		reply, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(model.Delta) {
+		reply, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) {
 			if seen++; seen > at {
 				cancel(cause)
 			}
@@ -206,13 +206,13 @@ func TestIdleTimeoutAndConnectionRefused(t *testing.T) {
 	t.Cleanup(silent.Close)
 	client, err := open.Open("openai/m", open.Options{BaseURL: silent.URL, IdleTimeout: 30 * time.Millisecond})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.EqualError(t, err, "openai: the reply broke off before its end: nothing came for 30ms")
 	require.True(t, model.IsTransient(err))
 
 	client, err = open.Open("openai/m", open.Options{BaseURL: "http://127.0.0.1:1"})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.ErrorContains(t, err, "openai: ")
 	require.ErrorContains(t, err, "connection refused")
 	require.ErrorIs(t, err, model.ErrUnreachable)
@@ -235,18 +235,18 @@ func TestScriptedFaults(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			lines := `{"content":"some text that takes a few events","fault":` + fault + "}\n" + `{"content":"once more"}`
-			client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.Script(t, lines), nil))
-			reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
+			reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			if want == "" {
 				require.NoError(t, err)
-				require.Equal(t, "some text that takes a few events", model.PlainText(reply.Content))
+				require.Equal(t, "some text that takes a few events", model.JoinTextBlocks(reply.Content))
 				return
 			}
 			require.ErrorContains(t, err, want)
 			require.Equal(t, !strings.Contains(fault, "html"), model.IsTransient(err), "%v", err)
-			reply, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			reply, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			require.Equal(t, "once more", model.PlainText(reply.Content))
+			require.Equal(t, "once more", model.JoinTextBlocks(reply.Content))
 		})
 	}
 }

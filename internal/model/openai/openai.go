@@ -22,8 +22,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// provider is the beginning of the texts of this client's errors.
-const provider = "openai"
+// providerName is the beginning of the texts of this client's errors.
+const providerName = "openai"
 
 const (
 	vendorHost    = "api.openai.com"
@@ -66,7 +66,7 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 // Anthropic.)
 func IsThirdParty(name, baseURL string) bool {
 	base, err := parseBaseURL(baseURL)
-	return model.Provider(name) == provider && err == nil && base.Hostname() != vendorHost
+	return model.ProviderOf(name) == providerName && err == nil && base.Hostname() != vendorHost
 }
 
 // parseBaseURL parses a base URL; "" is OpenAI's own.
@@ -88,20 +88,20 @@ func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
 	response := newResponseBuilder(onDelta, req.Messages)
-	err = c.exchange(ctx, body, req.Turn, response)
+	err = c.sendAndReadReply(ctx, body, req.Turn, response)
 	switch {
 	case err == nil:
-		return response.finish(), nil
+		return response.buildResponse(), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:
-		return nil, endpoint.ProviderError(provider, err)
+		return nil, endpoint.FormatProviderError(providerName, err)
 	}
 }
 
-// exchange sends a body and adds the chunks of the answer to the response. An answer
+// sendAndReadReply sends a body and adds the chunks of the answer to the response. An answer
 // without a finish_reason is an ErrCutStream.
-func (c *Client) exchange(ctx context.Context, body []byte, turn int, response *responseBuilder) error {
+func (c *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, response *responseBuilder) error {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -116,14 +116,14 @@ func (c *Client) exchange(ctx context.Context, body []byte, turn int, response *
 	}
 	answer, err := c.http.Do(post)
 	if err != nil {
-		return endpoint.NoAnswerError(err)
+		return endpoint.WrapUnreachable(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return statusRefusal(answer)
+		return apiErrorOfResponse(answer)
 	}
-	if err := readAnswer(answer.Body, response.add); err != nil {
-		return endpoint.BrokenAnswerError(err)
+	if err := readAnswer(answer.Body, response.addChunk); err != nil {
+		return endpoint.WrapCutStream(err)
 	}
 	if response.stopReason == "" {
 		return model.ErrCutStream

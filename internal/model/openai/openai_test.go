@@ -24,8 +24,8 @@ func respondOK(kind, body string) http.Handler {
 	})
 }
 
-// chunkStream returns a stream with those data, and [DONE] at its end.
-func chunkStream(data ...string) string {
+// eventStreamOf returns a stream with those data, and [DONE] at its end.
+func eventStreamOf(data ...string) string {
 	var all strings.Builder
 	for _, d := range data {
 		all.WriteString("data: " + d + "\n\n")
@@ -33,11 +33,11 @@ func chunkStream(data ...string) string {
 	return all.String() + "data: [DONE]\n\n"
 }
 
-// choiceChunk returns a chunk with a delta.
-func choiceChunk(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
+// chunkWithDelta returns a chunk with a delta.
+func chunkWithDelta(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
 
-// finishChunk returns the chunk that ends the reply for that reason.
-func finishChunk(reason string) string {
+// chunkWithFinishReason returns the chunk that ends the reply for that reason.
+func chunkWithFinishReason(reason string) string {
 	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
 }
 
@@ -58,25 +58,25 @@ func TestReplyEqualsScript(t *testing.T) {
 	for name, line := range lines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, err := modeltest.Ask(t.Context(), modeltest.Script(t, line).Client(), modeltest.UserText("go"))
+			want, err := modeltest.Ask(t.Context(), modeltest.ParseScript(t, line).Client(), modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
 			for name, handler := range map[string]http.Handler{
-				"streamed": mockapi.New(modeltest.Script(t, line), nil),
-				"whole":    withoutStreaming{mockapi.New(modeltest.Script(t, line), nil)},
+				"streamed": mockapi.New(modeltest.ParseScript(t, line), nil),
+				"whole":    unstreamedHandler{mockapi.New(modeltest.ParseScript(t, line), nil)},
 			} {
-				got, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, handler), modeltest.UserText("go"))
+				got, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, handler), modeltest.UserTextMessage("go"))
 				require.NoError(t, err, name)
-				require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got), name)
+				require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got), name)
 			}
 		})
 	}
 }
 
-// withoutStreaming sets "stream" to false in requests, so that its handler answers as a
+// unstreamedHandler sets "stream" to false in requests, so that its handler answers as a
 // server that does not stream.
-type withoutStreaming struct{ http.Handler }
+type unstreamedHandler struct{ http.Handler }
 
-func (u withoutStreaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u unstreamedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	body = bytes.Replace(body, []byte(`"stream":true,"stream_options":{"include_usage":true}`), []byte(`"stream":false`), 1)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -86,10 +86,10 @@ func (u withoutStreaming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestDeltasAddUpToTheReply(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"thinking","thinking":"数据","signature":""},{"type":"text","text":"分析 and some more text"},{"type":"tool_use","id":"a","name":"run_cell","input":{"cell_id":"é1"}},{"type":"tool_use","id":"b","name":"x","input":{}}]}`
-	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.Script(t, line), nil))
+	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, line), nil))
 	var texts [4]string
 	var seen strings.Builder
-	reply, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(d model.Delta) {
+	reply, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(d model.Delta) {
 		switch d.Kind {
 		case model.DeltaStart:
 			fmt.Fprintf(&seen, "start %d %s %s %s;", d.Index, d.Type, d.ID, d.Name)
@@ -112,7 +112,7 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 // Compatible servers differ in many ways: the client reads all of these streams.
 func TestStreamsOfCompatibleServers(t *testing.T) {
 	t.Parallel()
-	text := []string{choiceChunk(`{"role":"assistant","content":"Hel"}`), choiceChunk(`{"content":"lo"}`), finishChunk("stop")}
+	text := []string{chunkWithDelta(`{"role":"assistant","content":"Hel"}`), chunkWithDelta(`{"content":"lo"}`), chunkWithFinishReason("stop")}
 	hello := `{"content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`
 	calls := func(stop string, blocks ...string) string {
 		return `{"content":[` + strings.Join(blocks, ",") + `],"stop_reason":"` + stop + `","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`
@@ -120,52 +120,52 @@ func TestStreamsOfCompatibleServers(t *testing.T) {
 	use := func(id, name, input string) string {
 		return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, name, input)
 	}
-	tool := func(call string) string { return choiceChunk(`{"tool_calls":[` + call + `]}`) }
+	tool := func(call string) string { return chunkWithDelta(`{"tool_calls":[` + call + `]}`) }
 	cases := map[string]struct{ body, want string }{
-		"plain":                        {chunkStream(text...), hello},
-		"without [DONE]":               {strings.TrimSuffix(chunkStream(text...), "data: [DONE]\n\n"), hello},
-		"more after [DONE]":            {chunkStream(text...) + "data: {broken\n\n", hello},
-		"CRLF":                         {strings.ReplaceAll(chunkStream(text...), "\n", "\r\n"), hello},
-		"no space behind the colon":    {strings.ReplaceAll(chunkStream(text...), "data: ", "data:"), hello},
-		"one line break":               {strings.ReplaceAll(chunkStream(text...), "\n\n", "\n"), hello},
-		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + chunkStream(text...), hello},
-		"white space first":            {"\n\n " + chunkStream(text...), hello},
-		"empty deltas":                 {chunkStream(choiceChunk(`{}`), choiceChunk(`{"content":null,"tool_calls":null}`), text[0], choiceChunk(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
-		"no choices":                   {chunkStream(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
-		"the first of several":         {chunkStream(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
-		"finish with the last text":    {chunkStream(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
-		"parts for a text":             {chunkStream(choiceChunk(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
+		"plain":                        {eventStreamOf(text...), hello},
+		"without [DONE]":               {strings.TrimSuffix(eventStreamOf(text...), "data: [DONE]\n\n"), hello},
+		"more after [DONE]":            {eventStreamOf(text...) + "data: {broken\n\n", hello},
+		"CRLF":                         {strings.ReplaceAll(eventStreamOf(text...), "\n", "\r\n"), hello},
+		"no space behind the colon":    {strings.ReplaceAll(eventStreamOf(text...), "data: ", "data:"), hello},
+		"one line break":               {strings.ReplaceAll(eventStreamOf(text...), "\n\n", "\n"), hello},
+		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + eventStreamOf(text...), hello},
+		"white space first":            {"\n\n " + eventStreamOf(text...), hello},
+		"empty deltas":                 {eventStreamOf(chunkWithDelta(`{}`), chunkWithDelta(`{"content":null,"tool_calls":null}`), text[0], chunkWithDelta(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
+		"no choices":                   {eventStreamOf(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
+		"the first of several":         {eventStreamOf(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
+		"finish with the last text":    {eventStreamOf(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
+		"parts for a text":             {eventStreamOf(chunkWithDelta(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
 		"whole, of no type":            {`{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`, hello},
-		"refused":                      {chunkStream(choiceChunk(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
-		"usage last":                   {chunkStream(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
-		"usage that makes no sense":    {chunkStream(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
-		"usage all along":              {chunkStream(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
-		"reasoning_content":            {chunkStream(choiceChunk(`{"reasoning_content":"hm"}`), choiceChunk(`{"content":"x"}`), finishChunk("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning":                    {chunkStream(choiceChunk(`{"reasoning":"hm"}`), choiceChunk(`{"content":"x"}`), finishChunk("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning said twice":         {chunkStream(choiceChunk(`{"reasoning":"hm","reasoning_content":"hm"}`), finishChunk("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
-		"a call in pieces":             {chunkStream(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"two, by index":                {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"two whole ones":               {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"two whole ones, index 0":      {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"no index":                     {chunkStream(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"no ids":                       {chunkStream(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"neither index nor ids":        {chunkStream(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"one id for two":               {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
-		"name and id in every piece":   {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"the name comes late":          {chunkStream(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"arguments are an object":      {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"no arguments":                 {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
-		"arguments are no object":      {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), finishChunk("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
-		"arguments are cut":            {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), finishChunk("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
-		"a function call of old":       {chunkStream(choiceChunk(`{"function_call":{"name":"f","arguments":"{"}}`), choiceChunk(`{"function_call":{"arguments":"}"}}`), finishChunk("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
-		"stop, though there is a call": {chunkStream(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), finishChunk("stop")), calls("end_turn", use("a", "f", `{}`))},
+		"refused":                      {eventStreamOf(chunkWithDelta(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
+		"usage last":                   {eventStreamOf(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
+		"usage that makes no sense":    {eventStreamOf(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
+		"usage all along":              {eventStreamOf(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
+		"reasoning_content":            {eventStreamOf(chunkWithDelta(`{"reasoning_content":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
+		"reasoning":                    {eventStreamOf(chunkWithDelta(`{"reasoning":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
+		"reasoning said twice":         {eventStreamOf(chunkWithDelta(`{"reasoning":"hm","reasoning_content":"hm"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
+		"a call in pieces":             {eventStreamOf(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
+		"two, by index":                {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
+		"two whole ones":               {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
+		"two whole ones, index 0":      {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
+		"no index":                     {eventStreamOf(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
+		"no ids":                       {eventStreamOf(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
+		"neither index nor ids":        {eventStreamOf(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
+		"one id for two":               {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
+		"name and id in every piece":   {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
+		"the name comes late":          {eventStreamOf(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
+		"arguments are an object":      {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
+		"no arguments":                 {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
+		"arguments are no object":      {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
+		"arguments are cut":            {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), chunkWithFinishReason("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
+		"a function call of old":       {eventStreamOf(chunkWithDelta(`{"function_call":{"name":"f","arguments":"{"}}`), chunkWithDelta(`{"function_call":{"arguments":"}"}}`), chunkWithFinishReason("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
+		"stop, though there is a call": {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("stop")), calls("end_turn", use("a", "f", `{}`))},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", c.body)), modeltest.UserText("go"))
+			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", c.body)), modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			require.Equal(t, c.want, modeltest.JSON(t, reply))
+			require.Equal(t, c.want, modeltest.MarshalJSON(t, reply))
 		})
 	}
 }
@@ -176,7 +176,7 @@ func TestFinishReasons(t *testing.T) {
 		"stop": model.StopEndTurn, "tool_calls": model.StopToolUse, "function_call": model.StopToolUse,
 		"length": model.StopMaxTokens, "content_filter": model.StopRefusal, "eos": "eos",
 	} {
-		reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", chunkStream(finishChunk(reason)))), modeltest.UserText("go"))
+		reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", eventStreamOf(chunkWithFinishReason(reason)))), modeltest.UserTextMessage("go"))
 		require.NoError(t, err)
 		require.Equal(t, want, reply.StopReason, reason)
 	}
@@ -186,9 +186,9 @@ func TestFinishReasons(t *testing.T) {
 // conversation has.
 func TestCallIDsAreUnique(t *testing.T) {
 	t.Parallel()
-	body := chunkStream(choiceChunk(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), finishChunk("tool_calls"))
+	body := eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), chunkWithFinishReason("tool_calls"))
 	reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", body)),
-		modeltest.UserText("go"), modeltest.Assistant(modeltest.ToolCall("call_0", "f"), modeltest.ToolCall("call_2", "f")), modeltest.User(modeltest.ToolResult("call_0", "r"), modeltest.ToolResult("call_2", "r")))
+		modeltest.UserTextMessage("go"), modeltest.AssistantMessage(modeltest.ToolCallBlock("call_0", "f"), modeltest.ToolCallBlock("call_2", "f")), modeltest.UserMessage(modeltest.ToolResultBlock("call_0", "r"), modeltest.ToolResultBlock("call_2", "r")))
 	require.NoError(t, err)
 	var ids []string
 	for _, c := range model.ToolUses(reply.Content) {
@@ -200,14 +200,14 @@ func TestCallIDsAreUnique(t *testing.T) {
 // For any stream the client returns an error or a reply that can be encoded; it neither
 // panics nor hangs.
 func FuzzStream(f *testing.F) {
-	f.Add([]byte(chunkStream(choiceChunk(`{"content":"a"}`), finishChunk("stop"))))
-	f.Add([]byte(chunkStream(choiceChunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), finishChunk("tool_calls"))))
-	f.Add([]byte(chunkStream(choiceChunk(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), finishChunk("length"))))
-	f.Add([]byte(chunkStream(`{"error":{"code":1e9}}`)))
+	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"content":"a"}`), chunkWithFinishReason("stop"))))
+	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), chunkWithFinishReason("tool_calls"))))
+	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), chunkWithFinishReason("length"))))
+	f.Add([]byte(eventStreamOf(`{"error":{"code":1e9}}`)))
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"function":{"name":"f","arguments":[1]}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`))
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\xff\"}}]}\r\n\r\n: x\r\ndata:[DONE]"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		reply, err := modeltest.Ask(t.Context(), serveInPieces(t, body), modeltest.UserText("go"))
+		reply, err := modeltest.Ask(t.Context(), clientOfChunkedServer(t, body), modeltest.UserTextMessage("go"))
 		if err != nil {
 			require.Contains(t, err.Error(), "openai: ")
 			return
@@ -224,8 +224,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// serveInPieces returns a client of a server that answers with that body, in pieces.
-func serveInPieces(t *testing.T, body []byte) model.Client {
+// clientOfChunkedServer returns a client of a server that answers with that body, in pieces.
+func clientOfChunkedServer(t *testing.T, body []byte) model.Client {
 	t.Helper()
 	return modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for len(body) > 0 {

@@ -93,30 +93,30 @@ func encodeRequest(r model.Request, id string, vendor bool) ([]byte, error) {
 
 func encodeMessages(system []model.Block, messages []model.Message) []message {
 	var out []message
-	if text := joinText(system); text != "" {
+	if text := joinTextBlocks(system); text != "" {
 		out = append(out, message{Role: "system", Content: text})
 	}
 	names := map[string]string{} // names of the called tools, by id of the call
 	for _, m := range messages {
 		if m.Role == model.RoleAssistant {
-			out = append(out, assistantMessages(m.Content, names)...)
+			out = append(out, encodeAssistantMessages(m.Content, names)...)
 			continue
 		}
-		out = append(out, userMessages(m.Content, names)...)
+		out = append(out, encodeUserMessages(m.Content, names)...)
 	}
 	return out
 }
 
-// assistantMessages converts a message of the model; it returns none if nothing is
+// encodeAssistantMessages converts a message of the model; it returns none if nothing is
 // left. Thinking is left out. The names of called tools are added to names.
-func assistantMessages(content []model.Block, names map[string]string) []message {
+func encodeAssistantMessages(content []model.Block, names map[string]string) []message {
 	out := message{Role: model.RoleAssistant}
-	if text := joinText(content); text != "" {
+	if text := joinTextBlocks(content); text != "" {
 		out.Content = text
 	}
 	for _, call := range model.ToolUses(content) {
 		names[call.ID] = call.Name
-		function := functionCall{functionName(call.Name), string(rawjson.RepairUnicode([]byte(cmp.Or(string(call.Input), "{}"))))}
+		function := functionCall{toFunctionName(call.Name), string(rawjson.RepairUnicode([]byte(cmp.Or(string(call.Input), "{}"))))}
 		out.ToolCalls = append(out.ToolCalls, toolCall{call.ID, "function", function})
 	}
 	if out.Content == nil && out.ToolCalls == nil {
@@ -131,44 +131,44 @@ const maxFunctionNameBytes = 64
 // invalidNameCharacter matches a character that the name of a function must not contain.
 var invalidNameCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// functionName returns name with characters that the API refuses replaced, and cut to
+// toFunctionName returns name with characters that the API refuses replaced, and cut to
 // the API's limit. Models sometimes call tools by names that the API then refuses in
 // the history.
-func functionName(name string) string {
+func toFunctionName(name string) string {
 	accepted := invalidNameCharacter.ReplaceAllString(name, "_")
 	return cmp.Or(accepted[:min(len(accepted), maxFunctionNameBytes)], "_")
 }
 
-// userMessages converts a message of the user: first each tool result as a message,
+// encodeUserMessages converts a message of the user: first each tool result as a message,
 // then one message with the rest. Images of results, which a message of a tool cannot
 // contain, come first in the rest. Names has the names of the called tools by id.
-func userMessages(content []model.Block, names map[string]string) []message {
+func encodeUserMessages(content []model.Block, names map[string]string) []message {
 	var out []message
 	var parts []contentPart
 	for _, b := range content {
 		if b.Type != model.BlockToolResult {
 			continue
 		}
-		out = append(out, message{Role: "tool", ToolCallID: b.ToolUseID, Content: resultContent(b)})
-		if images := contentParts(b.Content, model.BlockImage); len(images) > 0 {
+		out = append(out, message{Role: "tool", ToolCallID: b.ToolUseID, Content: toolResultText(b)})
+		if images := encodeContentParts(b.Content, model.BlockImage); len(images) > 0 {
 			whose := "What " + names[b.ToolUseID] + " returned (" + b.ToolUseID + "):"
 			parts = append(append(parts, contentPart{Type: "text", Text: whose}), images...)
 		}
 	}
-	switch said := contentParts(content, model.BlockText, model.BlockImage); {
+	switch said := encodeContentParts(content, model.BlockText, model.BlockImage); {
 	case len(said)+len(parts) == 0:
 		return out
-	case len(parts) == 0 && len(contentParts(content, model.BlockImage)) == 0:
-		return append(out, message{Role: model.RoleUser, Content: joinText(content)})
+	case len(parts) == 0 && len(encodeContentParts(content, model.BlockImage)) == 0:
+		return append(out, message{Role: model.RoleUser, Content: joinTextBlocks(content)})
 	default:
 		return append(out, message{Role: model.RoleUser, Content: append(parts, said...)})
 	}
 }
 
-// resultContent returns the text of a tool result, or a note that it is empty or has
+// toolResultText returns the text of a tool result, or a note that it is empty or has
 // images only.
-func resultContent(result model.Block) string {
-	text := joinText(result.Content)
+func toolResultText(result model.Block) string {
+	text := joinTextBlocks(result.Content)
 	switch {
 	case text == "" && len(result.Content) > 0:
 		text = "(images, which follow)"
@@ -181,9 +181,9 @@ func resultContent(result model.Block) string {
 	return text
 }
 
-// contentParts returns the blocks of the given types as parts. Blank texts are left
+// encodeContentParts returns the blocks of the given types as parts. Blank texts are left
 // out.
-func contentParts(content []model.Block, types ...string) []contentPart {
+func encodeContentParts(content []model.Block, types ...string) []contentPart {
 	var parts []contentPart
 	for _, b := range content {
 		for _, kind := range types {
@@ -192,19 +192,19 @@ func contentParts(content []model.Block, types ...string) []contentPart {
 			case kind == model.BlockText && strings.TrimSpace(b.Text) != "":
 				parts = append(parts, contentPart{Type: "text", Text: b.Text})
 			case kind == model.BlockImage:
-				parts = append(parts, contentPart{Type: "image_url", ImageURL: &imageURL{dataURL(b.Source)}})
+				parts = append(parts, contentPart{Type: "image_url", ImageURL: &imageURL{imageDataURL(b.Source)}})
 			}
 		}
 	}
 	return parts
 }
 
-func dataURL(s model.Source) string { return "data:" + s.MediaType + ";base64," + s.Data }
+func imageDataURL(s model.ImageSource) string { return "data:" + s.MediaType + ";base64," + s.Data }
 
-// joinText joins the texts of the text blocks with blank lines.
-func joinText(content []model.Block) string {
+// joinTextBlocks joins the texts of the text blocks with blank lines.
+func joinTextBlocks(content []model.Block) string {
 	var texts []string
-	for _, part := range contentParts(content, model.BlockText) {
+	for _, part := range encodeContentParts(content, model.BlockText) {
 		texts = append(texts, part.Text)
 	}
 	return strings.Join(texts, "\n\n")

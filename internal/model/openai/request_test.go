@@ -44,13 +44,13 @@ func TestRequestBody(t *testing.T) {
 	body := sentBody(t, model.Request{
 		Params:   model.Params{MaxTokens: 9, Temperature: &hot, ReasoningEffort: "low", Thinking: &model.Thinking{Type: "adaptive"}},
 		System:   []model.Block{{Type: "text", Text: "You are <b>", Cache: true}, model.Text("State")},
-		Messages: []model.Message{modeltest.UserText("é & ü")},
+		Messages: []model.Message{modeltest.UserTextMessage("é & ü")},
 		Tools:    []model.Tool{{Name: "b", Description: "d", InputSchema: []byte(`{"type":"object"}`), Cache: true}},
 	})
 	require.Equal(t, `{"model":"some/model","messages":[{"role":"system","content":"You are <b>\n\nState"},{"role":"user","content":"é & ü"}],`+
 		`"tools":[{"type":"function","function":{"name":"b","description":"d","parameters":{"type":"object"}}}],`+
 		`"max_tokens":9,"temperature":1.5,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}}`, body)
-	require.Contains(t, sentBody(t, model.Request{Messages: []model.Message{modeltest.UserText("go")}}), `"max_tokens":16000,"stream":true`)
+	require.Contains(t, sentBody(t, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}), `"max_tokens":16000,"stream":true`)
 }
 
 func TestRequestMessages(t *testing.T) {
@@ -62,7 +62,7 @@ func TestRequestMessages(t *testing.T) {
 		for _, id := range ids {
 			blocks = append(blocks, model.ToolUse(id, "run."+id, []byte(`{"z":1,"a":2.50}`)))
 		}
-		return modeltest.Assistant(blocks...)
+		return modeltest.AssistantMessage(blocks...)
 	}
 	calls := func(ids ...string) string {
 		var all []string
@@ -75,20 +75,20 @@ func TestRequestMessages(t *testing.T) {
 		messages []model.Message
 		want     string
 	}{
-		"texts":            {[]model.Message{modeltest.User(model.Text("a"), model.Text(" "), model.Text("b")), modeltest.Assistant(model.Text("c"))}, `{"role":"user","content":"a\n\nb"},{"role":"assistant","content":"c"}`},
-		"an image":         {[]model.Message{modeltest.User(model.Text("a"), png)}, `{"role":"user","content":[{"type":"text","text":"a"},` + url + `]}`},
-		"a call":           {[]model.Message{use("a"), modeltest.User(modeltest.ToolResult("a", "r"))}, calls("a") + `,{"role":"tool","content":"r","tool_call_id":"a"}`},
-		"a text with it":   {[]model.Message{modeltest.Assistant(model.Text("c"), modeltest.ToolCall("a", "f")), modeltest.User(modeltest.ToolResult("a", "r"), model.Text("go on"))}, `{"role":"assistant","content":"c","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"},{"role":"user","content":"go on"}`},
-		"a failed one":     {[]model.Message{use("a"), modeltest.User(model.ToolResult("a", true, model.Text("no")))}, calls("a") + `,{"role":"tool","content":"[The tool failed.]\nno","tool_call_id":"a"}`},
-		"nothing returned": {[]model.Message{use("a"), modeltest.User(model.ToolResult("a", false))}, calls("a") + `,{"role":"tool","content":"(nothing)","tool_call_id":"a"}`},
-		"images returned": {[]model.Message{use("a", "b"), modeltest.User(model.ToolResult("a", false, png, png), model.ToolResult("b", false, model.Text("plot"), png), model.Text("and?"))}, calls("a", "b") +
+		"texts":            {[]model.Message{modeltest.UserMessage(model.Text("a"), model.Text(" "), model.Text("b")), modeltest.AssistantMessage(model.Text("c"))}, `{"role":"user","content":"a\n\nb"},{"role":"assistant","content":"c"}`},
+		"an image":         {[]model.Message{modeltest.UserMessage(model.Text("a"), png)}, `{"role":"user","content":[{"type":"text","text":"a"},` + url + `]}`},
+		"a call":           {[]model.Message{use("a"), modeltest.UserMessage(modeltest.ToolResultBlock("a", "r"))}, calls("a") + `,{"role":"tool","content":"r","tool_call_id":"a"}`},
+		"a text with it":   {[]model.Message{modeltest.AssistantMessage(model.Text("c"), modeltest.ToolCallBlock("a", "f")), modeltest.UserMessage(modeltest.ToolResultBlock("a", "r"), model.Text("go on"))}, `{"role":"assistant","content":"c","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"},{"role":"user","content":"go on"}`},
+		"a failed one":     {[]model.Message{use("a"), modeltest.UserMessage(model.ToolResult("a", true, model.Text("no")))}, calls("a") + `,{"role":"tool","content":"[The tool failed.]\nno","tool_call_id":"a"}`},
+		"nothing returned": {[]model.Message{use("a"), modeltest.UserMessage(model.ToolResult("a", false))}, calls("a") + `,{"role":"tool","content":"(nothing)","tool_call_id":"a"}`},
+		"images returned": {[]model.Message{use("a", "b"), modeltest.UserMessage(model.ToolResult("a", false, png, png), model.ToolResult("b", false, model.Text("plot"), png), model.Text("and?"))}, calls("a", "b") +
 			`,{"role":"tool","content":"(images, which follow)","tool_call_id":"a"},{"role":"tool","content":"plot","tool_call_id":"b"}` +
 			`,{"role":"user","content":[{"type":"text","text":"What run.a returned (a):"},` + url + `,` + url + `,{"type":"text","text":"What run.b returned (b):"},` + url + `,{"type":"text","text":"and?"}]}`},
-		"thinking stays":     {[]model.Message{modeltest.Assistant(model.Block{Type: "thinking", Thinking: "hm"}, model.Text("c"))}, `{"role":"assistant","content":"c"}`},
-		"nothing but that":   {[]model.Message{modeltest.UserText("a"), modeltest.Assistant(model.Block{Type: "thinking", Thinking: "hm"}), modeltest.UserText("b")}, `{"role":"user","content":"a"},{"role":"user","content":"b"}`},
-		"a nameless call":    {[]model.Message{modeltest.Assistant(model.ToolUse("a", "", nil)), modeltest.User(modeltest.ToolResult("a", "r"))}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"_","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"}`},
-		"a dotted name":      {[]model.Message{modeltest.Assistant(model.ToolUse("a", "my_tool.v-2/\xff", nil)), modeltest.User(modeltest.ToolResult("a", "r"))}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"my_tool_v-2__","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"}`},
-		"a call with a name": {[]model.Message{modeltest.Assistant(modeltest.ToolCall("a", strings.Repeat("é", 70))), modeltest.User(modeltest.ToolResult("a", "r"))}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"` + strings.Repeat("_", 64) + `","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"}`},
+		"thinking stays":     {[]model.Message{modeltest.AssistantMessage(model.Block{Type: "thinking", Thinking: "hm"}, model.Text("c"))}, `{"role":"assistant","content":"c"}`},
+		"nothing but that":   {[]model.Message{modeltest.UserTextMessage("a"), modeltest.AssistantMessage(model.Block{Type: "thinking", Thinking: "hm"}), modeltest.UserTextMessage("b")}, `{"role":"user","content":"a"},{"role":"user","content":"b"}`},
+		"a nameless call":    {[]model.Message{modeltest.AssistantMessage(model.ToolUse("a", "", nil)), modeltest.UserMessage(modeltest.ToolResultBlock("a", "r"))}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"_","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"}`},
+		"a dotted name":      {[]model.Message{modeltest.AssistantMessage(model.ToolUse("a", "my_tool.v-2/\xff", nil)), modeltest.UserMessage(modeltest.ToolResultBlock("a", "r"))}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"my_tool_v-2__","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"}`},
+		"a call with a name": {[]model.Message{modeltest.AssistantMessage(modeltest.ToolCallBlock("a", strings.Repeat("é", 70))), modeltest.UserMessage(modeltest.ToolResultBlock("a", "r"))}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"` + strings.Repeat("_", 64) + `","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"a"}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRequestMessages(t *testing.T) {
 			req := model.Request{Messages: c.messages}
 			require.Equal(t, "["+c.want+"]", sentMessages(t, req))
 
-			mock := mockapi.New(modeltest.Script(t, strings.Repeat(`{"content":"ok"}`+"\n", 3)), nil)
+			mock := mockapi.New(modeltest.ParseScript(t, strings.Repeat(`{"content":"ok"}`+"\n", 3)), nil)
 			_, err := modeltest.ServeOpenAI(t, mock).Complete(t.Context(), req, nil)
 			require.NoError(t, err) // the mock server accepts it
 		})
@@ -111,7 +111,7 @@ func TestURLAndKey(t *testing.T) {
 		got = seen{r.URL.Path, r.URL.RawQuery, r.Header.Get("Authorization")}
 		w.WriteHeader(http.StatusTeapot)
 	})
-	base := serveURL(t, server)
+	base := serveAtURL(t, server)
 	for url, want := range map[string]seen{
 		base:                      {"/v1/chat/completions", "", "Bearer key"},
 		base + "/":                {"/v1/chat/completions", "", "Bearer key"},
@@ -122,13 +122,13 @@ func TestURLAndKey(t *testing.T) {
 	} {
 		client, err := open.Open("openai/m", open.Options{BaseURL: url, APIKey: "key"})
 		require.NoError(t, err)
-		_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.Error(t, err)
 		require.Equal(t, want, got, url)
 	}
 	client, err := open.Open("openai/m", open.Options{BaseURL: base})
 	require.NoError(t, err)
-	_, _ = modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	_, _ = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 	require.Empty(t, got.key)
 }
 
@@ -148,7 +148,7 @@ func TestNewRejectsConfig(t *testing.T) {
 	require.Error(t, model.CheckName("openai/"))
 	require.Equal(t, "openai/a/b", model.ResolveName("openai/a/b", "/x"))
 	for name, want := range map[string]string{"openai/a": "openai", "anthropic/a": "anthropic", "script:a": "", "a": ""} {
-		require.Equal(t, want, model.Provider(name))
+		require.Equal(t, want, model.ProviderOf(name))
 	}
 }
 
@@ -163,8 +163,8 @@ func TestIsThirdParty(t *testing.T) {
 	require.False(t, openai.IsThirdParty("script:x", "http://127.0.0.1:8080"))
 }
 
-// serveURL starts a server and returns its base URL.
-func serveURL(t *testing.T, handler http.Handler) string {
+// serveAtURL starts a server and returns its base URL.
+func serveAtURL(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

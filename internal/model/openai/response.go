@@ -13,7 +13,7 @@ import (
 // of their first chunks.
 type responseBuilder struct {
 	onDelta func(model.Delta)
-	ids     callIDs
+	ids     usedCallIDs
 
 	refused    bool // some text came as a refusal
 	stopReason model.StopReason
@@ -39,19 +39,19 @@ func newResponseBuilder(onDelta func(model.Delta), messages []model.Message) *re
 		onDelta = func(model.Delta) {}
 	}
 	return &responseBuilder{
-		onDelta: onDelta, ids: newCallIDs(messages), blocks: []model.Block{}, textBlocks: map[string]int{},
+		onDelta: onDelta, ids: newUsedCallIDs(messages), blocks: []model.Block{}, textBlocks: map[string]int{},
 		calls: callTracker{byIndex: map[int]int{}, byID: map[string]int{}, ids: map[int]string{}, last: -1},
 	}
 }
 
-// add handles the next chunk. Of several choices only the first is used. An error in
+// addChunk handles the next chunk. Of several choices only the first is used. An error in
 // the chunk is returned as an APIError.
-func (r *responseBuilder) add(c *chunk) error {
-	if refusal := streamRefusal(c.Error); refusal != nil {
+func (r *responseBuilder) addChunk(c *replyChunk) error {
+	if refusal := apiErrorInChunk(c.Error); refusal != nil {
 		return refusal
 	}
 	if c.Usage != nil {
-		r.usage = c.Usage.usage()
+		r.usage = c.Usage.toUsage()
 	}
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
@@ -63,7 +63,7 @@ func (r *responseBuilder) add(c *chunk) error {
 			}
 		}
 		if choice.FinishReason != "" {
-			r.stopReason = stopReason(choice.FinishReason)
+			r.stopReason = toStopReason(choice.FinishReason)
 		}
 	}
 	return nil
@@ -71,10 +71,10 @@ func (r *responseBuilder) add(c *chunk) error {
 
 func (r *responseBuilder) addDelta(d *messageDelta) {
 	if d.ReasoningContent == "" { // some servers send both
-		d.ReasoningContent = contentText(d.Reasoning)
+		d.ReasoningContent = parseContentText(d.Reasoning)
 	}
 	r.addText(model.BlockThinking, d.ReasoningContent)
-	r.addText(model.BlockText, contentText(d.Content))
+	r.addText(model.BlockText, parseContentText(d.Content))
 	r.addText(model.BlockText, d.Refusal)
 	r.refused = r.refused || d.Refusal != ""
 	for _, call := range d.ToolCalls {
@@ -100,15 +100,15 @@ func (r *responseBuilder) addText(kind, text string) {
 }
 
 func (r *responseBuilder) addCall(d toolCallDelta) {
-	i := r.calls.find(d)
+	i := r.calls.findBlock(d)
 	if i < 0 {
 		i = r.startBlock(model.ToolUse(r.ids.uniqueID(d.ID), d.Function.Name, nil))
-		r.calls.add(d, i)
+		r.calls.addCall(d, i)
 	}
 	if b := &r.blocks[i]; b.Name == "" {
 		b.Name = d.Function.Name
 	}
-	r.extendBlock(i, argumentText(d.Function.Arguments))
+	r.extendBlock(i, parseArgumentText(d.Function.Arguments))
 }
 
 func (r *responseBuilder) startBlock(b model.Block) int {
@@ -126,9 +126,9 @@ func (r *responseBuilder) extendBlock(i int, text string) {
 	r.onDelta(model.Delta{Kind: model.DeltaText, Index: i, Type: r.blocks[i].Type, Text: text})
 }
 
-// find returns the block of the call to which a chunk belongs, -1 if a new call begins.
+// findBlock returns the block of the call to which a chunk belongs, -1 if a new call begins.
 // The index may be missing, or be 0 for each of several calls.
-func (c *callTracker) find(d toolCallDelta) int {
+func (c *callTracker) findBlock(d toolCallDelta) int {
 	found, ok := -1, false
 	switch {
 	case d.Index != nil:
@@ -145,15 +145,15 @@ func (c *callTracker) find(d toolCallDelta) int {
 	return found
 }
 
-func (c *callTracker) add(d toolCallDelta, i int) {
+func (c *callTracker) addCall(d toolCallDelta, i int) {
 	c.last, c.ids[i], c.byID[d.ID] = i, d.ID, i
 	if d.Index != nil {
 		c.byIndex[*d.Index] = i
 	}
 }
 
-// finish returns the whole reply, and reports the stop of each block.
-func (r *responseBuilder) finish() *model.Response {
+// buildResponse returns the whole reply, and reports the stop of each block.
+func (r *responseBuilder) buildResponse() *model.Response {
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		switch text := r.texts[i].String(); b.Type {
@@ -165,7 +165,7 @@ func (r *responseBuilder) finish() *model.Response {
 			if strings.TrimSpace(text) == "" {
 				text = ""
 			}
-			b.Input = model.ToolInput(text)
+			b.Input = model.RepairToolInput(text)
 		}
 		r.onDelta(model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type})
 	}
@@ -175,8 +175,8 @@ func (r *responseBuilder) finish() *model.Response {
 	return &model.Response{Content: r.blocks, StopReason: r.stopReason, Usage: r.usage}
 }
 
-// stopReason converts a finish_reason. Unknown ones are passed on.
-func stopReason(reason string) model.StopReason {
+// toStopReason converts a finish_reason. Unknown ones are passed on.
+func toStopReason(reason string) model.StopReason {
 	switch reason {
 	case "stop":
 		return model.StopEndTurn
@@ -191,9 +191,9 @@ func stopReason(reason string) model.StopReason {
 	}
 }
 
-// contentText returns the text of content that is a string or a list of parts, "" for
+// parseContentText returns the text of content that is a string or a list of parts, "" for
 // anything else.
-func contentText(content json.RawMessage) string {
+func parseContentText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
 		return text
@@ -207,9 +207,9 @@ func contentText(content json.RawMessage) string {
 	return all.String()
 }
 
-// argumentText returns a piece of the JSON of a tool's input, which comes as a string
+// parseArgumentText returns a piece of the JSON of a tool's input, which comes as a string
 // or, from some servers, as JSON itself.
-func argumentText(arguments json.RawMessage) string {
+func parseArgumentText(arguments json.RawMessage) string {
 	var text string
 	if json.Unmarshal(arguments, &text) == nil || len(arguments) == 0 {
 		return text
@@ -217,14 +217,14 @@ func argumentText(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// callIDs makes the ids of the calls of a conversation unique.
-type callIDs struct {
+// usedCallIDs makes the ids of the calls of a conversation unique.
+type usedCallIDs struct {
 	used      map[string]bool
 	generated int
 }
 
-func newCallIDs(messages []model.Message) callIDs {
-	ids := callIDs{used: map[string]bool{}}
+func newUsedCallIDs(messages []model.Message) usedCallIDs {
+	ids := usedCallIDs{used: map[string]bool{}}
 	for _, m := range messages {
 		for _, call := range model.ToolUses(m.Content) {
 			ids.used[call.ID] = true
@@ -235,7 +235,7 @@ func newCallIDs(messages []model.Message) callIDs {
 
 // uniqueID returns the id from a chunk, or a new one if that is empty, longer than 128
 // bytes or already used.
-func (c *callIDs) uniqueID(given string) string {
+func (c *usedCallIDs) uniqueID(given string) string {
 	const most = 128
 	for given == "" || len(given) > most || c.used[given] {
 		c.generated++

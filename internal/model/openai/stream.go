@@ -14,8 +14,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// chunk is an event of a stream, or the whole answer of a server that does not stream.
-type chunk struct {
+// replyChunk is an event of a stream, or the whole answer of a server that does not stream.
+type replyChunk struct {
 	Choices []chunkChoice   `json:"choices"`
 	Usage   *usageCounts    `json:"usage"`
 	Error   json.RawMessage `json:"error"`
@@ -58,10 +58,10 @@ type usageCounts struct {
 	} `json:"prompt_tokens_details"`
 }
 
-func (u *usageCounts) usage() model.Usage {
-	read, write := endpoint.ClampTokens(u.Details.CachedTokens), endpoint.ClampTokens(u.Details.CacheWriteTokens)
+func (u *usageCounts) toUsage() model.Usage {
+	read, write := endpoint.ClampTokenCount(u.Details.CachedTokens), endpoint.ClampTokenCount(u.Details.CacheWriteTokens)
 	return model.Usage{
-		InputTokens: endpoint.ClampTokens(u.PromptTokens - read - write), OutputTokens: endpoint.ClampTokens(u.CompletionTokens),
+		InputTokens: endpoint.ClampTokenCount(u.PromptTokens - read - write), OutputTokens: endpoint.ClampTokenCount(u.CompletionTokens),
 		CacheReadInputTokens: read, CacheCreationInputTokens: write,
 	}
 }
@@ -69,7 +69,7 @@ func (u *usageCounts) usage() model.Usage {
 // readAnswer reads an answer, which is a stream of events or one JSON object, and
 // passes its chunks to take until that returns an error. It stops at [DONE]. An answer
 // that is neither is an ErrNotStream.
-func readAnswer(body io.Reader, take func(*chunk) error) error {
+func readAnswer(body io.Reader, take func(*replyChunk) error) error {
 	in := bufio.NewReader(body)
 	first, err := peekNonSpace(in)
 	switch {
@@ -83,7 +83,7 @@ func readAnswer(body io.Reader, take func(*chunk) error) error {
 		return readEvents(in, take)
 	default:
 		text, err := io.ReadAll(io.LimitReader(in, endpoint.MaxExcerptBytes))
-		return errors.Join(fmt.Errorf("%w, nor JSON: %s", endpoint.ErrNotStream, endpoint.OneLine(endpoint.Excerpt(string(text)))), err)
+		return errors.Join(fmt.Errorf("%w, nor JSON: %s", endpoint.ErrNotEventStream, endpoint.CollapseSpace(endpoint.TextExcerpt(string(text)))), err)
 	}
 }
 
@@ -101,7 +101,7 @@ func peekNonSpace(in *bufio.Reader) (byte, error) {
 	}
 }
 
-func readJSON(in io.Reader, take func(*chunk) error) error {
+func readJSON(in io.Reader, take func(*replyChunk) error) error {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func readJSON(in io.Reader, take func(*chunk) error) error {
 }
 
 // readEvents reads a stream in which each line of data is an event.
-func readEvents(in io.Reader, take func(*chunk) error) error {
+func readEvents(in io.Reader, take func(*replyChunk) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)
 	for lines.Scan() {
@@ -127,15 +127,15 @@ func readEvents(in io.Reader, take func(*chunk) error) error {
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return endpoint.ErrTooLong
+		return endpoint.ErrAnswerTooLong
 	}
 	return lines.Err()
 }
 
-func parseChunk(text []byte, take func(*chunk) error) error {
-	var c chunk
+func parseChunk(text []byte, take func(*replyChunk) error) error {
+	var c replyChunk
 	if err := json.Unmarshal(text, &c); err != nil {
-		return fmt.Errorf("%w: %s: %w", model.ErrCutStream, endpoint.OneLine(endpoint.Excerpt(string(text))), err)
+		return fmt.Errorf("%w: %s: %w", model.ErrCutStream, endpoint.CollapseSpace(endpoint.TextExcerpt(string(text))), err)
 	}
 	return take(&c)
 }

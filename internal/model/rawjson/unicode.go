@@ -16,49 +16,49 @@ func RepairUnicode(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte(replacement))
 	}
-	at := LoneSurrogate(text, 0)
+	at := FindLoneSurrogate(text, 0)
 	if at < 0 {
 		return text
 	}
 	text = bytes.Clone(text)
-	for ; at >= 0; at = LoneSurrogate(text, at) {
+	for ; at >= 0; at = FindLoneSurrogate(text, at) {
 		copy(text[at:], `\ufffd`)
 	}
 	return text
 }
 
-// LoneSurrogate returns the offset in bytes, at or after from, of the first \u
+// FindLoneSurrogate returns the offset in bytes, at or after from, of the first \u
 // escape in the JSON text that is half of a surrogate pair, or -1 if there is none.
-func LoneSurrogate(text []byte, from int) int {
+func FindLoneSurrogate(text []byte, from int) int {
 	for i := from; i < len(text); {
 		next := bytes.IndexByte(text[i:], '\\')
 		if next < 0 {
 			break
 		}
 		i += next
-		first := escapedUnit(text[i:])
+		first := parseUnicodeEscape(text[i:])
 		switch {
 		case !utf16.IsSurrogate(first):
 			i += 2 // skip the backslash and the escaped character, which may be a backslash
-		case utf16.DecodeRune(first, escapedUnit(text[i+escapeSize:])) == utf8.RuneError:
+		case utf16.DecodeRune(first, parseUnicodeEscape(text[i+unicodeEscapeBytes:])) == utf8.RuneError:
 			return i
 		default:
-			i += 2 * escapeSize
+			i += 2 * unicodeEscapeBytes
 		}
 	}
 	return -1
 }
 
-// escapeSize is the length in bytes of an escape such as \u00e9.
-const escapeSize = 6
+// unicodeEscapeBytes is the length in bytes of an escape such as \u00e9.
+const unicodeEscapeBytes = 6
 
-// escapedUnit returns the UTF-16 code unit of the \u escape that text begins with,
+// parseUnicodeEscape returns the UTF-16 code unit of the \u escape that text begins with,
 // or 0 if text does not begin with one.
-func escapedUnit(text []byte) rune {
-	if len(text) < escapeSize || text[0] != '\\' || text[1] != 'u' {
+func parseUnicodeEscape(text []byte) rune {
+	if len(text) < unicodeEscapeBytes || text[0] != '\\' || text[1] != 'u' {
 		return 0
 	}
-	unit, err := strconv.ParseUint(string(text[2:escapeSize]), 16, 16)
+	unit, err := strconv.ParseUint(string(text[2:unicodeEscapeBytes]), 16, 16)
 	if err != nil {
 		return 0
 	}

@@ -11,19 +11,19 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// diff is a place at which two JSON values differ: a recorded one and a new one.
-type diff struct {
+// valueDiff is a place at which two JSON values differ: a recorded one and a new one.
+type valueDiff struct {
 	pointer    string // RFC 6901
 	want, have string // excerpts of the recorded and the new value there
 }
 
-// absent stands for a member or an item that only the other value has.
-type absent struct{}
+// absentValue stands for a member or an item that only the other value has.
+type absentValue struct{}
 
-// firstDiff returns the first difference of two values that [decodeNumbers] has decoded,
+// firstDiff returns the first difference of two values that [decodeKeepingNumbers] has decoded,
 // with keys in sorted order, or nil if they are equal. Pointer is the place of both
 // values.
-func firstDiff(pointer string, want, have any) *diff {
+func firstDiff(pointer string, want, have any) *valueDiff {
 	switch w := want.(type) {
 	case map[string]any:
 		if h, ok := have.(map[string]any); ok {
@@ -38,49 +38,49 @@ func firstDiff(pointer string, want, have any) *diff {
 			return nil
 		}
 	}
-	d := &diff{pointer: pointer}
+	d := &valueDiff{pointer: pointer}
 	d.want, d.have = excerptPair(describeValue(want), describeValue(have))
 	return d
 }
 
-func objectDiff(pointer string, want, have map[string]any) *diff {
+func objectDiff(pointer string, want, have map[string]any) *valueDiff {
 	all := maps.Clone(want)
 	maps.Copy(all, have)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		step := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-		if d := firstDiff(pointer+step, memberOrAbsent(want, key), memberOrAbsent(have, key)); d != nil {
+		if d := firstDiff(pointer+step, getMember(want, key), getMember(have, key)); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-func listDiff(pointer string, want, have []any) *diff {
+func listDiff(pointer string, want, have []any) *valueDiff {
 	for i := range max(len(want), len(have)) {
-		if d := firstDiff(pointer+"/"+strconv.Itoa(i), itemOrAbsent(want, i), itemOrAbsent(have, i)); d != nil {
+		if d := firstDiff(pointer+"/"+strconv.Itoa(i), getItem(want, i), getItem(have, i)); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-func memberOrAbsent(object map[string]any, key string) any {
+func getMember(object map[string]any, key string) any {
 	if v, ok := object[key]; ok {
 		return v
 	}
-	return absent{}
+	return absentValue{}
 }
 
-func itemOrAbsent(list []any, i int) any {
+func getItem(list []any, i int) any {
 	if i < len(list) {
 		return list[i]
 	}
-	return absent{}
+	return absentValue{}
 }
 
 // describeValue returns the JSON of a value, or "nothing" if it is absent.
 func describeValue(v any) string {
-	if v == (absent{}) {
+	if v == (absentValue{}) {
 		return "nothing"
 	}
 	text, err := rawjson.Marshal(v)

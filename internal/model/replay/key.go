@@ -37,7 +37,7 @@ func (k *replayKey) equal(other *replayKey) (bool, error) {
 // any.
 func canonicalJSON(request []byte) (string, error) {
 	var fields map[string]any
-	if err := decodeNumbers(request, &fields); err != nil {
+	if err := decodeKeepingNumbers(request, &fields); err != nil {
 		return "", fmt.Errorf("request: %w", err)
 	}
 	delete(fields, "model")
@@ -45,8 +45,8 @@ func canonicalJSON(request []byte) (string, error) {
 	return string(text), err
 }
 
-// decodeNumbers decodes JSON. Numbers keep the digits with which they are written.
-func decodeNumbers(text []byte, into any) error {
+// decodeKeepingNumbers decodes JSON. Numbers keep the digits with which they are written.
+func decodeKeepingNumbers(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	return dec.Decode(into)

@@ -36,18 +36,18 @@ const (
 // memoryAddress matches an address in memory as kernels print it.
 var memoryAddress = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
 
-// replacers put placeholders into requests and answers, and paths back into answers.
+// textReplacers put placeholders into requests and answers, and paths back into answers.
 // Requests are not restored, since they are only compared. The zero value, without a
 // sandbox, changes nothing. It is safe for concurrent use.
-type replacers struct {
+type textReplacers struct {
 	request, answer *strings.Replacer // put placeholders in
 	restore         *strings.Replacer // puts the path into an answer
 }
 
-func (n Normalizer) newReplacers() replacers {
-	paths := longestFirst(n.Sandbox)
+func (n Normalizer) newReplacers() textReplacers {
+	paths := longestPathsFirst(n.Sandbox)
 	if len(paths) == 0 {
-		return replacers{}
+		return textReplacers{}
 	}
 	request, answer := []string{markPrefix, escapedMark}, []string{markPrefix, escapedMark}
 	for _, path := range paths {
@@ -60,15 +60,15 @@ func (n Normalizer) newReplacers() replacers {
 		answer = append(answer, path, sandboxMark)
 	}
 	first := filepath.Clean(n.Sandbox[0])
-	return replacers{
+	return textReplacers{
 		request: strings.NewReplacer(request...), answer: strings.NewReplacer(answer...),
 		restore: strings.NewReplacer(escapedMark, markPrefix, sandboxMark, first, sandboxJSONMark, escapeJSON(first)),
 	}
 }
 
-// longestFirst returns the paths with the longest first, so that none is hidden by one
+// longestPathsFirst returns the paths with the longest first, so that none is hidden by one
 // that is its beginning. Relative paths and / are left out.
-func longestFirst(paths []string) []string {
+func longestPathsFirst(paths []string) []string {
 	var out []string
 	for _, path := range paths {
 		if path = filepath.Clean(path); filepath.IsAbs(path) && path != "/" {
@@ -90,11 +90,11 @@ func escapeJSON(text string) string {
 
 // normalizeRequest returns the JSON of a request with placeholders for the sandbox and
 // for addresses.
-func (r replacers) normalizeRequest(request []byte) []byte {
+func (r textReplacers) normalizeRequest(request []byte) []byte {
 	if r.request == nil {
 		return request
 	}
-	return mapStrings(request, func(text string) string {
+	return mapJSONStrings(request, func(text string) string {
 		if text = r.request.Replace(text); strings.Contains(text, " 0x") {
 			text = memoryAddress.ReplaceAllString(text, "${1}$"+addressMark)
 		}
@@ -103,34 +103,34 @@ func (r replacers) normalizeRequest(request []byte) []byte {
 }
 
 // normalizeAnswer returns the JSON of an answer with placeholders for the sandbox.
-func (r replacers) normalizeAnswer(answer []byte) []byte {
+func (r textReplacers) normalizeAnswer(answer []byte) []byte {
 	if r.answer == nil {
 		return answer
 	}
-	return mapStrings(answer, r.answer.Replace)
+	return mapJSONStrings(answer, r.answer.Replace)
 }
 
 // restoreAnswer returns the JSON of a recorded answer with the first path of the
 // sandbox in place of the placeholders.
-func (r replacers) restoreAnswer(answer []byte) []byte {
+func (r textReplacers) restoreAnswer(answer []byte) []byte {
 	if r.restore == nil {
 		return answer
 	}
-	return mapStrings(answer, r.restore.Replace)
+	return mapJSONStrings(answer, r.restore.Replace)
 }
 
-// mapStrings returns the JSON text with f applied to each of its strings, names of
+// mapJSONStrings returns the JSON text with f applied to each of its strings, names of
 // members included. All other bytes stay as they are.
-func mapStrings(text []byte, f func(string) string) []byte {
+func mapJSONStrings(text []byte, f func(string) string) []byte {
 	var out []byte
 	for {
 		start := bytes.IndexByte(text, '"')
 		if start < 0 {
 			return append(out, text...)
 		}
-		end := stringEnd(text, start)
+		end := jsonStringEnd(text, start)
 		quoted := text[start:end]
-		if was, ok := unquote(quoted); ok {
+		if was, ok := unquoteJSON(quoted); ok {
 			if is := f(was); is != was {
 				quoted = []byte(`"` + escapeJSON(is) + `"`)
 			}
@@ -139,9 +139,9 @@ func mapStrings(text []byte, f func(string) string) []byte {
 	}
 }
 
-// unquote decodes a JSON string; invalid Unicode in it becomes U+FFFD. It reports false
+// unquoteJSON decodes a JSON string; invalid Unicode in it becomes U+FFFD. It reports false
 // if quoted is not a JSON string.
-func unquote(quoted []byte) (text string, ok bool) {
+func unquoteJSON(quoted []byte) (text string, ok bool) {
 	if quick, err := jsontext.AppendUnquote(nil, quoted); err == nil {
 		return string(quick), true
 	}
@@ -149,9 +149,9 @@ func unquote(quoted []byte) (text string, ok bool) {
 	return text, err == nil
 }
 
-// stringEnd returns the offset behind the closing quote of the JSON string that starts
+// jsonStringEnd returns the offset behind the closing quote of the JSON string that starts
 // at start, or the length of text if it does not end.
-func stringEnd(text []byte, start int) int {
+func jsonStringEnd(text []byte, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {
 		case '\\':

@@ -26,21 +26,21 @@ func newReplayer(t *testing.T, o replay.Normalizer, recording string, match repl
 	return replay
 }
 
-// converseInSandbox has a conversation in which the path of the sandbox occurs wherever
+// runConversationInSandbox has a conversation in which the path of the sandbox occurs wherever
 // it can, in requests and in replies. It returns the contents of the replies.
-func converseInSandbox(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
+func runConversationInSandbox(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
 	t.Helper()
-	chat := []model.Message{modeltest.UserText("Work in " + sandbox + " as ${SANDBOX} says.")}
+	chat := []model.Message{modeltest.UserTextMessage("Work in " + sandbox + " as ${SANDBOX} says.")}
 	for range 2 {
 		reply, err := client.Complete(t.Context(), model.Request{Messages: chat}, nil)
 		require.NoError(t, err)
-		replies = append(replies, modeltest.JSON(t, reply.Content))
-		chat = append(chat, modeltest.Assistant(reply.Content...))
+		replies = append(replies, modeltest.MarshalJSON(t, reply.Content))
+		chat = append(chat, modeltest.AssistantMessage(reply.Content...))
 		var results []model.Block
 		for _, c := range model.ToolUses(reply.Content) {
-			results = append(results, modeltest.ToolResult(c.ID, fmt.Sprintf("%s/x, %s/y\n%s", real, sandbox, modeltest.JSON(t, map[string]string{"path": sandbox + "/é<z>"}))))
+			results = append(results, modeltest.ToolResultBlock(c.ID, fmt.Sprintf("%s/x, %s/y\n%s", real, sandbox, modeltest.MarshalJSON(t, map[string]string{"path": sandbox + "/é<z>"}))))
 		}
-		chat = append(chat, modeltest.User(append(results, model.Text("go on"))...))
+		chat = append(chat, modeltest.UserMessage(append(results, model.Text("go on"))...))
 	}
 	return replies
 }
@@ -58,21 +58,21 @@ func TestReplayInAnotherSandbox(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conversation := func(sandbox string) model.Client {
-				path, inJSON := modeltest.JSON(t, sandbox+"/x"), modeltest.JSON(t, modeltest.JSON(t, []string{sandbox}))
-				return modeltest.Script(t, fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"tool_use","name":"create_cell","input":{"source":%s,"n":1.50,"${SANDBOX}":"$${SANDBOX}"}}]}
+				path, inJSON := modeltest.MarshalJSON(t, sandbox+"/x"), modeltest.MarshalJSON(t, modeltest.MarshalJSON(t, []string{sandbox}))
+				return modeltest.ParseScript(t, fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"tool_use","name":"create_cell","input":{"source":%s,"n":1.50,"${SANDBOX}":"$${SANDBOX}"}}]}
 {"content":[{"type":"text","text":%s}]}`, path, inJSON, path)).Client()
 			}
 			var first, second bytes.Buffer
 			here := replay.Normalizer{Session: "0001-x-e1-t1", Sandbox: []string{c.here, "/private" + c.here}}
-			converseInSandbox(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
+			runConversationInSandbox(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
 			if !strings.Contains(c.here, "$") {
-				require.NotContains(t, first.String(), strings.Trim(modeltest.JSON(t, c.here), `"`))
+				require.NotContains(t, first.String(), strings.Trim(modeltest.MarshalJSON(t, c.here), `"`))
 				require.Contains(t, first.String(), `Work in ${SANDBOX} as ${SANDBOX:=} says.`)
 			}
 
 			there := replay.Normalizer{Session: here.Session, Sandbox: []string{c.there, "/real" + c.there}}
-			want := converseInSandbox(t, conversation(c.there), c.there, "/real"+c.there)
-			played := converseInSandbox(t, there.Record("n", newReplayer(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
+			want := runConversationInSandbox(t, conversation(c.there), c.there, "/real"+c.there)
+			played := runConversationInSandbox(t, there.Record("n", newReplayer(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
 			require.Equal(t, want, played)
 			require.Equal(t, first.String(), second.String())
 		})
@@ -84,12 +84,12 @@ func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	t.Parallel()
 	here, there := replay.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, replay.Normalizer{Sandbox: []string{"/tmp/x"}}
 	said := func(o replay.Normalizer) model.Message {
-		return modeltest.UserText(modeltest.JSON(t, o.Sandbox) + o.Sandbox[0])
+		return modeltest.UserTextMessage(modeltest.MarshalJSON(t, o.Sandbox) + o.Sandbox[0])
 	}
 	var out bytes.Buffer
-	modeltest.RequireText(t, here.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
+	modeltest.RequireReplyText(t, here.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
 	require.NotContains(t, out.String(), "é")
-	modeltest.RequireText(t, newReplayer(t, there, out.String(), ""), "ok", said(there))
+	modeltest.RequireReplyText(t, newReplayer(t, there, out.String(), ""), "ok", said(there))
 }
 
 // Addresses in memory do not matter when requests are compared; other numbers do.
@@ -97,11 +97,11 @@ func TestAddressesAreNormalized(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
 	var out bytes.Buffer
-	modeltest.RequireText(t, o.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), &out), "ok", modeltest.UserText("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
+	modeltest.RequireReplyText(t, o.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), &out), "ok", modeltest.UserTextMessage("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
 	require.Contains(t, out.String(), "<function f at ${ADDRESS}> <environment: ${ADDRESS}>")
-	modeltest.RequireText(t, newReplayer(t, o, out.String(), replay.MatchStrict), "ok", modeltest.UserText("<function f at 0x7fffffffffff> <environment: 0x12345678>"))
+	modeltest.RequireReplyText(t, newReplayer(t, o, out.String(), replay.MatchStrict), "ok", modeltest.UserTextMessage("<function f at 0x7fffffffffff> <environment: 0x12345678>"))
 	for _, text := range []string{"<function f at 0x7f> <environment: 0x55d5c8aa>", "<function g at 0x7f0123456789> <environment: 0x55d5c8aa>"} {
-		_, err := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), replay.MatchStrict), modeltest.UserText(text))
+		_, err := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), replay.MatchStrict), modeltest.UserTextMessage(text))
 		require.ErrorIs(t, err, replay.ErrNotRecorded)
 	}
 }
@@ -111,10 +111,10 @@ func TestZeroNormalizerChangesNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	text := "${SANDBOX} /tmp/box at 0x7f0123456789"
-	modeltest.RequireText(t, replay.Record("m", modeltest.Script(t, `{"content":"in ${SANDBOX}"}`).Client(), &out), "in ${SANDBOX}", modeltest.UserText(text))
+	modeltest.RequireReplyText(t, replay.Record("m", modeltest.ParseScript(t, `{"content":"in ${SANDBOX}"}`).Client(), &out), "in ${SANDBOX}", modeltest.UserTextMessage(text))
 	require.Contains(t, out.String(), `{"request":{"model":"m",`)
 	require.Contains(t, out.String(), text)
-	modeltest.RequireText(t, parseReplayer(t, out.String()), "in ${SANDBOX}", modeltest.UserText(text))
+	modeltest.RequireReplyText(t, parseReplayer(t, out.String()), "in ${SANDBOX}", modeltest.UserTextMessage(text))
 }
 
 // Recorded times come from the Normalizer's clock. The clock of a Replayer shows the
@@ -124,13 +124,13 @@ func TestReplayerClock(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
 	o := replay.Normalizer{Clock: func() time.Time { now = now.Add(1500 * time.Millisecond); return now }}
 	var first, second bytes.Buffer
-	recorded := o.Record("anthropic/claude-x", modeltest.Script(t, `{"content":"one"}
+	recorded := o.Record("anthropic/claude-x", modeltest.ParseScript(t, `{"content":"one"}
 {"error":{"status":529}}
 {"content":"two"}`).Client(), &first)
-	chat := []model.Message{modeltest.UserText("a")}
+	chat := []model.Message{modeltest.UserTextMessage("a")}
 	for range 3 {
 		if reply, err := modeltest.Ask(t.Context(), recorded, chat...); err == nil {
-			chat = append(chat, modeltest.Assistant(reply.Content...), modeltest.UserText("b"))
+			chat = append(chat, modeltest.AssistantMessage(reply.Content...), modeltest.UserTextMessage("b"))
 		}
 	}
 	for _, at := range []string{"2026-01-02T02:04:07.178Z", "2026-01-02T02:04:08.678Z", "2026-01-02T02:04:10.178Z"} {
@@ -141,11 +141,11 @@ func TestReplayerClock(t *testing.T) {
 	require.Equal(t, "anthropic/claude-x", replayer.ModelName())
 	clock := replayer.Clock()
 	again := replay.Normalizer{Clock: clock}.Record("replay:x", replayer, &second)
-	chat = []model.Message{modeltest.UserText("a")}
+	chat = []model.Message{modeltest.UserTextMessage("a")}
 	for _, at := range []string{"07.178", "07.178", "08.678", "10.178"} {
 		require.Equal(t, "2026-01-02 02:04:"+at, clock().UTC().Format("2006-01-02 15:04:05.000"))
 		if reply, err := modeltest.Ask(t.Context(), again, chat...); err == nil {
-			chat = append(chat, modeltest.Assistant(reply.Content...), modeltest.UserText("b"))
+			chat = append(chat, modeltest.AssistantMessage(reply.Content...), modeltest.UserTextMessage("b"))
 		}
 	}
 	require.Equal(t, first.String(), strings.Join(strings.SplitAfter(second.String(), "\n")[:3], ""))
@@ -153,7 +153,7 @@ func TestReplayerClock(t *testing.T) {
 }
 
 // For any text and sandbox, the replay gives the same reply and the same recording.
-func FuzzNormalizer(f *testing.F) {
+func FuzzReplayWithNormalizer(f *testing.F) {
 	f.Add("in /tmp/box/x", "/tmp/box")
 	f.Add("${SANDBOX}${SANDBOX:=}$${SANDBOX:json}", "/${SANDBOX")
 	f.Add(`{"a":"/tmp/a \\\"b"}`, `/tmp/a "b`)
@@ -164,12 +164,12 @@ func FuzzNormalizer(f *testing.F) {
 		}
 		o := replay.Normalizer{Sandbox: []string{sandbox}}
 		var first, second bytes.Buffer
-		line := `{"content":` + modeltest.JSON(t, []model.Block{model.Text(text), modeltest.ToolCall("x", "run_cell")}) + `}`
-		want, err := modeltest.Ask(t.Context(), o.Record("m", modeltest.Script(t, line).Client(), &first), modeltest.UserText(text))
+		line := `{"content":` + modeltest.MarshalJSON(t, []model.Block{model.Text(text), modeltest.ToolCallBlock("x", "run_cell")}) + `}`
+		want, err := modeltest.Ask(t.Context(), o.Record("m", modeltest.ParseScript(t, line).Client(), &first), modeltest.UserTextMessage(text))
 		require.NoError(t, err)
-		got, err := modeltest.Ask(t.Context(), o.Record("m", newReplayer(t, o, first.String(), ""), &second), modeltest.UserText(text))
+		got, err := modeltest.Ask(t.Context(), o.Record("m", newReplayer(t, o, first.String(), ""), &second), modeltest.UserTextMessage(text))
 		require.NoError(t, err)
-		require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
+		require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
 		require.Equal(t, first.String(), second.String())
 	})
 }

@@ -33,7 +33,7 @@ func (n Normalizer) Record(name string, client model.Client, w io.Writer) model.
 // recorder is the client that [Normalizer.Record] returns.
 type recorder struct {
 	normalizer Normalizer
-	replacers  replacers
+	replacers  textReplacers
 	name       string
 	client     model.Client
 
@@ -43,38 +43,38 @@ type recorder struct {
 
 // Complete makes the call and records it.
 func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	from, reply, failure := r.complete(ctx, req, onDelta)
-	if err := r.write(from, req, reply, failure); err != nil {
+	from, reply, failure := r.completeWithOrigin(ctx, req, onDelta)
+	if err := r.writeCall(from, req, reply, failure); err != nil {
 		return nil, errors.Join(failure, fmt.Errorf("record the call: %w", err))
 	}
 	return reply, failure
 }
 
-// complete makes the call and returns where the answer comes from.
-func (r *recorder) complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
+// completeWithOrigin makes the call and returns where the answer comes from.
+func (r *recorder) completeWithOrigin(ctx context.Context, req model.Request, onDelta func(model.Delta)) (answerOrigin, *model.Response, error) {
 	if replayer, ok := r.client.(*Replayer); ok {
 		return replayer.playCall(ctx, req, onDelta)
 	}
 	reply, err := r.client.Complete(ctx, req, onDelta)
-	from := origin{modelName: r.name}
+	from := answerOrigin{modelName: r.name}
 	if r.normalizer.Clock != nil {
-		from.endedAt = r.normalizer.Clock().UTC().Format(timeFormat)
+		from.endedAt = r.normalizer.Clock().UTC().Format(recordedTimeFormat)
 	}
 	return from, reply, err
 }
 
-// origin is where an answer comes from: a live model or a recording.
-type origin struct {
+// answerOrigin is where an answer comes from: a live model or a recording.
+type answerOrigin struct {
 	modelName string
-	endedAt   string  // when the call ended, in timeFormat; "" without a clock
-	recorded  *answer // the answer in the recording; nil means a live model
+	endedAt   string          // when the call ended, in recordedTimeFormat; "" without a clock
+	recorded  *recordedAnswer // the answer in the recording; nil means a live model
 }
 
-// timeFormat is RFC 3339 with milliseconds.
-const timeFormat = "2006-01-02T15:04:05.000Z07:00"
+// recordedTimeFormat is RFC 3339 with milliseconds.
+const recordedTimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// write writes the line of a call.
-func (r *recorder) write(from origin, req model.Request, reply *model.Response, failure error) error {
+// writeCall writes the line of a call.
+func (r *recorder) writeCall(from answerOrigin, req model.Request, reply *model.Response, failure error) error {
 	request, err := req.Encode(from.modelName)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (r *recorder) write(from origin, req model.Request, reply *model.Response, 
 	if err != nil {
 		return err
 	}
-	line, err := rawjson.Marshal(requestPart{At: from.endedAt, Session: r.normalizer.Session, Request: r.replacers.normalizeRequest(request)})
+	line, err := rawjson.Marshal(recordingLineRequest{At: from.endedAt, Session: r.normalizer.Session, Request: r.replacers.normalizeRequest(request)})
 	if err != nil {
 		return err
 	}
@@ -94,54 +94,54 @@ func (r *recorder) write(from origin, req model.Request, reply *model.Response, 
 	return err
 }
 
-// encodeAnswer returns the JSON of an [answer]. One from a recording stays as it was.
-func (r *recorder) encodeAnswer(from origin, reply *model.Response, failure error) ([]byte, error) {
+// encodeAnswer returns the JSON of an [recordedAnswer]. One from a recording stays as it was.
+func (r *recorder) encodeAnswer(from answerOrigin, reply *model.Response, failure error) ([]byte, error) {
 	if from.recorded != nil {
 		return rawjson.Marshal(from.recorded)
 	}
-	out := answer{Response: reply}
+	out := recordedAnswer{Response: reply}
 	if failure != nil {
-		out = answer{Error: newCallError(failure)}
+		out = recordedAnswer{Error: newRecordedError(failure)}
 	}
 	text, err := rawjson.Marshal(out)
 	return r.replacers.normalizeAnswer(text), err
 }
 
-// callLine is the JSON of a line of a recording.
-type callLine struct {
-	requestPart
-	answer
+// recordingLine is the JSON of a line of a recording.
+type recordingLine struct {
+	recordingLineRequest
+	recordedAnswer
 }
 
-// requestPart is the first part of a line: the request, and when and in which session
+// recordingLineRequest is the first part of a line: the request, and when and in which session
 // it was made.
-type requestPart struct {
+type recordingLineRequest struct {
 	At      string          `json:"at,omitempty"`
 	Session string          `json:"session,omitempty"`
 	Request json.RawMessage `json:"request"`
 }
 
-// answer is the second part of a line: either a response or an error.
-type answer struct {
+// recordedAnswer is the second part of a line: either a response or an error.
+type recordedAnswer struct {
 	Response *model.Response `json:"response,omitempty"`
-	Error    *callError      `json:"error,omitempty"`
+	Error    *recordedError  `json:"error,omitempty"`
 }
 
-// callError is the JSON of an error of a call.
-type callError struct {
-	Text    string      `json:"text"`
-	Cause   string      `json:"cause,omitempty"`   // causeCutStream or causeUnreachable
-	Refusal *apiRefusal `json:"refusal,omitempty"` // if the error is a model.APIError
+// recordedError is the JSON of an error of a call.
+type recordedError struct {
+	Text    string            `json:"text"`
+	Cause   string            `json:"cause,omitempty"`   // causeCutStream or causeUnreachable
+	Refusal *recordedAPIError `json:"refusal,omitempty"` // if the error is a model.APIError
 }
 
-// Values of [callError.Cause].
+// Values of [recordedError.Cause].
 const (
 	causeCutStream   = "cut_stream"  // the error wraps model.ErrCutStream
 	causeUnreachable = "unreachable" // the error wraps model.ErrUnreachable
 )
 
-// apiRefusal is the JSON of a model.APIError.
-type apiRefusal struct {
+// recordedAPIError is the JSON of a model.APIError.
+type recordedAPIError struct {
 	Provider   string  `json:"provider"`
 	Status     int     `json:"status"`
 	Type       string  `json:"type"`
@@ -149,10 +149,10 @@ type apiRefusal struct {
 	RetryAfter float64 `json:"retry_after,omitempty"` // seconds
 }
 
-func newCallError(err error) *callError {
-	out := &callError{Text: err.Error()}
+func newRecordedError(err error) *recordedError {
+	out := &recordedError{Text: err.Error()}
 	if api, ok := errors.AsType[*model.APIError](err); ok {
-		out.Refusal = &apiRefusal{api.Provider, api.Status, api.Type, api.Message, api.RetryAfter.Seconds()}
+		out.Refusal = &recordedAPIError{api.Provider, api.Status, api.Type, api.Message, api.RetryAfter.Seconds()}
 	}
 	switch {
 	case errors.Is(err, model.ErrCutStream):
@@ -165,20 +165,20 @@ func newCallError(err error) *callError {
 
 // toError returns an error with the same text that wraps the same errors of package
 // model as the recorded one.
-func (e *callError) toError() error {
+func (e *recordedError) toError() error {
 	if r := e.Refusal; r != nil {
 		return &model.APIError{Provider: r.Provider, Status: r.Status, Type: r.Type, Message: r.Message, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second))}
 	}
 	causes := map[string]error{causeCutStream: model.ErrCutStream, causeUnreachable: model.ErrUnreachable}
-	return &replayedError{text: e.Text, cause: causes[e.Cause]}
+	return &replayedCallError{text: e.Text, cause: causes[e.Cause]}
 }
 
-// replayedError is a recorded error other than a refusal.
-type replayedError struct {
+// replayedCallError is a recorded error other than a refusal.
+type replayedCallError struct {
 	text  string
 	cause error // model.ErrCutStream, model.ErrUnreachable or nil
 }
 
-func (e *replayedError) Error() string { return e.text }
+func (e *replayedCallError) Error() string { return e.text }
 
-func (e *replayedError) Unwrap() error { return e.cause }
+func (e *replayedCallError) Unwrap() error { return e.cause }

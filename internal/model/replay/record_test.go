@@ -31,12 +31,12 @@ func parseReplayer(t *testing.T, recording string) model.Client {
 	return r.NewReplayer()
 }
 
-// converse has a conversation of six calls and returns all that a caller sees of it:
+// runConversation has a conversation of six calls and returns all that a caller sees of it:
 // deltas, replies and errors.
-func converse(t *testing.T, client model.Client) string {
+func runConversation(t *testing.T, client model.Client) string {
 	t.Helper()
 	var seen strings.Builder
-	chat := []model.Message{modeltest.UserText("go <on> & é")}
+	chat := []model.Message{modeltest.UserTextMessage("go <on> & é")}
 	for range 6 {
 		blocks := map[int]string{}
 		reply, err := client.Complete(t.Context(), model.Request{System: []model.Block{model.Text("You are")}, Messages: chat}, func(d model.Delta) {
@@ -47,13 +47,13 @@ func converse(t *testing.T, client model.Client) string {
 			fmt.Fprintf(&seen, "%v %t %t %+v\n", err, errors.Is(err, model.ErrCutStream), model.IsTransient(err), api)
 			continue
 		}
-		fmt.Fprintf(&seen, "%s %d\n", modeltest.JSON(t, reply), len(blocks))
-		chat = append(chat, modeltest.Assistant(reply.Content...))
+		fmt.Fprintf(&seen, "%s %d\n", modeltest.MarshalJSON(t, reply), len(blocks))
+		chat = append(chat, modeltest.AssistantMessage(reply.Content...))
 		for _, c := range model.ToolUses(reply.Content) {
-			chat = append(chat, modeltest.User(modeltest.ToolResult(c.ID, "cell_id: 7")))
+			chat = append(chat, modeltest.UserMessage(modeltest.ToolResultBlock(c.ID, "cell_id: 7")))
 		}
 		if reply.StopReason == model.StopEndTurn {
-			chat = append(chat, modeltest.UserText("and then?"))
+			chat = append(chat, modeltest.UserTextMessage("and then?"))
 		}
 	}
 	return seen.String()
@@ -63,7 +63,7 @@ func converse(t *testing.T, client model.Client) string {
 // recorded again it gives the same bytes.
 func TestReplayEqualsConversation(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(modeltest.Script(t, `{"error":{"status":429,"retry_after":1.5,"body":{"type":"error","error":{"type":"rate_limit_error","message":"slow\n <down>"}}}}
+	mock := mockapi.New(modeltest.ParseScript(t, `{"error":{"status":429,"retry_after":1.5,"body":{"type":"error","error":{"type":"rate_limit_error","message":"slow\n <down>"}}}}
 {"content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"<b> & 数据"},{"type":"tool_use","name":"run_cell","input":{"z":1,"a":2.50}}],"usage":{"input_tokens":3,"output_tokens":5}}
 {"content":"two","usage":{"cache_read_input_tokens":9}}
 {"error":{"status":400}}
@@ -71,21 +71,21 @@ func TestReplayEqualsConversation(t *testing.T) {
 	var calls atomic.Int64
 	live := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 3 { // this reply breaks off and is requested again
-			(&modeltest.Truncating{Handler: mock, Limit: 600}).ServeHTTP(w, r)
+			(&modeltest.TruncatingHandler{Handler: mock, Limit: 600}).ServeHTTP(w, r)
 			return
 		}
 		mock.ServeHTTP(w, r)
 	}))
 
 	var first, second bytes.Buffer
-	want := converse(t, replay.Record("anthropic/claude-test", live, &first))
+	want := runConversation(t, replay.Record("anthropic/claude-test", live, &first))
 	require.Contains(t, want, model.ErrCutStream.Error())
 	require.Contains(t, want, "rate_limit_error")
 	require.Equal(t, 6, strings.Count(first.String(), "\n"))
 	require.NotContains(t, first.String(), `"key"`, "no secrets")
 	require.Contains(t, first.String(), `{"request":{"model":"anthropic/claude-test","max_tokens":16000,`)
 
-	require.Equal(t, want, converse(t, replay.Record("anthropic/claude-test", parseReplayer(t, first.String()), &second)))
+	require.Equal(t, want, runConversation(t, replay.Record("anthropic/claude-test", parseReplayer(t, first.String()), &second)))
 	require.Equal(t, first.String(), second.String())
 }
 
@@ -112,9 +112,9 @@ func TestReplayedErrorsStayTransient(t *testing.T) {
 	} {
 		require.Equal(t, c.transient, model.IsTransient(c.err), c.err)
 		var out bytes.Buffer
-		_, err := modeltest.Ask(t.Context(), replay.Record("m", failingClient{c.err}, &out), modeltest.UserText("go"))
+		_, err := modeltest.Ask(t.Context(), replay.Record("m", failingClient{c.err}, &out), modeltest.UserTextMessage("go"))
 		require.Equal(t, c.err, err)
-		_, again := modeltest.Ask(t.Context(), parseReplayer(t, out.String()), modeltest.UserText("go"))
+		_, again := modeltest.Ask(t.Context(), parseReplayer(t, out.String()), modeltest.UserTextMessage("go"))
 		require.EqualError(t, again, c.err.Error())
 		require.Equal(t, c.transient, model.IsTransient(again), out.String())
 		if api, ok := errors.AsType[*model.APIError](c.err); ok {
@@ -134,10 +134,10 @@ func TestEqualRequestsAreAnsweredInOrder(t *testing.T) {
 	const line = `{"request":{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":%q}]}],"max_tokens":16000},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}}` + "\n"
 	recording := fmt.Sprintf(line, "a", "a1") + "\n" + fmt.Sprintf(line, "b", "b1") + fmt.Sprintf(line, "a", "a2")
 	client := parseReplayer(t, recording)
-	modeltest.RequireText(t, client, "b1", modeltest.UserText("b"))
-	modeltest.RequireText(t, client, "a1", modeltest.UserText("a"))
-	modeltest.RequireText(t, client, "a2", modeltest.UserText("a"))
-	_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("a"))
+	modeltest.RequireReplyText(t, client, "b1", modeltest.UserTextMessage("b"))
+	modeltest.RequireReplyText(t, client, "a1", modeltest.UserTextMessage("a"))
+	modeltest.RequireReplyText(t, client, "a2", modeltest.UserTextMessage("a"))
+	_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("a"))
 	require.EqualError(t, err, "calls.jsonl: the request was not recorded: all of the 3 calls in it have been played")
 
 	file := filepath.Join(t.TempDir(), "calls.jsonl")
@@ -145,7 +145,7 @@ func TestEqualRequestsAreAnsweredInOrder(t *testing.T) {
 	for range 2 { // each opened model plays from the beginning
 		opened, err := open.Open("replay:"+file, open.Options{})
 		require.NoError(t, err)
-		modeltest.RequireText(t, opened, "a1", modeltest.UserText("a"))
+		modeltest.RequireReplyText(t, opened, "a1", modeltest.UserTextMessage("a"))
 	}
 	_, err = open.Open("replay:"+file+"x", open.Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
@@ -156,10 +156,10 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 	var out bytes.Buffer
 	base := model.Request{
 		System:   []model.Block{model.Text("You are Eva, and " + strings.Repeat("é", 60))},
-		Messages: []model.Message{modeltest.UserText("one"), modeltest.Assistant(modeltest.ToolCall("x", "run/cell~")), modeltest.User(modeltest.ToolResult("x", "1"))},
+		Messages: []model.Message{modeltest.UserTextMessage("one"), modeltest.AssistantMessage(modeltest.ToolCallBlock("x", "run/cell~")), modeltest.UserMessage(modeltest.ToolResultBlock("x", "1"))},
 		Tools:    []model.Tool{{Name: "t", InputSchema: []byte(`{"type":"object","a/b~c":1}`)}},
 	}
-	recorded := replay.Record("m", modeltest.Script(t, `{"content":[]}`+"\n"+`{"content":"ok"}`).Client(), &out)
+	recorded := replay.Record("m", modeltest.ParseScript(t, `{"content":[]}`+"\n"+`{"content":"ok"}`).Client(), &out)
 	_, err := recorded.Complete(t.Context(), base, nil)
 	require.NoError(t, err)
 	half := 0.5
@@ -167,11 +167,11 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 		change func(*model.Request)
 		want   string
 	}{
-		"text": {func(r *model.Request) { r.Messages[0] = modeltest.UserText("two") }, `at "/messages/0/content/0/text" the next recorded one has "one", this one has "two"`},
+		"text": {func(r *model.Request) { r.Messages[0] = modeltest.UserTextMessage("two") }, `at "/messages/0/content/0/text" the next recorded one has "one", this one has "two"`},
 		"long text": {func(r *model.Request) {
 			r.System = []model.Block{model.Text("You are Eva, and " + strings.Repeat("é", 59) + "è")}
 		}, `at "/system/0/text" the next recorded one has …ééééééééé`},
-		"more":       {func(r *model.Request) { r.Messages = append(r.Messages, modeltest.UserText("more")) }, `at "/messages/3" the next recorded one has nothing, this one has {"content":[{`},
+		"more":       {func(r *model.Request) { r.Messages = append(r.Messages, modeltest.UserTextMessage("more")) }, `at "/messages/3" the next recorded one has nothing, this one has {"content":[{`},
 		"less":       {func(r *model.Request) { r.Messages = r.Messages[:1] }, `at "/messages/1" the next recorded one has {"content":[{`},
 		"a setting":  {func(r *model.Request) { r.Temperature = &half }, `at "/temperature" the next recorded one has nothing, this one has 0.5`},
 		"max_tokens": {func(r *model.Request) { r.MaxTokens = 9 }, `at "/max_tokens" the next recorded one has 16000, this one has 9`},
@@ -199,7 +199,7 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 
 // The members of a line may come in any order and with white space, and a request may
 // contain anything.
-func TestMembersInAnyOrder(t *testing.T) {
+func TestLineMembersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const request = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
 	const response = `{"content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
@@ -208,11 +208,11 @@ func TestMembersInAnyOrder(t *testing.T) {
 		`{"response":` + response + `,"session":"request","request":` + request + `}`,
 		" {\t\"at\" : \"2026-11-20T12:03:00Z\" , \"request\" : " + request + " , \"response\" : " + response + " } \r",
 	} {
-		modeltest.RequireText(t, parseReplayer(t, line+"\n"), "ok", modeltest.UserText("\"request\":{} \ufffd é"))
+		modeltest.RequireReplyText(t, parseReplayer(t, line+"\n"), "ok", modeltest.UserTextMessage("\"request\":{} \ufffd é"))
 	}
 }
 
-func TestMalformedLines(t *testing.T) {
+func TestMalformedRecordingLines(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{`:                                       "calls.jsonl:1: unexpected EOF",
@@ -231,11 +231,13 @@ func TestMalformedLines(t *testing.T) {
 // Concurrent calls write their lines whole, each with one Write.
 func TestEachLineIsOneWrite(t *testing.T) {
 	t.Parallel()
-	out := &writeLog{}
-	client := replay.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), out)
+	out := &recordedWrites{}
+	client := replay.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), out)
 	var group sync.WaitGroup
 	for n := range 50 {
-		group.Go(func() { _, _ = modeltest.Ask(t.Context(), client, modeltest.UserText(strings.Repeat("x", n*100))) })
+		group.Go(func() {
+			_, _ = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage(strings.Repeat("x", n*100)))
+		})
 	}
 	group.Wait()
 	require.Len(t, out.all, 50)
@@ -245,14 +247,14 @@ func TestEachLineIsOneWrite(t *testing.T) {
 	}
 	replay := parseReplayer(t, strings.Join(out.all, ""))
 	for n := range 50 {
-		modeltest.RequireText(t, replay, "ok", modeltest.UserText(strings.Repeat("x", n*100)))
+		modeltest.RequireReplyText(t, replay, "ok", modeltest.UserTextMessage(strings.Repeat("x", n*100)))
 	}
 }
 
-// writeLog keeps the data of each Write. It is not safe for concurrent use.
-type writeLog struct{ all []string }
+// recordedWrites keeps the data of each Write. It is not safe for concurrent use.
+type recordedWrites struct{ all []string }
 
-func (p *writeLog) Write(data []byte) (int, error) {
+func (p *recordedWrites) Write(data []byte) (int, error) {
 	p.all = append(p.all, string(data))
 	return len(data), nil
 }
@@ -262,7 +264,7 @@ func TestRecordWriteErrorFailsCall(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { full.Close() })
-	_, err = modeltest.Ask(t.Context(), replay.Record("m", modeltest.Script(t, `{"content":"ok"}`).Client(), full), modeltest.UserText("go"))
+	_, err = modeltest.Ask(t.Context(), replay.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), full), modeltest.UserTextMessage("go"))
 	require.ErrorContains(t, err, "record the call: write /dev/full: no space left")
 }
 
@@ -271,7 +273,7 @@ func TestReplayerReturnsCancelCause(t *testing.T) {
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	_, err := modeltest.Ask(ctx, parseReplayer(t, ""), modeltest.UserText("go"))
+	_, err := modeltest.Ask(ctx, parseReplayer(t, ""), modeltest.UserTextMessage("go"))
 	require.ErrorIs(t, err, cause)
 }
 
@@ -286,25 +288,25 @@ func FuzzParseRecording(f *testing.F) {
 		}
 		client := r.NewReplayer()
 		for range 3 {
-			if reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go")); err == nil {
-				modeltest.JSON(t, reply)
+			if reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go")); err == nil {
+				modeltest.MarshalJSON(t, reply)
 			}
 		}
 	})
 }
 
-// OfModel leaves out the calls of other models.
-func TestRecordingOfModel(t *testing.T) {
+// CallsOfModel leaves out the calls of other models.
+func TestCallsOfModel(t *testing.T) {
 	t.Parallel()
 	line := `{"request":{"model":%q,"max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn"}}` + "\n"
 	recording, err := replay.ParseRecording("r", fmt.Appendf(fmt.Appendf(nil, line, "a", "from a"), line, "b", "from b"))
 	require.NoError(t, err)
 	req := model.Request{Params: model.Params{MaxTokens: 5}, Messages: []model.Message{{Role: model.RoleUser, Content: []model.Block{model.Text("hi")}}}}
 	for name, want := range map[string]string{"a": "from a", "b": "from b"} {
-		reply, err := recording.OfModel(name).NewReplayer().Complete(t.Context(), req, nil)
+		reply, err := recording.CallsOfModel(name).NewReplayer().Complete(t.Context(), req, nil)
 		require.NoError(t, err)
-		require.Equal(t, want, model.PlainText(reply.Content))
+		require.Equal(t, want, model.JoinTextBlocks(reply.Content))
 	}
-	_, err = recording.OfModel("c").NewReplayer().Complete(t.Context(), req, nil)
+	_, err = recording.CallsOfModel("c").NewReplayer().Complete(t.Context(), req, nil)
 	require.ErrorIs(t, err, replay.ErrNotRecorded)
 }

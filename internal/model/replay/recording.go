@@ -37,7 +37,7 @@ type Recording struct {
 // recordedCall is one line of a recording.
 type recordedCall struct {
 	line    int // in the file, from 1
-	origin  origin
+	origin  answerOrigin
 	session string
 	time    time.Time // when the call ended; zero if it is not recorded
 	key     replayKey
@@ -52,7 +52,7 @@ func (n Normalizer) ReadRecording(file string) (*Recording, error) {
 	tries := []func(string) bool{anySession}
 	if n.Session != "" {
 		equal := func(session string) bool { return session == n.Session }
-		equalButNumber := func(session string) bool { return withoutNumber(session) == withoutNumber(n.Session) }
+		equalButNumber := func(session string) bool { return withoutSessionNumber(session) == withoutSessionNumber(n.Session) }
 		tries = []func(string) bool{equal, equalButNumber, anySession}
 	}
 	for _, wanted := range tries {
@@ -66,9 +66,9 @@ func (n Normalizer) ReadRecording(file string) (*Recording, error) {
 
 func anySession(string) bool { return true }
 
-// withoutNumber returns a session's name without the running number at its beginning, so
+// withoutSessionNumber returns a session's name without the running number at its beginning, so
 // that the sessions of one case and trial in two runs are equal.
-func withoutNumber(session string) string {
+func withoutSessionNumber(session string) string {
 	if number, rest, ok := strings.Cut(session, "-"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
 		return rest
 	}
@@ -96,8 +96,8 @@ func parseRecording(name string, in io.Reader, wanted func(session string) bool)
 	lines := bufio.NewReaderSize(in, 1<<20)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 && wanted(stringMember(line, "session")) {
-			c, err := parseCall(line)
+		if len(bytes.TrimSpace(line)) > 0 && wanted(findStringMember(line, "session")) {
+			c, err := parseRecordedCall(line)
 			if err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 			}
@@ -113,10 +113,10 @@ func parseRecording(name string, in io.Reader, wanted func(session string) bool)
 	}
 }
 
-// parseCall parses a line. Its request only has to be an object until it is played.
-func parseCall(line []byte) (recordedCall, error) {
-	var c callLine
-	request, rest := cutRequest(line)
+// parseRecordedCall parses a line. Its request only has to be an object until it is played.
+func parseRecordedCall(line []byte) (recordedCall, error) {
+	var c recordingLine
+	request, rest := cutRequestFromLine(line)
 	dec := json.NewDecoder(bytes.NewReader(rest))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
@@ -131,8 +131,8 @@ func parseCall(line []byte) (recordedCall, error) {
 	if !bytes.HasPrefix(request, []byte("{")) {
 		return recordedCall{}, errors.New("request: it must be an object")
 	}
-	out := recordedCall{origin: origin{endedAt: c.At, recorded: &c.answer}, session: c.Session, key: replayKey{raw: request}}
-	out.origin.modelName = stringMember(request, "model")
+	out := recordedCall{origin: answerOrigin{endedAt: c.At, recorded: &c.recordedAnswer}, session: c.Session, key: replayKey{raw: request}}
+	out.origin.modelName = findStringMember(request, "model")
 	if c.At != "" {
 		var err error
 		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
@@ -142,10 +142,10 @@ func parseCall(line []byte) (recordedCall, error) {
 	return out, nil
 }
 
-// cutRequest returns the request of a line, and the line with null in its place. The
+// cutRequestFromLine returns the request of a line, and the line with null in its place. The
 // request is nearly all of a line, and most are never decoded. Without a request it
 // returns nil and the line.
-func cutRequest(line []byte) (request, rest []byte) {
+func cutRequestFromLine(line []byte) (request, rest []byte) {
 	start, end := findMember(line, "request")
 	if start == end {
 		return nil, line
@@ -153,9 +153,9 @@ func cutRequest(line []byte) (request, rest []byte) {
 	return line[start:end], slices.Concat(line[:start], []byte("null"), line[end:])
 }
 
-// stringMember returns the value of a member of a JSON object, "" if there is no such
+// findStringMember returns the value of a member of a JSON object, "" if there is no such
 // member or if it is not a string.
-func stringMember(object []byte, name string) (value string) {
+func findStringMember(object []byte, name string) (value string) {
 	start, end := findMember(object, name)
 	if start == end || json.Unmarshal(object[start:end], &value) != nil {
 		return ""
@@ -185,8 +185,8 @@ func findMember(object []byte, name string) (start, end int) {
 	return 0, 0
 }
 
-// OfModel returns a recording with only the calls of the model with that name.
-func (r *Recording) OfModel(name string) *Recording {
+// CallsOfModel returns a recording with only the calls of the model with that name.
+func (r *Recording) CallsOfModel(name string) *Recording {
 	of := &Recording{name: r.name}
 	for _, c := range r.calls {
 		if c.origin.modelName == name {
@@ -196,8 +196,8 @@ func (r *Recording) OfModel(name string) *Recording {
 	return of
 }
 
-// sessions returns the names of the sessions that made the calls.
-func (r *Recording) sessions() map[string]bool {
+// sessionNames returns the names of the sessions that made the calls.
+func (r *Recording) sessionNames() map[string]bool {
 	all := map[string]bool{}
 	for _, c := range r.calls {
 		all[c.session] = true

@@ -52,7 +52,7 @@ type Replayer struct {
 	recording *Recording
 	match     MatchMode
 	session   string // of the Normalizer
-	replacers replacers
+	replacers textReplacers
 
 	mu          sync.Mutex
 	calls       []recordedCall
@@ -75,9 +75,9 @@ func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error
 	if match != "" {
 		replayer.match = match
 	}
-	if replayer.match == MatchOrder && replayer.playsOtherSessions() && len(r.sessions()) > 1 {
+	if replayer.match == MatchOrder && replayer.playsOtherSessions() && len(r.sessionNames()) > 1 {
 		return nil, fmt.Errorf("%s: none of the calls is of session %q and they are of %d others, so there is no order to play them in",
-			r.name, n.Session, len(r.sessions()))
+			r.name, n.Session, len(r.sessionNames()))
 	}
 	if len(r.calls) > 0 {
 		replayer.lastEndedAt = r.calls[0].time
@@ -91,8 +91,8 @@ func (r *Replayer) playsOtherSessions() bool {
 	if r.session == "" {
 		return false
 	}
-	for session := range r.recording.sessions() {
-		if withoutNumber(session) == withoutNumber(r.session) {
+	for session := range r.recording.sessionNames() {
+		if withoutSessionNumber(session) == withoutSessionNumber(r.session) {
 			return false
 		}
 	}
@@ -130,8 +130,8 @@ func (r *Replayer) Complete(ctx context.Context, req model.Request, onDelta func
 
 // playCall plays the call that answers the request, and returns where the answer comes
 // from.
-func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func(model.Delta)) (origin, *model.Response, error) {
-	from := origin{modelName: r.ModelName()}
+func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func(model.Delta)) (answerOrigin, *model.Response, error) {
+	from := answerOrigin{modelName: r.ModelName()}
 	if ctx.Err() != nil {
 		return from, nil, context.Cause(ctx)
 	}
@@ -139,12 +139,12 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 	if err != nil {
 		return from, nil, err
 	}
-	c, err := r.takeCall(&replayKey{raw: r.replacers.normalizeRequest(body)})
+	c, err := r.takeMatchingCall(&replayKey{raw: r.replacers.normalizeRequest(body)})
 	if err != nil {
 		return from, nil, err
 	}
 	from = c.origin
-	played, err := r.restore(*from.recorded)
+	played, err := r.restoreAnswer(*from.recorded)
 	switch {
 	case err != nil:
 		return from, nil, err
@@ -152,14 +152,14 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 		return from, nil, played.Error.toError()
 	}
 	for i, b := range played.Response.Content {
-		model.EmitBlock(onDelta, i, b)
+		model.EmitBlockDeltas(onDelta, i, b)
 	}
 	return from, played.Response, nil
 }
 
-// restore returns a copy of a recorded answer with the sandbox of this run in place of
+// restoreAnswer returns a copy of a recorded answer with the sandbox of this run in place of
 // the placeholders.
-func (r *Replayer) restore(recorded answer) (restored answer, err error) {
+func (r *Replayer) restoreAnswer(recorded recordedAnswer) (restored recordedAnswer, err error) {
 	text, err := rawjson.Marshal(recorded)
 	if err != nil {
 		return restored, fmt.Errorf("write the answer again: %w", err)
@@ -167,8 +167,8 @@ func (r *Replayer) restore(recorded answer) (restored answer, err error) {
 	return restored, json.Unmarshal(r.replacers.restoreAnswer(text), &restored)
 }
 
-// takeCall returns the call that answers a request, and marks it as played.
-func (r *Replayer) takeCall(key *replayKey) (recordedCall, error) {
+// takeMatchingCall returns the call that answers a request, and marks it as played.
+func (r *Replayer) takeMatchingCall(key *replayKey) (recordedCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1 // the first call that was not played
@@ -206,7 +206,7 @@ func (r *Replayer) notRecordedError(next int, key *replayKey) error {
 		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), note)
 	}
 	var want, have any
-	if err := errors.Join(decodeNumbers([]byte(calls[next].key.canonical), &want), decodeNumbers([]byte(key.canonical), &have)); err != nil {
+	if err := errors.Join(decodeKeepingNumbers([]byte(calls[next].key.canonical), &want), decodeKeepingNumbers([]byte(key.canonical), &have)); err != nil {
 		return err
 	}
 	d := firstDiff("", want, have)

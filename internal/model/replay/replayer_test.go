@@ -17,11 +17,11 @@ import (
 	"assay/internal/model/replay"
 )
 
-// recordLine returns the line of a call in which a session sends userText and gets answer.
-func recordLine(t *testing.T, session, userText, answer string) string {
+// newRecordingLine returns the line of a call in which a session sends userText and gets answer.
+func newRecordingLine(t *testing.T, session, userText, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
-	modeltest.RequireText(t, replay.Normalizer{Session: session}.Record("m", modeltest.Script(t, `{"content":`+modeltest.JSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserText(userText))
+	modeltest.RequireReplyText(t, replay.Normalizer{Session: session}.Record("m", modeltest.ParseScript(t, `{"content":`+modeltest.MarshalJSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserTextMessage(userText))
 	return out.String()
 }
 
@@ -36,8 +36,8 @@ func writeRecording(t *testing.T, lines ...string) string {
 func TestSessionsGetTheirOwnCalls(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t,
-		recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0002-sum-e2-t1", "go", "sum again"),
-		recordLine(t, "0003-max-e1-t1", "go", "max"), recordLine(t, "", "go", "nobody's"))
+		newRecordingLine(t, "0001-sum-e1-t1", "go", "sum"), newRecordingLine(t, "0002-sum-e2-t1", "go", "sum again"),
+		newRecordingLine(t, "0003-max-e1-t1", "go", "max"), newRecordingLine(t, "", "go", "nobody's"))
 	for session, want := range map[string]string{
 		"0001-sum-e1-t1": "sum", "0002-sum-e2-t1": "sum again", "0003-max-e1-t1": "max",
 		"0009-max-e1-t1": "max", // the number of the session differed when it was recorded
@@ -46,32 +46,32 @@ func TestSessionsGetTheirOwnCalls(t *testing.T) {
 	} {
 		client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: session}})
 		require.NoError(t, err)
-		modeltest.RequireText(t, client, want, modeltest.UserText("go"))
+		modeltest.RequireReplyText(t, client, want, modeltest.UserTextMessage("go"))
 	}
 }
 
 func TestNotRecordedNamesMissingSession(t *testing.T) {
 	t.Parallel()
-	file := writeRecording(t, recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0003-max-e1-t1", "go", "max"))
+	file := writeRecording(t, newRecordingLine(t, "0001-sum-e1-t1", "go", "sum"), newRecordingLine(t, "0003-max-e1-t1", "go", "max"))
 	client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}})
 	require.NoError(t, err)
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("stop"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("stop"))
 	require.EqualError(t, err, file+`:1: the request was not recorded: at "/messages/0/content/0/text" the next recorded one has "go", this one has "stop" (none in it is of session "0001-min-e1-t1")`)
 }
 
 // With MatchOrder the next call is the answer to any request.
 func TestMatchOrderIgnoresRequests(t *testing.T) {
 	t.Parallel()
-	file := writeRecording(t, recordLine(t, "a", "one", "1"), recordLine(t, "b", "x", "x"),
+	file := writeRecording(t, newRecordingLine(t, "a", "one", "1"), newRecordingLine(t, "b", "x", "x"),
 		`{"session":"a","request":{},"error":{"text":"script: 529 overloaded_error: busy","refusal":{"provider":"script","status":529,"type":"overloaded_error","message":"busy"}}}`+"\n",
-		recordLine(t, "a", "two", "2"))
+		newRecordingLine(t, "a", "two", "2"))
 	client, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "a"}, MatchMode: replay.MatchOrder})
 	require.NoError(t, err)
-	modeltest.RequireText(t, client, "1", modeltest.UserText("something else"))
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("again"))
+	modeltest.RequireReplyText(t, client, "1", modeltest.UserTextMessage("something else"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("again"))
 	require.True(t, model.IsTransient(err), err)
-	modeltest.RequireText(t, client, "2", modeltest.UserText("again"))
-	_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("and?"))
+	modeltest.RequireReplyText(t, client, "2", modeltest.UserTextMessage("again"))
+	_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("and?"))
 	require.EqualError(t, err, file+`: the request was not recorded: all of the 3 calls in it have been played`)
 	require.ErrorIs(t, err, replay.ErrNotRecorded)
 }
@@ -80,14 +80,14 @@ func TestMatchOrderIgnoresRequests(t *testing.T) {
 // order.
 func TestMatchOrderNeedsOneSession(t *testing.T) {
 	t.Parallel()
-	file := writeRecording(t, recordLine(t, "0001-sum-e1-t1", "go", "sum"), recordLine(t, "0002-max-e1-t1", "go", "max"))
+	file := writeRecording(t, newRecordingLine(t, "0001-sum-e1-t1", "go", "sum"), newRecordingLine(t, "0002-max-e1-t1", "go", "max"))
 	_, err := open.Open("replay:"+file, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, MatchMode: replay.MatchOrder})
 	require.EqualError(t, err, file+`: none of the calls is of session "0001-min-e1-t1" and they are of 2 others, so there is no order to play them in`)
 
-	one := writeRecording(t, recordLine(t, "default", "go", "sum"))
+	one := writeRecording(t, newRecordingLine(t, "default", "go", "sum"))
 	client, err := open.Open("replay:"+one, open.Options{Normalizer: replay.Normalizer{Session: "0001-min-e1-t1"}, MatchMode: replay.MatchOrder})
 	require.NoError(t, err)
-	modeltest.RequireText(t, client, "sum", modeltest.UserText("whatever"))
+	modeltest.RequireReplyText(t, client, "sum", modeltest.UserTextMessage("whatever"))
 }
 
 func TestCheckMatchMode(t *testing.T) {
@@ -105,7 +105,7 @@ func TestReadRecordingErrors(t *testing.T) {
 	_, err := open.Open("replay:"+empty, open.Options{})
 	require.EqualError(t, err, empty+": the recording has no calls")
 
-	half := writeRecording(t, recordLine(t, "a", "go", "ok"), `{"session":"b","request":{"mess`)
+	half := writeRecording(t, newRecordingLine(t, "a", "go", "ok"), `{"session":"b","request":{"mess`)
 	for session, fault := range map[string]string{"a": "", "b": half + ":2: unexpected EOF", "": half + ":2: unexpected EOF"} {
 		_, err := open.Open("replay:"+half, open.Options{Normalizer: replay.Normalizer{Session: session}})
 		if fault == "" {
@@ -121,10 +121,10 @@ func TestReadRecordingErrors(t *testing.T) {
 // A request that differs only in a cache marker does not match.
 func TestCacheMarkersAreCompared(t *testing.T) {
 	t.Parallel()
-	recorded := recordLine(t, "", "go", "ok")
+	recorded := newRecordingLine(t, "", "go", "ok")
 	marked := model.Text("go")
 	marked.Cache = true
-	_, err := modeltest.Ask(t.Context(), parseReplayer(t, recorded), modeltest.User(marked))
+	_, err := modeltest.Ask(t.Context(), parseReplayer(t, recorded), modeltest.UserMessage(marked))
 	require.ErrorContains(t, err, `at "/messages/0/content/0/cache_control" the next recorded one has nothing, this one has {"type":"ephemeral"}`)
 }
 
@@ -138,9 +138,9 @@ func TestErrorsAreNormalizedAndRestored(t *testing.T) {
 		errors.New("/tmp/box is gone"),
 	} {
 		var out bytes.Buffer
-		_, _ = modeltest.Ask(t.Context(), o.Record("m", failingClient{err}, &out), modeltest.UserText("go"))
+		_, _ = modeltest.Ask(t.Context(), o.Record("m", failingClient{err}, &out), modeltest.UserTextMessage("go"))
 		require.NotContains(t, out.String(), "/tmp/box")
-		_, again := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), ""), modeltest.UserText("go"))
+		_, again := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), ""), modeltest.UserTextMessage("go"))
 		require.EqualError(t, again, err.Error())
 		require.Equal(t, model.IsTransient(err), model.IsTransient(again))
 	}

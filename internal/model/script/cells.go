@@ -19,9 +19,9 @@ var (
 	cellVariable = regexp.MustCompile(`\$cell\[(\d+)\]`)
 )
 
-// createdCells returns the ids of the cells that a conversation has created, in
+// createdCellIDs returns the ids of the cells that a conversation has created, in
 // their order: those in the results of create_cell and create_markdown_cell.
-func createdCells(messages []model.Message) []string {
+func createdCellIDs(messages []model.Message) []string {
 	creates := map[string]bool{} // by id of the call
 	var cells []string
 	for _, m := range messages {
@@ -30,7 +30,7 @@ func createdCells(messages []model.Message) []string {
 			case b.Type == model.BlockToolUse:
 				creates[b.ID] = strings.HasSuffix(b.Name, "create_cell") || strings.HasSuffix(b.Name, "create_markdown_cell")
 			case b.Type == model.BlockToolResult && creates[b.ToolUseID] && !b.IsError:
-				if match := cellID.FindStringSubmatch(model.PlainText(b.Content)); match != nil {
+				if match := cellID.FindStringSubmatch(model.JoinTextBlocks(b.Content)); match != nil {
 					cells = append(cells, match[1])
 				}
 			}
@@ -39,16 +39,16 @@ func createdCells(messages []model.Message) []string {
 	return cells
 }
 
-// fillCells returns the content with $cell[N] in the inputs of tools replaced by
+// fillCellIDs returns the content with $cell[N] in the inputs of tools replaced by
 // cells[N]. It is an error if there are too few cells.
-func fillCells(content []model.Block, cells []string) ([]model.Block, error) {
+func fillCellIDs(content []model.Block, cells []string) ([]model.Block, error) {
 	filled := make([]model.Block, len(content))
 	for i, b := range content {
 		filled[i] = b
 		if b.Type != model.BlockToolUse {
 			continue
 		}
-		input, err := fillInput(b.Input, cells)
+		input, err := fillCellIDsInInput(b.Input, cells)
 		if err != nil {
 			return nil, fmt.Errorf("input of %s: %w", b.Name, err)
 		}
@@ -57,7 +57,7 @@ func fillCells(content []model.Block, cells []string) ([]model.Block, error) {
 	return filled, nil
 }
 
-func fillInput(input json.RawMessage, cells []string) (json.RawMessage, error) {
+func fillCellIDsInInput(input json.RawMessage, cells []string) (json.RawMessage, error) {
 	var missing error
 	filled := cellVariable.ReplaceAllFunc(input, func(found []byte) []byte {
 		n, err := strconv.Atoi(string(cellVariable.FindSubmatch(found)[1]))

@@ -14,11 +14,11 @@ type client struct{ player *Player }
 
 // Complete plays the next reply.
 func (c client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	r, err := c.player.Next(req.Turn, req.Messages)
+	r, err := c.player.NextReply(req.Turn, req.Messages)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Wait(ctx); err != nil {
+	if err := r.WaitDelay(ctx); err != nil {
 		return nil, err
 	}
 	if r.Refusal != nil {
@@ -27,7 +27,7 @@ func (c client) Complete(ctx context.Context, req model.Request, onDelta func(mo
 	content := make([]model.Block, len(r.Content))
 	for i, b := range r.Content {
 		if b.Type == model.BlockToolUse {
-			b.Input = model.ToolInput(r.ToolInput(i))
+			b.Input = model.RepairToolInput(r.ToolInput(i))
 		}
 		content[i] = b
 	}
@@ -37,7 +37,7 @@ func (c client) Complete(ctx context.Context, req model.Request, onDelta func(mo
 		}
 	} else {
 		for i, b := range content {
-			model.EmitBlock(onDelta, i, b)
+			model.EmitBlockDeltas(onDelta, i, b)
 		}
 	}
 	return &model.Response{Content: content, StopReason: r.StopReason, Usage: r.Usage}, nil
@@ -50,10 +50,10 @@ func (r *Reply) playFault(ctx context.Context, onDelta func(model.Delta)) error 
 		return r.Fault.clientError()
 	}
 	happened := false
-	for sent, event := range r.Events() {
+	for sent, event := range r.StreamEvents() {
 		if !happened && (sent == r.Fault.After || event.Type == "message_stop") {
 			happened = true
-			if r.Fault.fails() {
+			if r.Fault.losesReply() {
 				return r.Fault.clientError()
 			}
 			r.Fault.WaitStall(ctx.Done())

@@ -9,23 +9,23 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// expectation is what a reply expects of the conversation before it; the zero value
+// replyExpectation is what a reply expects of the conversation before it; the zero value
 // expects nothing.
-type expectation struct {
+type replyExpectation struct {
 	LastUser   string `json:"last_user_contains"`
 	ToolResult string `json:"tool_result_contains"`
 }
 
 // check returns an error if the last turn of the user lacks an expected text. The
 // turn is empty if the conversation ends with the assistant.
-func (e expectation) check(messages []model.Message) error {
+func (e replyExpectation) check(messages []model.Message) error {
 	content := lastUserContent(messages)
-	text, results := model.PlainText(content), resultText(content)
+	text, results := model.JoinTextBlocks(content), joinToolResultTexts(content)
 	if !strings.Contains(text, e.LastUser) {
-		return fmt.Errorf("expected the last user message to contain %q, found %q", e.LastUser, endpoint.Excerpt(text))
+		return fmt.Errorf("expected the last user message to contain %q, found %q", e.LastUser, endpoint.TextExcerpt(text))
 	}
 	if !strings.Contains(results, e.ToolResult) {
-		return fmt.Errorf("expected a tool result to contain %q, found %q", e.ToolResult, endpoint.Excerpt(results))
+		return fmt.Errorf("expected a tool result to contain %q, found %q", e.ToolResult, endpoint.TextExcerpt(results))
 	}
 	return nil
 }
@@ -43,12 +43,12 @@ func lastUserContent(messages []model.Message) []model.Block {
 	return content
 }
 
-// resultText joins the texts of the tool results with newlines.
-func resultText(content []model.Block) string {
+// joinToolResultTexts joins the texts of the tool results with newlines.
+func joinToolResultTexts(content []model.Block) string {
 	var texts []string
 	for _, b := range content {
 		if b.Type == model.BlockToolResult {
-			texts = append(texts, model.PlainText(b.Content))
+			texts = append(texts, model.JoinTextBlocks(b.Content))
 		}
 	}
 	return strings.Join(texts, "\n")

@@ -43,9 +43,9 @@ const (
 	FaultJSONData = `{"type":"content_block_delta","index":`
 )
 
-// fails reports whether the fault, unless it is nil, keeps the reply from becoming
+// losesReply reports whether the fault, unless it is nil, keeps the reply from becoming
 // part of the conversation.
-func (f *Fault) fails() bool {
+func (f *Fault) losesReply() bool {
 	return f != nil && f.Kind != FaultEvent && f.Kind != FaultStall
 }
 
@@ -70,20 +70,20 @@ func (f *Fault) WaitStall(done <-chan struct{}) {
 func (f *Fault) clientError() error {
 	switch f.Kind {
 	case FaultDrop:
-		return fmt.Errorf("%s: %w: %w", provider, model.ErrUnreachable, io.EOF)
+		return fmt.Errorf("%s: %w: %w", providerName, model.ErrUnreachable, io.EOF)
 	case FaultError:
-		return &model.APIError{Provider: provider, Status: model.ErrorStatus(f.Error.Type), Type: f.Error.Type, Message: f.Error.Message}
+		return &model.APIError{Provider: providerName, Status: model.StatusOfErrorType(f.Error.Type), Type: f.Error.Type, Message: f.Error.Message}
 	case FaultHTML:
-		return fmt.Errorf("%s: %w", provider, endpoint.NotStreamError(http.StatusOK, "text/html", FaultHTMLBody))
+		return fmt.Errorf("%s: %w", providerName, endpoint.NewNotEventStreamError(http.StatusOK, "text/html", FaultHTMLBody))
 	case FaultHang:
-		return fmt.Errorf("%s: %w", provider, &endpoint.IdleError{Limit: endpoint.DefaultIdleTimeout})
+		return fmt.Errorf("%s: %w", providerName, &endpoint.IdleError{Limit: endpoint.DefaultIdleTimeout})
 	case FaultCut:
-		return fmt.Errorf("%s: %w: %w", provider, model.ErrCutStream, io.ErrUnexpectedEOF)
+		return fmt.Errorf("%s: %w: %w", providerName, model.ErrCutStream, io.ErrUnexpectedEOF)
 	case FaultJSON:
 		var data any
-		return fmt.Errorf("%s: %w: %w", provider, model.ErrCutStream, json.Unmarshal([]byte(FaultJSONData), &data))
+		return fmt.Errorf("%s: %w: %w", providerName, model.ErrCutStream, json.Unmarshal([]byte(FaultJSONData), &data))
 	default: // FaultEnd
-		return fmt.Errorf("%s: %w", provider, model.ErrCutStream)
+		return fmt.Errorf("%s: %w", providerName, model.ErrCutStream)
 	}
 }
 
@@ -102,7 +102,7 @@ type faultJSON struct {
 // parse converts the JSON, or returns an error if it is not exactly one fault or if
 // a value is out of range.
 func (s faultJSON) parse() (*Fault, error) {
-	all := s.faults()
+	all := s.listFaults()
 	if len(all) != 1 {
 		return nil, errors.New("a fault is one of cut, end, hang, drop, error, garbage and stall_ms")
 	}
@@ -121,8 +121,8 @@ func (s faultJSON) parse() (*Fault, error) {
 	return f, f.check()
 }
 
-// faults returns a fault for each field that is set.
-func (s faultJSON) faults() []Fault {
+// listFaults returns a fault for each field that is set.
+func (s faultJSON) listFaults() []Fault {
 	var all []Fault
 	if s.Cut != nil {
 		all = append(all, Fault{Kind: FaultCut, After: *s.Cut})
@@ -143,7 +143,7 @@ func (s faultJSON) faults() []Fault {
 		all = append(all, Fault{Kind: FaultKind(s.Garbage)})
 	}
 	if s.StallMS != nil {
-		all = append(all, Fault{Kind: FaultStall, Stall: seconds(*s.StallMS / 1000)})
+		all = append(all, Fault{Kind: FaultStall, Stall: secondsToDuration(*s.StallMS / 1000)})
 	}
 	return all
 }

@@ -44,7 +44,7 @@ func TestMalformedFaults(t *testing.T) {
 		`{"cut":1.5}`:                         "json: cannot unmarshal",
 	} {
 		_, err := script.Parse("s.jsonl", []byte(`{"content":"a","fault":`+text+`}`))
-		require.EqualError(t, err, wantedError(err, "s.jsonl:1: "+want), text)
+		require.EqualError(t, err, errorWithPrefix(err, "s.jsonl:1: "+want), text)
 	}
 	_, err := script.Parse("s.jsonl", []byte(`{"fault":{"stall_ms":1}}`))
 	require.EqualError(t, err, "s.jsonl:1: fault: there must be content that comes whole in spite of stall")
@@ -52,16 +52,16 @@ func TestMalformedFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// wantedError returns the text of err if it begins with want, and else want.
-func wantedError(err error, want string) string {
+// errorWithPrefix returns the text of err if it begins with want, and else want.
+func errorWithPrefix(err error, want string) string {
 	if err != nil && strings.HasPrefix(err.Error(), want) {
 		return err.Error()
 	}
 	return want
 }
 
-// failingFaults returns faults that end a call, with the beginning of the error's text.
-func failingFaults() map[string]string {
+// faultsThatLoseReply returns faults that end a call, with the beginning of the error's text.
+func faultsThatLoseReply() map[string]string {
 	return map[string]string{
 		`{"cut":0}`:                    "the reply broke off before its end: unexpected EOF",
 		`{"cut":5}`:                    "the reply broke off before its end: unexpected EOF",
@@ -88,26 +88,26 @@ const scriptWithFault = `{"content":[{"type":"text","text":"some text 🧪, part
 // and the next call gets the next line.
 func TestFaultsEqualServedFaults(t *testing.T) {
 	t.Parallel()
-	for text, want := range failingFaults() {
+	for text, want := range faultsThatLoseReply() {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			seen := map[string][]model.Delta{}
-			for name, client := range modeltest.Clients(t, fmt.Sprintf(scriptWithFault, text)) {
-				_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserText("go")}}, func(d model.Delta) {
+			for name, client := range modeltest.ScriptAndMockClients(t, fmt.Sprintf(scriptWithFault, text)) {
+				_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(d model.Delta) {
 					seen[name] = append(seen[name], d)
 				})
 				provider := map[string]string{"script": "script: ", "mock": "anthropic: "}[name]
-				require.EqualError(t, err, wantedError(err, provider+want))
-				requireTransience(t, err, text)
-				modeltest.RequireText(t, client, "whole", modeltest.UserText("go"))
+				require.EqualError(t, err, errorWithPrefix(err, provider+want))
+				requireErrorIsTransient(t, err, text)
+				modeltest.RequireReplyText(t, client, "whole", modeltest.UserTextMessage("go"))
 			}
 			require.Equal(t, seen["mock"], seen["script"])
 		})
 	}
 }
 
-// requireTransience checks whether the error of the fault in text is transient.
-func requireTransience(t *testing.T, err error, text string) {
+// requireErrorIsTransient checks whether the error of the fault in text is transient.
+func requireErrorIsTransient(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {
 	case strings.Contains(text, "invalid_request_error"), strings.Contains(text, "html"):
@@ -135,13 +135,13 @@ func TestFaultsAfterAnyEvent(t *testing.T) {
 				lines.WriteString(line + "\n")
 			}
 			lines.WriteString(`{"content":"whole"}`)
-			for name, client := range modeltest.Clients(t, lines.String()) {
+			for name, client := range modeltest.ScriptAndMockClients(t, lines.String()) {
 				for n := range 20 {
-					reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+					reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 					require.Nil(t, reply)
 					require.True(t, model.IsTransient(err), "%s, after %d: %v", name, n, err)
 				}
-				modeltest.RequireText(t, client, "whole", modeltest.UserText("go"))
+				modeltest.RequireReplyText(t, client, "whole", modeltest.UserTextMessage("go"))
 			}
 		})
 	}
@@ -149,21 +149,21 @@ func TestFaultsAfterAnyEvent(t *testing.T) {
 
 // A stall and an event of an unknown type leave a reply whole. When the reply is
 // requested again, it comes without them.
-func TestHarmlessFaults(t *testing.T) {
+func TestFaultsThatKeepReply(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"garbage":"event"}`, `{"garbage":"event","after":4}`, `{"stall_ms":1}`, `{"stall_ms":1,"after":5}`, `{"stall_ms":1,"after":99}`} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			want, err := modeltest.Ask(t.Context(), modeltest.Script(t, strings.Replace(fmt.Sprintf(scriptWithFault, text), `,"fault":`+text, "", 1)).Client(), modeltest.UserText("go"))
+			want, err := modeltest.Ask(t.Context(), modeltest.ParseScript(t, strings.Replace(fmt.Sprintf(scriptWithFault, text), `,"fault":`+text, "", 1)).Client(), modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			for _, client := range modeltest.Clients(t, fmt.Sprintf(scriptWithFault, text)) {
+			for _, client := range modeltest.ScriptAndMockClients(t, fmt.Sprintf(scriptWithFault, text)) {
 				for range 2 {
-					got, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+					got, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 					require.NoError(t, err)
-					require.Equal(t, modeltest.JSON(t, want), modeltest.JSON(t, got))
+					require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
 				}
-				next := []model.Message{modeltest.UserText("go"), modeltest.Assistant(want.Content...), modeltest.User(modeltest.ToolResult("toolu_0_0", "r"))}
-				modeltest.RequireText(t, client, "whole", next...)
+				next := []model.Message{modeltest.UserTextMessage("go"), modeltest.AssistantMessage(want.Content...), modeltest.UserMessage(modeltest.ToolResultBlock("toolu_0_0", "r"))}
+				modeltest.RequireReplyText(t, client, "whole", next...)
 			}
 		})
 	}
@@ -198,13 +198,13 @@ func TestRetriesHideFaults(t *testing.T) {
 			harmless := rapid.SampledFrom([]string{``, ``, `,"fault":{"garbage":"event","after":3}`, `,"fault":{"stall_ms":0,"after":2}`}).Draw(rt, "harmless")
 			spoiled = append(spoiled, strings.TrimSuffix(line, "}")+harmless+"}")
 		}
-		want := converseWithRetries(rt, modeltest.Script(t, strings.Join(sound, "\n")).Client(), len(sound))
+		want := converseWithRetries(rt, modeltest.ParseScript(t, strings.Join(sound, "\n")).Client(), len(sound))
 		lines := strings.Join(spoiled, "\n")
-		server := httptest.NewServer(mockapi.New(modeltest.Script(t, lines), nil))
+		server := httptest.NewServer(mockapi.New(modeltest.ParseScript(t, lines), nil))
 		defer server.Close()
 		remote, err := open.Open("anthropic/claude-test", open.Options{APIKey: "key", BaseURL: server.URL})
 		require.NoError(rt, err)
-		for name, client := range map[string]model.Client{"script": modeltest.Script(t, lines).Client(), "mock": remote} {
+		for name, client := range map[string]model.Client{"script": modeltest.ParseScript(t, lines).Client(), "mock": remote} {
 			if got := converseWithRetries(rt, client, len(sound)); got != want {
 				rt.Fatalf("%s: got %s, want %s", name, got, want)
 			}
@@ -215,7 +215,7 @@ func TestRetriesHideFaults(t *testing.T) {
 // converseWithRetries returns, as JSON, a conversation of that many replies with a
 // client that is called again after each error.
 func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
-	chat := []model.Message{modeltest.UserText("go")}
+	chat := []model.Message{modeltest.UserTextMessage("go")}
 	for turn := range replies {
 		reply, err := modeltest.Ask(t.Context(), client, chat...)
 		for tries := 0; err != nil && tries < 9; tries++ {
@@ -224,12 +224,12 @@ func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 		if err != nil {
 			t.Fatalf("turn %d: %v", turn, err)
 		}
-		chat = append(chat, modeltest.Assistant(reply.Content...))
+		chat = append(chat, modeltest.AssistantMessage(reply.Content...))
 		var answer []model.Block
 		for _, c := range model.ToolUses(reply.Content) {
-			answer = append(answer, modeltest.ToolResult(c.ID, "cell_id: c"+c.ID))
+			answer = append(answer, modeltest.ToolResultBlock(c.ID, "cell_id: c"+c.ID))
 		}
-		chat = append(chat, modeltest.User(append(answer, model.Text(fmt.Sprint("turn ", turn)))...))
+		chat = append(chat, modeltest.UserMessage(append(answer, model.Text(fmt.Sprint("turn ", turn)))...))
 	}
 	text, err := json.Marshal(chat)
 	if err != nil {
@@ -240,28 +240,28 @@ func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 
 // Without a server, a hang is an error at once and a stall is waited for until ctx
 // ends.
-func TestSilenceWithoutServer(t *testing.T) {
+func TestHangAndStallWithoutServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := modeltest.Script(t, `{"fault":{"hang":true,"after":3}}
+		client := modeltest.ParseScript(t, `{"fault":{"hang":true,"after":3}}
 {"fault":{"hang":true}}
 {"content":"ok","fault":{"stall_ms":3600000,"after":3}}`).Client()
 		began := time.Now()
 		for range 2 {
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			require.EqualError(t, err, "script: the reply broke off before its end: nothing came for 2m0s")
 			require.ErrorIs(t, err, model.ErrCutStream)
 		}
 		require.Zero(t, time.Since(began))
-		modeltest.RequireText(t, client, "ok", modeltest.UserText("go"))
+		modeltest.RequireReplyText(t, client, "ok", modeltest.UserTextMessage("go"))
 		require.Equal(t, time.Hour, time.Since(began))
-		modeltest.RequireText(t, client, "ok", modeltest.UserText("go"))
+		modeltest.RequireReplyText(t, client, "ok", modeltest.UserTextMessage("go"))
 		require.Equal(t, time.Hour, time.Since(began))
 
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(cause) })
-		_, err := modeltest.Ask(ctx, modeltest.Script(t, `{"content":"ok","fault":{"stall_ms":3600000,"after":3}}`).Client(), modeltest.UserText("go"))
+		_, err := modeltest.Ask(ctx, modeltest.ParseScript(t, `{"content":"ok","fault":{"stall_ms":3600000,"after":3}}`).Client(), modeltest.UserTextMessage("go"))
 		require.Equal(t, cause, err)
 		require.Equal(t, time.Hour+time.Minute, time.Since(began))
 	})

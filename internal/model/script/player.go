@@ -32,13 +32,13 @@ func (s *Script) NewPlayer() *Player {
 	return &Player{script: s, failures: map[failurePoint]int{}}
 }
 
-// Next returns the reply to a conversation, with the ids of cells filled in, or to
+// NextReply returns the reply to a conversation, with the ids of cells filled in, or to
 // the turn of that number if turn is not 0 (see [model.Request.Turn]). It is an
 // error, which names file and line, if the script has no more replies, if the
 // conversation is not what the reply expects, or if a cell was not created.
-func (p *Player) Next(turn int, messages []model.Message) (*Reply, error) {
-	first, last := p.script.position(turn, messages)
-	at, again := p.skipFailures(first, last)
+func (p *Player) NextReply(turn int, messages []model.Message) (*Reply, error) {
+	first, last := p.script.nextIndex(turn, messages)
+	at, again := p.skipPlayedFailures(first, last)
 	if at >= len(p.script.replies) {
 		return nil, fmt.Errorf("%s: the script has %d replies and one more was asked for", p.script.name, len(p.script.replies))
 	}
@@ -49,7 +49,7 @@ func (p *Player) Next(turn int, messages []model.Message) (*Reply, error) {
 	if err := r.expect.check(messages); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", p.script.name, r.Line, err)
 	}
-	content, err := fillCells(r.Content, createdCells(messages))
+	content, err := fillCellIDs(r.Content, createdCellIDs(messages))
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", p.script.name, r.Line, err)
 	}
@@ -84,23 +84,23 @@ func (p *Player) CheckThinking(messages []model.Message) error {
 	return nil
 }
 
-// position returns the index of the reply that comes next, or of the first of the
+// nextIndex returns the index of the reply that comes next, or of the first of the
 // failures before it, and the messages that tell this point of the conversation from
 // others; none if the turn does.
-func (s *Script) position(turn int, messages []model.Message) (at int, last []model.Message) {
+func (s *Script) nextIndex(turn int, messages []model.Message) (at int, last []model.Message) {
 	if turn > 0 {
-		return s.advance(0, turn-1), nil
+		return s.indexAfterReplies(0, turn-1), nil
 	}
-	return s.positionAfter(messages), messages[max(0, len(messages)-1):]
+	return s.nextIndexAfterConversation(messages), messages[max(0, len(messages)-1):]
 }
 
-// positionAfter returns the index of the reply that follows those in a conversation,
+// nextIndexAfterConversation returns the index of the reply that follows those in a conversation,
 // or of the first of the failures before it. It counts from the latest tool call that
 // the script has made, so that a conversation may lose its beginning.
-func (s *Script) positionAfter(messages []model.Message) int {
+func (s *Script) nextIndexAfterConversation(messages []model.Message) int {
 	calledBy := map[string]int{} // by id of the call
 	for n, r := range s.replies {
-		if r.fails() {
+		if r.isLost() {
 			continue
 		}
 		for _, call := range model.ToolUses(r.Content) {
@@ -114,29 +114,29 @@ func (s *Script) positionAfter(messages []model.Message) int {
 		}
 		for _, call := range model.ToolUses(m.Content) {
 			if n, ok := calledBy[call.ID]; ok {
-				return s.advance(n+1, since)
+				return s.indexAfterReplies(n+1, since)
 			}
 		}
 		since++
 	}
-	return s.advance(0, since)
+	return s.indexAfterReplies(0, since)
 }
 
-// advance returns the index that is count replies which do not fail after at.
-func (s *Script) advance(at, count int) int {
+// indexAfterReplies returns the index that is count replies which do not fail after at.
+func (s *Script) indexAfterReplies(at, count int) int {
 	for ; count > 0 && at < len(s.replies); at++ {
-		if !s.replies[at].fails() {
+		if !s.replies[at].isLost() {
 			count--
 		}
 	}
 	return at
 }
 
-// skipFailures returns the index after the failures at and behind at that this point
+// skipPlayedFailures returns the index after the failures at and behind at that this point
 // of the conversation has had already, and counts the refusal or fault that it is
 // about to get. Again is true if the reply's fault, one that leaves the reply whole,
 // was played before.
-func (p *Player) skipFailures(at int, last []model.Message) (next int, again bool) {
+func (p *Player) skipPlayedFailures(at int, last []model.Message) (next int, again bool) {
 	replies := p.script.replies
 	if at >= len(replies) || replies[at].Refusal == nil && replies[at].Fault == nil {
 		return at, false
@@ -149,7 +149,7 @@ func (p *Player) skipFailures(at int, last []model.Message) (next int, again boo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	left := p.failures[point]
-	for ; left > 0 && at < len(replies) && replies[at].fails(); at++ {
+	for ; left > 0 && at < len(replies) && replies[at].isLost(); at++ {
 		left--
 	}
 	if left == 0 {

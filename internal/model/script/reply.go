@@ -22,15 +22,15 @@ type Reply struct {
 	Fault       *Fault          // nil means none
 
 	delay  time.Duration
-	expect expectation
+	expect replyExpectation
 }
 
-// fails reports whether the reply never becomes part of a conversation.
-func (r *Reply) fails() bool { return r.Refusal != nil || r.Fault.fails() }
+// isLost reports whether the reply never becomes part of a conversation.
+func (r *Reply) isLost() bool { return r.Refusal != nil || r.Fault.losesReply() }
 
-// Wait waits for the delay of the reply. It returns the cause of ctx if that ends
+// WaitDelay waits for the delay of the reply. It returns the cause of ctx if that ends
 // first.
-func (r *Reply) Wait(ctx context.Context) error {
+func (r *Reply) WaitDelay(ctx context.Context) error {
 	timer := time.NewTimer(r.delay)
 	defer timer.Stop()
 	select {
@@ -41,9 +41,9 @@ func (r *Reply) Wait(ctx context.Context) error {
 	}
 }
 
-// isCut reports whether the reply stops in the middle of block i, which is then a
+// isCutInBlock reports whether the reply stops in the middle of block i, which is then a
 // tool call.
-func (r *Reply) isCut(i int) bool {
+func (r *Reply) isCutInBlock(i int) bool {
 	return r.StopReason == model.StopMaxTokens && i == len(r.Content)-1 && r.Content[i].Type == model.BlockToolUse
 }
 
@@ -51,7 +51,7 @@ func (r *Reply) isCut(i int) bool {
 // middle if the reply stops there.
 func (r *Reply) ToolInput(i int) string {
 	text := cmp.Or(string(r.Content[i].Input), "{}")
-	if r.isCut(i) {
+	if r.isCutInBlock(i) {
 		text = text[:len(text)/2+len(text)%2]
 	}
 	return text
@@ -62,7 +62,7 @@ func (r *Reply) ToolInput(i int) string {
 func (r *Reply) WholeContent() []model.Block {
 	content := make([]model.Block, 0, len(r.Content))
 	for i, b := range r.Content {
-		if r.isCut(i) {
+		if r.isCutInBlock(i) {
 			b.Input = json.RawMessage(`{}`)
 		}
 		content = append(content, b)
@@ -70,45 +70,45 @@ func (r *Reply) WholeContent() []model.Block {
 	return content
 }
 
-// Event is one event of the stream in which the Messages API sends a reply.
-type Event struct {
+// StreamEvent is one event of the stream in which the Messages API sends a reply.
+type StreamEvent struct {
 	Type  string         // such as content_block_delta
 	Data  map[string]any // without the type; a server adds the message of a message_start
 	Delta *model.Delta   // what a client reports when it reads the event, nil means nothing
 }
 
-// Events returns the events of the reply in their order.
-func (r *Reply) Events() []Event {
-	events := []Event{{Type: "message_start", Data: map[string]any{}}, {Type: "ping", Data: map[string]any{}}}
+// StreamEvents returns the events of the reply in their order.
+func (r *Reply) StreamEvents() []StreamEvent {
+	events := []StreamEvent{{Type: "message_start", Data: map[string]any{}}, {Type: "ping", Data: map[string]any{}}}
 	for i := range r.Content {
 		events = append(events, r.blockEvents(i)...)
 	}
-	return append(events, Event{Type: "message_delta", Data: map[string]any{
+	return append(events, StreamEvent{Type: "message_delta", Data: map[string]any{
 		"delta": map[string]any{"stop_reason": r.StopReason, "stop_sequence": nil},
 		"usage": map[string]any{"output_tokens": r.Usage.OutputTokens},
-	}}, Event{Type: "message_stop", Data: map[string]any{}})
+	}}, StreamEvent{Type: "message_stop", Data: map[string]any{}})
 }
 
 // blockEvents returns the events of block i: its start, without the texts; the
 // texts in pieces; its stop.
-func (r *Reply) blockEvents(i int) []Event {
+func (r *Reply) blockEvents(i int) []StreamEvent {
 	b := r.Content[i]
 	start := b
 	start.Text, start.Thinking, start.Signature = "", "", ""
 	if b.Type == model.BlockToolUse {
 		start.Input = nil
 	}
-	events := []Event{{
+	events := []StreamEvent{{
 		Type:  "content_block_start",
 		Data:  map[string]any{"index": i, "content_block": start},
 		Delta: &model.Delta{Kind: model.DeltaStart, Index: i, Type: b.Type, ID: b.ID, Name: b.Name},
 	}}
 	add := func(deltaType, field, text string, delta *model.Delta) {
 		data := map[string]any{"index": i, "delta": map[string]any{"type": deltaType, field: text}}
-		events = append(events, Event{Type: "content_block_delta", Data: data, Delta: delta})
+		events = append(events, StreamEvent{Type: "content_block_delta", Data: data, Delta: delta})
 	}
 	addPieces := func(deltaType, field, text string) {
-		for _, piece := range StreamPieces(text) {
+		for _, piece := range SplitForStream(text) {
 			add(deltaType, field, piece, &model.Delta{Kind: model.DeltaText, Index: i, Type: b.Type, Text: piece})
 		}
 	}
@@ -121,16 +121,16 @@ func (r *Reply) blockEvents(i int) []Event {
 	case model.BlockToolUse:
 		addPieces("input_json_delta", "partial_json", r.ToolInput(i))
 	}
-	return append(events, Event{
+	return append(events, StreamEvent{
 		Type:  "content_block_stop",
 		Data:  map[string]any{"index": i},
 		Delta: &model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type},
 	})
 }
 
-// StreamPieces cuts a text into pieces of 7 characters, of which each becomes an event of
+// SplitForStream cuts a text into pieces of 7 characters, of which each becomes an event of
 // a stream. An empty text has no pieces.
-func StreamPieces(text string) []string {
+func SplitForStream(text string) []string {
 	const pieceRunes = 7
 	var pieces []string
 	for len(text) > 0 {

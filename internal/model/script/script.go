@@ -14,9 +14,9 @@ import (
 	"assay/internal/model"
 )
 
-// provider begins the text of the errors of a script that is played without
+// providerName begins the text of the errors of a script that is played without
 // a server.
-const provider = "script"
+const providerName = "script"
 
 // Script is a model with fixed replies, played one after the other. It is read from
 // JSON Lines, one reply per line:
@@ -91,7 +91,7 @@ func Parse(name string, data []byte) (*Script, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
 		}
-		if r.Line = i + 1; !r.fails() {
+		if r.Line = i + 1; !r.isLost() {
 			sound++
 		}
 		s.replies = append(s.replies, r)
@@ -102,13 +102,13 @@ func Parse(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-// lineJSON is the JSON of a line of a script.
-type lineJSON struct {
+// scriptLineJSON is the JSON of a line of a script.
+type scriptLineJSON struct {
 	Content    json.RawMessage  `json:"content"`
 	StopReason model.StopReason `json:"stop_reason"`
 	Usage      model.Usage      `json:"usage"`
 	DelayMS    float64          `json:"delay_ms"`
-	Expect     expectation      `json:"expect"`
+	Expect     replyExpectation `json:"expect"`
 	Error      *errorJSON       `json:"error"`
 	Fault      *faultJSON       `json:"fault"`
 }
@@ -121,7 +121,7 @@ type errorJSON struct {
 }
 
 // check returns an error if the line cannot be played.
-func (l lineJSON) check() error {
+func (l scriptLineJSON) check() error {
 	const day = 24 * 60 * 60
 	switch {
 	case l.Content == nil && l.Error == nil && l.Fault == nil:
@@ -143,7 +143,7 @@ func (l lineJSON) check() error {
 // parseReply parses one line. The n replies before it that do not fail number the
 // ids of its tool calls.
 func parseReply(text []byte, n int) (Reply, error) {
-	var l lineJSON
+	var l scriptLineJSON
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&l); err != nil {
@@ -155,9 +155,9 @@ func parseReply(text []byte, n int) (Reply, error) {
 	if err := l.check(); err != nil {
 		return Reply{}, err
 	}
-	r := Reply{StopReason: l.StopReason, Usage: l.Usage, expect: l.Expect, delay: seconds(l.DelayMS / 1000)}
+	r := Reply{StopReason: l.StopReason, Usage: l.Usage, expect: l.Expect, delay: secondsToDuration(l.DelayMS / 1000)}
 	if l.Error != nil {
-		r.setRefusal(*l.Error)
+		r.setAPIError(*l.Error)
 		return r, nil
 	}
 	if l.Fault != nil {
@@ -165,14 +165,14 @@ func parseReply(text []byte, n int) (Reply, error) {
 		if r.Fault, err = l.Fault.parse(); err != nil {
 			return Reply{}, fmt.Errorf("fault: %w", err)
 		}
-		if l.Content == nil && !r.Fault.fails() {
+		if l.Content == nil && !r.Fault.losesReply() {
 			return Reply{}, fmt.Errorf("fault: there must be content that comes whole in spite of %s", r.Fault.Kind)
 		}
 	}
 	return r, r.setContent(l.Content, n)
 }
 
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+func secondsToDuration(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // setContent parses the content of a reply and fills in what the script leaves out:
 // the ids of tool calls, which contain n, and the stop reason.
@@ -204,12 +204,12 @@ func (r *Reply) setContent(content json.RawMessage, n int) error {
 	return nil
 }
 
-// setRefusal makes the reply a refusal. Without a body it gets one in the shape of
+// setAPIError makes the reply a refusal. Without a body it gets one in the shape of
 // the Messages API.
-func (r *Reply) setRefusal(e errorJSON) {
+func (r *Reply) setAPIError(e errorJSON) {
 	r.Refusal = &model.APIError{
-		Provider: provider, Status: e.Status, Type: model.ErrorType(e.Status),
-		Message: "refused by the script", RetryAfter: seconds(e.RetryAfter),
+		Provider: providerName, Status: e.Status, Type: model.ErrorTypeOfStatus(e.Status),
+		Message: "refused by the script", RetryAfter: secondsToDuration(e.RetryAfter),
 	}
 	r.RefusalBody = e.Body
 	if e.Body == nil {

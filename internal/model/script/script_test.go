@@ -44,48 +44,48 @@ func TestConversationSelectsReply(t *testing.T) {
 {"content":[{"type":"tool_use","name":"get_context","input":{}}]}
 {"content":"two"}
 {"content":"three"}`
-	zero, one := modeltest.Assistant(model.Text("zero")), modeltest.Assistant(modeltest.ToolCall("toolu_1_0", "get_context"))
-	answered := modeltest.User(modeltest.ToolResult("toolu_1_0", "x"))
-	for name, client := range modeltest.Clients(t, lines) {
+	zero, one := modeltest.AssistantMessage(model.Text("zero")), modeltest.AssistantMessage(modeltest.ToolCallBlock("toolu_1_0", "get_context"))
+	answered := modeltest.UserMessage(modeltest.ToolResultBlock("toolu_1_0", "x"))
+	for name, client := range modeltest.ScriptAndMockClients(t, lines) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 2 {
-				modeltest.RequireText(t, client, "zero", modeltest.UserText("a"))
-				modeltest.RequireText(t, client, "zero", modeltest.UserText("a"), modeltest.UserText("never answered"))
-				reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("a"), zero, modeltest.UserText("b"))
+				modeltest.RequireReplyText(t, client, "zero", modeltest.UserTextMessage("a"))
+				modeltest.RequireReplyText(t, client, "zero", modeltest.UserTextMessage("a"), modeltest.UserTextMessage("never answered"))
+				reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("a"), zero, modeltest.UserTextMessage("b"))
 				require.NoError(t, err)
 				require.Equal(t, "toolu_1_0", reply.Content[0].ID)
 				require.Equal(t, model.StopToolUse, reply.StopReason)
-				modeltest.RequireText(t, client, "two", modeltest.UserText("a"), zero, modeltest.UserText("b"), one, answered)
-				modeltest.RequireText(t, client, "two", modeltest.UserText("the beginning is lost"), one, answered)
-				modeltest.RequireText(t, client, "three", modeltest.UserText("lost"), one, answered, modeltest.Assistant(model.Text("two")), modeltest.UserText("c"))
+				modeltest.RequireReplyText(t, client, "two", modeltest.UserTextMessage("a"), zero, modeltest.UserTextMessage("b"), one, answered)
+				modeltest.RequireReplyText(t, client, "two", modeltest.UserTextMessage("the beginning is lost"), one, answered)
+				modeltest.RequireReplyText(t, client, "three", modeltest.UserTextMessage("lost"), one, answered, modeltest.AssistantMessage(model.Text("two")), modeltest.UserTextMessage("c"))
 			}
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("lost"), one, answered, modeltest.Assistant(model.Text("two")), modeltest.UserText("c"), modeltest.Assistant(model.Text("three")), modeltest.UserText("d"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("lost"), one, answered, modeltest.AssistantMessage(model.Text("two")), modeltest.UserTextMessage("c"), modeltest.AssistantMessage(model.Text("three")), modeltest.UserTextMessage("d"))
 			require.ErrorContains(t, err, "script.jsonl: the script has 4 replies and one more was asked for")
 		})
 	}
 }
 
-func TestRefusalsComeOnceEach(t *testing.T) {
+func TestScriptedErrorsComeOnceEach(t *testing.T) {
 	t.Parallel()
 	lines := `{"error":{"status":429,"retry_after":1.5}}
 {"error":{"status":529,"body":{"type":"error","error":{"type":"overloaded_error","message":"busy"}}}}
 {"content":"zero"}
 {"error":{"status":500,"body":"plain text"}}
 {"content":"one"}`
-	zero := []model.Message{modeltest.UserText("a"), modeltest.Assistant(model.Text("zero")), modeltest.UserText("b")}
-	for name, client := range modeltest.Clients(t, lines) {
+	zero := []model.Message{modeltest.UserTextMessage("a"), modeltest.AssistantMessage(model.Text("zero")), modeltest.UserTextMessage("b")}
+	for name, client := range modeltest.ScriptAndMockClients(t, lines) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("a"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("a"))
 			modeltest.RequireAPIError(t, err, 429, "rate_limit_error", 1500*time.Millisecond)
-			_, err = modeltest.Ask(t.Context(), client, modeltest.UserText("a"))
+			_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("a"))
 			modeltest.RequireAPIError(t, err, 529, "overloaded_error", 0)
 			require.ErrorContains(t, err, "busy")
-			modeltest.RequireText(t, client, "zero", modeltest.UserText("a"))
+			modeltest.RequireReplyText(t, client, "zero", modeltest.UserTextMessage("a"))
 			_, err = modeltest.Ask(t.Context(), client, zero...)
 			modeltest.RequireAPIError(t, err, 500, "api_error", 0)
-			modeltest.RequireText(t, client, "one", zero...)
+			modeltest.RequireReplyText(t, client, "one", zero...)
 		})
 	}
 }
@@ -96,17 +96,17 @@ func TestCellVariables(t *testing.T) {
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[1]","also":["see $cell[0]."]}}]}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[2]"}}]}`
 	made := []model.Message{
-		modeltest.UserText("go"),
-		modeltest.Assistant(modeltest.ToolCall("toolu_0_0", "create_cell"), modeltest.ToolCall("toolu_0_1", "create_cell"), modeltest.ToolCall("toolu_0_2", "mcp__nb__create_markdown_cell")),
-		modeltest.User(modeltest.ToolResult("toolu_0_0", "cell_id: c-1\nstatus: ok"), model.ToolResult("toolu_0_1", true, model.Text("cell_id: none")), modeltest.ToolResult("toolu_0_2", `{"cell_id": "m\"2"}`)),
+		modeltest.UserTextMessage("go"),
+		modeltest.AssistantMessage(modeltest.ToolCallBlock("toolu_0_0", "create_cell"), modeltest.ToolCallBlock("toolu_0_1", "create_cell"), modeltest.ToolCallBlock("toolu_0_2", "mcp__nb__create_markdown_cell")),
+		modeltest.UserMessage(modeltest.ToolResultBlock("toolu_0_0", "cell_id: c-1\nstatus: ok"), model.ToolResult("toolu_0_1", true, model.Text("cell_id: none")), modeltest.ToolResultBlock("toolu_0_2", `{"cell_id": "m\"2"}`)),
 	}
-	for name, client := range modeltest.Clients(t, lines) {
+	for name, client := range modeltest.ScriptAndMockClients(t, lines) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			reply, err := modeltest.Ask(t.Context(), client, made...)
 			require.NoError(t, err)
 			require.JSONEq(t, `{"cell_id":"m\\","also":["see c-1."]}`, string(reply.Content[0].Input))
-			more := append(made[:3:3], modeltest.Assistant(modeltest.ToolCall("toolu_1_0", "run_cell")), modeltest.User(modeltest.ToolResult("toolu_1_0", "ok")))
+			more := append(made[:3:3], modeltest.AssistantMessage(modeltest.ToolCallBlock("toolu_1_0", "run_cell")), modeltest.UserMessage(modeltest.ToolResultBlock("toolu_1_0", "ok")))
 			_, err = modeltest.Ask(t.Context(), client, more...)
 			require.ErrorContains(t, err, "script.jsonl:3: input of run_cell: $cell[2]: only 2 cells were created so far")
 		})
@@ -117,17 +117,17 @@ func TestExpectations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":"a","expect":{"last_user_contains":"sum"}}
 {"content":"b","expect":{"tool_result_contains":"42","last_user_contains":"nudge"}}`
-	for name, client := range modeltest.Clients(t, lines) {
+	for name, client := range modeltest.ScriptAndMockClients(t, lines) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			modeltest.RequireText(t, client, "a", modeltest.UserText("the sum of it"))
-			_, err := modeltest.Ask(t.Context(), client, modeltest.UserText("the product"))
+			modeltest.RequireReplyText(t, client, "a", modeltest.UserTextMessage("the sum of it"))
+			_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("the product"))
 			require.ErrorContains(t, err, `script.jsonl:1: expected the last user message to contain "sum", found "the product"`)
 
-			begin := []model.Message{modeltest.UserText("sum"), modeltest.Assistant(modeltest.ToolCall("x", "run_cell"))}
-			_, err = modeltest.Ask(t.Context(), client, append(begin[:2:2], modeltest.User(modeltest.ToolResult("x", "41")), modeltest.UserText("nudge"))...)
+			begin := []model.Message{modeltest.UserTextMessage("sum"), modeltest.AssistantMessage(modeltest.ToolCallBlock("x", "run_cell"))}
+			_, err = modeltest.Ask(t.Context(), client, append(begin[:2:2], modeltest.UserMessage(modeltest.ToolResultBlock("x", "41")), modeltest.UserTextMessage("nudge"))...)
 			require.ErrorContains(t, err, `script.jsonl:2: expected a tool result to contain "42", found "41"`)
-			modeltest.RequireText(t, client, "b", append(begin[:2:2], modeltest.User(modeltest.ToolResult("x", "42")), modeltest.UserText("nudge"))...)
+			modeltest.RequireReplyText(t, client, "b", append(begin[:2:2], modeltest.UserMessage(modeltest.ToolResultBlock("x", "42")), modeltest.UserTextMessage("nudge"))...)
 		})
 	}
 }
@@ -147,8 +147,8 @@ func FuzzParse(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // a script may have a delay
 		defer cancel()
-		if reply, err := modeltest.Ask(ctx, s.Client(), modeltest.UserText("go")); err == nil {
-			modeltest.JSON(t, reply)
+		if reply, err := modeltest.Ask(ctx, s.Client(), modeltest.UserTextMessage("go")); err == nil {
+			modeltest.MarshalJSON(t, reply)
 		}
 	})
 }
@@ -157,8 +157,8 @@ func FuzzParse(f *testing.F) {
 func TestInputUnicodeIsRepaired(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","id":"a","name":"n","input":{"x":"\ud83e","y":1.0}}]}`
-	for name, client := range modeltest.Clients(t, line) {
-		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserText("go"))
+	for name, client := range modeltest.ScriptAndMockClients(t, line) {
+		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.NoError(t, err)
 		require.Equal(t, `{"x":"\ufffd","y":1.0}`, string(reply.Content[0].Input), name)
 	}

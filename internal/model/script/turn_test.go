@@ -37,7 +37,7 @@ func TestRequestTurn(t *testing.T) {
 			if err != nil {
 				return err.Error()
 			}
-			return model.PlainText(reply.Content)
+			return model.JoinTextBlocks(reply.Content)
 		}
 		require.Equal(t, "one", ask(1, "a"))
 		require.Equal(t, "one", ask(1, "b"))

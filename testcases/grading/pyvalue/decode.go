@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how many levels of lists and objects a text may have. Python stops at its
+// maxNestingDepth is how many levels of lists and objects a text may have. Python stops at its
 // recursion limit of 1000, less the calls that led to the decoder.
-const maxDepth = 990
+const maxNestingDepth = 990
 
 // SyntaxError means that a text is not JSON at the given place. Lines and columns count
 // from 1, columns in code points.
@@ -60,10 +60,10 @@ func (d *decoder) parseAll() (Value, error) {
 
 func (d *decoder) parseValue(depth int) (Value, error) {
 	d.skipSpace()
-	switch c := d.peek(); {
+	switch c := d.peekByte(); {
 	case c == '{' || c == '[':
-		if depth >= maxDepth {
-			return nil, &Error{Kind: "recursion_error", Text: fmt.Sprintf("JSON nested deeper than %d levels", maxDepth)}
+		if depth >= maxNestingDepth {
+			return nil, &Error{Kind: "recursion_error", Text: fmt.Sprintf("JSON nested deeper than %d levels", maxNestingDepth)}
 		}
 		d.pos++
 		if c == '{' {
@@ -75,17 +75,17 @@ func (d *decoder) parseValue(depth int) (Value, error) {
 		return String(s), err
 	case '0' <= c && c <= '9':
 		return d.parseNumber()
-	case d.skip("null"):
+	case d.skipByte("null"):
 		return Null{}, nil
-	case d.skip("true"):
+	case d.skipByte("true"):
 		return Bool(true), nil
-	case d.skip("false"):
+	case d.skipByte("false"):
 		return Bool(false), nil
-	case d.skip("NaN"):
+	case d.skipByte("NaN"):
 		return Float(math.NaN()), nil
-	case d.skip("Infinity"):
+	case d.skipByte("Infinity"):
 		return Float(math.Inf(1)), nil
-	case d.skip("-Infinity"):
+	case d.skipByte("-Infinity"):
 		return Float(math.Inf(-1)), nil
 	default:
 		return d.parseNumber()
@@ -96,7 +96,7 @@ func (d *decoder) parseList(depth int) (Value, error) {
 	items := List{}
 	for {
 		d.skipSpace()
-		if len(items) == 0 && d.skip("]") {
+		if len(items) == 0 && d.skipByte("]") {
 			return items, nil
 		}
 		v, err := d.parseValue(depth)
@@ -104,10 +104,10 @@ func (d *decoder) parseList(depth int) (Value, error) {
 			return nil, err
 		}
 		items = append(items, v)
-		if d.skipSpace(); d.skip("]") {
+		if d.skipSpace(); d.skipByte("]") {
 			return items, nil
 		}
-		if !d.skip(",") {
+		if !d.skipByte(",") {
 			return nil, d.syntaxError("',' or ']'")
 		}
 	}
@@ -117,10 +117,10 @@ func (d *decoder) parseObject(depth int) (Value, error) {
 	object := &Object{}
 	for {
 		d.skipSpace()
-		if object.Len() == 0 && d.skip("}") {
+		if object.Len() == 0 && d.skipByte("}") {
 			return object, nil
 		}
-		if d.peek() != '"' {
+		if d.peekByte() != '"' {
 			return nil, d.syntaxError("a key in double quotes")
 		}
 		start := d.pos
@@ -132,7 +132,7 @@ func (d *decoder) parseObject(depth int) (Value, error) {
 			d.pos = start
 			return nil, d.syntaxError("a key that is new to the object")
 		}
-		if d.skipSpace(); !d.skip(":") {
+		if d.skipSpace(); !d.skipByte(":") {
 			return nil, d.syntaxError("':'")
 		}
 		v, err := d.parseValue(depth)
@@ -140,30 +140,30 @@ func (d *decoder) parseObject(depth int) (Value, error) {
 			return nil, err
 		}
 		object.Set(key, v)
-		if d.skipSpace(); d.skip("}") {
+		if d.skipSpace(); d.skipByte("}") {
 			return object, nil
 		}
-		if !d.skip(",") {
+		if !d.skipByte(",") {
 			return nil, d.syntaxError("',' or '}'")
 		}
 	}
 }
 
 func (d *decoder) skipSpace() {
-	for c := d.peek(); c == ' ' || c == '\t' || c == '\r' || c == '\n'; c = d.peek() {
+	for c := d.peekByte(); c == ' ' || c == '\t' || c == '\r' || c == '\n'; c = d.peekByte() {
 		d.pos++
 	}
 }
 
-// peek returns the next byte, or 0 at the end.
-func (d *decoder) peek() byte {
+// peekByte returns the next byte, or 0 at the end.
+func (d *decoder) peekByte() byte {
 	if d.pos == len(d.text) {
 		return 0
 	}
 	return d.text[d.pos]
 }
 
-func (d *decoder) skip(word string) bool {
+func (d *decoder) skipByte(word string) bool {
 	if !strings.HasPrefix(d.text[d.pos:], word) {
 		return false
 	}
@@ -187,38 +187,38 @@ func (d *decoder) syntaxError(what string) *SyntaxError {
 	}
 }
 
-// maxDigits is the number of digits of the longest integer that Python converts from
+// maxIntegerDigits is the number of digits of the longest integer that Python converts from
 // text.
-const maxDigits = 4300
+const maxIntegerDigits = 4300
 
 func (d *decoder) parseNumber() (Value, error) {
 	start := d.pos
-	d.skip("-")
-	if !d.skip("0") && d.skipDigits() == 0 {
+	d.skipByte("-")
+	if !d.skipByte("0") && d.skipDigits() == 0 {
 		d.pos = start
 		return nil, d.syntaxError("a value")
 	}
 	end := d.pos
-	if d.skip(".") && d.skipDigits() > 0 {
+	if d.skipByte(".") && d.skipDigits() > 0 {
 		end = d.pos
 	}
 	d.pos = end
-	if d.skip("e") || d.skip("E") {
-		if !d.skip("-") {
-			d.skip("+")
+	if d.skipByte("e") || d.skipByte("E") {
+		if !d.skipByte("-") {
+			d.skipByte("+")
 		}
 		if d.skipDigits() > 0 {
 			end = d.pos
 		}
 	}
 	d.pos = end
-	return numberValue(d.text[start:end])
+	return convertNumberText(d.text[start:end])
 }
 
-// numberValue converts text in the form of a JSON number. Fractions and exponents make
+// convertNumberText converts text in the form of a JSON number. Fractions and exponents make
 // it a Float, which is infinite if it is out of range. An integer of more than
-// maxDigits is an error.
-func numberValue(text string) (Value, error) {
+// maxIntegerDigits is an error.
+func convertNumberText(text string) (Value, error) {
 	if strings.ContainsAny(text, ".eE") {
 		f, _ := strconv.ParseFloat(text, 64) // infinite if out of range
 		return Float(f), nil
@@ -226,8 +226,8 @@ func numberValue(text string) (Value, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return NewInt(n), nil
 	}
-	if digits := len(strings.TrimPrefix(text, "-")); digits > maxDigits {
-		return nil, &Error{Kind: "value_error", Text: fmt.Sprintf("an integer of %d digits, more than %d", digits, maxDigits)}
+	if digits := len(strings.TrimPrefix(text, "-")); digits > maxIntegerDigits {
+		return nil, &Error{Kind: "value_error", Text: fmt.Sprintf("an integer of %d digits, more than %d", digits, maxIntegerDigits)}
 	}
 	i, _ := new(big.Int).SetString(text, 10)
 	return Int{i}, nil
@@ -309,7 +309,7 @@ func hexEscape(s string) (rune, bool) {
 // skipDigits skips decimal digits and returns their number.
 func (d *decoder) skipDigits() int {
 	start := d.pos
-	for c := d.peek(); '0' <= c && c <= '9'; c = d.peek() {
+	for c := d.peekByte(); '0' <= c && c <= '9'; c = d.peekByte() {
 		d.pos++
 	}
 	return d.pos - start

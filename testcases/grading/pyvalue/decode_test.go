@@ -97,7 +97,7 @@ func TestDecodePositions(t *testing.T) {
 
 func TestDecodeKeepsOrder(t *testing.T) {
 	t.Parallel()
-	v := pyvaluetest.Decode(t, `{"z": 1, "a": 2, "m": 3, "a": {"y": 1.0, "x": 100000000000000000000}}`)
+	v := pyvaluetest.MustDecode(t, `{"z": 1, "a": 2, "m": 3, "a": {"y": 1.0, "x": 100000000000000000000}}`)
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	require.Equal(t, `{"z":1,"a":{"y":1.0,"x":100000000000000000000},"m":3}`, string(out))
@@ -105,7 +105,7 @@ func TestDecodeKeepsOrder(t *testing.T) {
 
 func TestMarshalNonFinite(t *testing.T) {
 	t.Parallel()
-	out, err := json.Marshal(pyvaluetest.Decode(t, `[NaN, Infinity, -Infinity, 1e400, "\ud800", "<&\u2028", null, true]`))
+	out, err := json.Marshal(pyvaluetest.MustDecode(t, `[NaN, Infinity, -Infinity, 1e400, "\ud800", "<&\u2028", null, true]`))
 	require.NoError(t, err)
 	require.JSONEq(t, `[{"$float":"NaN"},{"$float":"Infinity"},{"$float":"-Infinity"},{"$float":"Infinity"},"\ud800","<&\u2028",null,true]`, string(out))
 	require.Contains(t, string(out), `"\ud800"`, "the surrogate survives")
@@ -115,7 +115,7 @@ func TestMarshalNonFinite(t *testing.T) {
 func TestMarshalDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		v := pyvaluetest.Values().Draw(t, "value")
+		v := pyvaluetest.ValueGenerator().Draw(t, "value")
 		out, err := json.Marshal(v)
 		require.NoError(t, err)
 		again, err := pyvalue.Decode(string(out))
@@ -161,7 +161,7 @@ func TestRestoreFloats(t *testing.T) {
 		`{"x": "$float", "$float": ["NaN"], "y": 1}`: `{'x': '$float', '$float': ['NaN'], 'y': 1}`,
 		`["$float", 1, true, null, NaN]`:             `['$float', 1, True, None, nan]`,
 	} {
-		require.Equal(t, want, pyvalue.Repr(pyvalue.RestoreFloats(pyvaluetest.Decode(t, text))), text)
+		require.Equal(t, want, pyvalue.Repr(pyvalue.RestoreFloats(pyvaluetest.MustDecode(t, text))), text)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestRestoreFloats(t *testing.T) {
 func TestRestoreFloatsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		v := pyvalue.List{pyvaluetest.Values().Draw(t, "value"), pyvalue.Float(rapid.Float64().Draw(t, "float"))}
+		v := pyvalue.List{pyvaluetest.ValueGenerator().Draw(t, "value"), pyvalue.Float(rapid.Float64().Draw(t, "float"))}
 		text, err := v.MarshalJSON()
 		require.NoError(t, err)
 		again, err := pyvalue.Decode(string(text))

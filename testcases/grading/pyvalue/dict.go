@@ -16,7 +16,7 @@ type Dict struct {
 
 // Put sets the value of a key. A key that is a list or an object is a type error.
 func (d *Dict) Put(key, v Value) error {
-	h, err := hash(key)
+	h, err := hashKey(key)
 	if err != nil {
 		return err
 	}
@@ -33,13 +33,13 @@ func (d *Dict) Put(key, v Value) error {
 // Get returns the value of a key, or nil if there is no such key. A list or an object
 // is never a key.
 func (d *Dict) Get(key Value) Value {
-	h, _ := hash(key)
+	h, _ := hashKey(key)
 	return d.items[h]
 }
 
-// hash returns a text that is equal for keys that are equal in Python. It is a type
+// hashKey returns a text that is equal for keys that are equal in Python. It is a type
 // error for a list or an object.
-func hash(key Value) (string, error) {
+func hashKey(key Value) (string, error) {
 	switch k := key.(type) {
 	case Null:
 		return "null", nil
@@ -64,7 +64,7 @@ func (d *Dict) Keys() List { return d.keys }
 // CheckHashable returns a type error for a list or an object, which cannot be a key of
 // a Python dict.
 func CheckHashable(key Value) error {
-	_, err := hash(key)
+	_, err := hashKey(key)
 	return err
 }
 
@@ -72,7 +72,7 @@ func CheckHashable(key Value) error {
 // the keys of an object. Other values and unhashable members are type errors, which
 // begin with name.
 func NewSet(name string, v Value) (*Dict, error) {
-	items, err := Iterate(name, v)
+	items, err := IterateItems(name, v)
 	if err != nil {
 		return nil, err
 	}
@@ -85,24 +85,24 @@ func NewSet(name string, v Value) (*Dict, error) {
 	return set, nil
 }
 
-// Intersection returns Python's a & b. Like Python it returns the elements of the
+// IntersectSets returns Python's a & b. Like Python it returns the elements of the
 // smaller set, or those of b if both have one size.
-func Intersection(a, b *Dict) List {
+func IntersectSets(a, b *Dict) List {
 	if len(b.keys) > len(a.keys) {
 		a, b = b, a
 	}
 	return slices.DeleteFunc(slices.Clone(b.keys), func(key Value) bool { return a.Get(key) == nil })
 }
 
-// Difference returns Python's a - b.
-func Difference(a, b *Dict) List {
+// SubtractSets returns Python's a - b.
+func SubtractSets(a, b *Dict) List {
 	return slices.DeleteFunc(slices.Clone(a.keys), func(key Value) bool { return b.Get(key) != nil })
 }
 
-// Iterate returns what Python's iteration over v yields: the members of a list, the
+// IterateItems returns what Python's iteration over v yields: the members of a list, the
 // keys of an object or the characters of a string. Other values are a type error, which
 // begins with name.
-func Iterate(name string, v Value) (List, error) {
+func IterateItems(name string, v Value) (List, error) {
 	items := List{}
 	switch v := v.(type) {
 	case List:
@@ -121,18 +121,18 @@ func Iterate(name string, v Value) (List, error) {
 	return items, nil
 }
 
-// Sorted returns Python's sorted of the elements of a set: numbers by value, strings by
+// SortSet returns Python's sorted of the elements of a set: numbers by value, strings by
 // code points. A mixture of both, and two or more elements of other kinds, are a type
 // error. The place of NaN is arbitrary, as in Python.
-func Sorted(items List) (List, error) {
+func SortSet(items List) (List, error) {
 	items = append(List{}, items...)
 	for i := 1; i < len(items); i++ {
-		if _, _, err := compare(items[0], items[i]); err != nil {
+		if _, _, err := compareOrdered(items[0], items[i]); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortStableFunc(items, func(a, b Value) int {
-		order, _, _ := compare(a, b)
+		order, _, _ := compareOrdered(a, b)
 		return order
 	})
 	return items, nil

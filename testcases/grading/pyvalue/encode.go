@@ -129,7 +129,7 @@ func RestoreFloats(v Value) Value {
 			v[i] = RestoreFloats(item)
 		}
 	case *Object:
-		if f, ok := restoredFloat(v); ok {
+		if f, ok := decodeFloatObject(v); ok {
 			return f
 		}
 		for _, key := range v.keys {
@@ -139,9 +139,9 @@ func RestoreFloats(v Value) Value {
 	return v
 }
 
-// restoredFloat returns the number for which an object stands, or false if it stands
+// decodeFloatObject returns the number for which an object stands, or false if it stands
 // for itself.
-func restoredFloat(o *Object) (Float, bool) {
+func decodeFloatObject(o *Object) (Float, bool) {
 	text, ok := o.Get("$float").(String)
 	if !ok || o.Len() != 1 {
 		return 0, false

@@ -85,8 +85,8 @@ func isNaN(v Value) bool {
 	return ok && math.IsNaN(float64(f))
 }
 
-// SameJSON is [Equal], except that booleans do not equal numbers.
-func SameJSON(a, b Value) bool {
+// EqualJSON is [Equal], except that booleans do not equal numbers.
+func EqualJSON(a, b Value) bool {
 	_, isBool := a.(Bool)
 	if _, alsoBool := b.(Bool); isBool != alsoBool {
 		return false
@@ -94,7 +94,7 @@ func SameJSON(a, b Value) bool {
 	if _, ok := AsNumber(a); ok {
 		return Equal(a, b)
 	}
-	return equalStructure(a, b, SameJSON)
+	return equalStructure(a, b, EqualJSON)
 }
 
 // equalStructure compares two values that are not both numbers; it compares what is
@@ -132,9 +132,9 @@ func equalStructure(a, b Value, same func(a, b Value) bool) bool {
 	}
 }
 
-// compare orders two numbers, two strings or two lists. Other values, and a mixture,
+// compareOrdered orders two numbers, two strings or two lists. Other values, and a mixture,
 // are a type error. Ordered is false where NaN decides.
-func compare(a, b Value) (order int, ordered bool, err error) {
+func compareOrdered(a, b Value) (order int, ordered bool, err error) {
 	n, ok := AsNumber(a)
 	if m, both := AsNumber(b); ok && both {
 		order, ordered = n.compare(m)
@@ -156,7 +156,7 @@ func compare(a, b Value) (order int, ordered bool, err error) {
 func compareLists(a, b List) (order int, ordered bool, err error) {
 	for i := range min(len(a), len(b)) {
 		if !IsIdenticalOrEqual(a[i], b[i]) {
-			return compare(a[i], b[i])
+			return compareOrdered(a[i], b[i])
 		}
 	}
 	return cmp.Compare(len(a), len(b)), true, nil
@@ -164,13 +164,13 @@ func compareLists(a, b List) (order int, ordered bool, err error) {
 
 // Less is Python's a < b. Values that cannot be ordered are a type error.
 func Less(a, b Value) (bool, error) {
-	order, ordered, err := compare(a, b)
+	order, ordered, err := compareOrdered(a, b)
 	return ordered && order < 0, err
 }
 
 // LessOrEqual is Python's a <= b. Values that cannot be ordered are a type error.
 func LessOrEqual(a, b Value) (bool, error) {
-	order, ordered, err := compare(a, b)
+	order, ordered, err := compareOrdered(a, b)
 	return ordered && order <= 0, err
 }
 
@@ -193,20 +193,20 @@ func IsTruthy(v Value) bool {
 // An integer that does not fit a double is an error of kind overflow, a value that is not
 // a number a type error.
 func Add(a, b Value) (Value, error) {
-	return calculate(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
+	return applyArithmetic(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
 }
 
 // Subtract returns a - b as Python calculates it, with the errors of [Add].
 func Subtract(a, b Value) (Value, error) {
-	return calculate(a, b, (*big.Int).Sub, func(x, y float64) float64 { return x - y })
+	return applyArithmetic(a, b, (*big.Int).Sub, func(x, y float64) float64 { return x - y })
 }
 
 // Multiply returns a * b as Python calculates it, with the errors of [Add].
 func Multiply(a, b Value) (Value, error) {
-	return calculate(a, b, (*big.Int).Mul, func(x, y float64) float64 { return x * y })
+	return applyArithmetic(a, b, (*big.Int).Mul, func(x, y float64) float64 { return x * y })
 }
 
-func calculate(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x, y float64) float64) (Value, error) {
+func applyArithmetic(a, b Value, exact func(z, x, y *big.Int) *big.Int, double func(x, y float64) float64) (Value, error) {
 	n, m, err := toNumbers(a, b)
 	if err != nil {
 		return nil, err

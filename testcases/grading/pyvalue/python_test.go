@@ -16,10 +16,10 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// sampleRunes returns the characters of all scripts and symbols, without the large
+// sampleUnicodeRunes returns the characters of all scripts and symbols, without the large
 // blocks of ideographs and without those that Python's or Go's version of Unicode does
 // not know.
-func sampleRunes(t *testing.T) []string {
+func sampleUnicodeRunes(t *testing.T) []string {
 	t.Helper()
 	var texts []string
 	for _, block := range [][2]rune{
@@ -46,8 +46,8 @@ func isKnownRune(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
 }
 
-// requireSame is require.Equal, but fast enough for many thousands of texts.
-func requireSame(t *testing.T, python, ours, text string) {
+// requireEqualTexts is require.Equal, but fast enough for many thousands of texts.
+func requireEqualTexts(t *testing.T, python, ours, text string) {
 	t.Helper()
 	if python != ours {
 		require.Equal(t, python, ours, "%.100q", text)
@@ -57,54 +57,54 @@ func requireSame(t *testing.T, python, ours, text string) {
 func TestUpperAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{"straße", "ﬁn", "ΣΑΣ ς", "ŉ", "ǰ", "ΐ", "i̇ı", "Ǆǅǆ", "a\xed\xa0\x80ß\xed\xb0\x80", ""}
-	texts = append(texts, sampleRunes(t)...)
+	texts = append(texts, sampleUnicodeRunes(t)...)
 	for i, python := range askPython(t, "upper", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !isKnownRune(r) }) {
 			continue // upper case is of a newer Unicode than Go's
 		}
-		requireSame(t, python, pyvalue.Upper(texts[i]), texts[i])
+		requireEqualTexts(t, python, pyvalue.Upper(texts[i]), texts[i])
 	}
 }
 
 func TestLowerAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{"STRAßE", "ΣΑΣ", "ΑΣ Σ ΣΑ", "ΑΣ\u0301", "ΑΣ.Β", "Α.Σ", "İI", "ǅ", "A\xed\xa0\x80B\xed\xb0\x80", ""}
-	texts = append(texts, sampleRunes(t)...)
+	texts = append(texts, sampleUnicodeRunes(t)...)
 	for i, python := range askPython(t, "lower", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !isKnownRune(r) }) {
 			continue // lower case is of a newer Unicode than Go's
 		}
-		requireSame(t, python, pyvalue.Lower(texts[i]), texts[i])
+		requireEqualTexts(t, python, pyvalue.Lower(texts[i]), texts[i])
 	}
 }
 
 func TestTrimAsPython(t *testing.T) {
 	t.Parallel()
 	var texts []string
-	for _, c := range sampleRunes(t) {
+	for _, c := range sampleUnicodeRunes(t) {
 		texts = append(texts, c+"x"+c)
 	}
 	for i, python := range askPython(t, "strip", texts) {
-		requireSame(t, python, pyvalue.TrimSpace(texts[i]), texts[i])
+		requireEqualTexts(t, python, pyvalue.TrimSpace(texts[i]), texts[i])
 	}
 }
 
 func TestReprAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{`it's`, `say "x"`, `it's "x"`, `back\slash`}
-	texts = append(texts, sampleRunes(t)...)
+	texts = append(texts, sampleUnicodeRunes(t)...)
 	for i, python := range askPython(t, "repr", texts) {
-		requireSame(t, python, pyvalue.Repr(pyvalue.String(texts[i])), texts[i])
+		requireEqualTexts(t, python, pyvalue.Repr(pyvalue.String(texts[i])), texts[i])
 	}
 }
 
-func TestText(t *testing.T) {
+func TestStrOfValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`true`: "True", `false`: "False", `null`: "None", `1`: "1", `1.0`: "1.0", `1e16`: "1e+16", `1e-5`: "1e-05", `["B"]`: "['B']",
 		`{"a": 1, "b": [null, "x'"]}`: `{'a': 1, 'b': [None, "x'"]}`, `NaN`: "nan", `-Infinity`: "-inf", `"B"`: "B", `[]`: "[]", `{}`: "{}", `-0.0`: "-0.0",
 	} {
-		require.Equal(t, want, pyvalue.Text(pyvaluetest.Decode(t, text)))
+		require.Equal(t, want, pyvalue.Str(pyvaluetest.MustDecode(t, text)))
 	}
 }
 
@@ -118,7 +118,7 @@ func TestParseFloatAsPython(t *testing.T) {
 		"٣.١٤", "１２３", "\U0001d7d8\U0001d7e1\U0001d7ff", "१२", "1\u0660", "\x1c5", "\x1f5\x1f", "\v5\f", "\u00855", "\u20035\u3000", "\x005", "5\x00", "²", "½", "true", "None", "1d", "1f", "0b1", "1E5", "infinity ", "1\u00a0",
 		"\xed\xa0\x80", strings.Repeat("1", 5000), "0." + strings.Repeat("3", 5000), "179769313486231580793e289", "1_000_000", "0_0", "00012", "1\n2",
 	}
-	for _, c := range sampleRunes(t) {
+	for _, c := range sampleUnicodeRunes(t) {
 		texts = append(texts, c, c+"5"+c, "1"+c+"2")
 	}
 	for i, python := range askPython(t, "float", texts) {
@@ -126,11 +126,11 @@ func TestParseFloatAsPython(t *testing.T) {
 		if f, ok := pyvalue.ParseFloat(texts[i]); ok {
 			ours = pyvalue.Repr(pyvalue.Float(f))
 		}
-		requireSame(t, python, ours, texts[i])
+		requireEqualTexts(t, python, ours, texts[i])
 	}
 }
 
-func TestEqualAndAtMost(t *testing.T) {
+func TestEqualAndLessOrEqual(t *testing.T) {
 	t.Parallel()
 	huge := "1" + strings.Repeat("0", 400)
 	for _, c := range []struct {
@@ -168,7 +168,7 @@ func TestEqualAndAtMost(t *testing.T) {
 		{`"\ud800"`, `"\ue000"`, false, "true"},
 		{`"\uffff"`, `"😀"`, false, "true"},
 	} {
-		a, b := pyvaluetest.Decode(t, c.a), pyvaluetest.Decode(t, c.b)
+		a, b := pyvaluetest.MustDecode(t, c.a), pyvaluetest.MustDecode(t, c.b)
 		require.Equal(t, c.equal, pyvalue.Equal(a, b), "%s == %s", c.a, c.b)
 		require.Equal(t, c.equal, pyvalue.Equal(b, a), "%s == %s", c.b, c.a)
 		most, err := pyvalue.LessOrEqual(a, b)
@@ -181,7 +181,7 @@ func TestEqualAndAtMost(t *testing.T) {
 	}
 }
 
-func TestObject(t *testing.T) {
+func TestObjectMembers(t *testing.T) {
 	t.Parallel()
 	var none *pyvalue.Object
 	require.Zero(t, none.Len())
@@ -195,7 +195,7 @@ func TestObject(t *testing.T) {
 	require.Equal(t, "nothing", pyvalue.KindOf(nil))
 	for _, v := range []string{"null", "boolean", "integer", "number", "string", "list", "object"} {
 		text := map[string]string{"null": "null", "boolean": "true", "integer": "1", "number": "1.0", "string": `""`, "list": "[]", "object": "{}"}[v]
-		require.Equal(t, v, pyvalue.KindOf(pyvaluetest.Decode(t, text)))
+		require.Equal(t, v, pyvalue.KindOf(pyvaluetest.MustDecode(t, text)))
 	}
 }
 
@@ -215,8 +215,8 @@ func askPython(t *testing.T, question string, texts []string) []string {
 	out, err := cmd.Output()
 	require.NoError(t, err, stderr.String())
 	var answers []string
-	for _, v := range pyvaluetest.List(t, pyvaluetest.Decode(t, string(out))) {
-		answers = append(answers, pyvalue.Text(v))
+	for _, v := range pyvaluetest.RequireList(t, pyvaluetest.MustDecode(t, string(out))) {
+		answers = append(answers, pyvalue.Str(v))
 	}
 	require.Len(t, answers, len(texts))
 	return answers

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns v as Python's str writes it: a string unchanged, else such as True,
+// Str returns v as Python's str writes it: a string unchanged, else such as True,
 // None, 1.0, ['B'] or {'a': 1}.
-func Text(v Value) string {
+func Str(v Value) string {
 	if s, ok := v.(String); ok {
 		return string(s)
 	}
@@ -123,9 +123,9 @@ func TrimSpace(s string) string {
 func JSONKey(v Value) string {
 	switch v.(type) {
 	case String:
-		return Text(v)
+		return Str(v)
 	case Float:
-		switch text := Text(v); text {
+		switch text := Str(v); text {
 		case "nan":
 			return "NaN"
 		case "inf":

@@ -49,14 +49,14 @@ func Runes(s string) []rune {
 
 // Upper returns s in upper case by all rules of Unicode: ß becomes SS. Lone surrogates
 // stay.
-func Upper(s string) string { return mapCase(cases.Upper(language.Und), s) }
+func Upper(s string) string { return mapCaseKeepingSurrogates(cases.Upper(language.Und), s) }
 
 // Lower returns s in lower case by all rules of Unicode: a sigma at the end of a word
 // becomes ς. Lone surrogates stay.
-func Lower(s string) string { return mapCase(cases.Lower(language.Und), s) }
+func Lower(s string) string { return mapCaseKeepingSurrogates(cases.Lower(language.Und), s) }
 
-// mapCase applies caser to s without its lone surrogates.
-func mapCase(caser cases.Caser, s string) string {
+// mapCaseKeepingSurrogates applies caser to s without its lone surrogates.
+func mapCaseKeepingSurrogates(caser cases.Caser, s string) string {
 	var out strings.Builder
 	for _, part := range splitSurrogates(s) {
 		if r, _ := decodeRune(part); isSurrogate(r) {

@@ -13,42 +13,42 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Decode decodes a text. A malformed one fails the test.
-func Decode(t *testing.T, text string) pyvalue.Value {
+// MustDecode decodes a text. A malformed one fails the test.
+func MustDecode(t *testing.T, text string) pyvalue.Value {
 	t.Helper()
 	v, err := pyvalue.Decode(text)
 	require.NoError(t, err, text)
 	return v
 }
 
-// Object returns v as an object. Another kind fails the test.
-func Object(t *testing.T, v pyvalue.Value) *pyvalue.Object {
+// RequireObject returns v as an object. Another kind fails the test.
+func RequireObject(t *testing.T, v pyvalue.Value) *pyvalue.Object {
 	t.Helper()
 	o, ok := v.(*pyvalue.Object)
 	require.True(t, ok, pyvalue.KindOf(v))
 	return o
 }
 
-// List returns v as a list. Another kind fails the test.
-func List(t *testing.T, v pyvalue.Value) pyvalue.List {
+// RequireList returns v as a list. Another kind fails the test.
+func RequireList(t *testing.T, v pyvalue.Value) pyvalue.List {
 	t.Helper()
 	l, ok := v.(pyvalue.List)
 	require.True(t, ok, pyvalue.KindOf(v))
 	return l
 }
 
-// JSON returns the JSON of v as text, which shows the order of keys and the difference
+// MarshalToString returns the MarshalToString of v as text, which shows the order of keys and the difference
 // between 1 and 1.0.
-func JSON(t *testing.T, v any) string {
+func MarshalToString(t *testing.T, v any) string {
 	t.Helper()
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	return string(out)
 }
 
-// Values generates JSON values of up to three levels, with many special cases among
+// ValueGenerator generates MarshalToString values of up to three levels, with many special cases among
 // them.
-func Values() *rapid.Generator[pyvalue.Value] {
+func ValueGenerator() *rapid.Generator[pyvalue.Value] {
 	return rapid.Custom(func(t *rapid.T) pyvalue.Value { return drawValue(t, 3) })
 }
 
