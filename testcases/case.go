@@ -15,7 +15,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Case is one test case. It does not change after loading.
+// Case is one test case: its id, task, files, graders and limits. It does not change
+// after loading.
 type Case struct {
 	ID     string
 	Task   string // what the agent is told, verbatim
@@ -39,7 +40,8 @@ type Case struct {
 	runErrors []error // why the case cannot be run, although it loads; see CheckRunnable
 }
 
-// Source is the place from which a case was loaded.
+// Source is the place from which a case was loaded: a file and, if the file contains
+// several cases, a position.
 type Source struct {
 	File  string // path as it was given or found
 	Index int    // position of the case in the file, from 0
@@ -49,7 +51,7 @@ type Source struct {
 // String returns the file and, if it contains several cases, the position in it.
 func (s Source) String() string { return s.Place }
 
-// Dir returns the folder of the file as an absolute path.
+// Dir returns the absolute path of the folder that contains the case's file.
 func (s Source) Dir() string {
 	dir := filepath.Dir(s.File)
 	if full, err := filepath.Abs(dir); err == nil {
@@ -58,7 +60,8 @@ func (s Source) Dir() string {
 	return dir
 }
 
-// Limits are the limits of an attempt at the case. 0 means that the case sets none.
+// Limits are the limits of one attempt at a case. 0 means that the case sets no such
+// limit.
 type Limits struct {
 	Wall, Idle, Cell time.Duration
 	Turns, Actions   int
@@ -67,29 +70,30 @@ type Limits struct {
 }
 
 // Timeouts are the time limits of the public format, in the order of their precedence.
-// 0 or less means that the case sets none.
+// 0 or less means that the case sets no such limit.
 type Timeouts struct {
 	Agent    time.Duration // agent_timeout
 	Timeout  time.Duration // timeout
 	Metadata time.Duration // metadata.timeout_s
 }
 
-// DataFile is a file that the case needs but does not contain.
+// DataFile is a data file that a case needs but does not contain. Assay copies it into
+// the sandbox.
 type DataFile struct {
 	Name string // as in the case
 	Path string // absolute path of the local file; "" if no local folder is known for its address
 	Base string // name in the sandbox's data folder
 }
 
-// InlineFile is a text file that the case contains.
+// InlineFile is a text file whose content is written in the case itself.
 type InlineFile struct {
 	Name string // relative, with slashes
 	Text string
 }
 
-// WallLimit returns how long an attempt may take: the first of limits.wall_s,
-// agent_timeout, timeout and metadata.timeout_s that is above 0, or 0 if the case sets
-// none.
+// WallLimit returns how long an attempt at the case may take: the first of
+// limits.wall_s, agent_timeout, timeout and metadata.timeout_s that is above 0, or 0 if
+// the case sets none of them.
 func (c Case) WallLimit() time.Duration {
 	for _, d := range []time.Duration{c.Limits.Wall, c.Timeouts.Agent, c.Timeouts.Timeout, c.Timeouts.Metadata} {
 		if d > 0 {
@@ -99,9 +103,10 @@ func (c Case) WallLimit() time.Duration {
 	return 0
 }
 
-// CheckRunnable returns all reasons for which the cases cannot be run together: an id that
-// occurs twice, data that cannot be in one sandbox, graders that are no list of objects
-// or that [grading.CheckSpec] refuses.
+// CheckRunnable returns an error with all reasons for which the cases cannot be run
+// together: an id that occurs twice, data files that cannot be in one sandbox, graders
+// that are not a list of objects or that [grading.CheckSpec] rejects. It returns nil if
+// they can be run.
 func CheckRunnable(cases []Case) error {
 	var errs []error
 	first := map[string]Source{}

@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Each example can be run, says how to answer, and does not pass with no answer.
-// Another test plays the oracles.
+// Each example case can be run, says in its task how to answer, and does not pass
+// without an answer. Another test plays the oracles.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
@@ -56,7 +56,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// No ground truth of more than three characters occurs in the task.
+// No ground truth of more than three characters occurs in the task of an example case.
 func TestExamplesHideTheirAnswers(t *testing.T) {
 	t.Parallel()
 	cases, err := testcases.Load([]string{"examples"}, testcases.Options{})
@@ -72,7 +72,8 @@ func TestExamplesHideTheirAnswers(t *testing.T) {
 	}
 }
 
-// scalarTexts returns the texts of all values inside v that are neither list nor object.
+// scalarTexts returns the texts of all values inside v, at any depth, that are neither
+// a list nor an object.
 func scalarTexts(v pyvalue.Value) []string {
 	var out []string
 	switch v := v.(type) {

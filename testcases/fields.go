@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// fieldReader reads the members of an object and collects their faults. A member that
-// is absent or null, or has a fault, is read as the zero value.
+// fieldReader reads the members of a case's JSON object and collects what is wrong with
+// them. A member that is absent, null or wrong is read as the zero value.
 type fieldReader struct {
 	object     *pyvalue.Object
 	prefix     string // of the names in faults
@@ -21,7 +21,7 @@ type fieldReader struct {
 	nameOwners map[string]string // names in the sandbox, with the fields that claim them
 }
 
-// FieldError is what is wrong with one field of a case.
+// FieldError says what is wrong with one field of a case.
 type FieldError struct {
 	Field, Text string
 	WrongKind   bool // a value has the wrong JSON kind
@@ -30,18 +30,19 @@ type FieldError struct {
 
 func (f FieldError) Error() string { return "field " + f.Field + ": " + f.Text }
 
-// addFault adds a fault of a member with a formatted text.
+// addFault records that a field is wrong, with a formatted text.
 func (f *fieldReader) addFault(name, format string, args ...any) {
 	f.faults = append(f.faults, FieldError{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
 }
 
-// addRunFault adds a fault that does not keep the case from being loaded.
+// addRunFault records that a field is wrong in a way that prevents only a run, not the
+// loading of the case.
 func (f *fieldReader) addRunFault(name, format string, args ...any) {
 	f.addFault(name, format, args...)
 	f.faults[len(f.faults)-1].LoadsAnyway = true
 }
 
-// claimFileName records that a field puts a file of that name into the sandbox.
+// claimFileName records that a field puts a file of this name into the sandbox.
 func (f *fieldReader) claimFileName(name, field string) {
 	if f.nameOwners == nil {
 		f.nameOwners = map[string]string{}
@@ -49,13 +50,14 @@ func (f *fieldReader) claimFileName(name, field string) {
 	f.nameOwners[name] = field
 }
 
-// addWrongKind adds the fault of a member that has the wrong kind.
+// addWrongKind records that a field has a value of the wrong kind. want describes the
+// right kind.
 func (f *fieldReader) addWrongKind(name, want string, found pyvalue.Value) {
 	f.addFault(name, "want %s, found %s", want, pyvalue.KindOf(found))
 	f.faults[len(f.faults)-1].WrongKind = true
 }
 
-// getMember returns a member, or nil if it is absent or null.
+// getMember returns the value of a field, or nil if it is absent or null.
 func (f *fieldReader) getMember(name string) pyvalue.Value {
 	v := f.object.Get(name)
 	if v == (pyvalue.Null{}) {
@@ -64,7 +66,8 @@ func (f *fieldReader) getMember(name string) pyvalue.Value {
 	return v
 }
 
-// getRequiredText returns a string. If it is absent or null, that is a fault.
+// getRequiredText returns the string value of a field. It records an error if the field
+// is absent, null or no string.
 func (f *fieldReader) getRequiredText(name string) string {
 	if f.object.Get(name) == nil {
 		f.addFault(name, "missing")
@@ -76,7 +79,8 @@ func (f *fieldReader) getRequiredText(name string) string {
 	return f.getText(name)
 }
 
-// getText returns a string.
+// getText returns the string value of a field, or "" if it is absent or null. It
+// records an error for another kind of value.
 func (f *fieldReader) getText(name string) string {
 	v := f.getMember(name)
 	s, ok := v.(pyvalue.String)
@@ -86,7 +90,8 @@ func (f *fieldReader) getText(name string) string {
 	return string(s)
 }
 
-// getObject returns an object, nil if there is none.
+// getObject returns the object value of a field, or nil if it is absent or null. It
+// records an error for another kind of value.
 func (f *fieldReader) getObject(name string) *pyvalue.Object {
 	v := f.getMember(name)
 	o, ok := v.(*pyvalue.Object)
@@ -96,7 +101,8 @@ func (f *fieldReader) getObject(name string) *pyvalue.Object {
 	return o
 }
 
-// getList returns a list, nil if there is none.
+// getList returns the list value of a field, or nil if it is absent or null. It records
+// an error for another kind of value.
 func (f *fieldReader) getList(name string) pyvalue.List {
 	v := f.getMember(name)
 	l, ok := v.(pyvalue.List)
@@ -106,7 +112,8 @@ func (f *fieldReader) getList(name string) pyvalue.List {
 	return l
 }
 
-// getTexts returns a list of strings.
+// getTexts returns the strings of a field that is a list of strings. It records an
+// error for each item that is no string.
 func (f *fieldReader) getTexts(name string) []string {
 	var out []string
 	for i, item := range f.getList(name) {
@@ -119,7 +126,8 @@ func (f *fieldReader) getTexts(name string) []string {
 	return out
 }
 
-// getCount returns an integer above 0.
+// getCount returns the value of a field that is an integer above 0, or 0 if it is
+// absent or null. It records an error for any other value.
 func (f *fieldReader) getCount(name string) int64 {
 	v := f.getMember(name)
 	if v == nil {
@@ -133,7 +141,8 @@ func (f *fieldReader) getCount(name string) int64 {
 	return i.Big().Int64()
 }
 
-// getAmount returns a finite number above 0.
+// getAmount returns the value of a field that is a finite number above 0, or 0 if it is
+// absent or null. It records an error for any other value.
 func (f *fieldReader) getAmount(name string) float64 {
 	v := f.getMember(name)
 	if v == nil {
@@ -153,19 +162,21 @@ func (f *fieldReader) getAmount(name string) float64 {
 	return n
 }
 
-// getDuration returns a number of seconds above 0.
+// getDuration returns the value of a field that is a number of seconds above 0. It
+// records an error for any other value.
 func (f *fieldReader) getDuration(name string) time.Duration {
 	return secondsToDuration(f.getAmount(name))
 }
 
-// secondsToDuration converts seconds to a duration. Numbers out of range become the longest
-// duration.
+// secondsToDuration converts a number of seconds to a duration. Numbers out of range
+// become the longest duration of their sign.
 func secondsToDuration(n float64) time.Duration {
 	const most = float64(math.MaxInt64 / time.Second)
 	return time.Duration(max(-most, min(n, most)) * float64(time.Second))
 }
 
-// rejectUnknownKeys adds a fault for each member that is not known.
+// rejectUnknownKeys records an error for each member of the object whose name is not in
+// known.
 func (f *fieldReader) rejectUnknownKeys(known ...string) {
 	for key := range f.object.All() {
 		if !slices.Contains(known, key) {
@@ -174,11 +185,13 @@ func (f *fieldReader) rejectUnknownKeys(known ...string) {
 	}
 }
 
-// maxWholeNumberChars is the length of the longest text that is parsed as a whole number.
+// maxWholeNumberChars is the length, in bytes, of the longest text that is parsed as a
+// whole number.
 const maxWholeNumberChars = 4300
 
-// getTimeout returns whole seconds by the rules of the public format, see
-// parseWholeNumber.
+// getTimeout returns the value of a field that is a whole number of seconds by the
+// rules of parseWholeNumber. It returns 0 if the field is absent or null, and records
+// an error for any other value.
 func (f *fieldReader) getTimeout(name string) time.Duration {
 	v := f.getMember(name)
 	if v == nil {
@@ -191,10 +204,10 @@ func (f *fieldReader) getTimeout(name string) time.Duration {
 	return secondsToDuration(n)
 }
 
-// parseWholeNumber returns a whole number by the rules of the public format: an
-// integer; a boolean; a float without a fraction that fits 64 bits; or a text with
-// optional white space around it, a sign, underscores between digits, and a fraction of
-// zeros.
+// parseWholeNumber converts a value to a whole number by the rules of the public
+// format. It accepts an integer; a boolean, as 0 or 1; a float without a fraction that
+// fits 64 bits; or a text with optional white space around it, a sign, underscores
+// between digits, and a fraction of zeros. ok is false for any other value.
 func parseWholeNumber(v pyvalue.Value) (n float64, ok bool) {
 	switch v := v.(type) {
 	case pyvalue.Bool:
@@ -211,7 +224,9 @@ func parseWholeNumber(v pyvalue.Value) (n float64, ok bool) {
 	}
 }
 
-// parseWholeText parses a whole number from a text, see parseWholeNumber.
+// parseWholeText parses a text as a whole number: optional white space around it, a
+// sign, underscores between digits, and a fraction of zeros. ok is false for any other
+// text and for more than 4300 characters.
 func parseWholeText(text string) (n float64, ok bool) {
 	if len(text) > maxWholeNumberChars || !regexp.MustCompile(`^[+-]?\d+(_\d+)*(\.0+)?$`).MatchString(strings.TrimSpace(text)) {
 		return 0, false
@@ -224,7 +239,8 @@ func parseWholeText(text string) (n float64, ok bool) {
 	return bigIntToFloat(i), true
 }
 
-// bigIntToFloat converts an integer. It is infinite if it is out of range.
+// bigIntToFloat converts an integer to a float64, which is infinite if the integer is
+// out of range.
 func bigIntToFloat(i *big.Int) float64 {
 	n, _ := new(big.Float).SetInt(i).Float64()
 	return n

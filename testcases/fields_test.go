@@ -11,7 +11,7 @@ import (
 	"assay/testcases"
 )
 
-// Each error names file, position, case and field.
+// Each error of Load names the file, the position in it, the case and the field.
 func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadErrorText changes the working directory
 	for _, c := range []struct{ name, text, want string }{
 		{"c.json", "{\"id\": \"a\",\n  \"task\": }", `c.json:2:11: expected a value, found '}'`},
@@ -81,8 +81,8 @@ func TestLoadErrors(t *testing.T) { //nolint:paralleltest // loadErrorText chang
 	}
 }
 
-// Cases that other harnesses load can be loaded, and CheckRunnable returns what is wrong
-// with them.
+// Cases that other harnesses load can be loaded, and CheckRunnable returns what
+// prevents their run.
 func TestLoadAcceptsUnrunnableCases(t *testing.T) {
 	t.Parallel()
 	for field, want := range map[string]string{
@@ -105,7 +105,7 @@ func caseJSONWithField(field string) string { return `{"id": "a", "task": "", ` 
 
 func fieldErrorText(field string) string { return `c.json: case "a": field ` + field }
 
-// The error of one load has all faults.
+// The error of a single Load lists everything that is wrong with the case.
 func TestLoadErrorHasAllFaults(t *testing.T) {
 	t.Parallel()
 	dir := writeTestFolder(t, map[string]string{

@@ -13,7 +13,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// readInlineFiles returns the files that a case contains.
+// readInlineFiles returns the files whose content is written in the case's member
+// files. It records an error for each malformed one.
 func readInlineFiles(f *fieldReader) []InlineFile {
 	var files []InlineFile
 	for name, v := range f.getObject("files").All() {
@@ -31,8 +32,8 @@ func readInlineFiles(f *fieldReader) []InlineFile {
 	return files
 }
 
-// invalidFileNameReason says why name cannot be the name of a file in a sandbox, "" if it
-// can. The folder .assay is reserved for the kernel.
+// invalidFileNameReason returns why name cannot be the name of a file in a sandbox, or
+// "" if it can. The folder .assay is reserved for the kernel.
 func invalidFileNameReason(name string) string {
 	parts := strings.Split(name, "/")
 	switch {
@@ -48,8 +49,8 @@ func invalidFileNameReason(name string) string {
 	return ""
 }
 
-// checkFileNameConflicts adds a fault for files that cannot be in one sandbox: two with one
-// name, and one where another needs a folder.
+// checkFileNameConflicts records an error for files that cannot be in the same sandbox:
+// two with the same name, and one whose name another file needs for a folder.
 func checkFileNameConflicts(f *fieldReader, files []InlineFile) {
 	for _, file := range files {
 		field := fmt.Sprintf("files[%q]", file.Name)
@@ -67,8 +68,8 @@ func checkFileNameConflicts(f *fieldReader, files []InlineFile) {
 	}
 }
 
-// readDataNode reads data_node: absent, a name, or a list of names. A name that occurs
-// twice counts once.
+// readDataNode reads the field data_node: absent, the name of a data file, or a list of
+// names. A name that occurs twice counts once. Wrong values are recorded as errors.
 func readDataNode(f *fieldReader, file string, prefixes map[string]string) []DataFile {
 	var names pyvalue.List
 	switch v := f.getMember("data_node").(type) {
@@ -104,8 +105,9 @@ func readDataNode(f *fieldReader, file string, prefixes map[string]string) []Dat
 	return data
 }
 
-// localDataPath returns the path of a data file: below the folder of the longest matching
-// prefix; else, unless it is an address, beside the case file; else "".
+// localDataPath returns the absolute local path of a data file: below the folder of the
+// longest matching prefix; else, unless the name is an address (it contains "://"),
+// relative to the case file; else "".
 func localDataPath(name, file string, prefixes map[string]string) string {
 	found, local := "", ""
 	for prefix, dir := range prefixes {
@@ -130,9 +132,9 @@ func localDataPath(name, file string, prefixes map[string]string) string {
 	return full
 }
 
-// cutAddressPrefix removes an address prefix, which must end where a part of the address ends.
-// It reports false if the prefix does not match or the rest leads out of the prefix's
-// folder.
+// cutAddressPrefix removes a prefix from the address of a data file. ok is false if the
+// address does not begin with the prefix, if the prefix ends inside a part of the
+// address, or if the rest leads out of the prefix's folder.
 func cutAddressPrefix(name, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, prefix)
 	whole := rest == "" || strings.HasPrefix(rest, "/") || strings.HasSuffix(prefix, "/")
@@ -141,7 +143,7 @@ func cutAddressPrefix(name, prefix string) (rest string, ok bool) {
 }
 
 // CheckData returns an error that names all data files of the case that do not exist
-// locally. It looks at the disk each time.
+// locally, or nil. It reads the disk at each call.
 func (c Case) CheckData() error {
 	var errs []error
 	for _, d := range c.Data {
@@ -152,8 +154,8 @@ func (c Case) CheckData() error {
 	return errors.Join(errs...)
 }
 
-// Check returns an error if the file has no local path or is no regular file on the
-// disk.
+// Check returns an error if the data file has no local path, does not exist or is not a
+// regular file.
 func (d DataFile) Check() error {
 	if d.Path == "" {
 		return errors.New("no local folder is given for such an address (--data PREFIX=DIR)")

@@ -62,7 +62,7 @@ case "case-1": data latch://1.node: no local folder is given for such an address
 	require.NoError(t, testcases.Case{}.CheckData())
 }
 
-// The data of a case file with a relative path has absolute paths.
+// The data files of a case file with a relative path get absolute paths.
 func TestDataPathsAreAbsolute(t *testing.T) {
 	dir := writeTestFolder(t, map[string]string{"c.json": `{"id": "a", "task": "", "data_node": "x.csv"}`, "x.csv": ""})
 	t.Chdir(dir)

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// CaseFileNames lists the extensions of case files, for messages.
+// CaseFileNames lists the file name extensions of case files, for messages.
 const CaseFileNames = ".json, .jsonl, .ndjson, .yaml or .yml"
 
-// CasePath is a file to load. Named means that the user gave its own name, so that it
-// must contain cases.
+// CasePath is the path of a file to load. Named means that the user gave the file's own
+// name, so that it must contain cases.
 type CasePath struct {
 	Path  string
 	Named bool
 	Err   error // why nothing was found at the path; set by lint only
 }
 
-// findFilesOfPaths returns the files of all paths, each once. A path or pattern without files is
-// an error.
+// findFilesOfPaths returns the files of all paths, each once. A path that does not
+// exist and a pattern that matches no file are errors.
 func findFilesOfPaths(paths []string) ([]CasePath, error) {
 	var files []CasePath
 	for _, path := range paths {
@@ -35,7 +35,7 @@ func findFilesOfPaths(paths []string) ([]CasePath, error) {
 	return UniqueCasePaths(files), nil
 }
 
-// UniqueCasePaths returns the files without those that occur earlier in the list.
+// UniqueCasePaths returns the paths without those that occur earlier in the list.
 func UniqueCasePaths(files []CasePath) []CasePath {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(files, func(f CasePath) bool {
@@ -49,8 +49,9 @@ func UniqueCasePaths(files []CasePath) []CasePath {
 	})
 }
 
-// FindFiles returns the files of a path: a folder's case files, the file itself, or the
-// case files that a glob pattern matches. A path or pattern without files is an error.
+// FindFiles returns the files of one path: a folder's case files, the file itself, or
+// the case files that a glob pattern matches. A path that does not exist and a pattern
+// that matches no file are errors.
 func FindFiles(path string) ([]CasePath, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -86,8 +87,9 @@ func FindFiles(path string) ([]CasePath, error) {
 	return files, nil
 }
 
-// WalkFiles returns the wanted files in a folder and in all folders below it, sorted by
-// name, without hidden files and folders.
+// WalkFiles returns the files in a folder and in all folders below it for whose path
+// wanted returns true, sorted by name. It skips hidden files and folders. A folder that
+// cannot be read is an error.
 func WalkFiles(root string, wanted func(path string) bool) ([]CasePath, error) {
 	var files []CasePath
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -108,22 +110,25 @@ func WalkFiles(root string, wanted func(path string) bool) ([]CasePath, error) {
 // isHidden reports whether the last part of the path begins with a dot.
 func isHidden(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") }
 
-// IsCaseFile reports whether the path has the extension of a case file.
+// IsCaseFile reports whether the path has the file name extension of a case file:
+// .json, .jsonl, .ndjson, .yaml or .yml.
 func IsCaseFile(path string) bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".yaml", ".yml"}, filepath.Ext(path))
 }
 
-// LooksLikeCases reports whether the text, JSON or YAML, has both id and task as keys. It
-// does not parse the text, so that data beside the cases may be large or malformed.
+// LooksLikeCases reports whether a text in JSON or YAML has both id and task as keys,
+// as a case has. It does not parse the text, so that data files next to the cases may
+// be large or malformed.
 func LooksLikeCases(text []byte) bool { return TextHasKey(text, "id") && TextHasKey(text, "task") }
 
-// TextHasKey reports whether the text, JSON or YAML, has a key of that name at any depth.
+// TextHasKey reports whether a text in JSON or YAML has a key of this name at any
+// depth. It does not parse the text.
 func TextHasKey(text []byte, name string) bool {
 	return regexp.MustCompile(`(?m)(^|[\s{,-])["']?` + name + `["']?\s*:`).Match(text)
 }
 
-// isRegularFile reports whether an entry is a regular file, or a link, unless that leads to
-// something else. Reading a pipe would block.
+// isRegularFile reports whether a folder's entry is a regular file, a link to one, or a
+// broken link. Other entries, such as pipes, would block a reader.
 func isRegularFile(path string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink != 0 {
 		info, err := os.Stat(path)

@@ -14,8 +14,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Options are the options of [Load]. With the zero Options, data is expected beside the
-// cases.
+// Options are the options of [Load]. With the zero Options, data files are expected
+// next to the cases.
 type Options struct {
 	// Data maps the prefix of an address (such as "latch://") to the local folder in
 	// which the rest of the address is a path. The longest matching prefix is used.
@@ -25,19 +25,19 @@ type Options struct {
 }
 
 // Load loads the cases of files, folders and glob patterns, in the order of the paths
-// and, below them, of the names. A file that is reached twice counts once. A folder is
-// searched with all folders below it, except names that begin with a dot.
+// and, within a folder, of the file names. A file that is reached twice counts once. A
+// folder is searched with all folders below it, except names that begin with a dot.
 //
-// A .json file contains an object or a list of objects, a .jsonl or .ndjson file an
+// A .json file contains an object or a list of objects, a .jsonl or .ndjson file one
 // object per line, and a .yaml or .yml file documents that are objects or lists of
-// objects. A file in a folder without id or task as a key is skipped; one that was
-// named itself is not.
+// objects. A file in a folder is skipped if it does not have id and task as keys; a
+// file that was named itself is not skipped.
 //
 // On an error Load returns no cases. The error lists every malformed file and field:
 // "FILE:LINE:COLUMN: …" for malformed JSON, "FILE[INDEX]: case "ID": field NAME: …" for
-// the content. Faults that matter only for a run, such as an id that occurs twice or an
-// unknown type of grader, are no errors here, see [CheckRunnable]. Data need not exist, see
-// [Case.CheckData].
+// the content. What matters only for a run, such as an id that occurs twice or an
+// unknown type of grader, is no error here, see [CheckRunnable]. Data files need not
+// exist, see [Case.CheckData].
 func Load(paths []string, opts Options) ([]Case, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -62,7 +62,8 @@ func Load(paths []string, opts Options) ([]Case, error) {
 	return cases, nil
 }
 
-// loadFile loads the cases of one file, none if it is skipped.
+// loadFile loads the cases of one file. It returns none if the file is skipped because
+// it has no id and task as keys.
 func loadFile(f CasePath, opts Options) ([]Case, error) {
 	text, err := os.ReadFile(f.Path)
 	if err != nil {
@@ -76,8 +77,8 @@ func loadFile(f CasePath, opts Options) ([]Case, error) {
 }
 
 // Parse loads the cases in the text of a file. The extension of path selects the
-// format; data is that of [Options]. It returns the cases that could be read even with
-// an error.
+// format; data is that of [Options]. If there is an error, it also returns the cases
+// that could be read.
 func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	var cases []Case
 	var errs []error
@@ -93,8 +94,8 @@ func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 	return cases, errors.Join(errs...)
 }
 
-// RawCase is a value that should be a case, and its place in a file; or Err, if the
-// value cannot be decoded.
+// RawCase is a value that should be a case, and its place in a file. Err is set instead
+// if the value cannot be decoded.
 type RawCase struct {
 	Value pyvalue.Value
 	Place string
@@ -102,8 +103,8 @@ type RawCase struct {
 }
 
 // ParseRawCases returns the values in the text of a file that should be cases. The
-// extension of path selects the format. A file that is not UTF-8 is one value with an
-// error.
+// extension of path selects the format. A file that is not UTF-8 gives one value with
+// an error.
 func ParseRawCases(path string, text []byte) []RawCase {
 	entries := parseByExtension(path, text)
 	sound := !slices.ContainsFunc(entries, func(e RawCase) bool { return e.Err != nil })
@@ -113,7 +114,8 @@ func ParseRawCases(path string, text []byte) []RawCase {
 	return entries
 }
 
-// parseByExtension parses a file by the extension of its name.
+// parseByExtension decodes the text of a file in the format of its extension: JSON,
+// JSON Lines or YAML.
 func parseByExtension(path string, text []byte) []RawCase {
 	switch filepath.Ext(path) {
 	case ".json":
@@ -128,7 +130,8 @@ func parseByExtension(path string, text []byte) []RawCase {
 	}
 }
 
-// ParseRawJSON returns the value of a JSON text, or the items if it is a list.
+// ParseRawJSON decodes a JSON text and returns its value, or the items if it is a list.
+// Malformed JSON gives one value with an error.
 func ParseRawJSON(path, text string) []RawCase {
 	v, err := pyvalue.Decode(text)
 	if err != nil {
@@ -137,7 +140,7 @@ func ParseRawJSON(path, text string) []RawCase {
 	return splitRawCases(v, path)
 }
 
-// parseJSONLines returns the value of each line that is not blank.
+// parseJSONLines decodes the JSON value of each line that is not blank.
 func parseJSONLines(path string, text []byte) []RawCase {
 	var entries []RawCase
 	n := 0
@@ -155,7 +158,7 @@ func parseJSONLines(path string, text []byte) []RawCase {
 	return entries
 }
 
-// splitRawCases returns the items of a list, or v itself if it is no list.
+// splitRawCases returns the items of a list, or v itself if it is not a list.
 func splitRawCases(v pyvalue.Value, where string) []RawCase {
 	list, ok := v.(pyvalue.List)
 	if !ok {
@@ -168,8 +171,8 @@ func splitRawCases(v pyvalue.Value, where string) []RawCase {
 	return entries
 }
 
-// addPositionToError adds file, line and column to an error of [pyvalue.Decode]. The decoded
-// text begins after that many lines of the file.
+// addPositionToError adds file, line and column to an error of [pyvalue.Decode]. lines
+// is how many lines of the file come before the decoded text.
 func addPositionToError(path string, lines int, err error) error {
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return fmt.Errorf("%s:%d:%d: %s", path, lines+bad.Line, bad.Column, bad.Text)

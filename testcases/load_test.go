@@ -64,7 +64,7 @@ func TestLoadCaseWithRequiredFieldsOnly(t *testing.T) {
 	}
 }
 
-// One case is equal in every file format.
+// The same case is equal in every file format.
 func TestLoadSameInEveryFormat(t *testing.T) {
 	t.Parallel()
 	want := loadOneCase(t, "c.json", caseWithAllFields)
@@ -214,7 +214,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// caseWithAllFields is a case with every field.
+// caseWithAllFields is the JSON of a case that has every field.
 const caseWithAllFields = `{
 	"id": "full", "task": "Count the rows.\n", "notes": "easy", "canary": "ignored",
 	"data_node": ["rows.csv", "latch://38.account/a/b.h5ad"],

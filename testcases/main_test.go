@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// writeTestFolder writes files into a new folder of the test and returns its path.
+// writeTestFolder writes these files into a new folder of the test and returns the
+// folder's path.
 func writeTestFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +30,8 @@ func writeFile(tb testing.TB, path, text string) {
 	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// loadOneCase loads a file that contains one case.
+// loadOneCase writes a file with this text and loads the one case in it. An error fails
+// the test.
 func loadOneCase(t *testing.T, name, text string) testcases.Case {
 	t.Helper()
 	cases, err := testcases.Load([]string{filepath.Join(writeTestFolder(t, map[string]string{name: text}), name)}, testcases.Options{})
@@ -38,8 +40,8 @@ func loadOneCase(t *testing.T, name, text string) testcases.Case {
 	return cases[0]
 }
 
-// loadErrorText loads a case from a file of that name in the working directory and returns
-// the text of the error.
+// loadErrorText loads a case from a file of this name in the working directory and
+// returns the text of the error. It fails the test if there is none.
 func loadErrorText(t *testing.T, name, text string) string {
 	t.Helper()
 	dir := writeTestFolder(t, map[string]string{name: text})

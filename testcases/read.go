@@ -10,7 +10,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// newCaseFromValue converts a value to a case. Its errors name the place and the case.
+// newCaseFromValue converts a JSON value to a case. Its errors name the place and the
+// case.
 func newCaseFromValue(v pyvalue.Value, source Source, data map[string]string) (Case, error) {
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
@@ -29,8 +30,8 @@ func newCaseFromValue(v pyvalue.Value, source Source, data map[string]string) (C
 	return c, errors.Join(errs...)
 }
 
-// NewCaseFromObject converts an object to a case and returns all faults of its fields. Data is
-// that of [Options].
+// NewCaseFromObject converts a JSON object to a case and returns everything that is
+// wrong with its fields. data is that of [Options].
 func NewCaseFromObject(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
 	f := &fieldReader{object: object}
 	c := Case{
@@ -57,8 +58,9 @@ func NewCaseFromObject(object *pyvalue.Object, source Source, data map[string]st
 	return c, f.faults
 }
 
-// readTimeouts reads the time limits of the public format. That does not say what
-// metadata contains, so a timeout_s that is no whole number is ignored.
+// readTimeouts reads the time limits of the public format from the case's fields. That
+// format does not say what metadata contains, so a metadata.timeout_s that is not a
+// whole number is ignored.
 func readTimeouts(f *fieldReader) Timeouts {
 	timeouts := Timeouts{Agent: f.getTimeout("agent_timeout"), Timeout: f.getTimeout("timeout")}
 	f.getTimeout("download_timeout") // nothing is downloaded, but the value is checked
@@ -69,7 +71,8 @@ func readTimeouts(f *fieldReader) Timeouts {
 	return timeouts
 }
 
-// readLimits reads the object limits.
+// readLimits reads the case's member limits: the limits of an attempt. Wrong values are
+// recorded as errors.
 func readLimits(f *fieldReader) Limits {
 	l := &fieldReader{object: f.getObject("limits"), prefix: "limits."}
 	l.rejectUnknownKeys("wall_s", "idle_s", "cell_s", "turns", "actions", "tokens", "cost_usd")
@@ -86,8 +89,8 @@ func readLimits(f *fieldReader) Limits {
 	return limits
 }
 
-// readGraders reads grader and then graders. It only checks that the entries are
-// objects: see CheckRunnable.
+// readGraders reads the graders in the case's members grader and graders, in this
+// order. It checks only that the entries are objects: CheckRunnable checks the rest.
 func readGraders(f *fieldReader) []grading.Spec {
 	var specs []grading.Spec
 	if one := f.getObject("grader"); one != nil {
@@ -110,13 +113,14 @@ func readGraders(f *fieldReader) []grading.Spec {
 	return specs
 }
 
-// newGraderSpec returns the spec of a grader object in that field of a case.
+// newGraderSpec converts a grader object in this field of a case to a grading.Spec.
 func newGraderSpec(o *pyvalue.Object, field string) grading.Spec {
 	kind, _ := o.Get("type").(pyvalue.String)
 	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
 }
 
-// readRequires reads the requirements on the machine, and checks their form.
+// readRequires reads the case's requirements on the machine, such as "python:numpy",
+// and records an error for each malformed one.
 func readRequires(f *fieldReader) []string {
 	requires := f.getTexts("requires")
 	for i, r := range requires {
@@ -128,9 +132,9 @@ func readRequires(f *fieldReader) []string {
 	return requires
 }
 
-// readOracle reads the solution and returns it in one form: {"cells": [source]}, with
-// "answer" if it has one, or {"turns": [line]}. A bare list is cells if it has strings,
-// turns if it has objects.
+// readOracle reads the case's oracle, a known solution, and returns it in one form:
+// {"cells": [source]}, with "answer" if it has one, or {"turns": [line]}. A bare list
+// becomes cells if it has strings, and turns if it has objects.
 func readOracle(f *fieldReader) json.RawMessage {
 	o := &fieldReader{prefix: "oracle."}
 	switch v := f.getMember("oracle").(type) {
@@ -173,7 +177,8 @@ func readOracle(f *fieldReader) json.RawMessage {
 	return text
 }
 
-// bareOracleKind returns whether a bare list is "turns" or "cells".
+// bareOracleKind returns what a bare list as an oracle stands for: "turns" if its first
+// item is an object, otherwise "cells".
 func bareOracleKind(list pyvalue.List) string {
 	if len(list) > 0 && pyvalue.KindOf(list[0]) == "object" {
 		return "turns"

@@ -12,18 +12,20 @@ import (
 	"time"
 )
 
-// findModulesProgram prints which of its arguments are not installed modules.
+// findModulesProgram is a Python program that prints which of its arguments are not
+// installed modules.
 //
 //go:embed modules.py
 var findModulesProgram string
 
-// Machine describes the machine on which the cases will run.
+// Machine describes the machine on which cases will run: its Python interpreter and its
+// kernels.
 type Machine struct {
 	Python  string   // interpreter; "" means python3
 	Kernels []string // names of the available kernels
 }
 
-// Requirements knows which requirements of cases a machine does not meet. It is safe
+// Requirements knows which requirements of cases this machine does not meet. It is safe
 // for concurrent use.
 type Requirements struct {
 	missing map[string]string // the reason, by requirement
@@ -32,7 +34,7 @@ type Requirements struct {
 // CheckRequirements checks all requirements of the cases, each once: for all
 // python:MODULE it starts the interpreter once, without importing the modules
 // themselves; command:NAME must be on PATH; kernel:NAME must be one of the machine's
-// kernels. The error means that the interpreter failed or took more than 30 s.
+// kernels. It returns an error if the interpreter fails or takes more than 30 s.
 func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Requirements, error) {
 	r := &Requirements{missing: map[string]string{}}
 	var modules []string
@@ -59,7 +61,8 @@ func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Req
 	return r, r.findMissingModules(ctx, machine.Python, modules)
 }
 
-// Missing lists which requirements of the case are not met, "" if all are.
+// Missing lists which requirements of the case the machine does not meet, or "" if it
+// meets all.
 func (r *Requirements) Missing(c Case) string {
 	var reasons []string
 	for _, requirement := range c.Requires {
@@ -70,8 +73,8 @@ func (r *Requirements) Missing(c Case) string {
 	return strings.Join(reasons, "; ")
 }
 
-// findMissingModules starts the interpreter and records the modules that it cannot
-// find.
+// findMissingModules starts the Python interpreter and records the modules that it
+// cannot find. It fails if the interpreter fails or takes more than 30 s.
 func (r *Requirements) findMissingModules(ctx context.Context, python string, modules []string) error {
 	const deadline = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, deadline)

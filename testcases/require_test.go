@@ -35,7 +35,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// A file in the working directory is not a Python module.
+// A file in the working directory does not count as an installed Python module.
 func TestWorkingDirectoryIsNoModulePath(t *testing.T) {
 	t.Chdir(writeTestFolder(t, map[string]string{"module_of_nobody.py": "raise SystemExit(3)"}))
 	c := testcases.Case{Requires: []string{"python:module_of_nobody"}}

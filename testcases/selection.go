@@ -11,8 +11,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Selection says which cases to take. The zero Selection takes all. The fields apply in
-// their order, and the selected cases keep their order.
+// Selection says which cases to select. The zero Selection selects all. The fields
+// apply in their order, and the selected cases keep their order.
 type Selection struct {
 	ID   string            // pattern with *, ? and [a-z], which match slashes too; "" means any id
 	Tags []string          // the case has at least one of them; nil means any
@@ -24,7 +24,7 @@ type Selection struct {
 	MaxCases int    // the first ones only; 0 means all
 }
 
-// Select returns the selected cases. A malformed pattern is an error.
+// Select returns the cases that the selection selects. A malformed pattern is an error.
 func Select(cases []Case, s Selection) ([]Case, error) {
 	if _, err := path.Match(s.ID, ""); err != nil {
 		return nil, fmt.Errorf("id pattern %q: %w", s.ID, err)
@@ -46,7 +46,8 @@ func Select(cases []Case, s Selection) ([]Case, error) {
 	return chosen, nil
 }
 
-// matchesCase reports whether a case has the id, one of the tags and the metadata.
+// matchesCase reports whether a case has an id that fits the pattern, one of the tags,
+// and the metadata.
 func (s Selection) matchesCase(c Case) bool {
 	noSlash := strings.NewReplacer("/", "\x00") // path.Match does not match slashes
 	if ok, _ := path.Match(noSlash.Replace(s.ID), noSlash.Replace(c.ID)); s.ID != "" && !ok {
@@ -64,7 +65,8 @@ func (s Selection) matchesCase(c Case) bool {
 	return true
 }
 
-// metadataValueText returns a string unchanged and any other value as JSON.
+// metadataValueText returns a metadata value as text: a string unchanged, and any other
+// value as JSON.
 func metadataValueText(v pyvalue.Value) string {
 	if s, ok := v.(pyvalue.String); ok {
 		return string(s)
@@ -73,7 +75,8 @@ func metadataValueText(v pyvalue.Value) string {
 	return string(text)
 }
 
-// drawRandomSample returns n of the cases, drawn at random.
+// drawRandomSample returns n of the cases, drawn at random from the seed, in their
+// original order.
 func drawRandomSample(cases []Case, n int, seed uint64) []Case {
 	positions := rand.New(rand.NewPCG(seed, 0)).Perm(len(cases))[:n] //nolint:gosec // must be repeatable, not secret
 	slices.Sort(positions)

@@ -13,7 +13,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// parseYAML parses all documents of a file.
+// parseYAML parses all YAML documents of a file and returns their values, or the items
+// of those that are lists. At a malformed document it adds one entry with an error and
+// stops.
 func parseYAML(path string, text []byte) []RawCase {
 	var entries []RawCase
 	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
@@ -40,8 +42,9 @@ func parseYAML(path string, text []byte) []RawCase {
 	}
 }
 
-// convertYAMLNode converts a node that was decoded without an error. Values that JSON lacks,
-// such as dates, become the text as it is written.
+// convertYAMLNode converts a YAML node, which has already been decoded without an
+// error, to a JSON value. Values that JSON lacks, such as dates, become the text as it
+// is written.
 func convertYAMLNode(n *yaml.Node) pyvalue.Value {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -61,8 +64,8 @@ func convertYAMLNode(n *yaml.Node) pyvalue.Value {
 	}
 }
 
-// addYAMLMembers adds the members of a mapping to object. Members merged with "<<" do not
-// override the mapping's own members, nor those of an earlier merge.
+// addYAMLMembers adds the members of a YAML mapping to object. Members merged with "<<"
+// override neither the mapping's own members nor those of an earlier merge.
 func addYAMLMembers(n *yaml.Node, object *pyvalue.Object) {
 	var merged []*yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
@@ -86,7 +89,7 @@ func addYAMLMembers(n *yaml.Node, object *pyvalue.Object) {
 	}
 }
 
-// convertYAMLScalar converts a scalar node.
+// convertYAMLScalar converts a YAML scalar node to a JSON value.
 func convertYAMLScalar(n *yaml.Node) pyvalue.Value {
 	switch n.ShortTag() {
 	case "!!null":

@@ -60,8 +60,8 @@ func TestRefusedYAML(t *testing.T) { //nolint:paralleltest // loadErrorText chan
 	}
 }
 
-// yamlAliasBomb returns a document that would grow exponentially if its aliases were
-// resolved.
+// yamlAliasBomb returns a YAML document that would grow exponentially if its aliases
+// were resolved.
 func yamlAliasBomb() string {
 	text := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {

@@ -23,8 +23,8 @@ const (
 	maxResponseBytes = 64 << 20
 )
 
-// Client talks to one server. It is safe for concurrent use, and has nothing to be
-// closed.
+// Client sends requests to one Assay server and reads live traces from it. It is safe
+// for concurrent use and needs no Close.
 type Client struct {
 	base  *url.URL
 	token string
@@ -48,7 +48,7 @@ func New(address, token string) (*Client, error) {
 	return &Client{base: base, token: token, http: &http.Client{Transport: transport}}, nil
 }
 
-// Error is an error that the server has answered with.
+// Error is an error response of the server, or its reason for closing a WebSocket.
 type Error struct {
 	Status int    // HTTP status; 0: a WebSocket was accepted and then closed
 	Code   string // endpoint.Problem.Code; empty: the response was not a problem
@@ -57,8 +57,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// IsServerFault reports whether the server has failed (status 500 and above), not the
-// request.
+// IsServerFault reports whether the HTTP status is 500 or above: the server failed,
+// rather than refused a bad request.
 func (e *Error) IsServerFault() bool { return e.Status >= http.StatusInternalServerError }
 
 // ErrUnreachable means that there is no server at the address, or that the connection
@@ -94,7 +94,8 @@ func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// requestHeader returns the headers of every request.
+// requestHeader returns the HTTP headers that every request to the server carries: the
+// bearer token, if the client has one.
 func (c *Client) requestHeader() http.Header {
 	header := http.Header{}
 	if c.token != "" {
@@ -103,8 +104,9 @@ func (c *Client) requestHeader() http.Header {
 	return header
 }
 
-// unreachableError returns an error that wraps ErrUnreachable and says why a request
-// failed with err: nothing listens at the address, the cause of ctx, or err itself.
+// unreachableError wraps err, the failure of a request, in ErrUnreachable and adds the
+// reason: nothing listens at the address, the cause of ctx if that has ended, or else
+// err itself.
 func (c *Client) unreachableError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -115,8 +117,9 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 	return fmt.Errorf("%s %w: %v", c.base, ErrUnreachable, err)
 }
 
-// parseErrorResponse returns the Error in a response: that of an endpoint.Problem, or one with
-// the path and the HTTP status.
+// parseErrorResponse converts an HTTP response whose status is not 200 to an Error:
+// with code and text if the body is an endpoint.Problem, else with the path and the
+// HTTP status.
 func parseErrorResponse(response *http.Response, body []byte) error {
 	result := &Error{Status: response.StatusCode}
 	var problem struct {

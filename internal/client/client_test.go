@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startServer starts a server with this handler, and returns a client for it and its URL.
+// startServer starts a test server with this HTTP handler, and returns a client for it
+// and the server's URL.
 func startServer(t *testing.T, handler http.HandlerFunc) (*client.Client, string) {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -115,8 +116,8 @@ func TestUnreachableServer(t *testing.T) {
 	require.ErrorContains(t, c.GetJSON(ctx, "api", nil), "enough")
 }
 
-// WatchTrace sends the session, the first entry and the token. Next returns lines, and then
-// an error for how the connection has ended.
+// WatchTrace sends the session, the number of the first entry and the token. Next
+// returns the trace's lines, and then an error that says how the connection ended.
 func TestWatchTrace(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -180,7 +181,8 @@ func TestWatchTrace(t *testing.T) {
 	}
 }
 
-// A refusal before the upgrade to a WebSocket is an Error with its code and text.
+// If the server refuses a WebSocket before the upgrade, WatchTrace returns an Error
+// with the refusal's code and text.
 func TestWatchTraceRefused(t *testing.T) {
 	t.Parallel()
 	c, _ := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -193,7 +195,7 @@ func TestWatchTraceRefused(t *testing.T) {
 	require.Equal(t, client.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *answered)
 }
 
-// Next returns the cause of its context when that ends.
+// TraceWatch.Next returns the cause of its context when the context ends.
 func TestWatchNextEndsWithContext(t *testing.T) {
 	t.Parallel()
 	c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {

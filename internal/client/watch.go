@@ -15,21 +15,21 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxTraceLineBytes is the length of the longest line of a trace. A line holds a frame,
-// escaped, and the fields of its entry.
+// maxTraceLineBytes is the length in bytes of the longest line of a trace that is read.
+// A line holds one frame, escaped, and the other fields of its trace entry.
 const maxTraceLineBytes = 8 * protocol.DefaultMaxFrameBytes
 
-// TraceWatch reads the trace of a live session while it is written. It is not safe for
-// concurrent use. The caller must Close it.
+// TraceWatch reads the trace of a live session over a WebSocket while it is being
+// written. It is not safe for concurrent use. The caller must Close it.
 type TraceWatch struct {
 	client *Client
 	ws     *websocket.Conn
 }
 
-// WatchTrace opens the trace of a session: its header, and the entries from number from
-// on, including those that are still to come. It returns an [*Error] if the server
-// refuses (the first Next may return it too), and an error that wraps [ErrUnreachable]
-// if the server does not accept within 10 s.
+// WatchTrace opens the trace of a live session: first its header, then the entries from
+// number from on, including those that are yet to be written. It returns an [*Error] if
+// the server refuses (the first Next may return it too), and an error that wraps
+// [ErrUnreachable] if the server does not accept within 10 s.
 func (c *Client) WatchTrace(ctx context.Context, session string, from int64) (*TraceWatch, error) {
 	address := c.base.JoinPath("watch")
 	address.RawQuery = url.Values{"session": {session}, "from": {strconv.FormatInt(from, 10)}}.Encode()
@@ -48,11 +48,11 @@ func (c *Client) WatchTrace(ctx context.Context, session string, from int64) (*T
 	return &TraceWatch{client: c, ws: ws}, nil
 }
 
-// Next waits for the next line and returns it without its newline. It returns io.EOF
-// when the session has ended or the server stops, an [*Error] when the server closes the
-// connection for another reason, an error that wraps [ErrUnreachable] when the connection
-// is lost, and the cause of ctx when ctx ends. After an error, Next must not be called
-// again.
+// Next waits for the next line of the trace and returns it without its newline. It
+// returns io.EOF when the session has ended or the server stops, an [*Error] when the
+// server closes the connection for another reason, an error that wraps [ErrUnreachable]
+// when the connection is lost, and the cause of ctx when ctx ends. After an error, Next
+// must not be called again.
 func (w *TraceWatch) Next(ctx context.Context) ([]byte, error) {
 	_, line, err := w.ws.Read(ctx)
 	var closed websocket.CloseError
@@ -72,7 +72,7 @@ func (w *TraceWatch) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// Close closes the connection. It returns nil.
+// Close closes the WebSocket connection. It always returns nil.
 func (w *TraceWatch) Close() error {
 	_ = w.ws.CloseNow() // fails if the connection has ended already
 	return nil

@@ -18,11 +18,13 @@ import (
 	"time"
 )
 
-// acceptRetryDelay is the pause after a failed accept.
+// acceptRetryDelay is the pause, 10 ms, after the limiter's listener failed to accept a
+// connection, before it tries again.
 const acceptRetryDelay = 10 * time.Millisecond
 
-// Limiter grants a fixed number of slots, first come first served. It is safe for
-// concurrent use. Whoever made it must Close it.
+// Limiter grants a fixed number of slots to processes that connect to its Unix socket,
+// first come first served. A client holds its slot until it closes its connection. It
+// is safe for concurrent use. The caller of Listen must Close it.
 type Limiter struct {
 	listener   net.Listener
 	goroutines sync.WaitGroup // acceptLoop, and a serve per connection
@@ -49,9 +51,9 @@ func Listen(path string, slots int) (*Limiter, error) {
 	return l, nil
 }
 
-// Close closes the socket and all connections, and waits for the Limiter's goroutines. A waiting
-// Acquire returns an error; a caller that has a slot is not interrupted. The error is that of
-// closing the socket.
+// Close closes the limiter's socket and all connections, and waits for its goroutines.
+// A waiting Acquire returns an error; a caller that already has a slot is not
+// interrupted. It returns the error of closing the socket.
 func (l *Limiter) Close() error {
 	err := l.listener.Close()
 	l.mu.Lock()
@@ -67,7 +69,8 @@ func (l *Limiter) Close() error {
 	return err
 }
 
-// acceptLoop accepts connections until the listener is closed.
+// acceptLoop accepts clients' connections until the limiter's listener is closed. After
+// any other error it waits acceptRetryDelay and tries again.
 func (l *Limiter) acceptLoop() {
 	for {
 		conn, err := l.listener.Accept()
@@ -84,8 +87,8 @@ func (l *Limiter) acceptLoop() {
 	}
 }
 
-// enqueue appends conn to the queue, and grants it a slot if one is free. It closes conn and
-// returns false if the Limiter is closed.
+// enqueue appends a client's connection to the queue and grants it a slot if one is
+// free. If the limiter is closed, it closes conn and returns false.
 func (l *Limiter) enqueue(conn net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,8 +101,8 @@ func (l *Limiter) enqueue(conn net.Conn) bool {
 	return true
 }
 
-// grantFreeSlotsLocked gives the free slots to the connections that have waited longest. The caller
-// holds mu.
+// grantFreeSlotsLocked grants the free slots to the connections that have waited
+// longest. The caller holds mu.
 func (l *Limiter) grantFreeSlotsLocked() {
 	for l.freeSlots > 0 && len(l.queue) > 0 {
 		conn := l.queue[0]
@@ -110,8 +113,9 @@ func (l *Limiter) grantFreeSlotsLocked() {
 	}
 }
 
-// serveConn waits until the client closes its connection, and then frees its slot or its place in the
-// queue. A client that sends anything is disconnected too, so that nothing it sends has to be read.
+// serveConn waits until a client closes its connection, and then frees its slot or
+// removes it from the queue. A client that sends anything is disconnected too, so the
+// limiter reads at most one byte from it.
 func (l *Limiter) serveConn(conn net.Conn) {
 	_, _ = conn.Read(make([]byte, 1))
 	_ = conn.Close()
@@ -126,9 +130,9 @@ func (l *Limiter) serveConn(conn net.Conn) {
 	l.queue = slices.DeleteFunc(l.queue, func(other net.Conn) bool { return other == conn })
 }
 
-// Acquire waits for a slot of the Limiter that listens at path. The caller must call release to
-// give the slot back. Acquire fails with the cause of ctx when ctx ends first, or if the Limiter
-// cannot be reached or is closed.
+// Acquire waits for a slot of the limiter that listens at path. The caller must call
+// release to give the slot back. It fails with the cause of ctx if ctx ends first, and
+// with another error if the limiter cannot be reached or is closed.
 func Acquire(ctx context.Context, path string) (release func(), err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {

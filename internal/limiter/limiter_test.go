@@ -17,8 +17,9 @@ import (
 	"assay/internal/limiter"
 )
 
-// socketEnvVar is an environment variable. If it is set, the test binary acquires
-// a slot of the limiter at that path, writes a byte to stdout and waits to be killed.
+// socketEnvVar is an environment variable that holds the path of a limiter's socket. If
+// it is set, the test binary acquires a slot there, writes a byte to stdout and waits
+// to be killed.
 const socketEnvVar = "LIMITER_TEST_SOCKET"
 
 func TestMain(m *testing.M) {
@@ -32,8 +33,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// startLimiter starts a limiter that is closed when the test ends, and returns the
-// path of its socket.
+// startLimiter starts a limiter, closes it when the test ends, and returns the path of
+// its socket.
 func startLimiter(t *testing.T, slots int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "limiter")

@@ -16,7 +16,7 @@ const (
 	RoleAssistant = "assistant"
 )
 
-// Message is one turn of a conversation.
+// Message is one message of a conversation with a model: a role and content blocks.
 type Message struct {
 	Role    string
 	Content []Block
@@ -32,8 +32,8 @@ const (
 	BlockRedactedThinking = "redacted_thinking"
 )
 
-// Block is a piece of a message. Its Type says which fields are used; a block of a type
-// other than the above keeps its JSON unchanged.
+// Block is one content block of a message. Its Type says which of its fields are used;
+// a block of an unknown type keeps its JSON unchanged.
 type Block struct {
 	Type string
 
@@ -58,14 +58,14 @@ type Block struct {
 	raw json.RawMessage // JSON of a block of any other type
 }
 
-// ImageSource is the content of an image.
+// ImageSource is the content of an image block: base64 data or a reference to it.
 type ImageSource struct {
 	Type      string `json:"type"` // always base64 in blocks of [Image]
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
 }
 
-// Text returns a block of text.
+// Text returns a content block with this text.
 func Text(text string) Block { return Block{Type: BlockText, Text: text} }
 
 // Image returns an image block. Data is the content of an image file in base64.
@@ -73,18 +73,20 @@ func Image(mediaType, data string) Block {
 	return Block{Type: BlockImage, Source: ImageSource{Type: "base64", MediaType: mediaType, Data: data}}
 }
 
-// ToolUse returns the call of a tool. Input is the JSON of an object; nil becomes {}
-// when the block is encoded.
+// ToolUse returns the content block of a tool call. Input is a JSON object; nil becomes
+// {} when the block is encoded.
 func ToolUse(id, name string, input json.RawMessage) Block {
 	return Block{Type: BlockToolUse, ID: id, Name: name, Input: input}
 }
 
-// ToolResult returns the result of the tool call with that id.
+// ToolResult returns the content block that holds the result of the tool call with this
+// id.
 func ToolResult(id string, isError bool, content ...Block) Block {
 	return Block{Type: BlockToolResult, ToolUseID: id, IsError: isError, Content: content}
 }
 
-// JoinTextBlocks joins the texts of the text blocks with newlines. Other blocks are skipped.
+// JoinTextBlocks joins the texts of the text blocks with newlines. It skips blocks of
+// other types.
 func JoinTextBlocks(blocks []Block) string {
 	var texts []string
 	for _, b := range blocks {
@@ -95,7 +97,7 @@ func JoinTextBlocks(blocks []Block) string {
 	return strings.Join(texts, "\n")
 }
 
-// ToolUses returns the tool calls among the blocks, in their order.
+// ToolUses returns the tool calls among the content blocks, in their order.
 func ToolUses(blocks []Block) []Block {
 	var calls []Block
 	for _, b := range blocks {
@@ -106,10 +108,10 @@ func ToolUses(blocks []Block) []Block {
 	return calls
 }
 
-// RepairToolInput returns the input of a tool call as a JSON object that may be sent to
-// an API again. "" becomes {}. Text that is not a JSON object, because the reply
-// was cut in the middle of it or the model wrote it so, becomes the value of the
-// one property invalid_json, which no tool has. Invalid Unicode is replaced.
+// RepairToolInput returns the input of a tool call as a JSON object that an API
+// accepts. "" becomes {}. Text that is not a JSON object, because the reply was cut off
+// in the middle of it or the model wrote it so, becomes the value of the single
+// property invalid_json, which no tool has. Invalid Unicode is replaced by U+FFFD.
 func RepairToolInput(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage(`{}`)
@@ -122,9 +124,9 @@ func RepairToolInput(text string) json.RawMessage {
 	return wrapped
 }
 
-// EmitBlockDeltas calls onDelta, unless it is nil, with the start, the whole text and the
-// stop of a block of a reply, as if it had arrived in one piece. Index is the
-// position of the block in the reply.
+// EmitBlockDeltas reports one complete content block of a reply to onDelta as if it had
+// arrived in one piece: its start, its whole text and its stop. Index is the position
+// of the block in the reply. It does nothing if onDelta is nil.
 func EmitBlockDeltas(onDelta func(Delta), index int, b Block) {
 	if onDelta == nil {
 		return
@@ -138,8 +140,8 @@ func EmitBlockDeltas(onDelta func(Delta), index int, b Block) {
 	onDelta(Delta{Kind: DeltaStop, Index: index, Type: b.Type})
 }
 
-// UnmarshalJSON decodes a block. The content of a tool_result may also be a string,
-// which becomes one text block. A block without a type is an error.
+// UnmarshalJSON decodes a content block from JSON. The content of a tool_result may
+// also be a string, which becomes one text block. A block without a type is an error.
 func (b *Block) UnmarshalJSON(data []byte) error {
 	var in struct {
 		Type      string          `json:"type"`
@@ -180,8 +182,8 @@ func (b *Block) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON decodes a message whose content is a list of blocks, or a string, which
-// becomes one text block.
+// UnmarshalJSON decodes a message from JSON. Its content is a list of blocks, or a
+// string, which becomes one text block.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in struct {
 		Role    string          `json:"role"`
@@ -195,8 +197,9 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ParseContent decodes the content of a message or of a tool result: a list of blocks;
-// a string, which becomes one text block; or null, which becomes nil.
+// ParseContent decodes the JSON content of a message or of a tool result: a list of
+// blocks; a string, which becomes one text block; or null, which becomes nil. Anything
+// else is an error.
 func ParseContent(data json.RawMessage) ([]Block, error) {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 || string(data) == "null" {
@@ -214,8 +217,8 @@ func ParseContent(data json.RawMessage) ([]Block, error) {
 	return list, err
 }
 
-// cacheMarker is the field cache_control, which a block or a tool may have besides its
-// own fields. Nil means that the API does not cache the request up to there.
+// cacheMarker is the JSON member cache_control, which a block or a tool may have
+// besides its own members. Nil means that the API caches no request up to there.
 type cacheMarker struct {
 	CacheControl *cacheControl `json:"cache_control,omitempty"`
 }
@@ -224,10 +227,12 @@ type cacheControl struct {
 	Type string `json:"type"` // always ephemeral
 }
 
-// toolWithoutMethods is a [Tool] without its methods, so that decoding it does not recurse.
+// toolWithoutMethods is a [Tool] without its methods, so that decoding it does not
+// recurse.
 type toolWithoutMethods Tool
 
-// UnmarshalJSON decodes a tool, with the field cache_control as Cache.
+// UnmarshalJSON decodes a tool from JSON, with the member cache_control as its field
+// Cache.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	var in struct {
 		toolWithoutMethods

@@ -34,7 +34,7 @@ func TestBlockCacheMarkers(t *testing.T) {
 	}
 }
 
-// The API accepts no cache marker on a thinking block.
+// The API accepts no cache marker on a thinking block, so Encode puts none there.
 func TestThinkingBlocksGetNoCacheMarker(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{model.BlockThinking, model.BlockRedactedThinking} {

@@ -15,9 +15,9 @@ import (
 // are appended to one buffer, and nothing is copied twice.
 
 // Encode returns the request as the JSON body of POST /v1/messages for the model with
-// that id. Model of the request is ignored, and MaxTokens 0 becomes [DefaultMaxTokens].
-// A block of an unknown type without content and malformed JSON in a tool input or
-// schema are errors.
+// this id. It ignores the request's Model, and MaxTokens 0 becomes [DefaultMaxTokens].
+// It returns an error for a block of an unknown type that was not decoded from JSON,
+// and for malformed JSON in a tool's input or schema.
 func (r Request) Encode(id string) ([]byte, error) {
 	if r.MaxTokens == 0 {
 		r.MaxTokens = DefaultMaxTokens
@@ -78,8 +78,9 @@ func (t Tool) appendJSONTo(dst []byte) (_ []byte, err error) {
 	return endObjectWithCacheMarker(dst, t.Cache), nil
 }
 
-// appendJSONTo appends the JSON of the block. Which fields it has depends on the type. A
-// block of an unknown type that was not decoded from JSON is an error.
+// appendJSONTo appends the JSON of the content block to dst. The block's type decides
+// which members it has. A block of an unknown type that was not decoded from JSON is an
+// error.
 func (b Block) appendJSONTo(dst []byte) (_ []byte, err error) {
 	start := len(dst)
 	dst = appendJSONString(append(dst, `{"type":`...), b.Type)
@@ -122,8 +123,8 @@ func (b Block) appendJSONTo(dst []byte) (_ []byte, err error) {
 	return endObjectWithCacheMarker(dst, b.Cache), nil
 }
 
-// endObjectWithCacheMarker closes the JSON object at the end of dst; with cache it adds the
-// marker up to which the API caches the request.
+// endObjectWithCacheMarker closes the JSON object at the end of dst. If cache is set,
+// it first adds the member cache_control, up to which the API caches the request.
 func endObjectWithCacheMarker(dst []byte, cache bool) []byte {
 	if cache {
 		dst = append(dst, `,"cache_control":{"type":"ephemeral"}`...)
@@ -131,13 +132,15 @@ func endObjectWithCacheMarker(dst []byte, cache bool) []byte {
 	return append(dst, '}')
 }
 
-// appendJSONString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+// appendJSONString appends text as a JSON string to dst. Bytes that are not UTF-8
+// become U+FFFD.
 func appendJSONString(dst []byte, text string) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text) // the error only says that the text is not UTF-8
 	return dst
 }
 
-// appendCompactJSON appends a JSON text without its white space. Malformed JSON is an error.
+// appendCompactJSON appends a JSON text to dst without its white space. Malformed JSON
+// is an error.
 func appendCompactJSON(dst []byte, text json.RawMessage) ([]byte, error) {
 	out := bytes.NewBuffer(dst)
 	if err := json.Compact(out, text); err != nil {
@@ -146,11 +149,12 @@ func appendCompactJSON(dst []byte, text json.RawMessage) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// MarshalJSON returns the block as the Messages API expects it.
+// MarshalJSON returns the content block as JSON in the form of the Messages API.
 func (b Block) MarshalJSON() ([]byte, error) { return b.appendJSONTo(nil) }
 
-// MarshalJSON returns the message with its content as a list of blocks.
+// MarshalJSON returns the message as JSON, with its content as a list of blocks.
 func (m Message) MarshalJSON() ([]byte, error) { return m.appendJSONTo(nil) }
 
-// MarshalJSON returns the tool with Cache as the field cache_control.
+// MarshalJSON returns the tool as JSON, with its field Cache as the member
+// cache_control.
 func (t Tool) MarshalJSON() ([]byte, error) { return t.appendJSONTo(nil) }

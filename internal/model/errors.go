@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// ErrCutStream means that a reply broke off before its end, or that the client gave
-// up after a time without traffic.
+// ErrCutStream means that a model's reply broke off before its end, or that the client
+// cancelled the call after the idle timeout.
 var ErrCutStream = errors.New("the reply broke off before its end")
 
-// ErrUnreachable means that the connection failed before the beginning of a reply
-// came.
+// ErrUnreachable means that the connection to a model API failed before any part of a
+// reply arrived.
 var ErrUnreachable = errors.New("the API cannot be reached")
 
 // Values of [APIError.Type] that name a reason better than the HTTP status does.
@@ -24,13 +24,13 @@ const (
 	TypeContextSize   = "exceed_context_size_error" // llama.cpp: the conversation is too long
 )
 
-// reasoningToolsErrorText is part of the message by which OpenAI refuses tools to a
-// model that reasons. Some of its models do so unless reasoning is switched off.
+// reasoningToolsErrorText is part of the message with which OpenAI rejects tools for a
+// reasoning model. Some of its models do so unless reasoning is switched off.
 const reasoningToolsErrorText = "Function tools with reasoning_effort are not supported"
 
-// APIError is a refusal by a model's API. Its text is one line, such as
+// APIError is an error response of a model's API. Its text is one line, such as
 // "anthropic: 401 authentication_error: invalid x-api-key". If a setting of Assay
-// avoids the refusal, the text names it.
+// avoids the error, the text names the setting.
 type APIError struct {
 	Provider   string // anthropic, openai, or script
 	Status     int    // of HTTP
@@ -47,8 +47,8 @@ func (e *APIError) Error() string {
 	return text
 }
 
-// IsContextExceeded reports whether err is an API's refusal of a conversation that is
-// longer than the model can read.
+// IsContextExceeded reports whether err is an API's error response for a conversation
+// that is longer than the model's context.
 func IsContextExceeded(err error) bool {
 	var api *APIError
 	if !errors.As(err, &api) {
@@ -61,15 +61,15 @@ func IsContextExceeded(err error) bool {
 		api.Status == http.StatusBadRequest && strings.Contains(api.Message, "prompt is too long")
 }
 
-// contextTooLongPattern matches the messages, in lower case, by which servers that are compatible
-// with OpenAI refuse a conversation as too long.
+// contextTooLongPattern matches the error messages, in lower case, with which servers
+// that are compatible with OpenAI reject a conversation as too long.
 var contextTooLongPattern = regexp.MustCompile(`prompt is too long|maximum context length` +
 	`|\b(exceed|exceeds|exceeded|longer than|greater than)\b.*\bcontext\b` +
 	`|\bcontext\b.*\b(exceeded|overflows|overflowed)\b`)
 
-// isOpenAIContextExceeded reports whether an error of Chat Completions says that the
-// conversation is too long, by its type or, since compatible servers differ, by its
-// message. A max_tokens that is too large is another error.
+// isOpenAIContextExceeded reports whether an error of the Chat Completions API says
+// that the conversation is too long, by its type or, since compatible servers differ,
+// by its message. A max_tokens that is too large is a different error.
 func isOpenAIContextExceeded(api *APIError) bool {
 	if api.Type == TypeContextLength || api.Type == TypeContextSize {
 		return true
@@ -81,9 +81,9 @@ func isOpenAIContextExceeded(api *APIError) bool {
 	return contextTooLongPattern.MatchString(message)
 }
 
-// IsTransient reports whether the call that failed with err may succeed if it is made
-// again: the API could not be reached or had no capacity, or the reply broke off.
-// The refusal of a request as such is not transient.
+// IsTransient reports whether the call to a model that failed with err may succeed if
+// it is repeated: the API could not be reached or had no capacity, or the reply broke
+// off. An error response that rejects the request itself is not transient.
 func IsTransient(err error) bool {
 	api, refused := errors.AsType[*APIError](err)
 	if !refused {
@@ -100,7 +100,8 @@ func IsTransient(err error) bool {
 	}
 }
 
-// errorTypeByStatus returns the type that the Messages API gives the errors of each status.
+// errorTypeByStatus returns the error type that the Messages API uses for each HTTP
+// error status.
 func errorTypeByStatus() map[int]string {
 	const overloaded = 529 // the API has no capacity
 	return map[int]string{
@@ -118,8 +119,9 @@ func errorTypeByStatus() map[int]string {
 	}
 }
 
-// ErrorTypeOfStatus returns the type that the Messages API gives errors of an HTTP status;
-// for other statuses api_error from 500 on, else invalid_request_error.
+// ErrorTypeOfStatus returns the error type that the Messages API uses for an HTTP
+// status. For a status without a type it returns api_error from 500 on, and otherwise
+// invalid_request_error.
 func ErrorTypeOfStatus(status int) string {
 	if name, ok := errorTypeByStatus()[status]; ok {
 		return name
@@ -130,9 +132,9 @@ func ErrorTypeOfStatus(status int) string {
 	return "invalid_request_error"
 }
 
-// StatusOfErrorType returns the HTTP status of an error type of the Messages API. It is for
-// errors in the middle of a reply. The API had accepted the request, so an unknown
-// type is 500.
+// StatusOfErrorType returns the HTTP status that belongs to an error type of the
+// Messages API. It is for errors in the middle of a streamed reply. The API had
+// accepted the request, so an unknown type is 500.
 func StatusOfErrorType(errorType string) int {
 	for status, known := range errorTypeByStatus() {
 		if known == errorType {
@@ -142,13 +144,13 @@ func StatusOfErrorType(errorType string) int {
 	return http.StatusInternalServerError
 }
 
-// ErrorBody is the JSON body of an error of the Messages API.
+// ErrorBody is the JSON body of an error response of the Messages API.
 type ErrorBody struct {
 	Type  string      `json:"type"` // always error
 	Error ErrorDetail `json:"error"`
 }
 
-// ErrorDetail is what an [ErrorBody] says.
+// ErrorDetail is the type and message inside an [ErrorBody].
 type ErrorDetail struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`

@@ -19,9 +19,9 @@ const (
 	MaxManyImagesSidePixels = 2000    // pixels of each side, in a request with more than MaxFullSizeImages images
 )
 
-// ParseImageHeader returns media type and size in pixels of a PNG, JPEG, GIF or WebP, from
-// the beginning of its data. The media type is "" if the data is none of these or
-// malformed.
+// ParseImageHeader returns media type, width and height in pixels of a PNG, JPEG, GIF
+// or WebP image from the beginning of its data. The media type is "" if the data is
+// none of these or malformed.
 func ParseImageHeader(r io.Reader) (mediaType string, size image.Point) {
 	const enough = 30 // bytes that parseWebPSize needs
 	buffered := bufio.NewReader(r)
@@ -37,8 +37,8 @@ func ParseImageHeader(r io.Reader) (mediaType string, size image.Point) {
 	return "image/" + format, image.Pt(config.Width, config.Height)
 }
 
-// parseWebPSize returns the size in pixels from the first 30 bytes of a WebP file: lossy,
-// lossless or extended. It reports false for other data.
+// parseWebPSize returns width and height in pixels from the first 30 bytes of a WebP
+// file: lossy, lossless or extended. It reports false for other data.
 func parseWebPSize(start []byte) (size image.Point, ok bool) {
 	if string(start[:4]) != "RIFF" || string(start[8:12]) != "WEBP" {
 		return image.Point{}, false

@@ -15,11 +15,11 @@ import (
 	"encoding/json"
 )
 
-// DefaultMaxTokens is the limit for the length of a reply, in tokens, if
-// [Params.MaxTokens] is 0.
+// DefaultMaxTokens is the largest length of a reply, in tokens, if [Params.MaxTokens]
+// is 0.
 const DefaultMaxTokens = 16000
 
-// Client is a language model. It is safe for concurrent use.
+// Client calls one language model. It is safe for concurrent use.
 type Client interface {
 	// Complete sends a conversation and waits for the whole reply. While the reply
 	// arrives, onDelta, which may be nil, is called with its pieces, in order and from
@@ -32,7 +32,8 @@ type Client interface {
 	Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error)
 }
 
-// Request is one call of a model. Its JSON is the body of POST /v1/messages.
+// Request is the input of one model call: the conversation, the tools and the settings.
+// Its JSON is the body of POST /v1/messages.
 type Request struct {
 	Model string `json:"model"`
 	Params
@@ -46,8 +47,8 @@ type Request struct {
 	Turn int `json:"-"`
 }
 
-// Params are the settings of a model. Zero values are the API's defaults, except that
-// of MaxTokens.
+// Params are the settings of a model call. Zero values mean the API's defaults, except
+// that MaxTokens 0 means [DefaultMaxTokens].
 type Params struct {
 	MaxTokens   int       `json:"max_tokens"`            // limit for a reply; 0 means DefaultMaxTokens
 	Temperature *float64  `json:"temperature,omitempty"` // nil means the API's default
@@ -56,13 +57,14 @@ type Params struct {
 	ReasoningEffort string `json:"reasoning_effort,omitempty"` // openai/ models only; "" means the API's default
 }
 
-// Thinking says whether, and how long, the model reasons before it replies.
+// Thinking says whether, and for how many tokens, the model reasons before it replies.
 type Thinking struct {
 	Type         string `json:"type"`                    // adaptive, enabled or disabled
 	BudgetTokens int    `json:"budget_tokens,omitempty"` // only with enabled; less than MaxTokens
 }
 
-// Tool is a tool that the model may call.
+// Tool describes a tool that the model may call: name, description and the JSON schema
+// of its input.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -70,14 +72,15 @@ type Tool struct {
 	Cache       bool            `json:"-"`            // the API caches the request up to here
 }
 
-// Response is a whole reply of a model.
+// Response is a complete reply of a model.
 type Response struct {
 	Content    []Block    `json:"content"`
 	StopReason StopReason `json:"stop_reason"`
 	Usage      Usage      `json:"usage"`
 }
 
-// StopReason is the reason for which a reply ended. A client passes unknown ones on.
+// StopReason says why a model's reply ended. Values that Assay does not know are passed
+// on.
 type StopReason string
 
 // The known stop reasons.
@@ -91,8 +94,8 @@ const (
 	StopContextExceeded StopReason = "model_context_window_exceeded"
 )
 
-// Usage counts the tokens of one call, or of several calls. The four counts do not
-// overlap.
+// Usage counts the tokens of one model call, or the sum over several calls. Its four
+// counts do not overlap.
 type Usage struct {
 	InputTokens              int64 `json:"input_tokens"`
 	OutputTokens             int64 `json:"output_tokens"`
@@ -119,7 +122,7 @@ func (u Usage) PromptTokens() int64 {
 // TotalTokens returns the number of tokens of prompt and reply.
 func (u Usage) TotalTokens() int64 { return u.PromptTokens() + u.OutputTokens }
 
-// Delta is a piece of a reply, reported while the reply arrives.
+// Delta is a fragment of a model's reply, reported while the reply arrives.
 type Delta struct {
 	Kind  DeltaKind
 	Index int    // of the block in the reply
@@ -129,7 +132,7 @@ type Delta struct {
 	Text  string // DeltaText only: text, or a part of the JSON of a tool's input
 }
 
-// DeltaKind says whether a [Delta] starts, extends or ends a block.
+// DeltaKind says whether a [Delta] starts, extends or ends a content block.
 type DeltaKind int
 
 // The kinds of deltas.

@@ -14,10 +14,10 @@ const (
 	PrefixReplay    = "replay:"
 )
 
-// ParseName splits a model's name into one of the prefixes above and the rest: a
-// vendor's id of a model, or a file. The rest is never empty. An unknown prefix or
-// an empty rest is an error. ParseName does not check that the model or the file
-// exists.
+// ParseName splits a model's name, such as "anthropic/<id>" or "script:FILE", into its
+// prefix and the rest: the vendor's model id or a file. The rest is never empty: an
+// unknown prefix or an empty rest is an error. It does not check that the model or the
+// file exists.
 func ParseName(name string) (prefix, rest string, err error) {
 	for _, prefix := range []string{PrefixAnthropic, PrefixOpenAI, PrefixScript, PrefixReplay} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
@@ -27,15 +27,15 @@ func ParseName(name string) (prefix, rest string, err error) {
 	return "", "", fmt.Errorf("unknown model %q: known are anthropic/<id>, openai/<id>, script:FILE and replay:FILE", name)
 }
 
-// CheckName returns an error if [ParseName] does not know names of that form.
+// CheckName returns an error if [ParseName] cannot parse the model's name.
 func CheckName(name string) error {
 	_, _, err := ParseName(name)
 	return err
 }
 
-// ResolveName returns the name of a model with its file, if it has one, relative to
-// dir. A name with an absolute file, a name without a file and an unknown name are
-// returned unchanged.
+// ResolveName returns a model's name with its file, if it has one, made relative to
+// dir. It returns a name with an absolute file, a name without a file and an unknown
+// name unchanged.
 func ResolveName(name, dir string) string {
 	prefix, file, err := ParseName(name)
 	if err != nil || ProviderOf(name) != "" || filepath.IsAbs(file) {
@@ -44,9 +44,9 @@ func ResolveName(name, dir string) string {
 	return prefix + filepath.Join(dir, file)
 }
 
-// ProviderOf returns the vendor whose API serves a model of that name: anthropic or
-// openai. It returns "" for scripts, recordings and unknown names, which need
-// neither an API key nor a base URL.
+// ProviderOf returns the vendor whose API serves the model with this name: anthropic or
+// openai. It returns "" for scripts, recordings and unknown names, which need neither
+// an API key nor a base URL.
 func ProviderOf(name string) string {
 	switch prefix, _, _ := ParseName(name); prefix {
 	case PrefixAnthropic, PrefixOpenAI:

@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// MinThinkingBudget is the smallest budget of [Thinking] that the Messages API
-// accepts, in tokens.
+// MinThinkingBudget is the smallest [Thinking] budget, in tokens, that the Messages API
+// accepts.
 const MinThinkingBudget = 1024
 
-// Set sets one setting from a command line: max_tokens (an integer), temperature (0 to
-// 2), thinking (adaptive, disabled, or a budget in tokens), or reasoning_effort (none,
-// minimal, low, medium, high, xhigh or max). An unknown key and a value out of range
-// are errors. [Params.Check] says whether a particular model accepts the settings.
+// Set sets one model setting from its text on a command line: max_tokens (an integer),
+// temperature (0 to 2), thinking (adaptive, disabled, or a budget in tokens), or
+// reasoning_effort (none, minimal, low, medium, high, xhigh or max). An unknown key and
+// a value out of range are errors. [Params.Check] says whether a particular model
+// accepts the settings.
 func (p *Params) Set(key, value string) error {
 	switch key {
 	case "max_tokens":
@@ -43,8 +44,8 @@ func (p *Params) Set(key, value string) error {
 	return nil
 }
 
-// reasoningEfforts returns the values that OpenAI's models have for reasoning_effort.
-// No model knows all of them.
+// reasoningEfforts returns the values of reasoning_effort that OpenAI's models know. No
+// model knows all of them.
 func reasoningEfforts() []string {
 	return []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 }
@@ -62,8 +63,8 @@ func (p *Params) setThinking(value string) error {
 	return nil
 }
 
-// Check returns an error if the vendor's API would refuse every request with these
-// settings for the model with that name. Scripts and recordings accept all settings.
+// Check returns an error if the vendor's API would reject every request with these
+// settings for the model with this name. Scripts and recordings accept all settings.
 func (p Params) Check(name string) error {
 	switch prefix, _, _ := ParseName(name); prefix {
 	case PrefixAnthropic:
@@ -76,7 +77,7 @@ func (p Params) Check(name string) error {
 	return nil
 }
 
-// checkAnthropic returns an error if the Messages API would refuse every request with
+// checkAnthropic returns an error if the Messages API would reject every request with
 // these settings.
 func (p Params) checkAnthropic(name string) error {
 	if p.ReasoningEffort != "" {

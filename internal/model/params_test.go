@@ -26,7 +26,7 @@ func TestParams_Set(t *testing.T) {
 	}
 }
 
-// Check returns an error for settings that the vendor's API refuses with every request.
+// Check returns an error for settings that the vendor's API rejects in every request.
 func TestParams_Check(t *testing.T) {
 	t.Parallel()
 	const ours, theirs = "anthropic/m", "openai/m"

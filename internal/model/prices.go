@@ -10,8 +10,8 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// Card has the known facts about a model: its prices and its context size. The table of
-// cards is prices.json.
+// Card holds the known facts about a model: its prices and its context size in tokens.
+// The table of cards is the embedded file prices.json.
 type Card struct {
 	Model      string           `json:"model"`   // name of the model as for [ParseName], without a date
 	Context    int64            `json:"context"` // size of the context window, in tokens
@@ -19,8 +19,9 @@ type Card struct {
 	LongPrompt *LongPromptPrice `json:"long"` // if long prompts have another price, else nil
 }
 
-// Price is in US dollars per million tokens. CacheWrite is the price of an entry that
-// lives five minutes; if a vendor has no such price, it is the price of input.
+// Price is what a model costs, in US dollars per million tokens. CacheWrite is the
+// price of a cache entry that lives five minutes; if a vendor has no such price, it is
+// the price of input.
 type Price struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
@@ -28,18 +29,20 @@ type Price struct {
 	CacheRead  float64 `json:"cache_read"`
 }
 
-// LongPromptPrice is the price of a call whose prompt has more than OverTokens tokens.
+// LongPromptPrice is the price of a model call whose prompt has more than OverTokens
+// tokens.
 type LongPromptPrice struct {
 	OverTokens int64 `json:"over"`
 	Price      Price `json:"price"`
 }
 
-// modelVersionSuffix matches what may follow the name of a model: nothing, a date or -latest.
+// modelVersionSuffix matches what may follow a model's name in a longer name of the
+// same model: nothing, a date or -latest.
 var modelVersionSuffix = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 
-// FindCard returns the card of a model with that name, which may end with a date or
-// with -latest, or nil if the table has none. A card only holds if the model is served
-// by its own vendor; see openai.IsThirdParty.
+// FindCard returns the card of the model with this name, which may end with a date or
+// with -latest, or nil if the table has none. A card holds only if the vendor itself
+// serves the model; see openai.IsThirdParty.
 func FindCard(name string) *Card {
 	var table []Card
 	if err := json.Unmarshal(pricesJSON, &table); err != nil {
@@ -53,7 +56,8 @@ func FindCard(name string) *Card {
 	return nil
 }
 
-// CostUSD returns the cost of one call in US dollars, or nil if c is nil.
+// CostUSD returns the cost of one model call with this usage in US dollars, or nil if c
+// is nil.
 func (c *Card) CostUSD(u Usage) *float64 {
 	if c == nil {
 		return nil

@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// cgroupRemoveTimeout is how long the last processes of a cgroup may take to disappear after
-// they were killed.
+// cgroupRemoveTimeout is how long the last processes of a killed cgroup may take to
+// disappear: 2 s.
 const cgroupRemoveTimeout = 2 * time.Second
 
-// PidsLimit is a cgroup that limits how many processes and threads there may be in it.
-// It is not safe for concurrent use.
+// PidsLimit is a cgroup that limits the number of processes and threads in it. It is
+// not safe for concurrent use.
 type PidsLimit struct {
 	dir     string
 	ownsDir bool // by NewPidsLimit, so that Remove removes it
 }
 
-// NewPidsLimit makes a limit of maxProcesses, at least 1. Put a process under it with
-// AddProcess before it runs untrusted code. cgroupDir is the cgroup (version 2) in which
-// the process is alone, or empty. The limit is set in a new cgroup of version 1 if pids
-// has that version here, otherwise on cgroupDir or, without one, on a new cgroup of
-// version 2. It fails if no cgroup of either version can be written. The caller must
-// call Remove.
+// NewPidsLimit makes a limit of maxProcesses (at least 1) processes and threads. Put a
+// process under it with AddProcess before it runs untrusted code. cgroupDir is the
+// cgroup (version 2) in which the process is alone, or empty. The limit is set in a new
+// cgroup of version 1 if the pids controller has that version here, otherwise on
+// cgroupDir or, if that is empty, on a new cgroup of version 2. It fails if no cgroup
+// of either version can be written. The caller must call Remove.
 func NewPidsLimit(maxProcesses int, cgroupDir string) (*PidsLimit, error) {
 	if maxProcesses <= 0 {
 		return nil, fmt.Errorf("limit processes: %d is no limit", maxProcesses)
@@ -50,8 +50,8 @@ func NewPidsLimit(maxProcesses int, cgroupDir string) (*PidsLimit, error) {
 	return p, nil
 }
 
-// newUnifiedPidsLimit sets the limit on cgroupDir (version 2), or, if that is empty, on a
-// new cgroup in ownDir, the cgroup of this process.
+// newUnifiedPidsLimit sets a limit of processes on cgroupDir (version 2), or, if that
+// is empty, on a new cgroup in ownDir, the cgroup of this process.
 func newUnifiedPidsLimit(maxProcesses int, ownDir, cgroupDir string) (*PidsLimit, error) {
 	if ownDir == "" {
 		return nil, errors.New("limit processes: no cgroup with pids is mounted")
@@ -81,9 +81,9 @@ func makePidsCgroup(parent string) (*PidsLimit, error) {
 	return &PidsLimit{dir: dir, ownsDir: true}, nil
 }
 
-// enablePidsController enables pids.max in the cgroups below dir, and before that in its
-// parents up to topDir. Unlike other controllers, pids may be enabled for a cgroup that
-// has processes.
+// enablePidsController enables the pids controller, and so the file pids.max, for the
+// cgroups below dir, and before that for its parents up to topDir. Unlike other
+// controllers, pids may be enabled for a cgroup that has processes.
 func enablePidsController(dir, topDir string) error {
 	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -103,10 +103,11 @@ func enablePidsController(dir, topDir string) error {
 	return nil
 }
 
-// Dir returns the folder of the cgroup that has the limit.
+// Dir returns the folder of the cgroup that has the limit of processes.
 func (p *PidsLimit) Dir() string { return p.dir }
 
-// AddProcess puts a process, and everything that it starts later, under the limit.
+// AddProcess puts a process, and everything that it starts later, under the limit. It
+// fails if the cgroup cannot be written.
 func (p *PidsLimit) AddProcess(pid int) error { return p.writeFile("cgroup.procs", pid) }
 
 func (p *PidsLimit) writeFile(name string, value int) error {
@@ -117,7 +118,7 @@ func (p *PidsLimit) writeFile(name string, value int) error {
 }
 
 // Remove removes the cgroup, if NewPidsLimit made it. Its processes must have been
-// killed; Remove waits at most 2 s until the last one is gone.
+// killed; it waits at most 2 s until the last one is gone, and fails after that.
 func (p *PidsLimit) Remove() error {
 	if !p.ownsDir {
 		return nil
@@ -125,10 +126,10 @@ func (p *PidsLimit) Remove() error {
 	return RemoveCgroup(p.dir, time.Now().Add(cgroupRemoveTimeout))
 }
 
-// RemoveCgroup removes a cgroup, of either version, that has no cgroups below it. Its
-// processes must have been killed: while the last ones are still ending it tries again
-// every millisecond, since only polling would announce their end, and fails at the
-// deadline. A cgroup that does not exist is no error.
+// RemoveCgroup removes a cgroup of either version, which must have no cgroups below it.
+// Its processes must have been killed: while the last ones are still ending it tries
+// again every millisecond, since their end is not announced, and fails at the deadline.
+// A cgroup that does not exist is no error.
 func RemoveCgroup(dir string, deadline time.Time) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -153,8 +154,8 @@ func OwnCgroupDir() (string, error) {
 	return own.unified, err
 }
 
-// ownCgroupDirs are the folders of the cgroups that this process is in. An empty one means
-// that it is in none of that kind.
+// ownCgroupDirs holds the folders of the cgroups that this process is in. An empty
+// folder means that it is in no cgroup of that kind.
 type ownCgroupDirs struct {
 	pidsV1  string // of version 1, with the pids controller
 	unified string // of version 2
@@ -172,7 +173,8 @@ func findOwnCgroupDirs() (ownCgroupDirs, error) {
 	return parseCgroups(string(mounts), string(memberships)), nil
 }
 
-// parseCgroups parses the texts of /proc/self/mountinfo and /proc/self/cgroup.
+// parseCgroups finds this process's cgroup folders in the texts of /proc/self/mountinfo
+// and /proc/self/cgroup.
 func parseCgroups(mounts, memberships string) ownCgroupDirs {
 	var found ownCgroupDirs
 	for line := range strings.Lines(mounts) {
@@ -193,9 +195,9 @@ func parseCgroups(mounts, memberships string) ownCgroupDirs {
 	return found
 }
 
-// cgroupDirBelowMount returns the cgroup's folder below a mount point. Its path is in the line
-// "ID:CONTROLLERS:PATH" that lists the controller; the controllers of version 2 are
-// empty. Returns "" if there is no such line.
+// cgroupDirBelowMount returns the folder of this process's cgroup below a mount point.
+// The cgroup's path is in the line "ID:CONTROLLERS:PATH" that lists the controller;
+// version 2 has an empty controller. It returns "" if there is no such line.
 func cgroupDirBelowMount(mountPoint, memberships, controller string) string {
 	for line := range strings.Lines(memberships) {
 		_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")

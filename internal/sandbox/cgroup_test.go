@@ -65,7 +65,8 @@ func FuzzParseCgroups(f *testing.F) {
 	})
 }
 
-// The cgroups of version 2 are replaced by ordinary folders and files.
+// The limit works with cgroups of version 2. Ordinary folders and files take their
+// place here.
 func TestUnifiedPidsLimit(t *testing.T) {
 	t.Parallel()
 	ours := t.TempDir()

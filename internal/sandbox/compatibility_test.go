@@ -11,7 +11,7 @@ import (
 	"assay/internal/sandbox"
 )
 
-// What people usually do in notebooks works in the narrowest sandbox.
+// Code that people usually run in notebooks works in the most restricted sandbox.
 func TestOrdinaryPythonCodeWorks(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -78,8 +78,8 @@ open("/dev/null", "w").write("x"), open("/proc/self/status").read(), open("/proc
 	}
 }
 
-// narrowestRules returns rules without a network and with limits that ordinary code never
-// reaches.
+// narrowestRules returns sandbox rules without a network and with limits that ordinary
+// code never reaches.
 func narrowestRules(t *testing.T, mode launchMode) sandbox.Rules {
 	t.Helper()
 	rules := mode.newRules(t)
@@ -88,7 +88,8 @@ func narrowestRules(t *testing.T, mode launchMode) sandbox.Rules {
 	return rules
 }
 
-// Scientific libraries that the interpreter has work.
+// Those scientific libraries that the interpreter has installed work in the most
+// restricted sandbox.
 func TestScientificLibrariesWork(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -126,7 +127,8 @@ with contextlib.redirect_stdout(io.StringIO()): IPython.core.interactiveshell.In
 	}
 }
 
-// Programs that code calls work, if they are installed.
+// Programs that notebook code calls, such as compilers, work in the sandbox if they are
+// installed.
 func TestOrdinaryProgramsWork(t *testing.T) {
 	t.Parallel()
 	programs := map[string]struct {
@@ -173,7 +175,8 @@ func TestOrdinaryProgramsWork(t *testing.T) {
 	}
 }
 
-// An interpreter outside the system's paths works if its prefix may be read, and only then.
+// An interpreter outside the system's folders works in the sandbox if its prefix is
+// readable, and only then.
 func TestInterpreterOutsideSystemPaths(t *testing.T) {
 	t.Parallel()
 	path, err := exec.LookPath("python3")

@@ -20,13 +20,14 @@ const (
 )
 
 // DiskUsage returns how many bytes the files and folders below root, and root itself,
-// take on the disk. A file with several names counts once. Links are not followed. Files
-// without a name do not count, and files moved during the count may be missed. The tree
-// may have any depth and size and may change meanwhile: memory grows with the number of
-// folders not yet visited, and at most two descriptors are open beside root's.
+// occupy on the disk. A file with several names counts once. Links are not followed.
+// Deleted files that are still open do not count, and files moved during the count may
+// be missed. The tree may have any depth and size and may change meanwhile: memory
+// grows with the number of folders not yet visited, and at most two descriptors are
+// open beside root's.
 //
-// If ctx ends or a folder cannot be read, DiskUsage returns an error and the sum of what
-// it has counted.
+// If ctx ends or a folder cannot be read, it returns an error and the sum that it has
+// counted.
 func DiskUsage(ctx context.Context, root string) (int64, error) {
 	fd, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -50,7 +51,8 @@ func DiskUsage(ctx context.Context, root string) (int64, error) {
 	return c.totalBytes, c.firstError
 }
 
-// usageCounter is the state of one DiskUsage.
+// usageCounter is the state of one DiskUsage call: the bytes counted so far and the
+// folders not yet visited.
 type usageCounter struct {
 	rootFD      int
 	totalBytes  int64
@@ -59,17 +61,18 @@ type usageCounter struct {
 	firstError  error
 }
 
-// inodeID identifies a file, whatever its names.
+// inodeID identifies a file by device and inode, independently of its names.
 type inodeID struct{ device, inode uint64 }
 
-// pendingFolder is a folder by its name in its parent. The root has no parent.
+// pendingFolder is a folder that is yet to be counted, by its parent and its name in
+// it. The root has no parent.
 type pendingFolder struct {
 	parent *pendingFolder
 	name   string
 }
 
-// countFolder counts what is in a folder, and adds its subfolders to pending. A folder
-// that has disappeared is no error.
+// countFolder adds the sizes of all entries in a folder to the total, and its
+// subfolders to pending. A folder that has disappeared is no error.
 func (c *usageCounter) countFolder(ctx context.Context, f *pendingFolder) error {
 	fd, err := c.openFolder(f)
 	if isFileGoneError(err) {
@@ -101,8 +104,9 @@ func (c *usageCounter) countFolder(ctx context.Context, f *pendingFolder) error 
 	return context.Cause(ctx)
 }
 
-// openFolder opens a folder from the root down, at most maxPathComponents names at a
-// time. It refuses links in place of folders.
+// openFolder opens a pending folder, starting at the root and resolving at most
+// maxPathComponents names per system call, since the path may be too long for one. It
+// refuses symbolic links.
 func (c *usageCounter) openFolder(f *pendingFolder) (int, error) {
 	var names []string // innermost first
 	for ; f.parent != nil; f = f.parent {
@@ -132,7 +136,7 @@ func (c *usageCounter) openFolder(f *pendingFolder) (int, error) {
 	}
 }
 
-// joinReversed joins names to a path, beginning with the last.
+// joinReversed joins names to a path, beginning with the last name.
 func joinReversed(names []string) string {
 	var path strings.Builder
 	for _, name := range slices.Backward(names) {
@@ -142,8 +146,9 @@ func joinReversed(names []string) string {
 	return path.String()
 }
 
-// countEntry adds the size of an entry of an open folder, or of the folder itself if name
-// is empty, and reports whether it is a folder. An entry that has disappeared counts 0.
+// countEntry adds the size on disk of an entry of an open folder, or of the folder
+// itself if name is empty, to the total, and reports whether the entry is a folder. An
+// entry that has disappeared counts 0.
 func (c *usageCounter) countEntry(fd int, name string) (isFolder bool, err error) {
 	var info unix.Stat_t
 	err = unix.Fstatat(fd, name, &info, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
@@ -165,8 +170,8 @@ func (c *usageCounter) countEntry(fd int, name string) (isFolder bool, err error
 	return isFolder, nil
 }
 
-// isFileGoneError reports whether an error means that something was removed or replaced
-// meanwhile.
+// isFileGoneError reports whether an error means that a file or folder was removed or
+// replaced since its name was read.
 func isFileGoneError(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }

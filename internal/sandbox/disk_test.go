@@ -58,7 +58,7 @@ func TestDiskUsage(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Folders deeper than the longest path are counted too.
+// Folders whose path is longer than the system's longest path are counted too.
 func TestDiskUsageOfDeepTree(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -100,7 +100,7 @@ func TestDiskUsageEndsWithContext(t *testing.T) {
 	require.ErrorIs(t, err, late)
 }
 
-// Changes of the tree during the count are no error.
+// Changes to the tree during the count are no error.
 func TestDiskUsageOfChangingTree(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -124,7 +124,7 @@ func TestDiskUsageOfChangingTree(t *testing.T) {
 	}
 }
 
-// A folder that cannot be read is an error, and the rest is counted.
+// A folder that cannot be read is an error, and all other folders are counted.
 func TestDiskUsageOfUnreadableFolder(t *testing.T) {
 	t.Parallel()
 	mode := launchMode{uid: os.Getuid()}

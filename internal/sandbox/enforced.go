@@ -18,8 +18,9 @@ const (
 	EnforcesFileSize     = "file_size"     // Rules.MaxFileBytes holds
 )
 
-// Enforceable returns, for each key, whether this machine can enforce it for a process
-// with these rules. A limit that the rules do not set is left out.
+// Enforceable returns, for each enforcement key, whether this machine can enforce it
+// for a process with these rules. It leaves out the keys of limits that the rules do
+// not set.
 func (m Machine) Enforceable(r Rules) map[string]bool {
 	m = m.withoutConflictingMounts(r)
 	canMakeUnixSockets := r.Network != NetworkOff || r.AllowUnixSockets
@@ -53,15 +54,15 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 	return held
 }
 
-// enforcedByPlan is Enforceable without what only a cgroup can enforce.
+// enforcedByPlan is Enforceable without the limits that only a cgroup can enforce.
 func (m Machine) enforcedByPlan(r Rules) map[string]bool {
 	m.PidsCgroups = false
 	return m.Enforceable(r)
 }
 
-// DescribeUnenforced returns a sentence with the reason for each key of a map as from
-// [Machine.Enforceable] that is false, except EnforcesAttributes, which no machine can
-// enforce.
+// DescribeUnenforced returns a sentence with the reason for each key that is false in a
+// map as from [Machine.Enforceable]. It leaves out EnforcesAttributes, which no machine
+// can enforce.
 func DescribeUnenforced(enforced map[string]bool) []string {
 	reasons := []struct{ key, sentence string }{
 		{EnforcesRead, "code can read every file that you can: this Linux has no Landlock (5.13 or newer has it, if it is switched on)"},

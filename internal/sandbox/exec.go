@@ -12,10 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Exec carries out a plan, given as the JSON of a [Plan], and replaces this process with
-// the command argv and the environment env. It returns only if that failed; the caller
-// must then report the error and exit, since the process may be half confined. With an
-// empty argv it carries out the plan and returns nil, which shows that the plan works.
+// Exec applies a sandbox plan, given as the JSON of a [Plan], to this process and then
+// replaces it with the command argv and the environment env. It returns only if that
+// failed; the caller must then report the error and exit, since the process may be
+// partly confined. With an empty argv it applies the plan and returns nil, which shows
+// that the plan works.
 func Exec(plan string, argv, env []string) error {
 	decoder := json.NewDecoder(strings.NewReader(plan))
 	decoder.DisallowUnknownFields()
@@ -46,8 +47,8 @@ func Exec(plan string, argv, env []string) error {
 	return nil
 }
 
-// confineThread carries out the plan on the calling thread. The Python kernel's sandbox
-// module does the same steps.
+// confineThread applies the sandbox plan to the calling thread. The Python kernel's
+// sandbox module takes the same steps. An error leaves the thread partly confined.
 func (p Plan) confineThread() error {
 	if err := p.enterNamespaces(); err != nil {
 		return err
@@ -76,8 +77,9 @@ func (p Plan) confineThread() error {
 	return nil
 }
 
-// enterNamespaces makes the plan's namespaces for the calling thread, unless the process
-// was started in them, and then its mounts and loopback interface.
+// enterNamespaces makes the plan's namespaces for the calling thread, unless the
+// process was started in them, and then makes the plan's mounts and brings up the
+// loopback interface.
 func (p Plan) enterNamespaces() error {
 	if p.Namespaces != 0 && p.Namespaces&unix.CLONE_NEWUSER == 0 {
 		if err := unix.Unshare(int(p.Namespaces)); err != nil {
@@ -119,8 +121,8 @@ func raiseLoopback() error {
 	return nil
 }
 
-// dropCapabilities drops all capabilities of the calling thread, and the first boundingCount
-// of them from its bounding set, so that they cannot be gained again.
+// dropCapabilities drops all capabilities of the calling thread, and removes the first
+// boundingCount of them from its bounding set, so that they cannot be regained.
 func dropCapabilities(boundingCount int) error {
 	for capability := range boundingCount {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0); err != nil {
@@ -135,7 +137,8 @@ func dropCapabilities(boundingCount int) error {
 	return nil
 }
 
-// lowerLimits lowers the soft and hard limit of this process.
+// lowerLimits sets the soft and the hard limit of this process to the resource limit,
+// or to the present hard limit if that is lower.
 func (l Rlimit) lowerLimits() error {
 	var now unix.Rlimit
 	if err := unix.Getrlimit(l.Resource, &now); err != nil {

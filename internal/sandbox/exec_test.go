@@ -14,8 +14,8 @@ import (
 	"assay/internal/sandbox"
 )
 
-// runLauncher runs the launcher with a plan and a command, and returns its output and exit
-// status.
+// runLauncher runs the sandbox launcher with a plan and a command, and returns its
+// output and exit status.
 func runLauncher(t *testing.T, plan string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), installedFile("sandbox.test"), append([]string{"launch", plan, "--"}, argv...)...)
@@ -46,7 +46,8 @@ func TestExecRunsCommand(t *testing.T) {
 	require.Equal(t, "sandbox: exec: \"no-such-command\": executable file not found in $PATH\n", errs)
 }
 
-// A plan that cannot be carried out is an error of one line, and the command does not run.
+// If a plan cannot be applied, the launcher prints an error of one line and does not
+// run the command.
 func TestExecRefusesBadPlans(t *testing.T) {
 	t.Parallel()
 	for name, plan := range map[string]string{
@@ -69,7 +70,7 @@ func TestExecRefusesBadPlans(t *testing.T) {
 	}
 }
 
-// A hard limit that is already lower stays.
+// If a process already has a lower hard limit, Exec keeps it.
 func TestExecKeepsLowerResourceLimits(t *testing.T) {
 	t.Parallel()
 	plan, err := json.Marshal(sandbox.Plan{Rlimits: []sandbox.Rlimit{{Resource: unix.RLIMIT_NOFILE, Value: 1 << 40}, {Resource: unix.RLIMIT_CORE, Value: 0}}})
@@ -84,7 +85,8 @@ func TestExecKeepsLowerResourceLimits(t *testing.T) {
 	require.Equal(t, "0", limits[1])
 }
 
-// The command has the same descriptors and working folder as without a sandbox.
+// The sandboxed command has the same file descriptors and working folder as without a
+// sandbox.
 func TestExecKeepsDescriptorsAndFolder(t *testing.T) {
 	t.Parallel()
 	mode := launchMode{uid: os.Getuid()}

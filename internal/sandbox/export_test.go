@@ -1,12 +1,13 @@
 package sandbox
 
-// ParseCgroups is parseCgroups.
+// ParseCgroups makes parseCgroups available to external tests.
 func ParseCgroups(mounts, memberships string) (pidsV1, unified string) {
 	found := parseCgroups(mounts, memberships)
 	return found.pidsV1, found.unified
 }
 
-// NewUnifiedPidsLimit is newUnifiedPidsLimit, for machines where pids has version 1.
+// NewUnifiedPidsLimit makes newUnifiedPidsLimit available to external tests, for
+// machines where the pids controller has cgroup version 1.
 func NewUnifiedPidsLimit(maxProcesses int, ownDir, cgroupDir string) (*PidsLimit, error) {
 	return newUnifiedPidsLimit(maxProcesses, ownDir, cgroupDir)
 }

@@ -10,8 +10,8 @@ import (
 	"assay/internal/sandbox"
 )
 
-// makeOutsideFolder makes a folder of the mode's user, outside of any sandbox, with the files
-// "secret" and "program".
+// makeOutsideFolder makes a folder of the mode's user, outside any sandbox, with the
+// files "secret" and "program".
 func (mode launchMode) makeOutsideFolder(t *testing.T) string {
 	t.Helper()
 	dir := mode.makeUserFolder(t)
@@ -124,7 +124,8 @@ except OSError as error: raise PermissionError(error)`,
 	}
 }
 
-// Linux cannot protect attributes of files outside, which Enforceable must say.
+// Linux cannot protect the attributes of files outside the sandbox, and Enforceable
+// says so.
 func TestFileAttributesAreReportedAsNotEnforced(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -139,7 +140,7 @@ func TestFileAttributesAreReportedAsNotEnforced(t *testing.T) {
 	}
 }
 
-// PK-15: the sandbox has private shared memory, or cannot list that of the machine.
+// PK-15: a sandbox has private shared memory, or cannot list the machine's.
 func TestSharedMemoryIsPrivate(t *testing.T) {
 	t.Parallel()
 	theirs, err := os.CreateTemp("/dev/shm", "sandbox-test-")

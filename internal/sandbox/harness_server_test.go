@@ -16,7 +16,7 @@ import (
 	"assay/internal/sandbox"
 )
 
-// sandboxRequest asks a server to run a command in a sandbox.
+// sandboxRequest asks a test server to run a command in a sandbox.
 type sandboxRequest struct {
 	Rules          sandbox.Rules
 	PythonLauncher []string // command of the Python launcher; nil: sandbox.Exec
@@ -25,7 +25,8 @@ type sandboxRequest struct {
 	UsePidsCgroup  bool // limit the processes with a PidsLimit too
 }
 
-// sandboxResponse is the answer to a request.
+// sandboxResponse is a test server's answer to a sandboxRequest: what the machine
+// enforced, and the command's stdout, stderr and exit status.
 type sandboxResponse struct {
 	Enforced   map[string]bool
 	Stdout     string
@@ -33,11 +34,11 @@ type sandboxResponse struct {
 	ExitStatus string // text of an [exec.ExitError]; empty: status 0
 }
 
-// requestTimeout is how long a command in a sandbox may take.
+// requestTimeout is how long a test waits for a command in a sandbox.
 const requestTimeout = 2 * time.Minute
 
-// serveRequest reads a request, probes the machine as the current user, runs the command in
-// a sandbox and writes the response.
+// serveRequest reads one sandboxRequest as JSON, probes the machine as the current
+// user, runs the command in a sandbox and writes the sandboxResponse.
 func serveRequest(in io.Reader, out io.Writer) error {
 	var o sandboxRequest
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
@@ -68,7 +69,7 @@ func serveRequest(in io.Reader, out io.Writer) error {
 }
 
 // newCommand returns the command that starts Argv in the sandbox with the launcher that
-// the request wants.
+// the request names.
 func (o sandboxRequest) newCommand(ctx context.Context, plan sandbox.Plan, launcher []string) (*exec.Cmd, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	argv, err := plan.LauncherCommand(launcher, o.Argv)
@@ -92,8 +93,8 @@ func (o sandboxRequest) newCommand(ctx context.Context, plan sandbox.Plan, launc
 	return cmd, nil
 }
 
-// runCommand runs a command, which begins when it reads a line on its standard input: by then
-// it is under the limit of processes.
+// runCommand runs a sandboxed command. The command begins when it reads a line on its
+// standard input, so that it is already under the limit of processes by then.
 func (o sandboxRequest) runCommand(cmd *exec.Cmd) (sandboxResponse, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

@@ -17,17 +17,18 @@ import (
 	"assay/internal/sandbox"
 )
 
-// nobodyUID is the id of the user "nobody", which is the same on every Linux.
+// nobodyUID is the user id of "nobody", which is the same on every Linux.
 const nobodyUID = 65534
 
-// launchMode says how a test starts a command in a sandbox.
+// launchMode says how a test starts a command in a sandbox: with which launcher and as
+// which user.
 type launchMode struct {
 	python bool // with the Python launcher, otherwise with sandbox.Exec
 	uid    int  // the user of server and command
 }
 
-// launchModes returns the modes that can be tested here, by name: with both launchers, and,
-// if this process may change its user, as root and as nobody.
+// launchModes returns the launch modes that can be tested here, by name: both launchers
+// and, if this process may change its user, each as root and as nobody.
 func launchModes() map[string]launchMode {
 	if !canChangeUser() {
 		return map[string]launchMode{"exec": {uid: os.Getuid()}, "python": {uid: os.Getuid(), python: true}}
@@ -46,7 +47,8 @@ func canChangeUser() bool {
 	return unix.Capget(&header, &has[0]) == nil && has[0].Effective&needed == needed
 }
 
-// makeUserFolder makes a folder that belongs to the mode's user, and removes it after the test.
+// makeUserFolder makes a folder that belongs to the mode's user, and removes it after
+// the test.
 func (mode launchMode) makeUserFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sandbox-workdir-") //nolint:usetesting // other users cannot enter the test's own folder
@@ -56,14 +58,15 @@ func (mode launchMode) makeUserFolder(t *testing.T) string {
 	return dir
 }
 
-// newRules returns rules with a new Workdir and read access to what Python needs.
+// newRules returns sandbox rules with a new Workdir and with read access to the files
+// that Python needs.
 func (mode launchMode) newRules(t *testing.T) sandbox.Rules {
 	t.Helper()
 	return sandbox.Rules{Workdir: mode.makeUserFolder(t), ReadPaths: append(sandbox.SystemPaths(), pythonPrefix(t))}
 }
 
-// runCommand has a server of this mode run a command in a sandbox. It fails the test if the
-// server fails, but not if the command does.
+// runCommand has a test server of this mode run a command in a sandbox, and returns the
+// result. It fails the test if the server fails, but not if the command does.
 func (mode launchMode) runCommand(t *testing.T, o sandboxRequest) sandboxResponse {
 	t.Helper()
 	if mode.python {
@@ -89,9 +92,9 @@ func (mode launchMode) runCommand(t *testing.T, o sandboxRequest) sandboxRespons
 	return answer
 }
 
-// runSnippets runs pieces of Python code in a sandbox, each in a process, and returns how each
-// ended by its name: "done", or its error. The code may use the given names, NR for the
-// numbers of system calls, and what attempts.py defines.
+// runSnippets runs pieces of Python code in one sandbox, each in a separate process,
+// and returns the outcome of each by its name: "done", or the error. The code may use
+// the given names, NR for the numbers of system calls, and what attempts.py defines.
 func (mode launchMode) runSnippets(t *testing.T, o sandboxRequest, attempts map[string]string, names map[string]any) (outcomes map[string]string, enforced map[string]bool) {
 	t.Helper()
 	all := map[string]any{"NR": syscallNumbers()}
@@ -111,8 +114,8 @@ func (mode launchMode) runSnippets(t *testing.T, o sandboxRequest, attempts map[
 	return outcomes, answer.Enforced
 }
 
-// requireSnippetsFail runs code as runSnippets does. It fails the test if a piece of code succeeds
-// although the machine is answer to enforce the key.
+// requireSnippetsFail runs pieces of Python code in a sandbox. It fails the test if one
+// of them succeeds although the machine claims to enforce the key.
 func (mode launchMode) requireSnippetsFail(t *testing.T, o sandboxRequest, key string, attempts map[string]string, names map[string]any) {
 	t.Helper()
 	outcomes, enforced := mode.runSnippets(t, o, attempts, names)
@@ -124,7 +127,8 @@ func (mode launchMode) requireSnippetsFail(t *testing.T, o sandboxRequest, key s
 	}
 }
 
-// syscallNumbers returns numbers of system calls by name, for code of runSnippets.
+// syscallNumbers returns the numbers of system calls by name, for Python code of
+// runSnippets.
 func syscallNumbers() map[string]int {
 	return map[string]int{
 		"tgkill": unix.SYS_TGKILL, "ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
@@ -134,13 +138,14 @@ func syscallNumbers() map[string]int {
 	}
 }
 
-// isAccessRefused reports whether an outcome is EACCES or EPERM, or EXDEV, the error of moving or
-// linking a file across the sandbox's border.
+// isAccessRefused reports whether an outcome is EACCES or EPERM, or EXDEV, the error of
+// moving or linking a file across the sandbox's border.
 func isAccessRefused(outcome string) bool {
 	return strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]")
 }
 
-// requireSnippetsSucceed runs code as runSnippets does and requires that each piece succeeds.
+// requireSnippetsSucceed runs pieces of Python code in a sandbox and requires that each
+// succeeds.
 func (mode launchMode) requireSnippetsSucceed(t *testing.T, o sandboxRequest, code map[string]string, names map[string]any) {
 	t.Helper()
 	outcomes, _ := mode.runSnippets(t, o, code, names)
@@ -149,10 +154,10 @@ func (mode launchMode) requireSnippetsSucceed(t *testing.T, o sandboxRequest, co
 	}
 }
 
-// installedFile returns the path of a file in the folder of installTestPrograms.
+// installedFile returns the path of a file that installTestPrograms has copied.
 func installedFile(name string) string { return filepath.Join(os.Getenv(installDirEnvVar), name) }
 
-// pythonPath returns the path of a Python that every user can run.
+// pythonPath returns the path of a Python interpreter that every user can run.
 func pythonPath(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
@@ -165,7 +170,7 @@ func pythonPath(t *testing.T) string {
 	return ""
 }
 
-// pythonPrefix returns the folder in which that Python is installed.
+// pythonPrefix returns the folder in which the Python of pythonPath is installed.
 func pythonPrefix(t *testing.T) string {
 	t.Helper()
 	return filepath.Dir(filepath.Dir(pythonPath(t)))

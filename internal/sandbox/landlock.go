@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LandlockRules is a Landlock ruleset. Its numbers are bits of the kernel's interface.
+// LandlockRules is a Landlock ruleset: which access is restricted, and the exceptions.
+// Its numbers are bits of the Linux kernel's interface.
 type LandlockRules struct {
 	HandledFileAccess uint64     `json:"files"`  // kinds of access to files that only Paths allow
 	HandledPortAccess uint64     `json:"ports"`  // kinds of access to TCP ports that are forbidden
@@ -21,7 +22,7 @@ type LandlockRules struct {
 }
 
 // PathRule allows kinds of access to a file, or to a folder and everything below it. A
-// path that is missing when the plan is carried out is skipped.
+// path that is missing when the plan is applied is skipped.
 type PathRule struct {
 	Path          string `json:"path"`
 	AllowedAccess uint64 `json:"access"`
@@ -45,7 +46,8 @@ const (
 	fileAccess = ll.AccessFSExecute | ll.AccessFSReadFile | changeAccess | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
 )
 
-// landlockConfig returns everything that this machine's version of Landlock can restrict.
+// landlockConfig returns everything that this machine's version of Landlock can
+// restrict.
 func (m Machine) landlockConfig() landlock.Config {
 	versions := []landlock.Config{
 		{},
@@ -55,8 +57,8 @@ func (m Machine) landlockConfig() landlock.Config {
 	return versions[min(m.LandlockVersion, len(versions)-1)]
 }
 
-// landlockRules returns the ruleset that enforces what this machine's Landlock can enforce
-// of the rules. It fails if the Workdir does not exist.
+// landlockRules returns the Landlock ruleset that enforces the rules, without what this
+// machine's version cannot enforce. It fails if the Workdir does not exist.
 func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	config := m.landlockConfig()
 	rules := &LandlockRules{HandledFileAccess: uint64(config.HandledAccessFS), ScopedAccess: uint64(config.Scoped)}
@@ -80,13 +82,14 @@ func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	return rules, nil
 }
 
-// pathAccess is access to some paths.
+// pathAccess is the access that a sandbox has to some paths.
 type pathAccess struct {
 	access uint64
 	paths  []string
 }
 
-// allowedPaths returns what may be done to which paths besides the Workdir.
+// allowedPaths returns the paths besides the Workdir that a sandbox may access, and
+// how.
 func (m Machine) allowedPaths(r Rules) []pathAccess {
 	all := []pathAccess{{readAccess, r.ReadPaths}, {fullAccess, r.WritePaths}, {deviceAccess, allowedDevicePaths()}}
 	sharedMemory := []string{sharedMemoryDir}
@@ -96,15 +99,16 @@ func (m Machine) allowedPaths(r Rules) []pathAccess {
 	return append(all, pathAccess{fullAccess, sharedMemory}, pathAccess{deviceAccess, []string{"/dev/ptmx", "/dev/pts"}})
 }
 
-// allowedDevicePaths returns the devices that every sandbox may read and write. Terminals and
-// the machine's pseudo terminals are not among them, because other programs of the user
-// are behind them.
+// allowedDevicePaths returns the devices that every sandbox may read and write.
+// Terminals and the machine's pseudo terminals are not among them, because other
+// programs of the user are behind them.
 func allowedDevicePaths() []string {
 	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 }
 
-// allowPath adds a rule for a path, which must exist. Rights that only apply to folders
-// are left out for a file, since the kernel refuses them.
+// allowPath adds a rule for a path to the ruleset. It fails if the path does not exist.
+// Rights that apply only to folders are left out for a file, since the kernel rejects
+// them.
 func (l *LandlockRules) allowPath(access uint64, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -117,8 +121,8 @@ func (l *LandlockRules) allowPath(access uint64, path string) error {
 	return nil
 }
 
-// restrictThread enforces the ruleset on the calling thread, which must have set
-// PR_SET_NO_NEW_PRIVS.
+// restrictThread enforces the Landlock ruleset on the calling thread, which must have
+// set PR_SET_NO_NEW_PRIVS.
 func (l *LandlockRules) restrictThread() error {
 	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{
 		HandledAccessFS: l.HandledFileAccess, HandledAccessNet: l.HandledPortAccess, Scoped: l.ScopedAccess,
@@ -138,7 +142,8 @@ func (l *LandlockRules) restrictThread() error {
 	return nil
 }
 
-// addTo adds the rule to an open Landlock ruleset. A missing path is skipped.
+// addTo adds the rule for one path to an open Landlock ruleset. A missing path is
+// skipped.
 func (p PathRule) addTo(ruleset int) error {
 	fd, err := unix.Open(p.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -8,7 +8,8 @@ import (
 	"assay/internal/sandbox"
 )
 
-// PK-15: exceeding a limit is an error in the program, not its death.
+// PK-15: exceeding a limit on memory, file size or descriptors is an error in the
+// program and does not kill it.
 func TestMemoryFileAndDescriptorLimits(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -44,8 +45,8 @@ while True: pieces.append(bytes(1 << 20))`,
 	}
 }
 
-// forkBomb is Python code that forks up to 200 processes which run at the same time; its
-// error is the number that it got.
+// forkBomb is Python code that forks up to 200 processes which run at the same time. It
+// raises an error whose text is the number of processes that it got.
 const forkBomb = `
 gate, release = os.pipe()
 count = 0
@@ -59,7 +60,7 @@ try:
 except BlockingIOError as error:
     raise RuntimeError(count)`
 
-// PK-15: the number of processes is limited.
+// PK-15: a sandbox cannot have more processes than its limit.
 func TestProcessLimit(t *testing.T) {
 	t.Parallel()
 	pids, err := sandbox.NewPidsLimit(1, "")

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is what this machine can enforce for processes of this user. The zero Machine
-// can enforce resource limits only.
+// Machine says what this machine can enforce for sandboxed processes of this user. The
+// zero Machine can enforce resource limits only.
 type Machine struct {
 	LandlockVersion   int  // version of Landlock's interface; 0: no Landlock
 	Seccomp           bool // system calls can be filtered
@@ -28,8 +28,9 @@ type Machine struct {
 }
 
 // ProbeMachine finds out what this machine can enforce by trying it. launcher is the
-// command that calls [Exec]; see [Plan.LauncherCommand]. It starts the launcher once, and
-// a few more times if something does not work.
+// command that calls [Exec]; see [Plan.LauncherCommand]. It starts the launcher once,
+// and a few more times if something does not work. A feature that fails is left out;
+// that is no error.
 func ProbeMachine(ctx context.Context, launcher []string) Machine {
 	m := Machine{Seccomp: true, MountNamespaces: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0}
 	m.capabilityCount, m.canDropBounding = countCapabilities(), canDropBoundingSet()
@@ -45,7 +46,8 @@ func ProbeMachine(ctx context.Context, launcher []string) Machine {
 	return m.probeFeaturesSeparately(ctx, launcher)
 }
 
-// probeFeaturesSeparately returns the machine with those features that work when tried alone.
+// probeFeaturesSeparately returns the machine with those features that work when each
+// is tried alone.
 func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string) Machine {
 	none := m
 	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.NetworkNamespaces = 0, false, false, false
@@ -70,8 +72,8 @@ func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string)
 	return m
 }
 
-// canRunLauncher reports whether the launcher can carry out a plan that uses everything the
-// machine is said to have.
+// canRunLauncher reports whether the launcher can apply a plan that uses every feature
+// the machine is assumed to have.
 func (m Machine) canRunLauncher(ctx context.Context, launcher []string) bool {
 	plan, err := m.Plan(Rules{Workdir: "/", Network: NetworkLoopback})
 	if err != nil {
@@ -87,7 +89,8 @@ func (m Machine) canRunLauncher(ctx context.Context, launcher []string) bool {
 	return cmd.Run() == nil
 }
 
-// countCapabilities returns how many capabilities this Linux has; 0 if it does not say.
+// countCapabilities returns how many capabilities this Linux has, or 0 if /proc does
+// not say.
 func countCapabilities() int {
 	text, err := os.ReadFile("/proc/sys/kernel/cap_last_cap")
 	if err != nil {
@@ -100,8 +103,8 @@ func countCapabilities() int {
 	return last + 1
 }
 
-// canDropBoundingSet reports whether this process may drop capabilities from its bounding
-// set, for which it needs CAP_SETPCAP.
+// canDropBoundingSet reports whether this process may drop capabilities from its
+// bounding set, which requires CAP_SETPCAP.
 func canDropBoundingSet() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has [2]unix.CapUserData

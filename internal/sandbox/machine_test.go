@@ -28,7 +28,8 @@ func TestPlanRefusesInvalidRules(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A machine that has only resource limits gets a plan with these, and Enforceable says so.
+// A machine that can enforce only resource limits gets a plan with only these, and
+// Enforceable says so.
 func TestMachineWithResourceLimitsOnly(t *testing.T) {
 	t.Parallel()
 	rules := sandbox.Rules{Workdir: t.TempDir(), Network: sandbox.NetworkOff, MaxMemoryBytes: 1, MaxProcesses: 2, MaxOpenFiles: 3, MaxFileBytes: 4}
@@ -47,7 +48,8 @@ func TestMachineWithResourceLimitsOnly(t *testing.T) {
 	require.Len(t, sandbox.DescribeUnenforced(enforced), 8)
 }
 
-// Whether a process got a pids cgroup is not known to the plan, so it does not claim one.
+// A plan does not claim a cgroup that limits processes, because it cannot know whether
+// the process gets one.
 func TestPlanDoesNotClaimPidsCgroup(t *testing.T) {
 	t.Parallel()
 	for isRoot, want := range map[bool]bool{true: false, false: true} {
@@ -92,7 +94,7 @@ func TestEnforceable(t *testing.T) {
 	require.True(t, sandbox.Machine{Seccomp: true}.Enforceable(closed)[sandbox.EnforcesUnixSockets])
 }
 
-// Plans for older versions of Landlock only use what these versions know.
+// Plans for machines with older versions of Landlock use only what these versions know.
 func TestOlderLandlockVersions(t *testing.T) {
 	t.Parallel()
 	machine := sandbox.ProbeMachine(t.Context(), []string{installedFile("sandbox.test"), "launch"})
@@ -115,7 +117,7 @@ func TestOlderLandlockVersions(t *testing.T) {
 	}
 }
 
-// Nothing is mounted over a path that the rules name.
+// A plan mounts nothing over a path that the rules name.
 func TestNoMountHidesWorkdir(t *testing.T) {
 	t.Parallel()
 	machine := sandbox.Machine{LandlockVersion: 7, MountNamespaces: true}
@@ -127,7 +129,8 @@ func TestNoMountHidesWorkdir(t *testing.T) {
 	require.Len(t, plan.Mounts, 2)
 }
 
-// With a launcher that fails nothing can be enforced that a launcher would set up.
+// If the launcher fails, the machine counts as unable to enforce everything that a
+// launcher sets up.
 func TestProbeMachineWithBrokenLauncher(t *testing.T) {
 	t.Parallel()
 	machine := sandbox.ProbeMachine(t.Context(), []string{"false"})

@@ -14,8 +14,9 @@ import (
 	"assay/kernel/python"
 )
 
-// installDirEnvVar is the environment variable that names the folder with a copy of this
-// program and the Python kernel, which every user can read. TestMain makes it.
+// installDirEnvVar is the environment variable with the path of a folder that every
+// user can read, which has a copy of this test program and of the Python kernel.
+// TestMain makes the folder.
 const installDirEnvVar = "ASSAY_SANDBOX_TEST_FOLDER"
 
 func TestMain(m *testing.M) {
@@ -45,8 +46,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// installTestPrograms copies this program, the Python kernel and testdata to a new folder that
-// every user can read, and returns the folder.
+// installTestPrograms copies this test program, the Python kernel and testdata to a new
+// folder that every user can read, and returns the folder.
 func installTestPrograms() (string, error) {
 	folder, err := os.MkdirTemp("", "sandbox-test-")
 	if err != nil {
@@ -66,7 +67,8 @@ func installTestPrograms() (string, error) {
 	)
 }
 
-// runAsLauncher is the launcher: it runs [sandbox.Exec] and returns 126 if that fails.
+// runAsLauncher makes this process the sandbox launcher: it calls [sandbox.Exec] and
+// returns exit status 126 if that fails.
 func runAsLauncher(args []string) int {
 	err := sandbox.Exec(args[0], args[2:], os.Environ()) // args[1] is --
 	if err == nil {
@@ -76,7 +78,8 @@ func runAsLauncher(args []string) int {
 	return 126
 }
 
-// runAsServer runs serveRequest on its standard streams and returns the exit status.
+// runAsServer makes this process a test server: it calls serveRequest on the standard
+// streams and returns the exit status.
 func runAsServer() int {
 	if err := serveRequest(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)

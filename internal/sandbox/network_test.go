@@ -12,8 +12,8 @@ import (
 	"assay/internal/sandbox"
 )
 
-// startListeners listens outside of the sandbox, on a TCP port and two Unix sockets, and
-// returns their addresses as names for code of runSnippets.
+// startListeners listens outside the sandbox, on a TCP port and two Unix sockets, and
+// returns their addresses as names for Python code of runSnippets.
 func startListeners(t *testing.T, mode launchMode) map[string]any {
 	t.Helper()
 	names := map[string]any{}
@@ -35,11 +35,11 @@ func startListeners(t *testing.T, mode launchMode) map[string]any {
 	return names
 }
 
-// connectToAbstractSocket is Python code that connects to the abstract Unix socket. Go writes its
-// address with @, Linux with a zero byte.
+// connectToAbstractSocket is Python code that connects to the abstract Unix socket. Go
+// writes the socket's address with @, Linux with a zero byte.
 const connectToAbstractSocket = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
 
-// PK-15: with NetworkOff no address can be reached and no socket made.
+// PK-15: with NetworkOff no address can be reached and no socket can be made.
 func TestNetworkOff(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -85,7 +85,7 @@ if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=sub
 	}
 }
 
-// PK-15: with NetworkLoopback a sandbox reaches only its own listeners.
+// PK-15: with NetworkLoopback a sandbox can connect only to its own listeners.
 func TestNetworkLoopback(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {

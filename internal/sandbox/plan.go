@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Plan is what a launcher does, in the order of its fields, to enforce rules on a
-// machine. Both launchers read it as JSON, so the Python kernel's sandbox module must
-// know the same field names. The zero Plan only drops all capabilities and the ways to
-// gain new ones.
+// Plan lists the steps of a launcher, in the order of its fields, that enforce sandbox
+// rules on a machine. Both launchers read it as JSON, so the Python kernel's sandbox
+// module must know the same field names. The zero Plan only drops all capabilities and
+// the ways to gain new ones.
 type Plan struct {
 	// Namespaces are flags of unshare(2). If a user namespace is among them, which gives
 	// the right to make the others, the process that calls [Exec] must be started in
@@ -38,23 +38,23 @@ type Plan struct {
 	Enforces map[string]bool `json:"-"`
 }
 
-// Mount is a file system that is mounted for the sandbox alone.
+// Mount is a file system that is mounted for one sandbox only.
 type Mount struct {
 	Type    string `json:"type"`
 	Target  string `json:"target"`
 	Options string `json:"data"`
 }
 
-// Rlimit is a resource of setrlimit(2) and its new hard and soft limit. A hard limit
+// Rlimit is a resource of setrlimit(2) and its new soft and hard limit. A hard limit
 // that is already lower stays.
 type Rlimit struct {
 	Resource int    `json:"resource"`
 	Value    uint64 `json:"value"`
 }
 
-// Plan decides how this machine enforces the rules, leaving out what it cannot. It looks
-// up the named files. The error is about the rules: a path that is not absolute, a
-// Workdir that does not exist, an unknown network or a negative limit.
+// Plan decides how this machine enforces the rules, leaving out what it cannot enforce.
+// It looks up the files that the rules name. It returns an error for a path that is not
+// absolute, a Workdir that does not exist, an unknown network or a negative limit.
 func (m Machine) Plan(r Rules) (Plan, error) {
 	if err := r.validate(); err != nil {
 		return Plan{}, err
@@ -87,11 +87,13 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	return p, err
 }
 
-// sharedMemoryDir is where Linux keeps named shared memory and semaphores.
+// sharedMemoryDir is the folder in which Linux keeps named shared memory and
+// semaphores.
 const sharedMemoryDir = "/dev/shm"
 
-// withoutConflictingMounts returns the machine without MountNamespaces if a path of the rules is
-// in the shared memory folder: the sandbox's own mount would hide it.
+// withoutConflictingMounts returns the machine, without MountNamespaces if a path of
+// the rules is in the shared memory folder: the sandbox's own mount would hide that
+// path.
 func (m Machine) withoutConflictingMounts(r Rules) Machine {
 	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
 		if strings.HasPrefix(filepath.Clean(path)+"/", sharedMemoryDir+"/") {
@@ -101,9 +103,9 @@ func (m Machine) withoutConflictingMounts(r Rules) Machine {
 	return m
 }
 
-// newPrivateMounts returns mounts that give the sandbox shared memory and pseudo terminals
-// which no other process sees. The memory goes with the sandbox's last process, and may
-// be as large as one process.
+// newPrivateMounts returns mounts that give a sandbox shared memory and pseudo
+// terminals that no other process sees. The shared memory is freed with the sandbox's
+// last process, and may be as large as MaxMemoryBytes of the rules.
 func newPrivateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
@@ -131,9 +133,9 @@ func (m Machine) rlimits(r Rules) []Rlimit {
 	return all
 }
 
-// countOtherProcesses returns how many processes outside the sandbox count against
-// RLIMIT_NPROC: none in a user namespace; without one all of the user's, estimated as
-// all that the system has.
+// countOtherProcesses returns how many processes outside the sandbox count against its
+// RLIMIT_NPROC: none in a user namespace; without one, all of the user's, estimated as
+// all processes of the system.
 func (m Machine) countOtherProcesses() int64 {
 	var info unix.Sysinfo_t
 	if m.needsUserNamespace && m.MountNamespaces || unix.Sysinfo(&info) != nil {
@@ -143,7 +145,7 @@ func (m Machine) countOtherProcesses() int64 {
 }
 
 // SetProcAttr sets the attributes that a process which calls [Exec] with this plan must
-// be started with: a user namespace and rights in it, if the plan needs one. It changes
+// be started with: a user namespace and its rights, if the plan needs one. It changes
 // nothing if the caller is root.
 func (p Plan) SetProcAttr(attr *syscall.SysProcAttr) {
 	if p.Namespaces&unix.CLONE_NEWUSER == 0 {

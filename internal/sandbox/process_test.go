@@ -11,7 +11,7 @@ import (
 	"assay/internal/sandbox"
 )
 
-// PK-15: processes outside cannot be signalled, limited or slowed down.
+// PK-15: processes outside the sandbox cannot be signalled, limited or slowed down.
 func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -43,7 +43,8 @@ assert child.wait() == -signal.SIGTERM`,
 	}
 }
 
-// PK-15: neither the environment of the server, which has keys, nor its memory can be read.
+// PK-15: sandboxed code cannot read the server's environment, which has keys, nor its
+// memory.
 func TestEnvironmentOfServerCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -66,7 +67,7 @@ syscall(NR["process_vm_readv"], SERVER, vector, 1, vector, 1, 0)`,
 	}
 }
 
-// PK-15: there are no capabilities, and none can be gained.
+// PK-15: a sandboxed process has no capabilities and cannot gain any.
 func TestCapabilitiesCannotBeGained(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
@@ -117,7 +118,7 @@ thread.join()`}, nil)
 	}
 }
 
-// A setuid program runs as the user that starts it, not as its owner.
+// In a sandbox, a setuid program runs as the user that starts it, not as its owner.
 func TestSetuidProgramsGainNothing(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 || !canChangeUser() {

@@ -29,7 +29,7 @@ const (
 	NetworkOff      Network = "off"      // none
 )
 
-// Rules is what a sandboxed process and everything that it starts may do. Beside the
+// Rules says what a sandboxed process and everything that it starts may do. Besides the
 // paths named here it may read and write a few devices, such as the null device.
 type Rules struct {
 	// Workdir may be read, written and executed. HOME and TMPDIR should be in it.
@@ -82,14 +82,16 @@ func (r Rules) validate() error {
 	return nil
 }
 
-// Template is a sandbox without its Workdir. A nil *Template means no sandbox.
+// Template holds the sandbox settings that all sessions share: rules without a Workdir,
+// and the machine. A nil *Template means no sandbox.
 type Template struct {
 	Machine Machine // from [ProbeMachine]
 	Rules   Rules   // without Workdir
 }
 
-// PlanFor returns the plan of the sandbox around workdir, with more paths that may be
-// read. The plan of a nil Template is nil.
+// PlanFor returns the plan of a sandbox around the folder workdir, in which readPaths
+// may be read too. The plan of a nil Template is nil. It returns the errors of
+// [Machine.Plan].
 func (t *Template) PlanFor(workdir string, readPaths ...string) (*Plan, error) {
 	if t == nil {
 		return nil, nil //nolint:nilnil // without a sandbox there is no plan
@@ -101,7 +103,8 @@ func (t *Template) PlanFor(workdir string, readPaths ...string) (*Plan, error) {
 	return &plan, err
 }
 
-// MaxProcesses returns Rules.MaxProcesses, and 0 if t is nil.
+// MaxProcesses returns the limit of processes in the template's rules, or 0, which
+// means no limit, if the template is nil.
 func (t *Template) MaxProcesses() int {
 	if t == nil {
 		return 0
@@ -110,14 +113,14 @@ func (t *Template) MaxProcesses() int {
 }
 
 // CanEnforce reports whether the machine can enforce the rule with this key, such as
-// [EnforcesWrite]. It returns false if t is nil.
+// [EnforcesWrite]. It returns false if the template is nil.
 func (t *Template) CanEnforce(key string) bool {
 	return t != nil && t.Machine.Enforceable(t.Rules)[key]
 }
 
-// SystemPaths returns the paths of the system that an interpreter may need to read, for
-// [Rules]. It leaves out personal folders (/home, /root), shared ones (/tmp, /var, /run)
-// and the rest of /etc.
+// SystemPaths returns the system's paths that an interpreter may need to read, for
+// [Rules]. It leaves out personal folders (/home, /root), shared ones (/tmp, /var,
+// /run) and most of /etc.
 func SystemPaths() []string {
 	return []string{
 		"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin",

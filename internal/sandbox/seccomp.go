@@ -19,24 +19,25 @@ const (
 	offsetArguments = 16
 )
 
-// bpfInstructionBytes is the size of an instruction of a seccomp program.
+// bpfInstructionBytes is the size in bytes of one instruction of a seccomp program.
 const bpfInstructionBytes = 8
 
-// errSyscallRefused is the error of a refused system call: a PermissionError in Python.
+// errSyscallRefused is the errno that a refused system call returns: in Python, a
+// PermissionError.
 const errSyscallRefused = unix.EPERM
 
-// x32SyscallBit is set in the number of a system call of amd64's second set of calls,
-// which could be used to get around a filter for the first.
+// x32SyscallBit is set in the numbers of amd64's second set of system calls (x32),
+// which code could otherwise use to get around a filter for the first set.
 const x32SyscallBit = 0x40000000
 
-// namespaceFlags are the flags of clone(2) and unshare(2) that make namespaces, in which
-// a process may have capabilities again.
+// namespaceFlags is the set of flags of clone(2) and unshare(2) that make namespaces,
+// in which a process may have capabilities again.
 const namespaceFlags = unix.CLONE_NEWCGROUP | unix.CLONE_NEWIPC | unix.CLONE_NEWNET | unix.CLONE_NEWNS |
 	unix.CLONE_NEWPID | unix.CLONE_NEWTIME | unix.CLONE_NEWUSER | unix.CLONE_NEWUTS
 
 // refusedSyscalls returns the system calls that no sandboxed process may make, whatever
-// the arguments. Each reaches across the sandbox's border, gets around it, or leaves
-// something behind that does not end with the sandbox's processes.
+// the arguments. Each reaches outside the sandbox, gets around it, or leaves something
+// behind that does not end with the sandbox's processes.
 func refusedSyscalls() []uint32 {
 	return []uint32{
 		// they reach into other processes
@@ -67,7 +68,8 @@ func refusedSyscalls() []uint32 {
 	}
 }
 
-// refusedSyscallArgument refuses a system call because of the value of one argument.
+// refusedSyscallArgument says which value, or bits, of one argument make a system call
+// refused.
 type refusedSyscallArgument struct {
 	syscall  uint32
 	argument uint32 // from 0
@@ -101,7 +103,8 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 	return all
 }
 
-// buildSeccompFilter returns the seccomp program that refuses system calls by the rules.
+// buildSeccompFilter returns the seccomp program, in bytes, that refuses the system
+// calls that the sandbox rules forbid.
 func buildSeccompFilter(r Rules) []byte {
 	p := bpfProgram{}
 	p.loadField(offsetArch)
@@ -130,7 +133,7 @@ func auditArchitecture() uint32 {
 	return unix.AUDIT_ARCH_X86_64
 }
 
-// syscallRange is a range of consecutive numbers of system calls.
+// syscallRange is a range of consecutive system call numbers.
 type syscallRange struct{ first, last uint32 }
 
 // groupConsecutive sorts numbers and joins consecutive ones into ranges.
@@ -147,23 +150,25 @@ func groupConsecutive(numbers []uint32) []syscallRange {
 	return runs
 }
 
-// bpfProgram assembles the program that the kernel runs at each system call. Tests come
-// first; each begins with the number of the system call in the accumulator. The return
-// instructions that they jump to come last. There may be at most 250 instructions,
-// because jumpToRefusal is one of the 256 distances that a jump can have.
+// bpfProgram assembles the seccomp program that the Linux kernel runs at each system
+// call. Tests come first; each begins with the number of the system call in the
+// accumulator. The return instructions that they jump to come last. There may be at
+// most 250 instructions, because a jump has 256 distances, one of which is
+// jumpToRefusal.
 type bpfProgram []unix.SockFilter
 
-// jumpToRefusal is a placeholder for the distance to the refusing return instruction,
-// which assemble replaces.
+// jumpToRefusal is a placeholder for the distance of a jump to the return instruction
+// that refuses the system call. assemble replaces it.
 const jumpToRefusal = 255
 
-// loadField loads a field of struct seccomp_data into the accumulator.
+// loadField appends an instruction that loads a field of struct seccomp_data into the
+// accumulator.
 func (p *bpfProgram) loadField(offset uint32) {
 	*p = append(*p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
 }
 
-// jumpIf skips skipIfTrue instructions if the accumulator passes the test against value,
-// and skipIfFalse otherwise.
+// jumpIf appends an instruction that skips skipIfTrue instructions if the accumulator
+// passes the test against value, and skipIfFalse instructions otherwise.
 func (p *bpfProgram) jumpIf(test uint16, value uint32, skipIfTrue, skipIfFalse uint8) {
 	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, Jt: skipIfTrue, Jf: skipIfFalse, K: value})
 }
@@ -194,7 +199,8 @@ func (p *bpfProgram) refuseArgument(a refusedSyscallArgument) {
 	p.loadField(offsetSyscall)
 }
 
-// assemble appends the return instructions and returns the program's bytes.
+// assemble appends the return instructions and returns the program's bytes, with all
+// jumps resolved.
 func (p *bpfProgram) assemble() []byte {
 	// The flags of clone3 are behind a pointer, which a filter cannot follow. If clone3
 	// fails with ENOSYS the C library uses clone instead.
@@ -215,8 +221,8 @@ func (p *bpfProgram) returnAction(action uint32) {
 	*p = append(*p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action})
 }
 
-// resolveJump returns the distance of a jump from the instruction at index at, which for
-// jumpToRefusal is the distance to the last instruction.
+// resolveJump returns the distance of a jump from the instruction at index at. For
+// jumpToRefusal that is the distance to the last instruction.
 func (p *bpfProgram) resolveJump(at int, distance uint8) uint8 {
 	if distance != jumpToRefusal {
 		return distance
@@ -224,8 +230,8 @@ func (p *bpfProgram) resolveJump(at int, distance uint8) uint8 {
 	return uint8(len(*p) - 2 - at) //nolint:gosec // there are too few instructions for more
 }
 
-// installSeccompFilter makes the kernel run a seccomp program at each system call of the
-// calling thread. An empty program is skipped.
+// installSeccompFilter makes the Linux kernel run a seccomp program at each system call
+// of the calling thread. It does nothing if the program is empty.
 func installSeccompFilter(program []byte) error {
 	if len(program) == 0 {
 		return nil

@@ -8,9 +8,9 @@ import (
 // AUROC returns the area under the ROC curve of a score that should be high for
 // positive samples and low for negative ones: the share of pairs in the right order, in
 // which a tie counts half. It adds the trapezoids under the curve as scikit-learn does,
-// with the same result to the last bit (gonum's stat.ROC and integrate.Trapezoidal differ
-// in the last bits). Both sides must have at least one score, and all scores must be
-// finite; else the result has no meaning.
+// with the same result to the last bit (gonum's stat.ROC and integrate.Trapezoidal
+// differ in the last bits). Each side must have at least one score, and all scores must
+// be finite; otherwise the result has no meaning.
 func AUROC(positive, negative []float64) float64 {
 	curve := dropCollinearPoints(rocCurvePoints(positive, negative))
 	areas := make([]float64, len(curve)-1)
@@ -23,11 +23,12 @@ func AUROC(positive, negative []float64) float64 {
 	return PairwiseSum(areas)
 }
 
-// rocCurvePoint counts the samples whose scores are at least a threshold.
+// rocCurvePoint is a point of a ROC curve: how many positive and negative samples have
+// a score of at least some threshold.
 type rocCurvePoint struct{ positive, negative int }
 
-// rocCurvePoints returns a point for each distinct score as the threshold, from the highest
-// score down.
+// rocCurvePoints returns the points of a ROC curve: one for each distinct score as the
+// threshold, from the highest score down.
 func rocCurvePoints(positive, negative []float64) []rocCurvePoint {
 	type sample struct {
 		score float64
@@ -53,8 +54,8 @@ func rocCurvePoints(positive, negative []float64) []rocCurvePoint {
 	return points
 }
 
-// dropCollinearPoints returns the curve through the origin and the points, without points
-// between two equal steps.
+// dropCollinearPoints returns the ROC curve through the origin and the points, without
+// the points between two equal steps.
 func dropCollinearPoints(points []rocCurvePoint) []rocCurvePoint {
 	curve := []rocCurvePoint{{}}
 	for i, p := range points {

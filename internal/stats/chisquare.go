@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// ChiSquareTest is the result of [ChiSquareIndependence].
+// ChiSquareTest is the result of [ChiSquareIndependence]: the statistic, its degrees of
+// freedom and P.
 type ChiSquareTest struct {
 	Statistic, P     float64
 	DegreesOfFreedom int
@@ -43,8 +44,8 @@ func ChiSquareIndependence(table [][]float64) (ChiSquareTest, error) {
 	return ChiSquareTest{statistic, chiSquareTail(statistic, freedom), freedom}, nil
 }
 
-// expectedCounts returns the cells that follow from the sums of rows and columns if both
-// are independent.
+// expectedCounts returns the counts that each cell of a table would have if rows and
+// columns were independent: row sum times column sum divided by the total.
 func expectedCounts(table [][]float64) ([][]float64, error) {
 	columns := make([]float64, len(table[0]))
 	var all []float64
@@ -69,8 +70,9 @@ func expectedCounts(table [][]float64) ([][]float64, error) {
 	return expected, nil
 }
 
-// chiSquareTail returns the probability of a greater statistic with that many degrees of
-// freedom. Like scipy it is 0 where the density underflows.
+// chiSquareTail returns the probability that a chi-square variable with this many
+// degrees of freedom exceeds statistic. Like scipy it returns 0 where the density
+// underflows.
 func chiSquareTail(statistic float64, freedom int) float64 {
 	const minExponent = -709.782712893384 // math.Exp of less underflows
 	a, x := float64(freedom)/2, statistic/2

@@ -2,11 +2,12 @@ package stats
 
 import "math"
 
-// AdjustedMutualInformation returns how much rows and columns of a table of counts tell
-// about each other beyond chance, normalised by the mean of their entropies, as
-// scikit-learn's adjusted_mutual_info_score: 1 if they are the same partition, around 0
-// if they are independent. The table has rows of one length, and no row and no column of
-// zeros only. A single row with a single column counts as the same partition.
+// AdjustedMutualInformation returns the adjusted mutual information of the rows and
+// columns of a table of counts, normalised by the mean of their entropies, as
+// scikit-learn's adjusted_mutual_info_score: 1 if rows and columns are the same
+// partition, around 0 if they are independent. All rows must have the same length, and
+// no row and no column may be all zeros. A single row with a single column counts as
+// the same partition.
 func AdjustedMutualInformation(table [][]int) float64 {
 	rows, columns, n := marginalSums(table)
 	switch {
@@ -28,10 +29,10 @@ func AdjustedMutualInformation(table [][]int) float64 {
 	return (mutualInformation(table, rows, columns, n) - expected) / most
 }
 
-// EstimateAdjustedMutualInformationSteps estimates the steps of a loop that
-// [AdjustedMutualInformation] takes for a table, so that a caller can refuse a table that
-// would take too long. Each pair of a row and a column takes about as many steps as there
-// are likely counts for it, which lie within a few standard deviations.
+// EstimateAdjustedMutualInformationSteps estimates how many loop steps
+// [AdjustedMutualInformation] takes for a table, so that a caller can refuse a table
+// that would take too long. Each pair of a row and a column takes about as many steps
+// as there are likely counts for it, which lie within a few standard deviations.
 func EstimateAdjustedMutualInformationSteps(table [][]int) float64 {
 	rows, columns, n := marginalSums(table)
 	sumOfRoots := func(counts []int) (sum float64) {
@@ -44,7 +45,8 @@ func EstimateAdjustedMutualInformationSteps(table [][]int) float64 {
 	return deviations*sumOfRoots(rows)*sumOfRoots(columns)/math.Sqrt(float64(n)) + least*float64(len(rows)*len(columns))
 }
 
-// marginalSums returns the sums of the rows, of the columns, and of the whole table.
+// marginalSums returns the sum of each row, the sum of each column, and the sum of the
+// whole table.
 func marginalSums(table [][]int) (rows, columns []int, n int) {
 	rows, columns = make([]int, len(table)), make([]int, len(table[0]))
 	for i, row := range table {
@@ -57,8 +59,8 @@ func marginalSums(table [][]int) (rows, columns []int, n int) {
 	return rows, columns, n
 }
 
-// mutualInformation returns the mutual information of rows and columns in nats. Terms
-// that differ from 0 by a rounding error only are left out.
+// mutualInformation returns the mutual information of a table's rows and columns in
+// nats. It leaves out terms that differ from 0 only by a rounding error.
 func mutualInformation(table [][]int, rows, columns []int, n int) float64 {
 	const epsilon = 0x1p-52
 	whole := math.Log(float64(n))
@@ -81,8 +83,8 @@ func mutualInformation(table [][]int, rows, columns []int, n int) float64 {
 	return max(0, PairwiseSum(terms))
 }
 
-// entropy returns the entropy in nats of a partition of n things into parts of that many
-// things each. (gonum's stat.Entropy adds in another order and differs in the last bit.)
+// entropy returns the entropy, in nats, of a partition of n things into parts of these
+// sizes. (gonum's stat.Entropy adds in another order and differs in the last bit.)
 func entropy(counts []int, n int) float64 {
 	terms := make([]float64, len(counts))
 	for i, count := range counts {
@@ -91,8 +93,8 @@ func entropy(counts []int, n int) float64 {
 	return -PairwiseSum(terms)
 }
 
-// expectedMutualInformation returns the mean of the mutual information over all tables with
-// these sums of rows and columns.
+// expectedMutualInformation returns the mean mutual information, in nats, over all
+// random tables with these row sums and column sums.
 func expectedMutualInformation(rows, columns []int, n int) float64 {
 	sum := 0.0
 	for _, a := range rows {
@@ -103,11 +105,11 @@ func expectedMutualInformation(rows, columns []int, n int) float64 {
 	return sum
 }
 
-// expectedMutualInformationTerm returns what a row with sum a and a column with sum b, of n in all,
-// contribute to the expected information: the sum over all counts k that they may share
-// of the hypergeometric probability of k times [mutualInformationTerm]. It begins with the
-// likeliest k, goes up and down from there, and stops where a term no longer changes the
-// sum.
+// expectedMutualInformationTerm returns the contribution of one row (sum a) and one
+// column (sum b), of n in all, to the expected mutual information: the sum over all
+// counts k that they may share of the hypergeometric probability of k times
+// [mutualInformationTerm]. It begins with the likeliest k, goes up and down from there,
+// and stops where a term no longer changes the sum.
 func expectedMutualInformationTerm(a, b, n int) float64 {
 	const negligible = 1e-30
 	least, most := max(1, a+b-n), min(a, b)
@@ -126,14 +128,14 @@ func expectedMutualInformationTerm(a, b, n int) float64 {
 	return sum
 }
 
-// mutualInformationTerm returns the term of the mutual information for a cell with count k, in
-// a row with sum a and a column with sum b, of n in all.
+// mutualInformationTerm returns the term of the mutual information, in nats, for a cell
+// with count k in a row with sum a and a column with sum b, of n in all.
 func mutualInformationTerm(a, b, n, k int) float64 {
 	return float64(k) / float64(n) * math.Log(float64(k)/float64(a)*(float64(n)/float64(b)))
 }
 
-// hypergeometricProbability returns the probability that random subsets of a and of b of n things
-// have k things in common.
+// hypergeometricProbability returns the probability that random subsets of a and of b
+// out of n things have exactly k things in common.
 func hypergeometricProbability(a, b, n, k int) float64 {
 	return math.Exp(logFactorial(a) + logFactorial(b) + logFactorial(n-a) + logFactorial(n-b) - logFactorial(n) -
 		logFactorial(k) - logFactorial(a-k) - logFactorial(b-k) - logFactorial(n-a-b+k))

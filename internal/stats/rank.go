@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// RankDescending returns the indexes of scores from the highest score to the lowest.
-// Equal scores keep their order. NaN has no place in an order; among fewer than 64
-// scores it ends where Python's sorted(..., reverse=True) puts it.
+// RankDescending returns the indexes of scores, ordered from the highest score to the
+// lowest. Equal scores keep their order. NaN cannot be ordered; among fewer than 64
+// scores it ends up where Python's sorted(..., reverse=True) puts it.
 func RankDescending(scores []float64) []int {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -23,9 +23,9 @@ func RankDescending(scores []float64) []int {
 	return order
 }
 
-// binaryInsertionSort sorts items as Python sorts short lists, with the same result even
-// if less is no order: it makes the run at the beginning ascend and inserts each other
-// item, by bisection, behind those that are not greater.
+// binaryInsertionSort sorts items as Python sorts short lists, with the same result
+// even if less is not a consistent order: it makes the run at the beginning ascending,
+// and inserts each further item, by bisection, after those that are not greater.
 func binaryInsertionSort(items []int, less func(i, j int) bool) {
 	for start := ascendingRun(items, less); start < len(items); start++ {
 		item := items[start]
@@ -43,7 +43,7 @@ func binaryInsertionSort(items []int, less func(i, j int) bool) {
 }
 
 // ascendingRun returns the length of the ascending or strictly descending run at the
-// beginning of items. A descending run is reversed.
+// beginning of items. It reverses a descending run in place.
 func ascendingRun(items []int, less func(i, j int) bool) int {
 	if len(items) < 2 {
 		return len(items)

@@ -24,13 +24,13 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Interval is a range of values, both ends included.
+// Interval is a range of numbers from Low to High, both included.
 type Interval struct{ Low, High float64 }
 
-// MeanCI95 returns the two-sided 95 % confidence interval of the mean of the
-// population that values were drawn from. It is Student's t interval: mean ± t(0.975,
-// n-1) · s/√n, with the sample's standard deviation s (divisor n-1). ok is false if
-// there are fewer than two values, which have no interval.
+// MeanCI95 returns the two-sided 95 % confidence interval of the mean of the population
+// that values were drawn from. It is Student's t interval: mean ± t(0.975, n-1) · s/√n,
+// with the sample's standard deviation s (divisor n-1). ok is false if there are fewer
+// than two values, for which there is no interval.
 func MeanCI95(values []float64) (ci Interval, ok bool) {
 	n := float64(len(values))
 	if n < 2 {
@@ -42,8 +42,7 @@ func MeanCI95(values []float64) (ci Interval, ok bool) {
 	return Interval{Low: mean - half, High: mean + half}, true
 }
 
-// Clamp returns the part of the interval between low and high: an end beyond one of
-// them is replaced by it.
+// Clamp returns the interval with each end limited to the range from low to high.
 func (i Interval) Clamp(low, high float64) Interval {
 	return Interval{Low: max(i.Low, low), High: min(i.High, high)}
 }

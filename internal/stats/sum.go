@@ -1,8 +1,9 @@
 package stats
 
-// PairwiseSum adds values in the order in which NumPy adds them, so that the result
-// agrees with NumPy's to the last bit: eight partial sums side by side, and the two
-// halves of more than 128 values separately.
+// PairwiseSum returns the sum of values, added in the order in which NumPy adds them,
+// so that the result agrees with NumPy's to the last bit: eight partial sums side by
+// side, and the two halves of more than 128 values separately. The sum of no values is
+// 0.
 func PairwiseSum(values []float64) float64 {
 	if len(values) > 128 {
 		half := len(values)/2 - len(values)/2%8

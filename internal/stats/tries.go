@@ -1,17 +1,17 @@
 package stats
 
-// PassAtK returns the chance that at least one of k tries passes, if the k are
-// drawn at random, without replacement, from tries of which passed have passed:
-// 1 - C(tries-passed, k)/C(tries, k). It is the unbiased estimate of pass@k. It
-// returns NaN if k is more than tries.
+// PassAtK returns the probability that at least one of k tries passes, if the k are
+// drawn at random, without replacement, from tries of which passed have passed: 1 -
+// C(tries-passed, k)/C(tries, k). It is the unbiased estimate of pass@k. It returns NaN
+// if k is more than tries.
 func PassAtK(tries, passed, k int) float64 {
 	return 1 - BinomialCoefficient(tries-passed, k)/BinomialCoefficient(tries, k)
 }
 
-// PassHatK returns the chance that all of k tries pass, if the k are drawn at
-// random, without replacement, from tries of which passed have passed:
-// C(passed, k)/C(tries, k). It is the unbiased estimate of pass^k. It returns NaN
-// if k is more than tries.
+// PassHatK returns the probability that all of k tries pass, if the k are drawn at
+// random, without replacement, from tries of which passed have passed: C(passed,
+// k)/C(tries, k). It is the unbiased estimate of pass^k. It returns NaN if k is more
+// than tries.
 func PassHatK(tries, passed, k int) float64 {
 	return BinomialCoefficient(passed, k) / BinomialCoefficient(tries, k)
 }

@@ -14,12 +14,12 @@ import (
 	"assay/internal/sandbox"
 )
 
-// cgroupRemoveTimeout is how long the last processes of killed cgroups, however many
-// cgroups there are, may take to disappear.
+// cgroupRemoveTimeout is how long the last processes of killed cgroups may take to
+// disappear, however many cgroups there are: 2 s.
 const cgroupRemoveTimeout = 2 * time.Second
 
-// cgroupTree makes a cgroup (version 2) for each subprocess below one cgroup of the
-// server's, which is made when it is first needed and can be made.
+// cgroupTree makes one cgroup (version 2) per subprocess, all below one cgroup of the
+// server, which it makes when the first subprocess needs it.
 type cgroupTree struct {
 	onRootMade func(root string) // called once, when the server's cgroup has been made
 
@@ -36,8 +36,8 @@ func (c *cgroupTree) hasRootCgroup() bool {
 	return c.root != ""
 }
 
-// makeRootCgroup returns the folder of the server's cgroup, which it makes unless it is
-// there. The error says why cgroup v2 cannot be used; a later call tries again.
+// makeRootCgroup returns the folder of the server's cgroup and makes it if necessary.
+// The error says why cgroup v2 cannot be used; a later call tries again.
 func (c *cgroupTree) makeRootCgroup() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,8 @@ func (c *cgroupTree) makeRootCgroup() (string, error) {
 	return root, nil
 }
 
-// newCgroup makes a cgroup and opens its folder, for [syscall.SysProcAttr.CgroupFD].
+// newCgroup makes a cgroup for one subprocess and opens its folder, for
+// [syscall.SysProcAttr.CgroupFD].
 func (c *cgroupTree) newCgroup() (*os.File, error) {
 	root, err := c.makeRootCgroup()
 	if err != nil {
@@ -77,7 +78,8 @@ func (c *cgroupTree) newCgroup() (*os.File, error) {
 	return folder, nil
 }
 
-// removeAll kills everything in the server's cgroup and removes it, if there is one.
+// removeAll kills everything in the server's cgroup and removes it. It does nothing if
+// there is no such cgroup.
 func (c *cgroupTree) removeAll() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,8 +89,8 @@ func (c *cgroupTree) removeAll() error {
 	return removeCgroupTree(c.root)
 }
 
-// removeCgroupTree kills everything below a server's cgroup and removes it. All its
-// cgroups share one deadline, so that the cleanup helper ends soon too.
+// removeCgroupTree kills every process below a server's cgroup and removes the cgroup.
+// All its cgroups share one deadline, 2 s, so that the cleanup helper ends soon too.
 func removeCgroupTree(root string) error {
 	deadline := time.Now().Add(cgroupRemoveTimeout)
 	err := killCgroup(root)
@@ -120,8 +122,8 @@ func moveToCgroup(path string, pid int) error {
 	return nil
 }
 
-// killCgroup kills every process in a cgroup and below it. A cgroup that does not exist
-// is no error.
+// killCgroup sends SIGKILL to every process in a cgroup and below it. A cgroup that
+// does not exist is no error.
 func killCgroup(path string) error {
 	err := os.WriteFile(filepath.Join(path, "cgroup.kill"), []byte("1"), 0)
 	if errors.Is(err, fs.ErrNotExist) {

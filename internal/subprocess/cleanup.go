@@ -27,7 +27,8 @@ const (
 )
 
 // RunCleanupHelper is the whole program of the cleanup helper, a process that outlives
-// the server. It reads lines "WORD VALUE" from in, a pipe from the server:
+// the server and removes what the server leaves behind. It reads lines "WORD VALUE"
+// from in, a pipe from the server:
 //
 //	group PGID    a subprocess has started with this process group
 //	gone PGID     it has ended, and nothing of its group is left
@@ -38,8 +39,9 @@ const (
 //
 // When in ends, which it does however the server ends, it kills every process group and
 // cgroup that is left, removes the cgroups and folders, and returns. It ignores SIGINT,
-// SIGTERM, SIGHUP and SIGQUIT, which a terminal or a service manager sends to everything
-// at once. A line that is not of this form is an error, and nothing is cleaned up.
+// SIGTERM, SIGHUP and SIGQUIT, which a terminal or a service manager sends to
+// everything at once. A line that is not of this form is an error, and nothing is
+// cleaned up.
 func RunCleanupHelper(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	left := trackedResources{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}}
@@ -53,7 +55,8 @@ func RunCleanupHelper(in io.Reader) error {
 	return lines.Err()
 }
 
-// trackedResources is everything of the server's that exists outside of its process.
+// trackedResources lists everything of the server's that exists outside its process:
+// process groups, cgroups and temporary folders.
 type trackedResources struct {
 	processGroups map[int]bool
 	tempFolders   map[string]bool
@@ -61,7 +64,8 @@ type trackedResources struct {
 	cgroupRoot    string
 }
 
-// applyLine applies one line from the server.
+// applyLine updates the tracked resources by one line "WORD VALUE" from the server. A
+// malformed line is an error.
 func (t *trackedResources) applyLine(line string) error {
 	word, value, _ := strings.Cut(line, " ")
 	switch word {
@@ -90,8 +94,8 @@ func (t *trackedResources) applyLine(line string) error {
 	return nil
 }
 
-// destroyAll kills and removes everything tracked. It ignores errors, since the server that
-// could log them has ended.
+// destroyAll kills every tracked process group and cgroup and removes the cgroups and
+// folders. It ignores errors, since the server that could log them has ended.
 func (t *trackedResources) destroyAll() {
 	for group := range t.processGroups {
 		// ESRCH: it has ended already, as most do when their socket closes.

@@ -19,8 +19,8 @@ import (
 	"assay/internal/subprocess"
 )
 
-// After a server is killed with SIGKILL, its subprocesses, what they have started, and its
-// temporary folder are gone.
+// After a server is killed with SIGKILL, its subprocesses, the processes that they have
+// started, and its temporary folder are gone.
 func TestNothingSurvivesKilledServer(t *testing.T) {
 	t.Parallel()
 	server := exec.CommandContext(t.Context(), os.Args[0])
@@ -75,7 +75,8 @@ func TestBusyCgroupsShareOneDeadline(t *testing.T) {
 	require.Less(t, time.Since(began), 4*time.Second, "two seconds for all five, not for each")
 }
 
-// The helper removes the folders and cgroups that the server has made and not removed.
+// The cleanup helper removes the folders and cgroups that the server has made and not
+// removed.
 func TestCleanupHelperRemovesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"dir", "pids"} {

@@ -18,18 +18,19 @@ const (
 	EnforcesCgroupKill = "cgroup_kill"
 )
 
-// Enforceable returns what this machine can probably enforce for subprocesses, with the keys
-// EnforcesProcessGroup and EnforcesCgroupKill. It does not need a running subprocess; what
-// was in fact enforced for one is returned by [Process.Enforced].
+// Enforceable returns what this machine can probably enforce for subprocesses, with the
+// keys EnforcesProcessGroup and EnforcesCgroupKill. It does not need a running
+// subprocess; [Process.Enforced] returns what was in fact enforced for one.
 func (s *Supervisor) Enforceable() map[string]bool {
 	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.hasRootCgroup()}
 }
 
-// Enforced returns what was in fact enforced for this process: EnforcesProcessGroup and
-// EnforcesCgroupKill; if it runs in a sandbox, the keys of package sandbox, false for
-// what its plan could not enforce on this machine; and sandbox.EnforcesProcesses if
-// [Spec.MaxProcesses] was set. It may be called at any time; a value changes from true
-// to false if the cgroup turns out not to kill. The map is the caller's.
+// Enforced returns what was in fact enforced for this process: the keys
+// EnforcesProcessGroup and EnforcesCgroupKill; if it runs in a sandbox, the keys of
+// package sandbox, false for what its plan could not enforce on this machine; and
+// sandbox.EnforcesProcesses if [Spec.MaxProcesses] was set. It may be called at any
+// time; a value changes from true to false if killing the cgroup turns out to fail. The
+// caller may change the map.
 func (p *Process) Enforced() map[string]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,9 +43,10 @@ func (p *Process) setEnforced(key string, enforced bool) {
 	p.enforced[key] = enforced
 }
 
-// limitProcesses puts the process under a cgroup's limit of processes. The programs
-// that it has started in the milliseconds since its own start do not count. Where no
-// cgroup can do this, RLIMIT_NPROC of its sandbox may, except for root.
+// limitProcesses puts the process under a cgroup's limit of processes. Programs that
+// the process started in the milliseconds since its own start do not count. Where no
+// cgroup can do this, RLIMIT_NPROC of the process's sandbox may limit it, except for
+// root.
 func (p *Process) limitProcesses(maxProcesses int) {
 	if maxProcesses <= 0 {
 		return
@@ -70,8 +72,8 @@ func (p *Process) limitProcesses(maxProcesses int) {
 	p.supervisor.reportUnenforced(slog.LevelWarn, p.name, sandbox.EnforcesProcesses, err)
 }
 
-// reportUnenforced logs that a feature is missing for a subprocess, and why. The same
-// feature failing with the same error number is logged once.
+// reportUnenforced logs that a feature cannot be enforced for a subprocess, and why. It
+// logs the same feature with the same error number only once.
 func (s *Supervisor) reportUnenforced(level slog.Level, name, feature string, err error) {
 	kind := feature + ": " + err.Error()
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {

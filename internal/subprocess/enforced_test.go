@@ -14,7 +14,7 @@ import (
 	"assay/internal/subprocess"
 )
 
-// logBuffer collects what a supervisor logs.
+// logBuffer collects the log output of a supervisor.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -43,8 +43,9 @@ func newLoggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
 	return sup, lines
 }
 
-// One subprocess that could not start in a cgroup used to switch cgroups off for all
-// later ones, while the server went on to say that it kills by cgroup.
+// If one subprocess could not start in a cgroup, later ones still get cgroups. This
+// failure used to switch cgroups off for all later subprocesses, while the server went
+// on to report that it kills by cgroup.
 func TestOneFailedCgroupDoesNotSwitchCgroupsOff(t *testing.T) {
 	t.Parallel()
 	sup, lines := newLoggingSupervisor(t)
@@ -64,7 +65,8 @@ func TestOneFailedCgroupDoesNotSwitchCgroupsOff(t *testing.T) {
 	require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": true}, p.Enforced())
 }
 
-// A limit on processes that could not be set used to be swallowed.
+// If a limit of processes cannot be set, the process reports it as not enforced, and
+// the supervisor logs it. The error used to be dropped.
 func TestProcessLimitThatFailsIsNotClaimed(t *testing.T) {
 	t.Parallel()
 	sup, lines := newLoggingSupervisor(t)

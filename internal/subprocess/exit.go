@@ -22,7 +22,7 @@ const (
 	killedGrace = time.Second
 )
 
-// ExitState says how a subprocess ended.
+// ExitState says how a subprocess ended: exit status or signal, and the last output.
 type ExitState struct {
 	Code          int    // exit status; -1 if a signal ended it or StatusUnknown
 	Signal        string // such as "SIGKILL"; empty if it exited by itself
@@ -37,7 +37,7 @@ func newExitState(status syscall.WaitStatus) ExitState {
 	return ExitState{Code: status.ExitStatus()}
 }
 
-// String describes the exit in one line, without LastOutput.
+// String describes in one line how the process ended, without its output.
 func (e ExitState) String() string {
 	switch {
 	case e.StatusUnknown:
@@ -48,7 +48,7 @@ func (e ExitState) String() string {
 	return fmt.Sprintf("exited with status %d", e.Code)
 }
 
-// ExitError is the error of using a subprocess that has ended.
+// ExitError is the error of reading from or writing to a subprocess that has ended.
 type ExitError struct {
 	Name string // Spec.Name
 	Exit ExitState
@@ -58,7 +58,8 @@ func (e *ExitError) Error() string {
 	return withLastOutput(fmt.Errorf("%s %s", e.Name, e.Exit), e.Exit.LastOutput).Error()
 }
 
-// withLastOutput adds what a subprocess printed last to an error about it.
+// withLastOutput appends the last lines that a subprocess printed to an error about it.
+// Without output it returns err.
 func withLastOutput(err error, output string) error {
 	output = strings.TrimSpace(output)
 	if output == "" {
@@ -67,7 +68,7 @@ func withLastOutput(err error, output string) error {
 	return fmt.Errorf("%w; it printed last: %s", err, output)
 }
 
-// Forker starts processes other than by executing a command: another subprocess, their
+// Forker starts processes without executing a command: another subprocess, their
 // parent, forks them.
 type Forker interface {
 	// Spawn starts a process that has these files as its socket, stdout and stderr and
@@ -80,7 +81,8 @@ type Forker interface {
 	Reap(pid int) (syscall.WaitStatus, error)
 }
 
-// processHandle is the operating system's side of a [Process].
+// processHandle identifies a [Process] to the operating system and reaps it. It has one
+// type for children of the server and one for forked processes.
 type processHandle interface {
 	pid() int
 
@@ -88,7 +90,8 @@ type processHandle interface {
 	reap() ExitState
 }
 
-// childHandle is a child of the server.
+// childHandle is the processHandle of a child of the server, which was started by
+// executing a command.
 type childHandle struct{ cmd *exec.Cmd }
 
 func (e childHandle) pid() int { return e.cmd.Process.Pid }
@@ -102,7 +105,7 @@ func (e childHandle) reap() ExitState {
 	return newExitState(status)
 }
 
-// forkedHandle is a child of another subprocess.
+// forkedHandle is the processHandle of a process that another subprocess has forked.
 type forkedHandle struct {
 	processID int
 	forker    Forker
@@ -118,8 +121,9 @@ func (f forkedHandle) reap() ExitState {
 	return newExitState(status)
 }
 
-// waitAndReap waits until the process has ended, kills what it left in its group and
-// cgroup, and only then reaps it: until then nothing else can get the group's id.
+// waitAndReap waits until the process has ended, kills what it left in its process
+// group and cgroup, and only then reaps it: until then no other process can get the
+// group's id.
 func (p *Process) waitAndReap() {
 	defer close(p.exited)
 	p.waitUntilEnded()
@@ -137,10 +141,10 @@ func (p *Process) waitAndReap() {
 	p.supervisor.log.Debug("subprocess ended", "subprocess", p.name, "pid", p.PID(), "exit", p.exit.String())
 }
 
-// waitUntilEnded returns when the process has ended. It prefers a pidfd, which occupies no
-// thread while it waits: there may be thousands of subprocesses. Without one it waits
-// with waitid if the process is a child of the server, and polls if another has forked
-// it.
+// waitUntilEnded returns when the process has ended. It prefers to wait with a pidfd,
+// which occupies no thread: there may be thousands of subprocesses. Without a pidfd it
+// waits with waitid if the process is a child of the server, and polls if another
+// process has forked it.
 func (p *Process) waitUntilEnded() {
 	if awaitPidfd(p.PID()) == nil {
 		return
@@ -157,8 +161,9 @@ func (p *Process) waitUntilEnded() {
 	}
 }
 
-// awaitPidfd waits for the end of a process with a pidfd. The error says why that is
-// impossible: no descriptors are left, or the system or a seccomp filter has no pidfds.
+// awaitPidfd waits for the end of a process with a pidfd. It returns an error if that
+// is impossible: no file descriptors are left, or the system or a seccomp filter has no
+// pidfds.
 func awaitPidfd(pid int) error {
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
@@ -186,8 +191,9 @@ func awaitPidfd(pid int) error {
 	return errors.Join(err, pollErr)
 }
 
-// pollUntilEnded checks every exitPollInterval whether the process has ended. Each time it
-// first tries to open a pidfd again, because descriptors may have become free.
+// pollUntilEnded checks every 50 ms (exitPollInterval) whether the process has ended,
+// and returns when it has. Each time it first tries to wait with a pidfd again, because
+// file descriptors may have become free.
 func (p *Process) pollUntilEnded() {
 	tick := time.NewTicker(exitPollInterval)
 	defer tick.Stop()
@@ -198,15 +204,16 @@ func (p *Process) pollUntilEnded() {
 	}
 }
 
-// wasGroupKilledBefore reports whether SIGKILL was sent to the group before then.
+// wasGroupKilledBefore reports whether SIGKILL was sent to the process group before the
+// time then.
 func (p *Process) wasGroupKilledBefore(then time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !p.killedAt.IsZero() && p.killedAt.Before(then)
 }
 
-// hasProcessEnded reports whether a process does not exist, or is a zombie without threads. If
-// /proc cannot be read, a zombie looks alive.
+// hasProcessEnded reports whether a process does not exist, or is a zombie without
+// other threads. If its file in /proc cannot be read, the process counts as alive.
 func hasProcessEnded(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

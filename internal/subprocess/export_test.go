@@ -1,6 +1,7 @@
 package subprocess
 
-// RemoveCgroupTree kills and removes all cgroups below root, as the cleanup helper does.
+// RemoveCgroupTree kills all processes in the cgroups below root and removes these
+// cgroups, as the cleanup helper does.
 func RemoveCgroupTree(root string) error { return removeCgroupTree(root) }
 
 // CgroupDir returns the folder of the server's cgroup; empty if there is none.

@@ -22,7 +22,7 @@ import (
 )
 
 // forkingParent is a [subprocess.Forker] for one process: it starts a subprocess, which
-// starts the process and waits for it only when asked, as the kernel pool's parent does.
+// forks the process and waits for it only when asked, as the kernel pool's parent does.
 type forkingParent struct {
 	command *exec.Cmd
 	input   io.WriteCloser
@@ -56,7 +56,7 @@ func (f *forkingParent) Reap(int) (syscall.WaitStatus, error) {
 	return syscall.WaitStatus(status), errors.Join(err, f.command.Wait())
 }
 
-// readNumber reads a line with a number from the parent.
+// readNumber reads one line with a number from the forking parent's stdout.
 func (f *forkingParent) readNumber() (int, error) {
 	if !f.answers.Scan() {
 		return 0, io.ErrUnexpectedEOF
@@ -64,8 +64,8 @@ func (f *forkingParent) readNumber() (int, error) {
 	return strconv.Atoi(f.answers.Text())
 }
 
-// playForkingParent is the subprocess of a forkingParent: it prints the process id
-// of its echo, reads a line, and prints the wait status of the echo.
+// playForkingParent runs the subprocess of a forkingParent: it forks an echo process,
+// prints its process id, reads a line, and prints the wait status of the echo process.
 func playForkingParent() int {
 	socket, stdout, stderr := os.NewFile(3, "socket"), os.NewFile(4, "stdout"), os.NewFile(5, "stderr")
 	echo := exec.Command(os.Args[0])
@@ -90,9 +90,10 @@ func playForkingParent() int {
 	return 0
 }
 
-// A forked process is no child of the server, so its end cannot be noticed with
-// waitid. Without a pidfd, as when descriptors run out or a container's seccomp filter
-// forbids pidfd_open, such a process used to be killed right after its start.
+// A forked process is not a child of the server, so its end cannot be noticed with
+// waitid. Without a pidfd, as when file descriptors run out or a container's seccomp
+// filter forbids pidfd_open, the process must not be killed; it used to be killed right
+// after its start.
 func TestForkedProcessIsNotKilledWithoutPidfd(t *testing.T) {
 	t.Parallel()
 	server := exec.CommandContext(t.Context(), os.Args[0])
@@ -102,8 +103,8 @@ func TestForkedProcessIsNotKilledWithoutPidfd(t *testing.T) {
 	require.Equal(t, "alive\nexited with status 3\nstopped\n", string(out))
 }
 
-// playServerWithoutPidfd forbids itself pidfd_open, then starts a forked echo, talks
-// to it, lets it exit, and reports each step on stdout.
+// playServerWithoutPidfd makes pidfd_open fail in this process, then starts a forked
+// echo process, talks to it, lets it exit, and prints each step on stdout.
 func playServerWithoutPidfd() int {
 	_ = os.Unsetenv(roleEnvVar)
 	if err := makePidfdOpenFail(); err != nil {
@@ -155,8 +156,8 @@ func talkToForkedEcho(sup *subprocess.Supervisor) error {
 	return nil
 }
 
-// makePidfdOpenFail makes pidfd_open fail with EMFILE for all threads of this process
-// and what they start.
+// makePidfdOpenFail makes pidfd_open fail with EMFILE in all threads of this process
+// and in the processes that they start.
 func makePidfdOpenFail() error {
 	filters := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call

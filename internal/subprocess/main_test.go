@@ -17,8 +17,8 @@ import (
 	"assay/internal/subprocess"
 )
 
-// roleEnvVar is the environment variable that makes the test binary play a subprocess:
-// its value is a role of playRole.
+// roleEnvVar is the environment variable that makes the test binary play a subprocess.
+// Its value is a role of playRole.
 const roleEnvVar = "ASSAY_SUBPROCESS_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -38,8 +38,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// playRole is the main function of a subprocess and returns its exit status. In most
-// roles its last argument is the number of the socket's descriptor.
+// playRole is the main function of the test binary in a role, such as "echo" or
+// "server", and returns its exit status. In most roles the last argument is the number
+// of the socket's file descriptor.
 func playRole(role string) int {
 	switch role {
 	case "server":
@@ -109,7 +110,8 @@ func playRole(role string) int {
 	return 0
 }
 
-// playConnectBack connects to the server's socket, says ready and runs playEcho.
+// playConnectBack connects to the server's Unix socket, sends a ready message and runs
+// playEcho.
 func playConnectBack(path string) int {
 	socket, err := net.Dial("unix", path)
 	if err != nil {
@@ -120,8 +122,9 @@ func playConnectBack(path string) int {
 	return playEcho(conn)
 }
 
-// playEcho answers every message with itself, except these: "env" with the environment;
-// "print" also prints a line; at "die" it exits with status 3.
+// playEcho answers each message with the same message, with these exceptions: to "env"
+// it answers with its environment; at "print" it also prints a line; at "die" it exits
+// with status 3.
 func playEcho(conn protocol.Conn) int {
 	for {
 		body, err := conn.Read()
@@ -152,8 +155,8 @@ func writeFlood() {
 	}
 }
 
-// playServer starts a subprocess that "leaves processes", prints all process ids and its
-// temporary folder, and waits to be killed.
+// playServer starts a subprocess in the role "leaves processes", prints all process ids
+// and the server's temporary folder, and waits to be killed.
 func playServer() int {
 	_ = os.Unsetenv(roleEnvVar)
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})

@@ -30,8 +30,8 @@ const (
 	pipeCloseGrace = 100 * time.Millisecond
 )
 
-// outputReader reads a subprocess's stdout and stderr until they end, in chunks of bytes, not
-// lines, and passes the chunks to sink.
+// outputReader reads a subprocess's stdout and stderr until both end, and passes them
+// to sink in chunks of bytes, not lines.
 type outputReader struct {
 	streams [2]*outputStream
 	drained chan struct{} // closed when both pipes have ended
@@ -41,7 +41,8 @@ type outputReader struct {
 	recent []byte // the newest bytes of both streams as they came, at most twice maxTailBytes
 }
 
-// outputStream is one pipe. Its fields are guarded by output.mu.
+// outputStream is one pipe of a subprocess, stdout or stderr, with the bytes read but
+// not passed on. Its fields are guarded by output.mu.
 type outputStream struct {
 	name      string // protocol.Stdout or Stderr
 	file      *os.File
@@ -49,7 +50,7 @@ type outputStream struct {
 	lastFlush time.Time
 }
 
-// outputPipes are the ends that the subprocess writes to.
+// outputPipes are the write ends of a subprocess's stdout and stderr pipes.
 type outputPipes struct{ stdout, stderr *os.File }
 
 func (p outputPipes) Close() { _, _ = p.stdout.Close(), p.stderr.Close() }
@@ -73,7 +74,7 @@ func newOutputReader(sink func(string, []byte)) (*outputReader, outputPipes, err
 	return o, outputPipes{stdout: outW, stderr: errW}, nil
 }
 
-// readBothPipes reads both pipes until they end or are closed.
+// readBothPipes reads stdout and stderr until both pipes end or are closed.
 func (o *outputReader) readBothPipes() {
 	defer close(o.drained)
 	var readers sync.WaitGroup
@@ -108,7 +109,7 @@ func (o *outputReader) readUntilEnd(s *outputStream) {
 	}
 }
 
-// readOnce does one read of the pipe. The caller holds mu.
+// readOnce reads from the pipe once, into the buffer. The caller holds mu.
 func (o *outputReader) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended bool) {
 	if len(s.buffer) == maxChunkBytes {
 		o.flush(s) // a read into no room would look like the end of the pipe
@@ -128,9 +129,10 @@ func (o *outputReader) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended 
 	}
 }
 
-// flushIfDue passes the buffer to sink if it is full, chunkInterval has passed since the
-// last chunk, or the pipe has ended. Otherwise it returns when that will be; zero means
-// that nothing is buffered.
+// flushIfDue passes the buffered output to sink if the buffer is full, 10 ms
+// (chunkInterval) have passed since the last chunk, or the pipe has ended. Otherwise it
+// returns the time at which it will be due; the zero time means that nothing is
+// buffered.
 func (o *outputReader) flushIfDue(s *outputStream, ended bool) (due time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -145,7 +147,7 @@ func (o *outputReader) flushIfDue(s *outputStream, ended bool) (due time.Time) {
 	return time.Time{}
 }
 
-// flush passes the buffer to sink. The caller holds mu.
+// flush passes the buffered output to sink. The caller holds mu.
 func (o *outputReader) flush(s *outputStream) {
 	if len(s.buffer) == 0 {
 		return
@@ -161,7 +163,8 @@ func (o *outputReader) flush(s *outputStream) {
 	s.lastFlush = time.Now()
 }
 
-// drainPipes passes everything that is in both pipes to sink, without waiting for more.
+// drainPipes reads everything that is in both pipes and passes it to sink, without
+// waiting for more.
 func (o *outputReader) drainPipes() {
 	for _, s := range o.streams {
 		raw, err := s.file.SyscallConn()
@@ -180,8 +183,8 @@ func (o *outputReader) drainPipes() {
 	}
 }
 
-// drainAfterExit waits until a dead process's pipes have ended, but no longer than
-// pipeCloseGrace, and then drains them.
+// drainAfterExit waits until the pipes of a process that has exited end, but at most
+// 100 ms (pipeCloseGrace), and then passes what is left in them to sink.
 func (o *outputReader) drainAfterExit() {
 	select {
 	case <-o.drained:
@@ -190,13 +193,13 @@ func (o *outputReader) drainAfterExit() {
 	}
 }
 
-// close closes both pipes, which ends run.
+// close closes both pipes, which makes readBothPipes return.
 func (o *outputReader) close() error {
 	return errors.Join(o.streams[0].file.Close(), o.streams[1].file.Close())
 }
 
-// lastLines returns the last whole lines of both streams together, at most maxTailBytes, as
-// valid UTF-8.
+// lastLines returns the last whole lines of stdout and stderr together, at most 4 KiB
+// (maxTailBytes), as valid UTF-8.
 func (o *outputReader) lastLines() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

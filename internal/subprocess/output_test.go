@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// DrainOutput passes on what the process wrote before its answer at once, without waiting
-// for the next chunk interval.
+// DrainOutput passes on at once what the process wrote before its answer, without
+// waiting for the next chunk interval.
 func TestDrainOutputDoesNotWait(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -57,7 +57,7 @@ func TestFloodIsDrainedAndOnlyItsEndKept(t *testing.T) {
 	require.Len(t, p.LastOutput(), 4<<10)
 }
 
-// Stop does not wait for another process that holds the pipes open.
+// Stop does not wait for an unrelated process that holds the output pipes open.
 func TestStopWithPipesHeldByAnother(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, newSupervisor(t), specForRole("echo"))

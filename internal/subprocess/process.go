@@ -28,7 +28,7 @@ const (
 )
 
 // Process is a running subprocess and the [protocol.Conn] to it. Its methods may be
-// called concurrently, except as said for SendFiles. The caller must Stop it, also
+// called concurrently, except as stated at SendFiles. The caller must Stop it, even
 // after it has exited.
 type Process struct {
 	protocol.Conn
@@ -55,23 +55,25 @@ type Process struct {
 // PID returns the process id, which is also the id of its process group.
 func (p *Process) PID() int { return p.handle.pid() }
 
-// Exited returns a channel that is closed when the process has exited and its group was
-// killed.
+// Exited returns a channel that is closed when the process has exited and its process
+// group was killed.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// ExitState returns how the process ended. Call it only after Exited is closed.
+// ExitState returns how the process ended. Call it only after the channel of Exited is
+// closed.
 func (p *Process) ExitState() ExitState { return p.exit }
 
-// DrainOutput passes everything that is in the process's pipes to Spec.Output before it
-// returns. It does not wait for more.
+// DrainOutput passes everything that is in the process's stdout and stderr pipes to
+// Spec.Output before it returns. It does not wait for more.
 func (p *Process) DrainOutput() { p.output.drainPipes() }
 
-// LastOutput returns the last lines of stdout and stderr together, at most 4 KiB.
+// LastOutput returns the last lines that the process printed to stdout and stderr, at
+// most 4 KiB.
 func (p *Process) LastOutput() string { return p.output.lastLines() }
 
-// AwaitReady reads the first frame, which must be a ready message, and returns it. It
-// fails if the process exits, sends another message, or sends nothing within timeout or
-// until ctx ends. After a failure the process must still be stopped.
+// AwaitReady reads the process's first frame, which must be a ready message, and
+// returns it. It fails if the process exits, sends another message, or sends nothing
+// within timeout or until ctx ends. After a failure the process must still be stopped.
 func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte, error) {
 	late := fmt.Errorf("%s did not say ready within %v", p.name, timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
@@ -96,7 +98,8 @@ func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte
 	}
 }
 
-// Read reads the next frame. If the process has died the error is an [*ExitError].
+// Read reads the next frame from the process. If the process has ended, the error is an
+// [*ExitError].
 func (p *Process) Read() ([]byte, error) {
 	body, err := p.Conn.Read()
 	if err == nil || errors.Is(err, protocol.ErrClosed) {
@@ -105,7 +108,8 @@ func (p *Process) Read() ([]byte, error) {
 	return nil, p.explainError(err)
 }
 
-// Write sends a frame. If the process has died the error is an [*ExitError].
+// Write sends a frame to the process. If the process has ended, the error is an
+// [*ExitError].
 func (p *Process) Write(body []byte) error {
 	err := p.Conn.Write(body)
 	if _, broken := errors.AsType[*protocol.ChannelError](err); broken {
@@ -114,9 +118,9 @@ func (p *Process) Write(body []byte) error {
 	return err
 }
 
-// SendFiles sends a frame with open files, which the process receives together with the
-// frame's first byte. It fails for a process with Spec.ConnectsBack. It must not be
-// called at the same time as Write or another SendFiles.
+// SendFiles sends a frame to the process together with open files, which the process
+// receives with the frame's first byte. It fails for a process with Spec.ConnectsBack.
+// It must not be called at the same time as Write or another SendFiles.
 func (p *Process) SendFiles(body []byte, files ...*os.File) error {
 	socket, ok := p.socket.(*net.UnixConn)
 	if !ok {
@@ -138,8 +142,9 @@ func (p *Process) SendFiles(body []byte, files ...*os.File) error {
 	return nil
 }
 
-// explainError returns the [*ExitError] behind an error of the socket, if the process
-// has exited or does within exitNoticeDelay; otherwise err with more context.
+// explainError returns the [*ExitError] that caused an error of the socket, if the
+// process has exited or exits within 250 ms (exitNoticeDelay); otherwise it returns err
+// with more context.
 func (p *Process) explainError(err error) error {
 	select {
 	case <-p.exited:
@@ -152,8 +157,8 @@ func (p *Process) explainError(err error) error {
 	return withLastOutput(fmt.Errorf("%s: %w", p.name, err), p.LastOutput())
 }
 
-// signalGroup sends a signal to the process group, and SIGKILL to the cgroup too. It
-// does nothing if the process was reaped.
+// signalGroup sends a signal to the process group, and if it is SIGKILL also to the
+// cgroup. It does nothing if the process was reaped.
 func (p *Process) signalGroup(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,8 +184,8 @@ func (p *Process) signalGroupLocked(sig syscall.Signal) {
 	}
 }
 
-// Signal sends a signal to the process alone, not to its group. If it was reaped the
-// error is [os.ErrProcessDone].
+// Signal sends a signal to the process alone, not to its group. If the process was
+// reaped, it returns [os.ErrProcessDone].
 func (p *Process) Signal(sig syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,10 +199,10 @@ func (p *Process) Signal(sig syscall.Signal) error {
 // process must still be stopped.
 func (p *Process) Kill() { p.signalGroup(syscall.SIGKILL) }
 
-// Stop ends the process: it closes its socket and sends SIGTERM to its group, and, after
-// [StopGrace] or at once when ctx ends, SIGKILL to its group and cgroup. It returns when
-// the process is reaped, its pipes are closed and its cgroups are removed. Later and
-// concurrent calls wait for the first and return its error.
+// Stop ends the process: it closes the socket and sends SIGTERM to the process group,
+// and, after 2 s ([StopGrace]) or at once when ctx ends, SIGKILL to the group and the
+// cgroup. It returns when the process is reaped, its pipes are closed and its cgroups
+// are removed. Later and concurrent calls wait for the first and return its error.
 func (p *Process) Stop(ctx context.Context) error {
 	p.stopOnce.Do(func() { p.stopErr = p.stopAndCleanUp(ctx) })
 	return p.stopErr

@@ -17,11 +17,11 @@ import (
 	"assay/internal/subprocess"
 )
 
-// testWaitTimeout is the longest that a test waits for something that takes milliseconds
-// unless it is broken.
+// testWaitTimeout is the longest time that a test waits for something that takes
+// milliseconds unless it is broken.
 const testWaitTimeout = 20 * time.Second
 
-// newSupervisor returns a supervisor that is closed after the test.
+// newSupervisor returns a supervisor that is closed when the test ends.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
@@ -33,13 +33,13 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// specForRole returns a Spec that runs the test binary in a role of playRole.
+// specForRole returns a Spec that runs the test binary in this role of playRole.
 func specForRole(role string) subprocess.Spec {
 	return subprocess.Spec{Name: "agent", Argv: []string{os.Args[0]}, Env: append(os.Environ(), roleEnvVar+"="+role)}
 }
 
-// startProcess starts a subprocess. After the test it stops it and checks that no process
-// of its group is left.
+// startProcess starts a subprocess. When the test ends, it stops the subprocess and
+// requires that no process of its group is left.
 func startProcess(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec) *subprocess.Process {
 	t.Helper()
 	p, err := sup.Start(spec)
@@ -51,8 +51,8 @@ func startProcess(t *testing.T, sup *subprocess.Supervisor, spec subprocess.Spec
 	return p
 }
 
-// requireGroupGone waits until no process of the group runs. A zombie that init has not
-// reaped yet does not count.
+// requireGroupGone waits until no process of the process group runs, and fails the test
+// after testWaitTimeout. A zombie that init has not reaped yet does not count.
 func requireGroupGone(t *testing.T, group int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -60,8 +60,8 @@ func requireGroupGone(t *testing.T, group int) {
 	}, testWaitTimeout, time.Millisecond, "process group %d", group)
 }
 
-// processState returns the state letter of a process in /proc, such as "Z"; empty if
-// there is no such process.
+// processState returns the state letter of a process in /proc, such as "Z" for a
+// zombie, or "" if there is no such process.
 func processState(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -154,7 +154,7 @@ func TestReadReturnsExitError(t *testing.T) {
 	}
 }
 
-// Write to a process that has died returns an ExitError, as Read does.
+// Writing to a process that has ended returns an ExitError, as Read does.
 func TestWriteReturnsExitError(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, newSupervisor(t), specForRole("ignores SIGTERM"))
@@ -217,13 +217,15 @@ func TestStopKillsGroupAndCgroup(t *testing.T) {
 	}
 }
 
-// requireProcessEnded waits until the process has ended.
+// requireProcessEnded waits until the process has ended, and fails the test after
+// testWaitTimeout.
 func requireProcessEnded(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Trim(processState(pid), "ZX") == "" }, testWaitTimeout, time.Millisecond, "process %d", pid)
 }
 
-// parseTwoNumbers parses the first two words of text.
+// parseTwoNumbers parses the first two words of text as integers. A malformed text
+// fails the test.
 func parseTwoNumbers(t *testing.T, text string) (a, b int) {
 	t.Helper()
 	fields := strings.Fields(text)
@@ -266,8 +268,8 @@ func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the pro
 	require.Equal(t, before, countOpenFDs(t))
 }
 
-// startAndStop runs readyScript and stops it: before it is ready (when is 0), once it is
-// ready (1), or after it has exited (2).
+// startAndStop runs readyScript as a subprocess and stops it: before it is ready (when
+// is 0), once it is ready (1), or after it has exited (2).
 func startAndStop(t *testing.T, sup *subprocess.Supervisor, when int) {
 	t.Helper()
 	p, err := sup.Start(subprocess.Spec{Name: "agent", Argv: []string{"sh", "-c", readyScript, "agent"}, Env: os.Environ()})
@@ -299,7 +301,7 @@ func startAndStop(t *testing.T, sup *subprocess.Supervisor, when int) {
 // detector takes much longer.
 const readyScript = `printf '\020\0\0\0\0\0\0\0{"type":"ready"}' >&3; exec head -c1 <&3 >/dev/null`
 
-// countOpenFDs returns how many descriptors this process has open.
+// countOpenFDs returns how many file descriptors this process has open.
 func countOpenFDs(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

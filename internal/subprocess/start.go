@@ -17,10 +17,12 @@ import (
 	"assay/internal/sandbox"
 )
 
-// firstExtraFD is the number that exec.Cmd.ExtraFiles[0] has in a subprocess.
+// firstExtraFD is the number of the file descriptor that exec.Cmd.ExtraFiles[0] has in
+// a subprocess.
 const firstExtraFD = 3
 
-// Spec says what to start.
+// Spec says which subprocess to start: its command or Forker, folder, environment,
+// socket, sandbox and limits.
 type Spec struct {
 	Name string   // "kernel" or "agent": in logs and errors
 	Argv []string // the command; the number of the socket's descriptor is appended
@@ -53,8 +55,9 @@ type Spec struct {
 	Output func(stream string, chunk []byte)
 }
 
-// StandardEnvVars returns the variables that every subprocess gets: its working folder, its
-// session's id, and settings for prompt output and a quiet start.
+// StandardEnvVars returns the environment variables that every subprocess gets: its
+// working folder, its session's id, and settings for unbuffered output and a quiet
+// start.
 func StandardEnvVars(workdir, session string) []string {
 	return []string{
 		"LATCH_SANDBOX_ROOT=" + workdir,
@@ -65,7 +68,7 @@ func StandardEnvVars(workdir, session string) []string {
 }
 
 // FilterEnv returns the entries of environ ("NAME=value", as from os.Environ) for whose
-// name keep returns true, without those that StandardEnvVars sets.
+// name keep returns true, without the variables that StandardEnvVars sets.
 func FilterEnv(environ []string, keep func(name string) bool) []string {
 	standard := StandardEnvVars("", "")
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
@@ -76,8 +79,8 @@ func FilterEnv(environ []string, keep func(name string) bool) []string {
 }
 
 // Start starts a subprocess and returns without waiting for its first frame; see
-// [Process.AwaitReady]. It fails if the command cannot be executed or forked. What
-// cannot be enforced is no failure; see [Process.Enforced].
+// [Process.AwaitReady]. It fails if the command cannot be executed or forked. A limit
+// that cannot be enforced is no failure; see [Process.Enforced].
 func (s *Supervisor) Start(spec Spec) (*Process, error) {
 	p, err := s.launch(spec)
 	if err != nil {
@@ -111,7 +114,8 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	return p, transport.closeSubprocessEnd()
 }
 
-// enforcedWithoutCgroup returns what holds for a process of this spec without any cgroup.
+// enforcedWithoutCgroup returns what is enforced, by key, for a process of this spec
+// without any cgroup.
 func enforcedWithoutCgroup(spec Spec) map[string]bool {
 	enforced := map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: false}
 	if spec.MaxProcesses > 0 {
@@ -123,7 +127,7 @@ func enforcedWithoutCgroup(spec Spec) map[string]bool {
 	return enforced
 }
 
-// spawn starts the process, in a new cgroup if one can be had.
+// spawn starts the process, in a new cgroup if one can be made.
 func (p *Process) spawn(spec Spec, transport transport, pipes outputPipes) error {
 	folder, err := p.supervisor.cgroups.newCgroup()
 	if err != nil {
@@ -137,7 +141,8 @@ func (p *Process) spawn(spec Spec, transport transport, pipes outputPipes) error
 	return p.startExecuted(spec, transport, pipes, folder)
 }
 
-// startForked has the Forker start the process, and moves it into the cgroup, if there is one.
+// startForked has the Forker start the process, and moves it into the cgroup, if there
+// is one.
 func (p *Process) startForked(forker Forker, transport transport, pipes outputPipes, cgroup *os.File) error {
 	pid, err := forker.Spawn(transport.subprocessEnd, pipes.stdout, pipes.stderr)
 	if err != nil {
@@ -157,9 +162,10 @@ func (p *Process) startForked(forker Forker, transport transport, pipes outputPi
 	return nil
 }
 
-// startExecuted executes the command, in the cgroup if there is one. If that fails it tries once
-// more without: a container may forbid clone3, or the cgroup take no processes. If the
-// second try fails too, the command itself cannot be executed.
+// startExecuted executes the process's command, in the cgroup if there is one. If that
+// fails it tries once more without the cgroup: a container may forbid clone3, or the
+// cgroup may accept no processes. If the second try fails too, the command itself
+// cannot be executed.
 func (p *Process) startExecuted(spec Spec, transport transport, pipes outputPipes, cgroup *os.File) error {
 	if cgroup == nil {
 		return p.startCommand(spec, transport, pipes, nil)
@@ -209,13 +215,14 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 	return nil
 }
 
-// recordCgroup records that the process is in a cgroup that can kill it.
+// recordCgroup records that the process is in this cgroup, which can kill it.
 func (p *Process) recordCgroup(folder *os.File) {
 	p.cgroupDir = folder.Name()
 	p.setEnforced(EnforcesCgroupKill, true)
 }
 
-// abandonCgroup removes a cgroup, which may be nil, that no process could enter.
+// abandonCgroup removes a cgroup that no process could enter. It does nothing if folder
+// is nil.
 func (p *Process) abandonCgroup(folder *os.File) {
 	if folder == nil {
 		return

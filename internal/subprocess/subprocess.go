@@ -55,7 +55,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Config configures a [Supervisor].
+// Config configures a [Supervisor]: how to start the cleanup helper, and the log.
 type Config struct {
 	// CleanupHelper is the command that calls [RunCleanupHelper] with its standard
 	// input. Required.
@@ -89,9 +89,9 @@ type Supervisor struct {
 	loggedFailures map[string]bool // kinds of failure already logged by reportUnenforced
 }
 
-// NewSupervisor starts the cleanup helper and makes the server's temporary folder. It
-// also sets close-on-exec on every descriptor above 2 that this process was started
-// with.
+// NewSupervisor starts the cleanup helper and makes the server's temporary folder, and
+// fails if either fails. It also sets close-on-exec on every file descriptor above 2
+// that this process was started with.
 func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if len(cfg.CleanupHelper) == 0 {
 		return nil, errors.New("supervisor: no cleanup helper command")
@@ -150,7 +150,8 @@ func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
 	return path, err
 }
 
-// RemoveAll removes a folder made by MkdirTemp and everything in it.
+// RemoveAll removes a folder that MkdirTemp made, with everything in it, and
+// unregisters it from the cleanup helper.
 func (s *Supervisor) RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil {
@@ -175,7 +176,8 @@ func (s *Supervisor) Close() error {
 	return errors.Join(err, os.RemoveAll(s.tempDir), s.cgroups.removeAll())
 }
 
-// notifyHelper writes one line to the cleanup helper; see [RunCleanupHelper].
+// notifyHelper writes one line "WORD VALUE" to the cleanup helper; see
+// [RunCleanupHelper].
 func (s *Supervisor) notifyHelper(note string, value any) {
 	s.helperMu.Lock()
 	defer s.helperMu.Unlock()

@@ -12,11 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketBufferBytes is how much each direction of a subprocess's socketpair buffers.
+// socketBufferBytes is the buffer size, in bytes, of each direction of a subprocess's
+// socketpair: 1 MiB.
 const socketBufferBytes = 1 << 20
 
 // transport is the connection between the server and a subprocess. The subprocess gets
-// either an open socket or the path of one to connect to.
+// either an open socket or the path of a Unix socket to connect to.
 type transport struct {
 	serverEnd     io.ReadWriteCloser
 	subprocessEnd *os.File // nil: the subprocess connects to path
@@ -35,7 +36,8 @@ func (s *Supervisor) newTransport(connectsBack bool) (transport, error) {
 	return transport{serverEnd: ours, subprocessEnd: theirs}, err
 }
 
-// closeSubprocessEnd closes the server's copy of the subprocess's end.
+// closeSubprocessEnd closes the server's copy of the subprocess's end of the
+// socketpair.
 func (t transport) closeSubprocessEnd() error {
 	if t.subprocessEnd == nil {
 		return nil
@@ -43,7 +45,7 @@ func (t transport) closeSubprocessEnd() error {
 	return t.subprocessEnd.Close()
 }
 
-// Close closes both ends.
+// Close closes both ends of the connection to the subprocess.
 func (t transport) Close() error { return errors.Join(t.serverEnd.Close(), t.closeSubprocessEnd()) }
 
 func socketpair() (net.Conn, *os.File, error) {
@@ -64,19 +66,21 @@ func socketpair() (net.Conn, *os.File, error) {
 	return conn, theirs, nil
 }
 
-// connectBackConn is a connection that the subprocess has yet to make. Read and Write wait
-// for it; Close, and the end of the subprocess, end that wait with an error.
+// connectBackConn is a connection that the subprocess makes to the server's Unix socket
+// after it has started. Read and Write wait for it; Close, and the end of the
+// subprocess, end that wait with an error.
 type connectBackConn struct {
 	listener *net.UnixListener
 	folder   string
 	accept   func() (net.Conn, error) // accepts once; later calls return the same
 }
 
-// SocketsDir returns the folder below which subprocesses with Spec.ConnectsBack find
-// their sockets.
+// SocketsDir returns the folder that contains the Unix sockets to which subprocesses
+// with Spec.ConnectsBack connect.
 func (s *Supervisor) SocketsDir() string { return filepath.Join(s.tempDir, "sockets") }
 
-// listenForConnectBack listens in a new folder that only this user can enter.
+// listenForConnectBack listens on a Unix socket in a new folder that only this user can
+// enter.
 func (s *Supervisor) listenForConnectBack() (*connectBackConn, error) {
 	if err := os.MkdirAll(s.SocketsDir(), 0o700); err != nil {
 		return nil, err
@@ -99,7 +103,8 @@ func (s *Supervisor) listenForConnectBack() (*connectBackConn, error) {
 
 func (a *connectBackConn) path() string { return filepath.Join(a.folder, "s") }
 
-// stopListening closes the listener and removes its folder. It may be called again.
+// stopListening closes the Unix socket's listener and removes its folder. It may be
+// called more than once.
 func (a *connectBackConn) stopListening() error {
 	err := a.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -124,7 +129,7 @@ func (a *connectBackConn) Write(b []byte) (int, error) {
 	return conn.Write(b)
 }
 
-// Close stops listening and closes the connection, if it was made.
+// Close stops listening and closes the subprocess's connection, if it was made.
 func (a *connectBackConn) Close() error {
 	err := a.stopListening()
 	if conn, acceptErr := a.accept(); acceptErr == nil {

@@ -12,7 +12,8 @@ import (
 	"assay/internal/subprocess"
 )
 
-// specConnectingBack is specForRole for a subprocess that connects to the server.
+// specConnectingBack returns a Spec for a subprocess that connects to the server's Unix
+// socket.
 func specConnectingBack(role string) subprocess.Spec {
 	s := specForRole(role)
 	s.ConnectsBack = true

@@ -19,19 +19,20 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// providerName begins the text of this client's errors.
+// providerName is the name that begins the text of every error of the Anthropic client.
 const providerName = "anthropic"
 
-// Client is a model behind Anthropic's Messages API. Replies are streamed.
+// Client calls a model through Anthropic's Messages API. Replies are streamed.
 type Client struct {
 	id       string
 	messages sdk.MessageService
 	ownURL   bool // a base URL was given: a scripted server may be there
 }
 
-// New returns the model with that id. An API key is required, even if the
-// server at the base URL ignores it. Environment variables are not read. A missing
-// or unsendable key and a malformed base URL are errors; the network is not used.
+// New returns a client for the Anthropic model with this id. It requires an API key,
+// even if the server at the base URL ignores it, and reads no environment variables. It
+// returns an error for a missing key, a key that no header can carry, or a malformed
+// base URL. It does not use the network.
 func New(id string, cfg endpoint.Config) (*Client, error) {
 	return newClient(id, cfg, http.DefaultTransport)
 }
@@ -55,7 +56,8 @@ func newClient(id string, cfg endpoint.Config, transport http.RoundTripper) (*Cl
 	return &Client{id: id, messages: sdk.NewMessageService(settings...), ownURL: cfg.BaseURL != ""}, nil
 }
 
-// checkSendable returns an error if every request would fail before it is sent.
+// checkSendable returns an error for a configuration with which every request would
+// fail before it is sent: a control character in the API key, or a malformed base URL.
 func checkSendable(cfg endpoint.Config) error {
 	if strings.ContainsFunc(cfg.APIKey, unicode.IsControl) {
 		return errors.New("its API key has a line break or another control character")
@@ -67,7 +69,9 @@ func checkSendable(cfg endpoint.Config) error {
 	return err
 }
 
-// Complete sends one request and reads the stream until the reply is whole.
+// Complete sends one request to the Messages API and reads the streamed reply to its
+// end. It returns the cause of ctx if ctx ends, and otherwise errors that begin with
+// "anthropic".
 func (a *Client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	body, err := req.Encode(a.id)
 	if err != nil {
@@ -87,12 +91,14 @@ func (a *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	return reply, nil
 }
 
-// drainTimeout is how long the client waits for the end of the stream after the
-// reply is whole. If the end comes in time, the next call reuses the connection.
+// drainTimeout is how long the client waits for the end of the HTTP response after the
+// reply is complete. If the end comes in time, the next call reuses the connection.
 const drainTimeout = time.Second
 
-// sendAndReadReply sends a body and reads the answer. Nothing that comes, or fails to come,
-// after message_stop changes the result.
+// sendAndReadReply sends the body of one request and reads the streamed reply up to
+// message_stop. What the server sends after that, or a connection that then breaks,
+// does not change the result. A stream that ends earlier is an error that wraps
+// ErrCutStream.
 func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, onDelta func(model.Delta)) (*model.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -121,14 +127,16 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 	}
 }
 
-// addStreamFlag adds "stream":true to the body, at its beginning. The SDK adds it as
-// well, but finds it faster there than at the end of a long conversation.
+// addStreamFlag inserts "stream":true at the beginning of a JSON request body. The SDK
+// adds the member as well, but finds it faster there than at the end of a long
+// conversation.
 func addStreamFlag(body []byte) []byte {
 	const begins = `{"stream":true,`
 	return append([]byte(begins), body[1:]...)
 }
 
-// turnHeaderOption returns the header [TurnHeader], or no option if turn is 0.
+// turnHeaderOption returns the option that sets the header [TurnHeader] to turn, or no
+// option if turn is 0.
 func turnHeaderOption(turn int) []option.RequestOption {
 	if turn == 0 {
 		return nil

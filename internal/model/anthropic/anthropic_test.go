@@ -20,7 +20,7 @@ import (
 )
 
 // A reply that the client reads from the mock server's stream equals the reply that the
-// script gives in this process.
+// same script gives without a server.
 func TestStreamedReplyEqualsScript(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
@@ -74,8 +74,8 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 	}
 }
 
-// A reply that is cut inside the input of a tool is no error. The cut text becomes the
-// property invalid_json, which no tool has.
+// A reply that is cut off inside a tool's input is no error. The incomplete text
+// becomes the property invalid_json, which no tool has.
 func TestTruncatedToolInputIsNoError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","name":"create_cell","input":{"source":"1+1"}}],"stop_reason":"max_tokens"}`
@@ -90,8 +90,8 @@ func TestTruncatedToolInputIsNoError(t *testing.T) {
 	}
 }
 
-// A stream that ends before message_stop is an error, after any number of bytes, and
-// both if the connection breaks and if the answer ends regularly.
+// A stream that ends before message_stop is an error, after any number of bytes, both
+// if the connection breaks and if the HTTP response ends regularly.
 func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some text"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
@@ -112,7 +112,8 @@ func TestTruncatedStreamIsAnError(t *testing.T) {
 	}
 }
 
-// The error of a refusal is one line, and the request is sent only once.
+// The error for an HTTP error response of the API is one line, and the request is sent
+// only once.
 func TestAPIErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -14,9 +14,10 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// responseError returns nil if the answer is a stream of events. Else it returns what
-// the answer says, or err as the reason for which it did not come (answer is nil)
-// or broke off.
+// responseError returns the error of a response, or nil if it is an event stream.
+// answer is nil, and err says why, if no response came; err is also set if the response
+// broke off. An HTTP error status becomes an APIError; a response of another media type
+// becomes ErrNotEventStream.
 func responseError(answer *http.Response, err error) error {
 	api, refused := errors.AsType[*sdk.Error](err)
 	switch {
@@ -33,8 +34,9 @@ func responseError(answer *http.Response, err error) error {
 	}
 }
 
-// brokenStreamError returns the error of an answer that failed with err after its head
-// had come: the API's refusal, or a [BrokenAnswer].
+// brokenStreamError converts err, with which a response failed after its headers had
+// arrived: to an APIError if the API reported an error, otherwise as
+// [endpoint.WrapCutStream] does.
 func brokenStreamError(err error) error {
 	if api, refused := errors.AsType[*sdk.Error](err); refused {
 		return newAPIError(api)
@@ -42,7 +44,8 @@ func brokenStreamError(err error) error {
 	return endpoint.WrapCutStream(err)
 }
 
-// checkIsEventStream returns an [ErrNotStream] unless the answer is a stream of events.
+// checkIsEventStream returns nil if the response's media type is text/event-stream, and
+// otherwise an [ErrNotEventStream] that quotes the beginning of the body.
 func checkIsEventStream(answer *http.Response) error {
 	mediaType, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // "" if malformed
 	if mediaType == "text/event-stream" {
@@ -55,8 +58,9 @@ func checkIsEventStream(answer *http.Response) error {
 	return endpoint.NewNotEventStreamError(answer.StatusCode, mediaType, string(begin))
 }
 
-// newAPIError converts an error of the SDK. An error in the middle of a stream gets
-// the HTTP status of its type, since the stream itself had status 200.
+// newAPIError converts an error of the SDK to a model.APIError. An error in the middle
+// of a stream gets the HTTP status that belongs to its type, since the stream itself
+// had status 200.
 func newAPIError(api *sdk.Error) *model.APIError {
 	out := &model.APIError{Provider: providerName, Status: api.StatusCode, Type: string(api.Type())}
 	out.Message = parseErrorMessage(api.RawJSON())
@@ -72,7 +76,8 @@ func newAPIError(api *sdk.Error) *model.APIError {
 	return out
 }
 
-// newTruncatedAPIError returns a refusal whose body broke off with err.
+// newTruncatedAPIError returns the APIError of an HTTP error response whose body broke
+// off with err.
 func newTruncatedAPIError(answer *http.Response, err error) *model.APIError {
 	return &model.APIError{
 		Provider: providerName, Status: answer.StatusCode, Type: model.ErrorTypeOfStatus(answer.StatusCode),
@@ -80,8 +85,8 @@ func newTruncatedAPIError(answer *http.Response, err error) *model.APIError {
 	}
 }
 
-// parseErrorMessage returns the message in the body of an API's error, or the beginning
-// of the body if it has none.
+// parseErrorMessage returns the message in the JSON body of an API error, or the first
+// 400 characters of the body if it has none.
 func parseErrorMessage(body string) string {
 	var parsed model.ErrorBody
 	if err := json.Unmarshal([]byte(body), &parsed); err == nil && parsed.Error.Message != "" {

@@ -20,7 +20,8 @@ import (
 	"assay/internal/model/open"
 )
 
-// Each way in which a connection can fail gives a transient error; a redirect does not.
+// Each way in which a connection can fail gives a transient error; a redirect gives an
+// error that is not transient.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	large := modeltest.UserTextMessage(strings.Repeat("some text ", 1<<20))
@@ -68,7 +69,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// replyOnceWith returns a handler of connections that reads once and then sends text.
+// replyOnceWith returns a handler for raw connections that reads once, sends text and
+// returns.
 func replyOnceWith(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1<<16))
@@ -76,8 +78,8 @@ func replyOnceWith(text string) func(net.Conn) {
 	}
 }
 
-// serveConnections passes connections to serve, one after the other, until the test
-// ends, and returns the address.
+// serveConnections listens on a local TCP port, passes each connection to serve, one
+// after the other, until the test ends, and returns the listener's address.
 func serveConnections(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -144,7 +146,7 @@ func TestResponseThatIsNoEventStream(t *testing.T) {
 	}
 }
 
-// A refusal whose body breaks off keeps its status.
+// The APIError of an error response whose body breaks off keeps the HTTP status.
 func TestErrorResponseWithCutBody(t *testing.T) {
 	t.Parallel()
 	for status, transient := range map[string]bool{"401 No": false, "529 Busy": true} {
@@ -158,8 +160,8 @@ func TestErrorResponseWithCutBody(t *testing.T) {
 	}
 }
 
-// An answer without end is an error: not transient if it consists of events, transient
-// if it does not.
+// A response that never ends is an error: not transient if it consists of events,
+// transient if it does not.
 func TestEndlessResponses(t *testing.T) {
 	t.Parallel()
 	for text, transient := range map[string]bool{
@@ -176,7 +178,7 @@ func TestEndlessResponses(t *testing.T) {
 	}
 }
 
-// endlessReader repeats text for ever.
+// endlessReader repeats the same text for ever.
 type endlessReader struct {
 	text string
 	at   int

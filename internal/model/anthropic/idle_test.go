@@ -20,8 +20,8 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// A call without traffic for the idle timeout is cut, at any point of the stream. The
-// next call works.
+// A call without traffic for the idle timeout is cancelled, at any point of the stream.
+// The next call works.
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{`{"hang":true}`, `{"hang":true,"after":1}`, `{"hang":true,"after":7}`, `{"hang":true,"after":99}`, `{"stall_ms":600000,"after":3}`} {
@@ -44,8 +44,8 @@ func TestIdleTimeout(t *testing.T) {
 	}
 }
 
-// A silence shorter than the idle timeout does not end a call; below 0 there is no
-// timeout.
+// A silence shorter than the idle timeout does not end a call; a negative idle timeout
+// means no limit.
 func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	t.Parallel()
 	for idle, stall := range map[time.Duration]time.Duration{0: 2*time.Minute - time.Millisecond, 3 * time.Minute: 2 * time.Minute, -1: 20 * time.Hour} {
@@ -59,7 +59,7 @@ func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	}
 }
 
-// A ping restarts the idle timeout, so that a reply may take an hour.
+// A ping event restarts the idle timeout, so that a reply may take an hour.
 func TestPingsResetIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,7 +145,8 @@ func TestSlowCallerIsNoIdleTime(t *testing.T) {
 	})
 }
 
-// slowUploadTransport sends 16 bytes of a request's body per minute.
+// slowUploadTransport is an HTTP transport that sends 16 bytes of a request's body per
+// minute.
 type slowUploadTransport struct{ http.RoundTripper }
 
 func (s slowUploadTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -183,18 +184,19 @@ func TestSlowUploadIsNoIdleTime(t *testing.T) {
 	})
 }
 
-// roundTripFunc is a transport that calls a function.
+// roundTripFunc is a function that serves as an http.RoundTripper.
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// streamResponse returns an answer with status 200, the media type of event streams and
-// that body.
+// streamResponse returns an HTTP response with status 200, media type text/event-stream
+// and this body.
 func streamResponse(body io.Reader) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
 }
 
-// When ctx is cancelled, the call ends at once with the cause, in each phase of a call.
+// When ctx is cancelled, the call ends at once with the cause of ctx: while the request
+// is sent, before the headers, and between events.
 func TestCancelInEveryPhase(t *testing.T) {
 	t.Parallel()
 	text := `"` + strings.Repeat("some text ", 20) + `"`
@@ -237,7 +239,8 @@ func TestCancelFromOnDelta(t *testing.T) {
 	})
 }
 
-// Retry-After is read in milliseconds, in seconds and as a date, and limited to a day.
+// ParseRetryAfter reads the header in milliseconds, in seconds and as a date, and
+// limits it to a day.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,9 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// serveInBubble serves over net.Pipe, for tests in a synctest bubble, and returns a
-// client of the server. Both end with the test.
+// serveInBubble serves an HTTP handler over net.Pipe, for tests in a synctest bubble,
+// and returns an Anthropic client that calls it. Server and client are closed when the
+// test ends.
 func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) model.Client {
 	t.Helper()
 	ln := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -34,7 +35,8 @@ func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) mode
 	return client
 }
 
-// pipeListener is a listener whose connections are pipes that dial creates.
+// pipeListener is a net.Listener whose connections are in-memory pipes that dial
+// creates.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -12,8 +12,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// responseBuilder builds a reply from the events of its stream. It differs from the
-// SDK's accumulator in two cases: a tool input that is cut in the middle is no
+// responseBuilder builds a model's reply from the events of its stream. It differs from
+// the SDK's accumulator in two cases: a tool input that is cut in the middle is no
 // error, and a stream without message_stop is one.
 type responseBuilder struct {
 	onDelta func(model.Delta)
@@ -25,7 +25,7 @@ type responseBuilder struct {
 	usage      model.Usage
 }
 
-// blockParts collects the pieces of one block.
+// blockParts collects the text fragments of one content block while its events arrive.
 type blockParts struct{ text, thinking, signature, input strings.Builder }
 
 func newResponseBuilder(onDelta func(model.Delta)) *responseBuilder {
@@ -35,8 +35,9 @@ func newResponseBuilder(onDelta func(model.Delta)) *responseBuilder {
 	return &responseBuilder{onDelta: onDelta, blocks: []model.Block{}}
 }
 
-// addEvent handles the next event of the stream. Events of unknown types are ignored:
-// the API may add some at any time.
+// addEvent handles the next event of the stream. It ignores events of unknown types,
+// since the API may add some at any time. It returns an error for a block that starts
+// out of order or was never started.
 func (r *responseBuilder) addEvent(e sdk.MessageStreamEventUnion) error {
 	switch e.Type {
 	case "message_start":
@@ -109,7 +110,8 @@ func (r *responseBuilder) stopBlock(e sdk.MessageStreamEventUnion) error {
 	return nil
 }
 
-// startedBlock returns the block that an event names, or an error if it has not started.
+// startedBlock returns the content block that an event refers to by index, or an error
+// if no such block has started.
 func (r *responseBuilder) startedBlock(e sdk.MessageStreamEventUnion) (*model.Block, error) {
 	if e.Index < 0 || e.Index >= int64(len(r.blocks)) {
 		return nil, fmt.Errorf("%s for block %d of the reply, which never started", e.Type, e.Index)
@@ -117,8 +119,8 @@ func (r *responseBuilder) startedBlock(e sdk.MessageStreamEventUnion) (*model.Bl
 	return &r.blocks[e.Index], nil
 }
 
-// updateUsage takes the totals of a message_delta. Counts that it leaves out have
-// not changed.
+// updateUsage takes over the token counts of a message_delta event. Counts that the
+// event leaves out have not changed.
 func (r *responseBuilder) updateUsage(u sdk.MessageDeltaUsage) {
 	if u.JSON.OutputTokens.Valid() {
 		r.usage.OutputTokens = endpoint.ClampTokenCount(u.OutputTokens)
@@ -134,7 +136,8 @@ func (r *responseBuilder) updateUsage(u sdk.MessageDeltaUsage) {
 	}
 }
 
-// buildResponse returns the whole reply.
+// buildResponse returns the complete reply, with the collected fragments joined in each
+// block.
 func (r *responseBuilder) buildResponse() *model.Response {
 	for i := range r.blocks {
 		b, texts := &r.blocks[i], r.texts[i]

@@ -22,8 +22,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// mockStreamBody returns the body of the stream in which the mock server sends the reply of
-// that script line.
+// mockStreamBody returns the body of the event stream in which the mock server sends
+// the reply of this script line.
 func mockStreamBody(t *testing.T, line string) string {
 	t.Helper()
 	body := `{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`
@@ -35,7 +35,8 @@ func mockStreamBody(t *testing.T, line string) string {
 	return w.Body.String()
 }
 
-// completeFromStream returns what the client makes of an answer with that body.
+// completeFromStream runs one call against an HTTP response with this body, and returns
+// the client's reply or error.
 func completeFromStream(ctx context.Context, body io.Reader) (*model.Response, error) {
 	client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
 		return streamResponse(body), nil
@@ -68,7 +69,8 @@ func FuzzStreamPacketSizes(f *testing.F) {
 	})
 }
 
-// chunkedReader reads a text in pieces of the given sizes, over and over.
+// chunkedReader reads a text in pieces of the given sizes in bytes, repeating the sizes
+// as often as necessary.
 type chunkedReader struct {
 	text  string
 	parts []byte
@@ -86,7 +88,7 @@ func (r *chunkedReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The reply does not depend on how its texts are split into events.
+// The reply does not depend on how its texts are split into delta events.
 func TestReplyDoesNotDependOnDeltaSizes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -128,8 +130,8 @@ func TestReplyDoesNotDependOnDeltaSizes(t *testing.T) {
 	})
 }
 
-// For any stream the client returns an error or a reply that can be sent again; it
-// neither panics nor hangs.
+// For any stream the client returns an error, or a reply that can be encoded and sent
+// again; it neither panics nor hangs.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(completeEventStream))
 	f.Add([]byte("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n"))

@@ -16,7 +16,8 @@ import (
 	"assay/internal/model"
 )
 
-// Config says where an API is and how to call it.
+// Config says where a model API is and how to call it: the key, the base URL and the
+// idle timeout.
 type Config struct {
 	APIKey  string
 	BaseURL string // "" is the vendor's own
@@ -26,8 +27,8 @@ type Config struct {
 	IdleTimeout time.Duration
 }
 
-// TurnHeader carries [Request.Turn] to a scripted server. It is only sent to a
-// base URL that was given, never to a vendor's own.
+// TurnHeader is the HTTP header that carries [Request.Turn] to a scripted server. It is
+// sent only to a configured base URL, never to a vendor's default one.
 const TurnHeader = "X-Assay-Turn"
 
 const (
@@ -40,22 +41,22 @@ const (
 	maxAnswerBytes = 64 << 20
 )
 
-// ErrAnswerTooLong means that an answer, or a line of it, is longer than any reply of a
-// model. Calling again does not help.
+// ErrAnswerTooLong is the error for a response, or a line of it, that is longer than
+// any reply of a model. Calling again does not help.
 var ErrAnswerTooLong = fmt.Errorf("the answer is longer than %d bytes, or a line of it than %d", maxAnswerBytes, MaxLineBytes)
 
-// ErrNotEventStream means that an answer is no stream of events, so that the server at
-// this URL is not the API. Calling again does not help.
+// ErrNotEventStream is the error for a response that is not an event stream, so the
+// server at this URL is not the API. Calling again does not help.
 var ErrNotEventStream = errors.New("the answer is no stream of events")
 
-// NewNotEventStreamError returns an [ErrNotEventStream] that names status and media type of the
-// answer ("" if it has none) and quotes its beginning.
+// NewNotEventStreamError returns an [ErrNotEventStream] that names the response's HTTP
+// status and media type ("" if it has none) and quotes its beginning.
 func NewNotEventStreamError(status int, mediaType, begin string) error {
 	return fmt.Errorf("%w but %d %s: %s", ErrNotEventStream, status, cmp.Or(mediaType, "of no type"), TextExcerpt(CollapseSpace(begin)))
 }
 
-// ParseBaseURL parses an http or https URL with a host. The error does not quote
-// the text, which may hold a password.
+// ParseBaseURL parses an http or https URL. It returns an error for another scheme or a
+// missing host; the error does not quote the text, which may hold a password.
 func ParseBaseURL(text string) (*url.URL, error) {
 	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -64,8 +65,8 @@ func ParseBaseURL(text string) (*url.URL, error) {
 	return base, nil
 }
 
-// FormatProviderError returns err as one line that begins with the provider's name. Long
-// texts of an [APIError] are shortened.
+// FormatProviderError returns err as one line that begins with the provider's name. It
+// shortens long texts of an [APIError].
 func FormatProviderError(provider string, err error) error {
 	if refused, ok := errors.AsType[*model.APIError](err); ok {
 		refused.Type, refused.Message = shortenToExcerpt(refused.Type), shortenToExcerpt(refused.Message)
@@ -77,7 +78,8 @@ func FormatProviderError(provider string, err error) error {
 	return fmt.Errorf("%s: %w", provider, err)
 }
 
-// shortenToExcerpt cuts a text after MaxExcerptBytes.
+// shortenToExcerpt cuts a text after MaxExcerptBytes (4 KiB) and then appends an
+// ellipsis.
 func shortenToExcerpt(text string) string {
 	if len(text) <= MaxExcerptBytes {
 		return text
@@ -85,9 +87,9 @@ func shortenToExcerpt(text string) string {
 	return strings.ToValidUTF8(text[:MaxExcerptBytes], "") + "…"
 }
 
-// WrapUnreachable returns the error of a call that failed with err before the head of an
-// answer came: err itself if it is an [ErrCutStream] or was not a failure of the
-// transport, else err as an [ErrUnreachable].
+// WrapUnreachable converts err, with which a call failed before the headers of a
+// response came. It returns err unchanged if it is an [ErrCutStream] or not an error of
+// the HTTP transport, and otherwise err wrapped in [ErrUnreachable].
 func WrapUnreachable(err error) error {
 	if _, failed := errors.AsType[*url.Error](err); errors.Is(err, model.ErrCutStream) || !failed {
 		return err
@@ -95,9 +97,10 @@ func WrapUnreachable(err error) error {
 	return fmt.Errorf("%w: %w", model.ErrUnreachable, err)
 }
 
-// WrapCutStream returns the error of a call that failed with err after the head of
-// an answer had come: err itself if it says why the answer is no reply, else err as
-// an [ErrCutStream].
+// WrapCutStream converts err, with which a call failed after the headers of the
+// response had come. It returns err unchanged if it says why the response is no reply
+// (an APIError, ErrCutStream, ErrAnswerTooLong or ErrNotEventStream), and otherwise err
+// wrapped in [ErrCutStream].
 func WrapCutStream(err error) error {
 	if _, refused := errors.AsType[*model.APIError](err); refused {
 		return err
@@ -110,12 +113,12 @@ func WrapCutStream(err error) error {
 	return fmt.Errorf("%w: %w", model.ErrCutStream, err)
 }
 
-// maxRetryAfter is the longest wait that [ParseRetryAfter] returns.
+// maxRetryAfter is the longest delay that [ParseRetryAfter] returns: 24 h.
 const maxRetryAfter = 24 * time.Hour
 
 // ParseRetryAfter returns how long an API asks to wait before the next call, at most a
-// day: from Retry-After-Ms in milliseconds, or from Retry-After in seconds or as a
-// date. It returns 0 if the headers are absent or cannot be read.
+// day: from the header Retry-After-Ms in milliseconds, or from Retry-After in seconds
+// or as a date. It returns 0 if the headers are absent or cannot be parsed.
 func ParseRetryAfter(header http.Header) time.Duration {
 	if wait, ok := parseRetryDelay(header.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return wait
@@ -138,14 +141,15 @@ func parseRetryDelay(text string, unit time.Duration) (time.Duration, bool) {
 	return time.Duration(min(n*float64(unit), float64(maxRetryAfter))), true
 }
 
-// ClampTokenCount returns n within 0 and 2^40. Counts of tokens come from servers;
-// clamped, their sums neither overflow nor fall.
+// ClampTokenCount limits a token count to the range from 0 to 2^40. Servers report the
+// counts; limited, their sums neither overflow nor decrease.
 func ClampTokenCount(n int64) int64 {
 	const most = 1 << 40
 	return min(max(0, n), most)
 }
 
-// TextExcerpt returns the first 400 characters of a text, for an error.
+// TextExcerpt returns the first 400 characters of a text, followed by an ellipsis if it
+// is longer. It is for quoting in errors.
 func TextExcerpt(text string) string {
 	const most = 400
 	runes := []rune(text)
@@ -155,5 +159,5 @@ func TextExcerpt(text string) string {
 	return string(runes[:most]) + "…"
 }
 
-// CollapseSpace returns a text with each run of white space replaced by one space.
+// CollapseSpace returns a text in one line: each run of white space becomes one space.
 func CollapseSpace(text string) string { return strings.Join(strings.Fields(text), " ") }

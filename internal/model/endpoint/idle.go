@@ -12,12 +12,13 @@ import (
 	"assay/internal/model"
 )
 
-// DefaultIdleTimeout is how long a client waits for the next byte of an answer,
-// the first one included, if [Config.IdleTimeout] is 0.
+// DefaultIdleTimeout is how long a client waits for the next byte of a response,
+// including the first, if [Config.IdleTimeout] is 0: 2 minutes.
 const DefaultIdleTimeout = 2 * time.Minute
 
-// ParseIdleTimeout reads an idle timeout from a number of seconds up to a day. It
-// returns -1, no limit, for 0, and at least a millisecond for other numbers.
+// ParseIdleTimeout parses an idle timeout, given as a number of seconds from 0 to
+// 86,400 (a day). It returns -1, which means no limit, for 0, and at least a
+// millisecond for other numbers. Anything else is an error.
 func ParseIdleTimeout(text string) (time.Duration, error) {
 	const most = 24 * 60 * 60
 	n, err := strconv.ParseFloat(text, 64)
@@ -31,8 +32,8 @@ func ParseIdleTimeout(text string) (time.Duration, error) {
 	}
 }
 
-// IdleError means that a call was cancelled because nothing came for Limit. It
-// wraps [ErrCutStream].
+// IdleError means that a call to a model was cancelled because no byte was sent or
+// received for the duration Limit. It wraps [ErrCutStream].
 type IdleError struct{ Limit time.Duration }
 
 func (e *IdleError) Error() string {
@@ -41,11 +42,11 @@ func (e *IdleError) Error() string {
 
 func (e *IdleError) Unwrap() error { return model.ErrCutStream }
 
-// NewHTTPClient returns a client for calls of an API. A call without traffic for
-// idleTimeout (0 is [DefaultIdleTimeout], below 0 no limit) fails with an
-// [IdleError]; reading an answer past 64 MiB fails with [ErrAnswerTooLong]. Redirects are
-// not followed but returned: key and conversation are for the configured address
-// only.
+// NewHTTPClient returns an HTTP client for calls to a model API. A call without traffic
+// for idleTimeout (0 is [DefaultIdleTimeout], below 0 no limit) fails with an
+// [IdleError]; reading more than 64 MiB of a response fails with [ErrAnswerTooLong].
+// Redirects are not followed but returned as responses, because key and conversation
+// are for the configured address only.
 func NewHTTPClient(base http.RoundTripper, idleTimeout time.Duration) *http.Client {
 	if idleTimeout == 0 {
 		idleTimeout = DefaultIdleTimeout
@@ -56,15 +57,16 @@ func NewHTTPClient(base http.RoundTripper, idleTimeout time.Duration) *http.Clie
 	}
 }
 
-// idleTransport cancels a call without traffic for limit; 0 means no limit. The
-// time counts while the caller waits: for the request to be sent, for the head of
-// the answer, for more of its body.
+// idleTransport is an HTTP transport that cancels a call without traffic for limit; 0
+// means no limit. Time counts only while the caller is blocked: until the request is
+// sent, until the response's headers come, and while it reads the body.
 type idleTransport struct {
 	base  http.RoundTripper
 	limit time.Duration
 }
 
-// RoundTrip makes a call. The caller closes the body of the answer.
+// RoundTrip makes one HTTP call under the idle timeout. The caller must close the
+// response's body.
 func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := &idleTimer{limit: t.limit, cancel: cancel, cause: func() error { return context.Cause(ctx) }}
@@ -86,7 +88,7 @@ func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// idleTimer cancels one call after limit without traffic. It runs only while a
+// idleTimer cancels one HTTP call after limit without traffic. It runs only while a
 // caller is blocked.
 type idleTimer struct {
 	limit  time.Duration
@@ -95,7 +97,8 @@ type idleTimer struct {
 	cause  func() error            // why the call has ended, nil while it goes on
 }
 
-// restart starts the time from 0, unless the call has ended.
+// restart starts the idle time from 0 again. It does nothing if the call has ended or
+// there is no limit.
 func (t *idleTimer) restart() {
 	if t.timer != nil && t.cause() == nil {
 		t.timer.Reset(t.limit)
@@ -108,7 +111,8 @@ func (t *idleTimer) stop() {
 	}
 }
 
-// idleErrorOr returns the [IdleError] if the timer has ended the call, else err.
+// idleErrorOr returns the [IdleError] if the idle timer has cancelled the call, and
+// otherwise err.
 func (t *idleTimer) idleErrorOr(err error) error {
 	if idle, ok := errors.AsType[*IdleError](t.cause()); ok {
 		return idle
@@ -116,8 +120,8 @@ func (t *idleTimer) idleErrorOr(err error) error {
 	return err
 }
 
-// requestBody is the body of a request. Each read of it, by the transport that
-// sends it, is traffic.
+// requestBody is the body of a request to a model API. Each Read by the HTTP transport
+// restarts the idle timer.
 type requestBody struct {
 	io.ReadCloser
 	idle *idleTimer
@@ -128,7 +132,8 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// answerBody is the body of an answer.
+// answerBody is the body of a model API's response. It runs the idle timer while Read
+// blocks, and fails with ErrAnswerTooLong after 64 MiB.
 type answerBody struct {
 	io.ReadCloser
 	idle *idleTimer

@@ -10,8 +10,9 @@ import (
 	"assay/internal/model/script"
 )
 
-// serveChat answers POST /v1/chat/completions: the same script in the wire format of
-// OpenAI's API. A key is not needed, as with other local servers.
+// serveChat answers POST /v1/chat/completions: it plays the script in the wire format
+// of OpenAI's API. Like other local servers it requires no key. It answers 400 to a
+// malformed request and 413 to a too large one.
 func (m *Server) serveChat(w http.ResponseWriter, r *http.Request, id int64) {
 	if key := r.Header.Get("Authorization"); key != "" && !strings.HasPrefix(key, "Bearer ") {
 		m.sendChatError(w, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
@@ -37,8 +38,9 @@ func (m *Server) serveChat(w http.ResponseWriter, r *http.Request, id int64) {
 	}
 }
 
-// sendCompletion sends a reply, or what the script has instead. Out has id and model
-// of the completion; done is closed when the client has gone.
+// sendCompletion sends the script's next reply as a chat completion, streamed if the
+// request asks for it, or the API error or fault that the script has instead. Out holds
+// id and model of the completion; done is closed when the client has disconnected.
 func sendCompletion(w http.ResponseWriter, done <-chan struct{}, in *chatRequestBody, out completion, next *script.Reply) {
 	switch {
 	case next.Refusal != nil:
@@ -54,7 +56,8 @@ func sendCompletion(w http.ResponseWriter, done <-chan struct{}, in *chatRequest
 	}
 }
 
-// completion is an answer of Chat Completions, or a chunk of one.
+// completion is a response of the Chat Completions API, or one chunk of a streamed
+// response.
 type completion struct {
 	ID      string             `json:"id"`
 	Object  string             `json:"object"`
@@ -84,7 +87,8 @@ func newCompletionUsage(u model.Usage) *completionUsage {
 	}}
 }
 
-// completionToolCall is the call of a function, in requests and in answers.
+// completionToolCall is the tool call of a model in requests and responses of the Chat
+// Completions API.
 type completionToolCall struct {
 	ID       string                 `json:"id"`
 	Type     string                 `json:"type"` // function
@@ -96,7 +100,8 @@ type completionFunctionCall struct {
 	Arguments string `json:"arguments"` // JSON
 }
 
-// withReply returns the completion with the whole of a reply.
+// withReply returns the completion with the whole content, stop reason and usage of a
+// scripted reply.
 func (c completion) withReply(r *script.Reply) completion {
 	message := map[string]any{"role": model.RoleAssistant, "content": nil, "refusal": nil}
 	var calls []completionToolCall
@@ -123,8 +128,8 @@ func (c completion) withReply(r *script.Reply) completion {
 	return c
 }
 
-// finishReason returns the name that Chat Completions have for a stop reason. Those
-// without one keep their own.
+// finishReason converts a stop reason to the finish_reason of Chat Completions. A stop
+// reason without a counterpart keeps its name.
 func finishReason(stop model.StopReason) *string {
 	reason := string(stop)
 	switch stop {
@@ -141,7 +146,7 @@ func finishReason(stop model.StopReason) *string {
 	return &reason
 }
 
-// chatErrorBody is the JSON body of an error of Chat Completions.
+// chatErrorBody is the JSON body of an error response of Chat Completions.
 type chatErrorBody struct {
 	Error chatErrorDetail `json:"error"`
 }
@@ -157,14 +162,16 @@ func newChatErrorBody(detail model.ErrorDetail) chatErrorBody {
 	return chatErrorBody{chatErrorDetail{Message: detail.Message, Type: detail.Type}}
 }
 
-// sendChatError sends an error of Chat Completions.
+// sendChatError sends an error response of Chat Completions with this HTTP status and
+// message, and logs it.
 func (m *Server) sendChatError(w http.ResponseWriter, status int, text string) {
 	m.log.Info("refused", "status", status, "error", text)
 	sendJSON(w, status, newChatErrorBody(model.ErrorDetail{Type: model.ErrorTypeOfStatus(status), Message: text}))
 }
 
-// toChatErrorBody converts the body of a refusal of the script from an error of the
-// Messages API to one of Chat Completions. Other bodies are returned unchanged.
+// toChatErrorBody converts the body of a scripted API error from the format of the
+// Messages API to that of Chat Completions. Bodies in any other format are returned
+// unchanged.
 func toChatErrorBody(body json.RawMessage) json.RawMessage {
 	var parsed model.ErrorBody
 	if json.Unmarshal(body, &parsed) == nil && parsed.Type == "error" && parsed.Error.Message != "" {
@@ -173,14 +180,15 @@ func toChatErrorBody(body json.RawMessage) json.RawMessage {
 	return body
 }
 
-// completionStream sends the chunks of one completion.
+// completionStream sends the chunks of one streamed chat completion.
 type completionStream struct {
 	*eventStream
 	head completion // what all chunks have in common
 }
 
-// streamCompletion sends a reply as a stream of chunks, with a last one for the usage
-// if the client asked for it. Out has id and model.
+// streamCompletion sends a scripted reply as a stream of chat completion chunks. If the
+// client asked for usage, a last chunk holds it. Out holds id and model of the
+// completion.
 func streamCompletion(w http.ResponseWriter, done <-chan struct{}, out completion, r *script.Reply, usage bool) {
 	out.Object = "chat.completion.chunk"
 	s := &completionStream{eventStream: newEventStream(w, done, r.Fault), head: out}
@@ -199,7 +207,8 @@ func streamCompletion(w http.ResponseWriter, done <-chan struct{}, out completio
 	s.sendEvent([]byte("data: [DONE]\n\n"))
 }
 
-// sendContent sends the blocks of the types that Chat Completions have.
+// sendContent sends the reply's text, thinking and tool calls as chunks, and skips
+// blocks of types that Chat Completions lack.
 func (s *completionStream) sendContent(r *script.Reply) {
 	calls := 0
 	for i, b := range r.Content {
@@ -221,7 +230,8 @@ func (s *completionStream) sendTextPieces(field, text string) {
 	}
 }
 
-// sendCall sends a call: first its id and name, then its arguments in pieces.
+// sendCall sends a tool call as chunks: first its id and name, then its arguments in
+// pieces.
 func (s *completionStream) sendCall(index int, b model.Block, arguments string) {
 	s.sendCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunctionCall{Name: b.Name}})
 	for _, piece := range script.SplitForStream(arguments) {
@@ -239,7 +249,7 @@ func (s *completionStream) sendDelta(delta map[string]any, finish *string) {
 	s.sendEvent(encodeDataEvent(out))
 }
 
-// encodeDataEvent encodes an event that has data only.
+// encodeDataEvent encodes v as a server-sent event that has only a data line.
 func encodeDataEvent(v any) []byte {
 	text, _ := json.Marshal(v) //nolint:errchkjson // from a script, which was JSON
 	return append(append([]byte("data: "), text...), "\n\n"...)

@@ -13,8 +13,8 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// postChat posts a body to /v1/chat/completions. Change may be nil; it alters the
-// request before it is sent.
+// postChat posts a body to /v1/chat/completions of a test server. If change is not nil,
+// it alters the request before it is sent.
 func postChat(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
 	return postMessage(t, mock, body, func(r *http.Request) {
@@ -77,8 +77,8 @@ func TestChatScriptedRefusals(t *testing.T) {
 	require.Contains(t, []int{http.StatusMethodNotAllowed, http.StatusNotFound}, status)
 }
 
-// The server answers 400 to each malformed request, and 200 to the same request without
-// the fault.
+// The mock server answers 400 to each malformed chat request, and 200 to the same
+// request without the fault.
 func TestChatRequestValidation(t *testing.T) {
 	t.Parallel()
 	const hi = `{"role":"user","content":"hi"}`
@@ -174,7 +174,7 @@ func TestChatRequestValidation(t *testing.T) {
 	}
 }
 
-// What a script expects is also found in messages of Chat Completions.
+// The texts that a script expects are also found in messages of Chat Completions.
 func TestChatScriptExpectations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}],"expect":{"last_user_contains":"start"}}

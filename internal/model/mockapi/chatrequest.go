@@ -13,7 +13,7 @@ import (
 	"assay/internal/model/openai"
 )
 
-// chatRequestBody is the body of POST /v1/chat/completions.
+// chatRequestBody is the JSON body of POST /v1/chat/completions.
 type chatRequestBody struct {
 	Model               string            `json:"model"`
 	Messages            []chatMessageBody `json:"messages"`
@@ -51,8 +51,9 @@ type chatPartBody struct {
 	} `json:"image_url"`
 }
 
-// parseChatRequest parses a body and returns it with its conversation in the form that
-// scripts use. It is an error if the real API would refuse the request.
+// parseChatRequest parses the body of a chat completion request and returns it together
+// with its conversation as messages of the Messages API, which scripts use. It returns
+// an error if the real API would reject the request.
 func parseChatRequest(body []byte) (*chatRequestBody, []model.Message, error) {
 	var in chatRequestBody
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -106,20 +107,23 @@ func (in *chatRequestBody) checkTools() error {
 	return nil
 }
 
-// isValidFunctionName reports whether Chat Completions accept name as that of a function.
+// isValidFunctionName reports whether the Chat Completions API accepts name as the name
+// of a function.
 func isValidFunctionName(name string) bool {
 	const maxBytes = 64
 	return isValidName(name, "", maxBytes)
 }
 
-// chatConversation converts messages of Chat Completions to those of the Messages API.
+// chatConversation converts messages of Chat Completions, one at a time, to messages of
+// the Messages API.
 type chatConversation struct {
 	messages  []model.Message
 	openCalls []string // ids of the calls that have no result yet
 }
 
-// convertChatMessages returns a conversation as one of the Messages API. It is an error
-// if the real API would refuse it.
+// convertChatMessages converts a conversation of Chat Completions to messages of the
+// Messages API. It returns an error, with the message's index, if the real API would
+// reject the conversation.
 func convertChatMessages(list []chatMessageBody) ([]model.Message, error) {
 	if len(list) == 0 {
 		return nil, errors.New("messages: at least one is required")
@@ -164,7 +168,9 @@ func (c *chatConversation) addMessage(role string, content []model.Block) {
 	c.messages = append(c.messages, model.Message{Role: role, Content: content})
 }
 
-// addAssistantMessage adds a message of the model.
+// addAssistantMessage appends a message of the assistant, with its tool calls, and
+// notes the calls' ids as unanswered. A message that the real API would reject is an
+// error.
 func (c *chatConversation) addAssistantMessage(m chatMessageBody, content []model.Block) error {
 	if err := checkNoImages(content); err != nil {
 		return err
@@ -193,7 +199,8 @@ func (c *chatConversation) addAssistantMessage(m chatMessageBody, content []mode
 	return nil
 }
 
-// addToolResult adds the result of a call.
+// addToolResult appends a message of role tool as the result of an earlier tool call.
+// It returns an error if no unanswered call has that id.
 func (c *chatConversation) addToolResult(m chatMessageBody) error {
 	at := slices.Index(c.openCalls, m.ToolCallID)
 	if at < 0 {
@@ -212,7 +219,8 @@ func (c *chatConversation) addToolResult(m chatMessageBody) error {
 	return checkNoImages(content)
 }
 
-// checkCallsAnswered returns an error that lists the calls without a result.
+// checkCallsAnswered returns an error that lists the ids of the tool calls without a
+// result, or nil if all have one.
 func (c *chatConversation) checkCallsAnswered() error {
 	if len(c.openCalls) == 0 {
 		return nil
@@ -220,8 +228,8 @@ func (c *chatConversation) checkCallsAnswered() error {
 	return fmt.Errorf("tool_calls must be followed by messages of tools that answer each of them: missing %s", strings.Join(c.openCalls, ", "))
 }
 
-// parseChatContent parses content that is null, a string or a list of parts. The result
-// is nil for null only.
+// parseChatContent parses message content that is null, a string or a list of parts.
+// The result is nil only for null. Anything else, and an empty list, is an error.
 func parseChatContent(content json.RawMessage) ([]model.Block, error) {
 	content = bytes.TrimSpace(content)
 	if len(content) == 0 || string(content) == "null" {
@@ -249,8 +257,9 @@ func parseChatContent(content json.RawMessage) ([]model.Block, error) {
 	return out, nil
 }
 
-// convertChatPart returns a part as a block. An image that is not in a data URL, and
-// would have to be fetched, becomes a text with its URL.
+// convertChatPart converts a part of a chat message to a content block. An image whose
+// URL is not a data URL becomes a text block with the URL, since nothing is fetched. A
+// part of another type is an error.
 func convertChatPart(p chatPartBody) (model.Block, error) {
 	switch {
 	case p.Type == "text":
@@ -271,8 +280,8 @@ func convertChatPart(p chatPartBody) (model.Block, error) {
 	return model.Image(mediaType, data), nil
 }
 
-// checkNoImages returns an error if the content has an image. Only the user may send
-// some.
+// checkNoImages returns an error if the content has an image. The Chat Completions API
+// accepts images only in messages of the user.
 func checkNoImages(content []model.Block) error {
 	if slices.ContainsFunc(content, func(b model.Block) bool { return b.Type == model.BlockImage }) {
 		return errors.New("content: only the user may send images")

@@ -13,7 +13,8 @@ import (
 	"assay/internal/model"
 )
 
-// checkSystem checks the system prompt, which is a string or a list of text blocks.
+// checkSystem checks that the system prompt is absent, a string or a list of text
+// blocks, and returns an error otherwise.
 func (in *messageRequest) checkSystem() error {
 	var text string
 	if len(in.System) == 0 || json.Unmarshal(in.System, &text) == nil {
@@ -34,7 +35,8 @@ func (in *messageRequest) checkSystem() error {
 	return nil
 }
 
-// checkMessages checks roles and blocks, and that calls and results of tools match.
+// checkMessages checks the roles and blocks of all messages, and that tool calls and
+// results match. It returns the first error, with its place.
 func (in *messageRequest) checkMessages() error {
 	if len(in.Messages) == 0 {
 		return errors.New("messages: at least one is required")
@@ -59,8 +61,8 @@ func (in *messageRequest) checkMessages() error {
 	return checkToolPairs(in.Messages)
 }
 
-// checkBlock checks one block of a message with that role. Ids has the ids of the tool
-// calls before it, and gets that of this one.
+// checkBlock checks one content block of a message with this role, as the Messages API
+// does. ids holds the ids of the tool calls before it; the id of a tool call is added.
 func checkBlock(role string, b model.Block, ids map[string]bool) error {
 	switch b.Type {
 	case model.BlockText:
@@ -121,8 +123,8 @@ func checkToolResult(role string, b model.Block) error {
 	return nil
 }
 
-// checkImage checks one image. Images by URL and by file id are not fetched, and so
-// not checked.
+// checkImage checks type, media type and size of one image. Images given by URL or by
+// file id are accepted unseen.
 func checkImage(s model.ImageSource) error {
 	supported := []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 	switch {
@@ -151,8 +153,9 @@ func checkImage(s model.ImageSource) error {
 	return nil
 }
 
-// parseBase64ImageHeader returns media type and size in pixels according to the data of an image.
-// The type is "" if the data is no known image; data that is not base64 is an error.
+// parseBase64ImageHeader decodes the base64 data of an image and returns its media
+// type, and width and height in pixels. The type is "" if the data is no known image;
+// data that is not base64 is an error.
 func parseBase64ImageHeader(s model.ImageSource) (mediaType string, size image.Point, err error) {
 	data, err := base64.StdEncoding.DecodeString(s.Data)
 	if err != nil {
@@ -162,7 +165,8 @@ func parseBase64ImageHeader(s model.ImageSource) (mediaType string, size image.P
 	return mediaType, size, nil
 }
 
-// checkImageLimits checks the limits that hold for all images together.
+// checkImageLimits returns an error if a request has too many images, or a large image
+// beside many others.
 func (in *messageRequest) checkImageLimits() error {
 	count, large := 0, "" // large is the place of the first one above MaxSideOfMany
 	scan := func(place string, content []model.Block) {

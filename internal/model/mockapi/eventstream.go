@@ -9,11 +9,12 @@ import (
 	"assay/internal/model/script"
 )
 
-// errStreamEndedByFault means that a fault has ended a stream.
+// errStreamEndedByFault means that a scripted fault has ended the stream, so no more
+// events are sent.
 var errStreamEndedByFault = errors.New("the stream has ended")
 
-// eventStream sends the events of one reply, and plays its fault. After the first
-// error it sends nothing.
+// eventStream sends the server-sent events of one reply, and plays the reply's fault
+// when it is due. After the first error it sends nothing.
 type eventStream struct {
 	w          http.ResponseWriter
 	out        *http.ResponseController
@@ -26,8 +27,9 @@ type eventStream struct {
 	err  error
 }
 
-// newEventStream sends the head of a stream. The caller sets errorEvent, which encodes
-// an error event.
+// newEventStream sends the headers of an event stream with status 200 and returns the
+// stream. The caller must set errorEvent, the function that encodes an error event.
+// done is closed when the client has disconnected.
 func newEventStream(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) *eventStream {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
@@ -35,7 +37,8 @@ func newEventStream(w http.ResponseWriter, done <-chan struct{}, f *script.Fault
 	return &eventStream{w: w, out: http.NewResponseController(w), done: done, fault: f}
 }
 
-// sendEvent sends an event, after the fault if it is due before this event.
+// sendEvent sends one event. If the fault is due before this event, it plays the fault
+// first.
 func (s *eventStream) sendEvent(event []byte) {
 	if f := s.fault; f != nil && s.err == nil && (s.sent == f.After || s.last) {
 		s.fault = nil
@@ -45,8 +48,9 @@ func (s *eventStream) sendEvent(event []byte) {
 	s.writeInTwoPackets(event)
 }
 
-// playFault plays a fault that is due before the event next. It returns errStreamEndedByFault if
-// the stream ends with it.
+// playFault plays a fault that is due before the event next. It returns
+// errStreamEndedByFault if the stream ends with the fault, or the error of an earlier
+// write. To break the connection it panics with http.ErrAbortHandler.
 func (s *eventStream) playFault(f *script.Fault, next []byte) error {
 	switch f.Kind {
 	case script.FaultCut:
@@ -69,8 +73,9 @@ func (s *eventStream) playFault(f *script.Fault, next []byte) error {
 	return errStreamEndedByFault
 }
 
-// writeInTwoPackets sends data in two packets, divided in the middle of the first character of
-// several bytes.
+// writeInTwoPackets writes data to the client in two packets. It divides them inside
+// the first multi-byte character, so that clients must join the bytes; data in ASCII is
+// one packet.
 func (s *eventStream) writeInTwoPackets(data []byte) {
 	for i, c := range data {
 		if c >= utf8.RuneSelf {

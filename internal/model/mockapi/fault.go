@@ -8,8 +8,9 @@ import (
 	"assay/internal/model/script"
 )
 
-// playFaultInsteadOfAnswer plays a fault that replaces the whole answer. Done is closed when
-// the client has gone.
+// playFaultInsteadOfAnswer plays a fault that replaces the whole response: a web page,
+// or a connection that is closed at once or after the client has given up. done is
+// closed when the client has disconnected.
 func playFaultInsteadOfAnswer(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) {
 	switch f.Kind {
 	case script.FaultHTML:
@@ -23,9 +24,10 @@ func playFaultInsteadOfAnswer(w http.ResponseWriter, done <-chan struct{}, f *sc
 	panic(http.ErrAbortHandler)
 }
 
-// sendUnstreamedWithFault sends a reply with a fault to a client that did not ask for a stream:
-// the reply without its second half, the reply after the silence, or, for an error,
-// errorBody.
+// sendUnstreamedWithFault plays a fault in a response that is not streamed. Depending
+// on the fault it sends the first half of the reply, the whole reply after a silence,
+// errorBody for an error, or nothing until the client has disconnected (done is
+// closed).
 func sendUnstreamedWithFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault, reply, errorBody any) {
 	switch f.Kind {
 	case script.FaultStall:

@@ -12,7 +12,7 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// A fault also affects an answer that is not streamed.
+// A fault also affects a response that is not streamed.
 func TestFaultsInUnstreamedAnswers(t *testing.T) {
 	t.Parallel()
 	body := messageBody(hi)

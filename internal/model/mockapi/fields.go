@@ -10,17 +10,19 @@ import (
 	"assay/internal/model"
 )
 
-// maxCacheMarkers is how many cache_control markers a request may have.
+// maxCacheMarkers is the largest number of cache_control markers in one request.
 const maxCacheMarkers = 4
 
-// fieldChecker goes through the fields of a request and counts its markers for the cache.
+// fieldChecker checks the JSON members of a request for unknown names, and counts its
+// cache_control markers.
 type fieldChecker struct {
 	cacheMarkers        int
 	hasFiveMinuteMarker bool // a marker of five minutes has come
 }
 
-// checkUnknownFields returns an error if a request has a field that the API does not know, or
-// a wrong marker for the cache. The inputs of tools are not checked.
+// checkUnknownFields returns an error if a request has a member that the Messages API
+// does not know, an invalid cache_control marker, or more than 4 of them. It does not
+// check the inputs of tool calls.
 func checkUnknownFields(body []byte) error {
 	var request map[string]json.RawMessage
 	if err := json.Unmarshal(body, &request); err != nil {
@@ -41,8 +43,8 @@ func checkUnknownFields(body []byte) error {
 	return nil
 }
 
-// checkList checks a list of tools, messages or blocks, and the content of its items.
-// Anything that is not such a list passes.
+// checkList checks the items of a list of tools, messages or content blocks, and their
+// content. It accepts JSON that is no list of objects, which other checks handle.
 func (c *fieldChecker) checkList(place string, text json.RawMessage) error {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(text, &items) != nil {
@@ -60,7 +62,8 @@ func (c *fieldChecker) checkList(place string, text json.RawMessage) error {
 	return nil
 }
 
-// checkObject checks an object that may only have the known fields; nil allows any.
+// checkObject returns an error if an object has a member whose name is not in known, or
+// an invalid cache_control marker. A nil known allows any name.
 func (c *fieldChecker) checkObject(place string, fields map[string]json.RawMessage, known []string) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if known != nil && !slices.Contains(known, name) {
@@ -77,8 +80,9 @@ func (c *fieldChecker) checkObject(place string, fields map[string]json.RawMessa
 	return nil
 }
 
-// countMarker checks and counts a marker. The error begins with a colon, or with a dot
-// and the field inside the marker.
+// countMarker checks one cache_control marker and counts it. The error's text begins
+// with a colon, or with a dot and the member inside the marker, so that the caller can
+// put the marker's place before it.
 func (c *fieldChecker) countMarker(text json.RawMessage) error {
 	var marker struct {
 		Type string `json:"type"`
@@ -100,7 +104,8 @@ func (c *fieldChecker) countMarker(text json.RawMessage) error {
 	return nil
 }
 
-// knownRequestFields returns the known fields of a request.
+// knownRequestFields returns the names of all members that a request to the Messages
+// API may have.
 func knownRequestFields() []string {
 	return []string{
 		"cache_control", "container", "context_management", "diagnostics", "inference_geo", "max_tokens", "mcp_servers", "messages",
@@ -109,8 +114,9 @@ func knownRequestFields() []string {
 	}
 }
 
-// knownItemFields returns the known fields of a message or a block. It returns nil for tools
-// and for blocks of other types, whose fields are not all known.
+// knownItemFields returns the names that the members of a message or a content block
+// may have. It returns nil for tools and for blocks of other types, whose members are
+// not all known.
 func knownItemFields(place string, item map[string]json.RawMessage) []string {
 	if place == "messages" {
 		return []string{"role", "content"}

@@ -9,7 +9,9 @@ import (
 	"assay/internal/model/script"
 )
 
-// serveMessage answers POST /v1/messages.
+// serveMessage answers POST /v1/messages with the script's next reply. It sends an
+// error with status 400 for a request that the API or the script rejects, and 413 for a
+// too large one.
 func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -34,8 +36,9 @@ func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) 
 	}
 }
 
-// sendMessage sends a reply, or what the script has instead. Out is the message
-// without content; done is closed when the client has gone.
+// sendMessage sends the script's next reply in the format of the Messages API, streamed
+// if stream is set, or the API error or fault that the script has instead. out is the
+// message without content; done is closed when the client has disconnected.
 func sendMessage(w http.ResponseWriter, done <-chan struct{}, stream bool, out message, next *script.Reply) {
 	if stream && next.Refusal == nil && !next.Fault.ReplacesAnswer() {
 		streamMessage(w, done, out, next)
@@ -66,8 +69,9 @@ type message struct {
 	Usage        model.Usage       `json:"usage"`
 }
 
-// streamMessage sends a reply as a stream of events. Out is the message without
-// content.
+// streamMessage sends a scripted reply as the event stream of the Messages API, with
+// its fault. out is the message without content; done is closed when the client has
+// disconnected.
 func streamMessage(w http.ResponseWriter, done <-chan struct{}, out message, r *script.Reply) {
 	s := newEventStream(w, done, r.Fault)
 	s.errorEvent = func(detail model.ErrorDetail) []byte {
@@ -83,7 +87,8 @@ func streamMessage(w http.ResponseWriter, done <-chan struct{}, out message, r *
 	}
 }
 
-// encodeMessageEvent encodes an event of the Messages API. It adds the type to data.
+// encodeMessageEvent encodes an event of the Messages API as a server-sent event. It
+// adds the member type to data.
 func encodeMessageEvent(eventType string, data map[string]any) []byte {
 	data["type"] = eventType
 	text, _ := json.Marshal(data) //nolint:errchkjson // from a script, which was JSON

@@ -20,29 +20,28 @@ import (
 	"assay/internal/model/script"
 )
 
-// maxRequestBytes is the largest body of a request that is read. It is the limit of
-// the Messages API.
+// maxRequestBytes is the limit of a request's body in bytes: 32 MiB, as for the
+// Messages API. A larger body gets status 413.
 const maxRequestBytes = 32 << 20
 
-// Server is an HTTP server that plays a script with the wire formats of two vendors,
-// as JSON or as a stream of events: Anthropic's Messages API at POST /v1/messages,
-// and OpenAI's Chat Completions at POST /v1/chat/completions. It answers 401 without
-// a key, which only the first needs, and 400 to requests that the real API refuses
-// or the script does not expect. Streams are split into small events, and packets in
-// the middle of characters, so that a client must put them together. Where a fault of
-// the script breaks the connection, ServeHTTP panics with [http.ErrAbortHandler], as
-// handlers do.
+// Server is an HTTP server that plays a script in the wire formats of two vendors, as
+// JSON or as an event stream: Anthropic's Messages API at POST /v1/messages, and
+// OpenAI's Chat Completions at POST /v1/chat/completions. It answers 401 without an API
+// key, which only the first requires, and 400 to requests that the real API rejects or
+// the script does not expect. Texts are split into small events, and packets inside
+// characters, so that a client must join them. If a fault of the script breaks the
+// connection, ServeHTTP panics with [http.ErrAbortHandler], as handlers do.
 //
-// Conversations may be played side by side; [script.Script] says how they are told
-// apart. A Mock is safe for concurrent use.
+// Several conversations may be played at the same time; [script.Script] says how they
+// are distinguished. A Server is safe for concurrent use.
 type Server struct {
 	player *script.Player
 	log    *slog.Logger
 	served atomic.Int64 // requests, for their ids
 }
 
-// New returns a server that plays the script from its beginning. A nil log
-// discards.
+// New returns a server that plays the script from its beginning. It logs each reply and
+// error to log; nil discards them.
 func New(script *script.Script, log *slog.Logger) *Server {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -50,10 +49,11 @@ func New(script *script.Script, log *slog.Logger) *Server {
 	return &Server{player: script.NewPlayer(), log: log}
 }
 
-// chatPath is the path of Chat Completions.
+// chatPath is the URL path of OpenAI's Chat Completions.
 const chatPath = "/v1/chat/completions"
 
-// ServeHTTP answers one request.
+// ServeHTTP answers one HTTP request: a model call at the path of either vendor, or 404
+// for another path.
 func (m *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := m.served.Add(1)
 	w.Header().Set("Request-Id", "req_"+strconv.FormatInt(id, 10))
@@ -71,7 +71,8 @@ func (m *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Serve serves on ln until ctx ends, and closes ln. The end of ctx is not an error.
+// Serve answers HTTP requests on ln until ctx ends, and closes ln. The end of ctx is
+// not an error.
 func (m *Server) Serve(ctx context.Context, ln net.Listener) error {
 	const headerTimeout = 10 * time.Second
 	web := &http.Server{Handler: m, ReadHeaderTimeout: headerTimeout}
@@ -82,7 +83,8 @@ func (m *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// readBody reads the body of a request. The error says that it is too large.
+// readBody reads the body of a request. It returns an error if the body has more than
+// 32 MiB or cannot be read.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
@@ -91,8 +93,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// nextReply returns the script's reply to a conversation, after its delay. It is nil
-// if the client has gone.
+// nextReply returns the script's reply to a conversation after waiting for the reply's
+// delay. It returns nil if the client disconnects during the delay, and an error if the
+// script has no matching reply.
 func (m *Server) nextReply(r *http.Request, messages []model.Message, stream bool) (*script.Reply, error) {
 	turn, _ := strconv.Atoi(r.Header.Get(endpoint.TurnHeader)) // 0 without the header
 	next, err := m.player.NextReply(turn, messages)
@@ -106,14 +109,15 @@ func (m *Server) nextReply(r *http.Request, messages []model.Message, stream boo
 	return next, nil
 }
 
-// sendMessagesError sends an error of the Messages API.
+// sendMessagesError sends an error response of the Messages API with this HTTP status
+// and text, and logs it.
 func (m *Server) sendMessagesError(w http.ResponseWriter, status int, text string) {
 	m.log.Info("refused", "status", status, "error", text)
 	sendJSON(w, status, model.ErrorBody{Type: "error", Error: model.ErrorDetail{Type: model.ErrorTypeOfStatus(status), Message: text}})
 }
 
-// sendScriptedError sends a refusal of the script with that body. A body that is a JSON
-// string is sent as plain text.
+// sendScriptedError sends an API error of the script: its status, its Retry-After and
+// this body. A body that is a JSON string is sent as plain text.
 func sendScriptedError(w http.ResponseWriter, refusal *model.APIError, body json.RawMessage) {
 	if refusal.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatFloat(refusal.RetryAfter.Seconds(), 'f', -1, 64))

@@ -16,8 +16,8 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// postMessage posts a body to /v1/messages with a key. Change may be nil; it alters the
-// request before it is sent.
+// postMessage posts a body to /v1/messages of a test server with an API key. If change
+// is not nil, it alters the request before it is sent.
 func postMessage(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
@@ -64,7 +64,8 @@ func TestErrorsForMissingAPIKeyAndWrongPath(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
 
-// Conversations that begin with the same message can be played at the same time.
+// Conversations that begin with the same message can be played at the same time, each
+// with its own replies.
 func TestConcurrentConversations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}]}

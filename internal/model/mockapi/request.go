@@ -28,22 +28,25 @@ type messageRequest struct {
 	Thinking      *thinkingSpec   `json:"thinking"`
 }
 
-// thinkingSpec is what a request says about thinking.
+// thinkingSpec is the member thinking of a request: how long the model reasons before
+// it replies.
 type thinkingSpec struct {
 	Type         string `json:"type"`
 	BudgetTokens *int   `json:"budget_tokens"`
 }
 
-// isOn reports whether the model thinks; nil means no.
+// isOn reports whether the request lets the model think: adaptive or with a budget. It
+// returns false for nil.
 func (t *thinkingSpec) isOn() bool { return t != nil && t.Type != "disabled" }
 
-// toolChoice is what a request says about the use of tools.
+// toolChoice is the member tool_choice of a request: which tools the model may or must
+// call.
 type toolChoice struct {
 	Type string `json:"type"`
 	Name string `json:"name"`
 }
 
-// toolSpec is a tool of a request. Tools that the API runs itself have a Type other
+// toolSpec is one tool of a request. Tools that the API runs itself have a Type other
 // than custom.
 type toolSpec struct {
 	Type        string          `json:"type"`
@@ -51,8 +54,9 @@ type toolSpec struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// parseMessageRequest parses a body. It is an error if the real API would refuse the
-// request; the error begins with the place, such as "messages.0.content.1".
+// parseMessageRequest parses the body of a request to the Messages API. It returns an
+// error if the real API would reject the request; the error begins with the place, such
+// as "messages.0.content.1".
 func parseMessageRequest(body []byte) (*messageRequest, error) {
 	if err := checkUnicode(body); err != nil {
 		return nil, err
@@ -75,8 +79,8 @@ func parseMessageRequest(body []byte) (*messageRequest, error) {
 	return &in, nil
 }
 
-// checkUnicode returns an error if the body is not valid Unicode. Go's decoder would
-// accept it.
+// checkUnicode returns an error if a request's body is not valid Unicode. Go's JSON
+// decoder would accept it, but the API does not.
 func checkUnicode(body []byte) error {
 	if !utf8.Valid(body) {
 		return errors.New("the body cannot be read: it is no valid UTF-8")
@@ -150,8 +154,8 @@ const (
 
 var validNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]*$`)
 
-// isValidName reports whether name has 1 to maxBytes bytes and consists of ASCII letters,
-// digits, - and _, and the extra characters.
+// isValidName reports whether name has 1 to maxBytes bytes and consists only of ASCII
+// letters, digits, - and _, and the characters in extra.
 func isValidName(name, extra string, maxBytes int) bool {
 	stripped := name
 	for _, c := range extra {
@@ -180,8 +184,8 @@ func (in *messageRequest) checkTools() error {
 	return nil
 }
 
-// checkSchema checks the top level of the schema of a tool's input. The error begins
-// with a dot and the place inside the schema.
+// checkSchema checks the top level of the JSON schema of a tool's input. The error
+// begins with a dot and the member inside the schema.
 func checkSchema(text json.RawMessage) error {
 	var schema map[string]json.RawMessage
 	var schemaType string

@@ -21,14 +21,16 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// requestRule is a request that the API accepts, and a change that makes it refuse it.
+// requestRule is a test case: a request that the API accepts, and a change that makes
+// the API reject it.
 type requestRule struct {
 	valid    string // a whole body, or its messages
 	old, new string // the change: old is replaced by new
 	want     string // part of the refusal: the place and what is wrong there
 }
 
-// messageBody returns a request with those messages and additional fields.
+// messageBody returns the JSON body of a request with these messages and additional
+// members.
 func messageBody(messages string, fields ...string) string {
 	return `{"model":"m","max_tokens":2048,` + strings.Join(append(fields, `"messages":[`+messages+`]`), ",") + `}`
 }
@@ -45,8 +47,8 @@ const (
 	thinkingBlock  = `{"type":"thinking","thinking":"hm","signature":"sig"}`
 )
 
-// The server answers 400 and names the place for each request that the API refuses, and
-// 200 without the fault.
+// The mock server answers 400 and names the place for each request that the API
+// rejects, and answers 200 to the same request without the fault.
 func TestMessageRequestValidation(t *testing.T) {
 	t.Parallel()
 	for name, r := range allRequestRules() {
@@ -66,7 +68,8 @@ func TestMessageRequestValidation(t *testing.T) {
 	}
 }
 
-// postMessages posts a body to a server whose script has thinking and ten replies.
+// postMessages posts a body to a new mock server, whose script has thinking and ten
+// replies, and returns the response's status and body.
 func postMessages(t *testing.T, body string) (status int, text string) {
 	t.Helper()
 	many := `{"content":[` + thinkingBlock + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
@@ -238,7 +241,7 @@ func TestImagesOfEveryType(t *testing.T) {
 	}
 }
 
-// A body of 32 MiB is read, a larger one refused with 413.
+// A body of 32 MiB is read; a larger one gets status 413.
 func TestRequestSizeLimit(t *testing.T) {
 	t.Parallel()
 	long := "{" + strings.Repeat("x", 32<<20-1)
@@ -250,7 +253,8 @@ func TestRequestSizeLimit(t *testing.T) {
 	require.Contains(t, text, `"request_too_large"`)
 }
 
-// pngBlock returns the JSON of an image block of one colour.
+// pngBlock returns the JSON of an image block that contains a single-colour PNG of this
+// size.
 func pngBlock(width, height int) string {
 	var data bytes.Buffer
 	_ = png.Encode(&data, image.NewGray(image.Rect(0, 0, width, height)))

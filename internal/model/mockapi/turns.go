@@ -9,7 +9,8 @@ import (
 	"assay/internal/model"
 )
 
-// mergeAdjacentTurns joins neighbouring messages of one role, as the API does.
+// mergeAdjacentTurns joins consecutive messages of the same role into one, as the API
+// does.
 func mergeAdjacentTurns(messages []model.Message) []model.Message {
 	var turns []model.Message
 	for _, m := range messages {
@@ -22,7 +23,8 @@ func mergeAdjacentTurns(messages []model.Message) []model.Message {
 	return turns
 }
 
-// turnStartIndexes returns the index of the first message of each turn.
+// turnStartIndexes returns the index of the first message of each turn. A turn is a run
+// of consecutive messages with the same role.
 func turnStartIndexes(messages []model.Message) []int {
 	var starts []int
 	for i, m := range messages {
@@ -34,7 +36,8 @@ func turnStartIndexes(messages []model.Message) []int {
 }
 
 // checkToolPairs returns an error if a tool call has no result in the next turn, or a
-// result has no call in the turn before.
+// result has no call in the turn before. A turn is a run of messages with the same
+// role.
 func checkToolPairs(messages []model.Message) error {
 	starts := turnStartIndexes(messages)
 	var calls []string // ids of the turn before
@@ -53,8 +56,8 @@ func checkToolPairs(messages []model.Message) error {
 	return nil
 }
 
-// checkCallsAnswered returns an error if the next turn has no result for one of the calls
-// before anything else.
+// checkCallsAnswered returns an error if one of the tool calls has no result at the
+// start of the next turn, before any other block.
 func checkCallsAnswered(calls []string, next model.Message) error {
 	results := toolResultIDs(next.Content, true)
 	for _, id := range calls {
@@ -65,8 +68,8 @@ func checkCallsAnswered(calls []string, next model.Message) error {
 	return nil
 }
 
-// checkResultsHaveCalls returns an error if a result of the turn belongs to none of the calls,
-// or two belong to one.
+// checkResultsHaveCalls returns an error if a tool result of the turn belongs to none
+// of the calls, or two results belong to the same call.
 func checkResultsHaveCalls(calls []string, turn model.Message) error {
 	results := toolResultIDs(turn.Content, false)
 	for n, id := range results {
@@ -88,8 +91,8 @@ func toolCallIDs(content []model.Block) []string {
 	return ids
 }
 
-// toolResultIDs returns the ids of the calls to which the content has results. With
-// leadingOnly, results behind another block are left out.
+// toolResultIDs returns the ids of the tool calls that the content has results for.
+// With leadingOnly, only results before any other block count.
 func toolResultIDs(content []model.Block, leadingOnly bool) []string {
 	var ids []string
 	for _, b := range content {
@@ -102,8 +105,9 @@ func toolResultIDs(content []model.Block, leadingOnly bool) []string {
 	return ids
 }
 
-// checkLastTurn checks what the model is to continue: the beginning of its own reply, or a
-// round with results.
+// checkLastTurn checks the end of the conversation: a last message of the assistant,
+// which the model would continue, or tool results that follow a turn with thinking. It
+// returns an error if the API would reject it.
 func (in *messageRequest) checkLastTurn() error {
 	last := in.Messages[len(in.Messages)-1]
 	if last.Role == model.RoleAssistant {
@@ -115,8 +119,8 @@ func (in *messageRequest) checkLastTurn() error {
 	return nil
 }
 
-// checkPrefill checks the last message, number i, if it is the beginning of a reply
-// that the model is to complete.
+// checkPrefill checks a last message of the assistant, which the model is to continue;
+// i is its index. It returns an error if the message ends with white space.
 func checkPrefill(i int, content []model.Block) error {
 	if len(content) == 0 {
 		return nil
@@ -128,8 +132,9 @@ func checkPrefill(i int, content []model.Block) error {
 	return nil
 }
 
-// checkToolTurnStartsWithThinking returns an error if the last turn has results, and the model's turn
-// before it does not begin with thinking.
+// checkToolTurnStartsWithThinking returns an error if the last turn has tool results
+// but the model's turn before it does not begin with a thinking block. The API requires
+// that while thinking is enabled.
 func checkToolTurnStartsWithThinking(messages []model.Message) error {
 	turns := mergeAdjacentTurns(messages)
 	last := len(turns) - 1

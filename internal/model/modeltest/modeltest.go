@@ -17,7 +17,7 @@ import (
 	"assay/internal/model/script"
 )
 
-// ParseScript parses the lines of a script. A malformed line fails the test.
+// ParseScript parses the lines of a model script. A malformed line fails the test.
 func ParseScript(t *testing.T, lines string) *script.Script {
 	t.Helper()
 	s, err := script.Parse("script.jsonl", []byte(lines))
@@ -25,7 +25,8 @@ func ParseScript(t *testing.T, lines string) *script.Script {
 	return s
 }
 
-// ServeAnthropic starts a server for the test and returns an anthropic client of it.
+// ServeAnthropic starts an HTTP server with this handler for the test, and returns an
+// Anthropic client that calls it.
 func ServeAnthropic(t *testing.T, handler http.Handler) model.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -35,8 +36,8 @@ func ServeAnthropic(t *testing.T, handler http.Handler) model.Client {
 	return client
 }
 
-// ScriptAndMockClients returns two models that play the lines: "script" plays them in this process,
-// "mock" through a mockapi server and the anthropic client.
+// ScriptAndMockClients returns two models that play these script lines: "script" plays
+// them in this process, "mock" through a mockapi server and the Anthropic client.
 func ScriptAndMockClients(t *testing.T, lines string) map[string]model.Client {
 	t.Helper()
 	return map[string]model.Client{
@@ -45,28 +46,31 @@ func ScriptAndMockClients(t *testing.T, lines string) map[string]model.Client {
 	}
 }
 
-// Ask makes a call with those messages and returns the reply.
+// Ask makes a model call with these messages and returns the reply. An error fails the
+// test.
 func Ask(ctx context.Context, client model.Client, messages ...model.Message) (*model.Response, error) {
 	return client.Complete(ctx, model.Request{Messages: messages}, nil)
 }
 
-// UserMessage returns a message of the user with those blocks.
+// UserMessage returns a message with the role user and these content blocks.
 func UserMessage(blocks ...model.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: blocks}
 }
 
-// UserTextMessage returns a message of the user with one block of text.
+// UserTextMessage returns a message with the role user and one text block.
 func UserTextMessage(text string) model.Message { return UserMessage(model.Text(text)) }
 
-// AssistantMessage returns a message of the model with those blocks.
+// AssistantMessage returns a message with the role assistant and these content blocks.
 func AssistantMessage(blocks ...model.Block) model.Message {
 	return model.Message{Role: model.RoleAssistant, Content: blocks}
 }
 
-// ToolCallBlock returns the call of a tool with the input {}.
+// ToolCallBlock returns the content block of a tool call with this id and name and the
+// input {}.
 func ToolCallBlock(id, name string) model.Block { return model.ToolUse(id, name, []byte(`{}`)) }
 
-// ToolResultBlock returns the result of the call id as text, not an error.
+// ToolResultBlock returns a content block with the result of the tool call id: this
+// text, not marked as an error.
 func ToolResultBlock(id, text string) model.Block {
 	return model.ToolResult(id, false, model.Text(text))
 }
@@ -79,8 +83,8 @@ func MarshalJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// RequireReplyText makes a call with those messages and requires that the text of the reply is
-// want.
+// RequireReplyText makes a model call with these messages and requires that the text of
+// the reply is want.
 func RequireReplyText(t *testing.T, client model.Client, want string, messages ...model.Message) {
 	t.Helper()
 	reply, err := Ask(t.Context(), client, messages...)
@@ -88,7 +92,7 @@ func RequireReplyText(t *testing.T, client model.Client, want string, messages .
 	require.Equal(t, want, model.JoinTextBlocks(reply.Content))
 }
 
-// RequireAPIError requires that err is a model.APIError with that HTTP status, type and
+// RequireAPIError requires that err is a model.APIError with this HTTP status, type and
 // RetryAfter.
 func RequireAPIError(t *testing.T, err error, status int, errorType string, retryAfter time.Duration) {
 	t.Helper()
@@ -99,8 +103,8 @@ func RequireAPIError(t *testing.T, err error, status int, errorType string, retr
 	require.Equal(t, retryAfter, api.RetryAfter)
 }
 
-// TruncatingHandler is a handler that sends only the first Limit bytes of the answer of
-// another handler. It is not safe for concurrent use.
+// TruncatingHandler is an HTTP handler that sends only the first Limit bytes of another
+// handler's response. It is not safe for concurrent use.
 type TruncatingHandler struct {
 	Handler http.Handler
 	Limit   int
@@ -108,7 +112,7 @@ type TruncatingHandler struct {
 	Written int  // bytes that Handler has written, including those that were not sent
 }
 
-// ServeHTTP calls Handler.
+// ServeHTTP calls the wrapped handler and sends the first Limit bytes of its response.
 func (h *TruncatingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Handler.ServeHTTP(&truncatingWriter{w, h}, r)
 	if h.Abort {
@@ -116,16 +120,18 @@ func (h *TruncatingHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// truncatingWriter is the ResponseWriter that [TruncatingHandler] passes to its handler.
+// truncatingWriter is the http.ResponseWriter that a [TruncatingHandler] passes to its
+// handler.
 type truncatingWriter struct {
 	http.ResponseWriter
 	handler *TruncatingHandler
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer. http.ResponseController needs it for Flush.
 func (w *truncatingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Write returns len(data) even if it sends less.
+// Write sends data up to the limit and drops the rest. It returns len(data) even if it
+// sends less.
 func (w *truncatingWriter) Write(data []byte) (int, error) {
 	room := max(0, w.handler.Limit-w.handler.Written)
 	w.handler.Written += len(data)
@@ -136,7 +142,8 @@ func (w *truncatingWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// ServeOpenAI starts a server for the test and returns an openai client of it.
+// ServeOpenAI starts an HTTP server with this handler for the test, and returns an
+// OpenAI client that calls it.
 func ServeOpenAI(t *testing.T, handler http.Handler) model.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -12,8 +12,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// Options are what a model needs besides its name. Each field is ignored by the models
-// that it does not mention.
+// Options are what opening a model needs besides its name. Each field is ignored by the
+// models that the field's comment does not mention.
 type Options struct {
 	APIKey  string // of anthropic/ and openai/; openai/ needs none with a BaseURL
 	BaseURL string // of anthropic/ and openai/; "" is the vendor's own
@@ -27,10 +27,10 @@ type Options struct {
 	MatchMode  replay.MatchMode  // of replay: "" is MatchStrict
 }
 
-// Open returns the model with that name: "anthropic/<id>", "openai/<id>",
+// Open returns the model with this name: "anthropic/<id>" or "openai/<id>",
 // "script:FILE", which plays a [script.Script], or "replay:FILE", which plays a
-// [replay.Recording]. An unknown name, a missing key, and a file that is missing or
-// malformed are errors; the network is not used.
+// [replay.Recording]. An unknown name, a missing API key, and a missing or malformed
+// file are errors. It does not use the network.
 func Open(name string, opts Options) (model.Client, error) {
 	prefix, rest, err := model.ParseName(name)
 	if err != nil {

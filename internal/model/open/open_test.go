@@ -41,7 +41,8 @@ func TestOpenScriptFile(t *testing.T) {
 	require.Equal(t, "hi", model.JoinTextBlocks(reply.Content))
 }
 
-// Redirects are not followed: key and conversation go only to the configured address.
+// HTTP redirects are not followed: key and conversation go only to the configured
+// address.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"anthropic/x": "anthropic: the answer is no stream of events but 307", "openai/x": "openai: 307 "} {
@@ -59,7 +60,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// A refusal's text is shortened, since it is stored in several places.
+// The text of a long API error is shortened, since it is stored in several places.
 func TestLongAPIErrorIsShortened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"anthropic/x", "openai/x"} {
@@ -78,7 +79,8 @@ func TestLongAPIErrorIsShortened(t *testing.T) {
 	}
 }
 
-// Negative and huge counts of tokens are clamped, with both vendors.
+// Negative and huge token counts in a response are limited to 0 and 2^40, with both
+// vendors.
 func TestTokenCountsAreClamped(t *testing.T) {
 	t.Parallel()
 	script, err := script.Parse("s", []byte(`{"content": "x", "usage": {"input_tokens": -5, "output_tokens": -7, "cache_read_input_tokens": -9, "cache_creation_input_tokens": 9000000000000000000}}`))

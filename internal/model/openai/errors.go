@@ -10,23 +10,24 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// errorDetail is the JSON of an error. Some servers send it without the object around
-// it, or have an HTTP status as its code.
+// errorDetail is the JSON of an error of Chat Completions. Some servers send it without
+// the enclosing object, or use an HTTP status as its code.
 type errorDetail struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Code    json.RawMessage `json:"code"`
 }
 
-// codeOrType returns the most exact name of the error: its code, else its type.
+// codeOrType returns the error's code, or its type if it has no code.
 func (e errorDetail) codeOrType() string {
 	var code string
 	_ = json.Unmarshal(e.Code, &code) // "" if the code is a number
 	return cmp.Or(code, e.Type)
 }
 
-// status returns the HTTP status of an error that came in an answer with status 200:
-// its code if that is one, else the status that its name implies, else 500.
+// status returns the HTTP status for an error that came in a response with status 200:
+// the error's code if that is a status, else the status that its code or type implies,
+// else 500.
 func (e errorDetail) status() int {
 	var code int
 	if json.Unmarshal(e.Code, &code) == nil && code >= http.StatusBadRequest && code <= 599 {
@@ -42,8 +43,8 @@ func (e errorDetail) status() int {
 	}
 }
 
-// apiErrorInChunk returns the error in a chunk as an APIError, or nil if text is absent
-// or null.
+// apiErrorInChunk returns the error in a chunk of a reply as an APIError, or nil if
+// text is absent or null.
 func apiErrorInChunk(text json.RawMessage) error {
 	if len(text) == 0 || string(text) == "null" {
 		return nil
@@ -53,7 +54,8 @@ func apiErrorInChunk(text json.RawMessage) error {
 	return &model.APIError{Provider: providerName, Status: status, Type: cmp.Or(e.codeOrType(), model.ErrorTypeOfStatus(status)), Message: e.Message}
 }
 
-// parseErrorDetail decodes an error that is an object, a string or any other text.
+// parseErrorDetail decodes an API error that is a JSON object, a JSON string or any
+// other text.
 func parseErrorDetail(text []byte) errorDetail {
 	var e errorDetail
 	if json.Unmarshal(text, &e) != nil || e.Message == "" {
@@ -66,7 +68,7 @@ func parseErrorDetail(text []byte) errorDetail {
 	return e
 }
 
-// apiErrorOfResponse returns the APIError of an answer with an error status.
+// apiErrorOfResponse returns the APIError for a response with an HTTP error status.
 func apiErrorOfResponse(answer *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, endpoint.MaxLineBytes)) // a part of the body is good enough
 	var body struct {

@@ -19,7 +19,7 @@ import (
 )
 
 // A stream that ends before its finish_reason is an error, after any number of bytes,
-// and both if the connection breaks and if the answer ends regularly.
+// both if the connection breaks and if the HTTP response ends regularly.
 func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some tëxt"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
@@ -45,7 +45,8 @@ func TestTruncatedStreamIsAnError(t *testing.T) {
 	}
 }
 
-// The error of a refusal is one line, for the shapes that various servers give it.
+// The text of an API error is one line, for the formats that various compatible servers
+// use.
 func TestAPIErrorMessages(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -96,7 +97,8 @@ func TestAPIErrorMessages(t *testing.T) {
 	}
 }
 
-// An answer with status 200 can also be a refusal, or no reply at all.
+// A response with status 200 can also hold an API error, or no reply at all; both are
+// errors.
 func TestErrorsInResponsesWithStatus200(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -124,7 +126,7 @@ func TestErrorsInResponsesWithStatus200(t *testing.T) {
 	}
 }
 
-// A stream without end is an error, and so is a line without end.
+// A stream that never ends is an error, and so is a line that never ends.
 func TestEndlessReply(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]string{
@@ -168,8 +170,8 @@ func TestCancelReturnsItsCause(t *testing.T) {
 	}
 }
 
-// A call that is cancelled at any delta ends with the cause, unless the whole reply was
-// there already.
+// A call that is cancelled at any delta returns the cause of the cancellation, unless
+// the whole reply had already arrived.
 func TestCancelAtEveryDelta(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
@@ -218,7 +220,8 @@ func TestIdleTimeoutAndConnectionRefused(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrUnreachable)
 }
 
-// The faults of a script give errors of the same kinds as with the Messages API.
+// The faults of a script give errors of the same kinds as with the Messages API:
+// transient or not, with the same status.
 func TestScriptedFaults(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]string{

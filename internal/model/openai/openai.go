@@ -22,7 +22,7 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// providerName is the beginning of the texts of this client's errors.
+// providerName is the name that begins the text of every error of the OpenAI client.
 const providerName = "openai"
 
 const (
@@ -30,10 +30,10 @@ const (
 	vendorBaseURL = "https://" + vendorHost + "/v1"
 )
 
-// Client is a model behind the Chat Completions API, of OpenAI or of a compatible
+// Client calls a model through the Chat Completions API of OpenAI or of a compatible
 // server. Replies are streamed; a reply in one piece is accepted too. Reasoning that a
 // server shows becomes a thinking block without a signature, which is for people to
-// read and is not sent to a model again.
+// read and is never sent back to a model.
 type Client struct {
 	id, key  string
 	endpoint string // URL of requests
@@ -41,10 +41,10 @@ type Client struct {
 	http     *http.Client
 }
 
-// New returns the model with that id. OpenAI itself requires an API key; a server at
-// another base URL does not. /v1 is added to a base URL without a path. Environment
-// variables are not read. A missing key and a malformed base URL are errors; the
-// network is not used.
+// New returns a client for the model with this id. OpenAI itself requires an API key; a
+// server at another base URL does not. /v1 is added to a base URL without a path. It
+// reads no environment variables. A missing key and a malformed base URL are errors. It
+// does not use the network.
 func New(id string, cfg endpoint.Config) (*Client, error) {
 	base, err := parseBaseURL(cfg.BaseURL)
 	if err != nil {
@@ -60,16 +60,16 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 	}, nil
 }
 
-// IsThirdParty reports whether a model has the name of an openai/ model, but a server
-// other than OpenAI's at baseURL serves it. Its price and its context size are then not
-// those of [model.FindCard]. (For anthropic/ models a base URL is a gateway to
-// Anthropic.)
+// IsThirdParty reports whether the model's name begins with openai/ but baseURL is a
+// server other than OpenAI's. Prices and context sizes of [model.FindCard] do not hold
+// then. (For anthropic/ models a base URL is a gateway to Anthropic.)
 func IsThirdParty(name, baseURL string) bool {
 	base, err := parseBaseURL(baseURL)
 	return model.ProviderOf(name) == providerName && err == nil && base.Hostname() != vendorHost
 }
 
-// parseBaseURL parses a base URL; "" is OpenAI's own.
+// parseBaseURL parses a base URL; "" means OpenAI's own. It adds /v1 to a URL without a
+// path. A malformed URL is an error.
 func parseBaseURL(base string) (*url.URL, error) {
 	if base == "" {
 		base = vendorBaseURL
@@ -81,7 +81,9 @@ func parseBaseURL(base string) (*url.URL, error) {
 	return u, err
 }
 
-// Complete sends one request and reads the answer to its end.
+// Complete sends one request to the Chat Completions API and reads the reply to its
+// end. It returns the cause of ctx if ctx ends, and otherwise errors that begin with
+// "openai".
 func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	body, err := encodeRequest(req, c.id, c.isVendor)
 	if err != nil {
@@ -99,8 +101,9 @@ func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	}
 }
 
-// sendAndReadReply sends a body and adds the chunks of the answer to the response. An answer
-// without a finish_reason is an ErrCutStream.
+// sendAndReadReply sends the body of one request and adds the chunks of the reply to
+// the response builder. A reply without a finish_reason is an ErrCutStream; an HTTP
+// error status is an APIError.
 func (c *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, response *responseBuilder) error {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// respondOK returns a handler that answers each request with that body.
+// respondOK returns an HTTP handler that answers each request with status 200 and this
+// body.
 func respondOK(kind, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -24,7 +25,8 @@ func respondOK(kind, body string) http.Handler {
 	})
 }
 
-// eventStreamOf returns a stream with those data, and [DONE] at its end.
+// eventStreamOf returns the body of an event stream with these data lines and [DONE] at
+// its end.
 func eventStreamOf(data ...string) string {
 	var all strings.Builder
 	for _, d := range data {
@@ -33,16 +35,17 @@ func eventStreamOf(data ...string) string {
 	return all.String() + "data: [DONE]\n\n"
 }
 
-// chunkWithDelta returns a chunk with a delta.
+// chunkWithDelta returns the JSON of a chat completion chunk with this delta.
 func chunkWithDelta(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
 
-// chunkWithFinishReason returns the chunk that ends the reply for that reason.
+// chunkWithFinishReason returns the JSON of the chat completion chunk that ends a reply
+// with this finish_reason.
 func chunkWithFinishReason(reason string) string {
 	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
 }
 
 // A reply that the client reads from the mock server equals the reply that the script
-// gives in this process, streamed or not.
+// gives without a server, streamed or not.
 func TestReplyEqualsScript(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
@@ -72,8 +75,9 @@ func TestReplyEqualsScript(t *testing.T) {
 	}
 }
 
-// unstreamedHandler sets "stream" to false in requests, so that its handler answers as a
-// server that does not stream.
+// unstreamedHandler is an HTTP handler that sets "stream" to false in requests before
+// it calls another handler, so that the other one answers like a server that cannot
+// stream.
 type unstreamedHandler struct{ http.Handler }
 
 func (u unstreamedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +113,8 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 		"stop 0 thinking;stop 1 text;stop 2 tool_use;stop 3 tool_use;", seen.String())
 }
 
-// Compatible servers differ in many ways: the client reads all of these streams.
+// Compatible servers differ in many ways from OpenAI's: the client reads all of these
+// streams.
 func TestStreamsOfCompatibleServers(t *testing.T) {
 	t.Parallel()
 	text := []string{chunkWithDelta(`{"role":"assistant","content":"Hel"}`), chunkWithDelta(`{"content":"lo"}`), chunkWithFinishReason("stop")}
@@ -182,8 +187,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// A call whose id is missing, too long or already used gets one that nothing in the
-// conversation has.
+// A tool call whose id is missing, too long or already used gets an id that nothing in
+// the conversation has.
 func TestCallIDsAreUnique(t *testing.T) {
 	t.Parallel()
 	body := eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), chunkWithFinishReason("tool_calls"))
@@ -224,7 +229,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// clientOfChunkedServer returns a client of a server that answers with that body, in pieces.
+// clientOfChunkedServer starts a server that answers with this body in small pieces,
+// and returns a client that calls it.
 func clientOfChunkedServer(t *testing.T, body []byte) model.Client {
 	t.Helper()
 	return modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -10,8 +10,8 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// FailedResultPrefix is put before the text of a tool result that is an error, since
-// Chat Completions have no field for that.
+// FailedResultPrefix begins the text of a failed tool's result, since Chat Completions
+// have no field that marks a failure.
 const FailedResultPrefix = "[The tool failed.]\n"
 
 // requestBody is the body of POST /v1/chat/completions.
@@ -31,8 +31,8 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// message is the JSON of a message. Content is a string, a list of [contentPart], or
-// nil for null.
+// message is the JSON of a chat message. Content is a string, a list of [contentPart],
+// or nil for null.
 type message struct {
 	Role       string     `json:"role"`
 	Content    any        `json:"content"`
@@ -72,8 +72,9 @@ type functionSpec struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// encodeRequest returns the body of a request for the model with that id. Compatible
-// servers know the limit for the reply only by its older name, max_tokens.
+// encodeRequest returns the JSON body of a Chat Completions request for the model with
+// this id. vendor is true for OpenAI's own API; other servers know the limit for the
+// reply only by its older name, max_tokens.
 func encodeRequest(r model.Request, id string, vendor bool) ([]byte, error) {
 	most := cmp.Or(r.MaxTokens, model.DefaultMaxTokens)
 	out := requestBody{
@@ -107,8 +108,9 @@ func encodeMessages(system []model.Block, messages []model.Message) []message {
 	return out
 }
 
-// encodeAssistantMessages converts a message of the model; it returns none if nothing is
-// left. Thinking is left out. The names of called tools are added to names.
+// encodeAssistantMessages converts a message of the assistant, without its thinking. It
+// returns no message if nothing is left. It adds the names of the called tools to
+// names, by the id of the call.
 func encodeAssistantMessages(content []model.Block, names map[string]string) []message {
 	out := message{Role: model.RoleAssistant}
 	if text := joinTextBlocks(content); text != "" {
@@ -125,23 +127,25 @@ func encodeAssistantMessages(content []model.Block, names map[string]string) []m
 	return []message{out}
 }
 
-// maxFunctionNameBytes is the length limit of the API for the name of a function.
+// maxFunctionNameBytes is the longest function name, in bytes, that the Chat
+// Completions API accepts.
 const maxFunctionNameBytes = 64
 
 // invalidNameCharacter matches a character that the name of a function must not contain.
 var invalidNameCharacter = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// toFunctionName returns name with characters that the API refuses replaced, and cut to
-// the API's limit. Models sometimes call tools by names that the API then refuses in
-// the history.
+// toFunctionName returns a tool's name with each character that the API rejects
+// replaced by "_", cut to 64 bytes. Models sometimes call tools by names that the API
+// then rejects in the history.
 func toFunctionName(name string) string {
 	accepted := invalidNameCharacter.ReplaceAllString(name, "_")
 	return cmp.Or(accepted[:min(len(accepted), maxFunctionNameBytes)], "_")
 }
 
-// encodeUserMessages converts a message of the user: first each tool result as a message,
-// then one message with the rest. Images of results, which a message of a tool cannot
-// contain, come first in the rest. Names has the names of the called tools by id.
+// encodeUserMessages converts a message of the user: first each tool result as a
+// message of role tool, then one message with the rest. Images of results, which a
+// message of role tool cannot contain, come first in the rest. names holds the names of
+// the called tools by the id of the call.
 func encodeUserMessages(content []model.Block, names map[string]string) []message {
 	var out []message
 	var parts []contentPart
@@ -165,8 +169,8 @@ func encodeUserMessages(content []model.Block, names map[string]string) []messag
 	}
 }
 
-// toolResultText returns the text of a tool result, or a note that it is empty or has
-// images only.
+// toolResultText returns the text of a tool result, or a note in parentheses that it is
+// empty or has only images. FailedResultPrefix begins the text of a failed one.
 func toolResultText(result model.Block) string {
 	text := joinTextBlocks(result.Content)
 	switch {
@@ -181,8 +185,8 @@ func toolResultText(result model.Block) string {
 	return text
 }
 
-// encodeContentParts returns the blocks of the given types as parts. Blank texts are left
-// out.
+// encodeContentParts converts the content blocks of the given types to parts of a chat
+// message. It leaves out blank texts.
 func encodeContentParts(content []model.Block, types ...string) []contentPart {
 	var parts []contentPart
 	for _, b := range content {
@@ -201,7 +205,8 @@ func encodeContentParts(content []model.Block, types ...string) []contentPart {
 
 func imageDataURL(s model.ImageSource) string { return "data:" + s.MediaType + ";base64," + s.Data }
 
-// joinTextBlocks joins the texts of the text blocks with blank lines.
+// joinTextBlocks joins the texts of the text blocks with an empty line between them. It
+// leaves out blank texts.
 func joinTextBlocks(content []model.Block) string {
 	var texts []string
 	for _, part := range encodeContentParts(content, model.BlockText) {

@@ -17,7 +17,8 @@ import (
 	"assay/internal/model/openai"
 )
 
-// sentBody returns the body that a server gets for a request.
+// sentBody sends a request through the client and returns the JSON body that the server
+// received.
 func sentBody(t *testing.T, req model.Request) string {
 	t.Helper()
 	var body []byte
@@ -30,7 +31,8 @@ func sentBody(t *testing.T, req model.Request) string {
 	return string(body)
 }
 
-// sentMessages returns the messages of the body that a server gets for a request.
+// sentMessages sends a request through the client and returns the messages in the JSON
+// body that the server received.
 func sentMessages(t *testing.T, req model.Request) string {
 	t.Helper()
 	var in struct{ Messages json.RawMessage }
@@ -163,7 +165,7 @@ func TestIsThirdParty(t *testing.T) {
 	require.False(t, openai.IsThirdParty("script:x", "http://127.0.0.1:8080"))
 }
 
-// serveAtURL starts a server and returns its base URL.
+// serveAtURL starts a test server with this HTTP handler and returns its base URL.
 func serveAtURL(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -8,9 +8,9 @@ import (
 	"assay/internal/model"
 )
 
-// responseBuilder builds a reply from its chunks. All text becomes one block, and so
-// does all reasoning, without a signature. Each tool call becomes a block, in the order
-// of their first chunks.
+// responseBuilder builds a model's reply from the chunks of its stream. All text
+// becomes one block, and so does all reasoning, without a signature. Each tool call
+// becomes a block, in the order of the calls' first chunks.
 type responseBuilder struct {
 	onDelta func(model.Delta)
 	ids     usedCallIDs
@@ -25,7 +25,7 @@ type responseBuilder struct {
 	calls      callTracker
 }
 
-// callTracker finds the block of a tool call from the ids and indexes in chunks, which
+// callTracker finds the block of a tool call by the ids and indexes in chunks, which
 // some servers omit or repeat.
 type callTracker struct {
 	byIndex map[int]int
@@ -44,8 +44,8 @@ func newResponseBuilder(onDelta func(model.Delta), messages []model.Message) *re
 	}
 }
 
-// addChunk handles the next chunk. Of several choices only the first is used. An error in
-// the chunk is returned as an APIError.
+// addChunk adds the next chunk to the reply. Of several choices it uses only the first.
+// An error in the chunk is returned as an APIError.
 func (r *responseBuilder) addChunk(c *replyChunk) error {
 	if refusal := apiErrorInChunk(c.Error); refusal != nil {
 		return refusal
@@ -86,7 +86,8 @@ func (r *responseBuilder) addDelta(d *messageDelta) {
 	}
 }
 
-// addText extends the block of text or of thinking, and starts it if necessary.
+// addText appends text to the reply's block of this kind, text or thinking, and starts
+// the block if necessary.
 func (r *responseBuilder) addText(kind, text string) {
 	if text == "" {
 		return
@@ -126,8 +127,9 @@ func (r *responseBuilder) extendBlock(i int, text string) {
 	r.onDelta(model.Delta{Kind: model.DeltaText, Index: i, Type: r.blocks[i].Type, Text: text})
 }
 
-// findBlock returns the block of the call to which a chunk belongs, -1 if a new call begins.
-// The index may be missing, or be 0 for each of several calls.
+// findBlock returns the index of the block of the tool call that a chunk continues, or
+// -1 if a new call begins. A chunk's index may be missing, or be 0 for each of several
+// calls.
 func (c *callTracker) findBlock(d toolCallDelta) int {
 	found, ok := -1, false
 	switch {
@@ -152,7 +154,8 @@ func (c *callTracker) addCall(d toolCallDelta, i int) {
 	}
 }
 
-// buildResponse returns the whole reply, and reports the stop of each block.
+// buildResponse returns the complete reply, and reports the stop of each block to
+// onDelta.
 func (r *responseBuilder) buildResponse() *model.Response {
 	for i := range r.blocks {
 		b := &r.blocks[i]
@@ -175,7 +178,8 @@ func (r *responseBuilder) buildResponse() *model.Response {
 	return &model.Response{Content: r.blocks, StopReason: r.stopReason, Usage: r.usage}
 }
 
-// toStopReason converts a finish_reason. Unknown ones are passed on.
+// toStopReason converts a finish_reason of Chat Completions to a stop reason. A value
+// that it does not know stays the same.
 func toStopReason(reason string) model.StopReason {
 	switch reason {
 	case "stop":
@@ -191,8 +195,8 @@ func toStopReason(reason string) model.StopReason {
 	}
 }
 
-// parseContentText returns the text of content that is a string or a list of parts, "" for
-// anything else.
+// parseContentText returns the text of message content that is a string or a list of
+// parts, and "" for anything else.
 func parseContentText(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -207,8 +211,8 @@ func parseContentText(content json.RawMessage) string {
 	return all.String()
 }
 
-// parseArgumentText returns a piece of the JSON of a tool's input, which comes as a string
-// or, from some servers, as JSON itself.
+// parseArgumentText returns a fragment of the JSON arguments of a tool call. The
+// fragment comes as a JSON string or, from some servers, as JSON itself.
 func parseArgumentText(arguments json.RawMessage) string {
 	var text string
 	if json.Unmarshal(arguments, &text) == nil || len(arguments) == 0 {
@@ -217,7 +221,8 @@ func parseArgumentText(arguments json.RawMessage) string {
 	return string(arguments)
 }
 
-// usedCallIDs makes the ids of the calls of a conversation unique.
+// usedCallIDs records the ids of a conversation's tool calls, to give each new call an
+// id that no other has.
 type usedCallIDs struct {
 	used      map[string]bool
 	generated int
@@ -233,8 +238,8 @@ func newUsedCallIDs(messages []model.Message) usedCallIDs {
 	return ids
 }
 
-// uniqueID returns the id from a chunk, or a new one if that is empty, longer than 128
-// bytes or already used.
+// uniqueID returns the tool call id from a chunk, or a new one if that is empty, longer
+// than 128 bytes or already used.
 func (c *usedCallIDs) uniqueID(given string) string {
 	const most = 128
 	for given == "" || len(given) > most || c.used[given] {

@@ -14,7 +14,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// replyChunk is an event of a stream, or the whole answer of a server that does not stream.
+// replyChunk is one chunk of a streamed reply, or the whole reply of a server that does
+// not stream.
 type replyChunk struct {
 	Choices []chunkChoice   `json:"choices"`
 	Usage   *usageCounts    `json:"usage"`
@@ -48,7 +49,7 @@ type functionCallDelta struct {
 	Arguments json.RawMessage `json:"arguments"` // a string, but some servers send an object
 }
 
-// usageCounts is the usage in a chunk. PromptTokens includes the cached tokens.
+// usageCounts is the token usage in a chunk. PromptTokens includes the cached tokens.
 type usageCounts struct {
 	PromptTokens     int64 `json:"prompt_tokens"`
 	CompletionTokens int64 `json:"completion_tokens"`
@@ -66,9 +67,10 @@ func (u *usageCounts) toUsage() model.Usage {
 	}
 }
 
-// readAnswer reads an answer, which is a stream of events or one JSON object, and
-// passes its chunks to take until that returns an error. It stops at [DONE]. An answer
-// that is neither is an ErrNotStream.
+// readAnswer reads the body of a response, which is an event stream or one JSON object,
+// and passes each chunk to take. It stops at [DONE] or at the first error of take,
+// which it returns. A body that is neither is an ErrNotEventStream; an empty one is no
+// error.
 func readAnswer(body io.Reader, take func(*replyChunk) error) error {
 	in := bufio.NewReader(body)
 	first, err := peekNonSpace(in)
@@ -87,7 +89,8 @@ func readAnswer(body io.Reader, take func(*replyChunk) error) error {
 	}
 }
 
-// peekNonSpace returns the first byte that is not white space, without consuming it.
+// peekNonSpace returns the next byte that is not white space, without consuming it. It
+// skips white space before it.
 func peekNonSpace(in *bufio.Reader) (byte, error) {
 	for {
 		next, err := in.Peek(1)
@@ -109,7 +112,8 @@ func readJSON(in io.Reader, take func(*replyChunk) error) error {
 	return parseChunk(text, take)
 }
 
-// readEvents reads a stream in which each line of data is an event.
+// readEvents reads an event stream in which each data line is one chunk, up to [DONE]
+// or the end. A line longer than MaxLineBytes is an ErrAnswerTooLong.
 func readEvents(in io.Reader, take func(*replyChunk) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)

@@ -8,7 +8,7 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// Invalid Unicode is replaced, and nothing else is changed.
+// RepairUnicode replaces invalid Unicode and changes nothing else.
 func TestRepairUnicode(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -49,11 +49,11 @@ func FindLoneSurrogate(text []byte, from int) int {
 	return -1
 }
 
-// unicodeEscapeBytes is the length in bytes of an escape such as \u00e9.
+// unicodeEscapeBytes is the length in bytes of a \u escape in JSON, such as \u00e9.
 const unicodeEscapeBytes = 6
 
-// parseUnicodeEscape returns the UTF-16 code unit of the \u escape that text begins with,
-// or 0 if text does not begin with one.
+// parseUnicodeEscape returns the UTF-16 code unit of the \u escape at the start of
+// text, or 0 if text does not start with one.
 func parseUnicodeEscape(text []byte) rune {
 	if len(text) < unicodeEscapeBytes || text[0] != '\\' || text[1] != 'u' {
 		return 0

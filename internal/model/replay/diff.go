@@ -11,18 +11,19 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// valueDiff is a place at which two JSON values differ: a recorded one and a new one.
+// valueDiff is a place, as a JSON pointer, at which two JSON values differ: a recorded
+// one and a new one.
 type valueDiff struct {
 	pointer    string // RFC 6901
 	want, have string // excerpts of the recorded and the new value there
 }
 
-// absentValue stands for a member or an item that only the other value has.
+// absentValue stands in for a member or list item that only the other JSON value has.
 type absentValue struct{}
 
-// firstDiff returns the first difference of two values that [decodeKeepingNumbers] has decoded,
-// with keys in sorted order, or nil if they are equal. Pointer is the place of both
-// values.
+// firstDiff returns the first difference between two values that [decodeKeepingNumbers]
+// has decoded, visiting keys in sorted order, or nil if they are equal. pointer is the
+// JSON pointer to both values.
 func firstDiff(pointer string, want, have any) *valueDiff {
 	switch w := want.(type) {
 	case map[string]any:
@@ -78,7 +79,7 @@ func getItem(list []any, i int) any {
 	return absentValue{}
 }
 
-// describeValue returns the JSON of a value, or "nothing" if it is absent.
+// describeValue returns a value as JSON, or "nothing" if it is absent.
 func describeValue(v any) string {
 	if v == (absentValue{}) {
 		return "nothing"
@@ -90,7 +91,8 @@ func describeValue(v any) string {
 	return string(text)
 }
 
-// excerptPair returns of two texts the parts around the first byte that differs.
+// excerptPair returns from each of two texts the part around the first byte that
+// differs.
 func excerptPair(a, b string) (string, string) {
 	const before = 20
 	same := 0
@@ -100,8 +102,8 @@ func excerptPair(a, b string) (string, string) {
 	return excerptFrom(a, same-before), excerptFrom(b, same-before)
 }
 
-// excerptFrom returns up to 80 characters of s from byte from on, with an ellipsis where
-// something is cut off.
+// excerptFrom returns up to 80 characters of s from the byte offset from on, with an
+// ellipsis at each end that is cut off.
 func excerptFrom(s string, from int) string {
 	const most = 80
 	head, tail := "", ""

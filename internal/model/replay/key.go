@@ -8,14 +8,15 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// replayKey is a request in the form in which recorded and new requests are compared.
+// replayKey is a model request in the form in which a recorded and a new request are
+// compared.
 type replayKey struct {
 	raw       []byte // normalized JSON
 	canonical string // raw as canonicalJSON; "" until it is needed
 }
 
 // equal reports whether both requests are the same JSON, apart from the model. It
-// compares bytes first: equal requests nearly always are equal bytes.
+// compares bytes first, because equal requests nearly always have equal bytes.
 func (k *replayKey) equal(other *replayKey) (bool, error) {
 	if bytes.Equal(k.raw, other.raw) {
 		return true, nil
@@ -32,9 +33,9 @@ func (k *replayKey) equal(other *replayKey) (bool, error) {
 	return k.canonical == other.canonical, nil
 }
 
-// canonicalJSON returns a request with sorted keys and without white space, so that equal
-// requests are equal texts, and without the model, since the answers may be played to
-// any.
+// canonicalJSON returns a request with sorted keys, without white space and without the
+// model, so that equal requests are equal texts. The model is left out because recorded
+// answers may be played to any model.
 func canonicalJSON(request []byte) (string, error) {
 	var fields map[string]any
 	if err := decodeKeepingNumbers(request, &fields); err != nil {
@@ -45,7 +46,8 @@ func canonicalJSON(request []byte) (string, error) {
 	return string(text), err
 }
 
-// decodeKeepingNumbers decodes JSON. Numbers keep the digits with which they are written.
+// decodeKeepingNumbers decodes JSON into maps, lists and strings. Numbers keep the
+// digits that they are written with. Malformed JSON is an error.
 func decodeKeepingNumbers(text []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

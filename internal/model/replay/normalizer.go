@@ -15,9 +15,9 @@ import (
 )
 
 // Normalizer removes from recordings what differs between two runs of the same
-// conversation: the path of the sandbox and addresses in memory. Its fields describe
-// the run in which calls are recorded or played. The zero value removes nothing and
-// writes neither sessions nor times.
+// conversation: the path of the sandbox and memory addresses. Its fields describe the
+// run in which calls are recorded or played. The zero value removes nothing and writes
+// neither session names nor times.
 type Normalizer struct {
 	Session string           // name of the session that makes the calls; "" means no session
 	Sandbox []string         // absolute paths of the sandbox; recordings are played with the first
@@ -33,12 +33,13 @@ const (
 	addressMark     = "${ADDRESS}"      // in requests: an address in memory, which is never the same twice
 )
 
-// memoryAddress matches an address in memory as kernels print it.
+// memoryAddress matches a memory address as kernels print it, such as 0x7f3a.
 var memoryAddress = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
 
-// textReplacers put placeholders into requests and answers, and paths back into answers.
-// Requests are not restored, since they are only compared. The zero value, without a
-// sandbox, changes nothing. It is safe for concurrent use.
+// textReplacers replace the sandbox's paths in requests and answers by placeholders,
+// and the placeholders in answers by a path. Requests are never restored, since they
+// are only compared. The zero value, without a sandbox, changes nothing. It is safe for
+// concurrent use.
 type textReplacers struct {
 	request, answer *strings.Replacer // put placeholders in
 	restore         *strings.Replacer // puts the path into an answer
@@ -66,8 +67,9 @@ func (n Normalizer) newReplacers() textReplacers {
 	}
 }
 
-// longestPathsFirst returns the paths with the longest first, so that none is hidden by one
-// that is its beginning. Relative paths and / are left out.
+// longestPathsFirst returns the paths sorted by length, the longest first, so that a
+// path is replaced before another one with which it begins. Relative paths and / are
+// left out.
 func longestPathsFirst(paths []string) []string {
 	var out []string
 	for _, path := range paths {
@@ -79,7 +81,7 @@ func longestPathsFirst(paths []string) []string {
 	return out
 }
 
-// escapeJSON returns text as it is written between the quotes of a JSON string.
+// escapeJSON returns text in the form that it has between the quotes of a JSON string.
 func escapeJSON(text string) string {
 	quoted, err := rawjson.Marshal(text)
 	if err != nil {
@@ -88,8 +90,8 @@ func escapeJSON(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// normalizeRequest returns the JSON of a request with placeholders for the sandbox and
-// for addresses.
+// normalizeRequest returns the JSON of a request with placeholders in place of the
+// sandbox's paths and of memory addresses.
 func (r textReplacers) normalizeRequest(request []byte) []byte {
 	if r.request == nil {
 		return request
@@ -102,7 +104,8 @@ func (r textReplacers) normalizeRequest(request []byte) []byte {
 	})
 }
 
-// normalizeAnswer returns the JSON of an answer with placeholders for the sandbox.
+// normalizeAnswer returns the JSON of a model's answer with placeholders in place of
+// the sandbox's paths.
 func (r textReplacers) normalizeAnswer(answer []byte) []byte {
 	if r.answer == nil {
 		return answer
@@ -110,8 +113,8 @@ func (r textReplacers) normalizeAnswer(answer []byte) []byte {
 	return mapJSONStrings(answer, r.answer.Replace)
 }
 
-// restoreAnswer returns the JSON of a recorded answer with the first path of the
-// sandbox in place of the placeholders.
+// restoreAnswer returns the JSON of a recorded answer with the sandbox's first path in
+// place of the placeholders.
 func (r textReplacers) restoreAnswer(answer []byte) []byte {
 	if r.restore == nil {
 		return answer
@@ -119,8 +122,8 @@ func (r textReplacers) restoreAnswer(answer []byte) []byte {
 	return mapJSONStrings(answer, r.restore.Replace)
 }
 
-// mapJSONStrings returns the JSON text with f applied to each of its strings, names of
-// members included. All other bytes stay as they are.
+// mapJSONStrings applies f to each string in a JSON text, member names included, and
+// returns the result. All other bytes stay the same.
 func mapJSONStrings(text []byte, f func(string) string) []byte {
 	var out []byte
 	for {
@@ -139,8 +142,8 @@ func mapJSONStrings(text []byte, f func(string) string) []byte {
 	}
 }
 
-// unquoteJSON decodes a JSON string; invalid Unicode in it becomes U+FFFD. It reports false
-// if quoted is not a JSON string.
+// unquoteJSON decodes a JSON string literal; invalid Unicode in it becomes U+FFFD. It
+// returns false if quoted is not a JSON string.
 func unquoteJSON(quoted []byte) (text string, ok bool) {
 	if quick, err := jsontext.AppendUnquote(nil, quoted); err == nil {
 		return string(quick), true
@@ -149,8 +152,8 @@ func unquoteJSON(quoted []byte) (text string, ok bool) {
 	return text, err == nil
 }
 
-// jsonStringEnd returns the offset behind the closing quote of the JSON string that starts
-// at start, or the length of text if it does not end.
+// jsonStringEnd returns the offset after the closing quote of the JSON string that
+// starts at the offset start, or the length of text if the string does not end.
 func jsonStringEnd(text []byte, start int) int {
 	for i := start + 1; i < len(text); i++ {
 		switch text[i] {

@@ -16,7 +16,8 @@ import (
 	"assay/internal/model/replay"
 )
 
-// newReplayer parses a recording and returns a model that plays it.
+// newReplayer parses a recording and returns a Replayer that plays it with the
+// Normalizer's settings. An error fails the test.
 func newReplayer(t *testing.T, o replay.Normalizer, recording string, match replay.MatchMode) *replay.Replayer {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
@@ -26,8 +27,9 @@ func newReplayer(t *testing.T, o replay.Normalizer, recording string, match repl
 	return replay
 }
 
-// runConversationInSandbox has a conversation in which the path of the sandbox occurs wherever
-// it can, in requests and in replies. It returns the contents of the replies.
+// runConversationInSandbox makes model calls in which the sandbox's path occurs in
+// every kind of string, in requests and in replies. It returns the contents of the
+// replies.
 func runConversationInSandbox(t *testing.T, client model.Client, sandbox, real string) (replies []string) {
 	t.Helper()
 	chat := []model.Message{modeltest.UserTextMessage("Work in " + sandbox + " as ${SANDBOX} says.")}
@@ -45,8 +47,8 @@ func runConversationInSandbox(t *testing.T, client model.Client, sandbox, real s
 	return replies
 }
 
-// What was recorded in one sandbox is replayed in another with the other's path, and
-// recorded there again it gives the same recording.
+// A conversation that was recorded in one sandbox is replayed in another one with the
+// other's path. Recorded there again, it gives the same recording.
 func TestReplayInAnotherSandbox(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ here, there string }{
@@ -79,7 +81,7 @@ func TestReplayInAnotherSandbox(t *testing.T) {
 	}
 }
 
-// The path is also found where <, > and & are escaped for HTML.
+// The sandbox's path is also found in JSON in which <, > and & are escaped for HTML.
 func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	t.Parallel()
 	here, there := replay.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, replay.Normalizer{Sandbox: []string{"/tmp/x"}}
@@ -92,7 +94,7 @@ func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	modeltest.RequireReplyText(t, newReplayer(t, there, out.String(), ""), "ok", said(there))
 }
 
-// Addresses in memory do not matter when requests are compared; other numbers do.
+// Memory addresses are ignored when requests are compared; other numbers are not.
 func TestAddressesAreNormalized(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
@@ -117,8 +119,8 @@ func TestZeroNormalizerChangesNothing(t *testing.T) {
 	modeltest.RequireReplyText(t, parseReplayer(t, out.String()), "in ${SANDBOX}", modeltest.UserTextMessage(text))
 }
 
-// Recorded times come from the Normalizer's clock. The clock of a Replayer shows the
-// recorded times.
+// Recorded times come from the Normalizer's clock, and the clock of a Replayer shows
+// the recorded times.
 func TestReplayerClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
@@ -152,7 +154,8 @@ func TestReplayerClock(t *testing.T) {
 	require.Nil(t, newReplayer(t, replay.Normalizer{}, "", "").Clock())
 }
 
-// For any text and sandbox, the replay gives the same reply and the same recording.
+// For any text and sandbox path, the replay gives the same reply and, recorded again,
+// the same recording.
 func FuzzReplayWithNormalizer(f *testing.F) {
 	f.Add("in /tmp/box/x", "/tmp/box")
 	f.Add("${SANDBOX}${SANDBOX:=}$${SANDBOX:json}", "/${SANDBOX")

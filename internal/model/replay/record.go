@@ -13,24 +13,25 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// Record is [Normalizer.Record] of the zero Normalizer: requests and answers are
+// Record calls [Normalizer.Record] with the zero Normalizer: requests and answers are
 // recorded unchanged, without session and time.
 func Record(name string, client model.Client, w io.Writer) model.Client {
 	return Normalizer{}.Record(name, client, w)
 }
 
-// Record returns a client that makes the calls of another one and records them. When a
-// call ends, its line (see [Recording]) is written to w by one Write, so that w may be
-// a file to which other processes append. The name is recorded as that of the model,
-// except for the calls of a [Replayer], which keep the name and time of the recording.
+// Record returns a client that makes its calls through another client and records them.
+// When a call ends, its line (see [Recording]) is written to w in one Write, so that w
+// may be a file to which other processes append. The name is recorded as that of the
+// model, except for the calls of a [Replayer], which keep the name and time of the
+// recording.
 //
-// A call that cannot be recorded fails, even if the model replied. The returned client
-// is safe for concurrent use even if w is not. The caller closes w.
+// A call that cannot be recorded returns an error, even if the model replied. The
+// returned client is safe for concurrent use even if w is not. The caller closes w.
 func (n Normalizer) Record(name string, client model.Client, w io.Writer) model.Client {
 	return &recorder{normalizer: n, replacers: n.newReplacers(), name: name, client: client, w: w}
 }
 
-// recorder is the client that [Normalizer.Record] returns.
+// recorder is the recording client that [Normalizer.Record] returns.
 type recorder struct {
 	normalizer Normalizer
 	replacers  textReplacers
@@ -41,7 +42,8 @@ type recorder struct {
 	w  io.Writer
 }
 
-// Complete makes the call and records it.
+// Complete makes a model call and records it. It returns an error if the call or the
+// recording fails.
 func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	from, reply, failure := r.completeWithOrigin(ctx, req, onDelta)
 	if err := r.writeCall(from, req, reply, failure); err != nil {
@@ -50,7 +52,8 @@ func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func
 	return reply, failure
 }
 
-// completeWithOrigin makes the call and returns where the answer comes from.
+// completeWithOrigin makes a model call and also returns where the answer comes from, a
+// live model or a recording.
 func (r *recorder) completeWithOrigin(ctx context.Context, req model.Request, onDelta func(model.Delta)) (answerOrigin, *model.Response, error) {
 	if replayer, ok := r.client.(*Replayer); ok {
 		return replayer.playCall(ctx, req, onDelta)
@@ -63,17 +66,20 @@ func (r *recorder) completeWithOrigin(ctx context.Context, req model.Request, on
 	return from, reply, err
 }
 
-// answerOrigin is where an answer comes from: a live model or a recording.
+// answerOrigin says where the answer to a call comes from: a live model, or a line of a
+// recording with its model name and time.
 type answerOrigin struct {
 	modelName string
 	endedAt   string          // when the call ended, in recordedTimeFormat; "" without a clock
 	recorded  *recordedAnswer // the answer in the recording; nil means a live model
 }
 
-// recordedTimeFormat is RFC 3339 with milliseconds.
+// recordedTimeFormat is the format of the times in a recording: RFC 3339 with
+// milliseconds.
 const recordedTimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// writeCall writes the line of a call.
+// writeCall writes the line of one call to the recording. It returns an error if the
+// call cannot be encoded or the write fails.
 func (r *recorder) writeCall(from answerOrigin, req model.Request, reply *model.Response, failure error) error {
 	request, err := req.Encode(from.modelName)
 	if err != nil {
@@ -94,7 +100,8 @@ func (r *recorder) writeCall(from answerOrigin, req model.Request, reply *model.
 	return err
 }
 
-// encodeAnswer returns the JSON of an [recordedAnswer]. One from a recording stays as it was.
+// encodeAnswer returns the answer of a call as the JSON of a [recordedAnswer], with
+// placeholders for the sandbox. An answer that was replayed keeps its recorded JSON.
 func (r *recorder) encodeAnswer(from answerOrigin, reply *model.Response, failure error) ([]byte, error) {
 	if from.recorded != nil {
 		return rawjson.Marshal(from.recorded)
@@ -107,27 +114,27 @@ func (r *recorder) encodeAnswer(from answerOrigin, reply *model.Response, failur
 	return r.replacers.normalizeAnswer(text), err
 }
 
-// recordingLine is the JSON of a line of a recording.
+// recordingLine is the JSON of one line of a recording.
 type recordingLine struct {
 	recordingLineRequest
 	recordedAnswer
 }
 
-// recordingLineRequest is the first part of a line: the request, and when and in which session
-// it was made.
+// recordingLineRequest is the first part of a recorded line: the request, and when and
+// in which session it was made.
 type recordingLineRequest struct {
 	At      string          `json:"at,omitempty"`
 	Session string          `json:"session,omitempty"`
 	Request json.RawMessage `json:"request"`
 }
 
-// recordedAnswer is the second part of a line: either a response or an error.
+// recordedAnswer is the second part of a recorded line: either a response or an error.
 type recordedAnswer struct {
 	Response *model.Response `json:"response,omitempty"`
 	Error    *recordedError  `json:"error,omitempty"`
 }
 
-// recordedError is the JSON of an error of a call.
+// recordedError is the JSON of the error with which a recorded call failed.
 type recordedError struct {
 	Text    string            `json:"text"`
 	Cause   string            `json:"cause,omitempty"`   // causeCutStream or causeUnreachable
@@ -140,7 +147,7 @@ const (
 	causeUnreachable = "unreachable" // the error wraps model.ErrUnreachable
 )
 
-// recordedAPIError is the JSON of a model.APIError.
+// recordedAPIError is the JSON of a model.APIError in a recorded error.
 type recordedAPIError struct {
 	Provider   string  `json:"provider"`
 	Status     int     `json:"status"`
@@ -163,8 +170,8 @@ func newRecordedError(err error) *recordedError {
 	return out
 }
 
-// toError returns an error with the same text that wraps the same errors of package
-// model as the recorded one.
+// toError returns an error with the recorded text that wraps the same errors of package
+// model as the original error.
 func (e *recordedError) toError() error {
 	if r := e.Refusal; r != nil {
 		return &model.APIError{Provider: r.Provider, Status: r.Status, Type: r.Type, Message: r.Message, RetryAfter: time.Duration(r.RetryAfter * float64(time.Second))}
@@ -173,7 +180,8 @@ func (e *recordedError) toError() error {
 	return &replayedCallError{text: e.Text, cause: causes[e.Cause]}
 }
 
-// replayedCallError is a recorded error other than a refusal.
+// replayedCallError is a recorded error other than an API error, with its text and the
+// model.Err… value that it wraps.
 type replayedCallError struct {
 	text  string
 	cause error // model.ErrCutStream, model.ErrUnreachable or nil

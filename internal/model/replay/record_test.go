@@ -23,7 +23,8 @@ import (
 	"assay/internal/model/replay"
 )
 
-// parseReplayer parses a recording and returns a model that plays it strictly.
+// parseReplayer parses a recording and returns a Replayer that plays it with
+// MatchStrict. An error fails the test.
 func parseReplayer(t *testing.T, recording string) model.Client {
 	t.Helper()
 	r, err := replay.ParseRecording("calls.jsonl", []byte(recording))
@@ -31,7 +32,7 @@ func parseReplayer(t *testing.T, recording string) model.Client {
 	return r.NewReplayer()
 }
 
-// runConversation has a conversation of six calls and returns all that a caller sees of it:
+// runConversation makes six model calls and returns everything that the caller sees:
 // deltas, replies and errors.
 func runConversation(t *testing.T, client model.Client) string {
 	t.Helper()
@@ -59,8 +60,8 @@ func runConversation(t *testing.T, client model.Client) string {
 	return seen.String()
 }
 
-// A replayed conversation with refusals and a cut stream equals the recorded one, and
-// recorded again it gives the same bytes.
+// A replayed conversation with API errors and a broken stream equals the recorded one,
+// and recorded again it gives the same bytes.
 func TestReplayEqualsConversation(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.ParseScript(t, `{"error":{"status":429,"retry_after":1.5,"body":{"type":"error","error":{"type":"rate_limit_error","message":"slow\n <down>"}}}}
@@ -197,8 +198,8 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 	}
 }
 
-// The members of a line may come in any order and with white space, and a request may
-// contain anything.
+// The members of a recorded line may come in any order and with white space, and a
+// request may contain any JSON.
 func TestLineMembersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const request = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
@@ -228,7 +229,7 @@ func TestMalformedRecordingLines(t *testing.T) {
 	}
 }
 
-// Concurrent calls write their lines whole, each with one Write.
+// Concurrent calls write their lines whole, each in one Write.
 func TestEachLineIsOneWrite(t *testing.T) {
 	t.Parallel()
 	out := &recordedWrites{}
@@ -251,7 +252,8 @@ func TestEachLineIsOneWrite(t *testing.T) {
 	}
 }
 
-// recordedWrites keeps the data of each Write. It is not safe for concurrent use.
+// recordedWrites is an io.Writer that keeps the data of each Write separately. It is
+// not safe for concurrent use.
 type recordedWrites struct{ all []string }
 
 func (p *recordedWrites) Write(data []byte) (int, error) {
@@ -295,7 +297,7 @@ func FuzzParseRecording(f *testing.F) {
 	})
 }
 
-// CallsOfModel leaves out the calls of other models.
+// Recording.CallsOfModel leaves out the calls of other models.
 func TestCallsOfModel(t *testing.T) {
 	t.Parallel()
 	line := `{"request":{"model":%q,"max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]},"response":{"content":[{"type":"text","text":%q}],"stop_reason":"end_turn"}}` + "\n"

@@ -17,24 +17,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Recording is the calls of models that [Normalizer.Record] has written, as JSON Lines:
+// Recording holds the model calls that [Normalizer.Record] has written. Its file has
+// one JSON object per line:
 //
 //	at        when the call ended, RFC 3339; absent without a clock
-//	session   which session made the call; absent without one
+//	session   the session that made the call; absent without one
 //	request   the body of POST /v1/messages, without the headers and so without the key
 //	response  content, stop_reason, usage
-//	error     instead of a response: text; refusal, if the API refused, with provider,
-//	          status, type, message, retry_after (s); cause, if it is cut_stream or
-//	          unreachable
+//	error     instead of a response: text; refusal, if the API answered with an error,
+//	          with provider, status, type, message, retry_after (s); cause, if it is
+//	          cut_stream or unreachable
 //
-// The path of the sandbox is written as ${SANDBOX}, and in requests an address in memory
-// as ${ADDRESS}. Apart from the time, equal calls give equal lines.
+// The path of the sandbox is written as ${SANDBOX}, and in requests a memory address as
+// ${ADDRESS}. Apart from the time, equal calls give equal lines.
 type Recording struct {
 	name  string // of the file, for errors
 	calls []recordedCall
 }
 
-// recordedCall is one line of a recording.
+// recordedCall is one call of a recording, from one line of its file.
 type recordedCall struct {
 	line    int // in the file, from 1
 	origin  answerOrigin
@@ -43,11 +44,11 @@ type recordedCall struct {
 	key     replayKey
 }
 
-// ReadRecording reads from a file the calls of the Normalizer's session; if there are
-// none, those of sessions that differ in their number only ("0007-sum-e1-t1" for
-// "0001-sum-e1-t1"); and if there are none of these, all calls. Lines of other sessions
-// are skipped, even malformed ones. It is an error if the file has no calls. Errors name
-// file and line.
+// ReadRecording reads from a file the calls of the Normalizer's session. If there are
+// none, it reads those of sessions that differ only in their running number
+// ("0007-sum-e1-t1" for "0001-sum-e1-t1"); if there are none of these either, all
+// calls. Lines of other sessions are skipped, even malformed ones. It is an error if
+// the file cannot be read or has no calls. Errors name file and line.
 func (n Normalizer) ReadRecording(file string) (*Recording, error) {
 	tries := []func(string) bool{anySession}
 	if n.Session != "" {
@@ -66,8 +67,8 @@ func (n Normalizer) ReadRecording(file string) (*Recording, error) {
 
 func anySession(string) bool { return true }
 
-// withoutSessionNumber returns a session's name without the running number at its beginning, so
-// that the sessions of one case and trial in two runs are equal.
+// withoutSessionNumber returns a session's name without the running number at its
+// beginning. The sessions of the same case and trial in two runs then have equal names.
 func withoutSessionNumber(session string) string {
 	if number, rest, ok := strings.Cut(session, "-"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
 		return rest
@@ -75,7 +76,8 @@ func withoutSessionNumber(session string) string {
 	return session
 }
 
-// readRecording reads the lines of a file whose sessions are wanted.
+// readRecording reads the lines of a recording's file for whose session wanted returns
+// true. It returns an error if the file cannot be read or such a line is malformed.
 func readRecording(file string, wanted func(session string) bool) (*Recording, error) {
 	in, err := os.Open(file)
 	if err != nil {
@@ -85,8 +87,8 @@ func readRecording(file string, wanted func(session string) bool) (*Recording, e
 	return r, errors.Join(err, in.Close())
 }
 
-// ParseRecording reads all calls from the text of a recording. The name is used in errors
-// only.
+// ParseRecording parses the text of a recording and returns all its calls. The name is
+// used only in errors. A malformed line and a text without calls are errors.
 func ParseRecording(name string, data []byte) (*Recording, error) {
 	return parseRecording(name, bytes.NewReader(data), anySession)
 }
@@ -113,7 +115,8 @@ func parseRecording(name string, in io.Reader, wanted func(session string) bool)
 	}
 }
 
-// parseRecordedCall parses a line. Its request only has to be an object until it is played.
+// parseRecordedCall parses one line of a recording. It checks only that the request is
+// a JSON object; the request is decoded when it is first compared.
 func parseRecordedCall(line []byte) (recordedCall, error) {
 	var c recordingLine
 	request, rest := cutRequestFromLine(line)
@@ -142,9 +145,9 @@ func parseRecordedCall(line []byte) (recordedCall, error) {
 	return out, nil
 }
 
-// cutRequestFromLine returns the request of a line, and the line with null in its place. The
-// request is nearly all of a line, and most are never decoded. Without a request it
-// returns nil and the line.
+// cutRequestFromLine returns the request in a recorded line, and the line with null in
+// its place. The request is nearly all of a line, and most requests are never decoded.
+// For a line without a request it returns nil and the line.
 func cutRequestFromLine(line []byte) (request, rest []byte) {
 	start, end := findMember(line, "request")
 	if start == end {
@@ -153,8 +156,8 @@ func cutRequestFromLine(line []byte) (request, rest []byte) {
 	return line[start:end], slices.Concat(line[:start], []byte("null"), line[end:])
 }
 
-// findStringMember returns the value of a member of a JSON object, "" if there is no such
-// member or if it is not a string.
+// findStringMember returns the string value of a member of a JSON object, or "" if
+// there is no such member or its value is not a string.
 func findStringMember(object []byte, name string) (value string) {
 	start, end := findMember(object, name)
 	if start == end || json.Unmarshal(object[start:end], &value) != nil {
@@ -163,8 +166,9 @@ func findStringMember(object []byte, name string) (value string) {
 	return value
 }
 
-// findMember returns the offsets of the value of a member of a JSON object. Both are 0 if
-// there is no such member or if the text before its end is malformed.
+// findMember returns the start and end offsets of the value of a member in the text of
+// a JSON object. Both are 0 if there is no such member or if the text before its end is
+// malformed.
 func findMember(object []byte, name string) (start, end int) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if _, err := dec.ReadToken(); err != nil {
@@ -185,7 +189,7 @@ func findMember(object []byte, name string) (start, end int) {
 	return 0, 0
 }
 
-// CallsOfModel returns a recording with only the calls of the model with that name.
+// CallsOfModel returns a recording with only the calls of the model with this name.
 func (r *Recording) CallsOfModel(name string) *Recording {
 	of := &Recording{name: r.name}
 	for _, c := range r.calls {
@@ -196,7 +200,7 @@ func (r *Recording) CallsOfModel(name string) *Recording {
 	return of
 }
 
-// sessionNames returns the names of the sessions that made the calls.
+// sessionNames returns the distinct names of the sessions that made the recorded calls.
 func (r *Recording) sessionNames() map[string]bool {
 	all := map[string]bool{}
 	for _, c := range r.calls {

@@ -13,11 +13,12 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// ErrNotRecorded means that a [Recording] has no call left that answers the request.
+// ErrNotRecorded means that a [Recording] has no remaining call that answers the
+// request.
 var ErrNotRecorded = errors.New("the request was not recorded")
 
-// MatchMode says which of the recorded calls answers a request. Each call is played
-// once.
+// MatchMode says how a Replayer chooses the recorded call that answers a request. Each
+// call is played once.
 type MatchMode string
 
 // The match modes.
@@ -26,7 +27,7 @@ const (
 	MatchOrder  MatchMode = "order"  // the next call, whatever its request was
 )
 
-// CheckMatchMode returns an error if name is not a [MatchMode].
+// CheckMatchMode returns an error if name is not one of the [MatchMode] values.
 func CheckMatchMode(name string) error {
 	switch MatchMode(name) {
 	case MatchStrict, MatchOrder:
@@ -42,9 +43,10 @@ func CheckMatchMode(name string) error {
 // played yet, apart from the model's name and from what the [Normalizer] removes. Equal
 // requests get the recorded answers in their order. A request that was not recorded is
 // an error that wraps [ErrNotRecorded] and names the first difference from the next
-// recorded request, as a JSON pointer. Cache markers are part of a request: a difference
-// in them is at /system/0/cache_control or the like. With [MatchOrder], the only such
-// error is one request more than were recorded.
+// recorded request, as a JSON pointer. Cache markers are part of a request: a
+// difference in them is at /system/0/cache_control or the like. With [MatchOrder], the
+// next recorded call answers any request, and only a request after the last recorded
+// call is such an error.
 //
 // A Replayer is safe for concurrent use. With MatchOrder, concurrent requests get their
 // answers in no particular order.
@@ -60,15 +62,16 @@ type Replayer struct {
 	lastEndedAt time.Time // when the call that was played last had ended, before that the first call
 }
 
-// NewReplayer returns a model that plays the recording with [MatchStrict], and without a
+// NewReplayer returns a model that plays the recording with [MatchStrict] and without a
 // [Normalizer].
 func (r *Recording) NewReplayer() *Replayer {
 	return &Replayer{recording: r, match: MatchStrict, calls: slices.Clone(r.calls), played: make([]bool, len(r.calls))}
 }
 
 // NewReplayer returns a model that plays a recording that [Normalizer.ReadRecording]
-// returned. Match "" is [MatchStrict]. With [MatchOrder] it is an error if the recording
-// has calls of several sessions and none of the Normalizer's: they have no common order.
+// has read. A match of "" means [MatchStrict]. With [MatchOrder] it is an error if the
+// recording has calls of several sessions and none of the Normalizer's own: they have
+// no common order.
 func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error) {
 	replayer := r.NewReplayer()
 	replayer.session, replayer.replacers = n.Session, n.newReplacers()
@@ -85,8 +88,9 @@ func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error
 	return replayer, nil
 }
 
-// playsOtherSessions reports whether none of the calls belongs to the Normalizer's
-// session, ignoring the number of the session.
+// playsOtherSessions reports whether none of the recorded calls belongs to the
+// Normalizer's session. The running number at the beginning of session names is
+// ignored.
 func (r *Replayer) playsOtherSessions() bool {
 	if r.session == "" {
 		return false
@@ -99,8 +103,8 @@ func (r *Replayer) playsOtherSessions() bool {
 	return true
 }
 
-// ModelName returns the name of the recorded model: that of the first call, "" if there
-// is none.
+// ModelName returns the name of the recorded model: that of the first call, or "" if
+// the recording is empty.
 func (r *Replayer) ModelName() string {
 	if len(r.recording.calls) == 0 {
 		return ""
@@ -108,9 +112,9 @@ func (r *Replayer) ModelName() string {
 	return r.recording.calls[0].origin.modelName
 }
 
-// Clock returns a clock that runs as the recorded calls did: it shows when the call
-// that was played last had ended, and before any was played, when the first call had
-// ended. It returns nil if the recording has no times.
+// Clock returns a clock that shows the recorded times: when the call that was played
+// last had ended, and before any call was played, when the first one had ended. It
+// returns nil if the recording has no times.
 func (r *Replayer) Clock() func() time.Time {
 	if len(r.recording.calls) == 0 || r.recording.calls[0].time.IsZero() {
 		return nil
@@ -122,14 +126,16 @@ func (r *Replayer) Clock() func() time.Time {
 	}
 }
 
-// Complete plays the call that answers the request.
+// Complete answers a model call from the recording. It returns the recorded error if
+// there is one, ErrNotRecorded if no call matches, and the cause of ctx if ctx has
+// ended.
 func (r *Replayer) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	_, reply, err := r.playCall(ctx, req, onDelta)
 	return reply, err
 }
 
-// playCall plays the call that answers the request, and returns where the answer comes
-// from.
+// playCall answers a request from the recording, and also returns the recorded line
+// that the answer comes from.
 func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func(model.Delta)) (answerOrigin, *model.Response, error) {
 	from := answerOrigin{modelName: r.ModelName()}
 	if ctx.Err() != nil {
@@ -157,8 +163,8 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 	return from, played.Response, nil
 }
 
-// restoreAnswer returns a copy of a recorded answer with the sandbox of this run in place of
-// the placeholders.
+// restoreAnswer returns a copy of a recorded answer with the path of this run's sandbox
+// in place of the placeholders.
 func (r *Replayer) restoreAnswer(recorded recordedAnswer) (restored recordedAnswer, err error) {
 	text, err := rawjson.Marshal(recorded)
 	if err != nil {
@@ -167,7 +173,8 @@ func (r *Replayer) restoreAnswer(recorded recordedAnswer) (restored recordedAnsw
 	return restored, json.Unmarshal(r.replacers.restoreAnswer(text), &restored)
 }
 
-// takeMatchingCall returns the call that answers a request, and marks it as played.
+// takeMatchingCall returns the recorded call that answers a request, and marks it as
+// played. It returns an error that wraps ErrNotRecorded if there is none.
 func (r *Replayer) takeMatchingCall(key *replayKey) (recordedCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,8 +202,9 @@ func (r *Replayer) takeMatchingCall(key *replayKey) (recordedCall, error) {
 	return recordedCall{}, r.notRecordedError(next, key)
 }
 
-// notRecordedError returns the error of a request that was not recorded. Next is the index
-// of the first call that was not played, -1 if all were.
+// notRecordedError returns the error for a request that was not recorded, with the
+// first difference from the call at index next, the first one that was not played. next
+// is -1 if all calls were played.
 func (r *Replayer) notRecordedError(next int, key *replayKey) error {
 	calls, note := r.calls, ""
 	if r.playsOtherSessions() {

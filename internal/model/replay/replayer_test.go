@@ -17,7 +17,8 @@ import (
 	"assay/internal/model/replay"
 )
 
-// newRecordingLine returns the line of a call in which a session sends userText and gets answer.
+// newRecordingLine returns a line of a recording in which a session sends userText and
+// receives answer.
 func newRecordingLine(t *testing.T, session, userText, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -32,7 +33,7 @@ func writeRecording(t *testing.T, lines ...string) string {
 	return file
 }
 
-// A session gets its own calls from a file with those of several.
+// From a file with the calls of several sessions, each session gets only its own calls.
 func TestSessionsGetTheirOwnCalls(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t,
@@ -59,7 +60,7 @@ func TestNotRecordedNamesMissingSession(t *testing.T) {
 	require.EqualError(t, err, file+`:1: the request was not recorded: at "/messages/0/content/0/text" the next recorded one has "go", this one has "stop" (none in it is of session "0001-min-e1-t1")`)
 }
 
-// With MatchOrder the next call is the answer to any request.
+// With MatchOrder the next recorded call answers any request.
 func TestMatchOrderIgnoresRequests(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t, newRecordingLine(t, "a", "one", "1"), newRecordingLine(t, "b", "x", "x"),
@@ -76,8 +77,8 @@ func TestMatchOrderIgnoresRequests(t *testing.T) {
 	require.ErrorIs(t, err, replay.ErrNotRecorded)
 }
 
-// With MatchOrder, calls of several other sessions are an error: they have no common
-// order.
+// With MatchOrder, a recording of several other sessions is an error, because their
+// calls have no common order.
 func TestMatchOrderNeedsOneSession(t *testing.T) {
 	t.Parallel()
 	file := writeRecording(t, newRecordingLine(t, "0001-sum-e1-t1", "go", "sum"), newRecordingLine(t, "0002-max-e1-t1", "go", "max"))
@@ -118,7 +119,7 @@ func TestReadRecordingErrors(t *testing.T) {
 	require.ErrorContains(t, err, "r:1: at: parsing time")
 }
 
-// A request that differs only in a cache marker does not match.
+// With MatchStrict, a request that differs only in a cache marker does not match.
 func TestCacheMarkersAreCompared(t *testing.T) {
 	t.Parallel()
 	recorded := newRecordingLine(t, "", "go", "ok")
@@ -128,7 +129,8 @@ func TestCacheMarkersAreCompared(t *testing.T) {
 	require.ErrorContains(t, err, `at "/messages/0/content/0/cache_control" the next recorded one has nothing, this one has {"type":"ephemeral"}`)
 }
 
-// A recorded error has placeholders for the sandbox, and the replayed one its path.
+// A recorded error has placeholders for the sandbox's path, and the replayed error has
+// the path of the new sandbox.
 func TestErrorsAreNormalizedAndRestored(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}

@@ -19,8 +19,8 @@ var (
 	cellVariable = regexp.MustCompile(`\$cell\[(\d+)\]`)
 )
 
-// createdCellIDs returns the ids of the cells that a conversation has created, in
-// their order: those in the results of create_cell and create_markdown_cell.
+// createdCellIDs returns the ids of the notebook cells that a conversation has created,
+// in order: the ids in the results of create_cell and create_markdown_cell.
 func createdCellIDs(messages []model.Message) []string {
 	creates := map[string]bool{} // by id of the call
 	var cells []string
@@ -39,7 +39,7 @@ func createdCellIDs(messages []model.Message) []string {
 	return cells
 }
 
-// fillCellIDs returns the content with $cell[N] in the inputs of tools replaced by
+// fillCellIDs returns the content with each $cell[N] in the inputs of tools replaced by
 // cells[N]. It is an error if there are too few cells.
 func fillCellIDs(content []model.Block, cells []string) ([]model.Block, error) {
 	filled := make([]model.Block, len(content))

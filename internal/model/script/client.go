@@ -9,10 +9,13 @@ import (
 // Client returns a model that plays the script in this process, from its beginning.
 func (s *Script) Client() model.Client { return client{s.NewPlayer()} }
 
-// client is the model that [Script.Client] returns.
+// client is the model that [Script.Client] returns. It plays the script without a
+// server.
 type client struct{ player *Player }
 
-// Complete plays the next reply.
+// Complete plays the next reply of the script, after its delay. It returns the scripted
+// API error or fault, an error if the script has no matching reply, and the cause of
+// ctx if ctx ends.
 func (c client) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	r, err := c.player.NextReply(req.Turn, req.Messages)
 	if err != nil {
@@ -43,8 +46,9 @@ func (c client) Complete(ctx context.Context, req model.Request, onDelta func(mo
 	return &model.Response{Content: content, StopReason: r.StopReason, Usage: r.Usage}, nil
 }
 
-// playFault reports the deltas of the events that come in spite of the fault, and
-// returns the error that a client reports for it, or nil if the reply comes whole.
+// playFault reports the deltas of the events that come before the fault, and returns
+// the error that a client would report for the fault. It returns nil if the fault
+// leaves the reply complete.
 func (r *Reply) playFault(ctx context.Context, onDelta func(model.Delta)) error {
 	if r.Fault.ReplacesAnswer() {
 		return r.Fault.clientError()

@@ -9,15 +9,15 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// replyExpectation is what a reply expects of the conversation before it; the zero value
-// expects nothing.
+// replyExpectation holds the texts that a scripted reply expects in the conversation
+// before it. The zero value expects nothing.
 type replyExpectation struct {
 	LastUser   string `json:"last_user_contains"`
 	ToolResult string `json:"tool_result_contains"`
 }
 
-// check returns an error if the last turn of the user lacks an expected text. The
-// turn is empty if the conversation ends with the assistant.
+// check returns an error if the last turn of the user lacks an expected text. The turn
+// is empty if the conversation ends with the assistant.
 func (e replyExpectation) check(messages []model.Message) error {
 	content := lastUserContent(messages)
 	text, results := model.JoinTextBlocks(content), joinToolResultTexts(content)
@@ -30,8 +30,8 @@ func (e replyExpectation) check(messages []model.Message) error {
 	return nil
 }
 
-// lastUserContent returns the content of the user's messages at the end of a
-// conversation.
+// lastUserContent returns the content blocks of the messages of the user at the end of
+// a conversation.
 func lastUserContent(messages []model.Message) []model.Block {
 	var content []model.Block
 	for _, m := range slices.Backward(messages) {
@@ -43,7 +43,8 @@ func lastUserContent(messages []model.Message) []model.Block {
 	return content
 }
 
-// joinToolResultTexts joins the texts of the tool results with newlines.
+// joinToolResultTexts joins the texts of the tool results among the blocks with
+// newlines.
 func joinToolResultTexts(content []model.Block) string {
 	var texts []string
 	for _, b := range content {

@@ -12,7 +12,8 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// Fault is one thing that goes wrong while a reply is sent.
+// Fault is one failure or delay that a script plays while it sends a reply, such as a
+// broken connection.
 type Fault struct {
 	Kind  FaultKind
 	After int               // whole events that are sent before it
@@ -20,7 +21,7 @@ type Fault struct {
 	Error model.ErrorDetail // FaultError only: what the error event says
 }
 
-// FaultKind is the kind of a [Fault].
+// FaultKind is the kind of a scripted [Fault].
 type FaultKind string
 
 // The kinds of faults. FaultEvent and FaultStall leave the reply whole for a client
@@ -43,19 +44,19 @@ const (
 	FaultJSONData = `{"type":"content_block_delta","index":`
 )
 
-// losesReply reports whether the fault, unless it is nil, keeps the reply from becoming
-// part of the conversation.
+// losesReply reports whether the fault keeps the reply from becoming part of the
+// conversation. It returns false for a nil fault.
 func (f *Fault) losesReply() bool {
 	return f != nil && f.Kind != FaultEvent && f.Kind != FaultStall
 }
 
-// ReplacesAnswer reports whether the fault, unless it is nil, comes instead of the
-// whole answer, so that no event is sent.
+// ReplacesAnswer reports whether the fault replaces the whole response, so that no
+// event of the reply is sent. It returns false for a nil fault.
 func (f *Fault) ReplacesAnswer() bool {
 	return f != nil && (f.Kind == FaultDrop || f.Kind == FaultHTML || f.Kind == FaultHang && f.After == 0)
 }
 
-// WaitStall waits for the silence of the fault, or until done is closed.
+// WaitStall blocks for the duration of the fault's silence, or until done is closed.
 func (f *Fault) WaitStall(done <-chan struct{}) {
 	timer := time.NewTimer(f.Stall)
 	defer timer.Stop()
@@ -65,8 +66,8 @@ func (f *Fault) WaitStall(done <-chan struct{}) {
 	}
 }
 
-// clientError returns the error that the client of the Messages API reports for a
-// fault that fails.
+// clientError returns the error that the client of the Messages API reports for a fault
+// that loses the reply.
 func (f *Fault) clientError() error {
 	switch f.Kind {
 	case FaultDrop:
@@ -87,7 +88,8 @@ func (f *Fault) clientError() error {
 	}
 }
 
-// faultJSON is the JSON of a fault. Exactly one of its fields except After is set.
+// faultJSON is the JSON of a scripted fault. Exactly one of its members except After is
+// set.
 type faultJSON struct {
 	Cut     *int               `json:"cut"`
 	End     *int               `json:"end"`
@@ -99,8 +101,8 @@ type faultJSON struct {
 	After   *int               `json:"after"`
 }
 
-// parse converts the JSON, or returns an error if it is not exactly one fault or if
-// a value is out of range.
+// parse converts the JSON of a fault. It returns an error if it does not describe
+// exactly one fault or if a value is out of range.
 func (s faultJSON) parse() (*Fault, error) {
 	all := s.listFaults()
 	if len(all) != 1 {
@@ -121,7 +123,7 @@ func (s faultJSON) parse() (*Fault, error) {
 	return f, f.check()
 }
 
-// listFaults returns a fault for each field that is set.
+// listFaults returns one fault for each member that is set.
 func (s faultJSON) listFaults() []Fault {
 	var all []Fault
 	if s.Cut != nil {
@@ -148,7 +150,7 @@ func (s faultJSON) listFaults() []Fault {
 	return all
 }
 
-// check returns an error if a value is out of range or absent.
+// check returns an error if a value of the fault is out of range or missing.
 func (f *Fault) check() error {
 	const day = 24 * time.Hour
 	switch {

@@ -52,7 +52,8 @@ func TestMalformedFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// errorWithPrefix returns the text of err if it begins with want, and else want.
+// errorWithPrefix returns the text of err if it begins with want, and otherwise want,
+// so that a comparison of both succeeds exactly if the text begins with want.
 func errorWithPrefix(err error, want string) string {
 	if err != nil && strings.HasPrefix(err.Error(), want) {
 		return err.Error()
@@ -60,7 +61,8 @@ func errorWithPrefix(err error, want string) string {
 	return want
 }
 
-// faultsThatLoseReply returns faults that end a call, with the beginning of the error's text.
+// faultsThatLoseReply returns the JSON of faults that make a call fail, each with the
+// beginning of the error's text.
 func faultsThatLoseReply() map[string]string {
 	return map[string]string{
 		`{"cut":0}`:                    "the reply broke off before its end: unexpected EOF",
@@ -84,8 +86,8 @@ func faultsThatLoseReply() map[string]string {
 const scriptWithFault = `{"content":[{"type":"text","text":"some text 🧪, parted"},{"type":"tool_use","name":"get_context","input":{"a":"é\ud83e\uddea"}}],"fault":%s}
 {"content":"whole"}`
 
-// A fault gives the same deltas and the same error from the server and in this process,
-// and the next call gets the next line.
+// A fault gives the same deltas and the same error through the mock server and without
+// it, and the next call gets the next line of the script.
 func TestFaultsEqualServedFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range faultsThatLoseReply() {
@@ -106,7 +108,8 @@ func TestFaultsEqualServedFaults(t *testing.T) {
 	}
 }
 
-// requireErrorIsTransient checks whether the error of the fault in text is transient.
+// requireErrorIsTransient requires that err, the error of the fault whose JSON is text,
+// is transient or not as that kind of fault demands.
 func requireErrorIsTransient(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {
@@ -123,7 +126,7 @@ func requireErrorIsTransient(t *testing.T, err error, text string) {
 	}
 }
 
-// A fault that fails lets no reply through, after any number of events.
+// A fault that loses the reply gives an error and no reply, after any number of events.
 func TestFaultsAfterAnyEvent(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{`{"cut":%d}`, `{"end":%d}`, `{"garbage":"json","after":%d}`, `{"error":{"type":"api_error","message":"x"},"after":%d}`} {
@@ -147,7 +150,7 @@ func TestFaultsAfterAnyEvent(t *testing.T) {
 	}
 }
 
-// A stall and an event of an unknown type leave a reply whole. When the reply is
+// A stall and an event of an unknown type leave a reply complete. If the reply is
 // requested again, it comes without them.
 func TestFaultsThatKeepReply(t *testing.T) {
 	t.Parallel()
@@ -170,7 +173,7 @@ func TestFaultsThatKeepReply(t *testing.T) {
 }
 
 // A client that retries gets the same conversation with and without faults, over HTTP
-// and in this process.
+// and without a server.
 func TestRetriesHideFaults(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -212,8 +215,8 @@ func TestRetriesHideFaults(t *testing.T) {
 	})
 }
 
-// converseWithRetries returns, as JSON, a conversation of that many replies with a
-// client that is called again after each error.
+// converseWithRetries calls a client, again after each error and at most 10 times per
+// turn, until it has this many replies, and returns the conversation as JSON.
 func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 	chat := []model.Message{modeltest.UserTextMessage("go")}
 	for turn := range replies {
@@ -238,8 +241,8 @@ func converseWithRetries(t *rapid.T, client model.Client, replies int) string {
 	return string(text)
 }
 
-// Without a server, a hang is an error at once and a stall is waited for until ctx
-// ends.
+// Without a server, a hang is an error at once, and a stall lasts for its duration or
+// until ctx ends.
 func TestHangAndStallWithoutServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

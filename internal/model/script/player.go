@@ -10,8 +10,8 @@ import (
 	"assay/internal/model"
 )
 
-// Player plays a [Script] and counts the refusals and faults that it has played. It
-// is safe for concurrent use.
+// Player plays a [Script] and counts the API errors and faults that it has played at
+// each point of a conversation. It is safe for concurrent use.
 type Player struct {
 	script *Script
 
@@ -19,23 +19,25 @@ type Player struct {
 	failures map[failurePoint]int // how many of the failures at a point were played
 }
 
-// failurePoint is a point of a conversation at which the script fails: the first
-// failing line, and the last message that was sent. Earlier messages are not part of
-// it, since a client may shorten its conversation.
+// failurePoint identifies a point of a conversation at which the script fails: the
+// index of the first failing line, and a hash of the last message that was sent.
+// Earlier messages are not part of it, since a client may shorten its conversation.
 type failurePoint struct {
 	at   int
 	last [sha256.Size]byte
 }
 
-// NewPlayer returns a player that has played nothing yet.
+// NewPlayer returns a player at the beginning of the script, which has played no API
+// errors or faults yet.
 func (s *Script) NewPlayer() *Player {
 	return &Player{script: s, failures: map[failurePoint]int{}}
 }
 
-// NextReply returns the reply to a conversation, with the ids of cells filled in, or to
-// the turn of that number if turn is not 0 (see [model.Request.Turn]). It is an
-// error, which names file and line, if the script has no more replies, if the
-// conversation is not what the reply expects, or if a cell was not created.
+// NextReply returns the scripted reply to a conversation, with the ids of cells filled
+// in; if turn is above 0, it returns the reply of that turn (see [model.Request.Turn])
+// whatever the messages are. It returns an error, which names file and line, if the
+// script has no more replies, if the conversation is not what the reply expects, or if
+// a cell was not created.
 func (p *Player) NextReply(turn int, messages []model.Message) (*Reply, error) {
 	first, last := p.script.nextIndex(turn, messages)
 	at, again := p.skipPlayedFailures(first, last)
@@ -57,9 +59,9 @@ func (p *Player) NextReply(turn int, messages []model.Message) (*Reply, error) {
 	return &r, nil
 }
 
-// CheckThinking returns an error if a message has a thinking block of the script
-// that came back altered: with the text of one of its blocks but another signature,
-// or the other way round. Thinking of other models is not checked.
+// CheckThinking returns an error if a message contains an altered thinking block of the
+// script: with the text of one of the script's blocks but another signature, or the
+// other way round. Thinking of other models is not checked.
 func (p *Player) CheckThinking(messages []model.Message) error {
 	type signedText struct{ text, signature string }
 	thoughts, texts, signatures := map[signedText]bool{}, map[string]bool{}, map[string]bool{}
@@ -84,9 +86,9 @@ func (p *Player) CheckThinking(messages []model.Message) error {
 	return nil
 }
 
-// nextIndex returns the index of the reply that comes next, or of the first of the
-// failures before it, and the messages that tell this point of the conversation from
-// others; none if the turn does.
+// nextIndex returns the index of the reply that comes next, or of the first failing
+// line before it. last is the message that distinguishes this point of the conversation
+// from others; it is empty if turn, which is above 0, decides.
 func (s *Script) nextIndex(turn int, messages []model.Message) (at int, last []model.Message) {
 	if turn > 0 {
 		return s.indexAfterReplies(0, turn-1), nil
@@ -94,9 +96,10 @@ func (s *Script) nextIndex(turn int, messages []model.Message) (at int, last []m
 	return s.nextIndexAfterConversation(messages), messages[max(0, len(messages)-1):]
 }
 
-// nextIndexAfterConversation returns the index of the reply that follows those in a conversation,
-// or of the first of the failures before it. It counts from the latest tool call that
-// the script has made, so that a conversation may lose its beginning.
+// nextIndexAfterConversation returns the index of the reply that follows those in a
+// conversation, or of the first failing line before it. It counts from the script's
+// latest tool call in the conversation, so that a client may drop the beginning of the
+// conversation.
 func (s *Script) nextIndexAfterConversation(messages []model.Message) int {
 	calledBy := map[string]int{} // by id of the call
 	for n, r := range s.replies {
@@ -122,7 +125,8 @@ func (s *Script) nextIndexAfterConversation(messages []model.Message) int {
 	return s.indexAfterReplies(0, since)
 }
 
-// indexAfterReplies returns the index that is count replies which do not fail after at.
+// indexAfterReplies returns the index after the next count replies from the index at
+// on. Lines that lose their reply do not count.
 func (s *Script) indexAfterReplies(at, count int) int {
 	for ; count > 0 && at < len(s.replies); at++ {
 		if !s.replies[at].isLost() {
@@ -132,10 +136,10 @@ func (s *Script) indexAfterReplies(at, count int) int {
 	return at
 }
 
-// skipPlayedFailures returns the index after the failures at and behind at that this point
-// of the conversation has had already, and counts the refusal or fault that it is
-// about to get. Again is true if the reply's fault, one that leaves the reply whole,
-// was played before.
+// skipPlayedFailures returns the index of the line to play: it skips the failing lines
+// from index at on that were already played at this point of the conversation, and
+// counts the API error or fault that is played now. again is true if the line's fault,
+// which leaves the reply complete, was played before.
 func (p *Player) skipPlayedFailures(at int, last []model.Message) (next int, again bool) {
 	replies := p.script.replies
 	if at >= len(replies) || replies[at].Refusal == nil && replies[at].Fault == nil {

@@ -10,7 +10,8 @@ import (
 	"assay/internal/model"
 )
 
-// Reply is one line of a [Script].
+// Reply is one line of a [Script]: a reply of the model, or an API error, with an
+// optional fault.
 type Reply struct {
 	Line       int // in the file, from 1
 	Content    []model.Block
@@ -25,11 +26,12 @@ type Reply struct {
 	expect replyExpectation
 }
 
-// isLost reports whether the reply never becomes part of a conversation.
+// isLost reports whether the line never becomes part of a conversation, because it is
+// an API error or has a fault that loses the reply.
 func (r *Reply) isLost() bool { return r.Refusal != nil || r.Fault.losesReply() }
 
-// WaitDelay waits for the delay of the reply. It returns the cause of ctx if that ends
-// first.
+// WaitDelay waits for the delay of the scripted reply. It returns the cause of ctx if
+// ctx ends first.
 func (r *Reply) WaitDelay(ctx context.Context) error {
 	timer := time.NewTimer(r.delay)
 	defer timer.Stop()
@@ -41,14 +43,14 @@ func (r *Reply) WaitDelay(ctx context.Context) error {
 	}
 }
 
-// isCutInBlock reports whether the reply stops in the middle of block i, which is then a
-// tool call.
+// isCutInBlock reports whether the reply is cut off in the middle of block i, which is
+// then a tool call.
 func (r *Reply) isCutInBlock(i int) bool {
 	return r.StopReason == model.StopMaxTokens && i == len(r.Content)-1 && r.Content[i].Type == model.BlockToolUse
 }
 
-// ToolInput returns the JSON of the input of the tool call in block i, cut in the
-// middle if the reply stops there.
+// ToolInput returns the JSON of the input of the tool call in block i. The JSON is cut
+// off in the middle if the reply stops there.
 func (r *Reply) ToolInput(i int) string {
 	text := cmp.Or(string(r.Content[i].Input), "{}")
 	if r.isCutInBlock(i) {
@@ -58,7 +60,7 @@ func (r *Reply) ToolInput(i int) string {
 }
 
 // WholeContent returns the content as an API sends it without a stream: a tool call
-// that is cut has the input {}.
+// that is cut off has the input {}.
 func (r *Reply) WholeContent() []model.Block {
 	content := make([]model.Block, 0, len(r.Content))
 	for i, b := range r.Content {
@@ -70,14 +72,15 @@ func (r *Reply) WholeContent() []model.Block {
 	return content
 }
 
-// StreamEvent is one event of the stream in which the Messages API sends a reply.
+// StreamEvent is one event of the event stream in which the Messages API sends a reply.
 type StreamEvent struct {
 	Type  string         // such as content_block_delta
 	Data  map[string]any // without the type; a server adds the message of a message_start
 	Delta *model.Delta   // what a client reports when it reads the event, nil means nothing
 }
 
-// StreamEvents returns the events of the reply in their order.
+// StreamEvents returns the events in which the Messages API streams the reply, in their
+// order.
 func (r *Reply) StreamEvents() []StreamEvent {
 	events := []StreamEvent{{Type: "message_start", Data: map[string]any{}}, {Type: "ping", Data: map[string]any{}}}
 	for i := range r.Content {
@@ -89,8 +92,8 @@ func (r *Reply) StreamEvents() []StreamEvent {
 	}}, StreamEvent{Type: "message_stop", Data: map[string]any{}})
 }
 
-// blockEvents returns the events of block i: its start, without the texts; the
-// texts in pieces; its stop.
+// blockEvents returns the stream events of content block i: its start, without the
+// texts; the texts in pieces; and its stop.
 func (r *Reply) blockEvents(i int) []StreamEvent {
 	b := r.Content[i]
 	start := b
@@ -128,8 +131,8 @@ func (r *Reply) blockEvents(i int) []StreamEvent {
 	})
 }
 
-// SplitForStream cuts a text into pieces of 7 characters, of which each becomes an event of
-// a stream. An empty text has no pieces.
+// SplitForStream cuts a text into pieces of at most 7 characters, each of which is sent
+// as one event of a stream. An empty text has no pieces.
 func SplitForStream(text string) []string {
 	const pieceRunes = 7
 	var pieces []string

@@ -14,8 +14,8 @@ import (
 	"assay/internal/model"
 )
 
-// providerName begins the text of the errors of a script that is played without
-// a server.
+// providerName is the name that begins the text of errors of a script that is played
+// without a server.
 const providerName = "script"
 
 // Script is a model with fixed replies, played one after the other. It is read from
@@ -28,18 +28,18 @@ const providerName = "script"
 //	delay_ms     how long the reply takes
 //	expect       last_user_contains, tool_result_contains: texts that the last turn
 //	             of the user must contain; else the call fails
-//	error        status, body, retry_after (s): the API's refusal, instead of content
+//	error        status, body, retry_after (s): an API error instead of content
 //	fault        what goes wrong while the content, which may be absent, is sent
 //
-// In the inputs of tools, $cell[N] is replaced by the id of the Nth cell, from 0,
-// that the conversation has created according to its tool results.
+// In the inputs of tools, $cell[N] is replaced by the id of the Nth cell, from 0, that
+// the conversation has created according to its tool results.
 //
-// Which reply comes next depends only on the conversation: the one after the last
-// reply that it contains. So any number of conversations can be played at once, a
+// Which reply comes next depends only on the conversation: the one after the last reply
+// that it contains. So any number of conversations can be played at once, a
 // conversation without replies begins with the first line, and a reply that never
-// became part of the conversation is played again. Only refusals and faults, which
-// leave no trace in the conversation, are counted by the [Player]: when the same
-// point of the conversation is reached again, the next line is played.
+// became part of the conversation is played again. Only API errors and faults, which
+// leave no trace in the conversation, are counted by the [Player]: when the same point
+// of the conversation is reached again, the next line is played.
 //
 // A request with a [model.Request.Turn] gets the reply of that number instead.
 //
@@ -53,23 +53,24 @@ const providerName = "script"
 //	cut N          the connection breaks in the middle of the event after N whole ones
 //	end N          the stream ends regularly after N events
 //	drop true      the connection is closed without a byte
-//	hang true      nothing comes until the client goes; with after N, N events come first
+//	hang true      nothing comes until the client disconnects; with after N, N events come first
 //	error          type, message: an error event is sent after N events, N being after (0)
 //	garbage        html: a web page is the answer; json: after N events comes one whose
 //	               data is not JSON; event: after N events comes one of an unknown type
 //	stall_ms T     silence for T ms after N events, then the stream goes on
 //
-// The garbage event and stall_ms leave the reply whole, and part of the conversation
-// like any other; when it is requested again, it comes without them. An answer that
-// is not streamed is sent by half, or after the silence, or becomes a refusal. A
-// script that is played without a server fails at once with the error that a client
-// would report for the fault; only a silence that ends is waited for.
+// The garbage event and stall_ms leave the reply complete, and part of the conversation
+// like any other; when it is requested again, it comes without them. A response that is
+// not streamed is sent by half, or after the silence, or becomes an API error. A script
+// that is played without a server fails at once with the error that a client would
+// report for the fault; only a silence that ends is waited for.
 type Script struct {
 	name    string // for errors
 	replies []Reply
 }
 
-// ReadFile reads a script from a file. Errors name file and line.
+// ReadFile reads a script from a file. It returns an error, which names file and line,
+// if the file cannot be read, has no replies or is malformed.
 func ReadFile(file string) (*Script, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -78,8 +79,8 @@ func ReadFile(file string) (*Script, error) {
 	return Parse(file, data)
 }
 
-// Parse reads a script from the text of a file. The name is used in errors
-// only. A script without replies is an error.
+// Parse parses the text of a script. The name is used only in errors. A malformed line,
+// and a script without replies, are errors.
 func Parse(name string, data []byte) (*Script, error) {
 	s := &Script{name: name}
 	sound := 0
@@ -102,7 +103,7 @@ func Parse(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-// scriptLineJSON is the JSON of a line of a script.
+// scriptLineJSON is the JSON of one line of a script.
 type scriptLineJSON struct {
 	Content    json.RawMessage  `json:"content"`
 	StopReason model.StopReason `json:"stop_reason"`
@@ -113,14 +114,15 @@ type scriptLineJSON struct {
 	Fault      *faultJSON       `json:"fault"`
 }
 
-// errorJSON is the JSON of the error of a line.
+// errorJSON is the JSON of the API error in a line of a script.
 type errorJSON struct {
 	Status     int             `json:"status"`
 	Body       json.RawMessage `json:"body"`
 	RetryAfter float64         `json:"retry_after"` // seconds
 }
 
-// check returns an error if the line cannot be played.
+// check returns an error if the members of the script line contradict each other or are
+// out of range.
 func (l scriptLineJSON) check() error {
 	const day = 24 * 60 * 60
 	switch {
@@ -140,8 +142,8 @@ func (l scriptLineJSON) check() error {
 	return nil
 }
 
-// parseReply parses one line. The n replies before it that do not fail number the
-// ids of its tool calls.
+// parseReply parses one line of a script. n is the number of earlier replies that are
+// not lost; it becomes part of the ids of the line's tool calls.
 func parseReply(text []byte, n int) (Reply, error) {
 	var l scriptLineJSON
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -174,8 +176,8 @@ func parseReply(text []byte, n int) (Reply, error) {
 
 func secondsToDuration(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// setContent parses the content of a reply and fills in what the script leaves out:
-// the ids of tool calls, which contain n, and the stop reason.
+// setContent parses the content of a reply and fills in what the script leaves out: the
+// ids of tool calls, which contain n, and the stop reason.
 func (r *Reply) setContent(content json.RawMessage, n int) error {
 	var err error
 	if r.Content, err = model.ParseContent(content); err != nil {
@@ -204,8 +206,8 @@ func (r *Reply) setContent(content json.RawMessage, n int) error {
 	return nil
 }
 
-// setAPIError makes the reply a refusal. Without a body it gets one in the shape of
-// the Messages API.
+// setAPIError turns the scripted reply into an API error. Without a body the error gets
+// one in the format of the Messages API.
 func (r *Reply) setAPIError(e errorJSON) {
 	r.Refusal = &model.APIError{
 		Provider: providerName, Status: e.Status, Type: model.ErrorTypeOfStatus(e.Status),

@@ -36,8 +36,8 @@ func TestParseErrorsNameFileAndLine(t *testing.T) {
 	}
 }
 
-// The conversation alone selects the reply: conversations may be played side by side,
-// in any order and more than once.
+// The conversation alone selects the reply: several conversations may be played at
+// once, in any order and more than once.
 func TestConversationSelectsReply(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":"zero"}
@@ -153,7 +153,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Invalid Unicode in the input of a tool is replaced, and nothing else is changed.
+// Invalid Unicode in the scripted input of a tool is replaced, and nothing else is
+// changed.
 func TestInputUnicodeIsRepaired(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"tool_use","id":"a","name":"n","input":{"x":"\ud83e","y":1.0}}]}`

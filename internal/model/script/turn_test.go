@@ -12,9 +12,9 @@ import (
 	"assay/internal/model/script"
 )
 
-// A request with a Turn gets the reply of that number whatever its messages are, in
-// this process and over HTTP. Refusals before that turn are counted whatever the
-// messages were.
+// A request with a Turn gets the scripted reply of that number whatever its messages
+// are, over HTTP and without a server. API errors before that turn are counted
+// independently of the messages.
 func TestRequestTurn(t *testing.T) {
 	t.Parallel()
 	parse := func() *script.Script {
