@@ -113,9 +113,9 @@ type poolFork struct {
 	parent       *poolParent
 	workdir      string
 	environ      []string
-	poolFolder   string        // which the kernel must read: imports may have left files there
-	sandbox      *sandbox.Plan // nil: none
-	releasePlace func()        // frees its place in the pool; may be called again
+	poolFolder   string        // a sandboxed kernel must be able to read it: imports may have left files there
+	sandbox      *sandbox.Plan // nil: the kernel is not confined
+	releasePlace func()        // frees the kernel's place in the pool; only the first call has an effect
 }
 
 // Spawn makes the parent process fork a kernel with the given socket, stdout and stderr, and

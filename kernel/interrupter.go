@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// interruptInterval is the time between two interrupts of a run that goes on.
+	// interruptInterval is the time between two interrupts of a stopped run that goes on.
 	interruptInterval = time.Second
 
-	// interruptsBeforeKill is how many interrupts a run gets before its subprocesses are
-	// killed, in case it waits for one.
+	// interruptsBeforeKill is how many interrupts a stopped run gets before its
+	// subprocesses are killed, in case it waits for one.
 	interruptsBeforeKill = 2
 )
 
@@ -35,15 +35,15 @@ const (
 // It is safe for concurrent use. Close it when the kernel has ended.
 type interrupter struct {
 	pid    int
-	signal func(syscall.Signal) error // to the kernel alone; its error is ignored
+	signal func(syscall.Signal) error // sends a signal to the kernel process alone; its error is ignored
 
 	mu                sync.Mutex
 	closed            bool
 	runningCell       string       // empty: no cell runs
-	unfinishedTargets []stopTarget // sent and not ended, in this order
-	targetsToStop     []stopTarget // of these, the ones with an order to stop
-	interruptCount    int          // of the run that is on
-	timer             *time.Timer  // of the next interrupt; nil: none is due
+	unfinishedTargets []stopTarget // requested runs that have not ended, in order
+	targetsToStop     []stopTarget // those of unfinishedTargets for which a stop_cell was sent
+	interruptCount    int          // how often the current run was interrupted
+	timer             *time.Timer  // fires at the next interrupt; nil: none is due
 }
 
 // newInterrupter returns an interrupter for the kernel with this process id; signal sends a

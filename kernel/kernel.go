@@ -61,8 +61,8 @@ type Config struct {
 	Emacs   *Emacs   // Emacs of the Emacs Lisp kernel, from [ResolveEmacs]
 	Command []string // command of a kernel that does not come with Assay
 
-	// Pool, if set, forks Python kernels as long as it has a free place. nil: every
-	// kernel starts cold.
+	// Pool, if set, forks Python kernels as long as fewer than its MaxKernels run. nil:
+	// every kernel is started as a new process.
 	Pool *Pool
 
 	// Sandbox, if set, confines the kernel to its Workdir and to what its interpreter
@@ -84,11 +84,11 @@ type Config struct {
 	// ReadyTimeout bounds the wait for the ready message. 0: DefaultReadyTimeout.
 	ReadyTimeout time.Duration
 
-	// OnStuck, if set, is called when a run has not stopped within StuckTimeout of an
-	// order to stop. The kernel is killed if it returns true.
+	// OnStuck, if set, is called with the reason when a run has not stopped within
+	// StuckTimeout of a stop_cell. The kernel is killed if it returns true.
 	OnStuck func(reason string) (kill bool)
 
-	// Output, if set, gets what the kernel prints while no run is on.
+	// Output, if set, gets what the kernel process prints while no cell runs.
 	Output func(stream string, chunk []byte)
 }
 
@@ -105,7 +105,7 @@ type Kernel struct {
 	merger      *outputMerger
 	onStuck     func(reason string) bool // may be nil
 
-	frames    chan []byte   // to Read
+	frames    chan []byte   // frames for Read
 	readEnded chan struct{} // closed when readErr is set and no more frames come
 	readErr   error
 	closed    chan struct{} // closed by Close
@@ -114,7 +114,7 @@ type Kernel struct {
 	writeMu sync.Mutex // held while a message is written
 
 	stuckMu     sync.Mutex
-	stuckReason string // why it was killed as stuck; empty: it was not
+	stuckReason string // why the kernel was killed as stuck; empty: it was not
 }
 
 // Start starts a kernel process and waits until it has sent its ready message. If cfg has a
@@ -334,7 +334,7 @@ func (k *Kernel) connectionEndError(err error) error {
 // repeatStop sends a stop_cell to the kernel again, and adds a line that says so to the text
 // of the cell's run.
 func (k *Kernel) repeatStop(order stopOrder) {
-	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[it has not stopped for %v, and is interrupted again]\n", RepeatStopDelay))
+	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[the run has not stopped for %v: it is interrupted again]\n", RepeatStopDelay))
 	_ = k.writeUntracked(order.message) // fails if the kernel has died
 }
 
@@ -345,7 +345,7 @@ func (k *Kernel) killStuck(order stopOrder) {
 	if k.onStuck == nil || !k.onStuck(reason) {
 		return
 	}
-	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[it has not stopped for %v: its kernel is killed]\n", StuckTimeout))
+	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[the run has not stopped for %v: its kernel is killed]\n", StuckTimeout))
 	k.stuckMu.Lock()
 	k.stuckReason = reason
 	k.stuckMu.Unlock()

@@ -50,7 +50,7 @@ type Pool struct {
 	mu           sync.Mutex
 	preloadable  []string    // those of cfg.PreloadModules that may be preloaded
 	parent       *poolParent // nil: kernels start cold
-	kernelsInUse int         // kernels of the pool that run
+	kernelsInUse int         // how many kernels of the pool run now
 	stats        PoolStats
 }
 

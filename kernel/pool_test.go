@@ -131,7 +131,7 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 
 // A forked kernel reports which limits are in force for it, not which ones the machine could
 // enforce.
-func TestEnforcedOfForkedKernel(t *testing.T) {
+func TestForkedKernelReportsEnforcedLimits(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
 	limits := &sandbox.Template{Machine: sandbox.Machine{IsRoot: os.Getuid() == 0}, Rules: sandbox.Rules{MaxMemoryBytes: 8 << 30, MaxProcesses: 1 << 30}} // no machine has so many
@@ -267,7 +267,7 @@ func TestPK16HangingParentIsReplaced(t *testing.T) {
 	require.NotNil(t, w.startKernel().ReadyMessage.Pool)
 }
 
-func TestPK16ManyKernelsLeaveNothing(t *testing.T) {
+func TestPK16StoppedKernelsLeaveNoProcesses(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 20})
 	var kernels [24]*testKernel

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// DefaultMaxStdioBytes is how much text one run may write.
+	// DefaultMaxStdioBytes is how much text one run may write, in bytes, if
+	// Config.MaxStdioBytes is 0.
 	DefaultMaxStdioBytes = 10 << 20
 
 	// maxLastTextBytes is how much of a run's newest text is kept for the error of a
 	// kernel that dies.
 	maxLastTextBytes = 2 << 10
 
-	// earlyTextTimeout is how long text that was written while no run was on waits for a
+	// earlyTextTimeout is how long text that was written while no cell runs waits for a
 	// start_cell: pipe and socket are read independently, and the text may be faster.
 	earlyTextTimeout = 50 * time.Millisecond
 )
@@ -28,11 +29,11 @@ const (
 // run may have.
 type outputMerger struct {
 	emitFrame func(frame []byte)                // passes a frame on; called with mu held
-	onOutput  func(stream string, chunk []byte) // gets text of no run
+	onOutput  func(stream string, chunk []byte) // gets text that belongs to no run
 
 	mu             sync.Mutex // held while frames are emitted, which keeps their order
 	run            runOutput
-	earlyTextTimer *time.Timer // gives up waiting for early text's run; nil: never started
+	earlyTextTimer *time.Timer // calls releaseEarlyText; nil: was never started
 }
 
 // newOutputMerger returns an outputMerger that calls emit with each frame, in order, and
@@ -150,12 +151,12 @@ type runOutput struct {
 
 	isActive          bool
 	cellID            string
-	earlyText         []pipeChunk       // while no run is on: text that may belong to the next run
-	partialCharacters map[string][]byte // by stream: a UTF-8 character whose end is still to come
+	earlyText         []pipeChunk       // text written while no cell runs, which may belong to the next run
+	partialCharacters map[string][]byte // by stream: the beginning of a UTF-8 character at the end of the last chunk
 
 	emittedBytes int
 	heldFrames   [][]byte // raw frames
-	heldBytes    int      // bytes of text in held
+	heldBytes    int      // bytes of text in heldFrames
 	droppedBytes int
 	lastText     []byte // the newest text, at most maxLastTextBytes
 }

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// RepeatStopDelay is how long a run may go on after an order to stop until the order
-	// is sent again.
+	// RepeatStopDelay is how long a run may go on after a stop_cell message before the
+	// message is sent again.
 	RepeatStopDelay = time.Second
 
-	// StuckTimeout is how long a run may go on after an order to stop until the kernel
-	// counts as stuck.
+	// StuckTimeout is how long a run may go on after a stop_cell message before the
+	// kernel counts as stuck.
 	StuckTimeout = 5 * time.Second
 )
 
@@ -48,23 +48,23 @@ func (t stopTarget) String() string {
 //
 // It is safe for concurrent use.
 type stopTracker struct {
-	repeatOrder func(stopOrder) // sends the order again
-	reportStuck func(stopOrder) // is called when the run counts as stuck
+	repeatOrder func(stopOrder) // sends the stop_cell again
+	reportStuck func(stopOrder) // is called once when the run counts as stuck
 
 	mu                sync.Mutex
 	runningCell       string                    // empty: no cell runs
 	unfinishedTargets map[stopTarget]bool       // cells and execute_code requests sent, started or both
-	orders            map[stopTarget]*stopOrder // of the unfinished ones, those with an order to stop
+	orders            map[stopTarget]*stopOrder // stop_cell messages sent for unfinished runs
 }
 
 // stopOrder is a stop_cell message that was sent to the kernel and whose run has not ended
 // yet.
 type stopOrder struct {
 	target  stopTarget
-	message []byte // as it was sent
+	message []byte // the stop_cell message as it was sent
 
-	// rerunRequested: the cell is queued again, and repeating the order would stop that
-	// run instead.
+	// rerunRequested says that the cell was queued again. Repeating the message would then
+	// stop that run instead.
 	rerunRequested  bool
 	repeatDelayOver bool // RepeatStopDelay has passed
 	timer           *time.Timer

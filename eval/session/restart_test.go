@@ -39,9 +39,9 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	old := s.KernelPID()
 	stopSent := time.Now()
 	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
-	s.awaitEntry(t, "the second interrupt", says("it has not stopped for 1s, and is interrupted again"))
+	s.awaitEntry(t, "the second interrupt", says("the run has not stopped for 1s: it is interrupted again"))
 	require.GreaterOrEqual(t, time.Since(stopSent), kernel.RepeatStopDelay)
-	s.awaitEntry(t, "the end", says("it has not stopped for 5s: its kernel is killed"))
+	s.awaitEntry(t, "the end", says("the run has not stopped for 5s: its kernel is killed"))
 	require.GreaterOrEqual(t, time.Since(stopSent), kernel.StuckTimeout)
 	failed := s.awaitEntry(t, "the run's end for the agent", func(e *trace.Entry) bool {
 		return e.Hop == trace.ServerToAgent && e.Type == protocol.TypeKernelMessage && strings.Contains(string(e.Body), protocol.TypeCellResult)

@@ -222,7 +222,7 @@ func TestTextComesWhileEmacsWaits(t *testing.T) {
 	require.Equal(t, "interrupted", k.finishCell().result["status"])
 }
 
-func TestTextBetweenCells(t *testing.T) {
+func TestTextPrintedBetweenCells(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for _, c := range []struct{ code, want string }{

@@ -123,7 +123,7 @@ type bufferedConn struct {
 	in           *bufio.Reader
 	out          *bufio.Writer
 	isSending    bool         // a message is being sent, which is flushed at its end
-	blockedSince atomic.Int64 // since when a read has been blocked, in Unix ns; 0: none is
+	blockedSince atomic.Int64 // when the blocked read began, in ns since 1970; 0: no read is blocked
 }
 
 // Read reads from the buffer, which is filled from the connection if it is empty. It records

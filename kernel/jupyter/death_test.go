@@ -17,9 +17,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// readToEnd reads frames until the adapter closes the connection, and returns the printed text
+// readTextToEnd reads frames until the adapter closes the connection, and returns the printed text
 // in them.
-func (k *testKernel) readToEnd() string {
+func (k *testKernel) readTextToEnd() string {
 	k.t.Helper()
 	var out strings.Builder
 	for {
@@ -53,7 +53,7 @@ func TestPK6AdapterEndsLikeTheKernel(t *testing.T) {
 			t.Parallel()
 			k := startPython(t)
 			k.sendCell("import os, sys, time\nprint('last words')\nsys.stdout.flush(); time.sleep(0.5)\n" + c.code)
-			require.Equal(t, "last words\n", k.readToEnd())
+			require.Equal(t, "last words\n", k.readTextToEnd())
 			status := k.awaitExit()
 			if c.signal != 0 {
 				require.True(t, status.Signaled(), "%v %s", status, k.printedText())
@@ -132,29 +132,29 @@ func TestServerClosesDuringReset(t *testing.T) {
 
 // If the kernel cannot be restarted for a reset of globals, the adapter exits with the
 // kernel's status.
-func TestRestartFails(t *testing.T) {
+func TestFailedRestartEndsTheAdapter(t *testing.T) {
 	t.Parallel()
 	script := "mkdir once || exit 4; exec " + installedSpec(t, "python3").Executable + ` -m ipykernel_launcher -f "$0"`
 	spec := must(json.Marshal(map[string]any{"argv": []string{"sh", "-c", script, "{connection_file}"}}))
 	k := startKernel(t, writeKernelJSON(t, string(spec)))
 	k.sendMessage(protocol.TypeResetGlobals, nil)
-	k.readToEnd()
+	k.readTextToEnd()
 	require.Equal(t, 4, k.awaitExit().ExitStatus(), k.printedText())
 	require.Empty(t, must(os.ReadDir(k.tempDir())))
 }
 
 // If the kernel exits while it starts, the adapter prints its text and exits with its status.
-func TestStartFails(t *testing.T) {
+func TestFailedStartEndsTheAdapter(t *testing.T) {
 	t.Parallel()
 	k := spawnAdapter(t, writeKernelJSON(t, `{"argv": ["sh", "-c", "echo what is wrong >&2; exit 4"]}`), t.TempDir())
-	require.Empty(t, k.readToEnd())
+	require.Empty(t, k.readTextToEnd())
 	require.Equal(t, 4, k.awaitExit().ExitStatus())
 	require.Contains(t, k.printedText(), "what is wrong\n")
 	require.True(t, strings.HasSuffix(k.printedText(), "the Jupyter kernel made exited with status 4\n"), k.printedText())
 }
 
 // A kernel that exits when it is told to use Unix sockets is started again with TCP ports.
-func TestKernelWithTCPOnly(t *testing.T) {
+func TestKernelWithoutUnixSocketsUsesTCP(t *testing.T) {
 	t.Parallel()
 	python := installedSpec(t, "python3").Executable
 	script := `grep -q '"transport":"ipc"' "$0" && { echo no ipc here >&2; exit 1; }; exec ` + python + ` -m ipykernel_launcher -f "$0"`
@@ -167,7 +167,7 @@ func TestKernelWithTCPOnly(t *testing.T) {
 
 // A kernel also starts if its folder's path is longer than the 107 bytes that a Unix socket's
 // path may have.
-func TestDeepWorkdir(t *testing.T) {
+func TestKernelStartsInFolderWithLongPath(t *testing.T) {
 	t.Parallel()
 	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
 	for _, name := range []string{"python3", "ir"} {

@@ -16,7 +16,7 @@ const maxQueuedBytes = 256 << 20
 // to stdout or stderr, an error in a message, or the end of a channel.
 type kernelEvent struct {
 	message      message
-	stream       string // of text; empty: the event is no text
+	stream       string // stdout or stderr, if the event is text; otherwise empty
 	text         []byte
 	err          error // why a channel ended, or why a message is malformed
 	channelEnded bool  // err is the end of a channel

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// maxStreamBytes is how much of each stream of an execute_code is kept;
-	// maxResultBytes how much of its result.
+	// maxStreamBytes is how many bytes of stdout, and of stderr, of an execute_code are kept.
 	maxStreamBytes = 4 << 20
+
+	// maxResultBytes is how many bytes of the result of an execute_code are kept.
 	maxResultBytes = 1 << 20
 )
 

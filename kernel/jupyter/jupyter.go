@@ -33,7 +33,7 @@ const (
 	// message.
 	kernelProtocolVersion = 1
 
-	// interruptInterval is the time between two interrupts of a run that goes on.
+	// interruptInterval is the time between two interrupts of a stopped run that goes on.
 	interruptInterval = time.Second
 
 	// idleTimeout is how long a run waits for the kernel to say that it is idle,
@@ -98,11 +98,11 @@ type adapter struct {
 	kernel             *kernel    // nil while it is restarted
 	canDescribeGlobals bool       // whether the kernel's language has a summary of its globals
 	current            currentRun // what the kernel runs
-	channelErr         error      // why a channel of the kernel has ended; nil: none has
+	channelErr         error      // why a channel to the kernel has ended; nil: all are open
 	lastText           []byte     // the newest text of the current or last run, for the report of a crash
 
 	requests   chan []byte        // messages from the server
-	restarting bool               // a result will come on restarts
+	restarting bool               // a restart is in progress; its result comes on restarts
 	restarts   chan restartResult // holds the result of one restart
 }
 
@@ -162,7 +162,7 @@ func (a *adapter) serve(ctx context.Context) (err error) {
 				return restarted.err
 			}
 			a.adoptRestartedKernel(restarted.kernel)
-		case <-a.current.interruptAgain:
+		case <-a.current.nextInterrupt:
 			a.interruptRun()
 		case <-a.current.timeLimitOver:
 			a.stopRun()
@@ -201,13 +201,13 @@ func (a *adapter) sendReady() {
 }
 
 // channelEndError returns the error to report after a channel to the kernel has ended: an
-// [*ExitError] if the kernel exits within exitNoticeTimeout, otherwise the error of the
+// [*ExitError] if the kernel exits within kernelExitTimeout, otherwise the error of the
 // channel.
 func (a *adapter) channelEndError() error {
 	select {
 	case <-a.kernelExited():
 		return a.kernelExitError()
-	case <-time.After(exitNoticeTimeout):
+	case <-time.After(kernelExitTimeout):
 		return fmt.Errorf("the Jupyter kernel %s: %w", a.spec.Name, a.channelErr)
 	}
 }

@@ -38,15 +38,16 @@ type language struct {
 	// an object with fields of a cell_result. Empty: the language has none.
 	assignedExpression string
 
-	// echoesDescriptors: what is written to the kernel's stdout and stderr comes as
-	// messages too.
+	// echoesDescriptors says that text written to the kernel's stdout and stderr also comes
+	// as stream messages.
 	echoesDescriptors bool
 
-	// needsWakeUp: SIGINT does not wake the kernel's event loop, so that a cell in an await
+	// needsWakeUp says that SIGINT does not wake the kernel's event loop, so that a cell in an await
 	// would not notice it without a message.
 	needsWakeUp bool
 
-	// valueIsDisplayData: the value of code comes as display_data, not execute_result.
+	// valueIsDisplayData says that the value of code comes as display_data, not as
+	// execute_result.
 	valueIsDisplayData bool
 }
 

@@ -159,7 +159,7 @@ func TestPythonOutputThatIsTooLargeIsReplaced(t *testing.T) {
 	require.Equal(t, protocol.StatusOK, lastFrame(frames).Status)
 }
 
-func TestPythonTextOfEarlierThread(t *testing.T) {
+func TestPythonTextOfThreadOfAnEarlierCell(t *testing.T) {
 	t.Parallel()
 	k := startPython(t)
 	k.runCell("import threading\ngo, done = threading.Event(), threading.Event()\ndef f():\n    go.wait(); print('late'); display('lost'); done.set()\nthreading.Thread(target=f).start()")

@@ -16,9 +16,9 @@ type currentRun struct {
 	isIdle    bool // the kernel has said that it is idle again
 
 	isStopping      bool
-	interruptAgain  <-chan time.Time // then interrupt it again
-	timeLimitOver   <-chan time.Time // then stop it
-	idleTimeoutOver <-chan time.Time // then assume that it is idle
+	nextInterrupt   <-chan time.Time // when to interrupt the run again; nil: never
+	timeLimitOver   <-chan time.Time // when to stop the run; nil: never
+	idleTimeoutOver <-chan time.Time // when to finish the run without an idle message; nil: never
 }
 
 // startNextTask starts the next queued task if nothing runs. It does nothing if the queue is
@@ -118,7 +118,7 @@ func (a *adapter) stopRun() {
 // interruptRun interrupts the current run once and sets the timer for the next interrupt. If
 // the kernel is being restarted it only sets the timer.
 func (a *adapter) interruptRun() {
-	a.current.interruptAgain = time.After(interruptInterval)
+	a.current.nextInterrupt = time.After(interruptInterval)
 	if a.kernel == nil {
 		return // a restart cannot be interrupted
 	}

@@ -116,7 +116,7 @@ func TestBareProgramIsFoundBesideTheSpecFirst(t *testing.T) {
 	require.Contains(t, spec.ReadPaths(), filepath.Dir(path))
 }
 
-func TestReadPaths(t *testing.T) {
+func TestSpecReadPaths(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for _, name := range []string{"env/bin", "base/lib/r/bin", "start"} {

@@ -123,9 +123,9 @@ func (k *kernel) runLanguageSetup(ctx context.Context) error {
 	return nil
 }
 
-// exitNoticeTimeout is how long to wait for the kernel's exit after a channel has ended with
+// kernelExitTimeout is how long to wait for the kernel's exit after a channel has ended with
 // an error: the exit usually is the cause and makes a better error.
-const exitNoticeTimeout = time.Second
+const kernelExitTimeout = time.Second
 
 // pendingCall is a request, sent while the kernel starts, with what has come of its answer so
 // far.
@@ -194,13 +194,13 @@ func (k *kernel) handleStartEvent(c *pendingCall, e kernelEvent) {
 }
 
 // exitCauseOrError returns the cause of ctx, which is an [*ExitError] if the kernel exited,
-// after a channel has ended with err. If ctx does not end within exitNoticeTimeout it returns
+// after a channel has ended with err. If ctx does not end within kernelExitTimeout it returns
 // err.
 func exitCauseOrError(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(exitNoticeTimeout):
+	case <-time.After(kernelExitTimeout):
 		return err
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"assay/internal/protocol"
 )
 
-func TestPK7PythonStops(t *testing.T) {
+func TestPK7PythonCellsStop(t *testing.T) {
 	t.Parallel()
 	begin := "open(FIFO, 'w').write('x')\n"
 	for name, code := range map[string]string{
@@ -28,7 +28,7 @@ func TestPK7PythonStops(t *testing.T) {
 	}
 }
 
-func TestPK7RStops(t *testing.T) {
+func TestPK7RCellsStop(t *testing.T) {
 	t.Parallel()
 	begin := "local({f <- file(FIFO, 'w'); writeLines('x', f); close(f)})\n"
 	for name, code := range map[string]string{
@@ -71,7 +71,7 @@ func requireCellsStop(t *testing.T, k *testKernel, code, other string) {
 	require.Equal(t, protocol.StatusOK, lastFrame(k.runCell(other)).Status)
 }
 
-func TestStopByMessage(t *testing.T) {
+func TestStopWithInterruptMessage(t *testing.T) {
 	t.Parallel()
 	python := installedSpec(t, "python3")
 	k := startKernel(t, writeKernelJSON(t, `{"argv": ["`+python.Executable+`", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "interrupt_mode": "message"}`))

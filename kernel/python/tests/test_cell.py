@@ -110,7 +110,7 @@ class TestCellValue(KernelTest):
 
 
 class TestAssignedNames(KernelTest):
-    def names_bound_by(self, code):
+    def names_assigned_by(self, code):
         return self.run_ok(code).result["outputs"]
 
     def test_cell_result_lists_the_names_assigned_by_the_run(self):
@@ -131,7 +131,7 @@ class TestAssignedNames(KernelTest):
             ("globals()['u'] = object()", ["u"]),
         ):
             with self.subTest(code=code):
-                self.assertEqual(self.names_bound_by(code), names)
+                self.assertEqual(self.names_assigned_by(code), names)
 
     def test_a_failing_run_reports_the_names_it_bound_before(self):
         self.run_ok("a = 1\nb = 2")

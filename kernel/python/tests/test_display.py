@@ -223,7 +223,7 @@ class TestPlotlyPlots(KernelTest):
         self.assertLess(len(data["text/plain"]), 3000)
 
     @skip_unless_installed("plotly")
-    def test_pk3_plots_with_ipython_and_without(self):
+    def test_pk3_plotly_plots_are_shown_with_and_without_ipython(self):
         for before in ("", "import sys\nsys.modules['IPython'] = None\n"):
             with self.subTest(before=before):
                 kernel = self.kernel = KernelProcess()

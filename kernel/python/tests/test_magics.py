@@ -96,7 +96,7 @@ class TestMagics(KernelTest):
         self.assertTrue(self.run_ok("%pwd").shown_text.endswith("/sub'"))
         self.run_ok("cd ..")
 
-    def test_pk4_figures_are_inline_anyway(self):
+    def test_pk4_matplotlib_inline_magic_is_accepted(self):
         self.assertEqual(self.run_ok("%matplotlib inline").outputs, [])
 
     def test_pk4_other_magics_are_a_usage_error_that_names_them(self):

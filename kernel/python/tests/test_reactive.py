@@ -83,7 +83,7 @@ class ReactiveTest(KernelTest):
 
 
 class TestSignal(ReactiveTest):
-    def test_pk9_a_reader_runs_again(self):
+    def test_pk9_a_cell_that_reads_a_changed_signal_runs_again(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
         frames = self.frames_of_run("s(2)", "c")
         self.assertEqual(frame_events(frames), events_of_writer_and_reader("c", "b"))
@@ -377,7 +377,7 @@ class TestRerunOrder(ReactiveTest):
 
 
 class TestReactiveLoop(ReactiveTest):
-    def loop_text(self, frames, cell):
+    def reactive_loop_error(self, frames, cell):
         result = [f for f in frames if f["type"] == "cell_result" and f["cell_id"] == cell][-1]
         self.assertEqual((result["status"], result["has_exception"]), ("error", True))
         return result["exception"]
@@ -389,7 +389,7 @@ class TestReactiveLoop(ReactiveTest):
         one = [("run_queue", ["l"]), ("cell_result", "l", "ok"), ("run_queue", []), ("start_cell", "l")]
         self.assertEqual(frame_events(frames), [("start_cell", "l"), *one * 21, ("cell_result", "l", "error"), IDLE])
         self.assertEqual(
-            self.loop_text(frames, "l"),
+            self.reactive_loop_error(frames, "l"),
             "ReactiveLoop: cell l was run again 20 times because of one change, and does not run again. The loop: l writes s, "
             "which l reads. Write a signal only when its value has to change, or read it with sample()\n",
         )
@@ -402,7 +402,7 @@ class TestReactiveLoop(ReactiveTest):
         frames = self.kernel.run("s(t() + 1)", "q").frames
         self.assertEqual(cells_run(frames).count("p"), 21)
         self.assertEqual(cells_run(frames).count("q"), 21)
-        self.assertIn("p writes t, which q reads; q writes s, which p reads", self.loop_text(frames, "p"))
+        self.assertIn("p writes t, which q reads; q writes s, which p reads", self.reactive_loop_error(frames, "p"))
         frames = self.frames_of_run("t(1000)")
         self.assertEqual(cells_run(frames)[:3], ["z", "q", "p"], "q runs before p, because of what they read and wrote before")
 
@@ -482,12 +482,12 @@ class TestRedefinition(ReactiveTest):
         self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
         self.assertEqual(self.cells_rerun_by("s(3)"), ["b"])
 
-    def test_an_equal_value_runs_nothing_and_keeps_the_readers(self):
+    def test_redefining_a_signal_with_an_equal_value_reruns_nothing(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.assertEqual(self.cells_rerun_by(IMPORT_SIGNAL + "s = Signal(1)", "a"), [])
         self.assertEqual(self.cells_rerun_by("s(3)"), ["b"])
 
-    def test_writes_after_a_redefinition_count(self):
+    def test_signal_writes_after_a_redefinition_take_effect(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
         frames = self.frames_of_run(IMPORT_SIGNAL + "s(7)\ns = Signal(2)\ns(3)", "a")
         self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "3\n"))
@@ -600,7 +600,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
                 self.run_cells(c=write)
                 self.assertEqual(set(cells_run(self.release_held_cell_and_finish())), {"b"})
 
-    def test_answers_come_while_a_reader_runs(self):
+    def test_requests_are_answered_while_a_reading_cell_runs(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
         self.kernel.run_until_begun("s()\nprint('begun')\nwhile True: pass", "b")
         answer = self.kernel.request("reactivity_summary", "reactivity_summary")

@@ -149,7 +149,7 @@ class TestSandboxSteps(unittest.TestCase):
         limits = [{"resource": resource.RLIMIT_FSIZE, "value": 1 << 20}]
         self.assertEqual(run_sandboxed(grow, limits=limits), "OSError: [Errno 27] File too large")
 
-    def test_namespaces_mounts_and_loopback(self) -> None:
+    def test_a_plan_enters_namespaces_mounts_and_starts_loopback(self) -> None:
         spaces = NEW_MOUNTS | NEW_NETWORK | (NEW_USERS if os.geteuid() else 0)
 
         def observe() -> list[Any]:

@@ -132,7 +132,7 @@ class TestRequests(KernelTest):
         self.kernel.send("ping", agent_tx_id="p")
         self.assertEqual(self.kernel.receive(), {"type": "pong", "agent_tx_id": "p"})
 
-    def test_set_widget_value_fails_each_key(self):
+    def test_set_widget_value_without_widgets_fails_each_key(self):
         answer = self.kernel.request(
             "set_widget_value", "set_widget_value_response", data={"c/a": "1", "c/b": "2"}
         )

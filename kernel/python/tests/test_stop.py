@@ -192,7 +192,7 @@ class TestStop(KernelTest):
         )
         self.assertEqual((run.shown_text, run.result["outputs"]), ("1", ["x"]))
 
-    def test_pk7_waiting_cells_leave_the_queue(self):
+    def test_pk7_stopped_queued_cells_leave_the_queue(self):
         self.kernel.run_until_begun("import time\nprint('begun')\ntime.sleep(60)")
         for cell_id in ("x", "y", "x"):
             self.kernel.send("run_cell", cell_id=cell_id, code="never = 1")

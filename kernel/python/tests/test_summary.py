@@ -123,7 +123,7 @@ class TestSummary(KernelTest):
         self.assertEqual(summary["v0"], {"type": "Slow", "repr": "slow"})
         self.assertIn("not inspected", summary["v39"]["error"])
 
-    def test_pk8_at_most_500_names(self):
+    def test_pk8_the_summary_has_at_most_500_names(self):
         self.run_ok("for i in range(499): globals()[f'v{i}'] = i")
         answer = self.kernel.request("globals_summary", "globals_summary", agent_tx_id="s")
         self.assertEqual((len(answer["summary"]), answer["truncated"]), (500, False))
@@ -172,7 +172,7 @@ class TestSummary(KernelTest):
 
 class TestSummaryOfTables(KernelTest):
     @skip_unless_installed("numpy", "pandas")
-    def test_pk8_tables_and_arrays(self):
+    def test_pk8_summaries_of_tables_and_arrays(self):
         self.run_ok(
             "import numpy as np, pandas as pd\n"
             "df = pd.DataFrame({'a': [1, 2], 3: [1.5, None], ('x', 'y'): ['s', 't']})\n"
@@ -206,7 +206,7 @@ class TestSummaryOfTables(KernelTest):
         nested = "[<ndarray, shape (1000, 3)>, <DataFrame, shape (2, 3)>]"
         self.assertEqual(summary["nested"]["repr"], nested)
 
-    def test_pk8_annotated_data(self):
+    def test_pk8_summaries_of_anndata_objects(self):
         """The library anndata is not needed, because its class is recognized by name."""
         self.run_ok(
             "class Frame:\n"

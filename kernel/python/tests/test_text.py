@@ -14,13 +14,13 @@ class TestPrintedText(KernelTest):
         self.assertEqual(cells, {"c"})
         self.assertEqual(run.frames[-2]["type"], "cell_result")
 
-    def test_pk5_text_is_coalesced(self):
+    def test_pk5_printed_text_comes_in_few_frames(self):
         run = self.run_ok("for i in range(10_000): print(i)")
         self.assertEqual(run.text(), "".join(f"{i}\n" for i in range(10_000)))
         count = sum(f["type"] == "kernel_stdio" for f in run.frames)
         self.assertLess(count, 3 + run.result["duration_ms"] / 10)
 
-    def test_pk5_text_of_both_streams_is_coalesced(self):
+    def test_pk5_printed_text_of_both_streams_comes_in_few_frames(self):
         run = self.run_ok(
             "import sys\nfor i in range(5_000):\n    print(i)\n    print(i, file=sys.stderr)"
         )
@@ -28,7 +28,7 @@ class TestPrintedText(KernelTest):
         count = sum(f["type"] == "kernel_stdio" for f in run.frames)
         self.assertLess(count, 2 * (3 + run.result["duration_ms"] / 10))
 
-    def test_pk5_long_text_comes_in_pieces(self):
+    def test_pk5_long_printed_text_comes_in_several_frames(self):
         run = self.run_ok("print('ä' * 1_000_000)")
         self.assertEqual(run.text(), "ä" * 1_000_000 + "\n")
         longest = max(len(f["data"]) for f in run.frames if f["type"] == "kernel_stdio")

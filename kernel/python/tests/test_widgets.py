@@ -17,12 +17,12 @@ class WidgetTest(ReactiveTest):
         """Runs a cell that makes widgets, and returns their states by key."""
         return self.widget_states(self.run_ok(IMPORT_WIDGETS + code, cell_id).frames).get(cell_id, {})
 
-    def set_values(self, **values):
+    def set_widget_values(self, **values):
         """Sets values of widgets of the cell c, by key, and returns all frames until the kernel is idle."""
-        self.send_values(**values)
+        self.send_widget_values(**values)
         return self.kernel.receive_until("start_cell", cell_id=None)
 
-    def send_values(self, **values):
+    def send_widget_values(self, **values):
         data = {f"c/{key}": json.dumps(value) for key, value in values.items()}
         self.kernel.send("set_widget_value", data=data)
 
@@ -126,7 +126,7 @@ class TestWidgetStates(WidgetTest):
                              f"sorted(listed) == sorted([*{names}, 'submit_widget_state']), Signal.__name__").frames
         self.assertIn("(True, 'Signal')", json.dumps(frames))
 
-    def test_pk11_keys_of_widgets(self):
+    def test_pk11_widget_keys_are_given_or_counted(self):
         states = self.make_widgets("w_checkbox(key='checkbox_1')\nw_checkbox()\nw_checkbox(key='a/b')\nw_slider()\nw_checkbox()")
         keys = ["checkbox_1", "checkbox_2", "a/b", "slider_1", "checkbox_3"]
         self.assertEqual(list(states), [f"c/{key}" for key in keys])
@@ -160,7 +160,7 @@ class TestWidgetStates(WidgetTest):
         run = self.kernel.run(IMPORT_WIDGETS + "w_text_output('No data')\nexit()")
         self.assertEqual([kind for kind, *_ in frame_events(run.frames)], ["start_cell", "cell_widgets", "cell_result", "start_cell"])
 
-    def test_pk11_updated_widgets_are_those_that_changed(self):
+    def test_pk11_updated_widgets_lists_the_widgets_that_changed(self):
         run = self.run_ok(IMPORT_WIDGETS + "w_slider('a', key='a')\nw_slider('b', key='b')")
         updated = [f["updated_widgets"] for f in run.frames if f["type"] == "cell_widgets"]
         self.assertEqual(updated, [["c/a", "c/b"]])
@@ -226,7 +226,7 @@ class TestSettingWidgetValues(WidgetTest):
         self.make_widgets("w = w_select('Pick', ['a', 'b'], default='a', key='w')")
         self.run_ok("print(w.value)", "r")
         self.run_ok("w.sample(), w._signal.sample()", "n")
-        frames = self.set_values(w="b")
+        frames = self.set_widget_values(w="b")
         self.assertEqual(
             frame_events(frames),
             [
@@ -274,10 +274,10 @@ class TestSettingWidgetValues(WidgetTest):
         answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={"c/n": 1})
         self.assertEqual(answer["errors"], {"c/n": "the value is not a string of JSON"})
 
-    def test_pk11_one_bad_key_fails_that_key_only(self):
+    def test_pk11_one_invalid_widget_key_fails_that_key_only(self):
         self.make_widgets("a, b = w_slider(min=0, max=5, key='a'), w_slider(min=0, max=5, key='b')")
         self.run_ok("print(a.value, b.value)", "r")
-        frames = self.set_values(a=9, b=3, z=1)
+        frames = self.set_widget_values(a=9, b=3, z=1)
         self.assertEqual(
             frames[0],
             {
@@ -291,7 +291,7 @@ class TestSettingWidgetValues(WidgetTest):
     def test_two_values_in_one_message_cause_one_rerun(self):
         self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')")
         self.run_ok("print(a.value, b.value)", "r")
-        frames = self.set_values(a=1, b=2)
+        frames = self.set_widget_values(a=1, b=2)
         self.assertEqual(
             frame_events(frames),
             [
@@ -309,8 +309,8 @@ class TestSettingWidgetValues(WidgetTest):
     def test_setting_the_same_value_reruns_nothing(self):
         self.make_widgets("a = w_slider(key='a')")
         self.run_ok("a.value", "r")
-        self.set_values(a=1)
-        self.send_values(a=1)
+        self.set_widget_values(a=1)
+        self.send_widget_values(a=1)
         self.kernel.send("ping")
         self.assertEqual([f["type"] for f in self.kernel.receive_until("pong")], ["set_widget_value_response", "pong"])
         self.assertEqual(cells_run(self.run_ok("2", "d").frames), ["d"])
@@ -318,7 +318,7 @@ class TestSettingWidgetValues(WidgetTest):
     def test_a_value_set_from_outside_survives_a_rerun_of_its_cell(self):
         code = "a = w_select('', ['x', 'y'], default='x', key='a')\nprint(a.value)"
         self.make_widgets(code)
-        frames = self.set_values(a="y")
+        frames = self.set_widget_values(a="y")
         self.assertEqual((cells_run(frames), [f["data"] for f in frames if "data" in f]), (["c"], ["y\n"]))
         self.assertEqual(self.run_ok(code).text(), "y\n")
         self.assertEqual(self.run_ok(code.replace("'y']", "'z']")).text(), "x\n", "y is no longer an option")
@@ -329,7 +329,7 @@ class TestSettingWidgetValues(WidgetTest):
         self.run_ok("print(a.value)", "r")
         self.assertEqual(cells_run(self.run_ok("a = w_slider(key='a', value=1)", "c").frames), ["c"])
         self.assertEqual(cells_run(self.run_ok("a = w_slider(key='a', value=2)", "c").frames), ["c", "r"])
-        self.assertEqual(cells_run(self.set_values(a=7)), ["r"])
+        self.assertEqual(cells_run(self.set_widget_values(a=7)), ["r"])
 
     def test_readers_are_kept_while_their_widget_is_not_made(self):
         self.make_widgets("a = w_slider(key='a')")
@@ -340,7 +340,7 @@ class TestSettingWidgetValues(WidgetTest):
                 frames = self.run_ok("a = w_slider(key='a')", "c").frames
                 self.assertEqual(cells_run(frames), ["c"])
                 self.run_value += 1
-                self.assertEqual(cells_run(self.set_values(a=self.run_value)), ["r"])
+                self.assertEqual(cells_run(self.set_widget_values(a=self.run_value)), ["r"])
 
     def test_widget_keys_of_cells_whose_id_has_slashes(self):
         self.make_widgets("a = w_slider(key='x/a')", "c/d")
@@ -349,7 +349,7 @@ class TestSettingWidgetValues(WidgetTest):
         frames = self.kernel.receive_until("start_cell", cell_id=None)
         self.assertEqual((cells_run(frames), list(self.widget_states(frames))), (["r"], ["c/d"]))
 
-    def test_a_widget_set_while_its_cell_runs(self):
+    def test_a_widget_can_be_set_while_its_cell_runs(self):
         self.make_widgets("a = w_slider(key='a')")
         self.run_ok("a.value", "r")
         code = f"a = w_slider(key='a')\n{HOLD_CODE}\nprint(a.value)"
@@ -358,7 +358,7 @@ class TestSettingWidgetValues(WidgetTest):
                 self.kernel.run_until_begun(begin)
                 before = self.run_value
                 self.run_value = before + 1
-                self.send_values(a=self.run_value)
+                self.send_widget_values(a=self.run_value)
                 frames = self.release_held_cell() + self.kernel.receive_until_printed("begun\n")
                 frames += self.release_held_cell_and_finish()
                 self.assertEqual(
@@ -387,7 +387,7 @@ class TestSettingWidgetValues(WidgetTest):
     def test_a_value_that_the_remade_widget_cannot_have_is_reported(self):
         self.make_widgets("a = w_slider(key='a')")
         self.kernel.run_until_begun(HOLD_CODE + "\na = w_slider(key='a', max=1)", "c")
-        self.send_values(a=5)
+        self.send_widget_values(a=5)
         frames = self.release_held_cell_and_finish()
         (error,) = [frame for frame in frames if frame["type"] == "error"]
         self.assertEqual(error["data"]["message"], "set_widget_value: c/a: 5 is above max, 1")
@@ -398,16 +398,16 @@ class TestSettingWidgetValues(WidgetTest):
         self.run_ok("a.value + b.value", "r")
         self.make_widgets("a = w_slider(key='a')")
         self.assertEqual(self.error_of_setting("b", 1), "there is no such widget")
-        self.assertEqual(cells_run(self.set_values(a=1)), ["r"])
+        self.assertEqual(cells_run(self.set_widget_values(a=1)), ["r"])
 
     def test_pk10_disposing_a_cell_forgets_its_widgets_and_their_values(self):
         self.make_widgets("a = w_slider(key='a')")
-        self.set_one_value("a", 4)
+        self.set_one_widget_value("a", 4)
         self.kernel.send("dispose_cell", cell_id="c")
         self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
         self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
-    def set_one_value(self, key, value):
+    def set_one_widget_value(self, key, value):
         self.assertEqual(self.error_of_setting(key, value), "")
         self.kernel.receive_until("cell_widgets")
 
@@ -415,7 +415,7 @@ class TestSettingWidgetValues(WidgetTest):
         self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')\nb.value")
         self.run_ok(f"if a.value: {HOLD_CODE}\nb.sample()", "r")
         self.make_widgets("a.value\nb = w_slider(key='b')", "s")
-        self.send_values(a=1, b=1)
+        self.send_widget_values(a=1, b=1)
         self.kernel.receive_until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="s")
         frames = self.kernel.receive_until("cell_result", cell_id="s")
@@ -430,22 +430,22 @@ class TestSettingWidgetValues(WidgetTest):
     def test_pk11_a_press_is_true_in_the_runs_that_it_causes(self):
         self.make_widgets("go = w_button('Go', key='go')\nn = w_slider(key='n')\nprint('own', go.value)")
         self.run_ok("print('r', go.value, n.value)", "r")
-        frames = self.set_values(go=True)
+        frames = self.set_widget_values(go=True)
         printed = "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
         self.assertEqual((cells_run(frames), printed), (["c", "r"], "own True\nr True 0\n"))
         self.assertEqual(self.widget_states(frames)["c"]["c/go"]["value"], 1)
-        frames = self.set_values(n=5)
+        frames = self.set_widget_values(n=5)
         self.assertEqual([f["data"] for f in frames if f["type"] == "kernel_stdio"], ["r False 5\n"])
-        self.assertEqual(cells_run(self.set_values(go=True)), ["c", "r"])
+        self.assertEqual(cells_run(self.set_widget_values(go=True)), ["c", "r"])
         self.assertEqual(self.run_ok("go.value", "new").shown_text, "False")
         self.assertEqual(self.kernel.execute_code("go.value")["result"], "False")
 
     def test_pk11_a_press_that_no_cell_has_read_has_no_later_effect(self):
         self.make_widgets("go = w_button(key='go')\nn = w_slider(key='n')")
         self.run_ok("n.value == 1 or print(go.value)", "r")
-        self.set_values(n=1)
-        self.set_one_value("go", True)
-        self.assertIn("False\n", [f.get("data") for f in self.set_values(n=2)])
+        self.set_widget_values(n=1)
+        self.set_one_widget_value("go", True)
+        self.assertIn("False\n", [f.get("data") for f in self.set_widget_values(n=2)])
 
     def test_pk10_cells_that_read_a_widget_run_after_its_cell(self):
         self.run_ok("from assay import Signal\nfile = Signal('f')", "s")
@@ -462,7 +462,7 @@ class TestSettingWidgetValues(WidgetTest):
 
     def test_pk14_a_reset_removes_widgets_and_tells_the_server(self):
         self.make_widgets("a = w_slider(key='a')")
-        self.set_one_value("a", 4)
+        self.set_one_widget_value("a", 4)
         self.kernel.send("reset_kernel_globals")
         frames = self.kernel.receive_until("reset_kernel_globals_complete")
         self.assertEqual(self.widget_states(frames), {"c": {}})
