@@ -190,7 +190,7 @@ func newConnectionFile(tempDir, transport, kernelName string, key []byte) (*conn
 	return c, nil
 }
 
-// path returns the path of the connection file.
+// path returns the path of the connection file, connection.json in its private folder.
 func (c *connectionFile) path() string { return filepath.Join(c.folder, "connection.json") }
 
 // write writes the connection file, readable for its owner only.

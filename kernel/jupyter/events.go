@@ -6,8 +6,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxQueuedBytes limits the text and outputs that may wait in an eventQueue. What comes beyond
-// it is dropped and counted. The writers of the queue must not be blocked instead: if a
+// maxQueuedBytes is how many bytes of text and outputs may wait in an eventQueue. What comes
+// beyond it is dropped and counted. The writers of the queue must not be blocked instead: if a
 // channel were not read, the kernel's ZeroMQ would silently drop messages itself, among them
 // the one that says that a run is over.
 const maxQueuedBytes = 256 << 20
@@ -88,8 +88,8 @@ func (q *eventQueue) takeDroppedBytes() int {
 	return n
 }
 
-// maxLastTextBytes is how much of the newest text of a run is kept, to be printed if the
-// kernel crashes.
+// maxLastTextBytes is how many bytes of the newest text of a run are kept, to be printed if
+// the kernel crashes.
 const maxLastTextBytes = 4 << 10
 
 // handleEvent handles one event from the kernel: it passes on a message or text, prints an

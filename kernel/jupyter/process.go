@@ -115,8 +115,8 @@ func (p *process) closePipes() error {
 	return errors.Join(errs...)
 }
 
-// maxChunkBytes is the most that is read from a pipe at once, and the most text in one frame
-// to the server.
+// maxChunkBytes is how many bytes are read from a pipe at once at most, and how many bytes of
+// text a frame to the server has at most.
 const maxChunkBytes = 64 << 10
 
 // outputPipe reads the stdout or stderr pipe of the kernel process, to which C code and

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSpecBytes is the largest size of a kernel.json file that is read.
+// maxSpecBytes is the largest size, in bytes, of a kernel.json file that is read.
 const maxSpecBytes = 1 << 20
 
 // Spec is the kernelspec of an installed Jupyter kernel, read from its kernel.json.

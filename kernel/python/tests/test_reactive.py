@@ -263,7 +263,7 @@ class TestRerunOrder(ReactiveTest):
         self.assertEqual(self.text_of_cell(frames, "d"), "d 2 20\n")
 
     def test_a_diamond_of_dependencies_over_a_cell_that_reruns_later(self):
-        """Cell d reads what cell c writes, and c runs only because cell b does."""
+        """A change runs cells b, c and d in this order: d reads what c writes, and c runs only because b does."""
         self.run_cells(
             a=IMPORT_SIGNAL + "s, t, u = Signal(1), Signal(1), Signal(1)",
             d="print(s(), u())",

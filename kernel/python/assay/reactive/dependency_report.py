@@ -73,7 +73,7 @@ def dependency_report(relations: Relations, global_names: Mapping[Node, str]) ->
 
 
 def _markdown_section(lines: list[str]) -> str:
-    """Returns lines after an empty line, or "" if there are none."""
+    """Joins lines of Markdown into a section, after an empty line. Returns "" if there are no lines."""
     return "".join(("\n", *lines)) if lines else ""
 
 

@@ -73,6 +73,6 @@ class GlobalsReset(Work):
 
 
 def _user_thread_names() -> list[str]:
-    """Returns the names of all threads of the user's that still run, in alphabetical order."""
+    """Returns the names of all threads of the user's code that still run, in alphabetical order."""
     main = threading.main_thread()
     return sorted(thread.name for thread in threading.enumerate() if thread is not main)

@@ -161,7 +161,7 @@ class Schedule:
             self._channel.send({"type": "run_queue", "queue": queue})
 
     def _announce_idle(self) -> None:
-        """Tells the server that no cell runs or waits, if it does not know yet."""
+        """Tells the server that no cell runs or waits, unless it was told so already or something runs."""
         if not self._is_idle and not self._waiting and not self._running:
             self._is_idle = True
             self._channel.send(start_cell_frame(None, self._run_number))

@@ -69,7 +69,7 @@ class CaptureSink:
         self._streams[stream].add(text)
 
     def flush(self) -> None:
-        """Does nothing, since the text is not sent anywhere."""
+        """Does nothing, since captured text is not sent anywhere."""
 
     def text(self, stream: int) -> str:
         """Returns the text of a stream (1 stdout, 2 stderr). A line in it says how many characters were dropped."""
