@@ -20,7 +20,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // the packages of this module that it may import. "*" allows all. A package marked
 // with +http may import net/http. docs and bench hold tests and examples only.
 const layers = `
-cmd/assay +http:       *
+cmd/assay:                            *
+cmd/assay/internal/chat:              cmd/assay/internal/exit cmd/assay/internal/terminal eval/session router agent/builtin/blocks agent/builtin/tools internal/model internal/trace internal/protocol
+cmd/assay/internal/doctor:            cmd/assay/internal/terminal kernel internal/sandbox internal/subprocess internal/protocol
+cmd/assay/internal/exit:
+cmd/assay/internal/localsession:      cmd/assay/internal/exit eval/session internal/subprocess internal/trace
+cmd/assay/internal/progress:          cmd/assay/internal/terminal eval/batch eval/rescore eval/runs kernel
+cmd/assay/internal/terminal:
+cmd/assay/internal/terminal/terminaltest:
+cmd/assay/internal/textlog:           cmd/assay/internal/terminal internal/trace/flow
+cmd/assay/internal/traceview:         cmd/assay/internal/exit eval/runs internal/client internal/trace internal/trace/flow
 
 server +http:          server/api server/metrics server/endpoint eval/session eval/runs router web internal/notebook internal/trace internal/trace/flow internal/protocol
 server/api +http:      server/endpoint eval/session eval/runs internal/notebook internal/trace internal/trace/flow internal/protocol

@@ -12,6 +12,7 @@ import (
 
 	"assay/agent/builtin"
 	"assay/agent/builtin/oracle"
+	"assay/cmd/assay/internal/exit"
 	"assay/internal/protocol"
 )
 
@@ -21,10 +22,10 @@ func (p *process) agentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent FD",
 		Short: "Run the built-in agent on the socket with file descriptor FD",
-		Long: `The built-in agent: an agent process like any other, which the server starts
-with the number of an inherited socket as its last argument.
+		Long: `Run the built-in agent as a process. The server starts every agent like this,
+with the number of an inherited socket as the last argument.
 
-Exit status: 0 the socket was closed, 2 bad usage, 3 the agent broke.`,
+Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
 		Example: "  assay agent --model script:turns.jsonl 3",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,44 +33,48 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent broke.`,
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&solution, "solution", "", "`file` with the solution that the oracle plays")
+	cmd.Flags().StringVar(&solution, "solution", "", "`file` with the solution that --model oracle plays")
 	cmd.AddCommand(p.askCommand(), p.chatCommand(), p.agentMCPCommand())
 	return cmd
 }
 
-func (p *process) serveAgent(ctx context.Context, f *builtinFlags, solution, number string) error {
-	// It comes first: who started this waits at the other end.
-	conn, err := inherited(number)
+// serveAgent runs the agent of the flags on the inherited socket fd. solution is the file
+// that the oracle plays.
+func (p *process) serveAgent(ctx context.Context, f *builtinFlags, solution, fd string) error {
+	// Open the socket first: on any error the server must see it closed.
+	conn, err := inheritedSocket(fd)
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	serve, err := p.agentOf(f, solution)
+	runAgent, err := p.selectAgent(f, solution)
 	if err != nil {
-		return usage(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
+		return exit.Usage(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
 	}
-	if err := serve(ctx, conn); err != nil {
-		return broken(err)
+	if err := runAgent(ctx, conn); err != nil {
+		return exit.Broken(err)
 	}
 	return nil
 }
 
-// inherited is the connection at the other end of an inherited socket.
-func inherited(number string) (protocol.Conn, error) {
-	fd, err := strconv.Atoi(number)
-	if err != nil || fd < 3 {
-		return nil, fmt.Errorf("agent %s: want the number of an inherited socket: it is assay run or assay serve that starts this", number)
+// inheritedSocket returns the connection on the inherited socket fd, a file descriptor
+// from 3.
+func inheritedSocket(fd string) (protocol.Conn, error) {
+	number, err := strconv.Atoi(fd)
+	if err != nil || number < 3 {
+		return nil, fmt.Errorf("agent %s: want the number of an inherited socket: assay run and assay serve start this command", fd)
 	}
-	file := os.NewFile(uintptr(fd), "server")
+	file := os.NewFile(uintptr(number), "server")
 	defer file.Close()
 	socket, err := net.FileConn(file)
 	if err != nil {
-		return nil, fmt.Errorf("agent: fd %d is no socket: %w", fd, err)
+		return nil, fmt.Errorf("agent: fd %d is not a socket: %w", number, err)
 	}
 	return protocol.NewStream(socket, 0), nil
 }
 
-// agentOf is the agent that the flags ask for.
-func (p *process) agentOf(f *builtinFlags, solution string) (func(context.Context, protocol.Conn) error, error) {
+// selectAgent returns a function that runs the agent of --model: noop, oracle with the
+// solution in that file, or a model with a strategy.
+func (p *process) selectAgent(f *builtinFlags, solution string) (func(context.Context, protocol.Conn) error, error) {
 	switch f.model {
 	case "noop":
 		return func(ctx context.Context, conn protocol.Conn) error {
@@ -85,7 +90,7 @@ func (p *process) agentOf(f *builtinFlags, solution string) (func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	stop, err := f.recording(p, &cfg)
+	stop, err := f.startRecording(p, &cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -18,22 +18,21 @@ import (
 	"assay/agent/builtin/tools"
 	"assay/internal/limiter"
 	"assay/internal/model"
-	"assay/internal/model/endpoint"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/openai"
 	"assay/internal/model/replay"
 	"assay/internal/protocol"
 )
 
-// builtinFlags are those of the built-in agent. Whoever starts it has the same
-// flags as the agent itself, and hands them on.
+// builtinFlags are the flags of the built-in agent. The commands that start this agent
+// have the same flags, and pass them on.
 type builtinFlags struct {
 	model, strategy, name          string
 	modelArgs                      []string
 	memoryDir, skillsDir, stateDir string
 	maxEvalIters                   int
-	record                         string
-	turnstile                      string // socket at which calls of the model wait for their turn
+	record                         string // file for recorded model calls; "" records none
+	limiterSocket                  string // of --turnstile; "" does not limit model calls
 }
 
 func (f *builtinFlags) add(flags *pflag.FlagSet) {
@@ -46,36 +45,37 @@ func (f *builtinFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.skillsDir, "skills-dir", "", "with --strategy ticks: `folder` with one folder for each skill (default: no skills)")
 	flags.StringVar(&f.stateDir, "state-dir", "", "with --strategy ticks: `folder` for the agent's state, outside the sandbox (default: state is not kept)")
 	flags.StringVar(&f.record, "record", "", "`file` to record model calls in, one JSON line each, for --model replay:FILE (default: calls are not recorded)")
-	flags.StringVar(&f.turnstile, "turnstile", "", "Unix `socket` of the limiter that admits model calls")
-	_ = flags.MarkHidden("turnstile") // it is there: --max-model-calls makes it
+	flags.StringVar(&f.limiterSocket, "turnstile", "", "Unix `socket` of the limiter that admits model calls")
+	_ = flags.MarkHidden("turnstile") // the server sets it for --max-model-calls; the flag exists
 }
 
-// arguments are the flags as the agent is started with them.
+// arguments returns the flags as arguments for the agent's process.
 func (f *builtinFlags) arguments() []string {
 	args := []string{"--model", f.model, "--strategy", f.strategy, "--name", f.name, "--max-eval-iters", strconv.Itoa(f.maxEvalIters)}
 	for _, arg := range f.modelArgs {
 		args = append(args, "--model-arg", arg)
 	}
-	for _, named := range f.paths() {
-		if *named.path != "" {
-			args = append(args, "--"+named.flag, *named.path)
+	for _, flag := range f.pathFlags() {
+		if *flag.path != "" {
+			args = append(args, "--"+flag.name, *flag.path)
 		}
 	}
 	return args
 }
 
+// pathFlag is a flag with a path.
 type pathFlag struct {
-	flag string
+	name string
 	path *string
 }
 
-func (f *builtinFlags) paths() []pathFlag {
+func (f *builtinFlags) pathFlags() []pathFlag {
 	return []pathFlag{
 		{"memory-dir", &f.memoryDir},
 		{"skills-dir", &f.skillsDir},
 		{"state-dir", &f.stateDir},
 		{"record", &f.record},
-		{"turnstile", &f.turnstile},
+		{"turnstile", &f.limiterSocket},
 	}
 }
 
@@ -110,14 +110,15 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if cfg.Model, err = modelopen.Open(f.model, options); err != nil {
 		return cfg, err
 	}
-	if replay, ok := cfg.Model.(*replay.Replayer); ok {
-		replayed(&cfg, replay)
-	} else if f.turnstile != "" {
-		cfg.AcquireModelSlot = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.turnstile) }
+	if replayer, ok := cfg.Model.(*replay.Replayer); ok {
+		configureReplay(&cfg, replayer)
+	} else if f.limiterSocket != "" {
+		cfg.AcquireModelSlot = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.limiterSocket) }
 	}
 	return cfg, nil
 }
 
+// check rejects invalid flags without opening files or the model.
 func (f *builtinFlags) check() error {
 	if f.model == "" {
 		return errors.New("the built-in agent needs a --model: anthropic/ID, openai/ID, script:FILE or replay:FILE")
@@ -131,8 +132,8 @@ func (f *builtinFlags) check() error {
 	return nil
 }
 
-// checkFolders looks at the folders that the strategy wants, and refuses those that
-// it has no use for.
+// checkFolders checks that the folders of the strategy exist, and rejects folders of
+// other strategies.
 func (f *builtinFlags) checkFolders() error {
 	for _, folder := range []struct{ flag, path, strategy string }{
 		{"memory-dir", f.memoryDir, "tools"}, {"skills-dir", f.skillsDir, "ticks"}, {"state-dir", f.stateDir, "ticks"},
@@ -143,7 +144,7 @@ func (f *builtinFlags) checkFolders() error {
 		case folder.strategy != f.strategy:
 			return fmt.Errorf("--%s is for --strategy %s", folder.flag, folder.strategy)
 		case err == nil && !info.IsDir():
-			return fmt.Errorf("--%s %s: it is no folder", folder.flag, folder.path)
+			return fmt.Errorf("--%s %s: not a folder", folder.flag, folder.path)
 		case err != nil && folder.flag != "state-dir":
 			return fmt.Errorf("--%s: %w", folder.flag, err)
 		}
@@ -154,35 +155,35 @@ func (f *builtinFlags) checkFolders() error {
 	return tools.CheckMemory(f.memoryDir)
 }
 
-// priced reports whether it is known what the model costs. A recording knows what
-// its calls have cost.
-func (f *builtinFlags) priced(p *process) bool {
+// isPriceKnown reports whether the price of the model is known. A recording has the prices
+// of its calls.
+func (f *builtinFlags) isPriceKnown(p *process) bool {
 	options, _, err := p.modelSettings(f.model, f.modelArgs)
 	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindCard(f.model) != nil && !openai.IsThirdParty(f.model, options.BaseURL)
 }
 
-// absolute makes every path good for the agent, which works in another folder.
-func (f *builtinFlags) absolute() error {
+// makePathsAbsolute makes every path absolute, because the agent works in another folder.
+func (f *builtinFlags) makePathsAbsolute() error {
 	here, err := filepath.Abs(".")
 	if err != nil {
 		return err
 	}
 	f.model = model.ResolveName(f.model, here)
-	for _, named := range f.paths() {
-		if *named.path == "" {
+	for _, flag := range f.pathFlags() {
+		if *flag.path == "" {
 			continue
 		}
-		if *named.path, err = filepath.Abs(*named.path); err != nil {
+		if *flag.path, err = filepath.Abs(*flag.path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkBuiltin opens the model once, so that a wrong name, a missing key or a
-// faulty script is known before anything is started.
+// checkBuiltin opens the model once, so that a wrong name, a missing key or an invalid
+// script is reported before anything is started.
 func (h *host) checkBuiltin(f *builtinFlags) error {
-	if err := f.absolute(); err != nil {
+	if err := f.makePathsAbsolute(); err != nil {
 		return err
 	}
 	if err := f.checkFolders(); err != nil {
@@ -192,48 +193,4 @@ func (h *host) checkBuiltin(f *builtinFlags) error {
 		return err
 	}
 	return f.checkRecord()
-}
-
-// openModel opens a model with its settings.
-func (p *process) openModel(name string, args []string) (model.Client, model.Params, error) {
-	options, params, err := p.modelSettings(name, args)
-	if err != nil {
-		return nil, params, err
-	}
-	client, err := modelopen.Open(name, options)
-	return client, params, err
-}
-
-// modelSettings are those of a model: key and base URL of its provider, as the
-// environment has them, and what the arguments say.
-func (p *process) modelSettings(name string, args []string) (options modelopen.Options, params model.Params, err error) {
-	switch model.ProviderOf(name) {
-	case "anthropic":
-		options.APIKey, _ = p.getenv("ANTHROPIC_API_KEY")
-		options.BaseURL, _ = p.getenv("ANTHROPIC_BASE_URL")
-	case "openai":
-		options.APIKey, _ = p.getenv("OPENAI_API_KEY")
-		options.BaseURL, _ = p.getenv("OPENAI_BASE_URL")
-	}
-	for _, arg := range args {
-		key, value, ok := strings.Cut(arg, "=")
-		if !ok {
-			return options, params, fmt.Errorf("--model-arg %q: want KEY=VALUE", arg)
-		}
-		switch key {
-		case "base_url":
-			options.BaseURL = value
-		case "idle_s":
-			options.IdleTimeout, err = endpoint.ParseIdleTimeout(value)
-		case "match":
-			options.MatchMode, err = replay.MatchMode(value), replay.CheckMatchMode(value)
-		default:
-			err = params.Set(key, value)
-		}
-		if err != nil {
-			return options, params, fmt.Errorf("--model-arg %s: %w", arg, err)
-		}
-	}
-	options.Normalizer = p.occasion()
-	return options, params, params.Check(name)
 }

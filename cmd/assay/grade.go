@@ -2,20 +2,27 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/progress"
+	"assay/cmd/assay/internal/terminal"
 	"assay/eval/attempt"
 	"assay/eval/rescore"
-	"assay/internal/model"
+	"assay/eval/runs"
+	"assay/testcases"
 	"assay/testcases/grading"
 )
 
-// gradeFlags are those of assay grade.
+// gradeFlags are the flags of assay grade.
 type gradeFlags struct {
 	run  string
 	json bool
@@ -26,8 +33,8 @@ func (p *process) gradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grade [FILE or -]",
 		Short: "Grade answers without running anything",
-		Long: fmt.Sprintf(`Grades the lines of a file, or of stdin. Each is an object, and each is answered
-with one, in order and as soon as it is known:
+		Long: fmt.Sprintf(`Grade the lines of a file, or of stdin. Each line is a JSON object, and is answered
+with one, in order and as soon as its result is known:
 
   {"id", "grader": {"type", "config"}, "answer"}
   {"id", "graders": [{"type", "config"}, …], "answer"}
@@ -35,28 +42,28 @@ with one, in order and as soon as it is known:
   {"id", "extract": "summary", "conversation" or "eval_answer_file", "answer"}
     {"id", "found", "extracted", "error", "reason"?}
 
-A line may have up to %d MiB. What cannot be read is answered with an error, and
-the next line is read.
+A line has at most %d MiB. An invalid line is answered with an error, and the next
+line is read.
 
-With --run it grades the attempts of a stored run again, with the cases as they
-are today: those of PATH…, or else those that the run was started with. The old
-verdicts stay; the new ones are written beside them, into RUN/rescores. A grader
-that looks at what is gone, the kernel or the sandbox, keeps its old result if
-its config is the same; otherwise the attempt is not graded again. The last line on stdout is
+With --run grade the attempts of a stored run again, with the cases in PATH…, or
+else with the current cases in the paths that the run was started with. The new
+verdicts are written into RUN/rescores; the old ones stay. A grader that needs the
+kernel or the sandbox, which are gone, keeps its old result if its config is the
+same; otherwise the attempt is not graded again. The last line on stdout is
 
   PASS p/n  (failed f, ungraded u, infrastructure i, not graded again g, kept k)  was q/n  FILE
 
 where k counts results.
 
-Exit status: 0 every line was answered with a verdict or an extraction, whichever
-it is, 1 some line could not be read or names no grader there is, 2 bad usage,
-3 input or output failed, 130 or 143 interrupted. With --run: 0 all pass now,
-1 some do not, 2 bad usage or cases, 3 nothing could be graded.`, rescore.MaxLineBytes>>20),
+Exit status: 0 every line was answered with a verdict or an extraction, passed or
+not, 1 some line was invalid or names an unknown grader, 2 bad usage, 3 input or
+output failed, 130 or 143 interrupted. With --run: 0 all pass now, 1 some do not,
+2 bad usage or cases, 3 nothing could be graded.`, rescore.MaxLineBytes>>20),
 		Example: `  echo '{"id": 1, "grader": {"type": "exact", "config": {"ground_truth": 4}}, "answer": 4}' | assay grade
   assay grade --run runs/20260102-101500-cases`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("run") {
-				return p.gradeRun(cmd.Context(), f, args)
+				return p.regradeRun(cmd.Context(), f, args)
 			}
 			return p.gradeLines(cmd.Context(), f, args)
 		},
@@ -67,53 +74,42 @@ it is, 1 some line could not be read or names no grader there is, 2 bad usage,
 	return cmd
 }
 
+// gradeLines grades the lines of the file in args, or of stdin.
 func (p *process) gradeLines(ctx context.Context, f *gradeFlags, args []string) (err error) {
 	switch {
 	case len(args) > 1:
-		return usage(fmt.Errorf("grade: want one file, found %d (paths of cases go with --run)", len(args)))
+		return exit.Usage(fmt.Errorf("grade: want one file, found %d (paths of cases go with --run)", len(args)))
 	case f.json:
-		return usage(errors.New("--json goes with --run: without it the output is JSON already"))
+		return exit.Usage(errors.New("--json goes with --run: without it the output is JSON already"))
 	}
-	in, err := p.lines(args)
+	in, err := p.openLines(args)
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	defer in.Close()
-	ctx, interrupted := p.untilSignal(ctx)
-	defer interrupted.stop()
-	faulty, err := rescore.GradeLines(ctx, untilDone(ctx, in), p.out, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.judge})
-	switch status := interrupted.status(); {
-	case status != 0:
-		return &statusError{status: status}
-	case err != nil:
-		return broken(err)
-	case faulty > 0:
-		return &statusError{status: exitFailed, err: fmt.Errorf("%d lines could not be read or graded as they ask: see their errors", faulty)}
-	default:
-		return nil
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
+	faulty, err := rescore.GradeLines(ctx, cancelableReader(ctx, in), p.out, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
+	if err == nil && faulty > 0 {
+		err = &exit.Error{Status: exit.StatusFailed, Err: fmt.Errorf("%d lines are invalid or name an unknown grader: see their errors", faulty)}
 	}
+	return interrupt.exitErrorOr(exit.OrBroken(err))
 }
 
-// lines opens what is to be graded: the file that is named, or stdin.
-func (p *process) lines(args []string) (io.ReadCloser, error) {
+// openLines opens the file in args, or stdin if args is empty or "-".
+func (p *process) openLines(args []string) (io.ReadCloser, error) {
 	if len(args) == 1 && args[0] != "-" {
 		return os.Open(args[0])
 	}
-	if in, ok := p.in.(io.Writer); ok && isTerminal(in) {
+	if terminal.IsTerminal(p.in) {
 		_, _ = fmt.Fprintln(p.err, "assay: reading lines from the terminal, to the end of input (Ctrl-D)")
 	}
 	return io.NopCloser(p.in), nil
 }
 
-// judge opens a model for llm_judge, with the keys of the environment.
-func (p *process) judge(name string) (model.Client, error) {
-	client, _, err := p.openModel(name, nil)
-	return client, err
-}
-
-// untilDone is in, until ctx ends. A read that then waits for a terminal or a
-// pipe is left to the end of the process.
-func untilDone(ctx context.Context, in io.Reader) io.Reader {
+// cancelableReader reads from in until ctx ends, then fails with the cause of ctx. A read
+// of a terminal or a pipe that does not return is left to the end of the process.
+func cancelableReader(ctx context.Context, in io.Reader) io.Reader {
 	reader, writer := io.Pipe()
 	go func() {
 		_, err := io.Copy(writer, in)
@@ -121,4 +117,78 @@ func untilDone(ctx context.Context, in io.Reader) io.Reader {
 	}()
 	context.AfterFunc(ctx, func() { _ = writer.CloseWithError(context.Cause(ctx)) })
 	return reader
+}
+
+// regradeRun grades a stored run again, with the cases in paths.
+func (p *process) regradeRun(ctx context.Context, f *gradeFlags, paths []string) (err error) {
+	dir, err := filepath.Abs(f.run)
+	if err != nil {
+		return exit.Broken(err)
+	}
+	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
+	if errors.Is(err, runs.ErrNotFound) {
+		return exit.Usage(fmt.Errorf("%s is not the folder of a run: it has no run.json", f.run))
+	}
+	if err != nil {
+		return exit.Usage(err)
+	}
+	defer func() { err = errors.Join(err, run.Close()) }()
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
+	cases, err := loadRegradeCases(ctx, run, paths)
+	if err != nil {
+		return interrupt.exitErrorOr(exit.Usage(err))
+	}
+	reporter := &progress.RegradeReporter{Out: p.out, JSON: f.json}
+	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{
+		Environ: attempt.EnvWithoutSecrets(p.environ), OpenJudge: p.openJudge, OnRegraded: reporter.AttemptRegraded,
+	})
+	if interrupted := interrupt.exitError(); interrupted != nil {
+		return interrupted
+	}
+	if err == nil {
+		err = reporter.Finish(summary, f.run)
+	}
+	if err != nil {
+		return exit.Broken(err)
+	}
+	return regradeExitError(summary)
+}
+
+// loadRegradeCases loads the cases in paths, or if paths is empty those in the paths that
+// the run was started with. It returns the cases that the run has tried.
+func loadRegradeCases(ctx context.Context, run *runs.Run, paths []string) ([]testcases.Case, error) {
+	areGiven := len(paths) > 0
+	if !areGiven {
+		var config struct {
+			Paths []string `json:"paths"`
+		}
+		if err := json.Unmarshal(run.RawInfo["config"], &config); err != nil || len(config.Paths) == 0 {
+			return nil, errors.New("run.json has no paths of cases: name them after --run RUN")
+		}
+		paths = config.Paths
+	}
+	cases, err := testcases.Load(paths, testcases.Options{})
+	if errors.Is(err, fs.ErrNotExist) && !areGiven {
+		return nil, fmt.Errorf("the cases of the run are gone: %w (name them after --run RUN)", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rescore.CasesWithAttempts(ctx, run, cases)
+}
+
+// regradeExitError returns an error with the exit status for the new verdicts, or nil if
+// all attempts pass.
+func regradeExitError(s rescore.Summary) error {
+	switch {
+	case s.Attempts == 0:
+		return exit.Broken(errors.New("the run has no attempts"))
+	case s.Passed+s.Failed == 0 && s.GradedCount() > 0:
+		return exit.Broken(errors.New("nothing could be graded"))
+	case s.Passed < s.GradedCount():
+		return exit.Failed()
+	default:
+		return nil
+	}
 }

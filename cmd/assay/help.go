@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroups is the order of flags in the help of commands that have many: a heading,
-// a colon, and names of flags. A name with an asterisk is shown by --help-all only.
+// flagGroups lists the groups of flags in the help of commands with many flags: a heading,
+// a colon, and names of flags. A flag with an asterisk is shown only by --help-all.
 const flagGroups = `
 Common flags:       agent model kernel case id jobs addr out ui wall token
 Selection:          tag meta first epochs data
@@ -23,37 +22,37 @@ Server:             headless runs console-role* origin* allow-remote* session so
 Output:             json progress quiet log log-format*
 `
 
-// ungroupedFlags is the number of flags up to which a command's help is one list.
-const ungroupedFlags = 16
+// maxUngroupedFlags is the largest number of flags that the help shows as one list.
+const maxUngroupedFlags = 16
 
-// helpAllFlag asks for the help with all flags. It is handled before the command line is
-// parsed, like --help, so that it works without the command's arguments.
+// helpAllFlag shows the help with all flags. It is replaced before the command line is
+// parsed, so that like --help it works without the arguments that a command requires.
 const helpAllFlag = "--help-all"
 
 // takeHelpAll replaces --help-all by --help in args, and returns whether it was there.
-// What follows a -- is left alone.
-func takeHelpAll(args []string) (out []string, all bool) {
+// Arguments after "--" are not changed.
+func takeHelpAll(args []string) (out []string, isGiven bool) {
 	out = slices.Clone(args)
 	for i, arg := range out {
 		if arg == "--" {
 			break
 		}
 		if arg == helpAllFlag {
-			out[i], all = "--help", true
+			out[i], isGiven = "--help", true
 		}
 	}
-	return out, all
+	return out, isGiven
 }
 
-// help prints the help of a command to its stdout: what it does, how to call it, an
-// example, subcommands, and its flags by group.
+// help prints the help of a command to its stdout: its description, usage, example,
+// subcommands and flags.
 func (p *process) help(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
-	about := cmd.Long
-	if about == "" {
-		about = cmd.Short
+	description := cmd.Long
+	if description == "" {
+		description = cmd.Short
 	}
-	_, _ = fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(about), cmd.UseLine())
+	_, _ = fmt.Fprintf(out, "%s\n\nUsage:\n  %s\n", strings.TrimSpace(description), cmd.UseLine())
 	if cmd.Example != "" {
 		_, _ = fmt.Fprintf(out, "\nExample:\n%s\n", cmd.Example)
 	}
@@ -82,7 +81,7 @@ func (p *process) helpFlags(out io.Writer, cmd *cobra.Command) {
 	})
 	shown := map[string]bool{}
 	hidden := 0
-	if count > ungroupedFlags {
+	if count > maxUngroupedFlags {
 		for line := range strings.Lines(strings.TrimSpace(flagGroups)) {
 			heading, names, _ := strings.Cut(line, ":")
 			group := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -94,7 +93,7 @@ func (p *process) helpFlags(out io.Writer, cmd *cobra.Command) {
 					continue
 				}
 				shown[name] = true
-				if rare && !p.helpAll {
+				if rare && !p.showAllFlags {
 					hidden++
 					continue
 				}
@@ -123,26 +122,4 @@ func printFlags(out io.Writer, heading string, flags *pflag.FlagSet) {
 	if flags.HasAvailableFlags() {
 		_, _ = fmt.Fprintf(out, "\n%s:\n%s", heading, flags.FlagUsages())
 	}
-}
-
-// explainFlagError makes the error about a flag's value say which flag, which value, and
-// what is wanted instead.
-func explainFlagError(err error) error {
-	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok {
-		return err
-	}
-	flag := invalid.GetFlag()
-	problem := invalid.Unwrap().Error()
-	switch flag.Value.Type() {
-	case "duration":
-		problem = "want a duration with a unit, such as 30s, 5m or 1h30m"
-	case "int", "int64":
-		problem = "want a whole number"
-	case "float64":
-		problem = "want a number"
-	case "bool":
-		problem = "want true or false"
-	}
-	return fmt.Errorf("--%s %s: %s", flag.Name, invalid.GetValue(), problem)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every flag of a command whose help is grouped has a group, and the table names no flag
-// that does not exist.
+// Every flag of a command with grouped help has a group, and flagGroups lists no unknown
+// flag.
 func TestEveryFlagHasAGroup(t *testing.T) {
 	t.Parallel()
 	grouped := map[string]bool{}
@@ -35,7 +35,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 		})
 		for _, name := range names {
 			_, ok := grouped[name]
-			require.True(t, ok || len(names) <= ungroupedFlags, "%s: --%s has no group in flagGroups", cmd.CommandPath(), name)
+			require.True(t, ok || len(names) <= maxUngroupedFlags, "%s: --%s has no group in flagGroups", cmd.CommandPath(), name)
 			if ok {
 				grouped[name] = true
 			}
@@ -45,7 +45,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 		}
 	}
 	p := &process{out: io.Discard, err: io.Discard}
-	p.level.Set(slog.LevelWarn)
+	p.logLevel.Set(slog.LevelWarn)
 	visit(p.command())
 	for name, used := range grouped {
 		require.True(t, used, "flagGroups lists --%s, which no command has", name)

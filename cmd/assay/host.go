@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/agent"
+	"assay/cmd/assay/internal/exit"
 	"assay/eval/attempt"
 	"assay/eval/runs"
 	"assay/internal/limiter"
@@ -31,13 +31,13 @@ type hostFlags struct {
 	builtin        builtinFlags
 	kernel, python string
 	sandboxRoot    string
-	ready          time.Duration
-	frameLimit     int64
-	stdioLimit     int
+	readyTimeout   time.Duration
+	maxFrameBytes  int64
+	maxStdioBytes  int // -1 means no limit
 	limits         limitFlags
 	sandbox        sandboxFlags
 	pool           poolFlags
-	modelCalls     int // at once; 0: any number
+	maxModelCalls  int // in flight; 0 means no limit
 	data           []string
 }
 
@@ -48,18 +48,18 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable to pass to the agent (repeatable)")
 	flags.StringVar(&f.kernel, "kernel", "python", "`kernel`: python, elisp, jupyter:NAME (an installed Jupyter kernel), or 'COMMAND ARGS…'")
 	flags.StringVar(&f.python, "python", "python3", "Python `interpreter` of the kernel")
-	flags.DurationVar(&f.ready, "ready", kernel.DefaultReadyTimeout, "`duration` that kernel and agent each have to become ready")
-	flags.Int64Var(&f.frameLimit, "frame-limit", protocol.DefaultMaxFrameBytes, "largest message of a kernel, agent or console, in `bytes`")
-	flags.IntVar(&f.stdioLimit, "stdio-limit", kernel.DefaultMaxStdioBytes, "most text that one run of a cell may print, in `bytes`; the middle is cut; -1 is no limit")
+	flags.DurationVar(&f.readyTimeout, "ready", kernel.DefaultReadyTimeout, "`duration` that kernel and agent each have to become ready")
+	flags.Int64Var(&f.maxFrameBytes, "frame-limit", protocol.DefaultMaxFrameBytes, "largest message of a kernel, agent or console, in `bytes`")
+	flags.IntVar(&f.maxStdioBytes, "stdio-limit", kernel.DefaultMaxStdioBytes, "most text that one run of a cell may print, in `bytes`; the middle is cut; -1 is no limit")
 	flags.StringVar(&f.sandboxRoot, "sandbox-root", "", "`folder` to create working folders in (default $LATCH_SANDBOX_ROOT, else a temporary folder)")
 	flags.StringArrayVar(&f.data, "data", nil, "folder in which data addresses with a prefix are found, as `PREFIX=DIR` (repeatable)")
 	f.limits.add(flags)
 	f.sandbox.add(flags)
 	f.pool.add(flags)
-	flags.IntVar(&f.modelCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all built-in agents; 0 is no limit")
+	flags.IntVar(&f.maxModelCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all built-in agents; 0 is no limit")
 }
 
-// addSome adds only the flags of these names. The others have their defaults.
+// addSome adds only the flags with these names. The others have their defaults.
 func (f *hostFlags) addSome(cmd *cobra.Command, names ...string) {
 	all := &cobra.Command{}
 	f.add(all)
@@ -68,80 +68,82 @@ func (f *hostFlags) addSome(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// host is what starts kernels and agents: a supervisor and what they have in
-// common. Whoever made it must close it.
+// host starts kernels and agents with the flags of a command. Its creator must close it.
 type host struct {
-	flags      *hostFlags
-	p          *process
-	supervisor *subprocess.Supervisor
-	sandboxing sandboxing
-	kernels    kernels
-	pool       *kernel.Pool     // nil: kernels start cold
-	gate       *limiter.Limiter // of calls of the model; nil: they do not wait
-	agentWords []string         // of a foreign agent
-	secret     string           // in the names of sockets that code in a kernel must not find
+	flags        *hostFlags
+	p            *process
+	supervisor   *subprocess.Supervisor
+	sandboxes    sandboxes
+	kernel       selectedKernel
+	pool         *kernel.Pool     // nil if kernels start cold
+	modelLimiter *limiter.Limiter // of model calls; nil if there is no limit
+	agentCommand []string         // of a foreign agent, or of an MCP client
+	secret       string           // part of the names of sockets that code in a kernel must not find
 }
 
+// newHost checks the flags, starts a supervisor and finds the kernel. Its errors carry an
+// exit status.
 func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
 	h := &host{flags: flags, p: p, secret: uuid.NewString()[:8]}
-	if err := h.check(); err != nil {
-		return nil, usage(err)
+	if err := h.checkFlags(); err != nil {
+		return nil, exit.Usage(err)
 	}
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{p.self, "reap"}, Launcher: h.door(), Log: p.log()})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: p.cleanupHelper(), Launcher: p.sandboxLauncher(), Log: p.log()})
 	if err != nil {
-		return nil, broken(err)
+		return nil, exit.Broken(err)
 	}
 	h.supervisor = supervisor
-	if err := h.equip(ctx); err != nil {
+	if err := h.prepare(ctx); err != nil {
 		return nil, errors.Join(err, supervisor.Close())
 	}
 	return h, nil
 }
 
-// private is a path for what only agents are told of. A kernel knows the temporary
-// folder, from its own arguments, but cannot list it.
-func (h *host) private(name string) string {
+// privatePath returns a path that only agents are told. A kernel knows the temporary
+// folder from its own arguments, but cannot list it.
+func (h *host) privatePath(name string) string {
 	return filepath.Join(h.supervisor.TempDir(), name+"-"+h.secret)
 }
 
-// equip finds the kernel, confines it and fills the pool.
-func (h *host) equip(ctx context.Context) (err error) {
+// prepare finds the kernel, prepares its sandbox, and starts the model limiter and the
+// pool.
+func (h *host) prepare(ctx context.Context) (err error) {
 	if err := h.findKernel(ctx); err != nil {
 		return err
 	}
-	if err := h.equipMCP(); err != nil {
-		return broken(err)
+	if err := h.makeMCPSocketsDir(); err != nil {
+		return exit.Broken(err)
 	}
-	if h.sandboxing, err = h.confine(ctx); err != nil {
-		return broken(err)
+	if h.sandboxes, err = h.prepareSandboxes(ctx); err != nil {
+		return exit.Broken(err)
 	}
-	if err := h.admit(); err != nil {
-		return broken(err)
+	if err := h.startLimiter(); err != nil {
+		return exit.Broken(err)
 	}
-	if err := h.fill(ctx); err != nil {
-		return broken(err)
+	if err := h.startPool(ctx); err != nil {
+		return exit.Broken(err)
 	}
 	return nil
 }
 
-// check finds what is wrong with the flags before anything is started.
-func (h *host) check() (err error) {
-	foreign := !slices.Contains([]string{"builtin", "oracle", "noop", agentMCP}, h.flags.agent)
-	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(foreign), h.flags.pool.check(h.flags.kernel), h.flags.checkCalls()} {
+// checkFlags rejects invalid flags before anything is started.
+func (h *host) checkFlags() (err error) {
+	isForeign := !slices.Contains([]string{"builtin", "oracle", "noop", agentMCP}, h.flags.agent)
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(isForeign), h.flags.pool.check(h.flags.kernel), h.flags.checkModelCalls()} {
 		if err != nil {
 			return err
 		}
 	}
 	switch f := h.flags; {
-	case f.ready <= 0:
-		return fmt.Errorf("--ready %v: want a time of more than 0", f.ready)
-	case f.frameLimit <= 0:
-		return fmt.Errorf("--frame-limit %d: want more than 0 bytes", f.frameLimit)
-	case f.stdioLimit == 0 || f.stdioLimit < -1:
-		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.stdioLimit)
+	case f.readyTimeout <= 0:
+		return fmt.Errorf("--ready %v: want a time of more than 0", f.readyTimeout)
+	case f.maxFrameBytes <= 0:
+		return fmt.Errorf("--frame-limit %d: want more than 0 bytes", f.maxFrameBytes)
+	case f.maxStdioBytes == 0 || f.maxStdioBytes < -1:
+		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.maxStdioBytes)
 	}
-	if line, ok := h.flags.mcpCommand(); ok {
-		return h.checkMCP(line)
+	if line, ok := h.flags.mcpClientCommand(); ok {
+		return h.checkMCPClient(line)
 	}
 	switch h.flags.agent {
 	case "oracle", "noop":
@@ -149,14 +151,15 @@ func (h *host) check() (err error) {
 	case "builtin":
 		return h.checkBuiltin(&h.flags.builtin)
 	default:
-		h.agentWords, err = words("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
+		h.agentCommand, err = parseCommand("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
 		return err
 	}
 }
 
-// words splits a command line as a shell does, makes sure that its program is
-// there, and that its files will be found. names are what the flag may say instead.
-func words(flag, line, names string) ([]string, error) {
+// parseCommand splits a command line as a shell does. It makes the paths of the program
+// and of existing files absolute, and fails if the program does not exist. Errors name
+// the flag, and keywords, the other values that it takes.
+func parseCommand(flag, line, keywords string) ([]string, error) {
 	words, err := shellwords.Parse(line)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
@@ -166,12 +169,12 @@ func words(flag, line, names string) ([]string, error) {
 	}
 	path, err := lookPath(words[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s %q: want %s, or a command: %w", flag, line, names, err)
+		return nil, fmt.Errorf("%s %q: want %s, or a command: %w", flag, line, keywords, err)
 	}
 	words[0] = path
 	for i, word := range words[1:] {
-		// The child works in its sandbox: a file that is named from here, as in
-		// 'python3 my_agent.py', would not be found from there.
+		// The child works in its sandbox: it would not find a file with a relative path,
+		// as in 'python3 my_agent.py'.
 		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
 			if words[i+1], err = filepath.Abs(word); err != nil {
 				return nil, err
@@ -181,12 +184,12 @@ func words(flag, line, names string) ([]string, error) {
 	return words, nil
 }
 
-// agentConfig is the agent of a session; solution is the file that an oracle
-// plays.
+// agentConfig returns the configuration of a session's agent. solution is the file that
+// an oracle plays; "" if the case has none.
 func (h *host) agentConfig(solution string) (agent.Config, error) {
-	cfg := agent.Config{PassVariables: h.flags.agentEnv, ReadyTimeout: h.flags.ready, MaxFrameBytes: h.flags.frameLimit}
-	if _, ok := h.flags.mcpCommand(); ok {
-		cfg.Command, cfg.Sandbox = h.mcpAgent(), h.sandboxing.agent
+	cfg := agent.Config{PassVariables: h.flags.agentEnv, ReadyTimeout: h.flags.readyTimeout, MaxFrameBytes: h.flags.maxFrameBytes}
+	if _, ok := h.flags.mcpClientCommand(); ok {
+		cfg.Command, cfg.Sandbox = h.mcpAgentCommand(), h.sandboxes.agent
 		return cfg, nil
 	}
 	switch h.flags.agent {
@@ -200,32 +203,34 @@ func (h *host) agentConfig(solution string) (agent.Config, error) {
 	case "builtin":
 		cfg.Command = append([]string{h.p.self, "agent"}, h.flags.builtin.arguments()...)
 	default:
-		cfg.Command, cfg.Sandbox = h.agentWords, h.sandboxing.agent
+		cfg.Command, cfg.Sandbox = h.agentCommand, h.sandboxes.agent
 	}
 	return cfg, nil
 }
 
-// attempts is what all attempts have in common.
-func (h *host) attempts() (attempt.Config, error) {
+// attemptConfig returns the configuration that all attempts share. Its errors carry an
+// exit status.
+func (h *host) attemptConfig() (attempt.Config, error) {
 	root, err := h.sandboxRoot()
 	if err != nil {
-		return attempt.Config{}, broken(err)
+		return attempt.Config{}, exit.Broken(err)
 	}
-	solutions := ""
+	solutionsDir := ""
 	if h.flags.agent == "oracle" {
-		solutions = filepath.Join(h.supervisor.TempDir(), "solutions")
-		if err := os.Mkdir(solutions, 0o700); err != nil {
-			return attempt.Config{}, broken(err)
+		solutionsDir = filepath.Join(h.supervisor.TempDir(), "solutions")
+		if err := os.Mkdir(solutionsDir, 0o700); err != nil {
+			return attempt.Config{}, exit.Broken(err)
 		}
 	}
 	return attempt.Config{
-		SolutionsDir: solutions,
+		SolutionsDir: solutionsDir,
 		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
-		LimitOverrides: h.limits(), OpenJudge: h.p.judge, Log: h.p.log(),
+		LimitOverrides: h.limitOverrides(), OpenJudge: h.p.openJudge, Log: h.p.log(),
 	}, nil
 }
 
-// sandboxRoot is the folder for sandboxes, made if it is not there.
+// sandboxRoot returns the absolute path of the folder for working folders, and creates it
+// if it does not exist.
 func (h *host) sandboxRoot() (string, error) {
 	root := h.flags.sandboxRoot
 	if root == "" {
@@ -239,13 +244,13 @@ func (h *host) sandboxRoot() (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return "", fmt.Errorf("make the folder for sandboxes: %w", err)
+		return "", fmt.Errorf("create the folder for sandboxes: %w", err)
 	}
 	return root, nil
 }
 
-// prefixes reads the --data flags.
-func (f *hostFlags) prefixes() (map[string]string, error) {
+// dataFolders returns the folders of --data by prefix.
+func (f *hostFlags) dataFolders() (map[string]string, error) {
 	dirs := map[string]string{}
 	for _, entry := range f.data {
 		prefix, dir, ok := strings.Cut(entry, "=")
@@ -257,19 +262,12 @@ func (f *hostFlags) prefixes() (map[string]string, error) {
 	return dirs, nil
 }
 
-func (h *host) info() runs.Host { return hostInfo(h.kernels.python) }
+// limitOverrides returns the limits of the flags, which override those of cases.
+func (h *host) limitOverrides() runs.Limits {
+	return h.flags.sandbox.withDiskLimit(h.flags.limits.overrides())
+}
 
-// limits are those that were asked for.
-func (h *host) limits() runs.Limits { return h.flags.sandbox.limits(h.flags.limits.asked()) }
-
-func (h *host) close() error { return errors.Join(h.drain(), h.shut(), h.supervisor.Close()) }
-
-// lookPath finds a program as a shell does, and makes its path good for every
-// folder.
-func lookPath(name string) (string, error) {
-	found, err := exec.LookPath(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(found)
+// close stops the pool and the model limiter, and then everything that is still running.
+func (h *host) close() error {
+	return errors.Join(h.closePool(), h.closeLimiter(), h.supervisor.Close())
 }

@@ -5,78 +5,81 @@ import (
 	"slices"
 	"strings"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/internal/sandbox"
 	"assay/kernel"
 	"assay/kernel/jupyter"
 )
 
-// What --kernel may say beside a command line.
+// Values of --kernel other than a command line.
 const (
 	kernelPython  = "python"
 	kernelElisp   = "elisp"
-	kernelJupyter = "jupyter:" // and the name of a kernelspec
+	kernelJupyter = "jupyter:" // followed by the name of a kernelspec
 )
 
-// kernels is what --kernel has come to.
-type kernels struct {
-	python  *kernel.Python // nil with another kernel
-	elisp   *kernel.Emacs  // likewise
-	command []string       // of a foreign kernel
-	read    []string       // what a fence has to let it read
-	sockets bool           // it needs Unix sockets, to talk to us
-	itself  bool           // it also talks to itself over the network
+// selectedKernel is the kernel that --kernel has selected.
+type selectedKernel struct {
+	python    *kernel.Python // nil for another kernel
+	emacs     *kernel.Emacs  // nil for another kernel
+	command   []string       // of a foreign kernel
+	readPaths []string       // that its sandbox must let it read
+
+	needsUnixSockets bool // to connect to this program
+	needsLoopback    bool // its processes talk to each other over the network
 }
 
-// findKernel makes sure that the kernel can be started.
+// findKernel checks that the kernel of the flags can be started.
 func (h *host) findKernel(ctx context.Context) (err error) {
 	name := h.flags.kernel
-	k := &h.kernels
+	k := &h.kernel
 	switch spec, isJupyter := strings.CutPrefix(name, kernelJupyter); {
 	case name == kernelPython:
 		k.python, err = kernel.ResolvePython(ctx, h.flags.python, h.supervisor.TempDir())
 	case name == kernelElisp:
-		k.elisp, err = kernel.ResolveEmacs(ctx, "", h.supervisor.TempDir())
-		k.sockets = true
+		k.emacs, err = kernel.ResolveEmacs(ctx, "", h.supervisor.TempDir())
+		k.needsUnixSockets = true
 	case isJupyter:
 		found, err := jupyter.FindSpec(ctx, spec, h.p.environ)
 		if err != nil {
-			return usage(err)
+			return exit.Usage(err)
 		}
 		k.command = []string{h.p.self, "jupyter", found.Path}
-		k.read, k.sockets, k.itself = slices.Concat(neighbours(k.command), found.ReadPaths()), true, true
+		k.readPaths = slices.Concat(commandFolders(k.command), found.ReadPaths())
+		k.needsUnixSockets, k.needsLoopback = true, true
 	default:
-		k.command, err = words("--kernel", name, "python, elisp, jupyter:NAME")
-		k.read = neighbours(k.command)
+		k.command, err = parseCommand("--kernel", name, "python, elisp, jupyter:NAME")
+		k.readPaths = commandFolders(k.command)
 	}
 	if err != nil {
-		return broken(err)
+		return exit.Broken(err)
 	}
 	return nil
 }
 
-// kernelConfig is the kernel of every session.
+// kernelConfig returns the configuration of every session's kernel.
 func (h *host) kernelConfig() kernel.Config {
 	return kernel.Config{
-		Python: h.kernels.python, Emacs: h.kernels.elisp, Command: h.kernels.command,
-		Pool: h.pool, Sandbox: h.sandboxing.kernel, ReadyTimeout: h.flags.ready,
-		MaxFrameBytes: h.flags.frameLimit, MaxStdioBytes: h.flags.stdioLimit,
+		Python: h.kernel.python, Emacs: h.kernel.emacs, Command: h.kernel.command,
+		Pool: h.pool, Sandbox: h.sandboxes.kernel, ReadyTimeout: h.flags.readyTimeout,
+		MaxFrameBytes: h.flags.maxFrameBytes, MaxStdioBytes: h.flags.maxStdioBytes,
 	}
 }
 
-// resolvesUnix is the version of Landlock from which on a fence keeps a process
-// from Unix sockets that lie outside.
-const resolvesUnix = 9
+// landlockRestrictsUnixSockets is the first version of Landlock with which a sandbox
+// keeps a process from Unix sockets outside of its folders.
+const landlockRestrictsUnixSockets = 9
 
-// kernelRules are those of a kernel's fence. Who talks to itself over the network
-// gets, where there is to be none, one with nobody else in it.
+// kernelRules adds to rules what the selected kernel needs. A kernel whose processes talk
+// over the network gets a loopback network if the network is off.
 func (h *host) kernelRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
-	k := h.kernels
-	if k.elisp != nil && machine.LandlockVersion >= resolvesUnix {
+	k := h.kernel
+	if k.emacs != nil && machine.LandlockVersion >= landlockRestrictsUnixSockets {
 		rules.WritePaths = append(rules.WritePaths, h.supervisor.SocketsDir())
 	}
-	rules.ReadPaths = slices.Concat(rules.ReadPaths, k.read)
-	rules.AllowUnixSockets = k.sockets
-	if k.itself && rules.Network == sandbox.NetworkOff {
+	rules.ReadPaths = slices.Concat(rules.ReadPaths, k.readPaths)
+	rules.AllowUnixSockets = k.needsUnixSockets
+	if k.needsLoopback && rules.Network == sandbox.NetworkOff {
 		rules.Network = sandbox.NetworkLoopback
 	}
 	return rules

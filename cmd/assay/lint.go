@@ -6,21 +6,34 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/progress"
+	"assay/cmd/assay/internal/terminal"
+	"assay/eval/attempt"
+	"assay/eval/batch"
 	"assay/eval/runs"
+	"assay/testcases"
 	"assay/testcases/lint"
 )
 
-// lintFlags are those of assay lint.
+// lintFlags are the flags of assay lint.
 type lintFlags struct {
 	category string
 	format   string // console or json
 	quiet    bool
 	pattern  string
-	oracle   oracleFlags
+
+	playsCases bool // --oracle
+	jobs       int
+	host       hostFlags
 }
 
 func (p *process) lintCommand() *cobra.Command {
@@ -28,18 +41,18 @@ func (p *process) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
 		Short: "Check case files",
-		Long: `Checks the cases of files, folders and glob patterns, and runs nothing. What is
-wrong is printed file by file: an error (the case cannot be run, or can never be
-passed) or a warning, a code, the field, and what to do. A folder is searched to
-the bottom; files in it in which no case can be are passed over, unless --pattern
-names them. docs/lint.md has every code.
+		Long: `Check the cases in files, folders and glob patterns without running them. Issues
+are printed file by file: error (the case cannot be run, or can never be passed) or
+warning, a code, the field, and what to do. Folders are searched recursively; files
+in them that cannot contain a case are skipped, unless --pattern names them.
+docs/lint.md lists all codes.
 
-With --oracle each case without errors is played twice, with a kernel and a
-sandbox of its own: by its own solution, which must pass, and by doing nothing,
-which must not.
+With --oracle run each case without errors twice, with a separate kernel and
+sandbox: with its own solution, which must pass, and with an agent that does
+nothing, which must not.
 
-Exit status: 0 no case has an error, 1 some has, or there is none, 2 bad usage,
-3 the cases could not be played, 130 or 143 interrupted.`,
+Exit status: 0 no case has an error, 1 some case has, or there is no case, 2 bad
+usage, 3 the cases could not be run, 130 or 143 interrupted.`,
 		Example: "  assay lint mycases --format json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
@@ -47,7 +60,6 @@ Exit status: 0 no case has an error, 1 some has, or there is none, 2 bad usage,
 		},
 	}
 	f.add(cmd)
-	f.oracle.add(cmd)
 	return cmd
 }
 
@@ -57,100 +69,188 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.VarP(choice{&f.format, []string{"console", "json"}}, "format", "f", "output format: `console|json`")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the summary")
 	flags.StringVar(&f.pattern, "pattern", "", "only files of a folder that match the `glob`; ** is any number of folders, as in **/*.json (default: every file that may hold a case)")
+	flags.BoolVar(&f.playsCases, "oracle", false, "also run each case with its own solution, which must pass, and with an agent that does nothing, which must fail")
+	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "with --oracle: `number` of attempts at once")
+	f.host.addSome(cmd, "kernel", "python", "data", "sandbox")
 }
 
+// lint checks the cases in paths, prints the report, and returns an error with the exit
+// status.
 func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error {
-	if f.oracle.jobs < 1 {
-		return usage(errors.New("-j is at least 1"))
+	if f.jobs < 1 {
+		return exit.Usage(errors.New("-j is at least 1"))
 	}
-	prefixes, err := f.oracle.host.prefixes()
+	dataFolders, err := f.host.dataFolders()
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	level := p.level.Level()
+	level := p.logLevel.Level()
 	if !f.quiet {
-		p.logAtLeast(slog.LevelInfo) // what is passed over
+		p.logAtLeast(slog.LevelInfo) // log the skipped files
 	}
-	opts := lint.CheckOptions{Pattern: f.pattern, Data: prefixes, Log: p.log()}
+	opts := lint.CheckOptions{Pattern: f.pattern, Data: dataFolders, Log: p.log()}
 	if f.category != "all" {
 		opts.Category = f.category
 	}
 	report, err := lint.Check(paths, opts)
-	p.level.Set(level)
+	p.logLevel.Set(level)
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
 	played := 0
-	if f.oracle.on {
-		if played, err = p.playCases(ctx, &f.oracle, &report); err != nil {
+	if f.playsCases {
+		if played, err = p.playCases(ctx, f, &report); err != nil {
 			return err
 		}
 	}
-	if err := p.showLint(report, f, played); err != nil {
-		return broken(err)
+	if err := p.printLintReport(report, f, played); err != nil {
+		return exit.Broken(err)
 	}
 	switch {
 	case report.Summary.Checked == 0:
-		return &statusError{exitFailed, errors.New("there is no case in " + strings.Join(paths, ", "))}
+		return &exit.Error{Status: exit.StatusFailed, Err: errors.New("there is no case in " + strings.Join(paths, ", "))}
 	case report.Summary.Errors > 0:
-		return &statusError{status: exitFailed}
+		return exit.Failed()
 	default:
 		return nil
 	}
 }
 
-func (p *process) showLint(report lint.Report, f *lintFlags, played int) error {
+// printLintReport prints the report as text or JSON. played is the number of cases that
+// --oracle has run.
+func (p *process) printLintReport(report lint.Report, f *lintFlags, played int) error {
 	if f.quiet {
 		report.Results = []lint.FileResult{}
 	}
 	if f.format == "json" {
 		return runs.EncodeLine(p.out, report)
 	}
-	text := lintText(report)
-	if f.oracle.on {
-		text += count(played, "case") + " played, by the solution and by doing nothing\n"
+	text := lintIssuesText(report)
+	if f.playsCases {
+		text += counted(played, "case") + " played, by the solution and by doing nothing\n"
 	}
-	text += lintSummary(report.Summary)
+	s := report.Summary
+	text += fmt.Sprintf("%s, %d passed, %s, %s\n", counted(s.Checked, "file"), s.Passed, counted(s.Errors, "error"), counted(s.Warnings, "warning"))
 	_, err := io.WriteString(p.out, text)
 	return err
 }
 
-// lintText is a report for people: the results that have issues.
-func lintText(report lint.Report) string {
+// lintIssuesText returns the issues of a report for people, below the names of the files.
+func lintIssuesText(report lint.Report) string {
 	var out strings.Builder
 	for _, result := range report.Results {
 		if len(result.Issues) == 0 {
 			continue
 		}
-		fmt.Fprintf(&out, "%s\n", printable(result.File))
+		fmt.Fprintf(&out, "%s\n", terminal.Printable(result.File))
 		for _, issue := range result.Issues {
-			out.WriteString(lintLine(issue))
+			out.WriteString(lintIssueText(issue))
 		}
 	}
 	return out.String()
 }
 
-// lintSummary is how many there are of everything.
-func lintSummary(s lint.Summary) string {
-	return fmt.Sprintf("%s, %d passed, %s, %s\n", count(s.Checked, "file"), s.Passed, count(s.Errors, "error"), count(s.Warnings, "warning"))
-}
-
-func lintLine(issue lint.Issue) string {
+// lintIssueText returns an issue as a line, and its fix as a second one.
+func lintIssueText(issue lint.Issue) string {
 	text := strings.Join(strings.Fields(issue.Message), " ")
 	if issue.Location != "" {
 		text = issue.Location + ": " + text
 	}
-	line := fmt.Sprintf("  %-7s  %s  %s\n", issue.Level, issue.Code, printable(text))
+	line := fmt.Sprintf("  %-7s  %s  %s\n", issue.Level, issue.Code, terminal.Printable(text))
 	if issue.Fix != nil {
-		line += fmt.Sprintf("  %15s%s\n", "", printable("write "+issue.Fix.After+" in place of "+issue.Fix.Before))
+		line += fmt.Sprintf("  %15s%s\n", "", terminal.Printable("write "+issue.Fix.After+" in place of "+issue.Fix.Before))
 	}
 	return line
 }
 
-// count is a number of things: "1 file", "2 files".
-func count(n int, thing string) string {
+// counted returns a number of things: "1 file", "2 files".
+func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// playCases runs the playable cases of a report with the agents oracle and noop, and adds
+// to the report what that shows. It returns the number of cases that it could run.
+func (p *process) playCases(ctx context.Context, f *lintFlags, report *lint.Report) (int, error) {
+	cases := report.PlayableCases()
+	if len(cases) == 0 {
+		return 0, nil
+	}
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
+	solution, err := p.playWith(ctx, f, "oracle", cases)
+	var nothing map[string]lint.Play
+	if err == nil {
+		nothing, err = p.playWith(ctx, f, "noop", cases)
+	}
+	if err = interrupt.exitErrorOr(err); err != nil {
+		return 0, err
+	}
+	return report.AddPlays(solution, nothing), nil
+}
+
+// playWith runs each case once with the agent oracle or noop, and returns the results by
+// the source of the case. It stores nothing. Its errors carry an exit status.
+func (p *process) playWith(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.Play, err error) {
+	flags := f.host
+	flags.agent = agent
+	h, err := p.newHost(ctx, &flags)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	skipReason, err := h.checkRequirements(ctx, cases)
+	if err != nil {
+		return nil, exit.Broken(err)
+	}
+	attempts, err := h.attemptConfig()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := runs.Create(filepath.Join(h.supervisor.TempDir(), "run"), runs.Info{Started: time.Now().UTC(), Host: h.info()})
+	if err != nil {
+		return nil, exit.Broken(err)
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	var mu sync.Mutex
+	plays = map[string]lint.Play{}
+	add := func(c testcases.Case, play lint.Play) {
+		mu.Lock()
+		defer mu.Unlock()
+		plays[c.Source.String()] = play
+	}
+	_, err = batch.Run(ctx, batch.Config{
+		RunWriter: folder, Cases: cases, Jobs: f.jobs,
+		SkipReason: func(c testcases.Case) string {
+			reason := skipReason(c)
+			if reason != "" {
+				add(c, lint.Play{SkipReason: reason})
+			}
+			return reason
+		},
+		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
+			result := attempt.Run(ctx, attempts, job)
+			add(job.Case, lint.Play{IsPassed: result.Passed != nil && *result.Passed, Failure: describeFailure(result)})
+			return result
+		},
+	})
+	if err != nil {
+		return nil, exit.Broken(err)
+	}
+	return plays, nil
+}
+
+// describeFailure returns why an attempt did not pass, with its answer if it gave none in
+// the expected form.
+func describeFailure(a runs.Attempt) string {
+	if a.Outcome != runs.OutcomeCompleted || a.Passed == nil {
+		return string(a.Outcome) + ": " + terminal.OneLine(a.Detail)
+	}
+	text := terminal.OneLine(progress.FirstFailure(a))
+	if len(a.Answer) == 0 {
+		text += " (it handed in: " + terminal.OneLine(a.Summary) + ")"
+	}
+	return text
 }

@@ -2,153 +2,36 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
-	"regexp"
-	"strings"
 	"testing"
-	"testing/slogtest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"assay/internal/protocol"
-	"assay/internal/trace"
-	"assay/internal/trace/flow"
+	"assay/cmd/assay/internal/terminal"
 )
 
-func newTextLog(out *bytes.Buffer) *slog.Logger {
-	return slog.New(&textHandler{out: out, level: slog.LevelInfo})
-}
-
-// attributes reads a line back as slogtest wants it.
-func attributes(t *testing.T, line string) map[string]any {
-	t.Helper()
-	all := map[string]any{}
-	parts := regexp.MustCompile(`^(?:(\d\d:\d\d:\d\d\.\d{3}) )?([A-Z]+) (\w+)(.*)$`).FindStringSubmatch(line)
-	require.NotNil(t, parts, line)
-	if parts[1] != "" {
-		all[slog.TimeKey] = parts[1]
-	}
-	all[slog.LevelKey], all[slog.MessageKey] = parts[2], parts[3]
-	for _, pair := range regexp.MustCompile(` (\S+?)=("(?:[^"\\]|\\.)*"|\S+)`).FindAllStringSubmatch(parts[4], -1) {
-		path := strings.Split(pair[1], ".")
-		at := all
-		for _, group := range path[:len(path)-1] {
-			inner, ok := at[group].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				at[group] = inner
-			}
-			at = inner
-		}
-		at[path[len(path)-1]] = pair[2]
-	}
-	return all
-}
-
-func TestTextHandler(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	slogtest.Run(t, func(*testing.T) slog.Handler {
-		out.Reset()
-		return newTextLog(&out).Handler()
-	}, func(t *testing.T) map[string]any {
-		t.Helper()
-		return attributes(t, strings.TrimSuffix(out.String(), "\n"))
-	})
-}
-
-func TestTextLines(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	log := newTextLog(&out)
-	log.With("session", "s 1").WithGroup("g").Warn("deadline missed", "limit", 8*time.Second, "error", errors.New("no \"x\"\nat all"), "empty", "", "equal", "a=b")
-	odd := slog.NewRecord(time.Now(), slog.LevelError, "odd\x1b[2J\nline", 0)
-	odd.Add("key\n", "\x1b[2J", "text", "é→", "bidi", "\u202e", "bad", "\xff")
-	require.NoError(t, log.Handler().Handle(t.Context(), odd))
-	log.Debug("not logged")
-	clock := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\.\d\d\d `)
-	require.Len(t, clock.FindAllString(out.String(), -1), 2)
-	require.Equal(t, `WARN deadline missed g.limit=8s g.error="no \"x\"\nat all" g.empty="" g.equal="a=b" session="s 1"
-ERROR odd`+"\uFFFD[2J\uFFFD"+`line "key\n"="\x1b[2J" text=é→ bidi="\u202e" bad="\xff"
-`, clock.ReplaceAllString(out.String(), ""))
-}
-
-// The lines of EH-9 for people: the time, and then exactly this.
-func TestFlowLines(t *testing.T) {
-	t.Parallel()
-	journal, other := trace.NewJournal("default"), trace.NewJournal("0002-sum-e1-t1")
-	follow, followOther := journal.Follow(), other.Follow()
-	action := protocol.Envelope{Type: "agent_action", Action: "create_cell", TxID: "tx_1a2b3c4d5e6f"}
-	edit := protocol.Envelope{Type: "agent_action", Action: "edit_cell", TxID: "tx_2", CellID: "c1"}
-	forged := protocol.Envelope{Type: "agent_action", Action: "x\n12:00:00.000 [eval] y", TxID: "a b"}
-	for _, entry := range []trace.Entry{
-		{Hop: trace.AgentToServer, Envelope: action},
-		{Hop: trace.AgentToServer, Envelope: edit},
-		{Hop: trace.ServerToAgent, Envelope: protocol.Envelope{Type: "agent_action_response", TxID: "tx_2", Status: "error"}, Note: trace.NoteTimedOut},
-		{Hop: trace.AgentToServer, Envelope: forged},
-		{Hop: trace.AgentToServer, Note: trace.NoteMalformed},
-		{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: "state"}, Body: []byte(`{"state":"ended","cause":"it is\u001b[2J over"}`)},
-	} {
-		journal.Append(entry)
-	}
-	other.Append(trace.Entry{Hop: trace.AgentToServer, Envelope: action})
-	journal.Close()
-	other.Close()
-	var out bytes.Buffer
-	require.NoError(t, flow.Log(t.Context(), follow, newTextLog(&out)))
-	require.NoError(t, flow.Log(t.Context(), followOther, newTextLog(&out).With("case", "sum")))
-	require.Equal(t, `[eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f
-[eval] agent→console: agent_action edit_cell tx_2 cell=c1
-[eval] console→agent: agent_action_response tx_2 status=error (timed_out)
-[eval] agent→console: agent_action "x\n12:00:00.000 [eval] y" "a b"
-[eval] agent→console: (malformed)
-[eval] session: state ended: it is`+"\uFFFD"+`[2J over
-[eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f session=0002-sum-e1-t1 case=sum
-`, regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\.\d\d\d `).ReplaceAllString(out.String(), ""))
-}
-
-// A subcommand's own default counts unless --log, or ASSAY_LOG, says something.
+// A subcommand's default log level applies unless --log or ASSAY_LOG is given.
 func TestLogAtLeast(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		args, environ []string
 		want          slog.Level
 	}{
-		"by default":       {nil, nil, slog.LevelInfo},
-		"less was asked":   {[]string{"--log", "error"}, nil, slog.LevelError},
-		"the same as ever": {[]string{"--log", "warn"}, nil, slog.LevelWarn},
-		"more was asked":   {[]string{"--log", "debug"}, nil, slog.LevelDebug},
-		"from environment": {nil, []string{"ASSAY_LOG=error"}, slog.LevelError},
+		"default":     {nil, nil, slog.LevelInfo},
+		"--log error": {[]string{"--log", "error"}, nil, slog.LevelError},
+		"--log warn":  {[]string{"--log", "warn"}, nil, slog.LevelWarn},
+		"--log debug": {[]string{"--log", "debug"}, nil, slog.LevelDebug},
+		"ASSAY_LOG":   {nil, []string{"ASSAY_LOG=error"}, slog.LevelError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			p := &process{environ: tc.environ, out: &out, err: &out, screen: newScreen(&out)}
+			p := &process{environ: tc.environ, out: &out, err: &out, screen: terminal.NewScreen(&out)}
 			root := p.command()
 			root.SetArgs(append([]string{"version"}, tc.args...))
 			require.NoError(t, root.ExecuteContext(t.Context()))
 			p.logAtLeast(slog.LevelInfo)
-			require.Equal(t, tc.want, p.level.Level())
+			require.Equal(t, tc.want, p.logLevel.Level())
 		})
 	}
-}
-
-func FuzzTextHandler(f *testing.F) {
-	f.Add("message", "key", "value")
-	f.Add("a\nb", "k=\x1b", "\xff\u2028")
-	f.Fuzz(func(t *testing.T, message, key, value string) {
-		var out bytes.Buffer
-		for _, text := range []string{message, flow.LogMessage} {
-			record := slog.NewRecord(time.Now(), slog.LevelWarn, text, 0)
-			record.Add("direction", "agent→kernel", "detail", value, "action", value, key, value)
-			require.NoError(t, newTextLog(&out).Handler().WithGroup(key).Handle(t.Context(), record))
-		}
-		lines := strings.Split(out.String(), "\n")
-		require.Len(t, lines, 3, "a line each")
-		for _, line := range lines {
-			require.Equal(t, line, printable(line))
-		}
-	})
 }

@@ -1,6 +1,5 @@
-// Command assay is an eval-harness for notebook agents. It has a file for each
-// subcommand, and is the only package that reads arguments, environment and
-// standard streams.
+// Command assay is an eval harness for notebook agents. It has one file per subcommand, and
+// is the only package that reads arguments, environment and standard streams.
 package main
 
 import (
@@ -16,85 +15,62 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
 
-// Exit statuses, for every subcommand.
-const (
-	exitOK     = 0
-	exitFailed = 1 // something did not pass
-	exitUsage  = 2 // the command was not understood, or its input is bad
-	exitBroken = 3 // the harness or its environment broke
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/terminal"
+	"assay/cmd/assay/internal/textlog"
+	"assay/server"
 )
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
-// process is what a subcommand has of the process it runs in.
+// process is the environment of a subcommand: arguments, standard streams and logging.
 type process struct {
-	self    string // path of this program, to start itself as helper and agent
-	environ []string
+	self    string   // path of this program, to start it as a helper, an agent or a launcher
+	environ []string // NAME=VALUE entries
 	in      io.Reader
 	out     io.Writer // results
-	err     io.Writer // everything else, through the screen
-	screen  *screen
+	err     io.Writer // everything else; writes do not wait, and go through screen
+	screen  *terminal.Screen
 
-	level     slog.LevelVar
-	helpAll   bool   // --help-all was given
-	logGiven  bool   // the level was set by --log
-	logFormat string // text or json
+	showAllFlags  bool          // --help-all was given
+	logLevel      slog.LevelVar // of --log
+	logLevelGiven bool          // --log or ASSAY_LOG was given
+	logFormat     string        // text or json
 }
 
-// statusError ends the program with a status, and says why unless err is nil.
-type statusError struct {
-	status int
-	err    error
-}
-
-func (e *statusError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.status)
-	}
-	return e.err.Error()
-}
-
-func (e *statusError) Unwrap() error { return e.err }
-
-func usage(err error) error  { return &statusError{exitUsage, err} }
-func broken(err error) error { return &statusError{exitBroken, err} }
-
-// run is the whole program: it returns its exit status.
+// run runs the program with these arguments, of which the first is its name, and streams.
+// It returns the exit status.
 func run(args []string, in io.Reader, out, errOut io.Writer) int {
-	screen := newScreen(errOut)
-	stderr := newPatient(screen)
-	defer stderr.close()
-	p := &process{self: ownPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr, screen: screen}
+	screen := terminal.NewScreen(errOut)
+	stderr := terminal.NewAsyncWriter(screen)
+	defer stderr.Close()
+	p := &process{self: programPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr, screen: screen}
 	root := p.command()
-	words, all := takeHelpAll(args[1:])
-	p.helpAll = all
-	root.SetArgs(words)
+	arguments, helpAll := takeHelpAll(args[1:])
+	p.showAllFlags = helpAll
+	root.SetArgs(arguments)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(context.Background())
 	if err == nil {
-		return exitOK
+		return exit.StatusOK
 	}
-	var status *statusError
+	var status *exit.Error
 	if !errors.As(err, &status) {
-		status = &statusError{exitUsage, err} // cobra's own are about usage
+		status = &exit.Error{Status: exit.StatusUsage, Err: err} // cobra's own errors are about usage
 	}
-	if status.err != nil {
-		_, _ = fmt.Fprintf(stderr, "assay: %v\n", status.err)
+	if status.Err != nil {
+		_, _ = fmt.Fprintf(stderr, "assay: %v\n", status.Err)
 	}
-	return status.status
+	return status.Status
 }
 
-// ownPath is how this program was started, as a path that works from every
-// folder.
-func ownPath(name string) string {
-	if found, err := exec.LookPath(name); err == nil {
-		if path, err := filepath.Abs(found); err == nil {
-			return path
-		}
+// programPath returns the absolute path of this program, which was started as name.
+func programPath(name string) string {
+	if path, err := lookPath(name); err == nil {
+		return path
 	}
 	if path, err := os.Executable(); err == nil {
 		return path
@@ -102,14 +78,30 @@ func ownPath(name string) string {
 	return name
 }
 
+// lookPath finds a program as a shell does, and returns its absolute path.
+func lookPath(name string) (string, error) {
+	found, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(found)
+}
+
+// cleanupHelper returns the command of the helper that survives this program.
+func (p *process) cleanupHelper() []string { return []string{p.self, "reap"} }
+
+// sandboxLauncher returns the command that starts another command in a sandbox.
+func (p *process) sandboxLauncher() []string { return []string{p.self, "fence"} }
+
+// command returns the root command with all subcommands.
 func (p *process) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
 		Short: "Run and watch evaluations of notebook agents",
-		Long: `Assay puts an agent in front of a live notebook, lets it work, decides whether
-it is done, grades what it left behind, and records every message that passed.
+		Long: `Assay gives an agent a live notebook and a task, lets it work until it is done,
+grades what it leaves behind, and records every message between them.
 
-Every flag can be given in the environment too: --out as ASSAY_OUT.`,
+Every flag can also be given in the environment: --out as ASSAY_OUT.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
@@ -117,7 +109,7 @@ Every flag can be given in the environment too: --out as ASSAY_OUT.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return p.fromEnvironment(cmd.Flags())
+			return p.setFlagsFromEnvironment(cmd.Flags())
 		},
 	}
 	p.addLogFlags(root.PersistentFlags())
@@ -125,31 +117,62 @@ Every flag can be given in the environment too: --out as ASSAY_OUT.`,
 	root.SetVersionTemplate(versionLine())
 	root.SetHelpFunc(p.help)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlagError(err) })
-	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mcpCommand(), p.mockmodelCommand(), p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
+	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mcpCommand(), p.mockmodelCommand(),
+		p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
 	return root
 }
 
-// fromEnvironment sets the flags that were not given from ASSAY_<FLAG>.
-func (p *process) fromEnvironment(flags *pflag.FlagSet) error {
+// setFlagsFromEnvironment sets each flag that was not given from its variable ASSAY_FLAG.
+func (p *process) setFlagsFromEnvironment(flags *pflag.FlagSet) error {
 	var err error
 	flags.VisitAll(func(flag *pflag.Flag) {
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
-		value, set := p.getenv(name)
-		if flag.Changed || !set || err != nil {
+		value, isSet := p.getenv(name)
+		if flag.Changed || !isSet || err != nil {
 			return
 		}
-		if problem := flags.Set(flag.Name, value); problem != nil {
-			err = usage(fmt.Errorf("%s: %w", name, explainFlagError(problem)))
+		if flagErr := flags.Set(flag.Name, value); flagErr != nil {
+			err = exit.Usage(fmt.Errorf("%s: %w", name, explainFlagError(flagErr)))
 		}
 	})
 	return err
 }
 
-func (p *process) getenv(name string) (value string, set bool) {
+// getenv returns the value of an environment variable, and whether it is set.
+func (p *process) getenv(name string) (value string, isSet bool) {
 	for _, entry := range p.environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value, true
 		}
 	}
 	return "", false
+}
+
+// addLogFlags adds the flags for what is logged, and how.
+func (p *process) addLogFlags(flags *pflag.FlagSet) {
+	p.logLevel.Set(slog.LevelWarn)
+	p.logFormat = "text"
+	flags.Var(levelFlag{p}, "log", "log `level` on stderr: debug, info, warn or error; info and debug include the messages between agent, notebook and kernel")
+	flags.Var(choice{&p.logFormat, []string{"text", "json"}}, "log-format", "log format: `text|json`")
+}
+
+// log returns a logger to stderr with the level and the format of the flags.
+func (p *process) log() *slog.Logger {
+	if p.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(p.err, &slog.HandlerOptions{Level: &p.logLevel}))
+	}
+	return slog.New(textlog.NewHandler(p.err, &p.logLevel, server.DefaultSessionID))
+}
+
+// logAtLeast lowers the log level to level, unless --log or ASSAY_LOG was given.
+func (p *process) logAtLeast(level slog.Level) {
+	if !p.logLevelGiven {
+		p.logLevel.Set(min(level, p.logLevel.Level()))
+	}
+}
+
+// wantsColor reports whether terminals may be sent colors.
+func (p *process) wantsColor() bool {
+	noColor, _ := p.getenv("NO_COLOR")
+	return noColor == ""
 }

@@ -3,15 +3,23 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"assay/agent/builtin"
 	"assay/agent/mcp"
+	"assay/cmd/assay/internal/exit"
+	"assay/internal/protocol"
 )
 
 type mcpFlags struct {
-	address mcp.Address
-	own     ownFlags
+	address      mcp.Address
+	localSession localSessionFlags
 }
 
 func (p *process) mcpCommand() *cobra.Command {
@@ -19,11 +27,11 @@ func (p *process) mcpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve a notebook's tools to an MCP client",
-		Long: `Speaks the Model Context Protocol on stdin and stdout, as a client expects of a
-server that it starts. What it offers are the tools by which an agent works in a
-notebook: of a session of its own, which ends with it; with --url, of a session
-of a running assay serve --agent mcp; with --socket, of the agent that has
-started the client. --url goes before --socket.
+		Long: `Speak the Model Context Protocol on stdin and stdout, as a client expects of a
+server that it starts, and offer the tools by which an agent works in a notebook:
+of a new session, which ends with this command; with --url, of a session of a
+running assay serve --agent mcp; with --socket, of the agent that has started the
+client. --url takes precedence over --socket.
 
 Exit status: 0 stdin has ended, 2 bad usage, 3 the session could not be reached
 or has ended, 130 or 143 interrupted.`,
@@ -36,50 +44,140 @@ or has ended, 130 or 143 interrupted.`,
 	flags.StringVar(&f.address.URL, "url", "", "`address` of a running server, such as http://localhost:8765")
 	flags.StringVar(&f.address.Session, "session", "", "with --url: `id` of the session (default: the server's default session)")
 	flags.StringVar(&f.address.Token, "token", "", "with --url: access `token` of the server")
-	f.own.add(cmd)
+	f.localSession.add(cmd)
 	return cmd
 }
 
+// mcp connects the client on stdin and stdout to the tools of an existing session, or of
+// a new one if no address is given.
 func (p *process) mcp(ctx context.Context, f *mcpFlags) error {
-	to := f.address
-	if err := to.Check(); err != nil {
-		return usage(err)
+	address := f.address
+	if err := address.Check(); err != nil {
+		return exit.Usage(err)
 	}
-	if to.URL == "" && (to.Session != "" || to.Token != "") {
-		return usage(errors.New("--session and --token are for --url, the address of a running server"))
+	if address.URL == "" && (address.Session != "" || address.Token != "") {
+		return exit.Usage(errors.New("--session and --token are for --url, the address of a running server"))
 	}
-	if to.URL == "" && to.Socket == "" {
-		return p.mcpOwn(ctx, &f.own)
+	if address.URL == "" && address.Socket == "" {
+		return p.mcpLocalSession(ctx, &f.localSession)
 	}
-	return p.bridge(ctx, to)
+	return p.bridgeMCP(ctx, address)
 }
 
-func (p *process) bridge(ctx context.Context, to mcp.Address) error {
-	if err := mcp.Bridge(ctx, to, p.in, p.out); err != nil {
-		return broken(err)
+// bridgeMCP copies messages between stdin and stdout and the tools at address.
+func (p *process) bridgeMCP(ctx context.Context, address mcp.Address) error {
+	if err := mcp.Bridge(ctx, address, p.in, p.out); err != nil {
+		return exit.Broken(err)
 	}
 	return nil
 }
 
-// mcpOwn offers the tools of a session of its own.
-func (p *process) mcpOwn(ctx context.Context, f *ownFlags) error {
-	ctx, interrupted := p.untilSignal(ctx)
-	defer interrupted.stop()
+// mcpLocalSession starts a session, offers its tools until stdin ends, and ends the
+// session.
+func (p *process) mcpLocalSession(ctx context.Context, f *localSessionFlags) error {
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
 	f.host.agent = agentMCP
 	const id = "mcp"
-	o, err := p.startOwn(ctx, id, f)
+	s, err := p.startLocalSession(ctx, id, f)
 	if err == nil {
-		err = p.bridge(ctx, mcp.Address{Socket: o.host.mcpSocket(id)})
-		err = errors.Join(err, o.close("its client has gone"))
+		err = p.bridgeMCP(ctx, mcp.Address{Socket: s.host.mcpSocket(id)})
+		err = errors.Join(err, s.close("its client has gone"))
 	}
-	if status := interrupted.status(); status != 0 {
-		return &statusError{status: status}
+	return interrupt.exitErrorOr(exit.OrBroken(err))
+}
+
+func (p *process) agentMCPCommand() *cobra.Command {
+	socketsDir := ""
+	cmd := &cobra.Command{
+		Use:   "mcp [COMMAND [ARGUMENT...]] FD",
+		Short: "Run an agent that is controlled by an MCP client",
+		Long: `Run an agent that offers the tools of a notebook at a Unix socket, to which
+assay mcp connects a client. The server starts it for --agent mcp and
+--agent 'mcp: COMMAND', with the number of an inherited socket as the last
+argument.
+
+The command is started for each query. It finds .mcp.json in its folder and
+the path of the Unix socket in ASSAY_SOCKET. {task} in an argument is replaced by
+the query; if no argument has {task}, the query is the command's stdin.
+
+Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
+		Example: "  assay agent mcp --sockets /tmp/sockets claude -p {task} --mcp-config .mcp.json 3",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			last := len(args) - 1
+			return p.serveAgentMCP(cmd.Context(), socketsDir, args[:last], args[last])
+		},
 	}
-	if status, ok := errors.AsType[*statusError](err); ok {
-		return status
-	}
+	cmd.Flags().SetInterspersed(false) // flags after COMMAND belong to it
+	cmd.Flags().StringVar(&socketsDir, "sockets", "", "`folder` for the Unix socket; only your user may have access to it")
+	return cmd
+}
+
+// serveAgentMCP runs the agent on the inherited socket fd. It creates the Unix socket for
+// MCP clients in socketsDir, and starts command for each query unless command is empty.
+func (p *process) serveAgentMCP(ctx context.Context, socketsDir string, command []string, fd string) error {
+	conn, err := inheritedSocket(fd)
 	if err != nil {
-		return broken(err)
+		return exit.Usage(err)
+	}
+	if socketsDir == "" {
+		return exit.Usage(errors.Join(errors.New("agent mcp: --sockets is missing"), conn.Close(protocol.CloseNormal, "")))
+	}
+	// The command has its own process group, so a signal must be passed on to it.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	session, _ := p.getenv("ASSAY_SESSION")
+	err = mcp.Run(ctx, conn, mcp.Config{
+		Socket: mcp.SocketPath(socketsDir, session), Command: command, Program: p.self, Environ: p.environ,
+		Version: version, Agent: builtin.Config{Stderr: p.err, Log: p.log()}, Stderr: p.err, Log: p.log(),
+	})
+	if err != nil && ctx.Err() == nil {
+		return exit.Broken(err)
 	}
 	return nil
+}
+
+// agentMCP is the value of --agent for an agent that is controlled by MCP clients. With
+// a colon and a command behind it, the agent starts the client itself.
+const agentMCP = "mcp"
+
+// mcpClientCommand returns the command line of the client in --agent, "" if clients
+// connect by themselves. isMCP is false for any other agent.
+func (f *hostFlags) mcpClientCommand() (line string, isMCP bool) {
+	if f.agent == agentMCP {
+		return "", true
+	}
+	line, isMCP = strings.CutPrefix(f.agent, agentMCP+":")
+	return line, isMCP
+}
+
+// checkMCPClient parses the command line of the client and checks that its program exists.
+func (h *host) checkMCPClient(line string) (err error) {
+	if h.flags.agent == agentMCP {
+		return nil
+	}
+	h.agentCommand, err = parseCommand("--agent mcp:", strings.TrimSpace(line), "mcp alone")
+	return err
+}
+
+// mcpSocketsDir returns the folder of the Unix sockets at which agents offer their tools.
+func (h *host) mcpSocketsDir() string { return h.privatePath("mcp") }
+
+// makeMCPSocketsDir creates that folder if the agent is controlled by MCP clients.
+func (h *host) makeMCPSocketsDir() error {
+	if _, ok := h.flags.mcpClientCommand(); !ok {
+		return nil
+	}
+	return os.Mkdir(h.mcpSocketsDir(), 0o700)
+}
+
+// mcpAgentCommand returns the command that starts an agent controlled by MCP clients.
+func (h *host) mcpAgentCommand() []string {
+	return slices.Concat([]string{h.p.self, "agent", "mcp", "--sockets", h.mcpSocketsDir()}, h.agentCommand)
+}
+
+// mcpSocket returns the path of the Unix socket with the tools of a session.
+func (h *host) mcpSocket(sessionID string) string {
+	return mcp.SocketPath(h.mcpSocketsDir(), sessionID)
 }

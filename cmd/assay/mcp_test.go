@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/eval/runs"
 )
 
@@ -193,7 +194,7 @@ func TestMCP_LiveSession(t *testing.T) {
 	c.run.send(jsonObject{"type": "managed_process_restart", "name": "agent"})
 	_ = client.Wait()
 	_ = client.Close()
-	require.Equal(t, exitBroken, cmd.ProcessState.ExitCode())
+	require.Equal(t, exit.StatusBroken, cmd.ProcessState.ExitCode())
 	require.Contains(t, said.String(), "assay: the session has ended: its agent is gone")
 	ready := func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), "session: ready agent") }
 	s.stderr.awaitNth(t, 2, "another agent", ready)
@@ -235,11 +236,11 @@ func TestMCP_Refused(t *testing.T) {
 		want string
 		exit int
 	}{
-		{[]string{"--url", s.url}, "assay: the token is wrong or missing", exitBroken},
-		{[]string{"--url", s.url, "--token", "secret", "--session", "x"}, `assay: there is no session "x"`, exitBroken},
-		{[]string{"--url", other.url}, "does not speak MCP", exitBroken},
-		{[]string{"--url", "here"}, "assay: \"here\" is not the address of a server", exitUsage},
-		{[]string{"--socket", "/no/socket"}, "assay: /no/socket: nobody listens there", exitBroken},
+		{[]string{"--url", s.url}, "assay: the token is wrong or missing", exit.StatusBroken},
+		{[]string{"--url", s.url, "--token", "secret", "--session", "x"}, `assay: there is no session "x"`, exit.StatusBroken},
+		{[]string{"--url", other.url}, "does not speak MCP", exit.StatusBroken},
+		{[]string{"--url", "here"}, "assay: \"here\" is not the address of a server", exit.StatusUsage},
+		{[]string{"--socket", "/no/socket"}, "assay: /no/socket: nobody listens there", exit.StatusBroken},
 	} {
 		cmd := exec.CommandContext(t.Context(), "assay", append([]string{"mcp"}, tc.args...)...)
 		out, err := cmd.CombinedOutput()
@@ -307,7 +308,7 @@ func TestMCP_Outcomes(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err)
 		require.Contains(t, string(out), tc[1])
-		require.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+		require.Equal(t, exit.StatusUsage, cmd.ProcessState.ExitCode())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/internal/model/mockapi"
 	"assay/internal/model/script"
 )
@@ -17,9 +18,9 @@ func (p *process) mockmodelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mockmodel --script FILE",
 		Short: "Serve a scripted model on loopback",
-		Long: `Serves the replies of a script, plain and streamed, as the Messages API does
-(POST /v1/messages) and as Chat Completions (POST /v1/chat/completions), and
-answers 400 where the real API would. Its first line on stdout is its address.
+		Long: `Serve the replies of a script, streamed or not, like the Messages API
+(POST /v1/messages) and Chat Completions (POST /v1/chat/completions), and answer
+400 to requests that the real API refuses. The first line on stdout is the address.
 
 Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 		Example: `  assay mockmodel --script turns.jsonl --addr 127.0.0.1:8080 &
@@ -27,13 +28,13 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
-				return usage(errors.New("mockmodel needs a --script, the file with its replies"))
+				return exit.Usage(errors.New("mockmodel needs a --script, the file with the replies"))
 			}
 			turns, err := script.ReadFile(file)
 			if err != nil {
-				return usage(err)
+				return exit.Usage(err)
 			}
-			return p.serveMock(cmd.Context(), turns, addr)
+			return p.serveMockModel(cmd.Context(), turns, addr)
 		},
 	}
 	cmd.Flags().StringVar(&file, "script", "", "`file` with one reply per line")
@@ -41,18 +42,19 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 	return cmd
 }
 
-func (p *process) serveMock(ctx context.Context, script *script.Script, addr string) error {
-	ctx, interrupted := p.untilSignal(ctx)
-	defer interrupted.stop()
+// serveMockModel serves the script at addr until a signal.
+func (p *process) serveMockModel(ctx context.Context, script *script.Script, addr string) error {
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return broken(err)
+		return exit.Broken(err)
 	}
 	if _, err := fmt.Fprintf(p.out, "http://%s\n", ln.Addr()); err != nil {
-		return broken(err)
+		return exit.Broken(err)
 	}
 	if err := mockapi.New(script, p.log()).Serve(ctx, ln); err != nil {
-		return broken(err)
+		return exit.Broken(err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,14 +15,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/progress"
+	"assay/cmd/assay/internal/terminal"
 	"assay/eval/attempt"
 	"assay/eval/batch"
 	"assay/eval/runs"
-	"assay/kernel"
 	"assay/testcases"
 )
 
-// runFlags are those of assay run beside the host's.
+// runFlags are the flags of assay run.
 type runFlags struct {
 	host      hostFlags
 	jobs      int
@@ -39,17 +42,17 @@ func (p *process) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PATH…",
 		Short: "Run cases and report",
-		Long: `Runs the cases of files, folders and globs: each with a kernel, an agent and a
-sandbox of its own. The last line on stdout is
+		Long: `Run the cases in files, folders and globs. Each gets a separate kernel, agent and
+sandbox. The last line on stdout is
 
   PASS p/n  (failed f, ungraded u, infrastructure i)  RUN_FOLDER
 
-or FAIL when p is less than n; n counts graded attempts and those that
-infrastructure broke. With --json stdout has one object per attempt as it ends,
-and last the summary.
+or FAIL if p is less than n; n counts graded attempts and those that failed
+because of the infrastructure. With --json stdout has one object per attempt as
+it ends, then the summary.
 
 Exit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 nothing could
-be graded or the run broke off, 130 or 143 interrupted (a second signal ends it
+be graded or the run was aborted, 130 or 143 interrupted (a second signal ends it
 at once).`,
 		Example: "  assay run testcases/examples --agent oracle -j 4",
 		Args:    cobra.MinimumNArgs(1),
@@ -75,50 +78,41 @@ at once).`,
 	return cmd
 }
 
+// runCases runs the cases in paths and returns an error with the exit status.
 func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) error {
-	cases, err := f.load(p, paths)
+	cases, err := f.loadCases(p, paths)
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	ctx, interrupted := p.untilSignal(ctx)
-	defer interrupted.stop()
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
 	h, err := p.newHost(ctx, &f.host)
 	if err != nil {
-		if status := interrupted.status(); status != 0 {
-			return &statusError{status: status}
-		}
-		return err
+		return interrupt.exitErrorOr(err)
 	}
-	summary, err := p.runOn(ctx, h, f, cases, paths)
-	err = errors.Join(err, h.close())
-	if status := interrupted.status(); status != 0 {
-		return &statusError{status: status}
+	summary, err := p.runOnHost(ctx, h, f, cases, paths)
+	if err = errors.Join(err, h.close()); err == nil {
+		err = runExitError(summary)
 	}
-	if err != nil {
-		if status, ok := errors.AsType[*statusError](err); ok {
-			return status
-		}
-		return broken(err)
-	}
-	return verdict(summary)
+	return interrupt.exitErrorOr(exit.OrBroken(err))
 }
 
-// load reads and selects the cases, and refuses a run that could not be graded.
-func (f *runFlags) load(p *process, paths []string) ([]testcases.Case, error) {
+// loadCases loads and selects the cases, and rejects a run that could not be graded.
+func (f *runFlags) loadCases(p *process, paths []string) ([]testcases.Case, error) {
 	switch {
 	case f.jobs < 1 || f.epochs < 1 || f.selection.MaxCases < 0:
 		return nil, errors.New("-j and --epochs are at least 1, --first at least 0")
 	case f.host.agent == agentMCP:
-		return nil, errors.New("--agent mcp waits for a client that comes by itself, and none comes to a run: want --agent 'mcp: COMMAND', or assay serve --agent mcp")
+		return nil, errors.New("--agent mcp waits for a client to connect, and no client connects to a run: want --agent 'mcp: COMMAND', or assay serve --agent mcp")
 	}
-	prefixes, err := f.host.prefixes()
+	dataFolders, err := f.host.dataFolders()
 	if err != nil {
 		return nil, err
 	}
 	if err := f.ui.check(p); err != nil {
 		return nil, err
 	}
-	cases, err := testcases.Load(paths, testcases.Options{Data: prefixes})
+	cases, err := testcases.Load(paths, testcases.Options{Data: dataFolders})
 	if err != nil {
 		return nil, err
 	}
@@ -127,50 +121,91 @@ func (f *runFlags) load(p *process, paths []string) ([]testcases.Case, error) {
 		return nil, err
 	}
 	if len(cases) == 0 {
-		return nil, errors.New("no case is left by the selection: see --id, --tag, --meta and --first")
+		return nil, errors.New("the selection matches no case: see --id, --tag, --meta and --first")
 	}
 	return cases, testcases.CheckRunnable(cases)
 }
 
-func (p *process) runOn(ctx context.Context, h *host, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
+// runOnHost creates the run folder, runs the cases, and reports their results.
+func (p *process) runOnHost(ctx context.Context, h *host, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
 	var none batch.Summary
-	missing, err := h.requirements(ctx, cases)
+	skipReason, err := h.checkRequirements(ctx, cases)
 	if err != nil {
-		return none, broken(err)
+		return none, exit.Broken(err)
 	}
-	attempts, err := h.attempts()
+	attempts, err := h.attemptConfig()
 	if err != nil {
 		return none, err
 	}
-	folder, err := runs.Create(f.folder(paths), runs.Info{Started: time.Now().UTC(), Config: f.record(paths), Host: h.info()})
+	folder, err := runs.Create(f.runFolder(paths), runs.Info{Started: time.Now().UTC(), Config: f.recordedConfig(paths), Host: h.info()})
 	if errors.Is(err, runs.ErrExists) {
-		return none, usage(err)
+		return none, exit.Usage(err)
 	} else if err != nil {
-		return none, broken(err)
+		return none, exit.Broken(err)
 	}
 	ui, err := p.startUI(ctx, &f.ui, folder.Dir)
 	if err != nil {
 		return none, errors.Join(err, folder.Close())
 	}
-	report := p.newReport(f, len(cases)*max(f.epochs, 1), folder.Dir, h)
-	if name := f.host.unpriced(p, cases); name != "" {
-		report.say("not enforced: the limit on cost, as the price of %s is not known", name)
+	reporter := p.startReporter(f, len(cases)*max(f.epochs, 1), folder.Dir, h)
+	if name := f.host.modelWithUnknownPrice(p, cases); name != "" {
+		reporter.Printf("not enforced: the limit on cost, because the price of %s is not known", name)
 	}
-	ui.Observer = report
+	ui.Observer = reporter
 	summary, err := batch.Run(ctx, batch.Config{
-		RunWriter: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, SkipReason: missing, Observer: ui,
-		RunAttempt: func(ctx context.Context, work attempt.Job) runs.Attempt { return ui.try(ctx, attempts, work) },
+		RunWriter: folder, Cases: cases, Epochs: f.epochs, Jobs: f.jobs, SkipReason: skipReason, Observer: ui,
+		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt { return ui.runAttempt(ctx, attempts, job) },
 	})
-	if err = errors.Join(err, report.end(summary), ui.stop(), folder.Close()); err != nil {
-		return summary, broken(err)
+	if err = errors.Join(err, reporter.Finish(summary), ui.stop(), folder.Close()); err != nil {
+		return summary, exit.Broken(err)
 	}
 	return summary, nil
 }
 
-// requirements finds out which cases cannot be tried here.
-func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(testcases.Case) string, error) {
+// startReporter prints what will be run, and starts to show progress.
+func (p *process) startReporter(f *runFlags, attempts int, runDir string, h *host) *progress.Reporter {
+	cfg := progress.Config{Out: p.out, JSON: f.json, Err: p.err, Attempts: attempts, RunDir: runDir, Pool: h.pool}
+	switch p.progressKind(f) {
+	case "none":
+		cfg.Err = io.Discard
+	case "live":
+		cfg.Screen, cfg.Color = p.screen, p.wantsColor()
+	}
+	agent := f.host.agent
+	if f.host.builtin.model != "" {
+		agent += " with " + f.host.builtin.model
+	}
+	reporter := progress.New(cfg)
+	for _, missing := range describeUnenforced(h.enforced()) {
+		reporter.Printf("not enforced on this machine: %s", missing)
+	}
+	reporter.Printf("%d attempts, %d at once, agent %s, into %s", attempts, f.jobs, agent, runDir)
+	reporter.Start()
+	return reporter
+}
+
+// progressKind returns how a run shows its progress on stderr: live, plain or none.
+func (p *process) progressKind(f *runFlags) string {
+	terminalType, _ := p.getenv("TERM")
+	switch {
+	case f.quiet:
+		return "none"
+	case f.progress != "auto":
+		return f.progress
+	case !p.screen.IsTerminal(), terminalType == "", terminalType == "dumb":
+		return "plain"
+	case f.json && terminal.IsTerminal(p.out): // the objects would get between the lines of the display
+		return "plain"
+	default:
+		return "live"
+	}
+}
+
+// checkRequirements returns a function that says why a case cannot be tried on this
+// machine, or "" if it can.
+func (h *host) checkRequirements(ctx context.Context, cases []testcases.Case) (skipReason func(testcases.Case) string, err error) {
 	machine := testcases.Machine{Kernels: []string{h.flags.kernel}}
-	if python := h.kernels.python; python != nil {
+	if python := h.kernel.python; python != nil {
 		machine.Python = python.Executable
 	}
 	known, err := testcases.CheckRequirements(ctx, cases, machine)
@@ -185,15 +220,22 @@ func (h *host) requirements(ctx context.Context, cases []testcases.Case) (func(t
 	}, nil
 }
 
-// folder is that of the run: the one asked for, or a new one below runs.
-func (f *runFlags) folder(paths []string) string {
+// runFolder returns the path of the run folder: that of --out, or a new one in runs that
+// is named after the first path.
+func (f *runFlags) runFolder(paths []string) string {
 	if f.out != "" {
 		return f.out
 	}
 	name := strings.TrimSuffix(filepath.Base(filepath.Clean(paths[0])), filepath.Ext(paths[0]))
-	base := filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+name)
+	return newRunFolder("runs", name)
+}
+
+// newRunFolder returns the path of a folder in dir that does not exist. Its name has the
+// current time and name, and a number if several runs start in one second.
+func newRunFolder(dir, name string) string {
+	base := filepath.Join(dir, time.Now().Format("20060102-150405")+"-"+name)
 	folder := base
-	for n := 2; ; n++ { // several may begin in one second
+	for n := 2; ; n++ {
 		if _, err := os.Stat(folder); err != nil {
 			return folder
 		}
@@ -201,21 +243,20 @@ func (f *runFlags) folder(paths []string) string {
 	}
 }
 
-// record is what run.json has of the command.
-func (f *runFlags) record(paths []string) map[string]any {
+// recordedConfig returns the flags that run.json records.
+func (f *runFlags) recordedConfig(paths []string) map[string]any {
 	b := f.host.builtin
 	return map[string]any{
-		"paths": absolute(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
-		"model_args": withoutLogin(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
-		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.modelCalls,
+		"paths": absolutePaths(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
+		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
+		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.maxModelCalls,
 		"kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
-		"limits": f.host.limits.asked(), "selection": f.selection,
+		"limits": f.host.limits.overrides(), "selection": f.selection,
 	}
 }
 
-// withoutLogin leaves out of settings the user and the password that a base_url
-// may have.
-func withoutLogin(args []string) []string {
+// withoutCredentials removes user and password from the URLs in KEY=VALUE arguments.
+func withoutCredentials(args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range out {
 		key, value, _ := strings.Cut(arg, "=")
@@ -227,36 +268,38 @@ func withoutLogin(args []string) []string {
 	return out
 }
 
-// absolute makes paths good for every folder, so that a stored run can be graded
-// again from anywhere.
-func absolute(paths []string) []string {
+// absolutePaths makes paths absolute, so that a stored run can be graded again from any
+// folder.
+func absolutePaths(paths []string) []string {
 	out := slices.Clone(paths)
 	for i, path := range out {
-		if full, err := filepath.Abs(path); err == nil {
-			out[i] = full
+		if absolute, err := filepath.Abs(path); err == nil {
+			out[i] = absolute
 		}
 	}
 	return out
 }
 
-func hostInfo(python *kernel.Python) runs.Host {
+// info returns what run.json records about this machine.
+func (h *host) info() runs.Host {
 	info := runs.Host{AssayVersion: version, GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
-	if python != nil {
+	if python := h.kernel.python; python != nil {
 		info.PythonVersion = python.Version
 	}
-	info.HostName, _ = os.Hostname() // empty where there is none
+	info.HostName, _ = os.Hostname() // "" if the machine has no name
 	return info
 }
 
-// verdict is the exit status that a run's summary calls for.
-func verdict(s batch.Summary) error {
+// runExitError returns an error with the exit status for a run's summary, or nil if all
+// attempts have passed.
+func runExitError(s batch.Summary) error {
 	switch {
 	case s.Attempts == 0 && s.Skipped > 0:
-		return broken(errors.New("every case was skipped: what they require is missing"))
+		return exit.Broken(errors.New("every case was skipped: what they require is missing"))
 	case s.GradedCount() > 0 && s.Infrastructure == s.GradedCount():
-		return &statusError{status: exitBroken, err: errors.New("nothing could be graded: see the outcomes above")}
+		return exit.Broken(errors.New("nothing could be graded: see the outcomes above"))
 	case !s.AllPassed():
-		return &statusError{status: exitFailed}
+		return exit.Failed()
 	default:
 		return nil
 	}

@@ -8,12 +8,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/eval/attempt"
 	"assay/eval/session"
 	"assay/internal/protocol"
@@ -21,20 +21,21 @@ import (
 	"assay/server"
 )
 
-// takeOver is how long after an agent's first action the server waits for a
-// console until it holds the notebook itself, in a session without a case.
-const takeOver = 5 * time.Second
+// takeOverDelay is how long, in a session without a case, the server waits for a console
+// after the agent's first action. Then it holds the notebook itself.
+const takeOverDelay = 5 * time.Second
 
 type serveFlags struct {
-	host        hostFlags
-	addr, token string
-	role        string // of the page, at /agent
-	remote      bool
-	origins     []string
-	cases       []string // PATH[#id] each
-	headless    bool
-	runs, out   string
-	idle, grace time.Duration
+	host         hostFlags
+	addr, token  string
+	consoleRole  string // of the page, at /agent
+	allowRemote  bool
+	origins      []string
+	cases        []string // PATH or PATH#ID
+	headless     bool
+	runs, out    string
+	sessionIdle  time.Duration // 0 means never
+	consoleGrace time.Duration
 }
 
 func (p *process) serveCommand() *cobra.Command {
@@ -42,23 +43,21 @@ func (p *process) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve live sessions to consoles",
-		Long: `Starts a kernel and an agent and serves them at /run and /agent to consoles: any
-number that show the server's notebook, or one that holds it. ?session=ID asks
-for another session than "default", which is started when it is first asked for.
-/watch has a session's trace as it grows, /api/sessions and /api/runs tell what
-there is, /metrics counts.
+		Long: `Start a kernel and an agent, and serve them to consoles at /run and /agent: to any
+number that show the server's notebook, or to one that holds the notebook.
+?session=ID selects a session other than "default"; it starts at the first
+request. /watch streams a session's trace, /api/sessions and /api/runs list what
+there is, /metrics has counters.
 
-With --case the default session is an attempt at that case, which begins when a
-console has come, or at once with --headless; several come one after the other,
-each with a fresh kernel, agent and sandbox. A verdict goes to the consoles and
-into a run folder.
+With --case the default session is an attempt at that case. It begins when a
+console has connected, or at once with --headless. Several cases run one after
+the other, each with a fresh kernel, agent and sandbox. Verdicts go to the
+consoles and into a run folder.
 
 With EVAL_SANDBOX=1 the token is ` + server.EvalSandboxToken + ` and every console may do
-everything; without it a token must be given, and the console that came first
-owns the session.
+everything; otherwise --token is required, and the first console owns the session.
 
-What agent, notebook and kernel say to each other is logged, unless --log says
-otherwise.
+Messages between agent, notebook and kernel are logged, unless --log is given.
 
 Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 		Example: "  EVAL_SANDBOX=1 assay serve --agent 'python3 my_agent.py'",
@@ -68,100 +67,94 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 	f.host.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.addr, "addr", "localhost:8765", "`address` to listen on")
-	flags.BoolVar(&f.remote, "allow-remote", false, "allow an --addr beyond loopback, for a container whose port is published on loopback")
+	flags.BoolVar(&f.allowRemote, "allow-remote", false, "allow an --addr beyond loopback, for a container whose port is published on loopback")
 	flags.StringArrayVar(&f.origins, "origin", nil, "`origin` of other pages that may connect, such as http://localhost:5173 (repeatable)")
 	flags.StringVar(&f.token, "token", "", "access `token` that consoles must send")
 	flags.StringArrayVar(&f.cases, "case", nil, "cases to run in the default session, as `PATH[#id]` (repeatable)")
-	flags.StringVar(&f.role, "console-role", server.RoleView, "`role` of the page: view shows the server's notebook, holder keeps the notebook in the page")
+	flags.StringVar(&f.consoleRole, "console-role", server.RoleView, "`role` of the page: view shows the server's notebook, holder keeps the notebook in the page")
 	flags.BoolVar(&f.headless, "headless", false, "do not wait for a console; the server holds the notebook")
 	flags.StringVar(&f.runs, "runs", "runs", "`folder` to create runs in and to show runs from")
 	flags.StringVar(&f.out, "out", "", "`folder` for session traces, from which notebooks are restored (default: a temporary folder)")
-	flags.DurationVar(&f.idle, "session-idle", 8*time.Hour, "`duration` after which an unused session ends; 0 is never")
-	flags.DurationVar(&f.grace, "grace", attempt.DefaultHolderGrace, "`duration` that the console holding a case's notebook may be disconnected")
+	flags.DurationVar(&f.sessionIdle, "session-idle", 8*time.Hour, "`duration` after which an unused session ends; 0 is never")
+	flags.DurationVar(&f.consoleGrace, "grace", attempt.DefaultHolderGrace, "`duration` that the console holding a case's notebook may be disconnected")
 	return cmd
 }
 
-// serving is assay serve while it lasts.
-type serving struct {
+// serveHost is assay serve: the server, and the host that starts its sessions.
+type serveHost struct {
 	p        *process
-	f        *serveFlags
-	h        *host
+	flags    *serveFlags
+	host     *host
 	config   server.Config
 	attempts attempt.Config
-	web      *server.Server
+	server   *server.Server
 }
 
+// serve serves sessions until a signal. The server listens before the kernel is looked
+// for, so that a used port is reported at once.
 func (p *process) serve(ctx context.Context, f *serveFlags) error {
 	p.logAtLeast(slog.LevelInfo)
-	s := &serving{p: p, f: f}
+	s := &serveHost{p: p, flags: f}
 	if err := s.configure(); err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	attached, err := s.attached()
+	caseRuns, err := s.loadFlaggedCases()
 	if err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	ctx, interrupted := p.untilSignal(ctx)
-	defer interrupted.stop()
-	ln, err := listen(ctx, "--addr", f.addr, f.remote, ", or --allow-remote")
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
+	ln, err := listen(ctx, "--addr", f.addr, f.allowRemote, ", or --allow-remote")
 	if err != nil {
 		return err
 	}
-	if s.h, err = p.newHost(ctx, &f.host); err == nil {
-		err = errors.Join(s.run(ctx, ln, attached), s.h.close())
+	if s.host, err = p.newHost(ctx, &f.host); err == nil {
+		err = errors.Join(s.run(ctx, ln, caseRuns), s.host.close())
 	} else {
 		err = errors.Join(err, ln.Close())
 	}
-	if err == nil {
+	if err != nil && interrupt.exitError() != nil {
+		p.log().Warn("errors while the server ended", "error", err)
 		return nil
 	}
-	if interrupted.status() != 0 {
-		p.log().Warn("it did not end well", "error", err)
-		return nil
-	}
-	if status, ok := errors.AsType[*statusError](err); ok {
-		return status
-	}
-	return broken(err)
+	return exit.OrBroken(err)
 }
 
-// configure makes the server's configuration of the flags.
-func (s *serving) configure() error {
+// configure makes the server's configuration from the flags, and rejects invalid ones.
+func (s *serveHost) configure() error {
 	mode, _ := s.p.getenv("EVAL_SANDBOX")
-	if s.f.idle < 0 || s.f.grace <= 0 {
+	if s.flags.sessionIdle < 0 || s.flags.consoleGrace <= 0 {
 		return errors.New("--session-idle is at least 0, --grace more than 0")
 	}
-	if len(s.f.cases) == 0 && s.f.host.agent == "oracle" {
+	if len(s.flags.cases) == 0 && s.flags.host.agent == "oracle" {
 		return errors.New("--agent oracle plays the solution of a case: name one with --case")
 	}
-	if _, err := s.f.host.prefixes(); err != nil {
+	if _, err := s.flags.host.dataFolders(); err != nil {
 		return err
 	}
 	s.config = server.Config{
-		EvalSandbox: mode == "1", Token: s.f.token, AllowRemoteHosts: s.f.remote, AllowedOrigins: s.f.origins,
-		ConsoleRole: s.f.role, StartSession: s.open, TraceDir: s.f.out, IdleTimeout: s.f.idle, RunsDir: s.f.runs, MaxFrameBytes: s.f.host.frameLimit,
-		Version: version, Log: s.p.log(),
+		EvalSandbox: mode == "1", Token: s.flags.token, AllowRemoteHosts: s.flags.allowRemote, AllowedOrigins: s.flags.origins,
+		ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, IdleTimeout: s.flags.sessionIdle,
+		RunsDir: s.flags.runs, MaxFrameBytes: s.flags.host.maxFrameBytes, Version: version, Log: s.p.log(),
 	}
-	if len(s.f.cases) > 0 {
-		s.config.PrepareCase, s.config.ListCases = s.prepare, s.list
+	if len(s.flags.cases) > 0 {
+		s.config.PrepareCase, s.config.ListCases = s.prepareCase, s.listCases
 	}
-	if _, ok := s.f.host.mcpCommand(); ok {
-		s.config.MCPSocketPath = func(session string) string { return s.h.mcpSocket(session) }
+	if _, ok := s.flags.host.mcpClientCommand(); ok {
+		s.config.MCPSocketPath = func(sessionID string) string { return s.host.mcpSocket(sessionID) }
 	}
 	return s.config.Validate()
 }
 
-// run serves until ctx ends, or the first session cannot start.
-func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) error {
+// run serves until ctx ends. It fails if the default session cannot be started.
+func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseRun) error {
 	if err := s.prepareServer(); err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	if s.config.EvalSandbox && s.f.token != "" {
+	if s.config.EvalSandbox && s.flags.token != "" {
 		_, _ = fmt.Fprintf(s.p.err, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.EvalSandboxToken)
 	}
-	for _, what := range unenforced(s.h.enforced()) {
-		_, _ = fmt.Fprintf(s.p.err, "not enforced on this machine: %s\n", what)
-	}
+	s.host.printUnenforced()
 	_, _ = fmt.Fprintf(s.p.err, "serving at http://%s\n", ln.Addr())
 	_, _ = fmt.Fprintf(s.p.err, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", ln.Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -169,93 +162,77 @@ func (s *serving) run(ctx context.Context, ln net.Listener, attached []caseRun) 
 	var starting sync.WaitGroup
 	var startErr error
 	starting.Go(func() {
-		if startErr = s.begin(ctx, attached); startErr != nil {
+		if startErr = s.startDefaultSession(ctx, caseRuns); startErr != nil {
 			cancel(startErr)
 		}
 	})
-	err := s.web.Run(ctx, ln)
+	err := s.server.Run(ctx, ln)
 	cancel(err)
 	starting.Wait()
 	return errors.Join(err, startErr)
 }
 
-func (s *serving) prepareServer() (err error) {
-	if s.attempts, err = s.h.attempts(); err != nil {
+// prepareServer creates the folders that will be written to, and the server.
+func (s *serveHost) prepareServer() (err error) {
+	if s.attempts, err = s.host.attemptConfig(); err != nil {
 		return err
 	}
-	s.attempts.AwaitConsole = !s.f.headless
-	s.attempts.HolderGrace, s.attempts.SharedConsoles = s.f.grace, s.config.EvalSandbox
+	s.attempts.AwaitConsole = !s.flags.headless
+	s.attempts.HolderGrace, s.attempts.SharedConsoles = s.flags.consoleGrace, s.config.EvalSandbox
 	if s.config.TraceDir == "" {
-		s.config.TraceDir = filepath.Join(s.h.supervisor.TempDir(), "traces")
+		s.config.TraceDir = filepath.Join(s.host.supervisor.TempDir(), "traces")
 	}
 	if err := s.makeFolders(); err != nil {
 		return err
 	}
-	s.web, err = server.New(s.config)
+	s.server, err = server.New(s.config)
 	return err
 }
 
-// makeFolders makes what will be written to, so that a wrong name is found before
-// anybody waits for a session.
-func (s *serving) makeFolders() error {
+// makeFolders creates the folders for traces and runs, so that a wrong name is reported
+// before a session starts.
+func (s *serveHost) makeFolders() error {
 	if err := os.MkdirAll(s.config.TraceDir, 0o750); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	if len(s.f.cases) == 0 {
+	if len(s.flags.cases) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(s.f.runs, 0o750); err != nil {
+	if err := os.MkdirAll(s.flags.runs, 0o750); err != nil {
 		return fmt.Errorf("--runs: %w", err)
 	}
 	return nil
 }
 
-// begin attaches the cases, or starts the session without one.
-func (s *serving) begin(ctx context.Context, attached []caseRun) error {
-	for _, run := range attached {
-		if err := s.web.QueueAttempts(server.DefaultSessionID, s.try(run)); err != nil {
+// startDefaultSession queues attempts at the cases in the default session. Without cases
+// it starts the session.
+func (s *serveHost) startDefaultSession(ctx context.Context, caseRuns []caseRun) error {
+	for _, run := range caseRuns {
+		if err := s.server.QueueAttempts(server.DefaultSessionID, s.attemptRunner(run)); err != nil {
 			return err
 		}
 	}
-	if len(attached) > 0 {
+	if len(caseRuns) > 0 {
 		return nil
 	}
-	if err := s.web.StartSession(ctx, server.DefaultSessionID); err != nil && ctx.Err() == nil {
+	if err := s.server.StartSession(ctx, server.DefaultSessionID); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil
 }
 
-// open starts a session without a case.
-func (s *serving) open(ctx context.Context, o server.StartOptions) (*session.Session, error) {
-	command, err := s.h.agentConfig("")
+// startSession starts a session without a case.
+func (s *serveHost) startSession(ctx context.Context, options server.StartOptions) (*session.Session, error) {
+	agent, err := s.host.agentConfig("")
 	if err != nil {
 		return nil, err
 	}
-	return session.Start(ctx, s.h.supervisor, session.Config{
-		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom,
-		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, AwaitConsole: !s.f.headless, TakeOverDelay: takeOver,
-		MaxDiskBytes: int64(s.f.host.sandbox.disk),
-		Kernel:       s.h.kernelConfig(), Agent: command, AgentInit: protocol.AgentInit{SessionID: 1},
-		Router:      router.Config{MaxFrameBytes: s.f.host.frameLimit, Shared: s.config.EvalSandbox},
-		ChildOutput: s.p.err, ChildLineSink: o.ChildLineSink, Log: s.p.log(),
+	return session.Start(ctx, s.host.supervisor, session.Config{
+		ID: options.SessionID, Journal: options.Journal, RestoreFrom: options.RestoreFrom,
+		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, AwaitConsole: !s.flags.headless, TakeOverDelay: takeOverDelay,
+		MaxDiskBytes: int64(s.flags.host.sandbox.disk),
+		Kernel:       s.host.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1},
+		Router:      router.Config{MaxFrameBytes: s.flags.host.maxFrameBytes, Shared: s.config.EvalSandbox},
+		ChildOutput: s.p.err, ChildLineSink: options.ChildLineSink, Log: s.p.log(),
 	})
-}
-
-// unused is base, or base with a number, as a name for a folder that is not
-// there.
-func unused(base string) string {
-	name := base
-	for n := 2; ; n++ { // several may begin in one second
-		if _, err := os.Stat(name); err != nil {
-			return name
-		}
-		name = fmt.Sprintf("%s-%d", base, n)
-	}
-}
-
-// below tells whether path is folder or in it.
-func below(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -9,31 +9,34 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"assay/cmd/assay/internal/exit"
 )
 
-// interruption is the signals that end a command.
+// interruption waits for the signals that end a command: SIGINT, SIGTERM and SIGHUP.
 type interruption struct {
-	signals chan os.Signal
-	done    chan struct{}
-	over    sync.WaitGroup
-	mu      sync.Mutex
-	first   syscall.Signal
+	signals   chan os.Signal
+	stopped   chan struct{} // closed by stop
+	goroutine sync.WaitGroup
+
+	mu    sync.Mutex
+	first syscall.Signal // 0 if there was none
 }
 
-// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels; the
-// second ends the program at once, and the helper what it has started. Whoever
-// called it must stop the interruption.
-func (p *process) untilSignal(ctx context.Context) (context.Context, *interruption) {
+// cancelOnSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels. The
+// second one ends the program at once, and the cleanup helper stops what it has started.
+// The caller must stop the interruption.
+func (p *process) cancelOnSignal(ctx context.Context) (context.Context, *interruption) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	i := &interruption{signals: make(chan os.Signal, 2), done: make(chan struct{})}
+	i := &interruption{signals: make(chan os.Signal, 2), stopped: make(chan struct{})}
 	signal.Notify(i.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	i.over.Go(func() {
+	i.goroutine.Go(func() {
 		defer cancel(nil)
 		for {
 			select {
 			case sig := <-i.signals:
-				i.take(sig, cancel, p)
-			case <-i.done:
+				i.handle(sig, cancel, p)
+			case <-i.stopped:
 				return
 			}
 		}
@@ -41,33 +44,47 @@ func (p *process) untilSignal(ctx context.Context) (context.Context, *interrupti
 	return ctx, i
 }
 
-func (i *interruption) take(sig os.Signal, cancel context.CancelCauseFunc, p *process) {
+// handle cancels the command at the first signal, and ends the program at the second one.
+func (i *interruption) handle(sig os.Signal, cancel context.CancelCauseFunc, p *process) {
 	number, ok := sig.(syscall.Signal)
 	if !ok {
 		return
 	}
-	if i.status() != 0 {
+	i.mu.Lock()
+	isFirst := i.first == 0
+	if isFirst {
+		i.first = number
+	}
+	i.mu.Unlock()
+	if !isFirst {
 		os.Exit(128 + int(number))
 	}
-	i.mu.Lock()
-	i.first = number
-	i.mu.Unlock()
 	cancel(fmt.Errorf("interrupted by %s", unix.SignalName(number)))
 	_, _ = fmt.Fprintf(p.err, "assay: %s: ending what runs (once more to end at once)\n", unix.SignalName(number))
 }
 
-// status is the exit status of an interrupted command, 0 when it was not.
-func (i *interruption) status() int {
+// exitError returns an error with the exit status of a command that was interrupted, or
+// nil if it was not.
+func (i *interruption) exitError() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.first == 0 {
-		return 0
+		return nil
 	}
-	return 128 + int(i.first)
+	return exit.Signal(i.first)
 }
 
+// exitErrorOr returns exitError if the command was interrupted, otherwise err.
+func (i *interruption) exitErrorOr(err error) error {
+	if interrupted := i.exitError(); interrupted != nil {
+		return interrupted
+	}
+	return err
+}
+
+// stop waits for no more signals. Their default actions are in force again.
 func (i *interruption) stop() {
 	signal.Stop(i.signals)
-	close(i.done)
-	i.over.Wait()
+	close(i.stopped)
+	i.goroutine.Wait()
 }

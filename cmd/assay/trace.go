@@ -3,19 +3,18 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/signal"
 	"slices"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"assay/eval/runs"
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/traceview"
 	"assay/internal/trace"
 	"assay/internal/trace/flow"
 	"assay/server"
@@ -24,11 +23,11 @@ import (
 type traceFlags struct {
 	follow bool
 	stats  bool
-	format string
+	format string // text or json
 	token  string
 	filter flow.Filter
 	hop    string
-	late   int64 // milliseconds
+	lateMS int64
 }
 
 func (p *process) traceCommand() *cobra.Command {
@@ -36,15 +35,15 @@ func (p *process) traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace TARGET",
 		Short: "Show the messages of a session and where their time went",
-		Long: `Shows a trace, a line for each message: seconds since the session began, hop, type,
-action, id, size. With a request stands how long its answer took and at which
-hop, or that none came; with --follow that stands with the answer.
+		Long: `Show a trace, one line per message: seconds since the session began, hop, type,
+action, id, size. The line of a request also says how long its answer took and at
+which hop, or that it was not answered; with --follow the line of the answer does.
 
 TARGET is a trace file, the folder of an attempt, the folder of a run with one
-attempt or RUN#CASE, or a live session, by the address of its server:
-http://localhost:8765, or http://localhost:8765/?session=ID.
+attempt, RUN#CASE, or a live session by the address of its server:
+http://localhost:8765 or http://localhost:8765/?session=ID.
 
-Exit status: 0 also when nothing matches and when --follow is interrupted,
+Exit status: 0 also if no message matches and if --follow is interrupted,
 2 bad usage, no such trace or session, wrong token, 3 the trace cannot be read
 or the connection is lost.`,
 		Example: "  assay trace runs/20260102-101500-cases#sum --late 5000",
@@ -57,67 +56,73 @@ or the connection is lost.`,
 	flags.StringVar(&f.filter.Action, "action", "", "only requests for this `action`")
 	flags.StringVar(&f.hop, "hop", "", "only this `hop`, such as 'agent>server'")
 	flags.StringVar(&f.filter.CellID, "cell", "", "only messages about the cell with this `id`")
-	flags.Int64Var(&f.late, "late", 0, "only requests that took at least so many `milliseconds` or were never answered, and late, duplicate and unexpected replies; 0 shows all")
+	flags.Int64Var(&f.lateMS, "late", 0, "only requests that took at least so many `milliseconds` or were never answered, and late, duplicate and unexpected replies; 0 shows all")
 	flags.BoolVar(&f.stats, "stats", false, "print a table of durations per action, and counts of notes")
 	flags.StringVar(&f.format, "format", "text", "output `format`: text, or json with one object per message and its delay (with --stats one object)")
 	flags.StringVar(&f.token, "token", server.EvalSandboxToken, "access `token` of a live session's server")
 	return cmd
 }
 
-func (p *process) trace(ctx context.Context, f *traceFlags, arg string) error {
+// trace prints the messages of the trace that target names and that match the flags.
+func (p *process) trace(ctx context.Context, f *traceFlags, target string) error {
 	if err := f.check(); err != nil {
-		return usage(err)
+		return exit.Usage(err)
 	}
-	target, err := findTrace(ctx, arg, f.token)
+	source, err := traceview.FindTarget(ctx, target, f.token, server.DefaultSessionID)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(p.out)
-	show := f.shower(out)
-	shown := 0
-	err = f.walk(ctx, target, func(frame flow.Frame) error {
+	printer := f.printer(out)
+	matches := 0
+	err = f.walk(ctx, source, func(frame flow.Frame) error {
 		if !f.filter.Match(frame) {
 			return nil
 		}
-		shown++
-		return errors.Join(show.frame(frame), f.pass(out))
+		matches++
+		err := printer.Print(frame)
+		if f.follow {
+			err = errors.Join(err, out.Flush()) // the user waits for this line
+		}
+		return err
 	})
-	if err = errors.Join(target.explain(err), show.end(), out.Flush()); err != nil {
-		return statusOf(err)
+	if err = errors.Join(source.ExplainError(err), printer.Finish(), out.Flush()); err != nil {
+		return traceview.WithExitStatus(err)
 	}
-	if shown == 0 {
-		_, _ = fmt.Fprintln(p.err, "assay: nothing in the trace matches")
+	if matches == 0 {
+		_, _ = fmt.Fprintln(p.err, "assay: no message of the trace matches")
 	}
 	return nil
 }
 
-// check finds what is wrong with the flags and makes the filter whole.
+// check rejects invalid flags, and completes the filter.
 func (f *traceFlags) check() error {
 	hops := trace.AllHops()
-	f.filter.Hop, f.filter.MinDelay = trace.Hop(f.hop), time.Duration(f.late)*time.Millisecond
+	f.filter.Hop, f.filter.MinDelay = trace.Hop(f.hop), time.Duration(f.lateMS)*time.Millisecond
 	switch {
 	case f.hop != "" && !slices.Contains(hops, f.filter.Hop):
 		return fmt.Errorf("--hop %q: want one of %v", f.hop, hops)
-	case f.late < 0:
-		return fmt.Errorf("--late %d: want milliseconds, or 0 for all", f.late)
+	case f.lateMS < 0:
+		return fmt.Errorf("--late %d: want milliseconds, or 0 for all", f.lateMS)
 	case f.format != "text" && f.format != "json":
 		return fmt.Errorf("--format %q: want text or json", f.format)
 	case f.stats && f.follow:
-		return errors.New("--stats sums up what is there: leave out --follow")
+		return errors.New("--stats sums up a trace as it is now: leave out --follow")
 	}
 	return nil
 }
 
-// walk goes over the trace, or along it until the user has seen enough.
-func (f *traceFlags) walk(ctx context.Context, target *traceTarget, each func(flow.Frame) error) error {
+// walk calls visit for each message of the trace. With --follow it goes on as the trace
+// grows, until SIGINT, SIGTERM or the end of the session.
+func (f *traceFlags) walk(ctx context.Context, source *traceview.Target, visit func(flow.Frame) error) error {
 	if !f.follow {
-		return flow.WalkFinished(ctx, target.open, each)
+		return flow.WalkFinished(ctx, source.Open, visit)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	src, err := target.follow(ctx)
+	lines, err := source.Follow(ctx)
 	if err == nil {
-		err = errors.Join(flow.WalkLive(ctx, src, each), src.Close())
+		err = errors.Join(flow.WalkLive(ctx, lines, visit), lines.Close())
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -125,82 +130,14 @@ func (f *traceFlags) walk(ctx context.Context, target *traceTarget, each func(fl
 	return err
 }
 
-// pass lets what was written be seen, where somebody waits for it.
-func (f *traceFlags) pass(out *bufio.Writer) error {
-	if f.follow {
-		return out.Flush()
-	}
-	return nil
-}
-
-// traceShower shows frames one by one, and what is to be said at the end.
-type traceShower struct {
-	frame func(flow.Frame) error
-	end   func() error
-}
-
-func (f *traceFlags) shower(out io.Writer) traceShower {
-	nothing := func() error { return nil }
+// printer returns the printer for --stats and --format.
+func (f *traceFlags) printer(out io.Writer) traceview.Printer {
 	switch {
 	case f.stats:
-		stats := &flow.Stats{}
-		show := writeStats
-		if f.format == "json" {
-			show = func(out io.Writer, s flow.Summary) error { return runs.EncodeLine(out, s) }
-		}
-		return traceShower{
-			frame: func(frame flow.Frame) error { stats.AddFrame(frame); return nil },
-			end:   func() error { return show(out, stats.Summary()) },
-		}
+		return traceview.NewStatsPrinter(out, f.format == "json")
 	case f.format == "json":
-		return traceShower{frame: func(frame flow.Frame) error { return writeFrame(out, frame) }, end: nothing}
+		return traceview.NewJSONPrinter(out)
 	default:
-		text := flow.LineFormatter{FullIDs: f.filter.TxID != "", ShowSlowest: f.late > 0}
-		return traceShower{end: nothing, frame: func(frame flow.Frame) error {
-			_, err := fmt.Fprintln(out, text.Line(frame))
-			return err
-		}}
+		return traceview.NewLinePrinter(out, f.filter.TxID != "", f.lateMS > 0)
 	}
-}
-
-// writeFrame writes a line of the trace, with the delay in it.
-func writeFrame(out io.Writer, frame flow.Frame) error {
-	line := frame.Line
-	if frame.DelayRequest != nil {
-		delay, err := json.Marshal(frame.DelayRequest.Delay())
-		if err != nil {
-			return err
-		}
-		line = fmt.Appendf(nil, `%s,"delay":%s}`, line[:len(line)-1], delay)
-	}
-	_, err := fmt.Fprintf(out, "%s\n", line)
-	return err
-}
-
-// writeStats writes a table for people.
-func writeStats(out io.Writer, s flow.Summary) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "KIND\tACTION\tCOUNT\tP50\tP99\tMAX\tTIMED OUT\tFAILED\tUNANSWERED\tP99 SPENT IN") // Flush has the error
-	for _, a := range s.Actions {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", a.Kind, a.Action, a.Count,
-			delayText(a.P50MS), delayText(a.P99MS), delayText(a.MaxMS), a.TimedOut, a.Failed, a.Unanswered, a.P99Hop)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\n%d frames", s.Frames)
-	for _, note := range trace.AllNotes() {
-		if n := s.Notes[note]; n > 0 && err == nil {
-			_, err = fmt.Fprintf(out, ", %d %s", n, note)
-		}
-	}
-	_, _ = fmt.Fprintln(out)
-	return err
-}
-
-func delayText(ms *float64) string {
-	if ms == nil {
-		return "-"
-	}
-	return flow.FormatDelay(time.Duration(*ms * float64(time.Millisecond)))
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
+
+	"assay/cmd/assay/internal/exit"
 )
 
 // assay trace shows a session of a server that runs: what has been, or with
@@ -38,10 +40,10 @@ func TestServe_Trace(t *testing.T) {
 
 	for _, follow := range [][]string{{}, {"--follow"}} {
 		_, errOut, status = runTrace(t, s.token, append(follow, s.url+"/?session=nowhere")...)
-		require.Equal(t, exitUsage, status)
+		require.Equal(t, exit.StatusUsage, status)
 		require.Contains(t, errOut, `there is no session "nowhere"`)
 		_, errOut, status = runTrace(t, s.token, append(follow, target, "--token", "x")...)
-		require.Equal(t, exitUsage, status)
+		require.Equal(t, exit.StatusUsage, status)
 		require.Contains(t, errOut, "token")
 	}
 
@@ -181,7 +183,7 @@ func TestTrace_LiveSession(t *testing.T) {
 		out, errOut, status := runTrace(t, "secret", tc.args...)
 		require.Empty(t, out)
 		require.Equal(t, tc.want, errOut)
-		require.Equal(t, exitUsage, status)
+		require.Equal(t, exit.StatusUsage, status)
 	}
 }
 
@@ -196,12 +198,12 @@ func TestTrace_LostConnection(t *testing.T) {
 	}))
 	_, errOut, status := runTrace(t, "secret", web.URL, "--follow")
 	require.Contains(t, errOut, web.URL+" cannot be reached any more: ")
-	require.Equal(t, exitBroken, status)
+	require.Equal(t, exit.StatusBroken, status)
 	web.Close()
 	for _, follow := range [][]string{{}, {"--follow"}} {
 		_, errOut, status = runTrace(t, "secret", append(follow, web.URL)...)
 		require.Equal(t, "assay: "+web.URL+" cannot be reached: no server is listening there (assay serve serves sessions)\n", errOut)
-		require.Equal(t, exitBroken, status)
+		require.Equal(t, exit.StatusBroken, status)
 		require.Equal(t, 1, strings.Count(errOut, "\n"))
 	}
 }

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/eval/attempt"
 	"assay/eval/batch"
 	"assay/eval/runs"
 	"assay/server"
 )
 
-// uiFlags are those by which a run can be watched while it goes on.
+// uiFlags are the flags of the server that shows a run while it goes on.
 type uiFlags struct {
 	addr, token string
 }
@@ -27,124 +28,127 @@ func (f *uiFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.token, "token", "", "access `token` for --ui; not used with EVAL_SANDBOX=1")
 }
 
-// config is the server's, which can be asked what is wrong with it.
-func (f *uiFlags) config(p *process) server.Config {
+// serverConfig returns the configuration of the server.
+func (f *uiFlags) serverConfig(p *process) server.Config {
 	mode, _ := p.getenv("EVAL_SANDBOX")
 	return server.Config{EvalSandbox: mode == "1", Token: f.token, Version: version, Log: p.log()}
 }
 
+// check rejects invalid flags.
 func (f *uiFlags) check(p *process) error {
 	if f.addr == "" {
 		return nil
 	}
-	if err := f.config(p).Validate(); err != nil {
+	if err := f.serverConfig(p).Validate(); err != nil {
 		return fmt.Errorf("--ui: %w", err)
 	}
 	return nil
 }
 
-// ui shows the attempts of a run, to whoever looks and can do no more than that.
-// Without --ui it only makes them. It is a batch.Observer in front of another, so
-// that a verdict is shown when it is on disk.
-type ui struct {
+// runUI runs the attempts of a run. With --ui it also shows them on a read-only server. It
+// is a [batch.Observer] in front of another one, so that a verdict is shown when it is on
+// disk.
+type runUI struct {
 	batch.Observer
 
-	web  *server.Server // nil: nothing is shown
-	end  context.CancelFunc
-	over chan error // the server's end
+	server    *server.Server // nil without --ui
+	stopServe context.CancelFunc
+	served    chan error // the result of the server's Run
 
-	mu    sync.Mutex
-	shows map[string]*server.AttemptPublisher // of attempts without a verdict, by the names of their folders
+	mu         sync.Mutex
+	publishers map[string]*server.AttemptPublisher // of attempts without a verdict, by the name of their folder
 }
 
-// startUI serves what the flags ask for; dir is the folder of the run, beside
-// which others may lie. Whoever called it must stop it.
-func (p *process) startUI(ctx context.Context, f *uiFlags, dir string) (*ui, error) {
+// startUI starts the server of the flags. runDir is the folder of the run; the server
+// also shows other runs beside it. The caller must stop the result.
+func (p *process) startUI(ctx context.Context, f *uiFlags, runDir string) (*runUI, error) {
 	if f.addr == "" {
-		return &ui{}, nil
+		return &runUI{}, nil
 	}
-	cfg := f.config(p)
-	cfg.RunsDir = filepath.Dir(dir)
+	cfg := f.serverConfig(p)
+	cfg.RunsDir = filepath.Dir(runDir)
 	web, err := server.New(cfg)
 	if err != nil {
-		return nil, usage(err)
+		return nil, exit.Usage(err)
 	}
 	ln, err := listen(ctx, "--ui", f.addr, false, "")
 	if err != nil {
 		return nil, err
 	}
-	_, _ = fmt.Fprintf(p.err, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(dir)))
+	_, _ = fmt.Fprintf(p.err, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(runDir)))
 	return serveUI(ctx, web, ln), nil
 }
 
-func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *ui {
-	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // it is shown how an interrupted run ends
-	u := &ui{web: web, end: end, over: make(chan error, 1), shows: map[string]*server.AttemptPublisher{}}
-	go func() { u.over <- web.Run(ctx, ln) }()
+// serveUI serves until stop, not until ctx ends: the page shows how an interrupted run
+// ends.
+func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *runUI {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	u := &runUI{server: web, stopServe: cancel, served: make(chan error, 1), publishers: map[string]*server.AttemptPublisher{}}
+	go func() { u.served <- web.Run(ctx, ln) }()
 	return u
 }
 
-// try makes an attempt, and shows it under the name of its folder.
-func (u *ui) try(ctx context.Context, cfg attempt.Config, work attempt.Job) runs.Attempt {
-	if u.web != nil {
-		name := filepath.Base(work.Dir)
-		show := u.web.PublishAttempts(name)
+// runAttempt runs an attempt, and shows it under the name of its folder.
+func (u *runUI) runAttempt(ctx context.Context, cfg attempt.Config, job attempt.Job) runs.Attempt {
+	if u.server != nil {
+		name := filepath.Base(job.Dir)
+		publisher := u.server.PublishAttempts(name)
 		u.mu.Lock()
-		u.shows[name] = show
+		u.publishers[name] = publisher
 		u.mu.Unlock()
-		show.AttemptStarting(attempting(cfg, work))
-		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.ReadOnlyConsoles = show.OnTrace, show.OnSession, show.OnTaskSent, true
-		cfg.ChildLineSink = show.ChildLineSink
+		publisher.AttemptStarting(attemptInfo(cfg, job))
+		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.ReadOnlyConsoles = publisher.OnTrace, publisher.OnSession, publisher.OnTaskSent, true
+		cfg.ChildLineSink = publisher.ChildLineSink
 	}
-	return attempt.Run(ctx, cfg, work)
+	return attempt.Run(ctx, cfg, job)
 }
 
-// LineWritten shows a verdict.
-func (u *ui) LineWritten(line any) {
+// LineWritten passes a line of attempts.jsonl on, and shows the verdict of an attempt.
+func (u *runUI) LineWritten(line any) {
 	u.Observer.LineWritten(line)
-	a, ok := line.(runs.Attempt)
+	ended, ok := line.(runs.Attempt)
 	if !ok {
 		return
 	}
-	name := filepath.Base(filepath.Dir(a.Trace))
+	name := filepath.Base(filepath.Dir(ended.Trace))
 	u.mu.Lock()
-	show := u.shows[name]
-	delete(u.shows, name)
+	publisher := u.publishers[name]
+	delete(u.publishers, name)
 	u.mu.Unlock()
-	if show != nil {
-		show.AttemptEnded(a)
-		show.Close()
+	if publisher != nil {
+		publisher.AttemptEnded(ended)
+		publisher.Close()
 	}
 }
 
-// stop ends the server, when all attempts have ended.
-func (u *ui) stop() error {
-	if u.web == nil {
+// stop ends the server. It is called when all attempts have ended.
+func (u *runUI) stop() error {
+	if u.server == nil {
 		return nil
 	}
-	for _, show := range u.shows { // their lines could not be written
-		show.Close()
+	for _, publisher := range u.publishers { // the lines of these attempts could not be written
+		publisher.Close()
 	}
-	u.end()
-	if err := <-u.over; err != nil {
+	u.stopServe()
+	if err := <-u.served; err != nil {
 		return fmt.Errorf("--ui: %w", err)
 	}
 	return nil
 }
 
-// listen listens at an address, on loopback unless more is allowed. flag is its
-// name, and instead what else may be done.
-func listen(ctx context.Context, flag, addr string, remote bool, instead string) (net.Listener, error) {
+// listen listens at addr, on loopback unless allowRemote is set. Errors name the flag
+// with the address, and end with the text alternative. They carry an exit status.
+func listen(ctx context.Context, flag, addr string, allowRemote bool, alternative string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", flag, err))
+		return nil, exit.Usage(fmt.Errorf("%s: %w", flag, err))
 	}
-	if ip := net.ParseIP(host); !remote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, usage(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765%s", flag, addr, instead))
+	if ip := net.ParseIP(host); !allowRemote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, exit.Usage(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765%s", flag, addr, alternative))
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, broken(fmt.Errorf("%s: %w", flag, err))
+		return nil, exit.Broken(fmt.Errorf("%s: %w", flag, err))
 	}
 	return ln, nil
 }

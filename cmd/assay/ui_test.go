@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/eval/runs"
 	"assay/internal/client"
 )
@@ -138,7 +139,7 @@ func TestRunUI(t *testing.T) {
 	for _, err := lines.ReadString('\n'); err == nil; _, err = lines.ReadString('\n') { //nolint:revive // to its end
 	}
 	require.Error(t, cmd.Wait())
-	require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	require.Equal(t, exit.StatusFailed, cmd.ProcessState.ExitCode())
 	text, err := os.ReadFile(filepath.Join(dir, "runs", "one", "attempts.jsonl"))
 	require.NoError(t, err)
 	var result struct {

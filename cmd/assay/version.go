@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of the next release.
+// version is the version of the next release.
 const version = "0.1.0"
 
 func (p *process) versionCommand() *cobra.Command {
@@ -28,13 +28,14 @@ Exit status: 0.`,
 	}
 }
 
-// versionLine is what assay version and assay --version print.
+// versionLine returns the line that assay version and assay --version print.
 func versionLine() string {
-	return fmt.Sprintf("assay %s (commit %s, %s)\n", version, commit(), runtime.Version())
+	return fmt.Sprintf("assay %s (commit %s, %s)\n", version, buildCommit(), runtime.Version())
 }
 
-// commit is what the program was built from, as far as the build recorded it.
-func commit() string {
+// buildCommit returns the commit that the program was built from, and whether there were
+// uncommitted changes; "unknown" if the build has not recorded it.
+func buildCommit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

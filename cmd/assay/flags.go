@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/docker/go-units"
+	"github.com/spf13/pflag"
+)
+
+// levelFlag is the flag --log, which sets the log level of a process.
+type levelFlag struct{ p *process }
+
+// String returns the level in lower case.
+func (l levelFlag) String() string {
+	if l.p == nil {
+		return ""
+	}
+	return strings.ToLower(l.p.logLevel.Level().String())
+}
+
+// Set sets the level, and notes that it was given.
+func (l levelFlag) Set(text string) error {
+	l.p.logLevelGiven = true
+	return l.p.logLevel.UnmarshalText([]byte(text))
+}
+
+// Type returns the name of the kind of value.
+func (l levelFlag) Type() string { return "level" }
+
+// choice is a flag whose value is one of several words.
+type choice struct {
+	value *string
+	words []string
+}
+
+// String returns the chosen word.
+func (c choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+// Set chooses a word, and rejects any other text.
+func (c choice) Set(text string) error {
+	if !slices.Contains(c.words, text) {
+		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+	}
+	*c.value = text
+	return nil
+}
+
+// Type returns the name of the kind of value.
+func (c choice) Type() string { return "word" }
+
+// byteSize is a flag for a number of bytes, such as 512MiB or 2g. A number without a
+// unit is bytes.
+type byteSize int64
+
+// String returns the size with a binary unit, such as 2GiB.
+func (s *byteSize) String() string {
+	return strings.ReplaceAll(units.BytesSize(float64(*s)), " ", "")
+}
+
+// Type returns the name of the kind of value.
+func (s *byteSize) Type() string { return "size" }
+
+// Set parses a size, and rejects negative and huge ones.
+func (s *byteSize) Set(text string) error {
+	bytes, err := units.RAMInBytes(text)
+	if err != nil || bytes < 0 || bytes > math.MaxInt64/2 {
+		return errors.New("want a size such as 512MiB or 2GiB, or 0")
+	}
+	*s = byteSize(bytes)
+	return nil
+}
+
+// explainFlagError names the flag and its value in an error about a flag's value, and
+// says what value is expected.
+func explainFlagError(err error) error {
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	flag := invalid.GetFlag()
+	problem := invalid.Unwrap().Error()
+	switch flag.Value.Type() {
+	case "duration":
+		problem = "want a duration with a unit, such as 30s, 5m or 1h30m"
+	case "int", "int64":
+		problem = "want a whole number"
+	case "float64":
+		problem = "want a number"
+	case "bool":
+		problem = "want true or false"
+	}
+	return fmt.Errorf("--%s %s: %s", flag.Name, invalid.GetValue(), problem)
+}

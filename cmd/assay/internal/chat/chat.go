@@ -1,0 +1,263 @@
+// Package chat lets a user talk to the agent of a session: it reads prompts and commands
+// line by line, and shows what the agent and the code say.
+//
+// One goroutine, the caller of [Run], changes the state and writes all output. One more
+// goroutine reads the input, and one runs per command that waits for the kernel.
+package chat
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"assay/agent/builtin/blocks"
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/terminal"
+	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/internal/trace"
+)
+
+// maxLineBytes is the length of the longest line of input.
+const maxLineBytes = 1 << 20
+
+// errQuit ends a chat without waiting for running turns.
+var errQuit = errors.New("quit")
+
+// Config configures [Run].
+type Config struct {
+	Session     *session.Session // with a kernel and an agent that are ready
+	Strategy    string           // of the built-in agent
+	CellTimeout time.Duration    // of code that the user runs
+	TracePath   string           // shown at the start
+	KeepTrace   bool             // the trace stays after the session
+
+	In  io.Reader
+	Out io.Writer // what the agent and the code say
+	Err io.Writer // remarks and errors
+
+	ErrIsTerminal bool // Err ends at a terminal
+	Color         bool // remarks on a terminal may be faint
+}
+
+// chat is the state of a conversation. Only the goroutine of Run uses it, except for
+// finished and closed.
+type chat struct {
+	cfg   Config
+	view  *view
+	label string // of the last prompt; "" before the first
+
+	turns           []*turn // running; in an ordered view also those that wait to be shown
+	promptCount     int     // for the ids of prompts
+	isWaiting       bool    // after :wait: read no line until all turns have ended
+	isInterrupted   bool    // Ctrl-C was pressed since the last line of input
+	expectKernelEnd bool    // do not show the kernel's next end: the user knows about it
+	usage           string  // last tokens and cost of the agent, as text
+	shownUsage      string  // the usage that was shown last
+
+	lastExecution <-chan struct{} // closed when the last :py has ended; nil if there was none
+	commands      sync.WaitGroup  // goroutines of commands
+	finished      chan func()     // called by Run when a command has ended
+	closed        chan struct{}   // closed when Run receives nothing more from finished
+}
+
+// turn is a prompt, or a command that waits for the kernel.
+type turn struct {
+	label     string
+	title     string   // of the work on a prompt
+	requestID string   // of a prompt; "" for a command
+	cancel    func()   // cancels a command; nil for a prompt
+	isStarted bool     // the agent has started to work on the prompt
+	isEnded   bool     // but is not shown completely yet
+	held      []string // lines to show when all earlier turns have ended
+}
+
+// Run talks to the agent until the input has ended and all turns too, or until :quit, a
+// signal, or the end of the agent. SIGINT cancels the running turns; a second one
+// without a line of input in between ends the chat, and so does any other signal. Its
+// errors carry an exit status.
+func Run(cfg Config, signals <-chan os.Signal) error {
+	c := &chat{cfg: cfg, view: newView(cfg), finished: make(chan func()), closed: make(chan struct{})}
+	defer c.view.removePrompt()
+	defer c.commands.Wait()
+	defer c.close()
+	follower := cfg.Session.Journal().Follow()
+	lines := readLines(cfg.In, c.closed)
+	c.showSession()
+	for {
+		if err := c.observeAll(follower); err != nil {
+			return err
+		}
+		if len(c.turns) == 0 {
+			c.isWaiting = false
+			if lines == nil {
+				return c.endOfInput()
+			}
+		}
+		if err := c.handleNext(&lines, follower, signals); errors.Is(err, errQuit) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// close cancels all commands and discards their results.
+func (c *chat) close() {
+	close(c.closed)
+	for _, t := range c.turns {
+		if t.cancel != nil {
+			t.cancel()
+		}
+	}
+}
+
+// handleNext waits for a line, a trace entry, the end of a command or a signal, and
+// handles it. It sets lines to nil after the last line.
+func (c *chat) handleNext(lines *<-chan inputLine, follower *trace.Follower, signals <-chan os.Signal) error {
+	in := *lines
+	if c.isWaiting {
+		in = nil
+	}
+	select {
+	case line, ok := <-in:
+		if !ok {
+			*lines = nil
+			return nil
+		}
+		return c.handleLine(line)
+	case <-follower.ReadyChannel():
+		return nil
+	case finish := <-c.finished:
+		finish()
+		return nil
+	case sig := <-signals:
+		return c.handleSignal(sig)
+	}
+}
+
+// handleSignal cancels all turns at the first SIGINT, and ends the chat at the second one
+// and at any other signal.
+func (c *chat) handleSignal(sig os.Signal) error {
+	if number, ok := sig.(syscall.Signal); ok && (number != syscall.SIGINT || c.isInterrupted) {
+		return exit.Signal(number)
+	}
+	c.isInterrupted = true
+	c.cancelTurns("")
+	c.view.remark("press Ctrl-C again to end the chat")
+	return nil
+}
+
+// endOfInput returns how the chat ends after its last line: with the status of SIGINT if
+// Ctrl-C has canceled the last turns.
+func (c *chat) endOfInput() error {
+	if c.isInterrupted {
+		return exit.Signal(syscall.SIGINT)
+	}
+	return nil
+}
+
+// showSession shows the kernel and the path of the trace.
+func (c *chat) showSession() {
+	ready := c.cfg.Session.KernelReady()
+	path := "trace: " + c.cfg.TracePath
+	if !c.cfg.KeepTrace {
+		path += " (removed at the end; --out keeps it)"
+	}
+	c.view.remark(terminal.Printable(strings.TrimSpace("kernel: "+ready.Language+" "+ready.Version)), path)
+}
+
+// handleLine runs a command, or sends the agent a prompt.
+func (c *chat) handleLine(line inputLine) error {
+	c.isInterrupted = false
+	c.view.showPrompt()
+	switch {
+	case line.err != nil:
+		return exit.Usage(fmt.Errorf("the input cannot be read: %w", line.err))
+	case strings.HasPrefix(line.text, ":"):
+		return c.runCommand(line.text)
+	case strings.TrimSpace(line.text) == "":
+		return nil
+	default:
+		return c.sendPrompt(line.text)
+	}
+}
+
+// sendPrompt sends the agent a prompt.
+func (c *chat) sendPrompt(line string) error {
+	c.promptCount++
+	t := &turn{requestID: fmt.Sprintf("chat-%d", c.promptCount)}
+	t.label, t.title = blocks.NameTask(line, c.label, c.hasLabels())
+	c.label = t.label
+	c.turns = append(c.turns, t)
+	if err := c.cfg.Session.SendQuery(protocol.AgentQuery{Query: line, RequestID: t.requestID}); err != nil {
+		return exit.Broken(err)
+	}
+	return nil
+}
+
+// hasLabels reports whether prompts may begin with a label, @LABEL.
+func (c *chat) hasLabels() bool { return c.cfg.Strategy == blocks.StrategyName }
+
+// showLines shows lines of a turn on stdout, or holds them until it is the turn's turn in
+// an ordered view. t is nil for lines of no turn.
+func (c *chat) showLines(t *turn, lines ...string) {
+	if t != nil && c.view.ordered && t != c.turns[0] {
+		t.held = append(t.held, lines...)
+		return
+	}
+	c.view.show(lines...)
+}
+
+// endTurn ends a turn, and shows the lines that later turns have held for it.
+func (c *chat) endTurn(t *turn) {
+	t.isEnded = true
+	if !c.view.ordered {
+		c.turns = slices.DeleteFunc(c.turns, func(other *turn) bool { return other == t })
+		return
+	}
+	for len(c.turns) > 0 && c.turns[0].isEnded {
+		c.turns = c.turns[1:]
+		if len(c.turns) > 0 {
+			c.view.show(c.turns[0].held...)
+			c.turns[0].held = nil
+		}
+	}
+}
+
+// inputLine is a line of input, or the error that ends the input.
+type inputLine struct {
+	text string
+	err  error
+}
+
+// readLines reads lines until the input ends, and then closes the channel it returns. A
+// read that does not return is left to the end of the process.
+func readLines(in io.Reader, closed <-chan struct{}) <-chan inputLine {
+	lines := make(chan inputLine)
+	go func() {
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, maxLineBytes)
+		for more := true; more; {
+			more = scanner.Scan()
+			line := inputLine{text: scanner.Text(), err: scanner.Err()}
+			if !more && line.err == nil {
+				return
+			}
+			select {
+			case lines <- line:
+			case <-closed:
+				return
+			}
+		}
+	}()
+	return lines
+}

@@ -1,0 +1,38 @@
+package progress
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/eval/runs"
+)
+
+// usedTokens returns the usage of an attempt; a negative usd is an unknown cost.
+func usedTokens(in, out int64, usd float64) runs.Usage {
+	u := runs.Usage{InputTokens: in, OutputTokens: out}
+	if usd >= 0 {
+		u.CostUSD = &usd
+	}
+	return u
+}
+
+// An unknown cost is left out; a cost that is known for only some tokens ends with "+".
+func TestUsageText(t *testing.T) {
+	t.Parallel()
+	for want, all := range map[string][]runs.Usage{
+		"":                {{}},
+		"999 tok":         {usedTokens(990, 9, -1)},
+		"1.0k tok $0.00":  {usedTokens(1000, 0, 0.001)},
+		"99.9k tok $1.50": {usedTokens(99_000, 949, 1.5)},
+		"100k tok $2.00+": {usedTokens(99_000, 949, 2), usedTokens(1, 0, -1)},
+		"1.0M tok $12.00": {usedTokens(999_000, 900, 10), usedTokens(0, 0, -1), usedTokens(0, 0, 2)},
+		"123M tok":        {usedTokens(123_456_789, 0, -1)},
+	} {
+		var u usage
+		for _, one := range all {
+			u.add(one)
+		}
+		require.Equal(t, want, u.String())
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/localsession"
+	"assay/eval/session"
+	"assay/internal/protocol"
+	"assay/router"
+)
+
+// localSessionFlags are the flags of a command that runs a session in this process, without
+// a server.
+type localSessionFlags struct {
+	host hostFlags
+	out  string
+}
+
+// add adds the flags of the kernel and of the trace, and the flags of hostFlags named
+// in more.
+func (f *localSessionFlags) add(cmd *cobra.Command, more ...string) {
+	f.host.addSome(cmd, append(more, "kernel", "python", "cell", "ready", "frame-limit", "stdio-limit", "sandbox-root",
+		"sandbox", "sandbox-read", "network", "memory", "processes", "open-files", "disk")...)
+	cmd.Flags().Lookup("cell").Usage = "`duration` that one cell or piece of code may run (default 5m)"
+	cmd.Flags().StringVar(&f.out, "out", "", "`folder` for trace.jsonl and stderr.txt, the output of kernel and agent (default: a temporary folder)")
+}
+
+// localSession is a session in this process, with the host that started it. close ends
+// both.
+type localSession struct {
+	*localsession.Session
+	host *host
+}
+
+// startLocalSession starts a kernel and an agent, and returns when both are ready. The
+// session has the given id. Its errors carry an exit status; after an error nothing is
+// left running.
+func (p *process) startLocalSession(ctx context.Context, id string, f *localSessionFlags) (*localSession, error) {
+	h, err := p.newHost(ctx, &f.host)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.startLocalSession(ctx, id, f.out)
+	if err != nil {
+		return nil, exit.OrBroken(errors.Join(err, h.close()))
+	}
+	return &localSession{Session: s, host: h}, nil
+}
+
+func (h *host) startLocalSession(ctx context.Context, id, outDir string) (*localsession.Session, error) {
+	p, f := h.p, h.flags
+	h.printUnenforced()
+	agent, err := h.agentConfig("")
+	if err != nil {
+		return nil, err
+	}
+	root, err := h.sandboxRoot()
+	if err != nil {
+		return nil, err
+	}
+	return localsession.Start(ctx, h.supervisor, session.Config{
+		ID: id, Environ: p.environ, WorkdirRoot: root, MaxDiskBytes: int64(f.sandbox.disk),
+		Kernel: h.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1, Limits: limitsForAgent(f.limits.overrides())},
+		Router: router.Config{MaxFrameBytes: f.maxFrameBytes, CellTimeout: f.limits.cell, Shared: true},
+		Log:    p.log(),
+	}, outDir)
+}
+
+// printUnenforced prints which limits and promises do not hold on this machine.
+func (h *host) printUnenforced() {
+	for _, missing := range describeUnenforced(h.enforced()) {
+		_, _ = fmt.Fprintf(h.p.err, "not enforced on this machine: %s\n", missing)
+	}
+}
+
+// close ends the session and its host. cause is recorded in the trace.
+func (s *localSession) close(cause string) error {
+	return errors.Join(s.Close(cause), s.host.close())
+}
+
+// cellTimeout returns how long code may run.
+func (s *localSession) cellTimeout() time.Duration {
+	if timeout := s.host.flags.limits.cell; timeout > 0 {
+		return timeout
+	}
+	return router.DefaultCellTimeout
+}

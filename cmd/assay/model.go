@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/agent/builtin"
+	"assay/internal/limiter"
+	"assay/internal/model"
+	"assay/internal/model/endpoint"
+	modelopen "assay/internal/model/open"
+	"assay/internal/model/replay"
+)
+
+// openModel opens the model with that name and the settings of --model-arg.
+func (p *process) openModel(name string, args []string) (model.Client, model.Params, error) {
+	options, params, err := p.modelSettings(name, args)
+	if err != nil {
+		return nil, params, err
+	}
+	client, err := modelopen.Open(name, options)
+	return client, params, err
+}
+
+// openJudge opens a model for llm_judge, with API keys from the environment.
+func (p *process) openJudge(name string) (model.Client, error) {
+	client, _, err := p.openModel(name, nil)
+	return client, err
+}
+
+// modelSettings returns the settings of a model: key and base URL of its provider from
+// the environment, then KEY=VALUE arguments, which override them.
+func (p *process) modelSettings(name string, args []string) (options modelopen.Options, params model.Params, err error) {
+	switch model.ProviderOf(name) {
+	case "anthropic":
+		options.APIKey, _ = p.getenv("ANTHROPIC_API_KEY")
+		options.BaseURL, _ = p.getenv("ANTHROPIC_BASE_URL")
+	case "openai":
+		options.APIKey, _ = p.getenv("OPENAI_API_KEY")
+		options.BaseURL, _ = p.getenv("OPENAI_BASE_URL")
+	}
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return options, params, fmt.Errorf("--model-arg %q: want KEY=VALUE", arg)
+		}
+		switch key {
+		case "base_url":
+			options.BaseURL = value
+		case "idle_s":
+			options.IdleTimeout, err = endpoint.ParseIdleTimeout(value)
+		case "match":
+			options.MatchMode, err = replay.MatchMode(value), replay.CheckMatchMode(value)
+		default:
+			err = params.Set(key, value)
+		}
+		if err != nil {
+			return options, params, fmt.Errorf("--model-arg %s: %w", arg, err)
+		}
+	}
+	options.Normalizer = p.replayNormalizer()
+	return options, params, params.Check(name)
+}
+
+// replayNormalizer returns the session and the sandbox of this process, which differ from
+// run to run and are normalized in recorded calls. They are empty unless the server has
+// started this process as an agent.
+func (p *process) replayNormalizer() replay.Normalizer {
+	session, _ := p.getenv("ASSAY_SESSION")
+	sandbox, _ := p.getenv("LATCH_SANDBOX_ROOT")
+	if session == "" || sandbox == "" {
+		return replay.Normalizer{}
+	}
+	paths := []string{sandbox}
+	if resolved, err := filepath.EvalSymlinks(sandbox); err == nil && resolved != sandbox {
+		paths = append(paths, resolved)
+	}
+	return replay.Normalizer{Session: session, Sandbox: paths}
+}
+
+// checkRecord rejects a file for recorded calls that is not writable or not empty: the
+// agents of a run append to it.
+func (f *builtinFlags) checkRecord() error {
+	if f.record == "" {
+		return nil
+	}
+	switch info, err := os.Stat(f.record); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("--record: %w", err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("--record %s: not a plain file", f.record)
+	case info.Size() > 0:
+		return fmt.Errorf("--record %s: the file is not empty; name another, or remove it", f.record)
+	}
+	file, err := openRecord(f.record)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// openRecord opens a file to append lines to. Several agents may append to it: the
+// system keeps the lines apart, because each is one write.
+func openRecord(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("--record: %w", err)
+	}
+	return file, nil
+}
+
+// startRecording makes the model of cfg record its calls, if --record was given. The
+// caller must call stop after the last call.
+func (f *builtinFlags) startRecording(p *process, cfg *builtin.Config) (stop func() error, err error) {
+	if f.record == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := openRecord(f.record)
+	if err != nil {
+		return nil, err
+	}
+	normalizer := p.replayNormalizer()
+	if normalizer.Clock = cfg.Clock; normalizer.Clock == nil {
+		normalizer.Clock = time.Now
+	}
+	name := f.model
+	if cfg.PriceUnknown {
+		name += " elsewhere" // a name without a price, so that a replay has none either
+	}
+	cfg.Model = normalizer.Record(name, cfg.Model, file)
+	return file.Close, nil
+}
+
+// configureReplay makes an agent repeat recorded calls: with the clock and the prices of
+// the recording, and without waiting.
+func configureReplay(cfg *builtin.Config, replayer *replay.Replayer) {
+	cfg.ModelName, cfg.Clock = replayer.ModelName(), replayer.Clock()
+	cfg.Jitter = func() float64 { return 0 }
+	cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+}
+
+// checkModelCalls rejects invalid combinations of the flags about calls of the built-in
+// agent's model.
+func (f *hostFlags) checkModelCalls() error {
+	switch {
+	case f.maxModelCalls < 0:
+		return fmt.Errorf("--max-model-calls %d: want at least 1, or 0 for no limit", f.maxModelCalls)
+	case f.agent == "builtin":
+		return nil
+	case f.maxModelCalls > 0:
+		return errors.New("--max-model-calls is for the built-in agent: Assay does not see the model calls of other agents")
+	case f.builtin.record != "":
+		return errors.New("--record is for the built-in agent: Assay does not see the model calls of other agents")
+	}
+	return nil
+}
+
+// startLimiter starts the limiter of the agents' model calls, if there is a limit, and
+// sets the flag that tells the agents its socket.
+func (h *host) startLimiter() (err error) {
+	if h.flags.maxModelCalls == 0 {
+		return nil
+	}
+	h.flags.builtin.limiterSocket = h.privatePath("model")
+	h.modelLimiter, err = limiter.Listen(h.flags.builtin.limiterSocket, h.flags.maxModelCalls)
+	return err
+}
+
+// closeLimiter stops the limiter, if there is one.
+func (h *host) closeLimiter() error {
+	if h.modelLimiter == nil {
+		return nil
+	}
+	return h.modelLimiter.Close()
+}
