@@ -107,7 +107,7 @@ func TestProgressInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "idle", "task": "t"}`)
-	shown, cmd, wait := startOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--agent", "badagent idle", "--out", filepath.Join(dir, "run"))
+	shown, cmd, wait := startOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--agent", "faultyagent idle", "--out", filepath.Join(dir, "run"))
 	shown.AwaitText(t, `(?m)^  idle +\d+s  waiting for the agent \(\d+s\)\n0/1 done  0 passed`, waitTimeout)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, wait())
