@@ -7,8 +7,8 @@ import (
 )
 
 // gradeBooleanCheck passes if the answer has every field of the ground truth with the
-// same boolean. A field that is not a boolean, on either side, fails and sets no
-// metrics. Without a ground truth it passes.
+// same boolean. A field that is not a boolean, in the answer or the ground truth, fails
+// and sets no metrics. Without a ground truth it passes.
 func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	truth, err := getConfigSection(config, "ground_truth")
 	if err != nil {
@@ -25,7 +25,8 @@ func gradeBooleanCheck(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	return r.binaryResult(), nil
 }
 
-// checkBoolean checks one field of the answer. Found is nil if the answer lacks it.
+// checkBoolean compares one boolean field of the answer with the ground truth and adds
+// the result to the report. found is nil if the answer lacks the field.
 func (r *graderReport) checkBoolean(field string, expected, found pyvalue.Value) {
 	want, known := expected.(pyvalue.Bool)
 	got, given := found.(pyvalue.Bool)

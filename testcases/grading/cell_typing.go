@@ -9,10 +9,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeCellTyping passes if the cluster that the answer chose has the highest score, by
-// a factor over the second, and the samples that it took from there score higher than
-// the others, measured by their AUROC. A score is the mean over all markers, in which
-// an absent marker counts as 0.
+// gradeCellTyping passes if the cluster that the answer chose has the highest score,
+// exceeds the second by a factor, and the samples from it score higher than the others,
+// measured by their AUROC. A score is the mean over all markers, in which an absent
+// marker counts as 0.
 func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	markers, err := pyvalue.IterateItems("markers", getOrDefault(config, "markers", pyvalue.List{}))
 	if err != nil {
@@ -51,8 +51,8 @@ func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, erro
 	return r.checkCellTyping(area, clusters, given.Get("chosen_cluster"), thresholds)
 }
 
-// aurocOrError returns the AUROC of the scores, or a value error if a side is empty or
-// a score is not finite.
+// aurocOrError returns the area under the ROC curve (AUROC) of positive and negative
+// scores, or a value error if a side is empty or a score is not finite.
 func aurocOrError(positive, negative []float64) (float64, error) {
 	if len(positive) == 0 || len(negative) == 0 {
 		return 0, pyvalue.ValueError("an AUROC needs samples on both sides, found %d and %d", len(positive), len(negative))
@@ -65,8 +65,9 @@ func aurocOrError(positive, negative []float64) (float64, error) {
 	return stats.AUROC(positive, negative), nil
 }
 
-// typingThresholds returns an object with auroc and gap_ratio. Thresholds in the config
-// must have both; else the result is a key error. Without any it returns the defaults.
+// typingThresholds returns an object with the thresholds auroc and gap_ratio of a
+// cell_typing config. If the config has one of them, it must have both; otherwise the
+// result is a key error. If it has neither, the defaults are returned.
 func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	if !config.Has("thresholds") {
 		thresholds := pyvalue.NewObject("auroc", pyvalue.Float(0.75))
@@ -85,8 +86,8 @@ func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	return thresholds, nil
 }
 
-// checkCellTyping sets the metrics and checks the three conditions of a pass. Clusters
-// has at least two, the highest score first.
+// checkCellTyping sets the metrics of a cell_typing answer and checks the three
+// conditions of a pass. clusters has at least two items, the highest score first.
 func (r *graderReport) checkCellTyping(area float64, clusters []scoredCluster, chosen pyvalue.Value, thresholds *pyvalue.Object) (Result, error) {
 	if pyvalue.CheckHashable(chosen) != nil {
 		return Result{}, pyvalue.TypeError("chosen_cluster: want the name of a cluster, found %s", pyvalue.KindOf(chosen))
@@ -128,7 +129,8 @@ func (r *graderReport) checkCellTyping(area float64, clusters []scoredCluster, c
 	return r.binaryResult(), nil
 }
 
-// markerScoresOfSamples returns the score of each sample in a list of the answer.
+// markerScoresOfSamples returns the marker score of each sample in a list of the
+// answer.
 func markerScoresOfSamples(given *pyvalue.Object, field string, markers pyvalue.List) ([]float64, error) {
 	samples, err := pyvalue.IterateItems(field, given.Get(field))
 	if err != nil {
@@ -146,14 +148,14 @@ func markerScoresOfSamples(given *pyvalue.Object, field string, markers pyvalue.
 	return scores, nil
 }
 
-// scoredCluster is a cluster of the answer with its score.
+// scoredCluster is a cluster of a cell_typing answer with its marker score.
 type scoredCluster struct {
 	name  pyvalue.String
 	score float64
 }
 
-// scoreClusters returns the clusters with their scores, from the highest score down. Of
-// equal scores the one that is listed first comes first.
+// scoreClusters returns the clusters with their marker scores, from the highest score
+// down. Of equal scores, the one listed first comes first.
 func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]scoredCluster, error) {
 	clusters, ok := medians.(*pyvalue.Object)
 	if !ok {
@@ -178,9 +180,9 @@ func scoreClusters(medians pyvalue.Value, markers pyvalue.List) ([]scoredCluster
 	return sorted, nil
 }
 
-// markerScore returns the mean over the markers of the values in cell, an object from
-// marker to number, in which an absent marker counts as 0. Without markers it is 0 for
-// any cell.
+// markerScore returns the mean of the markers' values in cell, an object from marker to
+// number, in which an absent marker counts as 0. Without markers it returns 0 for any
+// cell.
 func markerScore(field string, cell pyvalue.Value, markers pyvalue.List) (float64, error) {
 	if len(markers) == 0 {
 		return 0, nil

@@ -14,7 +14,7 @@ const (
 	clearlyTop = `{"a": {"g": 4}, "b": {"g": 2}}`
 )
 
-// cellTypingAnswer returns an answer that chose cluster a.
+// cellTypingAnswer returns a cell_typing answer, as JSON, that chose cluster a.
 func cellTypingAnswer(chosen, others, medians string) string {
 	return fmt.Sprintf(`{"chosen_cluster": "a", "samples_chosen": %s, "samples_other": %s, "cluster_medians": %s}`, chosen, others, medians)
 }
@@ -71,7 +71,7 @@ func TestCellTyping(t *testing.T) {
 	})
 }
 
-// The areas are those of scikit-learn 1.2.1.
+// The AUROC metrics equal those of scikit-learn 1.2.1.
 func TestAUROC(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -95,7 +95,8 @@ func TestAUROC(t *testing.T) {
 	}
 }
 
-// More clusters than Python sorts by insertion are ranked in the right order.
+// If there are more clusters than Python sorts by insertion, they are still ranked in
+// the right order.
 func TestManyClustersRanking(t *testing.T) {
 	t.Parallel()
 	medians := `{"a": {"g": 100}`

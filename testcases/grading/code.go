@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// extractCode returns the code in source: python and elisp without comments, and with
-// only the expressions of f-strings between the quotes of strings. Python's names are
-// normalised as Python does (NFKC), and white space around dots is removed. Source in
-// other languages is returned unchanged.
+// extractCode returns the code in a cell's source: Python and Elisp without comments,
+// and with strings reduced to their quotes and the expressions of f-strings. Python's
+// names are normalised as Python does (NFKC), and white space around dots is removed.
+// Source in other languages is returned unchanged.
 func extractCode(language, source string) string {
 	s := &codeScanner{rest: source}
 	switch language {
@@ -28,9 +28,9 @@ func extractCode(language, source string) string {
 	}
 }
 
-// containsWord reports whether text contains name other than as a part of a longer name of
-// the language. If name begins or ends with a sign, as %timeit does, any character may
-// be beside that.
+// containsWord reports whether text contains name as a whole word, not as a part of a
+// longer name of the language. If name begins or ends with a sign, as %timeit does, any
+// character may be next to that sign.
 func containsWord(language, text, name string) bool {
 	first, _ := utf8.DecodeRuneInString(name)
 	last, _ := utf8.DecodeLastRuneInString(name)
@@ -51,8 +51,8 @@ func containsWord(language, text, name string) bool {
 	}
 }
 
-// isNameRune reports whether names of the language may contain r. RuneError stands for
-// the end of a text and is never part of a name.
+// isNameRune reports whether r can be part of a name in the language. It is false for
+// RuneError, which stands for the end of a text.
 func isNameRune(language string, r rune) bool {
 	if r == utf8.RuneError {
 		return false
@@ -63,23 +63,24 @@ func isNameRune(language string, r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// codeScanner goes through a source once and collects what is code.
+// codeScanner goes through the source of a cell once and collects what is code.
 type codeScanner struct {
 	rest         string
 	code         strings.Builder
 	fStringDepth int // depth of f-strings inside of f-strings
 }
 
-// keepBytes moves past n bytes, which are code.
+// keepBytes adds the next n bytes of the source to the code and moves past them.
 func (s *codeScanner) keepBytes(n int) {
 	s.code.WriteString(s.rest[:n])
 	s.rest = s.rest[n:]
 }
 
-// skipBytes moves past n bytes, or to the end, which are not code.
+// skipBytes moves past the next n bytes of the source, or to its end, without adding
+// them to the code.
 func (s *codeScanner) skipBytes(n int) { s.rest = s.rest[min(n, len(s.rest)):] }
 
-// skipLine moves to the end of the line.
+// skipLine moves to the end of the line, without adding anything to the code.
 func (s *codeScanner) skipLine() {
 	if end := strings.IndexByte(s.rest, '\n'); end >= 0 {
 		s.skipBytes(end)
@@ -88,8 +89,8 @@ func (s *codeScanner) skipLine() {
 	s.rest = ""
 }
 
-// scanElisp collects all but comments and the contents of strings. ?" and ?; are
-// characters.
+// scanElisp adds Elisp source to the code, without comments and without the contents of
+// strings. ?" and ?; are character literals.
 func (s *codeScanner) scanElisp() {
 	for s.rest != "" {
 		switch {
@@ -109,8 +110,8 @@ func (s *codeScanner) scanElisp() {
 	}
 }
 
-// skipString moves past the closing quote of a string. A string of oneLine ends at the
-// end of the line at the latest.
+// skipString moves past the closing quote of a string. If oneLine is set, the string
+// ends at the end of the line at the latest.
 func (s *codeScanner) skipString(quote string, oneLine bool) {
 	for s.rest != "" {
 		switch {
@@ -127,8 +128,8 @@ func (s *codeScanner) skipString(quote string, oneLine bool) {
 	}
 }
 
-// scanPython collects Python code up to one of the characters in stops outside of all
-// brackets, or to the end.
+// scanPython adds Python source to the code, without comments and without the contents
+// of strings, up to one of the characters in stops outside all brackets, or to the end.
 func (s *codeScanner) scanPython(stops string) {
 	depth := 0
 	for s.rest != "" {
@@ -153,7 +154,8 @@ func (s *codeScanner) scanPython(stops string) {
 	}
 }
 
-// keepNameOrByte collects a name, or one byte of anything else.
+// keepNameOrByte adds the next name in the source, or one byte of anything else, to the
+// code.
 func (s *codeScanner) keepNameOrByte() {
 	n := 0
 	for n < len(s.rest) && isWordByte(s.rest[n]) {
@@ -162,14 +164,15 @@ func (s *codeScanner) keepNameOrByte() {
 	s.keepBytes(max(n, 1))
 }
 
-// isWordByte reports whether names may contain c. Bytes outside of ASCII are taken for
-// letters.
+// isWordByte reports whether the byte c can be part of a name. Bytes outside ASCII
+// count as letters.
 func isWordByte(c byte) bool {
 	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// scanPythonString moves past a string if one begins here, and collects two quotes and
-// the expressions in it. It reports whether there was a string.
+// scanPythonString moves past a Python string if one begins here, and adds two quotes
+// and the expressions of an f-string to the code. It reports whether there was a
+// string.
 func (s *codeScanner) scanPythonString() bool {
 	n := 0
 	for n < len(s.rest) && n < 2 && strings.IndexByte("rRbBuUfFtT", s.rest[n]) >= 0 {
@@ -192,12 +195,13 @@ func (s *codeScanner) scanPythonString() bool {
 	return true
 }
 
-// maxFStringNesting is how deeply f-strings may be nested. Python accepts no more than
-// 150 levels, so deeper ones cannot be in a cell that ran.
+// maxFStringNesting is the largest number of f-strings inside each other that is
+// scanned. Python accepts no more than 150 levels, so deeper ones cannot be in a cell
+// that ran.
 const maxFStringNesting = 200
 
-// scanFString moves past the closing quote of an f-string and collects the expressions
-// between its braces, including those in format specifications.
+// scanFString moves past the closing quote of an f-string and adds the expressions
+// between its braces to the code, including those in format specifications.
 func (s *codeScanner) scanFString(quote string) {
 	open := 0 // number of braces in whose format specifications this is
 	for s.rest != "" {

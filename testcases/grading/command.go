@@ -15,15 +15,15 @@ const (
 	maxCommandTimeout     = 24 * time.Hour // upper limit of timeout_s
 )
 
-// gradeCommand runs a program of the case's author and returns its verdict. argv[0] is
-// found on PATH, or, if it contains a slash, relative to [Input].Dir, where the program
-// runs; there is no shell. The program reads Input.Record on stdin. It answers on
-// stdout with one JSON object: passed and, optionally, score (0 to 1, by default 1 if
-// passed, else 0), reasoning and metrics.
+// gradeCommand runs a program of the case's author and returns the program's verdict.
+// argv[0] is found on PATH, or, if it contains a slash, relative to [Input].Dir, where
+// the program runs; there is no shell. The program reads Input.Record on stdin. It
+// answers on stdout with one JSON object: passed and, optionally, score (0 to 1, by
+// default 1 if passed, else 0), reasoning and metrics.
 //
-// The exit status must agree: 0 with any answer, 1 with passed false. Everything else
-// is an error and thus not a pass: another status, a signal, no answer, a malformed
-// answer, or a run longer than timeout_s.
+// The exit status must agree with the answer: 0 with any answer, 1 with passed false.
+// Everything else is an error and thus not a pass: another status, a signal, no answer,
+// a malformed answer, or a run longer than timeout_s.
 func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	argv, limit, err := readCommandConfig(config)
 	if err != nil {
@@ -46,7 +46,7 @@ func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result
 	return commandResult(argv[0], reply), nil
 }
 
-// valueOrNull returns v, or null if v is nil.
+// valueOrNull returns v, or JSON null if v is nil.
 func valueOrNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}
@@ -54,8 +54,8 @@ func valueOrNull(v pyvalue.Value) pyvalue.Value {
 	return v
 }
 
-// parseCommandAnswer returns the program's answer. It is an error if the answer is
-// absent or malformed, or disagrees with the exit status.
+// parseCommandAnswer returns the answer that a grading program printed on stdout. It is
+// an error if the answer is absent or malformed, or disagrees with the exit status.
 func parseCommandAnswer(done programExit) (*pyvalue.Object, error) {
 	if done.status > 1 {
 		return nil, fmt.Errorf("exited with status %d", done.status)
@@ -78,7 +78,7 @@ func parseCommandAnswer(done programExit) (*pyvalue.Object, error) {
 	return reply, nil
 }
 
-// commandResult converts the answer of the program with that name.
+// commandResult converts the answer of the grading program with this name to a result.
 func commandResult(name string, reply *pyvalue.Object) Result {
 	r := newGraderReport("Command")
 	if reply.Get("passed") == pyvalue.Bool(false) {
@@ -103,9 +103,9 @@ func checkCommandConfig(config *pyvalue.Object) error {
 	return err
 }
 
-// readCommandConfig returns the arguments, program first, and the timeout. It is an
-// error if argv is no list of strings, has an empty string or a zero byte, or if
-// timeout_s is out of range.
+// readCommandConfig returns the arguments of a command grader, the program first, and
+// its timeout. It is an error if argv is not a list of strings, has an empty string or
+// a zero byte, or if timeout_s is out of range.
 func readCommandConfig(config *pyvalue.Object) (argv []string, limit time.Duration, err error) {
 	list, ok := config.Get("argv").(pyvalue.List)
 	if !ok || len(list) == 0 || !isStringList(list) {

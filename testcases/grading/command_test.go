@@ -19,7 +19,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// gradeWithShellScript grades in by a command that is a shell script.
+// gradeWithShellScript grades input with a command grader whose command is this shell
+// script.
 func gradeWithShellScript(ctx context.Context, script string, in grading.Input) grading.Result {
 	config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String("sh"), pyvalue.String("-c"), pyvalue.String(script), pyvalue.String("grade")})
 	return grading.Grade(ctx, grading.Spec{Type: "command", Config: config}, in)
@@ -73,8 +74,8 @@ func TestCommandVerdicts(t *testing.T) {
 	require.Equal(t, `{"z":1,"a":1.0}`, pyvaluetest.MarshalToString(t, got.Metrics))
 }
 
-// A command gets the record on stdin, and its folder, environment and arguments without
-// a shell in between.
+// A grading command gets the record on stdin, and its folder, environment and arguments
+// without a shell in between.
 func TestCommandStdin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -103,7 +104,7 @@ func TestCommandStdin(t *testing.T) {
 	require.ErrorContains(t, got.Error, "no such file or directory")
 }
 
-// A program need not read its stdin, even if that is more than a pipe holds.
+// A grading command need not read its stdin, even if that is more than a pipe holds.
 func TestCommandIgnoringStdin(t *testing.T) {
 	t.Parallel()
 	record := json.RawMessage(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)
@@ -125,7 +126,8 @@ func TestCommandStdoutLimit(t *testing.T) {
 	require.NotContains(t, got.Error.Text, "first")
 }
 
-// requireNoProcess waits until the process has ended. A zombie has ended too.
+// requireNoProcess waits until the process has ended, and fails the test after a
+// timeout. A zombie has ended too.
 func requireNoProcess(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -146,8 +148,8 @@ func readPID(t *testing.T, file string) int {
 	return pid
 }
 
-// When a command ends or is stopped, its whole process group is killed, and nobody
-// waits for processes that still have its pipes open.
+// When a grading command ends or is stopped, its whole process group is killed, and the
+// grader does not wait for processes that still hold its pipes open.
 func TestCommandGroupIsKilled(t *testing.T) {
 	t.Parallel()
 	t.Run("it ends before its child", func(t *testing.T) {
@@ -187,7 +189,7 @@ func TestCommandGroupIsKilled(t *testing.T) {
 	})
 }
 
-// No answer passes unless a second, strict decoder agrees.
+// No answer of a grading command passes unless a second, strict decoder agrees.
 func FuzzCommandAnswer(f *testing.F) {
 	for _, text := range []string{
 		`{"passed": true}`, `{"passed": true, "score": 0.5, "reasoning": "x", "metrics": {"a": [1]}}`, `{"passed": false, "passed": true}`,

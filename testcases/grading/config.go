@@ -6,8 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// getConfigSection returns the object that o has under a key, or an empty one without the
-// key. Any other value there, null included, is a type error.
+// getConfigSection returns the object that o has under key, or an empty object without
+// that key. Any other value, null included, is a type error.
 func getConfigSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	switch v := o.Get(key).(type) {
 	case nil:
@@ -19,8 +19,8 @@ func getConfigSection(o *pyvalue.Object, key string) (*pyvalue.Object, error) {
 	}
 }
 
-// getOrDefault returns the value that o has under a key, which may be null, or fallback
-// without the key.
+// getOrDefault returns the value that o has under key, which may be null, or fallback
+// without that key.
 func getOrDefault(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue.Value {
 	if v := o.Get(key); v != nil {
 		return v
@@ -28,8 +28,8 @@ func getOrDefault(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue
 	return fallback
 }
 
-// getPassThresholds returns scoring.pass_thresholds of a config, an empty object if it is
-// absent.
+// getPassThresholds returns the object scoring.pass_thresholds of a grader config, or
+// an empty object if it is absent. Another kind of value is a type error.
 func getPassThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	scoring, err := getConfigSection(config, "scoring")
 	if err != nil {
@@ -38,7 +38,8 @@ func getPassThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	return getConfigSection(scoring, "pass_thresholds")
 }
 
-// checkAnswerField returns an error if answer_field is there and not a string.
+// checkAnswerField returns an error if the member answer_field of a grader config is
+// present and not a string.
 func checkAnswerField(config *pyvalue.Object) error {
 	if field := config.Get("answer_field"); field != nil && pyvalue.KindOf(field) != "string" {
 		return fmt.Errorf("answer_field: want a string, found %s", pyvalue.KindOf(field))

@@ -7,9 +7,9 @@ import (
 )
 
 // gradeContains passes if the answer, or the field of it that answer_field names,
-// contains all values, or with mode any at least one. A list contains its members, an
-// object its keys, and a text its parts. Members are compared as [gradeExact] compares:
-// 1 equals 1.0 and true. A value that is not a text is never a key or a part of a text.
+// contains all values, or with mode any at least one. A list contains its items, an
+// object its keys, and a text its parts. Items are compared as [gradeExact] compares: 1
+// equals 1.0 and true. A value that is not a text is never a key or a part of a text.
 //
 // Metrics: found and missing, lists of the values.
 func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
@@ -55,8 +55,8 @@ func gradeContains(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	return r.binaryResult(), nil
 }
 
-// checkSearchSteps returns an error if the search would take too long. A text is
-// searched 64 bytes per step, and a key is found at once.
+// checkSearchSteps returns an error if searching the answer for all values would take
+// too long. A text is searched 64 bytes per step, and a key is found in one step.
 func checkSearchSteps(values pyvalue.List, part pyvalue.Value) error {
 	switch part := part.(type) {
 	case pyvalue.List:
@@ -68,7 +68,9 @@ func checkSearchSteps(values pyvalue.List, part pyvalue.Value) error {
 	}
 }
 
-// isContained is [pythonContains], with false for values that cannot be contained.
+// isContained reports whether container contains value by Python's rules, like
+// pythonContains, but returns false instead of an error for values that cannot be
+// contained.
 func isContained(container, value pyvalue.Value) bool {
 	there, err := pythonContains(container, value)
 	return err == nil && there
@@ -80,9 +82,9 @@ func checkContainsConfig(config *pyvalue.Object) error {
 	return err
 }
 
-// readContainsConfig returns the values, and whether all of them must be there. It is
-// an error if values is no list of at least one, if mode is neither all nor any, or if
-// answer_field is no string.
+// readContainsConfig returns the values of a contains grader, and whether the answer
+// must contain all of them. It is an error if values is not a list of at least one
+// item, if mode is neither all nor any, or if answer_field is not a string.
 func readContainsConfig(config *pyvalue.Object) (values pyvalue.List, needAll bool, err error) {
 	values, ok := config.Get("values").(pyvalue.List)
 	if !ok || len(values) == 0 {

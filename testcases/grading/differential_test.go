@@ -19,7 +19,7 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// gradingInput is the input of a grading.
+// gradingInput is the config and the answer of one grading.
 type gradingInput struct {
 	Grader string          `json:"grader"`
 	Config *pyvalue.Object `json:"config"`
@@ -27,7 +27,8 @@ type gradingInput struct {
 }
 
 // Many pairs of config and answer, plausible and mutated, get the same verdict, metrics
-// (in the same order) and kind of error as in testdata/graders.py.
+// (in the same order) and kind of error from Assay's graders as from the Python ones in
+// testdata/graders.py.
 func TestAgainstPython(t *testing.T) {
 	t.Parallel()
 	const each = 1500
@@ -80,7 +81,8 @@ func resultOutcomeWithoutKind(r grading.Result) string {
 	}
 }
 
-// gradeInPython grades the pairs with testdata/graders.py.
+// gradeInPython grades the pairs of config and answer with testdata/graders.py and
+// returns the results.
 func gradeInPython(t *testing.T, pairs []gradingInput) []*pyvalue.Object {
 	t.Helper()
 	var stdin, stderr bytes.Buffer
@@ -101,7 +103,8 @@ func gradeInPython(t *testing.T, pairs []gradingInput) []*pyvalue.Object {
 	return answers
 }
 
-// compareResults describes how a result differs from Python's, "" if it does not.
+// compareResults describes how a result differs from Python's, or returns "" if it does
+// not.
 func compareResults(python *pyvalue.Object, got grading.Result) string {
 	want := python.Get("passed")
 	switch {
@@ -151,8 +154,8 @@ func firstMetricDiff(path string, want, got pyvalue.Value) string {
 	return path + ": want " + pyvalue.Repr(want) + ", found " + pyvalue.Repr(got)
 }
 
-// sortedJSONText returns a value as Python writes it, with lists that contain NaN in a fixed
-// order, since sorting leaves them in any order.
+// sortedJSONText returns a value as Python writes it, with lists that contain NaN in a
+// fixed order, since sorting leaves them in any order.
 func sortedJSONText(v pyvalue.Value) string {
 	var items []string
 	list, _ := v.(pyvalue.List)
@@ -166,7 +169,7 @@ func sortedJSONText(v pyvalue.Value) string {
 	return strings.Join(items, " ")
 }
 
-// isCloseMetric reports whether two metrics are the same double, or nearly so where
+// isCloseMetric reports whether two metrics are the same float, or nearly so where
 // Python uses another formula.
 func isCloseMetric(path string, want, got float64) bool {
 	switch path {

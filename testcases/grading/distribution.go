@@ -7,10 +7,10 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeDistribution passes if the percentage of each cell type in the answer is within
-// one tolerance for all types, in percentage points, whatever type the tolerance has.
-// The total of cells is compared too if both sides have one. Other fields and types of
-// the answer have no effect.
+// gradeDistribution passes if the percentage of every cell type of the ground truth is
+// in the answer within one tolerance for all types, in percentage points, whatever type
+// the tolerance has. The total number of cells is compared too if both sides have one.
+// Other fields and types of the answer have no effect.
 func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	g, err := newDistributionGrader(config)
 	if err != nil {
@@ -40,14 +40,16 @@ func gradeDistribution(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	return g.report.binaryResult(), nil
 }
 
-// distributionGrader grades one answer against the ground truth of a config.
+// distributionGrader grades one distribution answer against the ground truth of a
+// config.
 type distributionGrader struct {
 	report            *graderReport
 	truth, tolerances *pyvalue.Object
 	tolerance         pyvalue.Value // for percentages
 }
 
-// newDistributionGrader reads a config. The default tolerance is 3 percentage points.
+// newDistributionGrader reads the config of a distribution grader. The default
+// tolerance is 3 percentage points. A malformed config is an error.
 func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err error) {
 	g.report = newGraderReport("Distribution")
 	if g.truth, err = getConfigSection(config, "ground_truth"); err != nil {
@@ -61,8 +63,8 @@ func newDistributionGrader(config *pyvalue.Object) (g distributionGrader, err er
 	return g, err
 }
 
-// gradeTotal compares the total of cells if both sides have one. Its tolerance is only read
-// then.
+// gradeTotal compares the total number of cells if both the answer and the ground truth
+// have one. Only then does it read the total's tolerance.
 func (g distributionGrader) gradeTotal(given *pyvalue.Object) error {
 	expected, found := getOrDefault(g.truth, "total_cells", pyvalue.Null{}), getOrDefault(given, "total_cells", pyvalue.Null{})
 	if expected == (pyvalue.Null{}) || found == (pyvalue.Null{}) {
@@ -76,8 +78,9 @@ func (g distributionGrader) gradeTotal(given *pyvalue.Object) error {
 	return err
 }
 
-// gradeCellType compares the percentage of one type; found is nil if the answer lacks it.
-// All compared numbers must fit a double, the expected one even if nothing is compared.
+// gradeCellType compares the percentage of one cell type; found is nil if the answer
+// lacks it. It is an error if one of the numbers does not fit a double, even the
+// expected one when nothing is compared.
 func (g distributionGrader) gradeCellType(name string, expected, found pyvalue.Value) error {
 	if err := checkFitsFloat(expected); err != nil {
 		return err
@@ -94,8 +97,8 @@ func (g distributionGrader) gradeCellType(name string, expected, found pyvalue.V
 	return checkFitsFloat(found, off)
 }
 
-// gradeNumber checks whether found is within tolerance of expected, and returns how far off it
-// is.
+// gradeNumber compares found with expected, adds the result to the report and returns
+// the absolute difference. Values that are not numbers are a type error.
 func (g distributionGrader) gradeNumber(name string, found, expected, tolerance pyvalue.Value) (off pyvalue.Value, err error) {
 	if off, err = pyvalue.AbsDifference(found, expected); err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (g distributionGrader) gradeNumber(name string, found, expected, tolerance 
 	return off, nil
 }
 
-// setMetrics sets the metrics of one compared number.
+// setMetrics sets the metrics of one compared number: actual, expected, diff and pass.
 func (g distributionGrader) setMetrics(name string, found, expected, off pyvalue.Value, ok bool) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", found)
@@ -122,7 +125,8 @@ func (g distributionGrader) setMetrics(name string, found, expected, off pyvalue
 	metrics.Set(name+"_pass", pyvalue.Bool(ok))
 }
 
-// reportExtraTypes reports the types that only the answer has.
+// reportExtraTypes adds to the report the cell types that only the answer has. They do
+// not affect the verdict.
 func (g distributionGrader) reportExtraTypes(expected, found *pyvalue.Object) {
 	var names []string
 	for name := range found.All() {

@@ -20,8 +20,8 @@ const (
 	entryOverheadBytes = 64
 )
 
-// evidence is what a judge sees of an attempt, as one JSON document. All text that
-// others wrote is in its strings.
+// evidence is what a judge model sees of an attempt, as one JSON document. All text
+// that the agent or others wrote is inside its strings.
 type evidence struct {
 	Task         string          `json:"task"`
 	Answer       *string         `json:"answer"` // JSON as text, null if there is no answer
@@ -30,7 +30,8 @@ type evidence struct {
 	Conversation []evidenceEntry `json:"conversation"`
 }
 
-// evidenceCell is a cell of the notebook, or a marker for cells that are left out.
+// evidenceCell is a notebook cell in a judge's evidence, or a marker for cells that are
+// left out.
 type evidenceCell struct {
 	Kind   string `json:"kind"` // code, markdown or left_out
 	Source string `json:"source,omitempty"`
@@ -38,8 +39,8 @@ type evidenceCell struct {
 	Text   string `json:"text,omitempty"` // output; of left_out how many entries
 }
 
-// encodeEvidence returns the evidence of in as indented JSON. The parts are shortened
-// to maxPartBytes each.
+// encodeEvidence returns the evidence for a judge model as indented JSON. Each part is
+// shortened to maxPartBytes.
 func encodeEvidence(in Input) (string, error) {
 	e := evidence{
 		Task:         clipMiddleOfText(in.Task, maxPartBytes),
@@ -61,7 +62,8 @@ func encodeEvidence(in Input) (string, error) {
 	return string(text), nil
 }
 
-// evidenceCells converts the cells of a notebook, with long texts shortened.
+// evidenceCells converts the cells of a notebook to a judge's evidence, with long texts
+// shortened.
 func evidenceCells(cells []NotebookCell) []evidenceCell {
 	out := []evidenceCell{}
 	for _, c := range cells {
@@ -76,8 +78,8 @@ func evidenceCells(cells []NotebookCell) []evidenceCell {
 
 func (c evidenceCell) size() int { return entryOverheadBytes + len(c.Source) + len(c.Text) }
 
-// dropMiddleItems keeps items from both ends, maxPartBytes in all, and puts a marker in
-// place of those between.
+// dropMiddleItems keeps items from both ends of a list, maxPartBytes in all, and puts a
+// marker in place of those between.
 func dropMiddleItems[T any](items []T, size func(T) int, marker func(gap string) T) []T {
 	head, used := 0, 0
 	for head < len(items) && used+size(items[head]) <= maxPartBytes/2 {
@@ -97,8 +99,8 @@ func dropMiddleItems[T any](items []T, size func(T) int, marker func(gap string)
 	return append(out, items[tail:]...)
 }
 
-// clipMiddleOfText shortens a text to its head and its tail, limit bytes in all, with a
-// marker between them. No character is cut.
+// clipMiddleOfText shortens a text to its beginning and its end, limit bytes in all,
+// with a marker between them. It cuts no character.
 func clipMiddleOfText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -113,7 +115,7 @@ func clipMiddleOfText(text string, limit int) string {
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", text[:head], tail-head, text[tail:])
 }
 
-// evidenceEntry is a piece of the conversation.
+// evidenceEntry is one piece of the conversation in a judge's evidence.
 type evidenceEntry struct {
 	Role    string `json:"role,omitempty"` // user or assistant; empty for an entry that is no message
 	Kind    string `json:"kind"`           // text, image, tool_call, tool_result, other or left_out
@@ -125,8 +127,8 @@ type evidenceEntry struct {
 
 func (u evidenceEntry) size() int { return entryOverheadBytes + len(u.Tool) + len(u.Text) }
 
-// conversationEntries returns the pieces of a conversation, with long texts shortened.
-// Thinking is left out; an image is only mentioned.
+// conversationEntries returns the pieces of a conversation for a judge's evidence, with
+// long texts shortened. Thinking is left out; an image is only mentioned.
 func conversationEntries(conversation []json.RawMessage) []evidenceEntry {
 	out := []evidenceEntry{}
 	for _, entry := range conversation {
@@ -135,7 +137,7 @@ func conversationEntries(conversation []json.RawMessage) []evidenceEntry {
 	return out
 }
 
-// messageEntries converts one entry of a conversation.
+// messageEntries converts one entry of a conversation to pieces of a judge's evidence.
 func messageEntries(entry json.RawMessage) []evidenceEntry {
 	var message model.Message
 	err := json.Unmarshal(entry, &message)
@@ -152,8 +154,8 @@ func messageEntries(entry json.RawMessage) []evidenceEntry {
 	return out
 }
 
-// blockEntry converts a block of a message. It reports false for blocks that the judge
-// does not see.
+// blockEntry converts a content block to a piece of a judge's evidence. It returns
+// false for blocks that the judge does not see.
 func blockEntry(block model.Block) (evidenceEntry, bool) {
 	switch block.Type {
 	case model.BlockText:

@@ -8,8 +8,8 @@ import (
 )
 
 // gradeExact passes if the answer, or the field of it that answer_field names, equals
-// the ground truth by Python's ==: 1 equals 1.0, also inside of lists and objects, and
-// the order of keys does not matter.
+// the ground truth by Python's ==: 1 equals 1.0, also inside lists and objects, and the
+// order of keys does not matter.
 func gradeExact(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err := checkExactConfig(config); err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
@@ -42,8 +42,8 @@ func checkExactConfig(config *pyvalue.Object) error {
 	return checkAnswerField(config)
 }
 
-// firstDiff describes the first place at which found differs from expected, "" if there
-// is none. Where is the place of both values.
+// firstDiff describes the first place at which found differs from expected, or returns
+// "" if they are equal. where is the place of both values in the answer.
 func firstDiff(where string, expected, found pyvalue.Value) string {
 	if pyvalue.Equal(expected, found) {
 		return ""

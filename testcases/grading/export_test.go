@@ -2,7 +2,8 @@ package grading
 
 import "assay/internal/model"
 
-// CommandVerdict parses the answer and exit status of a command.
+// CommandVerdict parses the answer of a grading command, given its exit status, for
+// external tests.
 func CommandVerdict(stdout string, status int) (passed bool, score float64, err error) {
 	said, err := parseCommandAnswer(programExit{status: status, stdout: stdout})
 	if err != nil {
@@ -12,7 +13,7 @@ func CommandVerdict(stdout string, status int) (passed bool, score float64, err 
 	return result.Passed, result.Score, nil
 }
 
-// JudgeVerdict parses the reply of a judge.
+// JudgeVerdict parses the reply of a judge model, for external tests.
 func JudgeVerdict(reply *model.Response) (passed bool, score float64, err error) {
 	said, err := readVerdict(reply)
 	if err != nil {

@@ -8,33 +8,36 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// ExtractedAnswer is the answer that a conversation submitted.
+// ExtractedAnswer is the answer that a conversation submitted, or the reason why there
+// is none.
 type ExtractedAnswer struct {
 	Answer pyvalue.Value // nil means that there is none
 	Reason string        // why there is no answer; "" if there is one
 }
 
-// ExtractAnswer finds the answer in the entries of a conversation, oldest first. It is the
-// JSON between the first <EVAL_ANSWER> and the next </EVAL_ANSWER> in the summary of a
-// submission. The last entry with such tags counts, and in it the first submission. If
-// the text between the tags is not JSON, there is no answer: nothing is repaired, and
-// no other place is searched. JSON null is no answer.
+// ExtractAnswer finds the submitted answer in the entries of a conversation, oldest
+// first. It is the JSON between the first <EVAL_ANSWER> and the next </EVAL_ANSWER> in
+// the summary of a submission. The last entry with such tags counts, and in it the
+// first submission. If the text between the tags is not JSON, there is no answer:
+// nothing is repaired, and no other place is searched. JSON null is no answer.
 //
 // A submission is a tool_use of [IsSubmissionTool] in a message of the assistant, or an
 // agent_result.
 //
-// The error is a [*pyvalue.Error]: the conversation has a wrong shape, or the answer
-// exceeds a limit of [pyvalue.Decode]. There is no answer then.
+// It returns a [*pyvalue.Error], and no answer, if the conversation has a wrong form or
+// the answer exceeds a limit of [pyvalue.Decode].
 func ExtractAnswer(history []json.RawMessage) (ExtractedAnswer, error) {
 	return extractFromEntries(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
 }
 
-// ExtractAnswerFromMessages is [ExtractAnswer] for a conversation that is decoded already.
+// ExtractAnswerFromMessages is [ExtractAnswer] for a conversation that is already
+// decoded.
 func ExtractAnswerFromMessages(history pyvalue.List) (ExtractedAnswer, error) {
 	return extractFromEntries(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
 }
 
-// extractFromEntries searches n entries, from the last to the first.
+// extractFromEntries searches n entries of a conversation for the submitted answer,
+// from the last to the first.
 func extractFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (ExtractedAnswer, error) {
 	none := ExtractedAnswer{Reason: "no submission has <EVAL_ANSWER> tags"}
 	for i := n - 1; i >= 0; i-- {
@@ -55,7 +58,7 @@ func extractFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (Extrac
 	return none, nil
 }
 
-// ExtractAnswerFromSummary is [ExtractAnswer] for a single summary.
+// ExtractAnswerFromSummary is [ExtractAnswer] for the text of a single summary.
 func ExtractAnswerFromSummary(summary string) (ExtractedAnswer, error) {
 	text, ok := taggedText(summary)
 	if !ok {
@@ -64,23 +67,24 @@ func ExtractAnswerFromSummary(summary string) (ExtractedAnswer, error) {
 	return parseAnswer(text)
 }
 
-// IsSubmissionTool reports whether a tool of this name submits the answer:
-// submit_response, or the same offered over MCP, which puts mcp__<server>__ before the
-// name.
+// IsSubmissionTool reports whether the tool with this name submits the answer:
+// submit_response, or the same tool offered over MCP, which puts mcp__<server>__ before
+// the name.
 func IsSubmissionTool(tool string) bool {
 	const name = "submit_response"
 	return tool == name || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+name)
 }
 
-// taggedText returns the text between the tags of a summary, or false if there are no
-// such tags.
+// taggedText returns the text between the <EVAL_ANSWER> tags of a summary, or false if
+// there are no such tags.
 func taggedText(summary string) (string, bool) {
 	_, rest, opened := strings.Cut(summary, "<EVAL_ANSWER>")
 	text, _, closed := strings.Cut(rest, "</EVAL_ANSWER>")
 	return text, opened && closed
 }
 
-// parseAnswer decodes the text between the tags.
+// parseAnswer decodes the JSON between the <EVAL_ANSWER> tags. Text that is not JSON,
+// and JSON null, give a reason instead of an answer.
 func parseAnswer(text string) (ExtractedAnswer, error) {
 	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
@@ -95,7 +99,8 @@ func parseAnswer(text string) (ExtractedAnswer, error) {
 	return ExtractedAnswer{Answer: v}, nil
 }
 
-// decodeEntry decodes an entry of a conversation. Malformed JSON is a value error.
+// decodeEntry decodes the JSON of one conversation entry. Malformed JSON is a value
+// error.
 func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
 	v, err := pyvalue.Decode(string(entry))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
@@ -104,8 +109,8 @@ func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
 	return v, err
 }
 
-// submittedSummaries returns the summaries of the submissions in an entry, in their order.
-// With an error it returns those before the malformed place.
+// submittedSummaries returns the summaries of the submissions in a conversation entry,
+// in their order. With an error it returns those before the malformed place.
 func submittedSummaries(v pyvalue.Value) ([]string, error) {
 	message, ok := v.(*pyvalue.Object)
 	if !ok {
@@ -121,7 +126,8 @@ func submittedSummaries(v pyvalue.Value) ([]string, error) {
 	}
 }
 
-// submittedSummariesInContent returns the summaries of the submissions in a message.
+// submittedSummariesInContent returns the summaries of the submissions in the content
+// of a message.
 func submittedSummariesInContent(message *pyvalue.Object) ([]string, error) {
 	switch content := message.Get("content").(type) {
 	case pyvalue.List:
@@ -133,8 +139,8 @@ func submittedSummariesInContent(message *pyvalue.Object) ([]string, error) {
 	}
 }
 
-// submittedSummariesInBlocks returns the summaries of the submissions among the blocks of a
-// message. With an error it returns those before the malformed block.
+// submittedSummariesInBlocks returns the summaries of the submissions among the content
+// blocks of a message. With an error it returns those before the malformed block.
 func submittedSummariesInBlocks(content pyvalue.List) (summaries []string, err error) {
 	for _, item := range content {
 		block, ok := item.(*pyvalue.Object)
@@ -160,8 +166,8 @@ func agentResultSummary(result *pyvalue.Object) ([]string, error) {
 	return []string{s}, nil
 }
 
-// getSummaryMember returns the summary in v, "" if v is nil or has none. What describes v in
-// the type error for values of the wrong kind.
+// getSummaryMember returns the member summary of v, or "" if v is nil or has none. what
+// describes v in the type error for values of the wrong kind.
 func getSummaryMember(v pyvalue.Value, what string) (string, error) {
 	if v == nil {
 		return "", nil
@@ -180,13 +186,14 @@ func getSummaryMember(v pyvalue.Value, what string) (string, error) {
 	}
 }
 
-// maxExcerptRunes is how many characters of a file that is not JSON its reason quotes.
+// maxExcerptRunes is how many characters the reason quotes of an answer file that is
+// not JSON.
 const maxExcerptRunes = 500
 
-// ExtractAnswerFromFile is [ExtractAnswer] for agents that leave their answer in a file: the whole text
-// is the JSON, without tags. Only the white space of JSON may be around it, and nothing
-// is repaired. JSON null is no answer. If the text is no answer, the reason quotes its
-// first 500 characters.
+// ExtractAnswerFromFile is [ExtractAnswer] for agents that leave their answer in a
+// file: the whole text is the JSON, without tags. Only the white space of JSON may be
+// around it, and nothing is repaired. JSON null is no answer. If the text is not JSON,
+// the reason quotes its first 500 characters.
 func ExtractAnswerFromFile(text string) (ExtractedAnswer, error) {
 	v, err := pyvalue.Decode(text)
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
@@ -202,7 +209,7 @@ func ExtractAnswerFromFile(text string) (ExtractedAnswer, error) {
 	return ExtractedAnswer{Answer: v}, nil
 }
 
-// stringOfRunes returns the text of code points, including lone surrogates.
+// stringOfRunes returns the text of code points, lone surrogates included.
 func stringOfRunes(points []rune) string {
 	var text []byte
 	for _, r := range points {

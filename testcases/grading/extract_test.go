@@ -14,7 +14,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// assistantEntry returns an entry with a message of the assistant with these blocks.
+// assistantEntry returns the JSON of a conversation entry with a message of the
+// assistant with these blocks.
 func assistantEntry(blocks ...string) string {
 	return `{"type": "anthropic_message", "role": "assistant", "content": [` + strings.Join(blocks, ", ") + `]}`
 }
@@ -24,7 +25,8 @@ func submissionBlock(summary string) string {
 	return fmt.Sprintf(`{"type": "tool_use", "name": "submit_response", "input": {"summary": %s, "next_status": "done"}}`, text)
 }
 
-// In the rows want is the answer as JSON, "none", or the kind of the error.
+// The answer between the tags of a submission is extracted. In the rows, want is the
+// answer as JSON, "none", or the kind of the error.
 func TestExtract(t *testing.T) {
 	t.Parallel()
 	one := submissionBlock(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
@@ -181,7 +183,8 @@ func TestExtractFile(t *testing.T) {
 	}
 }
 
-// Integers that exceed Python's limit are an error in each function.
+// Integers that exceed Python's limit of 4300 digits are an error in each extraction
+// function.
 func TestExtractMessages(t *testing.T) {
 	t.Parallel()
 	message := pyvalue.NewObject("type", pyvalue.String("anthropic_message"))

@@ -18,7 +18,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Spec says how to grade: it is one entry of a case's graders.
+// Spec says how to grade: it is one grader of a case, with its type and config.
 type Spec struct {
 	Type   string        // one of [GraderTypeNames]; "" if the case gives none, or no string
 	Config pyvalue.Value // nil if the case gives none, which is the same as an empty object
@@ -26,7 +26,7 @@ type Spec struct {
 }
 
 // NeedsRecord reports whether the grader reads Record or Conversation of [Input], which
-// take some time to make.
+// take some time to prepare.
 func (s Spec) NeedsRecord() bool { return graderTypes()[s.Type].needsRecord }
 
 // Digest returns 16 characters that differ for specs that grade differently.
@@ -36,8 +36,9 @@ func (s Spec) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Input is what there is to grade. The zero Input has no answer and nothing else. If a
-// grader needs something that is absent, its result is an error.
+// Input holds what graders read of an attempt: answer, notebook, kernel, record and
+// conversation. The zero Input has none of these. If a grader needs something that is
+// absent, its result is an error.
 type Input struct {
 	Answer         pyvalue.Value // nil or null means no answer
 	NoAnswerReason string        // why there is none, for the reasoning; may be ""
@@ -67,13 +68,13 @@ type Input struct {
 	Judge func(name string) (model.Client, error)
 }
 
-// Notebook is a notebook as graders see it.
+// Notebook is the notebook of an attempt as graders see it.
 type Notebook struct {
 	Language string         // of the code: python, elisp, …
 	Cells    []NotebookCell // in order
 }
 
-// NotebookCell is a cell of a [Notebook].
+// NotebookCell is one cell of a [Notebook].
 type NotebookCell struct {
 	IsCode bool // false means Markdown
 	Source string
@@ -81,8 +82,8 @@ type NotebookCell struct {
 	Text   string // text output in its order: printed, and shown as text
 }
 
-// Kernel is the kernel that the agent worked in. Nobody else uses it while it is
-// graded.
+// Kernel runs code in the kernel that the agent worked in. Nothing else uses the kernel
+// while it is graded.
 type Kernel interface {
 	// Execute runs code in the namespace of the agent's cells and waits for its end.
 	// The error means that the kernel could not run the code, not that the code
@@ -90,7 +91,7 @@ type Kernel interface {
 	Execute(ctx context.Context, code string) (Execution, error)
 }
 
-// Execution is how code that a [Kernel] ran has ended.
+// Execution says how code that a [Kernel] ran has ended: its output, result or error.
 type Execution struct {
 	Status    string // "ok", "error" or "interrupted"
 	Result    string // repr of the last value, "" for None
@@ -99,7 +100,8 @@ type Execution struct {
 	Exception string // traceback, "" if no exception was raised
 }
 
-// graderType is one type of grader.
+// graderType is one type of grader: its grade function, what it needs and how its
+// config is checked.
 type graderType struct {
 	// check returns an error if a config is malformed, before there is anything to
 	// grade. It is nil for types whose malformed config must give a verdict instead.
@@ -109,12 +111,12 @@ type graderType struct {
 	needsRecord bool // reads Record or Conversation of Input
 }
 
-// GraderTypeNames returns the names of all types of graders, sorted.
+// GraderTypeNames returns the names of all grader types, sorted.
 func GraderTypeNames() []string { return slices.Sorted(maps.Keys(graderTypes())) }
 
-// CheckSpec returns an error if spec can grade nothing, before a run starts: an unknown
-// type, for which the error lists the known ones; a config that is no object; or, for
-// Assay's own types, a malformed config. The error names the field.
+// CheckSpec returns an error, before a run starts, if no answer could be graded by
+// spec: an unknown type, for which the error lists the known ones; a config that is not
+// an object; or, for Assay's own types, a malformed config. The error names the field.
 func CheckSpec(spec Spec) error {
 	g, ok := graderTypes()[spec.Type]
 	if !ok {
@@ -130,8 +132,9 @@ func CheckSpec(spec Spec) error {
 	return nil
 }
 
-// Grade grades in by spec. Every failure, including a panic, becomes a result that did
-// not pass and has an Error. It is safe for concurrent use if the kernel is.
+// Grade grades an attempt by one grader. Every failure, including a panic, becomes a
+// result that did not pass and has an Error. It is safe for concurrent use if the
+// input's kernel is.
 func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -154,8 +157,9 @@ func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	return result
 }
 
-// GradeAll grades in by each spec, in their order. Passed is true if all results
-// passed, and the score is their mean. Without specs passed is false and the score 0.
+// GradeAll grades an attempt by each grader, in their order. Passed is true if all
+// results passed, and the score is their mean. Without graders passed is false and the
+// score 0.
 func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, passed bool, score float64) {
 	passed = len(specs) > 0
 	for _, spec := range specs {
@@ -168,8 +172,8 @@ func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, pa
 	return results, passed, score / float64(max(1, len(specs)))
 }
 
-// configObject returns the config of a spec, an empty object for nil. Another kind of
-// value is an error.
+// configObject returns the config of a grader as an object; nil becomes an empty
+// object. Another kind of value is an error.
 func configObject(spec Spec) (*pyvalue.Object, error) {
 	switch config := spec.Config.(type) {
 	case nil:
@@ -192,8 +196,8 @@ func answerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Resu
 	}
 }
 
-// noAnswerResult returns the result for an absent answer. An empty reason means that
-// nothing was submitted.
+// noAnswerResult returns the result of a grader if there is no answer. An empty reason
+// means that nothing was submitted.
 func noAnswerResult(why string) Result {
 	r := newGraderReport("Answer")
 	if why == "" {
@@ -203,8 +207,8 @@ func noAnswerResult(why string) Result {
 	return r.result(0)
 }
 
-// graderTypes returns all types of graders by name. The types that other harnesses know
-// too have no check, so that their cases run unchanged.
+// graderTypes returns all grader types by name. The types that other harnesses have too
+// come without a config check, so that their cases run unchanged.
 func graderTypes() map[string]graderType {
 	return map[string]graderType{
 		"adjusted_mutual_information":  {grade: answerGrader(gradeMutualInformation)},
@@ -231,13 +235,13 @@ func graderTypes() map[string]graderType {
 	}
 }
 
-// maxGraderSteps limits the work of graders whose time or memory grows with the product of
-// two lengths, to a few seconds. Real cases stay far below it; only an answer that is
-// made to keep the grader busy exceeds it.
+// maxGraderSteps is the largest number of loop steps of graders whose time or memory
+// grows with the product of two lengths; it limits them to a few seconds. Real cases
+// stay far below it; only an answer that is made to keep the grader busy exceeds it.
 const maxGraderSteps = 50_000_000
 
-// checkGraderSteps returns a value error if a times b is more than maxGraderSteps. What names the
-// two lengths.
+// checkGraderSteps returns a value error if a times b is more than maxGraderSteps. what
+// names the two lengths.
 func checkGraderSteps(what string, a, b int) error {
 	if a > 0 && b > maxGraderSteps/a {
 		return pyvalue.ValueError("%s: %d times %d steps are more than a grader may take (%d)", what, a, b, maxGraderSteps)

@@ -204,8 +204,8 @@ func TestStepLimits(t *testing.T) {
 	}
 }
 
-// A malformed config of Assay's own types is refused before a run, and is an error if
-// it is used for grading.
+// A malformed config of Assay's own grader types is rejected before a run, and is an
+// error when it is used for grading.
 func TestCheckAssayTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want string }{

@@ -10,12 +10,12 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// kernelCheckTimeout is the time that all probes of a check, or its code, have
+// kernelCheckTimeout is the time that all probes of a kernel_check, or its code, have
 // together.
 const kernelCheckTimeout = time.Minute
 
 // gradeKernelCheck checks the state of the kernel, with or without an answer: by
-// probes, which are expressions with conditions for their values, or by code that must
+// probes, which are expressions with demands on their values, or by code that must
 // neither raise nor end in a false value.
 func gradeKernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	code, probes, err := readKernelCheckConfig(config)
@@ -39,8 +39,9 @@ func checkKernelCheckConfig(config *pyvalue.Object) error {
 	return err
 }
 
-// readKernelCheckConfig returns either code or probes; probes are nil if it is code. It
-// is an error if the config has both or neither, or if they are malformed.
+// readKernelCheckConfig returns the code or the probes of a kernel_check; the probes
+// are nil if it has code. It is an error if the config has both or neither, or if they
+// are malformed.
 func readKernelCheckConfig(config *pyvalue.Object) (code string, probes []probe, err error) {
 	text := config.Get("code")
 	switch {
@@ -55,7 +56,8 @@ func readKernelCheckConfig(config *pyvalue.Object) (code string, probes []probe,
 	return pyvalue.Str(text), nil, nil
 }
 
-// gradeByCheckCode runs the code. What it prints becomes the reasoning.
+// gradeByCheckCode runs the code of a kernel_check in the kernel and returns the
+// result. What the code prints becomes the reasoning.
 func gradeByCheckCode(ctx context.Context, code string, kernel Kernel) (Result, error) {
 	done, err := executeInKernel(ctx, kernel, code)
 	if err != nil {
@@ -81,8 +83,8 @@ func isFalseRepr(repr string) bool {
 	return repr == "False" || repr == "np.False_" || repr == "nil"
 }
 
-// executeInKernel runs code in the kernel. If the kernel cannot run it, the error is of kind
-// kernel.
+// executeInKernel runs code in the attempt's kernel. If the kernel cannot run it, the
+// error has kind kernel.
 func executeInKernel(ctx context.Context, kernel Kernel, code string) (Execution, error) {
 	done, err := kernel.Execute(ctx, code)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// pythonKernel is a real Python that runs testdata/kernel.py.
+// pythonKernel is a kernel for tests: a real Python that runs testdata/kernel.py.
 type pythonKernel struct {
 	stdin   io.Writer
 	replies *bufio.Reader
@@ -220,7 +220,7 @@ before = sorted(vars())
 	require.True(t, got.Passed, got.Reasoning)
 }
 
-// An expression cannot end the string in which it is passed.
+// An expression in a probe cannot end the string in which it is passed to the kernel.
 func TestProbeExpressionsAreNotInjected(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
@@ -288,8 +288,8 @@ func TestFailingKernel(t *testing.T) {
 	}
 }
 
-// TestProbesOfNumpy needs an interpreter with numpy and pandas, python3 or the
-// system's. It is skipped if there is none.
+// Probes find values of numpy and pandas. The test needs an interpreter with both,
+// python3 or the system's, and is skipped if there is none.
 func TestProbesOfNumpy(t *testing.T) {
 	t.Parallel()
 	python := ""

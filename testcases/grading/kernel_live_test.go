@@ -18,7 +18,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// liveKernel is the Python kernel that agents get, called as graders call it.
+// liveKernel is the real Python kernel that agents get, called as graders call it.
 type liveKernel struct{ conn protocol.Conn }
 
 func startLiveKernel(t *testing.T) liveKernel {
@@ -43,7 +43,7 @@ func startLiveKernel(t *testing.T) liveKernel {
 	return k
 }
 
-// runAsAgent runs code as the agent.
+// runAsAgent runs code as the agent does.
 func (k liveKernel) runAsAgent(t *testing.T, code string) {
 	t.Helper()
 	done, err := k.executeAndCollect(protocol.KernelRequest{Code: &code})
@@ -51,7 +51,7 @@ func (k liveKernel) runAsAgent(t *testing.T, code string) {
 	require.Equal(t, "ok", done.Status, done.Exception)
 }
 
-// Execute runs code as a grader.
+// Execute runs code as a grader does.
 func (k liveKernel) Execute(_ context.Context, code string) (grading.Execution, error) {
 	return k.executeAndCollect(protocol.KernelRequest{Code: &code, Pristine: true})
 }
@@ -82,8 +82,9 @@ func (k liveKernel) executeAndCollect(request protocol.KernelRequest) (grading.E
 	}
 }
 
-// tamperingCode returns ways in which an agent may make a wrong notebook look right.
-// The right notebook has total 10 and rows [1, 2, 3, 4]; theirs has 9 and [4, 5].
+// tamperingCode returns pieces of code with which an agent may try to make a wrong
+// notebook look right. The right notebook has total 10 and rows [1, 2, 3, 4]; the
+// agent's has 9 and [4, 5].
 func tamperingCode() map[string]string {
 	const forge = `
 import assay.run.safe_repr, assay.run.snippet
@@ -219,7 +220,7 @@ vars(assay.run.snippet)[Key("x")] = 1
 }
 
 // Whatever tampering code the agent runs, graders see the actual values. Attacks with
-// frames, gc, ctypes, audit hooks or code that runs meanwhile are not covered.
+// frames, gc, ctypes, audit hooks or code that runs at the same time are not covered.
 func TestTamperingCodeDoesNotPass(t *testing.T) {
 	t.Parallel()
 	for name, trick := range tamperingCode() {
@@ -245,7 +246,7 @@ func TestTamperingCodeDoesNotPass(t *testing.T) {
 	}
 }
 
-// Objects with misleading methods are seen for what they are.
+// Objects whose methods return misleading values are seen with their actual ones.
 func TestObjectsThatLieAboutThemselves(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
@@ -304,7 +305,8 @@ loud = Loud()
 	require.Contains(t, got.Reasoning, "SyntaxError")
 }
 
-// Checks see the globals of the agent's cells, but not its builtins.
+// Checks see the globals of the agent's cells, but not the builtins that the agent
+// rebinds.
 func TestChecksSeeTheGlobals(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)
@@ -324,7 +326,7 @@ func TestChecksSeeTheGlobals(t *testing.T) {
 	kernel.runAsAgent(t, "assert counter == 2 and sum == 15")
 }
 
-// A probe whose result is too large fails alone.
+// A probe whose result is too large fails, and the other probes do not.
 func TestProbesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	kernel := startLiveKernel(t)

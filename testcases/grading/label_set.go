@@ -2,9 +2,9 @@ package grading
 
 import "assay/testcases/grading/pyvalue"
 
-// gradeLabelSet passes if the Jaccard index of expected and answered labels, the share
-// of all labels that both sides have, is at least a threshold. Both sides are sets as
-// Python makes them. Two empty sets have the index 0.
+// gradeLabelSet passes if the Jaccard index of the expected and the answered labels,
+// which is the share of all labels that both sides have, is at least a threshold. Both
+// sides are sets as Python makes them. Two empty sets have the index 0.
 func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	expected, err := pyvalue.NewSet("ground_truth_labels", getOrDefault(config, "ground_truth_labels", pyvalue.List{}))
 	if err != nil {
@@ -34,7 +34,8 @@ func gradeLabelSet(config *pyvalue.Object, answer pyvalue.Value) (Result, error)
 	return r.compareLabels(expected, predicted, field, threshold)
 }
 
-// compareLabels sets the metrics and compares the Jaccard index with the threshold.
+// compareLabels sets the metrics of a label_set and compares the Jaccard index with the
+// threshold.
 func (r *graderReport) compareLabels(expected, predicted *pyvalue.Dict, field, threshold pyvalue.Value) (Result, error) {
 	both, err := pyvalue.SortSet(pyvalue.IntersectSets(expected, predicted))
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 // gradeLLMJudge asks a language model to judge the attempt by the criteria in prompt.
 // The model sees task, answer, notebook and conversation as quoted data, see
 // [evidence]. A reply that is not exactly in the requested form is requested once more;
-// the second such reply is an error, see [readVerdict]. It passes if the judge says
-// that it passed and gives at least pass_score.
+// the second such reply is an error, see [readVerdict]. The attempt passes if the judge
+// says that it passed and gives at least pass_score.
 //
 // Metrics: model, score, pass_score, judge_passed, successes and failures; and of the
 // calls: calls, input_tokens, output_tokens.
@@ -51,7 +51,7 @@ func newModelError(format string, args ...any) *pyvalue.Error {
 	return &pyvalue.Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
 }
 
-// judgeConfig is the config of an llm_judge.
+// judgeConfig is the config of an llm_judge grader.
 type judgeConfig struct {
 	prompt, model string
 	pass          pyvalue.Value // the least score that passes, a number from 0 to 1
@@ -63,8 +63,8 @@ func checkJudgeConfig(config *pyvalue.Object) error {
 	return err
 }
 
-// readJudgeConfig reads a config. It is an error if the prompt is blank, if the model
-// has no known name, or if pass_score is not from 0 to 1.
+// readJudgeConfig reads the config of an llm_judge. It is an error if the prompt is
+// blank, if the model's name is not known, or if pass_score is not from 0 to 1.
 func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 	prompt, ok := config.Get("prompt").(pyvalue.String)
 	if !ok || strings.TrimSpace(string(prompt)) == "" {
@@ -87,7 +87,8 @@ func readJudgeConfig(config *pyvalue.Object) (judgeConfig, error) {
 	return judgeConfig{prompt: string(prompt), model: string(name), pass: pass}, nil
 }
 
-// verdictResult converts the verdict of a judge.
+// verdictResult converts the verdict of a judge to a result. It has passed if the judge
+// says so and the score is at least pass_score.
 func (c judgeConfig) verdictResult(verdict *judgeVerdict, j *judgeConversation) Result {
 	r := newGraderReport("Judge")
 	for _, text := range verdict.successes {
@@ -123,14 +124,16 @@ const (
 	firstRetryDelay = time.Second // doubles with each retry, unless the API says how long to wait
 )
 
-// judgeConversation is the conversation with a judge, and what it has used.
+// judgeConversation is the conversation with a judge model, with its calls and tokens
+// counted.
 type judgeConversation struct {
 	client model.Client
 	calls  int64
 	usage  model.Usage
 }
 
-// askForVerdict asks for a verdict, and once more if the reply is not one.
+// askForVerdict asks a judge model for a verdict, and once more if the reply is not
+// one. A second such reply is an error.
 func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, in Input) (*judgeVerdict, error) {
 	question, err := judgePrompt(criteria, in)
 	if err != nil {
@@ -159,7 +162,8 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 	return verdict, nil
 }
 
-// callWithRetries makes one call of the model, and retries it after transient errors.
+// callWithRetries makes one call of the judge model. After a transient error it calls
+// again, up to three times.
 func (j *judgeConversation) callWithRetries(ctx context.Context, req model.Request) (*model.Response, error) {
 	wait := firstRetryDelay
 	for retries := 0; ; retries++ {
@@ -179,8 +183,9 @@ func (j *judgeConversation) callWithRetries(ctx context.Context, req model.Reque
 	}
 }
 
-// waitBeforeRetry waits before a call that failed is made again: as long as the API
-// asked, else for usual. If ctx ends before that, it returns an error without waiting.
+// waitBeforeRetry waits before a failed call is repeated: as long as the API asked,
+// otherwise for usual. If ctx has a deadline before that, it returns an error at once;
+// if ctx ends while it waits, it returns an error then.
 func waitBeforeRetry(ctx context.Context, usual time.Duration, failed error) error {
 	if api, ok := errors.AsType[*model.APIError](failed); ok && api.RetryAfter > 0 {
 		usual = api.RetryAfter

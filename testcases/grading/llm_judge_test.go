@@ -26,7 +26,7 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// fakeJudge is a judge that plays a script and records its requests.
+// fakeJudge is a judge model that plays a script and records its requests.
 type fakeJudge struct {
 	client model.Client
 	asked  []model.Request
@@ -39,7 +39,7 @@ func (b *fakeJudge) Complete(ctx context.Context, req model.Request, onDelta fun
 
 func (b *fakeJudge) openAsModel(string) (model.Client, error) { return b, nil }
 
-// scriptedJudge returns a judge that plays the lines of a script.
+// scriptedJudge returns a judge model that plays these script lines.
 func scriptedJudge(t *testing.T, lines ...string) *fakeJudge {
 	t.Helper()
 	script, err := script.Parse("judge.jsonl", []byte(strings.Join(lines, "\n")))
@@ -47,7 +47,7 @@ func scriptedJudge(t *testing.T, lines ...string) *fakeJudge {
 	return &fakeJudge{client: script.Client()}
 }
 
-// judgeReplyLine returns the line of a script that replies with that text.
+// judgeReplyLine returns the script line that replies with this text.
 func judgeReplyLine(text string) string {
 	line, _ := json.Marshal(map[string]any{"content": text, "usage": map[string]int{"input_tokens": 100, "output_tokens": 7, "cache_read_input_tokens": 20}})
 	return string(line)
@@ -93,8 +93,8 @@ func TestJudgeVerdicts(t *testing.T) {
 	require.Equal(t, `{"model":"anthropic/claude-x","score":1,"pass_score":0.8,"judge_passed":true,"successes":["a"],"failures":[],"calls":1,"input_tokens":120,"output_tokens":7}`, pyvaluetest.MarshalToString(t, got.Metrics))
 }
 
-// malformedReplies returns replies that are no verdict, most of which claim a pass
-// somewhere.
+// malformedReplies returns replies of a judge that are no verdict, most of which claim
+// a pass somewhere.
 func malformedReplies() []string {
 	const pass = `{"score": 1, "passed": true, "reasoning": "x"}`
 	const fail = `{"score": 0, "passed": false, "reasoning": "x"}`
@@ -117,7 +117,7 @@ func malformedReplies() []string {
 	}
 }
 
-// A reply that is no verdict is requested once more and then an error, never a pass.
+// A reply that is no verdict is requested once more and then is an error, never a pass.
 func TestJudgeMalformedReplies(t *testing.T) {
 	t.Parallel()
 	const good = `{"score": 0.75, "passed": true, "reasoning": "on second thought"}`
@@ -140,7 +140,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 	}
 }
 
-// A whole verdict in a reply that was cut off is not accepted.
+// A complete verdict in a reply that was cut off is not accepted.
 func TestJudgeReplyCutOff(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"max_tokens", "refusal", "pause_turn", "tool_use", "model_context_window_exceeded", "unheard_of"} {
@@ -178,7 +178,7 @@ func TestJudgeUnavailable(t *testing.T) {
 	require.Equal(t, &pyvalue.Error{Kind: "model", Text: "the model anthropic/claude-x needs an API key: set ANTHROPIC_API_KEY"}, got.Error)
 }
 
-// The file of a scripted judge is relative to the case file, like its other files.
+// The script file of a judge is relative to the case file, like the case's other files.
 func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 }
 
 // Transient errors are retried three times, after the delay that the API asks for;
-// other errors are not; and all of it ends in time.
+// other errors are not; and the retries end before the deadline.
 func TestJudgeRetries(t *testing.T) {
 	t.Parallel()
 	const good = `{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}"}`
@@ -240,7 +240,7 @@ func TestJudgeStopsWithContext(t *testing.T) {
 	})
 }
 
-// A judgement over HTTP that was recorded is equal when it is replayed.
+// A judgement over HTTP that was recorded gives the same result when it is replayed.
 func TestJudgeRecordAndReplay(t *testing.T) {
 	t.Parallel()
 	script, err := script.Parse("judge.jsonl", []byte(strings.Join([]string{
@@ -267,7 +267,7 @@ func TestJudgeRecordAndReplay(t *testing.T) {
 	require.Contains(t, got.Error.Text, `calls.jsonl:1: the request was not recorded: at "/messages/0/content/0/text"`)
 }
 
-// No reply is a verdict unless a second, strict decoder agrees.
+// No reply of a judge is a verdict unless a second, strict decoder agrees.
 func FuzzJudgeReply(f *testing.F) {
 	for _, text := range malformedReplies() {
 		f.Add(text, "", "end_turn")

@@ -9,7 +9,7 @@ import (
 
 // lookupField returns a field of an answer, or nil if it is absent. A name with dots is
 // a path through nested objects, for any answer; with a name without dots, an answer
-// that is no object is a type error.
+// that is not an object is a type error.
 func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	if !strings.Contains(field, ".") {
 		object, ok := answer.(*pyvalue.Object)
@@ -28,9 +28,9 @@ func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 	return answer, nil
 }
 
-// pythonContains is Python's `key in container`: a key of an object, a member of a list, a
-// part of a string. Other containers, unhashable keys of objects, and a string's part
-// that is no string are type errors.
+// pythonContains reports whether Python's `key in container` is true: for a key of an
+// object, an item of a list, or a part of a string. Other containers, unhashable keys
+// of objects, and a part of a string that is no string are type errors.
 func pythonContains(container, key pyvalue.Value) (bool, error) {
 	switch c := container.(type) {
 	case *pyvalue.Object:
@@ -57,9 +57,10 @@ func pythonContains(container, key pyvalue.Value) (bool, error) {
 	}
 }
 
-// pythonItemIfContained returns answer[gradeField] if answer contains field, by Python's rules for both, else
-// nil. A list that contains field must also have an item with that index; if not, the error
-// is a type error or a key error. A string that contains field is a type error.
+// pythonItemIfContained returns answer[gradeField] if answer contains field, by
+// Python's rules for both, and otherwise nil. A list that contains field must also have
+// an item with that index; if not, the error is a type error or a key error. A string
+// that contains field is a type error.
 func pythonItemIfContained(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	there, err := pythonContains(answer, field)
 	if err != nil || !there {
@@ -75,8 +76,8 @@ func pythonItemIfContained(answer, field pyvalue.Value) (pyvalue.Value, error) {
 	}
 }
 
-// pythonListItem returns list[index]. The index is an integer or a boolean and may count from
-// the end. An index out of range is a key error.
+// pythonListItem returns list[index] by Python's rules. The index is an integer or a
+// boolean and may count from the end. An index out of range is a key error.
 func pythonListItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, error) {
 	n, ok := pyvalue.AsNumber(index)
 	if !ok || n.Int() == nil {
@@ -95,8 +96,8 @@ func pythonListItem(list pyvalue.List, index pyvalue.Value) (pyvalue.Value, erro
 	return list[i], nil
 }
 
-// splitMissingFields returns answer as an object if it contains all fields, else the fields
-// that it does not contain.
+// splitMissingFields returns answer as an object if it contains all fields, and
+// otherwise the fields that it does not contain.
 func splitMissingFields(answer pyvalue.Value, fields ...string) (object *pyvalue.Object, missing []string, err error) {
 	for _, field := range fields {
 		there, err := pythonContains(answer, pyvalue.String(field))
@@ -117,9 +118,9 @@ func splitMissingFields(answer pyvalue.Value, fields ...string) (object *pyvalue
 	return object, nil, nil
 }
 
-// gradedPartOfAnswer returns the part of the answer that Assay's own graders check, and its
-// name for messages: the field that answer_field names (see [lookupField]), nil if it
-// is absent; the whole answer without answer_field.
+// gradedPartOfAnswer returns the part of the answer that Assay's own graders check, and
+// its name for messages: the field that answer_field names (see [lookupField]), nil if
+// it is absent; or without answer_field the whole answer.
 func gradedPartOfAnswer(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
 	field, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {

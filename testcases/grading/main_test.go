@@ -15,9 +15,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gradeRow is the expected result for a config and an answer. Outcome is "pass", "fail"
-// or the kind of the error; metrics is an object with some of the metrics, "" if there
-// must be none.
+// gradeRow is an expected result of a grader: for this config and answer, outcome is
+// "pass", "fail" or the kind of the error; metrics is an object with some of the
+// metrics, "" if there must be none.
 type gradeRow struct{ config, answer, outcome, metrics string }
 
 func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
@@ -40,7 +40,7 @@ func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
 	}
 }
 
-// keysOfObject returns the keys of an object in their order.
+// keysOfObject returns the keys of a JSON object in their order.
 func keysOfObject(o *pyvalue.Object) (names []string) {
 	for key := range o.All() {
 		names = append(names, key)
@@ -48,12 +48,12 @@ func keysOfObject(o *pyvalue.Object) (names []string) {
 	return names
 }
 
-// hugeInteger returns an integer that is out of range for a double.
+// hugeInteger returns the JSON of an integer that is out of range for a float64.
 func hugeInteger() string { return "1" + zeroDigits(400) }
 
 func zeroDigits(n int) string { return strings.Repeat("0", n) }
 
-// nextFloatAbove returns the smallest double above f as JSON.
+// nextFloatAbove returns the smallest float64 above f as JSON.
 func nextFloatAbove(f float64) string { return floatAsJSON(math.Nextafter(f, math.Inf(1))) }
 func nextFloatBelow(f float64) string { return floatAsJSON(math.Nextafter(f, math.Inf(-1))) }
 

@@ -10,7 +10,7 @@ import (
 // gradeMarkerGenes passes if the answered marker genes have enough precision, the share
 // of them that is canonical, and recall, the share of the canonical genes that is among
 // them. Genes are compared in lower case. If both sides are objects from cell type to
-// genes, it checks how many types have enough recall.
+// genes, it checks instead how many types have enough recall.
 //
 // If the answer lacks the field, its first list or object is graded instead.
 func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
@@ -43,8 +43,8 @@ func gradeMarkerGenes(config *pyvalue.Object, answer pyvalue.Value) (Result, err
 	return g.gradeTwoLists(canonical, predicted)
 }
 
-// markerGenesField returns the name of the field of the answer that is graded, and its
-// value, nil if there is none.
+// markerGenesField returns the name of the answer's field that is graded as marker
+// genes, and its value, or nil if there is none.
 func markerGenesField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Value, err error) {
 	predicted, err = pythonItemIfContained(answer, field)
 	if err != nil || predicted != nil {
@@ -62,14 +62,15 @@ func markerGenesField(answer, field pyvalue.Value) (chosen, predicted pyvalue.Va
 	return field, nil, nil
 }
 
-// markerGrader grades one field of an answer.
+// markerGrader grades the marker genes in one field of an answer.
 type markerGrader struct {
 	report  *graderReport
 	scoring *pyvalue.Object
 	field   pyvalue.Value
 }
 
-// gradeTwoLists grades two lists. Other values fail.
+// gradeTwoLists grades the answer's marker genes against the canonical ones if both are
+// lists. Values of another kind fail.
 func (g markerGrader) gradeTwoLists(canonical, predicted pyvalue.Value) (Result, error) {
 	given, isList := predicted.(pyvalue.List)
 	if !isList {
@@ -84,9 +85,9 @@ func (g markerGrader) gradeTwoLists(canonical, predicted pyvalue.Value) (Result,
 	return g.compareLists(wanted, given)
 }
 
-// compareLists compares two lists of genes. Precision is relative to the number of answered
-// genes, repetitions included; recall is relative to the number of distinct canonical
-// ones.
+// compareLists compares two lists of genes. Precision is relative to the number of
+// answered genes, repetitions included; recall is relative to the number of distinct
+// canonical ones.
 func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	thresholds, err := getConfigSection(g.scoring, "pass_thresholds")
 	if err != nil {
@@ -130,8 +131,8 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	return g.report.binaryResult(), nil
 }
 
-// gradeCellTypes checks the recall of each canonical cell type, and passes if enough types
-// have enough of it. Other types of the answer do not count.
+// gradeCellTypes checks the recall of each canonical cell type, and passes if enough
+// types have enough recall. Other cell types of the answer do not count.
 func (g markerGrader) gradeCellTypes(canonical, predicted *pyvalue.Object) (Result, error) {
 	thresholds, err := getConfigSection(g.scoring, "pass_thresholds")
 	if err != nil {
@@ -167,8 +168,9 @@ func (g markerGrader) gradeCellTypes(canonical, predicted *pyvalue.Object) (Resu
 	return g.report.binaryResult(), nil
 }
 
-// gradeCellType grades one type and reports it as a line, not as a failure: only the number
-// of passing types decides. The threshold must fit a double.
+// gradeCellType grades the genes of one cell type and reports the result as a line, not
+// as a failure: only the number of passing types decides. It is an error if the
+// threshold does not fit a float64.
 func (g markerGrader) gradeCellType(name string, wanted, given, least pyvalue.Value) (outcome *pyvalue.Object, ok bool, err error) {
 	if err := checkFitsFloat(least); err != nil {
 		return nil, false, err
@@ -207,12 +209,13 @@ func (g markerGrader) gradeCellType(name string, wanted, given, least pyvalue.Va
 	return outcome, ok, nil
 }
 
-// geneComparison is the result of comparing two sets of genes. Each list is sorted.
-// Genes have the spelling of the last occurrence on their side; those of both, that in
-// the answer.
+// geneComparison is the result of comparing two sets of genes: those in both, and those
+// in only one. Each list is sorted. Genes have the spelling of the last occurrence on
+// their side; genes in both have that of the answer.
 type geneComparison struct{ common, extra, missing pyvalue.List }
 
-// spellingsByGene returns the last spelling of each gene, by the gene in lower case.
+// spellingsByGene returns the last spelling of each gene, with the gene in lower case
+// as the key.
 func spellingsByGene(items pyvalue.List) map[string]string {
 	spelled := map[string]string{}
 	for _, item := range items {
@@ -230,7 +233,8 @@ func lowerCaseGenes(items pyvalue.List) map[string]string {
 	return spelled
 }
 
-// compareGenes compares genes that are given as maps from lower case to spelling.
+// compareGenes compares two sets of genes that are given as maps from lower case to
+// spelling.
 func compareGenes(canonical, predicted map[string]string) geneComparison {
 	var both, extra, missing []string
 	for gene, spelling := range predicted {

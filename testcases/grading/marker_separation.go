@@ -7,7 +7,7 @@ import (
 )
 
 // gradeMarkerSeparation passes if the mean AUROC that the answer reports, and the share
-// of its genes whose AUROC is high, are at least their thresholds. The mean of the
+// of its genes whose AUROC is high, are at least their thresholds. The mean over the
 // genes is calculated too, but only for the metrics.
 func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := getPassThresholds(config)
@@ -37,8 +37,9 @@ func gradeMarkerSeparation(config *pyvalue.Object, answer pyvalue.Value) (Result
 	return s.gradeAnswer()
 }
 
-// readAUROCs returns the AUROC of each gene in the answer. Of several rows for one gene
-// the last counts. Fault describes a malformed row, "" if there is none.
+// readAUROCs returns the AUROC of each gene in a marker_separation answer. If a gene
+// has several rows, the last counts. fault describes a malformed row, or is "" if there
+// is none.
 func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err error) {
 	if len(stats) == 0 {
 		return nil, "per_gene_stats: want a list of at least one", nil
@@ -56,8 +57,8 @@ func readAUROCs(stats pyvalue.List) (genes *pyvalue.Dict, fault string, err erro
 	return genes, "", nil
 }
 
-// separationGrader is one answer with the thresholds, and what measure calculates from
-// it.
+// separationGrader holds a marker_separation answer, the thresholds, and the mean and
+// share that measureAUROCs calculates from the answer.
 type separationGrader struct {
 	report                       *graderReport
 	genes                        *pyvalue.Dict
@@ -70,7 +71,8 @@ type separationGrader struct {
 	fraction  pyvalue.Float
 }
 
-// gradeAnswer compares the reported mean and the share of high genes with their thresholds.
+// gradeAnswer compares the reported mean AUROC and the share of high genes with their
+// thresholds and returns the result.
 func (s *separationGrader) gradeAnswer() (Result, error) {
 	if err := s.measureAUROCs(); err != nil {
 		return Result{}, err
@@ -94,7 +96,7 @@ func (s *separationGrader) gradeAnswer() (Result, error) {
 	return s.report.binaryResult(), nil
 }
 
-// setMetrics sets the metrics.
+// setMetrics sets the metrics of a marker_separation result.
 func (s *separationGrader) setMetrics(meanPass, fractionPass bool) {
 	m := s.report.metrics
 	m.Set("num_genes", pyvalue.NewInt(int64(s.rowCount)))
@@ -113,8 +115,8 @@ func (s *separationGrader) setMetrics(meanPass, fractionPass bool) {
 	m.Set("per_gene_aurocs", s.aurocsByGene())
 }
 
-// measureAUROCs calculates the mean, adding from first to last, and the share of rows that
-// are genes with a high AUROC.
+// measureAUROCs calculates the mean AUROC, adding from first to last, and the share of
+// rows that are genes with a high AUROC.
 func (s *separationGrader) measureAUROCs() error {
 	var sum pyvalue.Value = pyvalue.NewInt(0)
 	var err error
@@ -131,8 +133,8 @@ func (s *separationGrader) measureAUROCs() error {
 	return err
 }
 
-// splitByCutoff returns the genes at or above the cutoff and those below it, each sorted. NaN
-// is neither.
+// splitByCutoff returns the genes whose AUROC is at or above the cutoff and those below
+// it, each list sorted. Genes with NaN are in neither.
 func (s *separationGrader) splitByCutoff() (high, low pyvalue.List, err error) {
 	for _, gene := range s.genes.Keys() {
 		auroc := s.genes.Get(gene)
@@ -153,8 +155,8 @@ func (s *separationGrader) splitByCutoff() (high, low pyvalue.List, err error) {
 	return high, low, err
 }
 
-// aurocsByGene returns the AUROCs by gene. A gene that is not a text becomes the key that
-// Python's json module would write.
+// aurocsByGene returns an object with the AUROC of each gene. A gene that is not a text
+// becomes the key that Python's json module would write.
 func (s *separationGrader) aurocsByGene() *pyvalue.Object {
 	object := &pyvalue.Object{}
 	for _, gene := range s.genes.Keys() {

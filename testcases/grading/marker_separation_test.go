@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// separationAnswer returns an answer with genes a, b, … that have these AUROCs.
+// separationAnswer returns a marker_separation answer, as JSON, with genes a, b, … that
+// have these AUROCs.
 func separationAnswer(mean string, aurocs ...string) string {
 	rows := ""
 	for i, auroc := range aurocs {

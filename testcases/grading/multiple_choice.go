@@ -31,8 +31,8 @@ func gradeMultipleChoice(config *pyvalue.Object, answer pyvalue.Value) (Result, 
 	return r.binaryResult(), nil
 }
 
-// correctAnswers returns the correct answers in upper case and without white space
-// around them. An entry that is no string is a type error.
+// correctAnswers returns the correct answers of a multiple_choice config in upper case
+// and without white space around them. An entry that is not a string is a type error.
 func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	entries := pyvalue.List{pyvalue.String("")}
 	if one := config.Get("correct_answer"); one != nil {
@@ -55,7 +55,7 @@ func correctAnswers(config *pyvalue.Object) (pyvalue.List, error) {
 	return correct, nil
 }
 
-// joinCorrectAnswers lists the correct answers for a message.
+// joinCorrectAnswers lists the correct answers of a multiple choice for a message.
 func joinCorrectAnswers(correct pyvalue.List) string {
 	texts := make([]string, len(correct))
 	for i, c := range correct {

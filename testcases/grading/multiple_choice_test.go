@@ -8,7 +8,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// In the rows given is the metric agent_answer, "" if there must be no metrics.
+// A multiple choice passes or fails as in the rows, where given is the expected metric
+// agent_answer, "" if there must be no metrics.
 func TestMultipleChoice(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ config, answer, outcome, given string }{

@@ -9,16 +9,17 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// valueGenerator draws random values.
+// valueGenerator draws random JSON values for property tests.
 type valueGenerator struct{ *rand.Rand }
 
-// pickOne returns one of the values at random.
+// pickOne returns one of the values, chosen at random.
 func pickOne[T any](g valueGenerator, of ...T) T { return of[g.IntN(len(of))] }
 
-// hasChanceOneIn is true with probability 1/n.
+// hasChanceOneIn returns true with probability 1/n.
 func (g valueGenerator) hasChanceOneIn(n int) bool { return g.IntN(n) == 0 }
 
-// drawAwkwardValue draws a value that graders might not expect.
+// drawAwkwardValue draws a JSON value that graders might not expect, such as NaN or a
+// nested list.
 func (g valueGenerator) drawAwkwardValue() pyvalue.Value {
 	huge := new(big.Int).Exp(big.NewInt(10), big.NewInt(400), nil)
 	return pickOne[pyvalue.Value](
@@ -31,13 +32,14 @@ func (g valueGenerator) drawAwkwardValue() pyvalue.Value {
 	)
 }
 
-// mutateValue changes one random node of v, possibly v itself.
+// mutateValue returns v with one random node changed, possibly v itself.
 func (g valueGenerator) mutateValue(v pyvalue.Value) pyvalue.Value {
 	left := g.IntN(countNodes(v))
 	return g.mutateNodeAt(v, &left)
 }
 
-// mutateObject is mutate for a value that must stay an object.
+// mutateObject returns an object with one random node changed; the root stays an
+// object.
 func (g valueGenerator) mutateObject(o *pyvalue.Object) pyvalue.Value {
 	left := 1 + g.IntN(countNodes(o))
 	if left == countNodes(o) {
@@ -46,7 +48,8 @@ func (g valueGenerator) mutateObject(o *pyvalue.Object) pyvalue.Value {
 	return g.mutateNodeAt(o, &left)
 }
 
-// mutateNodeAt returns a copy of v in which the node that is left nodes further is changed.
+// mutateNodeAt returns a copy of v in which one node is changed: the one that comes
+// left nodes after v in depth-first order.
 func (g valueGenerator) mutateNodeAt(v pyvalue.Value, left *int) pyvalue.Value {
 	*left--
 	if *left == -1 {
@@ -70,7 +73,8 @@ func (g valueGenerator) mutateNodeAt(v pyvalue.Value, left *int) pyvalue.Value {
 	}
 }
 
-// countNodes returns the number of nodes of a value.
+// countNodes returns the number of nodes of a JSON value: itself and everything inside
+// it.
 func countNodes(v pyvalue.Value) int {
 	n := 1
 	switch v := v.(type) {

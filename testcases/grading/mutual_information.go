@@ -53,8 +53,8 @@ func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Resul
 	return r.binaryResult(), nil
 }
 
-// checkTableSteps returns an error if a table has so many rows, columns and counts that
-// its mutual information would take too long.
+// checkTableSteps returns an error if a contingency table has so many rows, columns and
+// counts that calculating its mutual information would take too long.
 func checkTableSteps(table [][]int) error {
 	if stats.EstimateAdjustedMutualInformationSteps(table) <= 2*maxGraderSteps {
 		return nil
@@ -68,8 +68,9 @@ func checkTableSteps(table [][]int) error {
 	return pyvalue.ValueError("contingency: a table of %d by %d with a sum of %d takes more steps than a grader may", len(table), len(table[0]), sum)
 }
 
-// checkMutualInformation compares the adjusted mutual information with the thresholds.
-// Most is null if there is no upper one.
+// checkMutualInformation compares the adjusted mutual information with the thresholds
+// least and most and adds the results to the report. most is null if there is no upper
+// threshold.
 func (r *graderReport) checkMutualInformation(ami, least, most pyvalue.Value) error {
 	const what = "adjusted mutual information"
 	if _, err := r.requireAtLeast(what, ami, least); err != nil {
@@ -84,9 +85,10 @@ func (r *graderReport) checkMutualInformation(ami, least, most pyvalue.Value) er
 	return checkFitsFloat(least, most)
 }
 
-// readContingency returns a table of counts as numbers. It must have that many rows and
-// columns, no negative counts and at least one above 0. Counts may be strings; null is
-// NaN. Fault describes what is wrong with the table, "" if nothing is.
+// readContingency returns the contingency table of an answer as numbers. It must have
+// this many rows and columns, no negative counts and at least one count above 0. Counts
+// may be strings; null is NaN. fault describes what is wrong with the table, or is ""
+// if nothing is.
 func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fault string) {
 	list, _ := v.(pyvalue.List)
 	if rows == 0 || columns == 0 || len(list) != rows {
@@ -114,7 +116,8 @@ func readContingency(v pyvalue.Value, rows, columns int) (cells [][]float64, fau
 	return cells, ""
 }
 
-// readCount returns a cell of a contingency table as a number, or false if it is none.
+// readCount returns a cell of a contingency table as a number, or false if it is not a
+// number.
 func readCount(cell pyvalue.Value) (float64, bool) {
 	if cell == (pyvalue.Null{}) {
 		return math.NaN(), true
@@ -126,9 +129,9 @@ func readCount(cell pyvalue.Value) (float64, bool) {
 }
 
 // mergeEqualLabels rounds the counts in cells, half to even, and returns them with one
-// row per distinct cluster and one column per distinct sample that has a count above 0. The
-// result has no rows if all counts are 0. A count that is not finite is a value error,
-// a sum above 2147483647 an error of kind overflow.
+// row per distinct cluster and one column per distinct sample that has a count above 0.
+// The result has no rows if all counts are 0. A count that is not finite is a value
+// error, and a sum above 2147483647 an error of kind overflow.
 func mergeEqualLabels(clusters, samples pyvalue.List, cells [][]float64) ([][]int, error) {
 	var usedRows, usedColumns []int
 	isUsedColumn := make([]bool, len(samples))
@@ -199,7 +202,8 @@ func numberLabels(what string, labels pyvalue.List, used []int) (numbers []int, 
 	return numbers, len(known), nil
 }
 
-// labelKey returns the text by which a label is compared with the others.
+// labelKey returns the text by which a label of a contingency table is compared with
+// the others.
 func labelKey(label pyvalue.Value, asText, asFloat bool) (string, error) {
 	n, ok := pyvalue.AsNumber(label)
 	switch {

@@ -14,7 +14,8 @@ func contingencyAnswer(clusters, samples, contingency string) string {
 	return fmt.Sprintf(`{"clusters": %s, "samples": %s, "contingency": %s}`, clusters, samples, contingency)
 }
 
-// squareContingencyAnswer returns an answer with two clusters and two samples.
+// squareContingencyAnswer returns an answer with a contingency table of two clusters
+// and two samples, as JSON.
 func squareContingencyAnswer(contingency string) string {
 	return contingencyAnswer(`["k0", "k1"]`, `["s0", "s1"]`, contingency)
 }
@@ -89,7 +90,7 @@ func TestMutualInformation(t *testing.T) {
 	})
 }
 
-// The values are those of scikit-learn 1.2.1.
+// The adjusted mutual information equals that of scikit-learn 1.2.1.
 func TestAdjustedMutualInformationMetric(t *testing.T) {
 	t.Parallel()
 	for table, want := range map[string]float64{
@@ -128,8 +129,8 @@ Failures:
 	}
 }
 
-// A table that would take minutes is refused at once; one that takes a few seconds is
-// not.
+// A contingency table that would take minutes is refused at once; one that takes a few
+// seconds is not.
 func TestMutualInformationStepLimit(t *testing.T) {
 	t.Parallel()
 	const size = 1000

@@ -10,11 +10,11 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeNotebookCheck checks the notebook that the agent left behind, with or without an
-// answer: min_cells, the least number of cells with code; no_errors of the last runs;
-// must_use and must_not_use, names as whole words outside of comments and strings (see
-// [extractCode]); and must_run_clean (see [mustRunCleanDemand]). All demands are
-// checked; the score is the share of them that is met.
+// gradeNotebookCheck checks the notebook that the agent left, with or without an
+// answer: min_cells, the least number of cells with code; no_errors in the cells' last
+// runs; must_use and must_not_use, names as whole words outside comments and strings
+// (see [extractCode]); and must_run_clean (see [mustRunCleanDemand]). It checks all
+// demands; the score is the share of them that is met.
 func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	demands, err := readNotebookCheckConfig(config)
 	switch {
@@ -37,12 +37,13 @@ func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (
 	return look.result(float64(held) / float64(len(demands))), nil
 }
 
-// newNotebookError returns an error of kind notebook.
+// newNotebookError returns an error of kind notebook with a formatted text.
 func newNotebookError(text string) *pyvalue.Error {
 	return &pyvalue.Error{Kind: "notebook", Text: text}
 }
 
-// notebookInspection is a notebook that is checked, with the results so far.
+// notebookInspection holds a notebook that a notebook_check grades, with the report so
+// far.
 type notebookInspection struct {
 	*graderReport
 	notebook *Notebook
@@ -50,15 +51,15 @@ type notebookInspection struct {
 	rerun    func(context.Context) (*Notebook, error) // see Input; nil means not possible
 }
 
-// codeCellSource is a cell that has code.
+// codeCellSource is the code of a notebook cell, with the cell's number.
 type codeCellSource struct {
 	NotebookCell
 	number int    // position in the notebook, from 1
 	code   string // the source as extractCode returns it
 }
 
-// inspectNotebook returns an inspection of the notebook, with the metrics that do not
-// depend on demands.
+// inspectNotebook returns an inspection of the notebook, with those metrics set that do
+// not depend on demands.
 func inspectNotebook(in Input) *notebookInspection {
 	l := &notebookInspection{graderReport: newGraderReport("Notebook check"), notebook: in.Notebook, rerun: in.Rerun}
 	for i, cell := range in.Notebook.Cells {
@@ -90,7 +91,8 @@ func (l *notebookInspection) failedCells() []codeCellSource {
 	return failing
 }
 
-// addDemandResult adds a line to the report. If not ok it is also a failure.
+// addDemandResult adds the result of one demand to the report: a line, and if ok is
+// false also a failure.
 func (l *notebookInspection) addDemandResult(ok bool, text string) {
 	l.addLine(ok, text)
 	if !ok {
@@ -98,8 +100,8 @@ func (l *notebookInspection) addDemandResult(ok bool, text string) {
 	}
 }
 
-// notebookDemand checks one demand and reports the result. Its error means that the
-// demand could not be checked.
+// notebookDemand checks one demand of a notebook_check and reports the result. It
+// returns an error if the demand could not be checked.
 type notebookDemand func(ctx context.Context, l *notebookInspection) error
 
 // checkNotebookCheckConfig returns an error if the config of a notebook_check is
@@ -109,8 +111,8 @@ func checkNotebookCheckConfig(config *pyvalue.Object) error {
 	return err
 }
 
-// readNotebookCheckConfig returns the demands of a config. At least one is required. A
-// value of null, false or an empty list is no demand.
+// readNotebookCheckConfig returns the demands of a notebook_check config. It is an
+// error if there is none. A value of null, false or an empty list is no demand.
 func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 	readers := []struct {
 		key  string
@@ -144,7 +146,8 @@ func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 	return demands, nil
 }
 
-// minCellsDemand requires at least v cells with code.
+// minCellsDemand returns the demand that a notebook has at least v cells with code. It
+// is an error if v is not a whole number above 0.
 func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 	least, ok := v.(pyvalue.Int)
 	if !ok || least.Big().Sign() < 1 {
@@ -157,7 +160,7 @@ func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 	}, nil
 }
 
-// noErrorsDemand requires that no cell's last run ended with an error or was
+// noErrorsDemand returns the demand that no cell's last run ended with an error or was
 // interrupted.
 func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	failing := l.failedCells()
@@ -170,7 +173,8 @@ func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	return nil
 }
 
-// boolDemand returns a reader for a demand that is switched on by true.
+// boolDemand returns a function that reads a demand which true switches on. Values
+// other than true and false are errors.
 func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		wanted, ok := v.(pyvalue.Bool)
@@ -184,7 +188,8 @@ func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, erro
 	}
 }
 
-// namesDemand returns a reader for a demand about a list of names.
+// namesDemand returns a function that reads a demand whose value is a list of names.
+// Another value is an error.
 func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		list, ok := v.(pyvalue.List)
@@ -206,7 +211,8 @@ func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value)
 	}
 }
 
-// mustUseDemand requires each name to be a whole word in the code of some cell.
+// mustUseDemand returns the demand that each name is a whole word in the code of some
+// cell.
 func mustUseDemand(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookInspection) error {
 		missing := pyvalue.List{}
@@ -223,7 +229,8 @@ func mustUseDemand(names []string) notebookDemand {
 	}
 }
 
-// mustNotUseDemand requires that no name is a whole word in the code of any cell.
+// mustNotUseDemand returns the demand that no name is a whole word in the code of any
+// cell.
 func mustNotUseDemand(names []string) notebookDemand {
 	return func(_ context.Context, l *notebookInspection) error {
 		forbidden := pyvalue.List{}
@@ -241,8 +248,8 @@ func mustNotUseDemand(names []string) notebookDemand {
 	}
 }
 
-// firstCellUsing returns the number of the first cell whose code has name as a whole word, 0
-// if none has.
+// firstCellUsing returns the number of the first cell whose code has name as a whole
+// word, or 0 if no cell has it.
 func (l *notebookInspection) firstCellUsing(name string) int {
 	for _, cell := range l.cells {
 		if containsWord(l.notebook.Language, cell.code, name) {

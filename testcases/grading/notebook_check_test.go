@@ -13,8 +13,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// pythonNotebook returns a notebook of Python cells that ended with ok and have no
-// output.
+// pythonNotebook returns a notebook with these Python cells, all of which ended with ok
+// and have no output.
 func pythonNotebook(sources ...string) *grading.Notebook {
 	n := &grading.Notebook{Language: "python"}
 	for _, source := range sources {
@@ -211,7 +211,7 @@ func TestMustRunCleanWithoutRerun(t *testing.T) {
 	require.Equal(t, "notebook", got.Error.Kind)
 }
 
-// For any source the scanner ends, and the code is not longer than the source, except
+// For any source, extractCode ends, and the code is not longer than the source, except
 // for the quotes of strings and spaces around expressions.
 func FuzzExtractCode(f *testing.F) {
 	for _, source := range []string{`f"{`, `f'{x:{`, `"\`, `?\`, `rb'''`, `f"{f'{f'`, "!=", "'", `{"a": f'{b!r}'}`, "\xff'"} {

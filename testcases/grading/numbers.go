@@ -7,8 +7,8 @@ import (
 )
 
 // readNumber converts a string that is a number to a float, and a boolean to 0 or 1.
-// Other kinds are returned unchanged, to be refused when they are compared. Ok is false
-// for a string that is not a number, which is returned unchanged too.
+// Values of other kinds are returned unchanged; the later comparison rejects them. ok
+// is false for a string that is not a number, which is returned unchanged too.
 func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 	switch v := v.(type) {
 	case pyvalue.String:
@@ -27,8 +27,8 @@ func readNumber(v pyvalue.Value) (number pyvalue.Value, ok bool) {
 	}
 }
 
-// floatValue returns a number as a float. A boolean is a type error, an integer that is
-// too large an error of kind overflow.
+// floatValue returns a number as a float64. A boolean is a type error, and an integer
+// that is too large an error of kind overflow.
 func floatValue(v pyvalue.Value) (float64, error) {
 	n, ok := pyvalue.AsNumber(v)
 	if !ok || isOfType[pyvalue.Bool](v) {
@@ -37,16 +37,16 @@ func floatValue(v pyvalue.Value) (float64, error) {
 	return n.Float()
 }
 
-// isNumber reports whether v is a number. A boolean is not.
+// isNumber reports whether v is a number. A boolean is not a number.
 func isNumber(v pyvalue.Value) bool {
 	_, isBool := v.(pyvalue.Bool)
 	_, ok := pyvalue.AsNumber(v)
 	return ok && !isBool
 }
 
-// checkFitsFloat returns an error if a value is no number or does not fit a double. The
-// reference implementation writes these values with a fixed number of decimals, which
-// fails then.
+// checkFitsFloat returns an error if a value is not a number or does not fit a float64.
+// The reference implementation writes these values with a fixed number of decimals,
+// which fails in these cases.
 func checkFitsFloat(values ...pyvalue.Value) error {
 	for _, v := range values {
 		n, ok := pyvalue.AsNumber(v)
@@ -60,8 +60,8 @@ func checkFitsFloat(values ...pyvalue.Value) error {
 	return nil
 }
 
-// newNotNumberError returns the error for a value that should be a number: a value error
-// for a string, else a type error.
+// newNotNumberError returns the error for a value that should be a number: a value
+// error for a string, and a type error for any other kind.
 func newNotNumberError(v pyvalue.Value) error {
 	if _, ok := v.(pyvalue.String); ok {
 		return pyvalue.ValueError("want a number, found %s", formatValue(v))
@@ -69,7 +69,7 @@ func newNotNumberError(v pyvalue.Value) error {
 	return pyvalue.TypeError("want a number, found %s", pyvalue.KindOf(v))
 }
 
-// formatSixDigits returns a number with six significant digits.
+// formatSixDigits returns a number as text with six significant digits.
 func formatSixDigits(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	if f, err := n.Float(); ok && err == nil {

@@ -8,7 +8,7 @@ import (
 
 // gradeNumericRange passes if every field of the ground truth is in the answer,
 // strictly between the min and the max of its range. The ground truth must itself be
-// strictly inside the range. Without ground truth or without ranges it fails.
+// strictly inside the range. Without a ground truth or without ranges it fails.
 func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	r := newGraderReport("Numeric range")
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
@@ -21,15 +21,16 @@ func gradeNumericRange(config *pyvalue.Object, answer pyvalue.Value) (Result, er
 	return r.gradeFields(truth, g.gradeField)
 }
 
-// rangeGrader grades one answer against the ranges of a config.
+// rangeGrader grades one numeric_range answer against the ranges of a config.
 type rangeGrader struct {
 	report *graderReport
 	answer pyvalue.Value
 	ranges *pyvalue.Object
 }
 
-// gradeField grades one field and reports it. It is an error if the answer is nothing in
-// which a field can be looked up.
+// gradeField grades one field of a numeric_range answer and reports the result. It is
+// an error if no field can be looked up in the answer, because it is a number, for
+// example.
 func (g rangeGrader) gradeField(name string, expected pyvalue.Value) (bool, error) {
 	limits, _ := g.ranges.Get(name).(*pyvalue.Object)
 	low, high := getOrDefault(limits, "min", pyvalue.Null{}), getOrDefault(limits, "max", pyvalue.Null{})
@@ -55,7 +56,8 @@ func (g rangeGrader) gradeField(name string, expected pyvalue.Value) (bool, erro
 	return fault == "", nil
 }
 
-// checkRange describes what is wrong with a range of the case, "" if nothing is.
+// checkRange describes what is wrong with a range in a case's config, or returns "" if
+// nothing is.
 func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) string {
 	entry := g.ranges.Get(name)
 	if entry == nil {
@@ -78,8 +80,9 @@ func (g rangeGrader) checkRange(name string, low, high, expected pyvalue.Value) 
 	return ""
 }
 
-// checkFoundValue returns the found value as a number if possible, and describes what is wrong
-// with it, "" if nothing is. Found is nil if the answer lacks the field.
+// checkFoundValue converts the answer's value of a field to a number if possible, and
+// describes what is wrong with it, or returns "" if nothing is. found is nil if the
+// answer lacks the field.
 func (g rangeGrader) checkFoundValue(found, low, high pyvalue.Value) (actual pyvalue.Value, fault string) {
 	if found == nil {
 		return pyvalue.Null{}, "missing from the answer"

@@ -17,7 +17,7 @@ func gradeNumericTolerance(config *pyvalue.Object, answer pyvalue.Value) (Result
 	return g.report.gradeFields(truth, g.gradeField)
 }
 
-// configTolerances returns "tolerances" of the config or, without that key,
+// configTolerances returns "tolerances" of a grader config or, without that key,
 // "tolerance", or an empty object without both.
 func configTolerances(config *pyvalue.Object) pyvalue.Value {
 	for _, key := range []string{"tolerances", "tolerance"} {
@@ -28,15 +28,16 @@ func configTolerances(config *pyvalue.Object) pyvalue.Value {
 	return &pyvalue.Object{}
 }
 
-// toleranceGrader grades one answer against the tolerances of a config.
+// toleranceGrader grades one numeric_tolerance answer against the tolerances of a
+// config.
 type toleranceGrader struct {
 	report     *graderReport
 	answer     pyvalue.Value
 	tolerances pyvalue.Value
 }
 
-// gradeField grades one field of the ground truth and reports it. The error ends the
-// grading; a field that is missing or wrong is no error.
+// gradeField grades one field of the ground truth and reports the result. A missing or
+// wrong field is no error; an error ends the grading.
 func (g *toleranceGrader) gradeField(name string, expected pyvalue.Value) (bool, error) {
 	found, err := lookupField(g.answer, name)
 	if err != nil {
@@ -76,7 +77,7 @@ func (g *toleranceGrader) gradeField(name string, expected pyvalue.Value) (bool,
 	return j.isWithin, nil
 }
 
-// setMetrics sets the metrics of one field.
+// setMetrics sets the metrics of one field of a numeric_tolerance answer.
 func (g *toleranceGrader) setMetrics(name string, actual, expected pyvalue.Value, j toleranceComparison) {
 	metrics := g.report.metrics
 	metrics.Set(name+"_actual", actual)

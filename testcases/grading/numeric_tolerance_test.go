@@ -19,8 +19,8 @@ func gradeConfigAndAnswerJSON(t *testing.T, kind, config, answer string) grading
 	return grading.Grade(t.Context(), grading.Spec{Type: kind, Config: pyvaluetest.MustDecode(t, config), Field: "grader"}, grading.Input{Answer: pyvaluetest.MustDecode(t, answer)})
 }
 
-// One row per rule of the grader. Outcome is "pass", "fail" or the kind of the error;
-// error is the metric n_error, "" if there must be no metrics.
+// Each row tests one rule of the numeric_tolerance grader. outcome is "pass", "fail" or
+// the kind of the error; error is the metric n_error, "" if there must be no metrics.
 func TestNumericTolerance(t *testing.T) {
 	t.Parallel()
 	huge := "1" + strings.Repeat("0", 400)
@@ -192,7 +192,8 @@ Failures:
 - gone: missing from the answer, expected 1`), got.Reasoning)
 }
 
-// What passes within a tolerance passes within a wider one of the same type.
+// An answer that passes within a tolerance also passes within a wider tolerance of the
+// same type.
 func TestWiderToleranceNeverFails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -210,7 +211,8 @@ func TestWiderToleranceNeverFails(t *testing.T) {
 	})
 }
 
-// What passed is within the tolerance, calculated independently.
+// An answer that passed is within the tolerance, calculated independently of the
+// grader.
 func TestPassImpliesWithinTolerance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,8 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// plausibleDrawsByType returns for each type of grader a function that draws a config and an
-// answer.
+// plausibleDrawsByType returns, for each grader type, a function that draws a random
+// config and an answer that might match.
 func plausibleDrawsByType() map[string]func(valueGenerator) (config *pyvalue.Object, answer pyvalue.Value) {
 	return map[string]func(valueGenerator) (*pyvalue.Object, pyvalue.Value){
 		"numeric_tolerance":            valueGenerator.drawNumericTolerance,
@@ -26,8 +26,8 @@ func plausibleDrawsByType() map[string]func(valueGenerator) (config *pyvalue.Obj
 	}
 }
 
-// objectOf returns an object of alternating keys and values. A nil value leaves out its
-// key.
+// objectOf returns an object from alternating keys and values. A nil value leaves out
+// its key.
 func objectOf(of ...any) *pyvalue.Object {
 	o := &pyvalue.Object{}
 	for i := 0; i < len(of); i += 2 {
@@ -39,7 +39,7 @@ func objectOf(of ...any) *pyvalue.Object {
 	return o
 }
 
-// valueOrNil returns v, but nil with probability 1/n.
+// valueOrNil returns nil with probability 1/n, and otherwise v.
 func (g valueGenerator) valueOrNil(n int, v pyvalue.Value) pyvalue.Value {
 	if g.hasChanceOneIn(n) {
 		return nil
@@ -47,7 +47,8 @@ func (g valueGenerator) valueOrNil(n int, v pyvalue.Value) pyvalue.Value {
 	return v
 }
 
-// drawNumber draws one of few numbers, so that some are equal or exactly a tolerance apart.
+// drawNumber draws one of a few numbers, so that some are equal or exactly a tolerance
+// apart.
 func (g valueGenerator) drawNumber() pyvalue.Value {
 	switch g.IntN(4) {
 	case 0:
@@ -68,7 +69,7 @@ func (g valueGenerator) drawNumberOrText() pyvalue.Value {
 	return g.drawNumber()
 }
 
-// drawList draws at least least and at most most values.
+// drawList draws a list of at least least and at most most values.
 func (g valueGenerator) drawList(least, most int, draw func() pyvalue.Value) pyvalue.List {
 	items := pyvalue.List{}
 	for range least + g.IntN(most-least+1) {
@@ -77,7 +78,8 @@ func (g valueGenerator) drawList(least, most int, draw func() pyvalue.Value) pyv
 	return items
 }
 
-// drawScoring returns thresholds at the place where most graders expect them.
+// drawScoring returns a scoring object with pass thresholds, where most graders expect
+// them.
 func (g valueGenerator) drawScoring(thresholds *pyvalue.Object) pyvalue.Value {
 	return g.valueOrNil(8, pyvalue.NewObject("scoring", pyvalue.NewObject("pass_thresholds", thresholds)).Get("scoring"))
 }
@@ -167,7 +169,7 @@ func (g valueGenerator) drawMarkerGenes() (*pyvalue.Object, pyvalue.Value) {
 	return config, objectOf("n", pyvalue.NewInt(1), pickOne(g, "genes", "top_marker_genes", "other"), g.valueOrNil(20, either()), "last", g.valueOrNil(2, genes()))
 }
 
-// drawShare draws a threshold or a measurement between 0 and 1.
+// drawShare draws a threshold or measurement between 0 and 1.
 func (g valueGenerator) drawShare() pyvalue.Value {
 	return pyvalue.Float(float64(g.IntN(21)) / 20)
 }

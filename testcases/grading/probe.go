@@ -9,24 +9,25 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// probeDemandNames lists the demands that a probe can have, for messages.
+// probeDemandNames lists the names of the demands that a probe can have, for messages.
 const probeDemandNames = "equals, approx, type, len, contains"
 
-// probe is an expression with conditions for its value.
+// probe is an expression that a kernel_check evaluates, with demands on its value.
 type probe struct {
 	expr    string
 	demands []probeDemand
 }
 
-// probeDemand is one condition for what the kernel reports about a value.
+// probeDemand is one demand on what the kernel reports about a probe's value.
 type probeDemand struct {
 	aspect string // what it is about: "value", "type" or "len"
 	text   string // description of what is expected
 	isMet  func(found pyvalue.Value) bool
 }
 
-// parseProbes returns the probes of a config, at least one. A probe has an expression
-// and at least one demand; all its demands must be met.
+// parseProbes returns the probes of a kernel_check config, at least one. A probe has an
+// expression and at least one demand; all its demands must be met. A malformed probe is
+// an error.
 func parseProbes(config *pyvalue.Object) ([]probe, error) {
 	list, ok := config.Get("probes").(pyvalue.List)
 	if !ok || len(list) == 0 {
@@ -43,7 +44,8 @@ func parseProbes(config *pyvalue.Object) ([]probe, error) {
 	return probes, nil
 }
 
-// parseProbe parses one probe.
+// parseProbe parses one probe of a kernel_check: its expression and its demands. A
+// malformed one is an error.
 func parseProbe(v pyvalue.Value) (probe, error) {
 	o, ok := v.(*pyvalue.Object)
 	if !ok {
@@ -67,7 +69,8 @@ func parseProbe(v pyvalue.Value) (probe, error) {
 	return p, nil
 }
 
-// parseDemand parses one demand of a probe.
+// parseDemand parses one demand of a probe. An unknown name or a value of the wrong
+// kind is an error.
 func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	switch key {
 	case "equals":
@@ -91,7 +94,7 @@ func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	}
 }
 
-// approxDemand requires |found - value| <= max(abs, rel * |value|).
+// approxDemand returns the demand that |found - value| <= max(abs, rel * |value|).
 func approxDemand(want pyvalue.Value) (probeDemand, error) {
 	bad := fmt.Errorf("want {value, abs, rel}, all numbers and only the first needed, found %s", formatValue(want))
 	o, ok := want.(*pyvalue.Object)
@@ -113,8 +116,8 @@ func approxDemand(want pyvalue.Value) (probeDemand, error) {
 	return probeDemand{"value", text, func(found pyvalue.Value) bool { return isWithinMargin(found, value, margins["abs"], margins["rel"]) }}, nil
 }
 
-// isWithinMargin reports whether found is a number within the absolute or the relative margin
-// around value.
+// isWithinMargin reports whether found is a number within the absolute or the relative
+// margin around value.
 func isWithinMargin(found, value, absolute, relative pyvalue.Value) bool {
 	if !isNumber(found) {
 		return false
@@ -134,7 +137,8 @@ func isWithinMargin(found, value, absolute, relative pyvalue.Value) bool {
 	return within
 }
 
-// probeContains reports whether found has want as a member, as a key or as a part.
+// probeContains reports whether found contains want: as an item of a list, a key of an
+// object or a part of a string.
 func probeContains(found, want pyvalue.Value) bool {
 	if list, ok := found.(pyvalue.List); ok {
 		for _, item := range list {
@@ -148,8 +152,8 @@ func probeContains(found, want pyvalue.Value) bool {
 	return err == nil && there
 }
 
-// checkFinding reports whether a finding meets all demands. The text names the expression, and
-// if it fails, what was expected and found.
+// checkFinding reports whether the kernel's finding meets all demands of the probe.
+// text names the expression and, if a demand is not met, what was expected and found.
 func (p probe) checkFinding(finding *pyvalue.Object) (text string, ok bool) {
 	ok = true
 	var expected, found []string
@@ -168,7 +172,8 @@ func (p probe) checkFinding(finding *pyvalue.Object) (text string, ok bool) {
 	return fmt.Sprintf("%s: expected %s, found %s", p.expr, strings.Join(expected, " and "), strings.Join(found, " and ")), false
 }
 
-// describeFinding returns what was found about one aspect, for a message.
+// describeFinding describes, for a message, what the kernel found about one aspect of a
+// probe's value: its type, length or value.
 func (p probe) describeFinding(finding *pyvalue.Object, aspect string) string {
 	if why := finding.Get("raised"); why != nil {
 		return "that it raises " + pyvalue.Str(why)
@@ -182,7 +187,8 @@ func (p probe) describeFinding(finding *pyvalue.Object, aspect string) string {
 	return aspect + " " + pyvalue.Str(finding.Get(aspect))
 }
 
-// needsAspect reports whether a demand is about that aspect.
+// needsAspect reports whether one of the probe's demands is about this aspect: type,
+// len or value.
 func (p probe) needsAspect(aspect string) bool {
 	for _, d := range p.demands {
 		if d.aspect == aspect {
@@ -192,14 +198,14 @@ func (p probe) needsAspect(aspect string) bool {
 	return false
 }
 
-// probeProgram defines a function that evaluates an expression and returns
-// something whose repr is what it found, as JSON.
+// probeProgram is a Python program that defines a function which evaluates an
+// expression and returns an object whose repr is what it found, as JSON.
 //
 //go:embed probe.py
 var probeProgram string
 
-// gradeByProbes evaluates each probe in a separate execution, so that a probe with too
-// large a result fails alone.
+// gradeByProbes evaluates each probe of a kernel_check in a separate execution and
+// returns the result. A probe with too large a value then fails alone.
 func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
 	r := newGraderReport("Kernel check")
 	met := 0
@@ -227,8 +233,9 @@ func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 	return result, nil
 }
 
-// evaluateProbe evaluates a probe in the kernel. The finding has those of type, len and
-// value that the probe needs; or raised or not_json with the reason why not.
+// evaluateProbe evaluates a probe's expression in the kernel. The finding has those of
+// type, len and value that the probe's demands need, or raised or not_json with the
+// reason.
 func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object, error) {
 	done, err := executeInKernel(ctx, kernel, probeCode(p))
 	if err != nil {
@@ -245,9 +252,9 @@ func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object
 	return finding, nil
 }
 
-// probeCode returns the program with a call for the probe. The expression is passed as
-// a JSON string, which Python reads the same way, so that it cannot inject code into
-// the program.
+// probeCode returns the Python code that evaluates a probe: probeProgram and a call.
+// The expression is passed as a JSON string, which Python reads the same way, so that
+// it cannot inject code into the program.
 func probeCode(p probe) string {
 	return fmt.Sprintf("%s__assay_probe__(%s, %s, %s)\n", probeProgram,
 		pyvalue.AppendJSON(nil, pyvalue.String(p.expr)), pyvalue.Repr(pyvalue.Bool(p.needsAspect("len"))), pyvalue.Repr(pyvalue.Bool(p.needsAspect("value"))))

@@ -27,7 +27,8 @@ const (
 	defaultPATH = "PATH=/usr/local/bin:/usr/bin:/bin"
 )
 
-// externalProgram is a command that is run once.
+// externalProgram is a command that is run once: arguments, folder, environment and
+// stdin.
 type externalProgram struct {
 	argv  []string
 	dir   string   // working directory; "" means the current one
@@ -35,15 +36,16 @@ type externalProgram struct {
 	stdin []byte
 }
 
-// programExit is the result of a program that ended by itself.
+// programExit is the exit status, stdout and end of stderr of a program that ended by
+// itself.
 type programExit struct {
 	status int
 	stdout string
 	stderr string // the end of it
 }
 
-// run runs the program to its end and then kills all processes that are left in its
-// process group. When ctx ends, it kills the whole group. The error means that the
+// run runs the program until it ends and then kills all processes that are left in its
+// process group. When ctx ends, it kills the whole group. It returns an error if the
 // program did not start, was killed, or printed too much.
 func (p externalProgram) run(ctx context.Context) (programExit, error) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -78,11 +80,12 @@ func (p externalProgram) run(ctx context.Context) (programExit, error) {
 	}
 }
 
-// errProgramStdoutTooLong means that an answer is longer than maxStdoutBytes.
+// errProgramStdoutTooLong means that a program printed more than maxStdoutBytes to
+// stdout.
 var errProgramStdoutTooLong = errors.New("printed more than 1 MiB on stdout")
 
-// command prepares the command, in a process group of its own that is killed with this
-// process.
+// command prepares the program's command, with a new process group; the process is
+// killed if this process dies.
 func (p externalProgram) command() (*exec.Cmd, error) {
 	env := p.env
 	if env == nil {
@@ -100,7 +103,8 @@ func (p externalProgram) command() (*exec.Cmd, error) {
 }
 
 // lookPath finds a program on the PATH of env, which may differ from this process's. A
-// name with a slash is returned unchanged.
+// name with a slash is returned unchanged. It is an error if no folder of PATH has the
+// program.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -122,9 +126,9 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("is not on PATH, which is %q", path)
 }
 
-// waitAndKillGroup waits for a child to end, kills its group if ctx ends first, and
-// then kills what is left of the group. The child is only reaped afterwards, so that no
-// other process can get the number of the group meanwhile.
+// waitAndKillGroup waits for a child process to end, kills its process group if ctx
+// ends first, and then kills what is left of the group. The child is reaped only after
+// that, so that no other process can get the number of the group meanwhile.
 func waitAndKillGroup(ctx context.Context, leader int) {
 	killed := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
@@ -143,10 +147,10 @@ func waitAndKillGroup(ctx context.Context, leader int) {
 	killGroup(leader)
 }
 
-// killGroup kills the process group whose leader is that child.
+// killGroup sends SIGKILL to the process group whose leader is this child.
 func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) } // ESRCH: the group is empty
 
-// withStderr adds the end of the program's stderr to an error.
+// withStderr appends the end of the program's stderr to an error.
 func (e programExit) withStderr(err error) error {
 	if e.stderr == "" {
 		return err
@@ -154,15 +158,15 @@ func (e programExit) withStderr(err error) error {
 	return fmt.Errorf("%w; on stderr it printed last: %s", err, e.stderr)
 }
 
-// limitedBuffer keeps up to maxStdoutBytes of what is written to it, and calls onFull
-// when there is more.
+// limitedBuffer is a writer that keeps up to maxStdoutBytes of what is written to it,
+// and calls onFull when there is more.
 type limitedBuffer struct {
 	text       bytes.Buffer
 	overflowed bool
 	onFull     func(error)
 }
 
-// Write implements [io.Writer]. It fails when the buffer is full.
+// Write implements [io.Writer]. It fails once more than maxStdoutBytes were written.
 func (c *limitedBuffer) Write(data []byte) (int, error) {
 	if c.text.Len()+len(data) > maxStdoutBytes {
 		c.overflowed = true
@@ -172,10 +176,11 @@ func (c *limitedBuffer) Write(data []byte) (int, error) {
 	return c.text.Write(data)
 }
 
-// tailBuffer keeps the last maxStderrTailBytes of what is written to it.
+// tailBuffer is a writer that keeps the last maxStderrTailBytes of what is written to
+// it.
 type tailBuffer struct{ last []byte }
 
-// Write implements [io.Writer].
+// Write implements [io.Writer]. It never fails.
 func (t *tailBuffer) Write(data []byte) (int, error) {
 	t.last = append(t.last, data...)
 	t.last = append(t.last[:0], t.last[max(0, len(t.last)-maxStderrTailBytes):]...)

@@ -16,14 +16,15 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// answerGraderTypes returns the types of graders that read only the answer.
+// answerGraderTypes returns the names of the grader types that read only the answer.
 func answerGraderTypes() []string {
 	return slices.DeleteFunc(grading.GraderTypeNames(), func(kind string) bool {
 		return slices.Contains([]string{"command", "kernel_check", "llm_judge", "notebook_check"}, kind)
 	})
 }
 
-// drawPlausibleInput draws a config and an answer that match.
+// drawPlausibleInput draws, for a random grader type, a config and an answer that match
+// it.
 func drawPlausibleInput(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g valueGenerator) {
 	g = valueGenerator{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 	draw := plausibleDrawsByType()[kind]
@@ -76,7 +77,7 @@ func marshalResult(v pyvalue.Value) string {
 	return string(out)
 }
 
-// A verdict equals the conditions of a pass, calculated from the metrics.
+// A grader's verdict equals the conditions of a pass, calculated from its metrics.
 func TestVerdictFollowsFromMetrics(t *testing.T) {
 	t.Parallel()
 	conditions := passConditionsByType()
@@ -95,7 +96,8 @@ func TestVerdictFollowsFromMetrics(t *testing.T) {
 	})
 }
 
-// metricsReader reads metrics as doubles, which is exact enough for the drawn values.
+// metricsReader reads a result's metrics as float64, which is exact enough for the
+// drawn values.
 type metricsReader struct{ *pyvalue.Object }
 
 func (m metricsReader) numberMetric(key string) float64 { return metricAsFloat(m.Get(key)) }
@@ -122,8 +124,8 @@ func metricAsFloat(v pyvalue.Value) float64 {
 	}
 }
 
-// allNamesHold reports whether holds is true for all names that have a metric with this
-// ending.
+// allNamesHold reports whether holds returns true for each name that has a metric with
+// this ending.
 func (m metricsReader) allNamesHold(ending string, holds func(name string) bool) bool {
 	for key := range m.All() {
 		if name, ok := strings.CutSuffix(key, ending); ok && !holds(name) {
@@ -191,7 +193,7 @@ func countPassingTypes(perType *pyvalue.Object, least float64) (n float64) {
 	return n
 }
 
-// The order of labels, genes and cell types does not change the verdict.
+// The order of labels, genes and cell types does not change a grader's verdict.
 func TestOrderOfItemsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -226,9 +228,9 @@ func shuffleKeysAndItems(g valueGenerator, v pyvalue.Value) pyvalue.Value {
 	}
 }
 
-// What passes also passes with a lower threshold, a wider range or a larger tolerance;
-// except that a lower per_gene_cutoff can bring genes of different types, a string and an
-// integer, into one list, which Python cannot sort.
+// An answer that passes also passes with a lower threshold, a wider range or a larger
+// tolerance; except that a lower per_gene_cutoff can bring genes of different types, a
+// string and an integer, into one list, which Python cannot sort.
 func TestEasierThresholdsNeverFail(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -245,8 +247,8 @@ func TestEasierThresholdsNeverFail(t *testing.T) {
 	})
 }
 
-// withEasierThresholds returns a config in which every threshold, known by its name, is
-// easier by that much.
+// withEasierThresholds returns a grader config in which every threshold, known by its
+// name, is easier to meet by this much.
 func withEasierThresholds(v pyvalue.Value, name string, by float64) pyvalue.Value {
 	if object, ok := v.(*pyvalue.Object); ok {
 		easier := &pyvalue.Object{}

@@ -57,8 +57,9 @@ type proportions struct {
 	table        [][]float64
 }
 
-// readProportions returns the table of an answer. A cell type that a sample lacks is 0.
-// Fault describes what is wrong with the samples, "" if nothing is.
+// readProportions returns the table of cell type proportions of an answer. A cell type
+// that a sample lacks is 0. fault describes what is wrong with the samples, or is "" if
+// nothing is.
 func readProportions(types, samples pyvalue.List) (p proportions, fault string, err error) {
 	p.types = types
 	for i, item := range samples {
@@ -90,8 +91,8 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 	return p, fault, nil
 }
 
-// testIndependence makes the chi-square test of a table. A negative cell, and a row or
-// column of zeros only, are value errors.
+// testIndependence makes the chi-square test of independence for a table. A negative
+// cell, and a row or column that is all zeros, are value errors.
 func testIndependence(table [][]float64) (stats.ChiSquareTest, error) {
 	for _, row := range table {
 		for _, cell := range row {
@@ -107,8 +108,8 @@ func testIndependence(table [][]float64) (stats.ChiSquareTest, error) {
 	return test, nil
 }
 
-// cramersV returns Cramér's V, the strength of the difference between the samples, from
-// 0 to 1.
+// cramersV returns Cramér's V, the strength of the difference between the samples'
+// proportions, from 0 to 1.
 func (p proportions) cramersV(statistic float64) float64 {
 	var all []float64
 	for _, row := range p.table {

@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// proportionsAnswer returns an answer with the cell types t0, t1, … and a sample for
-// each row.
+// proportionsAnswer returns a proportion_consistency answer, as JSON, with the cell
+// types t0, t1, … and one sample per row.
 func proportionsAnswer(rows ...[]float64) string {
 	var types, samples []string
 	for j := range rows[0] {
@@ -83,7 +83,7 @@ func TestProportionConsistency(t *testing.T) {
 	})
 }
 
-// The statistics are those of scipy 1.10.1, and p to 12 digits.
+// The chi-square statistics equal those of scipy 1.10.1, and p does to 12 digits.
 func TestChiSquare(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -104,7 +104,8 @@ func TestChiSquare(t *testing.T) {
 	}
 }
 
-// floatMetric returns a metric that is a float.
+// floatMetric returns the value of a metric that is a float. It fails the test if it is
+// not.
 func floatMetric(t *testing.T, got grading.Result, metric string) (f float64) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(pyvaluetest.MarshalToString(t, got.Metrics.Get(metric))), &f), got.Reasoning)

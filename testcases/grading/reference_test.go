@@ -13,8 +13,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// The verdicts equal those of the library that other harnesses use. Scores differ on
-// purpose in one respect: an early failure scores 0.
+// The verdicts equal those of the Python library that other harnesses use. Scores
+// differ on purpose in one respect: an early failure scores 0.
 func TestAgainstReferenceLibrary(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/reference.jsonl")
@@ -70,8 +70,9 @@ func requireReferenceVerdict(t *testing.T, got grading.Result, expect *pyvalue.O
 	}
 }
 
-// requireReferenceVerdicts compares the result of each entry. An entry that the library could not
-// use has no result there, and an error here.
+// requireReferenceVerdicts compares the result of each grader entry with the reference
+// library's. An entry that the library could not use has no result there, and must be
+// an error here.
 func requireReferenceVerdicts(t *testing.T, row, expect *pyvalue.Object) {
 	t.Helper()
 	entries := pyvaluetest.RequireList(t, pyvaluetest.RequireObject(t, row.Get("config")).Get("graders"))

@@ -9,7 +9,7 @@ import (
 )
 
 // gradeRegex passes if the pattern matches somewhere in the answer, or in the field of
-// it that answer_field names. A value that is no text is searched as [pyvalue.Str]
+// it that answer_field names. A value that is not a text is searched as [pyvalue.Str]
 // writes it. Patterns are those of Go (RE2): ^ and $ match at the ends of the text
 // unless (?m) is set, and there are no backreferences.
 //
@@ -47,7 +47,8 @@ func gradeRegex(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	return r.binaryResult(), nil
 }
 
-// regexStepsPerByte returns an upper limit for the steps of a search per byte of text.
+// regexStepsPerByte returns an upper limit for the number of steps that a search with
+// the regular expression takes per byte of text.
 func regexStepsPerByte(pattern *regexp.Regexp) int {
 	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
 	if err != nil {
@@ -66,8 +67,8 @@ func checkRegexConfig(config *pyvalue.Object) error {
 	return err
 }
 
-// readRegexConfig returns the compiled pattern. A pattern that is no string or does not
-// compile is an error.
+// readRegexConfig returns the compiled pattern of a regex grader. A pattern that is not
+// a string or does not compile is an error.
 func readRegexConfig(config *pyvalue.Object) (*regexp.Regexp, error) {
 	text, ok := config.Get("pattern").(pyvalue.String)
 	if !ok {

@@ -8,7 +8,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// replyMember is a member of the JSON object with which a program or a model replies.
+// replyMember describes a member of the JSON object with which a grading command or a
+// judge replies: its name, whether it is required, and its type.
 type replyMember struct {
 	name     string
 	required bool
@@ -44,7 +45,7 @@ func decodeStrictObject(text string, members []replyMember) (*pyvalue.Object, er
 	return object, nil
 }
 
-// replyMemberNames lists the names of the members for a message.
+// replyMemberNames lists the names of the members of a reply for a message.
 func replyMemberNames(members []replyMember) string {
 	names := make([]string, len(members))
 	for i, m := range members {
@@ -53,7 +54,7 @@ func replyMemberNames(members []replyMember) string {
 	return strings.Join(names, ", ")
 }
 
-// isOfType reports whether v has the type T.
+// isOfType reports whether v has the Go type T.
 func isOfType[T pyvalue.Value](v pyvalue.Value) bool {
 	_, ok := v.(T)
 	return ok

@@ -9,7 +9,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// Result is the verdict of one grader.
+// Result is the verdict of one grader: passed, score, reasoning, metrics and error.
 type Result struct {
 	Type        string          `json:"type"`
 	Spec        string          `json:"spec,omitempty"` // Spec.Digest of the grader; set by GradeAll only
@@ -28,7 +28,7 @@ func hasErrorKind(err error, kind string) bool {
 }
 
 // failedResult returns the result of a grader that failed with err before it had a
-// verdict. Errors other than a pyvalue.Error get the kind value_error.
+// verdict. An error that is not a pyvalue.Error gets the kind value_error.
 func failedResult(err error) Result {
 	e, ok := errors.AsType[*pyvalue.Error](err)
 	if !ok {
@@ -37,8 +37,8 @@ func failedResult(err error) Result {
 	return Result{Reasoning: "could not be graded: " + e.Text, Metrics: &pyvalue.Object{}, Error: e}
 }
 
-// graderReport collects what a grader finds: lines marked + or x, and failures. It has passed
-// if there are no failures.
+// graderReport collects what a grader finds: lines marked + or x, failures and metrics.
+// The grader has passed if there are no failures.
 type graderReport struct {
 	title    string
 	lines    []string
@@ -46,12 +46,13 @@ type graderReport struct {
 	metrics  *pyvalue.Object
 }
 
-// newGraderReport returns an empty report. The title is the first line of the reasoning.
+// newGraderReport returns an empty report of a grader. The title is the first line of
+// the result's reasoning.
 func newGraderReport(title string) *graderReport {
 	return &graderReport{title: title, metrics: &pyvalue.Object{}}
 }
 
-// addLine adds a line, marked + if ok, else x.
+// addLine adds a line to the grader's reasoning, marked + if ok, and otherwise x.
 func (r *graderReport) addLine(ok bool, text string) {
 	mark := "x "
 	if ok {
@@ -60,12 +61,13 @@ func (r *graderReport) addLine(ok bool, text string) {
 	r.lines = append(r.lines, mark+text)
 }
 
-// addFailure adds a failure. The report has not passed then.
+// addFailure adds a failure to the grader's report, so that it has not passed.
 func (r *graderReport) addFailure(text string) { r.failures = append(r.failures, text) }
 
 func (r *graderReport) hasPassed() bool { return len(r.failures) == 0 }
 
-// result returns the result with that score. It has passed if there are no failures.
+// result returns the grader's result with this score. It has passed if there are no
+// failures.
 func (r *graderReport) result(score float64) Result {
 	verdict := "PASS"
 	if !r.hasPassed() {
@@ -84,7 +86,8 @@ func (r *graderReport) result(score float64) Result {
 	return Result{Passed: r.hasPassed(), Score: score, Reasoning: strings.TrimRight(strings.Join(text, "\n"), "\n"), Metrics: r.metrics}
 }
 
-// binaryResult returns the result with score 1 if the report has passed, else 0.
+// binaryResult returns the grader's result with score 1 if there are no failures, and
+// otherwise 0.
 func (r *graderReport) binaryResult() Result {
 	if r.hasPassed() {
 		return r.result(1)
@@ -92,7 +95,7 @@ func (r *graderReport) binaryResult() Result {
 	return r.result(0)
 }
 
-// missingFieldsResult returns the result for an answer that lacks the fields.
+// missingFieldsResult returns the result for an answer that lacks these fields.
 func (r *graderReport) missingFieldsResult(answer pyvalue.Value, fields ...string) Result {
 	names := make([]string, len(fields))
 	for i, field := range fields {
@@ -112,9 +115,9 @@ func formatValue(v pyvalue.Value) string {
 	return fmt.Sprintf("%s… (%d characters)", string(text[:most]), len(text))
 }
 
-// gradeFields calls judge for each field of the ground truth, in order. The score is
-// the share of fields that passed, 0 if there are none. An error of judge ends the
-// grading; a missing or wrong field is no error.
+// gradeFields calls judge for each field of the ground truth, in order, and returns the
+// result. The score is the share of fields that passed, 0 if there are none. An error
+// of judge ends the grading; a missing or wrong field is no error.
 func (r *graderReport) gradeFields(truth *pyvalue.Object, judge func(name string, expected pyvalue.Value) (bool, error)) (Result, error) {
 	scores, passed := &pyvalue.Object{}, 0
 	for name, expected := range truth.All() {
@@ -133,9 +136,9 @@ func (r *graderReport) gradeFields(truth *pyvalue.Object, judge func(name string
 	return result, nil
 }
 
-// requireAtLeast checks that a measured value is at least bound, and adds a line and,
-// if it is not, a failure with the difference. It reports whether the value is large
-// enough. Values that cannot be compared are a type error.
+// requireAtLeast checks that a measured value is at least bound. It adds a line to the
+// report and, if the value is too small, a failure with the difference. It returns
+// whether the value is large enough. Values that cannot be compared are a type error.
 func (r *graderReport) requireAtLeast(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.LessOrEqual(bound, v)
 	if err != nil {
@@ -145,7 +148,9 @@ func (r *graderReport) requireAtLeast(what string, v, bound pyvalue.Value) (bool
 	return ok, nil
 }
 
-// requireAtMost is [report.requireAtLeast] with an upper bound.
+// requireAtMost checks that a measured value is at most bound. It adds a line to the
+// report and, if the value is too large, a failure with the difference. It returns
+// whether the value is small enough. Values that cannot be compared are a type error.
 func (r *graderReport) requireAtMost(what string, v, bound pyvalue.Value) (bool, error) {
 	ok, err := pyvalue.LessOrEqual(v, bound)
 	if err != nil {
@@ -155,8 +160,8 @@ func (r *graderReport) requireAtMost(what string, v, bound pyvalue.Value) (bool,
 	return ok, nil
 }
 
-// addMeasurement adds the line and, if not ok, the failure of a comparison with a
-// bound.
+// addMeasurement adds the line and, if not ok, the failure of a comparison of a
+// measured value with a bound.
 func (r *graderReport) addMeasurement(ok bool, what string, v pyvalue.Value, relation string, bound pyvalue.Value) {
 	r.addLine(ok, fmt.Sprintf("%s: %s, expected %s %s", what, formatValue(v), relation, formatValue(bound)))
 	if !ok {
@@ -164,7 +169,7 @@ func (r *graderReport) addMeasurement(ok bool, what string, v pyvalue.Value, rel
 	}
 }
 
-// describeDistance describes how far v is from bound. It returns "" if that cannot be
+// describeDistance describes how far v is from bound, or returns "" if that cannot be
 // calculated.
 func describeDistance(v, bound pyvalue.Value) string {
 	off, err := pyvalue.AbsDifference(v, bound)
@@ -174,14 +179,15 @@ func describeDistance(v, bound pyvalue.Value) string {
 	return ": off by " + formatSixDigits(off)
 }
 
-// addItemList adds a line that counts and lists items, unless there are none.
+// addItemList adds a line to the grader's reasoning that counts and lists items. It
+// adds nothing if there are none.
 func (r *graderReport) addItemList(ok bool, what string, items pyvalue.List) {
 	if len(items) > 0 {
 		r.addLine(ok, fmt.Sprintf("%d %s: %s", len(items), what, formatValue(items)))
 	}
 }
 
-// toStringValues returns strings as a list of values.
+// toStringValues returns Go strings as a list of JSON values.
 func toStringValues(items []string) pyvalue.List {
 	list := pyvalue.List{}
 	for _, item := range items {
@@ -190,5 +196,5 @@ func toStringValues(items []string) pyvalue.List {
 	return list
 }
 
-// listLength returns the number of items.
+// listLength returns the number of items as a JSON value.
 func listLength(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }

@@ -11,8 +11,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// mustRunCleanDemand requires that the notebook, run again from top to bottom in a
-// fresh kernel, does what it shows: each cell with code ends with ok, both in the
+// mustRunCleanDemand returns the demand that the notebook, run again from top to bottom
+// in a fresh kernel, gives what it shows: each cell with code ends with ok, both in the
 // notebook and again, and has the same lines of text output, in any order, since the
 // output of a program that a cell starts may come before or after the cell's own.
 // Hexadecimal addresses, 0x and digits, count as equal; [Input.Rerun] makes paths into
@@ -43,8 +43,8 @@ func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	return nil
 }
 
-// rerunDifference describes how a cell that was run again differs from the notebook, ""
-// if it does not.
+// rerunDifference describes how a cell that was run again differs from the notebook, or
+// returns "" if it does not.
 func rerunDifference(shown, again NotebookCell) string {
 	switch {
 	case again.Status != "ok":
@@ -61,8 +61,8 @@ func rerunDifference(shown, again NotebookCell) string {
 	return textDifference(normalizeAddresses(shown.Text), normalizeAddresses(again.Text))
 }
 
-// textDifference describes the first line in which found differs from expected, "" if
-// both have the same lines in any order.
+// textDifference describes the first line in which found differs from expected, or
+// returns "" if both have the same lines in any order.
 func textDifference(expected, found string) string {
 	before, after := strings.Split(expected, "\n"), strings.Split(found, "\n")
 	if slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(after))) {
@@ -89,7 +89,7 @@ func lastNonBlankLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// normalizeAddresses replaces all hexadecimal numbers by 0x0.
+// normalizeAddresses replaces all hexadecimal numbers in a text by 0x0.
 func normalizeAddresses(text string) string {
 	return regexp.MustCompile(`\b0x[0-9a-fA-F]+\b`).ReplaceAllString(text, "0x0")
 }

@@ -6,8 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// gradeSpatialAdjacency passes if the four numbers of the answer meet their thresholds
-// and its field adjacency_pass has a true value.
+// gradeSpatialAdjacency passes if the four numbers of a spatial_adjacency answer meet
+// their thresholds and its field adjacency_pass has a true value.
 func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	thresholds, err := getPassThresholds(config)
 	if err != nil {
@@ -42,8 +42,8 @@ func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result
 	return r.binaryResult(), nil
 }
 
-// adjacencyMeasure is one number of the answer, its threshold, and the names of both in the
-// metrics.
+// adjacencyMeasure is one number of a spatial_adjacency answer, with its threshold and
+// the names of both in the metrics.
 type adjacencyMeasure struct {
 	field, threshold        string
 	fallback                float64 // default of the threshold, in µm or percent
@@ -51,7 +51,8 @@ type adjacencyMeasure struct {
 	limitMetric, passMetric string
 }
 
-// adjacencyMeasures returns the four numbers in the order in which they are checked.
+// adjacencyMeasures returns the four numbers of a spatial_adjacency answer, in the
+// order in which they are checked.
 func adjacencyMeasures() []adjacencyMeasure {
 	return []adjacencyMeasure{
 		{"median_ic_to_pc_um", "max_median_ic_to_pc_um", 25, true, "max_median_threshold", "median_pass"},
@@ -61,12 +62,14 @@ func adjacencyMeasures() []adjacencyMeasure {
 	}
 }
 
-// getThreshold returns the threshold of a config, or the default.
+// getThreshold returns the threshold of this number in a spatial_adjacency config, or
+// its default.
 func (t adjacencyMeasure) getThreshold(thresholds *pyvalue.Object) pyvalue.Value {
 	return getOrDefault(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
-// checkSpatialTest compares one number with its threshold. Both must fit a double.
+// checkSpatialTest compares one number of a spatial_adjacency answer with its
+// threshold. It is an error if one of them does not fit a float64.
 func (r *graderReport) checkSpatialTest(test adjacencyMeasure, found, limit pyvalue.Value) error {
 	if err := checkFitsFloat(found, limit); err != nil {
 		return err

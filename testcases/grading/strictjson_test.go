@@ -37,8 +37,8 @@ func decodeWithStdlib(text string, keys ...string) (map[string]any, bool) {
 	return said, errors.Is(err, io.EOF)
 }
 
-// replaceNonFiniteNumbers replaces, outside of strings, the numbers that only Python's decoder
-// accepts.
+// replaceNonFiniteNumbers replaces the numbers NaN, Infinity and -Infinity, which only
+// Python's decoder accepts, in a JSON text by another number, except inside strings.
 func replaceNonFiniteNumbers(text string) string {
 	part := regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b|-?\d+(?:\.\d+)?[eE][+-]?\d+`)
 	return part.ReplaceAllStringFunc(text, func(found string) string {

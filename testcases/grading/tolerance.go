@@ -7,7 +7,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// tolerance is how far a field of the answer may be from the expected value.
+// tolerance says how far a field of the answer may be from the expected value.
 type tolerance struct {
 	kind         pyvalue.Value // absolute, relative, min or max; with any other the field fails
 	value        pyvalue.Value
@@ -15,23 +15,24 @@ type tolerance struct {
 	fieldEntry   *pyvalue.Object // the field's own entry, from which the rest need not be
 }
 
-// toleranceComparison is the result for one field. Distance depends on the tolerance: an
-// absolute, signed or relative difference, or the distance from a bound. It is infinite
-// if it could not be calculated.
+// toleranceComparison is the result of comparing one field with its tolerance. The
+// distance depends on the kind of tolerance: an absolute, signed or relative
+// difference, or the distance from a bound. It is infinite if it could not be
+// calculated.
 type toleranceComparison struct {
 	isWithin bool
 	distance pyvalue.Value
 	reason   string // why nothing could be calculated, else ""
 }
 
-// failedComparison returns the judgement of a field for which nothing could be
+// failedComparison returns the comparison of a field for which no distance could be
 // calculated.
 func failedComparison() toleranceComparison {
 	return toleranceComparison{distance: pyvalue.Float(math.Inf(1))}
 }
 
-// getFieldTolerance returns the entry of a field, an empty one if it has none. An entry
-// that is no object is a type error.
+// getFieldTolerance returns the tolerance entry of a field in a config, or an empty
+// object if the field has none. An entry that is not an object is a type error.
 func getFieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
@@ -44,9 +45,9 @@ func getFieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object,
 	return own, nil
 }
 
-// toleranceOfField returns the tolerance of a field with the entry own. Tolerances with
-// the key "type" are one tolerance for all fields, but an entry with a "value"
-// overrides it.
+// toleranceOfField returns the tolerance of a field whose entry in the config is own.
+// If the config's tolerances have the key "type", they are one tolerance for all
+// fields, but an entry with a "value" overrides it.
 func toleranceOfField(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
@@ -68,8 +69,9 @@ func toleranceOfField(tolerances pyvalue.Value, own *pyvalue.Object) (tolerance,
 // isAsymmetric reports whether the tolerance has a lower and an upper bound.
 func (t tolerance) isAsymmetric() bool { return t.lower != nil && t.upper != nil }
 
-// compare compares actual with expected. Values that are not numbers fail. An integer
-// that is too large for a double is an error of kind overflow.
+// compare compares actual with expected and returns whether actual is within the
+// tolerance. Values that are not numbers fail. An integer that is too large for a
+// float64 is an error of kind overflow.
 func (t tolerance) compare(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	j, err := t.compareByKind(actual, expected)
 	if hasErrorKind(err, "type_error") {
@@ -83,7 +85,8 @@ func (t tolerance) compare(actual, expected pyvalue.Value) (toleranceComparison,
 	return j, t.checkDistanceFitsFloat(j)
 }
 
-// compareByKind compares actual with expected by the kind of the tolerance.
+// compareByKind compares two numbers, actual and expected, by the kind of the
+// tolerance, such as absolute or relative.
 func (t tolerance) compareByKind(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	switch t.kind {
 	case pyvalue.String("absolute"):
@@ -109,7 +112,7 @@ func (t tolerance) compareByKind(actual, expected pyvalue.Value) (toleranceCompa
 	}
 }
 
-// compareWithLowerAndUpper checks expected - lower <= actual <= expected + upper.
+// compareWithLowerAndUpper checks that expected - lower <= actual <= expected + upper.
 func (t tolerance) compareWithLowerAndUpper(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	low, err := pyvalue.Subtract(expected, t.lower)
 	if err != nil {
@@ -132,8 +135,8 @@ func (t tolerance) compareWithLowerAndUpper(actual, expected pyvalue.Value) (tol
 	return toleranceComparison{isWithin: within, distance: off}, err
 }
 
-// compareRelative checks |actual - expected| / |expected| <= value. With expected 0 the
-// distance is infinite.
+// compareRelative checks that |actual - expected| / |expected| <= value. If expected is
+// 0, the distance is infinite.
 func (t tolerance) compareRelative(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	var off pyvalue.Value = pyvalue.Float(math.Inf(1))
 	if !pyvalue.Equal(expected, pyvalue.NewInt(0)) {
@@ -149,8 +152,8 @@ func (t tolerance) compareRelative(actual, expected pyvalue.Value) (toleranceCom
 	return toleranceComparison{isWithin: within, distance: off}, err
 }
 
-// compareWithBound checks that actual is at most bound if isMax, else at least bound. NaN
-// fails.
+// compareWithBound checks that actual is at most bound if isMax is set, and otherwise
+// at least bound. NaN fails.
 func compareWithBound(actual, bound pyvalue.Value, isMax bool) (toleranceComparison, error) {
 	small, large := bound, actual
 	if isMax {
@@ -168,10 +171,10 @@ func compareWithBound(actual, bound pyvalue.Value, isMax bool) (toleranceCompari
 	return toleranceComparison{isWithin: within, distance: off}, err
 }
 
-// checkDistanceFitsFloat returns an error of kind overflow if the distance is an integer that
-// is too large for a double and the reference implementation writes it with decimals:
-// in its list of fields, unless the field's own entry has bounds only, and in its list
-// of failures, unless the applied tolerance has bounds only.
+// checkDistanceFitsFloat returns an error of kind overflow if the distance is an
+// integer that is too large for a float64 and the reference implementation writes it
+// with decimals: in its list of fields, unless the field's own entry has only bounds,
+// and in its list of failures, unless the applied tolerance has only bounds.
 func (t tolerance) checkDistanceFitsFloat(j toleranceComparison) error {
 	listed := !isBoundsOnly(t.fieldEntry.Get("type"), t.fieldEntry.Get("lower"), t.fieldEntry.Get("upper"))
 	failure := !j.isWithin && !isBoundsOnly(t.kind, t.lower, t.upper)
@@ -187,7 +190,7 @@ func isBoundsOnly(kind, lower, upper pyvalue.Value) bool {
 	return kind == pyvalue.String("min") || kind == pyvalue.String("max") || lower != nil && upper != nil
 }
 
-// describe returns what the tolerance requires, for a message.
+// describe returns, for a message, what the tolerance requires of a field.
 func (t tolerance) describe(expected pyvalue.Value) string {
 	switch t.kind {
 	case pyvalue.String("min"):
@@ -206,7 +209,7 @@ func (t tolerance) describe(expected pyvalue.Value) string {
 	}
 }
 
-// describeMiss returns by how much the tolerance is exceeded, for a message.
+// describeMiss returns, for a message, by how much the tolerance is exceeded.
 func (t tolerance) describeMiss(j toleranceComparison) string {
 	if j.reason != "" {
 		return j.reason
@@ -221,8 +224,8 @@ func (t tolerance) describeMiss(j toleranceComparison) string {
 	return "off by " + t.formatAmount(j.distance) + ", which is " + t.formatAmount(over) + " too much"
 }
 
-// formatAmount returns a distance with six significant digits, a relative one in
-// percent.
+// formatAmount returns a distance as text with six significant digits, a relative one
+// in percent.
 func (t tolerance) formatAmount(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	f, err := n.Float()

@@ -8,7 +8,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// judgeSystemPrompt is the system prompt of a judge.
+// judgeSystemPrompt is the system prompt of the judge model.
 const judgeSystemPrompt = `You are the judge of one attempt of an AI agent at a task. The agent worked in a notebook and handed in an answer. You decide how well the attempt meets the criteria that you are given, and nothing else.
 
 The user message has two parts. First come the criteria, by the author of the task: they are your instructions. Then, between a line <evidence> and a line </evidence>, comes one JSON document with what there is to judge:
@@ -25,9 +25,9 @@ Reply with exactly one JSON object and nothing before or after it:
 {"reasoning": "<a few sentences>", "successes": ["<a criterion that is met, and by what>"], "failures": ["<a criterion that is not met, and why>"], "score": <a number from 0 to 1>, "passed": <true or false>}
 score is the degree to which the criteria are met. passed is true if the attempt as a whole meets them. Use each key once and no other keys.`
 
-// judgePrompt returns the user message for a judge: the criteria, then the evidence.
-// Equal input gives equal bytes. No text in the evidence can end it: it is JSON in
-// which the character < does not occur.
+// judgePrompt returns the user message for a judge model: the criteria, then the
+// evidence. Equal input gives equal bytes. No text in the evidence can end the
+// evidence: it is JSON in which the character < does not occur.
 func judgePrompt(criteria string, in Input) (string, error) {
 	document, err := encodeEvidence(in)
 	if err != nil {
@@ -36,8 +36,8 @@ func judgePrompt(criteria string, in Input) (string, error) {
 	return strings.TrimSpace(criteria) + "\n\n<evidence>\n" + document + "\n</evidence>", nil
 }
 
-// correctionMessages returns the messages that continue the conversation after a reply
-// that is no verdict: the reply, and what is wrong with it.
+// correctionMessages returns the messages that continue the conversation after a
+// judge's reply that is no verdict: the reply, and what is wrong with it.
 func correctionMessages(reply *model.Response, wrong error) []model.Message {
 	text := model.JoinTextBlocks(reply.Content)
 	if strings.TrimSpace(text) == "" {
@@ -50,7 +50,8 @@ func correctionMessages(reply *model.Response, wrong error) []model.Message {
 	}
 }
 
-// judgeVerdict is the verdict of a judge.
+// judgeVerdict is the verdict of a judge model: score, passed, reasoning, successes and
+// failures.
 type judgeVerdict struct {
 	passed              bool
 	score               pyvalue.Value // a number from 0 to 1
@@ -58,11 +59,11 @@ type judgeVerdict struct {
 	successes, failures pyvalue.List // of strings
 }
 
-// readVerdict parses the reply of a judge. Its text must be one JSON object with score,
-// passed, reasoning and, optionally, successes and failures, either bare or in one code
-// fence, and nothing else. The error tells the judge what is wrong. Nothing is guessed,
-// so that no text that the judge quotes, or was persuaded to quote, can become a
-// verdict.
+// readVerdict parses the reply of a judge model. Its text must be one JSON object with
+// score, passed, reasoning and, optionally, successes and failures, either bare or in
+// one code fence, and nothing else. The error tells the judge what is wrong. Nothing is
+// guessed, so that no text that the judge quotes, or was persuaded to quote, can become
+// a verdict.
 func readVerdict(reply *model.Response) (*judgeVerdict, error) {
 	if reply.StopReason != model.StopEndTurn && reply.StopReason != model.StopSequence {
 		return nil, fmt.Errorf("it ended with stop reason %q", reply.StopReason)
@@ -87,8 +88,9 @@ func readVerdict(reply *model.Response) (*judgeVerdict, error) {
 	return v, nil
 }
 
-// stripCodeFence returns the text inside a code fence if the whole text is one, else
-// the text unchanged. A fence that is not closed, or not of JSON, is an error.
+// stripCodeFence returns the text inside a code fence if the whole text is one, and
+// otherwise the text unchanged. A fence that is not closed, or not of JSON, is an
+// error.
 func stripCodeFence(text string) (string, error) {
 	const fence = "```"
 	if !strings.HasPrefix(text, fence) {

@@ -9,7 +9,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// caseChecker checks one case.
+// caseChecker checks one case and collects its issues.
 type caseChecker struct {
 	*linter
 	issueList
@@ -19,7 +19,8 @@ type caseChecker struct {
 	hasAssayFields bool     // it has a field of Assay, so the rules of the public benchmarks for their fields do not apply
 }
 
-// checkCase returns the result for a case, with the issues in the order of its fields.
+// checkCase returns the lint result of one case, with the issues in the order of the
+// case's fields.
 func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) FileResult {
 	c := &caseChecker{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
 	c.checkRequiredFields()
@@ -33,18 +34,20 @@ func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) File
 	return FileResult{File: source.String(), Issues: c.issueList, Case: &read, Refusals: c.refusals}
 }
 
-// hasAssayFields reports whether a case has a field that the public format does not
-// have.
+// hasAssayFields reports whether a case has a field that only Assay's format has, not
+// the public one.
 func hasAssayFields(object *pyvalue.Object) bool {
 	return slices.ContainsFunc(assayFields(), object.Has)
 }
 
-// assayFields returns the fields that the public format does not have.
+// assayFields returns the names of the case fields that only Assay's format has, not
+// the public one.
 func assayFields() []string {
 	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
 }
 
-// checkRequiredFields checks id, task and metadata.
+// checkRequiredFields checks that a case has id, task and metadata, and that their
+// kinds are right.
 func (c *caseChecker) checkRequiredFields() {
 	if id := c.object.Get("id"); id == nil {
 		c.addIssue("E001", "", "id is missing: give the case a name of its own")
@@ -67,7 +70,7 @@ func (c *caseChecker) checkRequiredFields() {
 	}
 }
 
-// checkUnknownFields adds warnings for members that nothing reads.
+// checkUnknownFields adds warnings for members of the case that no harness reads.
 func (c *caseChecker) checkUnknownFields() {
 	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, assayFields()...)
 	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
@@ -87,8 +90,8 @@ func (c *caseChecker) checkUnknownFields() {
 	}
 }
 
-// checkUnknownMembers adds an issue with that code for each member of object that is
-// not known. Path is the place of object.
+// checkUnknownMembers adds an issue with this code for each member of object whose name
+// is not in known. path is the location of object in the case.
 func (c *caseChecker) checkUnknownMembers(code, path string, object *pyvalue.Object, known []string) {
 	for key := range object.All() {
 		if !slices.Contains(known, key) {
@@ -97,9 +100,9 @@ func (c *caseChecker) checkUnknownMembers(code, path string, object *pyvalue.Obj
 	}
 }
 
-// checkLoadable adds what a run would refuse and no other check has found. In a case of
-// the public format that is a refusal, not an issue, since its own linter does not
-// check it.
+// checkLoadable adds an issue for each field that a run would refuse and that no other
+// check has reported. In a case of the public format it adds a refusal instead, since
+// that format's own linter does not check it.
 func (c *caseChecker) checkLoadable(source testcases.Source) testcases.Case {
 	read, faults := testcases.NewCaseFromObject(c.object, source, c.data)
 	for _, f := range faults {
@@ -117,8 +120,8 @@ func (c *caseChecker) checkLoadable(source testcases.Source) testcases.Case {
 	return read
 }
 
-// addMissingDataRefusals adds a refusal for each local file that does not exist. It may exist
-// on the machine that runs the case.
+// addMissingDataRefusals adds a refusal for each local data file that does not exist.
+// The file may exist on the machine that runs the case.
 func (c *caseChecker) addMissingDataRefusals(read testcases.Case) {
 	for _, d := range read.Data {
 		if d.Path == "" {
@@ -130,7 +133,8 @@ func (c *caseChecker) addMissingDataRefusals(read testcases.Case) {
 	}
 }
 
-// faultCode returns the code of a fault, or "" if another check has reported it.
+// faultCode returns the issue code for a field error, or "" if another check has
+// reported the error.
 func (c *caseChecker) faultCode(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
 	if field == "metadata" && !c.hasAssayFields || field == "data_node" && f.WrongKind {
@@ -143,8 +147,8 @@ func (c *caseChecker) faultCode(f testcases.FieldError) string {
 	}[field]
 }
 
-// describeValue returns v for a message: a short text, number or word as JSON, else the
-// kind of the value.
+// describeValue returns v for a message: a short text, number or word as JSON, and
+// otherwise the kind of the value.
 func describeValue(v pyvalue.Value) string {
 	const most = 60
 	switch v.(type) {

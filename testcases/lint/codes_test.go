@@ -185,8 +185,8 @@ func examplesForConfigs() []issueExample {
 	}
 }
 
-// examplesForAssayFields has cases with a field of Assay, which need not follow the rules of the
-// public benchmarks but must be accepted by a run.
+// examplesForAssayFields returns cases that have a field of Assay and so need not
+// follow the rules of the public benchmarks, but must be accepted by a run.
 func examplesForAssayFields() []issueExample {
 	ours := func(members string) string { return `{"id": "a", "task": "t", "tags": [], ` + members + `}` }
 	return []issueExample{

@@ -8,7 +8,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// checkConfigKinds checks that parts of a config are objects or lists.
+// checkConfigKinds checks that those parts of a grader config that must be objects or
+// lists are.
 func (g *graderChecker) checkConfigKinds() {
 	for _, part := range []struct{ key, code, want string }{
 		{"ground_truth", "E060", "an object"},
@@ -22,7 +23,7 @@ func (g *graderChecker) checkConfigKinds() {
 	}
 }
 
-// checkThresholds checks that thresholds of shares are from 0 to 1.
+// checkThresholds adds an issue for each threshold of a share that is not from 0 to 1.
 func (g *graderChecker) checkThresholds() {
 	scoring, _ := g.config.Get("scoring").(*pyvalue.Object)
 	switch g.kind {
@@ -35,14 +36,15 @@ func (g *graderChecker) checkThresholds() {
 	}
 }
 
-// checkIsFraction adds an issue if a number is below 0 or above 1.
+// checkIsFraction adds an issue if a number in the config is below 0 or above 1.
 func (g *graderChecker) checkIsFraction(code string, object *pyvalue.Object, path, key string) {
 	if v := object.Get(key); isValueLess(v, pyvalue.NewInt(0)) || isValueLess(pyvalue.NewInt(1), v) {
 		g.addIssue(code, g.configLocation(path+key), "want a share from 0 to 1, found %s", describeValue(object.Get(key)))
 	}
 }
 
-// warnUnlikelyConfig adds warnings for configs that are valid but probably not meant.
+// warnUnlikelyConfig adds warnings for grader configs that are valid but probably not
+// meant.
 func (g *graderChecker) warnUnlikelyConfig() {
 	has := g.config.Has
 	switch {
@@ -55,7 +57,8 @@ func (g *graderChecker) warnUnlikelyConfig() {
 	}
 }
 
-// checkPercentages checks that the sum of the compared percentages is about 100.
+// checkPercentages adds a warning if the sum of the compared percentages is not about
+// 100.
 func (g *graderChecker) checkPercentages() {
 	const sum, most = 100, 5
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)

@@ -8,7 +8,7 @@ import (
 	"assay/testcases/lint"
 )
 
-// The examples have no issues.
+// The example cases have no lint issues.
 func TestExamplesLint(t *testing.T) {
 	t.Parallel()
 	report, err := lint.Check([]string{"../examples"}, lint.CheckOptions{})

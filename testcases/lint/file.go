@@ -24,7 +24,7 @@ const (
 )
 
 // filesToLint returns the files of all paths, each once. A path without files is
-// returned with an error.
+// returned with an error, so that it gets a result.
 func filesToLint(paths []string, pattern string) []testcases.CasePath {
 	var files []testcases.CasePath
 	for _, name := range paths {
@@ -43,15 +43,15 @@ func filesToLint(paths []string, pattern string) []testcases.CasePath {
 	return testcases.UniqueCasePaths(files)
 }
 
-// matchesFilePattern reports whether the pattern matches the path of a file relative to the folder
-// root.
+// matchesFilePattern reports whether the pattern matches the path of a file, relative
+// to the folder root.
 func matchesFilePattern(root, file, pattern string) bool {
 	name, err := filepath.Rel(root, file)
 	return err == nil && matchPathParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
 }
 
-// matchPathParts matches the parts of a pattern with those of a path. ** matches any number
-// of parts.
+// matchPathParts reports whether the parts of a pattern match the parts of a path. **
+// matches any number of parts.
 func matchPathParts(pattern, name []string) bool {
 	switch {
 	case len(pattern) == 0:
@@ -65,7 +65,8 @@ func matchPathParts(pattern, name []string) bool {
 	return ok && matchPathParts(pattern[1:], name[1:])
 }
 
-// linter has what the checks of all files share. It is safe for concurrent use.
+// linter checks files; it holds what the checks of all files share, such as the
+// compiled patterns. It is safe for concurrent use.
 type linter struct {
 	data  map[string]string // see Options.Data
 	specs map[string]graderSpec
@@ -76,7 +77,8 @@ type linter struct {
 	choicePattern   *regexp.Regexp // the placeholder of a multiple choice in a template
 }
 
-// newLinter returns a linter with its patterns compiled.
+// newLinter returns a linter with its patterns compiled. A malformed pattern is an
+// error.
 func newLinter(data map[string]string) *linter {
 	const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]*` // white space as Python defines it
 	return &linter{
@@ -89,7 +91,8 @@ func newLinter(data map[string]string) *linter {
 	}
 }
 
-// checkFile checks each case of a file. It returns none if the file is skipped.
+// checkFile checks each case of a file and returns the results. It returns none if the
+// file is skipped.
 func (l *linter) checkFile(f testcases.CasePath) []caseResult {
 	text, err := readFile(f)
 	switch {
@@ -105,7 +108,7 @@ func (l *linter) checkFile(f testcases.CasePath) []caseResult {
 	return l.checkText(f.Path, text)
 }
 
-// checkText checks each case in the text of a file.
+// checkText checks each case in the text of a file and returns the results.
 func (l *linter) checkText(path string, text []byte) []caseResult {
 	var results []caseResult
 	for i, e := range parseEntries(path, text) {
@@ -128,13 +131,14 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 	return results
 }
 
-// unreadableResult returns the result for a file, or an entry, that is no case.
+// unreadableResult returns the lint result for a file, or an entry of a file, that
+// cannot be read as a case.
 func unreadableResult(where, code string, err error) caseResult {
 	return caseResult{FileResult: FileResult{File: where, Issues: issueList{newIssue(code, "", "%v", err)}}}
 }
 
-// parseEntries returns the values in the text of a file of any name that should be
-// cases, at least one.
+// parseEntries returns the values in the text of a file that should be cases, at least
+// one. The file may have any name.
 func parseEntries(path string, text []byte) []testcases.RawCase {
 	var entries []testcases.RawCase
 	if testcases.IsCaseFile(path) {
@@ -151,7 +155,8 @@ func parseEntries(path string, text []byte) []testcases.RawCase {
 	return entries
 }
 
-// readFile returns the content of a file, at most one byte more than maxFileBytes.
+// readFile returns the content of a file, at most one byte more than maxFileBytes. It
+// fails if the file cannot be read.
 func readFile(f testcases.CasePath) ([]byte, error) {
 	if f.Err != nil {
 		return nil, f.Err
@@ -164,9 +169,9 @@ func readFile(f testcases.CasePath) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 }
 
-// looksLikeCaseFile reports whether a file in a folder is probably meant to contain cases,
-// even malformed ones, rather than data or a list of the cases beside it. A malformed
-// or empty JSON file is.
+// looksLikeCaseFile reports whether a file in a folder is probably meant to contain
+// cases, even malformed ones, rather than data or a list of the cases next to it. A
+// malformed or empty JSON file counts as cases.
 func looksLikeCaseFile(name string, text []byte) bool {
 	switch {
 	case filepath.Base(name) == "manifest.json":

@@ -16,8 +16,8 @@ import (
 	"assay/testcases/lint"
 )
 
-// checkFolder checks paths in a folder and returns "file code location" for each issue,
-// and the file alone if it has none.
+// checkFolder lints paths in a folder and returns "file code location" for each issue,
+// and only the file's name for a file without issues.
 func checkFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...string) []string {
 	t.Helper()
 	for i := range paths {
@@ -38,7 +38,7 @@ func checkFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...stri
 	return found
 }
 
-// Each case in a list, in JSON Lines or in YAML has its own result.
+// Each case in a list, in JSON Lines or in YAML has a separate result.
 func TestFileFormats(t *testing.T) {
 	t.Parallel()
 	one, two := `{"id": "a", "task": "t", "tags": []}`, `{"id": "b", "task": 5, "tags": []}`
@@ -123,7 +123,8 @@ func TestLintCategory(t *testing.T) {
 	require.Equal(t, []string{"d.json E001"}, checkFolder(t, dir, lint.CheckOptions{Category: "none"}, "."))
 }
 
-// Two cases of a run must not have the same id. Blank ids are reported as blank.
+// Two cases of a run must not have the same id. Blank ids are reported as blank, not as
+// duplicates.
 func TestDuplicateIDs(t *testing.T) {
 	t.Parallel()
 	dir := writeTestFolder(t, map[string]string{
@@ -166,8 +167,8 @@ func TestRefusalsAreLogged(t *testing.T) {
 	require.ErrorContains(t, err, "field notes: want a string, found integer")
 }
 
-// In a folder all files that may be meant as cases are checked, even malformed ones,
-// but no data and no lists of cases.
+// In a folder, all files that may be meant as cases are checked, even malformed ones,
+// but not data files and lists of cases.
 func TestFolderWithOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := writeTestFolder(t, map[string]string{
@@ -196,7 +197,7 @@ func TestReportJSON(t *testing.T) {
 		`{"level":"error","code":"E032","message":"…","location":"grader.type","fix":{"before":"\"type\": \"Exact\"","after":"\"type\": \"exact\""},"docs":"docs/graders.md#what-all-have-in-common"}]}]}`, string(out))
 }
 
-// Misspelt names get a fix; doubtful ones do not.
+// Misspelt names get a fix; names without a clear correction do not.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]lint.Fix{

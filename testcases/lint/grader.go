@@ -11,13 +11,15 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// graderObject is an entry of grader or graders that is an object.
+// graderObject is a grader of a case: an entry of grader or graders that is an object,
+// with its location.
 type graderObject struct {
 	path   string // "grader", "graders[1]"
 	object *pyvalue.Object
 }
 
-// graderObjects returns the entries of grader and graders that are objects.
+// graderObjects returns those entries of a case's members grader and graders that are
+// objects.
 func (c *caseChecker) graderObjects() []graderObject {
 	var found []graderObject
 	if object, ok := c.object.Get("grader").(*pyvalue.Object); ok {
@@ -32,8 +34,9 @@ func (c *caseChecker) graderObjects() []graderObject {
 	return found
 }
 
-// checkGraders checks grader and graders. Faults in the choice between both come after
-// those of grader; if there are some, the entries of graders are not checked.
+// checkGraders checks the members grader and graders of a case. Issues about the choice
+// between both come after those of grader; if there are some, the entries of graders
+// are not checked.
 func (c *caseChecker) checkGraders() {
 	entries := c.graderObjects()
 	one, isObject := c.object.Get("grader").(*pyvalue.Object)
@@ -50,9 +53,9 @@ func (c *caseChecker) checkGraders() {
 	}
 }
 
-// checkGraderChoice checks that there is either grader or a list of at least one
-// object. A grader that is no object is reported here again. It reports whether there
-// were no issues.
+// checkGraderChoice checks that a case has either grader or, as graders, a list of at
+// least one object. A grader that is not an object is reported here again. It reports
+// whether there were no issues.
 func (c *caseChecker) checkGraderChoice() (ok bool) {
 	before := len(c.issueList)
 	one, several := c.object.Get("grader"), c.object.Get("graders")
@@ -79,7 +82,7 @@ func (c *caseChecker) checkGraderChoice() (ok bool) {
 	return len(c.issueList) == before
 }
 
-// graderChecker checks one grader of a known type.
+// graderChecker checks one grader of a known type and adds the issues of its config.
 type graderChecker struct {
 	*caseChecker
 	path   string
@@ -88,7 +91,7 @@ type graderChecker struct {
 	config *pyvalue.Object
 }
 
-// checkGrader checks type and config of one grader.
+// checkGrader checks the type and the config of one grader and adds the issues.
 func (c *caseChecker) checkGrader(entry graderObject) {
 	kind, config := entry.object.Get("type"), entry.object.Get("config")
 	name, _ := kind.(pyvalue.String)
@@ -109,17 +112,18 @@ func (c *caseChecker) checkGrader(entry graderObject) {
 	}
 }
 
-// isOlderType reports whether a type belongs to the older set, whose graders work in
-// Assay only, and the case has fields of Assay.
+// isOlderType reports whether a grader type belongs to the older set, whose graders
+// work only in Assay, and the case has fields of Assay.
 func (c *caseChecker) isOlderType(kind string) bool {
 	_, known := c.specs[kind]
 	return c.hasAssayFields && !known && slices.Contains(grading.GraderTypeNames(), kind)
 }
 
-// knownTypeNames returns the types of graders that lint knows, sorted.
+// knownTypeNames returns the names of the grader types that lint knows, sorted.
 func (c *caseChecker) knownTypeNames() []string { return slices.Sorted(maps.Keys(c.specs)) }
 
-// addUnknownTypeIssue adds the issue for a type that lint does not know.
+// addUnknownTypeIssue adds the issue for a grader type that lint does not know, with a
+// fix if a known one is similar.
 func (c *caseChecker) addUnknownTypeIssue(at string, kind pyvalue.Value) {
 	name, _ := kind.(pyvalue.String)
 	if slices.Contains(grading.GraderTypeNames(), string(name)) {
@@ -130,10 +134,11 @@ func (c *caseChecker) addUnknownTypeIssue(at string, kind pyvalue.Value) {
 		addCorrectionFix("type", kind, c.knownTypeNames())
 }
 
-// configLocation returns the location of a key of the config.
+// configLocation returns the location of a key of the grader's config in the case, for
+// an issue.
 func (g *graderChecker) configLocation(key string) string { return g.path + ".config." + key }
 
-// checkConfig makes all checks of a config.
+// checkConfig runs all checks of a grader's config.
 func (g *graderChecker) checkConfig() {
 	if g.spec.isAssayType {
 		g.checkUnreadKeys()
@@ -151,7 +156,8 @@ func (g *graderChecker) checkConfig() {
 	g.warnUnlikelyConfig()
 }
 
-// checkRequiredKeys checks that the config has the keys that the grader needs.
+// checkRequiredKeys adds an issue for each missing key that the grader needs in its
+// config.
 func (g *graderChecker) checkRequiredKeys() {
 	for _, key := range g.spec.required {
 		switch {
@@ -178,7 +184,7 @@ func (g *graderChecker) readConfigKeys() []string {
 	return slices.Concat(g.spec.required, g.spec.optional)
 }
 
-// checkUnreadKeys adds warnings for keys that the grader does not read.
+// checkUnreadKeys adds warnings for keys of the config that the grader does not read.
 func (g *graderChecker) checkUnreadKeys() {
 	for key := range g.config.All() {
 		if !slices.Contains(g.readConfigKeys(), key) {
@@ -187,7 +193,7 @@ func (g *graderChecker) checkUnreadKeys() {
 	}
 }
 
-// checkAssayConfig adds what a grader of Assay says about its config.
+// checkAssayConfig adds an issue if a grader type of Assay's own rejects its config.
 func (g *graderChecker) checkAssayConfig() {
 	err := grading.CheckSpec(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
@@ -199,7 +205,7 @@ func (g *graderChecker) checkAssayConfig() {
 	g.addIssue("E109", g.path+".config", "%v", err)
 }
 
-// fieldsGraderReads is what one grader reads of the answer.
+// fieldsGraderReads lists the fields of the answer that one grader reads.
 type fieldsGraderReads struct {
 	path        string
 	isAssayType bool
@@ -207,7 +213,8 @@ type fieldsGraderReads struct {
 	wholeAnswer bool // it reads all of the answer
 }
 
-// fieldsGraderReads returns what each grader of a known type reads of the answer.
+// fieldsGradersRead returns, for each grader of a known type, which fields of the
+// answer it reads.
 func (c *caseChecker) fieldsGradersRead() []fieldsGraderReads {
 	var read []fieldsGraderReads
 	for _, entry := range c.graderObjects() {

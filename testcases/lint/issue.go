@@ -7,7 +7,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// newIssue returns an issue. Its level follows from the first letter of the code.
+// newIssue returns an issue with this code. The first letter of the code decides its
+// level: E is an error, W a warning.
 func newIssue(code, location, format string, args ...any) Issue {
 	level := LevelWarning
 	if strings.HasPrefix(code, "E") {
@@ -16,26 +17,27 @@ func newIssue(code, location, format string, args ...any) Issue {
 	return Issue{Level: level, Code: code, Location: location, Message: fmt.Sprintf(format, args...)}
 }
 
-// issueList collects the issues of a case.
+// issueList collects the lint issues of a case.
 type issueList []Issue
 
-// addIssue adds an issue. The returned pointer, by which a fix can be added, is valid until
-// the next call.
+// addIssue adds an issue to the list. The returned pointer, through which a fix can be
+// added, is valid until the next call.
 func (l *issueList) addIssue(code, location, format string, args ...any) *Issue {
 	*l = append(*l, newIssue(code, location, format, args...))
 	return &(*l)[len(*l)-1]
 }
 
-// addRenameFix adds a fix that replaces the name of a member by the most similar known one,
-// unless none is similar enough or object has it already.
+// addRenameFix adds a fix to the issue that replaces the name of a member by the most
+// similar known name, unless none is similar enough or object already has a member with
+// that name.
 func (i *Issue) addRenameFix(key string, known []string, object *pyvalue.Object) {
 	if near := nearestWord(key, known); near != "" && !object.Has(near) {
 		i.Fix = &Fix{Before: toJSON(pyvalue.String(key)), After: toJSON(pyvalue.String(near))}
 	}
 }
 
-// addCorrectionFix adds a fix that replaces the value of a member by the most similar known one,
-// unless none is similar enough.
+// addCorrectionFix adds a fix to the issue that replaces the value of a member by the
+// most similar known value, unless none is similar enough.
 func (i *Issue) addCorrectionFix(key string, found pyvalue.Value, known []string) {
 	text, _ := found.(pyvalue.String)
 	if near := nearestWord(string(text), known); near != "" {
@@ -43,7 +45,7 @@ func (i *Issue) addCorrectionFix(key string, found pyvalue.Value, known []string
 	}
 }
 
-// addReplacementFix adds a fix that replaces the value of a member.
+// addReplacementFix adds a fix to the issue that replaces the value of a member.
 func (i *Issue) addReplacementFix(key string, before, after pyvalue.Value) {
 	name := toJSON(pyvalue.String(key)) + ": "
 	i.Fix = &Fix{Before: name + toJSON(before), After: name + toJSON(after)}
@@ -55,9 +57,9 @@ func toJSON(v pyvalue.Value) string {
 	return string(text)
 }
 
-// nearestWord returns the known word that word was probably meant to be, "" if there is
-// none. One letter in three may differ, two at most; case and the kind of separator do
-// not matter.
+// nearestWord returns the known word that word was probably meant to be, or "" if there
+// is none. One letter in three may differ, but no more than two; case and the kind of
+// separator do not matter.
 func nearestWord(word string, known []string) string {
 	const most = 64 // longer words are no names
 	if len(word) > most {
@@ -95,20 +97,20 @@ func editDistance(a, b string) int {
 	return row[len(to)]
 }
 
-// isAbsent reports whether a member is absent or null.
+// isAbsent reports whether the value of a member is absent or null.
 func isAbsent(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
 // isBlank reports whether a text is empty or white space, as Python defines it.
 func isBlank(text string) bool { return pyvalue.TrimSpace(text) == "" }
 
-// isPythonNumber reports whether v is a number. A boolean is one, as in Python.
+// isPythonNumber reports whether v is a number. A boolean counts as one, as in Python.
 func isPythonNumber(v pyvalue.Value) bool {
 	_, ok := pyvalue.AsNumber(v)
 	return ok
 }
 
-// isValueLess reports whether a < b. It is false if they cannot be ordered: with NaN, and with
-// values of different kinds.
+// isValueLess reports whether a < b. It is false if the values cannot be ordered: with
+// NaN, and with values of different kinds.
 func isValueLess(a, b pyvalue.Value) bool {
 	less, _ := pyvalue.Less(a, b)
 	return less

@@ -16,7 +16,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// CheckOptions are the options of [Check]. The zero Options check every case.
+// CheckOptions are the options of [Check]: which cases and rules to check. The zero
+// value checks every case.
 type CheckOptions struct {
 	// Pattern selects the files of a folder: a path relative to it, in which **
 	// matches any number of folders. "" selects all names of case files, but skips
@@ -31,13 +32,13 @@ type CheckOptions struct {
 	Log *slog.Logger
 }
 
-// Report is the result of [Check]. Programs read its JSON.
+// Report is the result of [Check] for all files. Programs read its JSON.
 type Report struct {
 	Summary Summary      `json:"summary"`
 	Results []FileResult `json:"results"` // in the order of the paths, and of the cases in each file
 }
 
-// Summary has the sums over all results.
+// Summary counts files, errors and warnings over all lint results.
 type Summary struct {
 	Checked  int `json:"files_checked"`
 	Passed   int `json:"files_passed"`
@@ -45,7 +46,8 @@ type Summary struct {
 	Warnings int `json:"total_warnings"`
 }
 
-// FileResult is the result for one file, or for one case of a file that contains several.
+// FileResult is the lint result for one file, or for one case of a file that contains
+// several.
 type FileResult struct {
 	File     string  `json:"file"`   // see testcases.Source.String
 	Passed   bool    `json:"passed"` // there are no errors
@@ -67,7 +69,7 @@ const (
 	LevelWarning = "warning" // the case can be run, but something is probably not meant
 )
 
-// Issue is one thing that is wrong. [AllRules] explains its code.
+// Issue is one thing that is wrong with a case. [AllRules] explains its code.
 type Issue struct {
 	Level    string `json:"level"`
 	Code     string `json:"code"`
@@ -77,16 +79,16 @@ type Issue struct {
 	Docs     string `json:"docs,omitempty"`     // page and heading of the docs
 }
 
-// Fix is a replacement of text in the JSON of the case.
+// Fix is a replacement of text in the JSON of a case that would correct an issue.
 type Fix struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// Check checks the cases of files, folders and glob patterns. All that is wrong is in
-// the report, including paths that do not exist and files that cannot be read. A file
-// without errors can be loaded and passes [testcases.CheckRunnable], unless it has W000,
-// W100 or Refusals. A malformed pattern in opts is an error.
+// Check lints the cases of files, folders and glob patterns. Everything that is wrong
+// is in the report, including paths that do not exist and files that cannot be read. A
+// file without errors can be loaded and passes [testcases.CheckRunnable], unless it has
+// W000, W100 or Refusals. It returns an error only for a malformed pattern in opts.
 func Check(paths []string, opts CheckOptions) (Report, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -114,13 +116,13 @@ func Check(paths []string, opts CheckOptions) (Report, error) {
 	return newLintReport(found, opts), nil
 }
 
-// caseResult is a result before it is added to the report.
+// caseResult is the lint result of a case before it is added to the report.
 type caseResult struct {
 	FileResult
 	object *pyvalue.Object // the case; nil if there is none
 }
 
-// newLintReport returns the report for the results of all files.
+// newLintReport returns the report for the lint results of all files.
 func newLintReport(found [][]caseResult, opts CheckOptions) Report {
 	r := Report{Results: []FileResult{}}
 	docs := map[string]string{}
@@ -143,19 +145,19 @@ func newLintReport(found [][]caseResult, opts CheckOptions) Report {
 	return r
 }
 
-// isInCategory reports whether metadata.task of a case is category.
+// isInCategory reports whether metadata.task of a case equals category.
 func isInCategory(object *pyvalue.Object, category string) bool {
 	metadata, _ := object.Get("metadata").(*pyvalue.Object)
 	return metadata.Get("task") == pyvalue.String(category)
 }
 
-// idChecker finds ids that occur twice.
+// idChecker finds case ids that occur twice.
 type idChecker struct {
 	firstUses map[pyvalue.String]caseLocation
 	log       *slog.Logger
 }
 
-// caseLocation is the place of a case.
+// caseLocation is the file of a case and its position in it.
 type caseLocation struct {
 	file int // index of the file
 	name string
@@ -179,7 +181,7 @@ func (ids *idChecker) checkID(c *caseResult, file int) {
 	}
 }
 
-// addResult adds a result and counts its issues.
+// addResult adds a result to the report and counts its issues in the summary.
 func (r *Report) addResult(result FileResult, docs map[string]string) {
 	found := result.Issues
 	result.Issues, result.Passed = []Issue{}, true
@@ -192,7 +194,7 @@ func (r *Report) addResult(result FileResult, docs map[string]string) {
 	}
 }
 
-// AddIssue adds an issue, with a code of [AllRules], to the result with that index.
+// AddIssue adds an issue, with a code of [AllRules], to the result with this index.
 func (r *Report) AddIssue(i int, code, location, message string) {
 	issue := newIssue(code, location, "%s", message)
 	for _, rule := range AllRules() {
@@ -203,7 +205,8 @@ func (r *Report) AddIssue(i int, code, location, message string) {
 	r.countIssue(i, issue)
 }
 
-// countIssue adds an issue to the result with that index and to the sums.
+// countIssue adds an issue's level to the counts of the result with this index and of
+// the summary.
 func (r *Report) countIssue(i int, issue Issue) {
 	result := &r.Results[i]
 	result.Issues = append(result.Issues, issue)

@@ -14,17 +14,18 @@ import (
 	"assay/testcases/lint"
 )
 
-// validMembers is the members of a case without issues. Members that are written after
-// them replace them.
+// validMembers is the JSON of the members of a case without issues. Members that follow
+// it in the same object replace them.
 const validMembers = `"id": "a", "task": "Count. Return EXACTLY: <EVAL_ANSWER>{\"n\": <int>}</EVAL_ANSWER>", "data_node": "latch://12.node",
 	"metadata": {"task": "qc", "kit": "xenium", "time_horizon": "small", "eval_type": "scientific"},
 	"grader": {"type": "numeric_tolerance", "config": {"ground_truth": {"n": 10}, "tolerances": {"n": {"type": "absolute", "value": 1}}}}`
 
-// caseJSONWithMembers returns the JSON of validMembers with other members.
+// caseJSONWithMembers returns the JSON of a case that has validMembers, with these
+// members in place of the valid ones.
 func caseJSONWithMembers(members string) string { return "{" + validMembers + ", " + members + "}" }
 
-// caseJSONWithGrader returns the JSON of validMembers with another grader and those fields in
-// the answer template.
+// caseJSONWithGrader returns the JSON of a case that has validMembers, with this grader
+// and these fields in the answer template.
 func caseJSONWithGrader(kind, config string, fields ...string) string {
 	task := `"task": "Return exactly <EVAL_ANSWER>{`
 	for _, field := range fields {
@@ -33,7 +34,7 @@ func caseJSONWithGrader(kind, config string, fields ...string) string {
 	return caseJSONWithMembers(task + `}</EVAL_ANSWER>", "grader": {"type": "` + kind + `", "config": ` + config + `}`)
 }
 
-// lintFile checks a file with that name and text.
+// lintFile lints a file with this name and text and returns the report.
 func lintFile(t *testing.T, name, text string) lint.Report {
 	t.Helper()
 	report, err := lint.Check([]string{filepath.Join(writeTestFolder(t, map[string]string{name: text}), name)}, lint.CheckOptions{})
@@ -41,7 +42,7 @@ func lintFile(t *testing.T, name, text string) lint.Report {
 	return report
 }
 
-// issueCodes returns the issues of a result, such as "E021 data_node".
+// issueCodes returns the issues of a lint result as texts such as "E021 data_node".
 func issueCodes(result lint.FileResult) []string {
 	found := []string{}
 	for _, issue := range result.Issues {
@@ -50,7 +51,8 @@ func issueCodes(result lint.FileResult) []string {
 	return found
 }
 
-// Every code is provoked by some case, at the right location, and its docs exist.
+// Each code is reported for some example, at the right location, and its section in the
+// docs exists.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	provoked := map[string]bool{
@@ -76,7 +78,7 @@ func TestEveryCode(t *testing.T) {
 	require.Empty(t, provoked, "codes that Rules does not have")
 }
 
-// docAnchors returns the anchors of a page of the docs.
+// docAnchors returns the anchors of the headings of a page of the docs.
 func docAnchors(t *testing.T, page string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", page))
@@ -125,9 +127,9 @@ func TestAgainstReferenceLinter(t *testing.T) {
 	require.Equal(t, 10, rows)
 }
 
-// Files like those of each public set have the expected issues. All can be loaded and
-// run. The older set has no metadata and types of graders that other harnesses do not
-// know.
+// Files like those of each public benchmark set have the expected issues. All can be
+// loaded and run. The older set has no metadata, and has grader types that other
+// harnesses do not know.
 func TestPublicSets(t *testing.T) {
 	t.Parallel()
 	const spatial = `"metadata": {"task": "cell_typing", "kit": "seeker", "time_horizon": "small"}, "notes": "n", "data_node": ["latch://1.node", "latch://2.node"],

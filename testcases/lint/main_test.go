@@ -13,7 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// writeTestFolder writes files into a new folder of the test and returns its path.
+// writeTestFolder writes these files into a new folder of the test and returns the
+// folder's path.
 func writeTestFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +30,7 @@ func writeFile(tb testing.TB, path, text string) {
 	require.NoError(tb, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// loadOneCase loads a file that contains one case.
+// loadOneCase loads a file that must contain exactly one case.
 func loadOneCase(t *testing.T, name, text string) testcases.Case {
 	t.Helper()
 	cases, err := testcases.Load([]string{filepath.Join(writeTestFolder(t, map[string]string{name: text}), name)}, testcases.Options{})
@@ -38,7 +39,7 @@ func loadOneCase(t *testing.T, name, text string) testcases.Case {
 	return cases[0]
 }
 
-// caseWithAllFields is a case with every field.
+// caseWithAllFields is the JSON of a case that has every field.
 const caseWithAllFields = `{
 	"id": "full", "task": "Count the rows.\n", "notes": "easy", "canary": "ignored",
 	"data_node": ["rows.csv", "latch://38.account/a/b.h5ad"],

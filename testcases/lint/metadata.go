@@ -8,8 +8,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// checkMetadata checks the four values by which the public benchmarks sort their cases.
-// Kits and horizons are those that occur in their files; a new one is only a warning.
+// checkMetadata checks the four metadata values by which the public benchmarks sort
+// their cases. The known kits and horizons are those that occur in their files; a new
+// one is only a warning.
 func (c *caseChecker) checkMetadata() {
 	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
 	if !ok || c.hasAssayFields {
@@ -24,8 +25,8 @@ func (c *caseChecker) checkMetadata() {
 	c.checkMetadataValue(metadata, "eval_type", "W001", "E016", "scientific", "procedural", "observational")
 }
 
-// checkMetadataValue adds an issue with the code missing if metadata has no such key, or
-// unknown if its value is not known.
+// checkMetadataValue adds an issue with the code missing if metadata has no such key,
+// or with the code unknown if its value is not a known one.
 func (c *caseChecker) checkMetadataValue(metadata *pyvalue.Object, key, missing, unknown string, known ...string) {
 	want := "one of " + strings.Join(known, ", ")
 	v := metadata.Get(key)
@@ -38,8 +39,8 @@ func (c *caseChecker) checkMetadataValue(metadata *pyvalue.Object, key, missing,
 	}
 }
 
-// checkDataNode checks that data_node has addresses of the platform or, in a case with
-// fields of Assay, texts.
+// checkDataNode checks that data_node has addresses of the benchmarks' platform or, in
+// a case with fields of Assay, any texts.
 func (c *caseChecker) checkDataNode() {
 	switch v := c.object.Get("data_node").(type) {
 	case nil, pyvalue.Null:
@@ -59,8 +60,8 @@ func (c *caseChecker) checkDataNode() {
 	}
 }
 
-// checkPlatformAddress adds an issue if name is no address of the platform, in a case of the
-// public format.
+// checkPlatformAddress adds an issue if name, in a case of the public format, is not an
+// address of the benchmarks' platform.
 func (c *caseChecker) checkPlatformAddress(at, name string) {
 	if !c.hasAssayFields && !c.addressPattern.MatchString(name) {
 		c.addIssue("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", describeValue(pyvalue.String(name)))

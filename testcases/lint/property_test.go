@@ -13,9 +13,9 @@ import (
 	"assay/testcases/lint"
 )
 
-// requireAgreesWithRun requires that lint agrees with a run about a file: without
-// errors it can be run, and with issues about running, which have codes from E100 on,
-// it cannot.
+// requireAgreesWithRun requires that lint agrees with a run about a file: without lint
+// errors it can be run, and with issues whose codes are from E100 on, which are about
+// running, it cannot.
 func requireAgreesWithRun(t require.TestingT, path, text string) {
 	report := lint.CheckText(path, []byte(text))
 	errs, aboutRunning, odd := 0, 0, false
@@ -44,7 +44,7 @@ func requireAgreesWithRun(t require.TestingT, path, text string) {
 	}
 }
 
-// caseMemberValues returns for each member of a case valid and invalid values.
+// caseMemberValues returns valid and invalid values for each member of a case.
 func caseMemberValues() map[string][]string {
 	odd := []string{`null`, `5`, `1.5`, `true`, `""`, `"x"`, `[]`, `["x"]`, `[5]`, `{}`, `{"x": 1}`}
 	with := func(good ...string) []string { return append(append(append([]string{}, good...), good...), odd...) }

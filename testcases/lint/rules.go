@@ -1,16 +1,15 @@
 package lint
 
-// Rule explains a code of [Check]. A code that begins with E is an error, with W a
-// warning.
+// Rule explains a lint code. A code that begins with E is an error, with W a warning.
 type Rule struct {
 	Code    string
 	Meaning string
 	Docs    string // page and heading of the docs
 }
 
-// AllRules returns all codes in order. Those below 100 are shared with the linter of the
-// public benchmarks, with their meanings and locations, so that some have two meanings.
-// Those from 100 on are Assay's own.
+// AllRules returns all lint codes in order. Those below 100 are shared with the linter
+// of the public benchmarks, with their meanings and locations, so that some have two
+// meanings. Those from 100 on are Assay's own.
 func AllRules() []Rule {
 	const (
 		files    = "docs/cases.md#fields"

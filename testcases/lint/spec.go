@@ -6,7 +6,8 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// graderSpec is what a type of grader reads of its config and of the answer.
+// graderSpec says what a grader type reads: the keys of its config and the fields of
+// the answer.
 type graderSpec struct {
 	isAssayType bool     // the public format does not have it; grading.CheckSpec checks its config
 	required    []string // keys that the config must have
@@ -22,8 +23,8 @@ type answerField struct {
 	isNotText bool // the config names it by something other than a text, so no template can show it
 }
 
-// graderSpecs returns the types that lint knows, by name. Types of the older set, whose
-// graders work in Assay too, are left out: see [caseChecker.isOlderType].
+// graderSpecs returns the grader types that lint knows, by name. Types of the older
+// set, whose graders work in Assay too, are left out: see [caseChecker.isOlderType].
 func graderSpecs() map[string]graderSpec {
 	labels := graderSpec{
 		required: []string{"ground_truth_labels"}, optional: []string{"scoring", "answer_field"},
@@ -66,15 +67,17 @@ func graderSpecs() map[string]graderSpec {
 	}
 }
 
-// readsFixedFields returns a function for graders that always read the same fields.
+// readsFixedFields returns a function for graders that always read the same fields of
+// the answer.
 func readsFixedFields(fields ...answerField) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(*pyvalue.Object) ([]answerField, bool) { return fields, false }
 }
 
-// readsWholeAnswer is for graders that read the whole answer.
+// readsWholeAnswer returns no fields: it is for graders that read the whole answer.
 func readsWholeAnswer(*pyvalue.Object) ([]answerField, bool) { return nil, true }
 
-// groundTruthFields returns the keys of the ground truth, including dots.
+// groundTruthFields returns the keys of the ground truth as the fields of the answer
+// that a grader reads. The keys may contain dots.
 func groundTruthFields(config *pyvalue.Object) (fields []answerField, whole bool) {
 	truth, _ := config.Get("ground_truth").(*pyvalue.Object)
 	for key := range truth.All() {
@@ -83,8 +86,8 @@ func groundTruthFields(config *pyvalue.Object) (fields []answerField, whole bool
 	return fields, false
 }
 
-// answerFieldOption returns the field that answer_field names. A list or an object there is
-// reported elsewhere.
+// answerFieldOption returns the field of the answer that answer_field in the config
+// names. If answer_field is a list or an object, another check reports that.
 func answerFieldOption(byDefault string) func(*pyvalue.Object) ([]answerField, bool) {
 	return func(config *pyvalue.Object) (fields []answerField, whole bool) {
 		switch v := config.Get("answer_field").(type) {
@@ -99,8 +102,8 @@ func answerFieldOption(byDefault string) func(*pyvalue.Object) ([]answerField, b
 	}
 }
 
-// firstPartOfAnswerField returns the first part of the path in answer_field. Without answer_field
-// the grader reads the whole answer.
+// firstPartOfAnswerField returns the first part of the dotted path in answer_field of
+// the config. Without answer_field the grader reads the whole answer.
 func firstPartOfAnswerField(config *pyvalue.Object) (fields []answerField, whole bool) {
 	path, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {

@@ -12,15 +12,16 @@ const (
 	closeTag = "</EVAL_ANSWER>"
 )
 
-// getTaskText returns the text of the task, "" if it is absent. It reports false for a
-// task that is no text, which is reported elsewhere.
+// getTaskText returns the text of the case's task, or "" if it is absent. It returns
+// false for a task that is not a text, which another check reports.
 func (c *caseChecker) getTaskText() (text string, ok bool) {
 	task := c.object.Get("task")
 	s, isText := task.(pyvalue.String)
 	return string(s), isText || task == nil
 }
 
-// checkAnswerTemplate checks that the task shows the form of the answer.
+// checkAnswerTemplate checks that the task shows the form of the answer between
+// <EVAL_ANSWER> tags, and adds an issue otherwise.
 func (c *caseChecker) checkAnswerTemplate() {
 	task, ok := c.getTaskText()
 	if !ok {
@@ -37,7 +38,7 @@ func (c *caseChecker) checkAnswerTemplate() {
 	c.checkChoicePlaceholder(task)
 }
 
-// addMissingTemplateIssue adds the issue for a task without a complete template.
+// addMissingTemplateIssue adds the issue for a task without a complete answer template.
 func (c *caseChecker) addMissingTemplateIssue(task string) {
 	switch {
 	case c.hasAssayFields:
@@ -48,8 +49,8 @@ func (c *caseChecker) addMissingTemplateIssue(task string) {
 	}
 }
 
-// checkChoicePlaceholder checks that the template of a multiple choice shows <letter>
-// and not a choice.
+// checkChoicePlaceholder checks that the answer template of a multiple choice shows
+// <letter> and not one of the choices.
 func (c *caseChecker) checkChoicePlaceholder(task string) {
 	isChoice := func(g graderObject) bool { return g.object.Get("type") == pyvalue.String("multiple_choice") }
 	shows := c.choicePattern.FindStringSubmatch(task)
@@ -60,8 +61,8 @@ func (c *caseChecker) checkChoicePlaceholder(task string) {
 		addReplacementFix("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
 }
 
-// checkAnswerFields compares the fields that graders read with those that the template
-// shows.
+// checkAnswerFields compares the answer fields that the graders read with those that
+// the task's template shows, and adds an issue for each difference.
 func (c *caseChecker) checkAnswerFields() {
 	task, ok := c.getTaskText()
 	if !ok {
@@ -96,8 +97,8 @@ func (c *caseChecker) checkAnswerFields() {
 	}
 }
 
-// checkFieldsReadTwice adds an issue if two graders of the public format read one field.
-// Graders of Assay may share a field.
+// checkFieldsReadTwice adds an issue if two graders of the public format read the same
+// field of the answer. Assay's own graders may share a field.
 func (c *caseChecker) checkFieldsReadTwice(read []fieldsGraderReads) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
@@ -116,8 +117,8 @@ func (c *caseChecker) checkFieldsReadTwice(read []fieldsGraderReads) {
 	}
 }
 
-// templateFields returns the fields of the first template without nested braces, each
-// once, nil if there is no such template.
+// templateFields returns the fields of the first answer template without nested braces,
+// each once, or nil if there is no such template.
 func (c *caseChecker) templateFields(task string) []string {
 	template := c.templatePattern.FindStringSubmatch(task)
 	if template == nil {

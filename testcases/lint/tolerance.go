@@ -8,7 +8,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// checkTolerances checks the tolerances of a grader of any type.
+// checkTolerances checks the tolerances in the config of a grader of any type.
 func (g *graderChecker) checkTolerances() {
 	v := g.config.Get("tolerances")
 	if isAbsent(v) {
@@ -29,7 +29,7 @@ func (g *graderChecker) checkTolerances() {
 	}
 }
 
-// checkTolerance checks one tolerance at that location.
+// checkTolerance checks one tolerance, which is at this location in the case.
 func (g *graderChecker) checkTolerance(at string, t *pyvalue.Object) {
 	known := []string{"absolute", "relative", "min", "max"}
 	kind := t.Get("type")
@@ -60,8 +60,8 @@ func (g *graderChecker) checkTolerance(at string, t *pyvalue.Object) {
 	}
 }
 
-// checkFieldTolerances adds warnings for fields without a tolerance, which must be met
-// exactly.
+// checkFieldTolerances adds warnings for fields of the ground truth without a
+// tolerance, which must be met exactly.
 func (g *graderChecker) checkFieldTolerances() {
 	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
 	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)
@@ -75,7 +75,7 @@ func (g *graderChecker) checkFieldTolerances() {
 	}
 }
 
-// checkNegativeTolerances adds issues for tolerances below 0.
+// checkNegativeTolerances adds an issue for each tolerance below 0.
 func (g *graderChecker) checkNegativeTolerances() {
 	tolerances, _ := g.config.Get("tolerances").(*pyvalue.Object)
 	for field, entry := range tolerances.All() {
@@ -88,8 +88,8 @@ func (g *graderChecker) checkNegativeTolerances() {
 	}
 }
 
-// checkRanges checks the ranges of a grader of any type. All that is wrong is one
-// issue.
+// checkRanges checks the ranges in the config of a grader of any type. Everything that
+// is wrong is one issue.
 func (g *graderChecker) checkRanges() {
 	v := g.config.Get("ranges")
 	if isAbsent(v) {
@@ -117,7 +117,8 @@ func (g *graderChecker) checkRanges() {
 	}
 }
 
-// rangeBounds returns min and max of a range, or describes what is wrong with it.
+// rangeBounds returns min and max of a range, or describes what is wrong with the
+// range.
 func rangeBounds(entry pyvalue.Value) (lowest, highest pyvalue.Value, problem string) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
@@ -138,8 +139,8 @@ func rangeBounds(entry pyvalue.Value) (lowest, highest pyvalue.Value, problem st
 	return lowest, highest, ""
 }
 
-// rangeProblem describes why a ground truth and its range do not fit, "" if they do or
-// if the range itself is malformed.
+// rangeProblem describes why a ground truth does not fit its range, or returns "" if it
+// does or if the range itself is malformed.
 func rangeProblem(expected, entry pyvalue.Value) string {
 	switch {
 	case entry == nil:

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxNestingDepth is how many levels of lists and objects a text may have. Python stops at its
-// recursion limit of 1000, less the calls that led to the decoder.
+// maxNestingDepth is how many levels of lists and objects a JSON text may have. Python
+// stops at its recursion limit of 1000, less the calls that led to its decoder.
 const maxNestingDepth = 990
 
 // SyntaxError means that a text is not JSON at the given place. Lines and columns count
@@ -38,14 +38,15 @@ func Decode(text string) (Value, error) { return (&decoder{text: text}).parseAll
 // [*SyntaxError].
 func DecodeUnique(text string) (Value, error) { return (&decoder{text: text, unique: true}).parseAll() }
 
-// decoder is the state of [Decode].
+// decoder holds the text that [Decode] parses and the position in it.
 type decoder struct {
 	text   string
 	pos    int
 	unique bool // a key that occurs twice in an object is an error
 }
 
-// parseAll parses a value that must be the whole text.
+// parseAll parses one JSON value that must be the whole text. Anything after it, except
+// white space, is a [*SyntaxError].
 func (d *decoder) parseAll() (Value, error) {
 	v, err := d.parseValue(0)
 	if err != nil {
@@ -155,7 +156,7 @@ func (d *decoder) skipSpace() {
 	}
 }
 
-// peekByte returns the next byte, or 0 at the end.
+// peekByte returns the next byte of the text without consuming it, or 0 at the end.
 func (d *decoder) peekByte() byte {
 	if d.pos == len(d.text) {
 		return 0
@@ -171,8 +172,8 @@ func (d *decoder) skipByte(word string) bool {
 	return true
 }
 
-// syntaxError returns the error that something other than what is at the current
-// position.
+// syntaxError returns a [*SyntaxError] which says that something other than what stands
+// at the current position.
 func (d *decoder) syntaxError(what string) *SyntaxError {
 	before := d.text[:d.pos]
 	line := before[strings.LastIndexByte(before, '\n')+1:]
@@ -187,8 +188,8 @@ func (d *decoder) syntaxError(what string) *SyntaxError {
 	}
 }
 
-// maxIntegerDigits is the number of digits of the longest integer that Python converts from
-// text.
+// maxIntegerDigits is the number of digits of the longest integer that Python converts
+// from text: 4300.
 const maxIntegerDigits = 4300
 
 func (d *decoder) parseNumber() (Value, error) {
@@ -215,9 +216,9 @@ func (d *decoder) parseNumber() (Value, error) {
 	return convertNumberText(d.text[start:end])
 }
 
-// convertNumberText converts text in the form of a JSON number. Fractions and exponents make
-// it a Float, which is infinite if it is out of range. An integer of more than
-// maxIntegerDigits is an error.
+// convertNumberText converts text in the form of a JSON number. With a fraction or an
+// exponent it becomes a Float, which is infinite if it is out of range. An integer of
+// more than 4300 digits is an error.
 func convertNumberText(text string) (Value, error) {
 	if strings.ContainsAny(text, ".eE") {
 		f, _ := strconv.ParseFloat(text, 64) // infinite if out of range
@@ -233,7 +234,7 @@ func convertNumberText(text string) (Value, error) {
 	return Int{i}, nil
 }
 
-// parseString parses a string. The next byte is its opening quote.
+// parseString parses a JSON string. The next byte must be its opening quote.
 func (d *decoder) parseString() (string, error) {
 	d.pos++
 	start, plain := d.pos, true
@@ -274,8 +275,8 @@ func (d *decoder) parseString() (string, error) {
 	return "", d.syntaxError("a string that ends")
 }
 
-// parseEscape parses an escape sequence. Two escapes that are a surrogate pair are
-// parsed together.
+// parseEscape parses an escape sequence of a JSON string. Two escapes that form a
+// surrogate pair are parsed together.
 func (d *decoder) parseEscape() (rune, error) {
 	if d.pos+1 < len(d.text) {
 		const letters, meanings = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
@@ -296,8 +297,8 @@ func (d *decoder) parseEscape() (rune, error) {
 	return r, nil
 }
 
-// hexEscape returns the code unit of the escape \uXXXX that s begins with, or false if
-// s begins with something else.
+// hexEscape returns the UTF-16 code unit of the escape \uXXXX at the start of s, or
+// false if s does not start with one.
 func hexEscape(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false

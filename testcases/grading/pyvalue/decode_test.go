@@ -14,8 +14,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// TestDecodeAsPython compares, by Python's repr, what Decode and Python make of each
-// text.
+// Decode accepts the same texts as Python's decoder. The test compares, by Python's
+// repr, what both make of each text.
 func TestDecodeAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{
@@ -111,7 +111,7 @@ func TestMarshalNonFinite(t *testing.T) {
 	require.Contains(t, string(out), `"\ud800"`, "the surrogate survives")
 }
 
-// A value that is encoded and decoded again is equal to the first.
+// A value that is encoded as JSON and decoded again equals the original.
 func TestMarshalDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -165,7 +165,8 @@ func TestRestoreFloats(t *testing.T) {
 	}
 }
 
-// A value with any floats is the same after encoding, decoding and RestoreFloats.
+// A value with any floats, infinite ones and NaN included, equals the original after
+// encoding, decoding and RestoreFloats.
 func TestRestoreFloatsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

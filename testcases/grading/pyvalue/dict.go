@@ -7,14 +7,15 @@ import (
 )
 
 // Dict is a Python dict. Keys that are equal, such as 1, 1.0 and true, are one key: the
-// first keeps its place, and the last value counts. A set is a Dict whose values do not
-// matter.
+// first keeps its place, and the last value counts. A Python set is a Dict whose values
+// do not matter.
 type Dict struct {
 	keys  List
 	items map[string]Value // by hash of the key
 }
 
-// Put sets the value of a key. A key that is a list or an object is a type error.
+// Put sets the value of a key in the dict. A key that is a list or an object is a type
+// error.
 func (d *Dict) Put(key, v Value) error {
 	h, err := hashKey(key)
 	if err != nil {
@@ -30,15 +31,15 @@ func (d *Dict) Put(key, v Value) error {
 	return nil
 }
 
-// Get returns the value of a key, or nil if there is no such key. A list or an object
-// is never a key.
+// Get returns the value of a key in the dict, or nil if there is no such key. A list or
+// an object is never a key.
 func (d *Dict) Get(key Value) Value {
 	h, _ := hashKey(key)
 	return d.items[h]
 }
 
-// hashKey returns a text that is equal for keys that are equal in Python. It is a type
-// error for a list or an object.
+// hashKey returns a text that is equal for two dict keys that are equal in Python. It
+// is a type error for a list or an object.
 func hashKey(key Value) (string, error) {
 	switch k := key.(type) {
 	case Null:
@@ -58,7 +59,7 @@ func hashKey(key Value) (string, error) {
 	return "", TypeError("unhashable: %s", KindOf(key))
 }
 
-// Keys returns the keys in their order. The caller must not change the list.
+// Keys returns the dict's keys in their order. The caller must not change the list.
 func (d *Dict) Keys() List { return d.keys }
 
 // CheckHashable returns a type error for a list or an object, which cannot be a key of
@@ -68,9 +69,9 @@ func CheckHashable(key Value) error {
 	return err
 }
 
-// NewSet returns Python's set(v): the members of a list, the characters of a string or
-// the keys of an object. Other values and unhashable members are type errors, which
-// begin with name.
+// NewSet returns Python's set(v) as a Dict: the items of a list, the characters of a
+// string or the keys of an object. Other values and unhashable items are type errors,
+// whose text begins with name.
 func NewSet(name string, v Value) (*Dict, error) {
 	items, err := IterateItems(name, v)
 	if err != nil {
@@ -85,8 +86,8 @@ func NewSet(name string, v Value) (*Dict, error) {
 	return set, nil
 }
 
-// IntersectSets returns Python's a & b. Like Python it returns the elements of the
-// smaller set, or those of b if both have one size.
+// IntersectSets returns Python's a & b, the elements that both sets have. Like Python
+// it returns the elements of the smaller set, or those of b if both have the same size.
 func IntersectSets(a, b *Dict) List {
 	if len(b.keys) > len(a.keys) {
 		a, b = b, a
@@ -94,14 +95,14 @@ func IntersectSets(a, b *Dict) List {
 	return slices.DeleteFunc(slices.Clone(b.keys), func(key Value) bool { return a.Get(key) == nil })
 }
 
-// SubtractSets returns Python's a - b.
+// SubtractSets returns Python's a - b, the elements of set a that b does not have.
 func SubtractSets(a, b *Dict) List {
 	return slices.DeleteFunc(slices.Clone(a.keys), func(key Value) bool { return b.Get(key) != nil })
 }
 
-// IterateItems returns what Python's iteration over v yields: the members of a list, the
-// keys of an object or the characters of a string. Other values are a type error, which
-// begins with name.
+// IterateItems returns what Python's iteration over v yields: the items of a list, the
+// keys of an object or the characters of a string. Other values are a type error, whose
+// text begins with name.
 func IterateItems(name string, v Value) (List, error) {
 	items := List{}
 	switch v := v.(type) {
@@ -121,9 +122,9 @@ func IterateItems(name string, v Value) (List, error) {
 	return items, nil
 }
 
-// SortSet returns Python's sorted of the elements of a set: numbers by value, strings by
-// code points. A mixture of both, and two or more elements of other kinds, are a type
-// error. The place of NaN is arbitrary, as in Python.
+// SortSet returns the elements of a set, sorted as by Python's sorted: numbers by
+// value, strings by code points. A mixture of both, and two or more elements of other
+// kinds, are a type error. The place of NaN is arbitrary, as in Python.
 func SortSet(items List) (List, error) {
 	items = append(List{}, items...)
 	for i := 1; i < len(items); i++ {

@@ -8,28 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns null.
 func (n Null) MarshalJSON() ([]byte, error) { return AppendJSON(nil, n), nil }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns true or false.
 func (b Bool) MarshalJSON() ([]byte, error) { return AppendJSON(nil, b), nil }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns the integer's decimal digits.
 func (i Int) MarshalJSON() ([]byte, error) { return AppendJSON(nil, i), nil }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns the float with a point or an exponent; one that is not finite
+// becomes an object, see [Value].
 func (f Float) MarshalJSON() ([]byte, error) { return AppendJSON(nil, f), nil }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns the text as a JSON string; lone surrogates are escaped.
 func (s String) MarshalJSON() ([]byte, error) { return AppendJSON(nil, s), nil }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns the list as a JSON array.
 func (l List) MarshalJSON() ([]byte, error) { return AppendJSON(nil, l), nil }
 
-// MarshalJSON implements [json.Marshaler].
+// MarshalJSON returns the object as JSON, with its keys in their order.
 func (o *Object) MarshalJSON() ([]byte, error) { return AppendJSON(nil, o), nil }
 
-// AppendJSON appends the JSON of v, null if v is nil.
+// AppendJSON appends the JSON of v to dst, or null if v is nil.
 func AppendJSON(dst []byte, v Value) []byte {
 	switch v := v.(type) {
 	case Bool:
@@ -58,7 +59,7 @@ func AppendJSON(dst []byte, v Value) []byte {
 	}
 }
 
-// appendInt appends the decimal digits of an integer.
+// appendInt appends the decimal digits of an integer to dst.
 func appendInt(dst []byte, i Int) []byte {
 	if big := i.Big(); !big.IsInt64() {
 		return big.Append(dst, 10)
@@ -73,8 +74,8 @@ func appendComma(dst []byte, i int) []byte {
 	return append(dst, ',')
 }
 
-// appendFloat appends a float with its point or exponent, which distinguishes it from
-// an integer. A float that is not finite becomes an object, see [Value].
+// appendFloat appends a float to dst, with a point or an exponent, which distinguishes
+// it from an integer. A float that is not finite becomes an object, see [Value].
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -87,8 +88,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return append(dst, FormatFloat(f)...)
 }
 
-// appendString appends a JSON string. It also escapes the line ends of JavaScript and
-// lone surrogates.
+// appendString appends a text to dst as a JSON string. It also escapes the line
+// separators U+2028 and U+2029 and lone surrogates.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0 // of the bytes that are not appended yet
@@ -107,7 +108,7 @@ func appendString(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// appendEscape appends the JSON escape of a character.
+// appendEscape appends the JSON escape of a character to dst.
 func appendEscape(dst []byte, r rune) []byte {
 	const letters, meanings = `"\nrt`, "\"\\\n\r\t"
 	if i := strings.IndexRune(meanings, r); i >= 0 {
@@ -116,9 +117,9 @@ func appendEscape(dst []byte, r rune) []byte {
 	return fmt.Appendf(dst, `\u%04x`, r)
 }
 
-// RestoreFloats replaces each {"$float": "NaN" | "Infinity" | "-Infinity"}, as which a
-// [Value] is encoded that is not finite, by that number. An object with other members,
-// or other values, stays as it is.
+// RestoreFloats replaces each object {"$float": "NaN" | "Infinity" | "-Infinity"},
+// which is how a [Value] that is not finite is encoded, by that number. An object with
+// other members, or other values, is not changed.
 //
 // It changes v in place and returns it, or the number if v itself is such an object. So
 // only the code that has just decoded v may call it.
@@ -139,8 +140,8 @@ func RestoreFloats(v Value) Value {
 	return v
 }
 
-// decodeFloatObject returns the number for which an object stands, or false if it stands
-// for itself.
+// decodeFloatObject returns the number that an object {"$float": …} stands for, or
+// false for any other object.
 func decodeFloatObject(o *Object) (Float, bool) {
 	text, ok := o.Get("$float").(String)
 	if !ok || o.Len() != 1 {

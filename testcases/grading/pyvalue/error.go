@@ -2,10 +2,10 @@ package pyvalue
 
 import "fmt"
 
-// Error is the reason for which a value could not be decoded, used or graded. Kind is
-// for programs: type_error, value_error, key_error, overflow, recursion_error, not_json
-// (of a probe's value), kernel, notebook, command, model (of the judge), unknown_grader
-// or panic.
+// Error is the reason why a value could not be decoded, used or graded. Kind is for
+// programs: type_error, value_error, key_error, overflow, recursion_error, not_json (of
+// a probe's value), kernel, notebook, command, model (of the judge), unknown_grader or
+// panic.
 type Error struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`

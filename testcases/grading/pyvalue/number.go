@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// Number is a number as Python calculates with it: an exact integer, which booleans are
-// too, or a double.
+// Number is a number that is calculated with as in Python: an exact integer, which a
+// boolean is too, or a float64.
 type Number struct {
 	integer *big.Int // nil for a double
 	double  float64
 }
 
-// Int returns the number if it is an integer, else nil. The caller must not change it.
+// Int returns the number if it is an integer, and otherwise nil. The caller must not
+// change the result.
 func (n Number) Int() *big.Int { return n.integer }
 
-// AsNumber returns v as a [Number], or false if it is not a number or a boolean.
+// AsNumber returns v as a [Number], or false if it is neither a number nor a boolean.
 func AsNumber(v Value) (Number, bool) {
 	switch v := v.(type) {
 	case Bool:
@@ -34,7 +35,7 @@ func AsNumber(v Value) (Number, bool) {
 	}
 }
 
-// Float returns the number as a double. An integer that is too large is an error of
+// Float returns the number as a float64. An integer that is too large is an error of
 // kind overflow.
 func (n Number) Float() (float64, error) {
 	if n.integer == nil {
@@ -47,7 +48,8 @@ func (n Number) Float() (float64, error) {
 	return f, nil
 }
 
-// compare compares two numbers exactly. Ordered is false if one of them is NaN.
+// compare compares two numbers exactly: -1, 0 or 1. ordered is false if one of them is
+// NaN.
 func (n Number) compare(m Number) (order int, ordered bool) {
 	switch {
 	case n.integer != nil && m.integer != nil:
@@ -63,8 +65,9 @@ func (n Number) compare(m Number) (order int, ordered bool) {
 	return new(big.Float).SetFloat64(n.double).Cmp(new(big.Float).SetInt(m.integer)), true
 }
 
-// Equal is Python's ==: 1, 1.0 and true are equal. NaN is not equal to itself, but a
-// list or object that contains it is equal to another one that does.
+// Equal reports whether Python's a == b is true: 1, 1.0 and true are equal. NaN is not
+// equal to itself, but a list or object that contains it is equal to another one that
+// does.
 func Equal(a, b Value) bool {
 	n, ok := AsNumber(a)
 	if m, both := AsNumber(b); ok && both {
@@ -74,8 +77,9 @@ func Equal(a, b Value) bool {
 	return equalStructure(a, b, IsIdenticalOrEqual)
 }
 
-// IsIdenticalOrEqual reports whether Python takes a for b when it looks for b in a container: they
-// are equal, or both are NaN, since Python's decoder has only one NaN object.
+// IsIdenticalOrEqual reports whether Python takes a for b when it looks for b in a
+// container: they are equal, or both are NaN, since Python's decoder has only one NaN
+// object.
 func IsIdenticalOrEqual(a, b Value) bool {
 	return isNaN(a) && isNaN(b) || Equal(a, b)
 }
@@ -85,7 +89,8 @@ func isNaN(v Value) bool {
 	return ok && math.IsNaN(float64(f))
 }
 
-// EqualJSON is [Equal], except that booleans do not equal numbers.
+// EqualJSON reports whether two values are the same JSON: like [Equal], except that
+// booleans do not equal numbers.
 func EqualJSON(a, b Value) bool {
 	_, isBool := a.(Bool)
 	if _, alsoBool := b.(Bool); isBool != alsoBool {
@@ -97,8 +102,8 @@ func EqualJSON(a, b Value) bool {
 	return equalStructure(a, b, EqualJSON)
 }
 
-// equalStructure compares two values that are not both numbers; it compares what is
-// inside them with same.
+// equalStructure compares two values that are not both numbers. It compares the items
+// of lists and the members of objects with same.
 func equalStructure(a, b Value, same func(a, b Value) bool) bool {
 	switch a := a.(type) {
 	case Null:
@@ -132,8 +137,9 @@ func equalStructure(a, b Value, same func(a, b Value) bool) bool {
 	}
 }
 
-// compareOrdered orders two numbers, two strings or two lists. Other values, and a mixture,
-// are a type error. Ordered is false where NaN decides.
+// compareOrdered compares two numbers, two strings or two lists: negative, 0 or
+// positive. Other values, and values of different kinds, are a type error. ordered is
+// false if NaN decides.
 func compareOrdered(a, b Value) (order int, ordered bool, err error) {
 	n, ok := AsNumber(a)
 	if m, both := AsNumber(b); ok && both {
@@ -162,19 +168,22 @@ func compareLists(a, b List) (order int, ordered bool, err error) {
 	return cmp.Compare(len(a), len(b)), true, nil
 }
 
-// Less is Python's a < b. Values that cannot be ordered are a type error.
+// Less reports whether Python's a < b is true. Values that cannot be ordered are a type
+// error.
 func Less(a, b Value) (bool, error) {
 	order, ordered, err := compareOrdered(a, b)
 	return ordered && order < 0, err
 }
 
-// LessOrEqual is Python's a <= b. Values that cannot be ordered are a type error.
+// LessOrEqual reports whether Python's a <= b is true. Values that cannot be ordered
+// are a type error.
 func LessOrEqual(a, b Value) (bool, error) {
 	order, ordered, err := compareOrdered(a, b)
 	return ordered && order <= 0, err
 }
 
-// IsTruthy is Python's bool(v): false for null, false, 0 and what is empty.
+// IsTruthy returns Python's bool(v): false for null, false, 0 and empty strings, lists
+// and objects, and true for all other values.
 func IsTruthy(v Value) bool {
 	switch v := v.(type) {
 	case String:
@@ -189,9 +198,9 @@ func IsTruthy(v Value) bool {
 	return !Equal(v, NewInt(0))
 }
 
-// Add returns a + b as Python calculates it: exactly with two integers, else with doubles.
-// An integer that does not fit a double is an error of kind overflow, a value that is not
-// a number a type error.
+// Add returns a + b as Python calculates it: exactly with two integers, otherwise as
+// float64. An integer that does not fit a float64 is an error of kind overflow, and a
+// value that is not a number a type error.
 func Add(a, b Value) (Value, error) {
 	return applyArithmetic(a, b, (*big.Int).Add, func(x, y float64) float64 { return x + y })
 }
@@ -218,9 +227,9 @@ func applyArithmetic(a, b Value, exact func(z, x, y *big.Int) *big.Int, double f
 	return Float(double(x, y)), err
 }
 
-// Divide is Python's true division. B must not be 0. The quotient of two integers is
-// rounded only once, whatever their size; if it is too large for a double, the error is
-// of kind overflow.
+// Divide returns Python's a / b. b must not be 0. The quotient of two integers is
+// rounded only once, whatever their size; if it is too large for a float64, the error
+// has kind overflow.
 func Divide(a, b Value) (Value, error) {
 	n, m, err := toNumbers(a, b)
 	if err != nil {
@@ -237,7 +246,7 @@ func Divide(a, b Value) (Value, error) {
 	return Float(x / y), err
 }
 
-// Abs returns Python's abs(v). V must be a number.
+// Abs returns Python's abs(v). v must be a number.
 func Abs(v Value) Value {
 	n, _ := AsNumber(v)
 	if n.integer != nil {

@@ -16,9 +16,9 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// sampleUnicodeRunes returns the characters of all scripts and symbols, without the large
-// blocks of ideographs and without those that Python's or Go's version of Unicode does
-// not know.
+// sampleUnicodeRunes returns the characters of all scripts and symbols, without the
+// large blocks of ideographs and without those that Python's or Go's version of Unicode
+// does not know.
 func sampleUnicodeRunes(t *testing.T) []string {
 	t.Helper()
 	var texts []string
@@ -46,7 +46,8 @@ func isKnownRune(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
 }
 
-// requireEqualTexts is require.Equal, but fast enough for many thousands of texts.
+// requireEqualTexts fails the test at the first pair of texts that differ. It is faster
+// than require.Equal for many thousands of texts.
 func requireEqualTexts(t *testing.T, python, ours, text string) {
 	t.Helper()
 	if python != ours {
@@ -108,8 +109,8 @@ func TestStrOfValues(t *testing.T) {
 	}
 }
 
-// TestParseFloatAsPython tries each character alone, before, after and inside of a
-// number.
+// ParseFloat accepts the same texts as Python's float. The test tries each character
+// alone and before, after and inside a number.
 func TestParseFloatAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{
@@ -199,8 +200,8 @@ func TestObjectMembers(t *testing.T) {
 	}
 }
 
-// askPython returns Python's answers to a question of testdata/python.py about each
-// text.
+// askPython runs the named function of testdata/python.py on each text and returns
+// Python's results.
 func askPython(t *testing.T, question string, texts []string) []string {
 	t.Helper()
 	request := pyvalue.List{}

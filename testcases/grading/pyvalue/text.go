@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Str returns v as Python's str writes it: a string unchanged, else such as True,
+// Str returns v as Python's str does: a string unchanged, and other values as in True,
 // None, 1.0, ['B'] or {'a': 1}.
 func Str(v Value) string {
 	if s, ok := v.(String); ok {
@@ -18,7 +18,7 @@ func Str(v Value) string {
 	return Repr(v)
 }
 
-// Repr returns Python's repr of v.
+// Repr returns v as Python's repr does: as Str, but strings in quotes.
 func Repr(v Value) string { return string(appendRepr(nil, v)) }
 
 func appendRepr(dst []byte, v Value) []byte {
@@ -78,7 +78,7 @@ func FormatFloat(f float64) string {
 	return text
 }
 
-// appendQuoted appends Python's repr of a string.
+// appendQuoted appends Python's repr of a string to dst: in quotes, with escapes.
 func appendQuoted(dst []byte, s string) []byte {
 	mark := '\''
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -110,7 +110,7 @@ func appendQuoted(dst []byte, s string) []byte {
 	return utf8.AppendRune(dst, mark)
 }
 
-// TrimSpace removes what Python's strip removes at both ends: the white space of
+// TrimSpace removes at both ends what Python's strip removes: the white space of
 // Unicode and the separators U+001C to U+001F.
 func TrimSpace(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool {
@@ -118,8 +118,8 @@ func TrimSpace(s string) string {
 	})
 }
 
-// JSONKey returns v as Python's json module writes it as a key of an object: true,
-// null, 1, 1.5, NaN.
+// JSONKey returns v in the form in which Python's json module writes it as a key of an
+// object: true, null, 1, 1.5, NaN.
 func JSONKey(v Value) string {
 	switch v.(type) {
 	case String:
@@ -141,7 +141,7 @@ func JSONKey(v Value) string {
 
 // ParseFloat parses a number as Python's float does: with white space around it,
 // decimal digits of any script, single underscores between digits, and inf and nan in
-// any case. A number out of range is infinite. It reports false for other texts.
+// any case. A number out of range is infinite. It returns false for other texts.
 func ParseFloat(s string) (float64, bool) {
 	s = strings.Trim(toASCIIDigits(s), " \t\n\r\v\f")
 	if f, ok := parseNonFinite(s); ok {
@@ -154,8 +154,8 @@ func ParseFloat(s string) (float64, bool) {
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// toASCIIDigits replaces each decimal digit by the ASCII digit of that value and white
-// space outside of ASCII by a space. Other characters stay.
+// toASCIIDigits replaces each decimal digit by the ASCII digit of the same value, and
+// white space outside ASCII by a space. Other characters are not changed.
 func toASCIIDigits(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -180,7 +180,8 @@ func digitValue(r rune) rune {
 	return n % 10
 }
 
-// parseNonFinite parses inf, infinity and nan with an optional sign, in any case.
+// parseNonFinite parses inf, infinity and nan with an optional sign, in any case. It
+// returns false for other texts.
 func parseNonFinite(s string) (float64, bool) {
 	sign := 1
 	if s != "" && (s[0] == '+' || s[0] == '-') {

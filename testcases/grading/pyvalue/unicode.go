@@ -48,14 +48,15 @@ func Runes(s string) []rune {
 }
 
 // Upper returns s in upper case by all rules of Unicode: ß becomes SS. Lone surrogates
-// stay.
+// are not changed.
 func Upper(s string) string { return mapCaseKeepingSurrogates(cases.Upper(language.Und), s) }
 
 // Lower returns s in lower case by all rules of Unicode: a sigma at the end of a word
-// becomes ς. Lone surrogates stay.
+// becomes ς. Lone surrogates are not changed.
 func Lower(s string) string { return mapCaseKeepingSurrogates(cases.Lower(language.Und), s) }
 
-// mapCaseKeepingSurrogates applies caser to s without its lone surrogates.
+// mapCaseKeepingSurrogates changes the case of s with caser, except for its lone
+// surrogates.
 func mapCaseKeepingSurrogates(caser cases.Caser, s string) string {
 	var out strings.Builder
 	for _, part := range splitSurrogates(s) {

@@ -22,23 +22,23 @@ type Value interface {
 	kind() string // its name in messages, see KindOf
 }
 
-// Null is JSON null.
+// Null is JSON null, Python's None.
 type Null struct{}
 
-// Bool is true or false.
+// Bool is JSON true or false.
 type Bool bool
 
 // Int is an integer of any size. The zero Int is 0.
 type Int struct{ value *big.Int }
 
-// Float is a number that has a point or an exponent, or is not finite.
+// Float is a JSON number that has a point or an exponent, or is not finite.
 type Float float64
 
 // String is text in UTF-8. A lone surrogate, which JSON can escape but UTF-8 cannot
 // encode, is kept as the three bytes that UTF-8 would give it.
 type String string
 
-// List is an array.
+// List is a JSON array, Python's list.
 type List []Value
 
 // Object is a JSON object. Its keys keep the order in which they first occurred. The
@@ -48,20 +48,20 @@ type Object struct {
 	items map[string]Value
 }
 
-// NewInt returns n as an Int.
+// NewInt returns n as an Int value.
 func NewInt(n int64) Int { return Int{big.NewInt(n)} }
 
-// NewBigInt returns i as an Int. The caller must not change i afterwards.
+// NewBigInt returns i as an Int value. The caller must not change i afterwards.
 func NewBigInt(i *big.Int) Int { return Int{i} }
 
-// NewObject returns an Object with one member.
+// NewObject returns an Object with one member, key and v.
 func NewObject(key string, v Value) *Object {
 	o := &Object{}
 	o.Set(key, v)
 	return o
 }
 
-// Big returns the integer. The caller must not change it.
+// Big returns the integer as a big.Int. The caller must not change it.
 func (i Int) Big() *big.Int {
 	if i.value == nil {
 		return new(big.Int)
@@ -69,7 +69,7 @@ func (i Int) Big() *big.Int {
 	return i.value
 }
 
-// Len returns the number of keys.
+// Len returns the number of the object's keys.
 func (o *Object) Len() int {
 	if o == nil {
 		return 0
@@ -77,7 +77,7 @@ func (o *Object) Len() int {
 	return len(o.keys)
 }
 
-// Get returns the value of a key, or nil if there is no such key.
+// Get returns the value of a key in the object, or nil if there is no such key.
 func (o *Object) Get(key string) Value {
 	if o == nil {
 		return nil
@@ -85,10 +85,10 @@ func (o *Object) Get(key string) Value {
 	return o.items[key]
 }
 
-// Has reports whether there is such a key.
+// Has reports whether the object has this key.
 func (o *Object) Has(key string) bool { return o.Get(key) != nil }
 
-// All iterates over keys and values in their order.
+// All iterates over the object's keys and values in their order.
 func (o *Object) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for i := range o.Len() {
@@ -99,9 +99,9 @@ func (o *Object) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Set adds a member, or replaces the value of a key, which keeps its place. V must not
-// be nil. Only the code that builds the object may call it, before others read the
-// object.
+// Set adds a member to the object, or replaces the value of a key, which keeps its
+// place. v must not be nil. Only the code that builds the object may call it, before
+// others read the object.
 func (o *Object) Set(key string, v Value) {
 	if o.items == nil {
 		o.items = map[string]Value{}

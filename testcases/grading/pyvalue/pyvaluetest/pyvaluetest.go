@@ -13,7 +13,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// MustDecode decodes a text. A malformed one fails the test.
+// MustDecode decodes a JSON text. A malformed text fails the test.
 func MustDecode(t *testing.T, text string) pyvalue.Value {
 	t.Helper()
 	v, err := pyvalue.Decode(text)
@@ -21,7 +21,7 @@ func MustDecode(t *testing.T, text string) pyvalue.Value {
 	return v
 }
 
-// RequireObject returns v as an object. Another kind fails the test.
+// RequireObject returns v as an object. A value of another kind fails the test.
 func RequireObject(t *testing.T, v pyvalue.Value) *pyvalue.Object {
 	t.Helper()
 	o, ok := v.(*pyvalue.Object)
@@ -29,7 +29,7 @@ func RequireObject(t *testing.T, v pyvalue.Value) *pyvalue.Object {
 	return o
 }
 
-// RequireList returns v as a list. Another kind fails the test.
+// RequireList returns v as a list. A value of another kind fails the test.
 func RequireList(t *testing.T, v pyvalue.Value) pyvalue.List {
 	t.Helper()
 	l, ok := v.(pyvalue.List)
@@ -37,8 +37,8 @@ func RequireList(t *testing.T, v pyvalue.Value) pyvalue.List {
 	return l
 }
 
-// MarshalToString returns the MarshalToString of v as text, which shows the order of keys and the difference
-// between 1 and 1.0.
+// MarshalToString returns the JSON of v as text, which shows the order of keys and the
+// difference between 1 and 1.0.
 func MarshalToString(t *testing.T, v any) string {
 	t.Helper()
 	out, err := json.Marshal(v)
@@ -46,8 +46,8 @@ func MarshalToString(t *testing.T, v any) string {
 	return string(out)
 }
 
-// ValueGenerator generates MarshalToString values of up to three levels, with many special cases among
-// them.
+// ValueGenerator generates JSON values with up to three levels, many special cases
+// among them, for property tests.
 func ValueGenerator() *rapid.Generator[pyvalue.Value] {
 	return rapid.Custom(func(t *rapid.T) pyvalue.Value { return drawValue(t, 3) })
 }
@@ -83,7 +83,8 @@ func drawValue(t *rapid.T, depth int) pyvalue.Value {
 	}
 }
 
-// DrawKey draws a key: often one that graders look for, else any text.
+// DrawKey draws a key of an object: often one that graders look for, otherwise any
+// text.
 func DrawKey(t *rapid.T) string {
 	return rapid.OneOf(rapid.SampledFrom([]string{
 		"answer", "ground_truth", "tolerances", "tolerance", "type", "value", "lower", "upper", "n", "a.b", "a", "b", "correct_answer", "correct_answers",
