@@ -9,7 +9,7 @@ import sys
 sys.path = [folder for folder in sys.path if folder]
 
 
-def is_missing(name):
+def is_module_missing(name):
     try:
         return importlib.util.find_spec(name) is None
     except Exception:  # raised by the parent package, which is imported, or for a malformed name
@@ -17,5 +17,5 @@ def is_missing(name):
 
 
 with contextlib.redirect_stdout(sys.stderr):  # keeps the prints of parent packages out of the answer
-    answer = [name for name in sys.argv[1:] if is_missing(name)]
+    answer = [name for name in sys.argv[1:] if is_module_missing(name)]
 json.dump(answer, sys.stdout)

@@ -267,7 +267,8 @@ func TestJudgeRecordAndReplay(t *testing.T) {
 	require.Contains(t, got.Error.Text, `calls.jsonl:1: the request was not recorded: at "/messages/0/content/0/text"`)
 }
 
-// No reply of a judge is a verdict unless a second, strict decoder agrees.
+// No reply of a judge is parsed as a verdict unless a second, strict decoder accepts it
+// too.
 func FuzzJudgeReply(f *testing.F) {
 	for _, text := range malformedReplies() {
 		f.Add(text, "", "end_turn")

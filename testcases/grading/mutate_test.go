@@ -48,8 +48,9 @@ func (g valueGenerator) mutateObject(o *pyvalue.Object) pyvalue.Value {
 	return g.mutateNodeAt(o, &left)
 }
 
-// mutateNodeAt returns a copy of v in which one node is changed: the one that comes
-// left nodes after v in depth-first order.
+// mutateNodeAt returns a copy of v in which one node is changed: the one that left
+// nodes come before, in depth-first order. left counts down and is -1 or less
+// afterwards.
 func (g valueGenerator) mutateNodeAt(v pyvalue.Value, left *int) pyvalue.Value {
 	*left--
 	if *left == -1 {

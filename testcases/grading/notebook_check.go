@@ -173,8 +173,8 @@ func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	return nil
 }
 
-// boolDemand returns a function that reads a demand which true switches on. Values
-// other than true and false are errors.
+// boolDemand returns a function that reads a demand which true switches on; false is no
+// demand. A value that is not a boolean is an error.
 func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		wanted, ok := v.(pyvalue.Bool)
@@ -188,8 +188,8 @@ func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, erro
 	}
 }
 
-// namesDemand returns a function that reads a demand whose value is a list of names.
-// Another value is an error.
+// namesDemand returns a function that reads a demand whose value is a list of names. An
+// empty list is no demand. Another value, and a blank name, are errors.
 func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		list, ok := v.(pyvalue.List)

@@ -84,8 +84,8 @@ func (p externalProgram) run(ctx context.Context) (programExit, error) {
 // stdout.
 var errProgramStdoutTooLong = errors.New("printed more than 1 MiB on stdout")
 
-// command prepares the program's command, with a new process group; the process is
-// killed if this process dies.
+// command prepares the program's command, with a new process group. The system kills
+// the process if this process dies. It is an error if the program is not on PATH.
 func (p externalProgram) command() (*exec.Cmd, error) {
 	env := p.env
 	if env == nil {

@@ -23,8 +23,8 @@ func answerGraderTypes() []string {
 	})
 }
 
-// drawPlausibleInput draws, for a random grader type, a config and an answer that match
-// it.
+// drawPlausibleInput draws a config and an answer for the grader type kind that match
+// each other, and also returns the generator that drew them.
 func drawPlausibleInput(t *rapid.T, kind string) (config *pyvalue.Object, answer pyvalue.Value, g valueGenerator) {
 	g = valueGenerator{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 	draw := plausibleDrawsByType()[kind]

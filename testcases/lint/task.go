@@ -61,8 +61,9 @@ func (c *caseChecker) checkChoicePlaceholder(task string) {
 		addReplacementFix("answer", pyvalue.String(shows[1]), pyvalue.String("<letter>"))
 }
 
-// checkAnswerFields compares the answer fields that the graders read with those that
-// the task's template shows, and adds an issue for each difference.
+// checkAnswerFields adds an issue for each field that a grader reads but the task's
+// answer template does not show, and a warning for each field that is shown but not
+// read. It also checks for fields that two graders read.
 func (c *caseChecker) checkAnswerFields() {
 	task, ok := c.getTaskText()
 	if !ok {

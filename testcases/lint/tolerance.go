@@ -60,8 +60,9 @@ func (g *graderChecker) checkTolerance(at string, t *pyvalue.Object) {
 	}
 }
 
-// checkFieldTolerances adds warnings for fields of the ground truth without a
-// tolerance, which must be met exactly.
+// checkFieldTolerances adds a warning for each field of the ground truth without its
+// own tolerance, because the answer must then meet the value exactly unless there is
+// one tolerance for all fields.
 func (g *graderChecker) checkFieldTolerances() {
 	truth, hasTruth := g.config.Get("ground_truth").(*pyvalue.Object)
 	tolerances, isObject := g.config.Get("tolerances").(*pyvalue.Object)

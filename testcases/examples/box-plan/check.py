@@ -11,7 +11,7 @@ MAX_BOX_KG = 20
 attempt = json.load(sys.stdin)
 
 
-def verdict(passed, reasoning, **metrics):
+def print_verdict_and_exit(passed, reasoning, **metrics):
     json.dump({"passed": passed, "reasoning": reasoning, "metrics": metrics}, sys.stdout)
     sys.exit()
 
@@ -24,14 +24,14 @@ try:
     packed = sorted(crate for box in plan for crate in box)
     loads = [sum(weights[crate] for crate in box) for box in plan]
 except (OSError, ValueError, TypeError, KeyError) as error:
-    verdict(False, f"plan.json cannot be read as a plan: {error!r}")
+    print_verdict_and_exit(False, f"plan.json cannot be read as a plan: {error!r}")
 if packed != sorted(weights):
-    verdict(False, f"the plan packs {len(packed)} crates, not each of the {len(weights)} once")
+    print_verdict_and_exit(False, f"the plan packs {len(packed)} crates, not each of the {len(weights)} once")
 if max(loads) > MAX_BOX_KG:
-    verdict(False, f"a box holds {max(loads)} kg, {max(loads) - MAX_BOX_KG} too many", heaviest=max(loads))
+    print_verdict_and_exit(False, f"a box holds {max(loads)} kg, {max(loads) - MAX_BOX_KG} too many", heaviest=max(loads))
 fewest = math.ceil(sum(weights.values()) / MAX_BOX_KG)
 answered = (attempt["answer"] or {}).get("boxes")
-verdict(
+print_verdict_and_exit(
     len(plan) == fewest == answered,
     f"{len(plan)} boxes, {answered} in the answer; {fewest} are enough",
     boxes=len(plan),
