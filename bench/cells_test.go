@@ -104,15 +104,15 @@ func (k *kernelHarness) startCellRunners(t *testing.T) cellRunners {
 }
 
 // measureInTurns has each kernel do the same n times in each round, the kernels in turns.
-func (p cellRunners) measureInTurns(rounds, n int, play func(cellRunner, string) time.Duration, code string) []measurement {
-	contestants := make([]candidate, len(p))
+func (p cellRunners) measureInTurns(rounds, n int, measure func(cellRunner, string) time.Duration, code string) []measurement {
+	candidates := make([]candidate, len(p))
 	for i, one := range p {
-		contestants[i].runRound = skipRound
+		candidates[i].runRound = skipRound
 		if one != nil {
-			contestants[i].runRound = repeatCell(n, func(code string) time.Duration { return play(one, code) }, code)
+			candidates[i].runRound = repeatCell(n, func(code string) time.Duration { return measure(one, code) }, code)
 		}
 	}
-	return measureInTurns(rounds, contestants...)
+	return measureInTurns(rounds, candidates...)
 }
 
 // startLastingKernel starts a kernel that is stopped when the test ends.

@@ -52,11 +52,11 @@ func (c conversation) newRequester(t *testing.T, e peerConns) *requester {
 // newRequesters returns n requesters; connect connects the peers of session 0 to n-1.
 func (c conversation) newRequesters(t *testing.T, n int, connect func(session int) peerConns) []*requester {
 	t.Helper()
-	lines := make([]*requester, n)
-	for i := range lines {
-		lines[i] = c.newRequester(t, connect(i))
+	requesters := make([]*requester, n)
+	for i := range requesters {
+		requesters[i] = c.newRequester(t, connect(i))
 	}
-	return lines
+	return requesters
 }
 
 // connectPeers connects a console to a live session and returns its connection and that
@@ -71,11 +71,11 @@ func (h *liveServer) connectPeers(t *testing.T, session int, hello string) peerC
 func (c conversation) newEchoRequesters(t *testing.T, n int) []*requester {
 	t.Helper()
 	at := serveWebSockets(t, func(conn protocol.Conn, _ int) { c.answerRequests(conn) })
-	lines := make([]*requester, n)
-	for i := range lines {
-		lines[i] = &requester{conn: dialConsole(t, at)}
+	requesters := make([]*requester, n)
+	for i := range requesters {
+		requesters[i] = &requester{conn: dialConsole(t, at)}
 	}
-	return lines
+	return requesters
 }
 
 // newCopyRequesters returns n requesters through a server that copies frames between each

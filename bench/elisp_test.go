@@ -52,10 +52,10 @@ func (k *kernelHarness) measureElispKernel(t *testing.T) (comparisons, floors []
 // ready.
 func (k *kernelHarness) startElispKernel(t *testing.T, command []string) (*subprocess.Process, time.Duration) {
 	t.Helper()
-	sandbox := t.TempDir()
+	workdir := t.TempDir()
 	began := time.Now()
 	one, err := k.supervisor.Start(subprocess.Spec{
-		Name: "kernel", Argv: command, ConnectsBack: true, Dir: sandbox, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sandbox},
+		Name: "kernel", Argv: command, ConnectsBack: true, Dir: workdir, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + workdir},
 	})
 	require.NoError(t, err)
 	_, err = one.AwaitReady(t.Context(), kernel.DefaultReadyTimeout)

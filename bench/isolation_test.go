@@ -42,7 +42,7 @@ type disturbedSession struct {
 // measured while it lasted.
 type disturbance struct {
 	name           string
-	referenceIndex int
+	referenceIndex int // index of the disturbance whose times are the reference
 	start          func(t *testing.T) (end func())
 	aim            string
 
@@ -63,7 +63,7 @@ func measureIsolation(t *testing.T, r *report, p *program) {
 		}
 	}
 	nothing := func(*testing.T) func() { return func() {} }
-	ordeals := []disturbance{
+	disturbances := []disturbance{
 		{name: "nothing", start: nothing},
 		{name: "nothing, again (noise)", start: nothing},
 		{name: fmt.Sprintf("kernel busy: %d requests pending", pendingKernelRequests), start: s.keepKernelBusy, aim: "1.00 x"},
@@ -72,18 +72,18 @@ func measureIsolation(t *testing.T, r *report, p *program) {
 		{name: "kernel prints, a watcher reads nothing", referenceIndex: 3, start: stalled("/watch?session=0", ""), aim: "1.00 x"},
 	}
 	for range 3 {
-		for i := range ordeals {
-			o := &ordeals[i]
+		for i := range disturbances {
+			o := &disturbances[i]
 			t.Run(o.name, func(t *testing.T) { s.measureDuring(t, o) })
 		}
 	}
 	table := [][]string{{"disturbance of one session", "compared with", "others p50", "p99", "p99 ratio", "spread", "same session p50", "p99", "p99 ratio", "spread", "aim", "longest queue"}}
-	for i, o := range ordeals {
+	for i, o := range disturbances {
 		row := []string{o.name, "", o.otherTimes.formatPercentile(50), o.otherTimes.formatPercentile(99), "", "", o.ownTimes.formatPercentile(50), o.ownTimes.formatPercentile(99), "", "", "", fmt.Sprintf("%d KiB", o.maxQueuedBytes>>10)}
 		if i > 0 {
-			row[1], row[10] = ordeals[o.referenceIndex].name, o.aim
-			row[4], row[5] = compareRounds(o.otherTimes.percentileByRound(99), ordeals[o.referenceIndex].otherTimes.percentileByRound(99))
-			row[8], row[9] = compareRounds(o.ownTimes.percentileByRound(99), ordeals[o.referenceIndex].ownTimes.percentileByRound(99))
+			row[1], row[10] = disturbances[o.referenceIndex].name, o.aim
+			row[4], row[5] = compareRounds(o.otherTimes.percentileByRound(99), disturbances[o.referenceIndex].otherTimes.percentileByRound(99))
+			row[8], row[9] = compareRounds(o.ownTimes.percentileByRound(99), disturbances[o.referenceIndex].ownTimes.percentileByRound(99))
 		}
 		table = append(table, row)
 	}
@@ -104,8 +104,8 @@ func newDisturbedSession(t *testing.T, p *program) *disturbedSession {
 	s := &disturbedSession{liveServer: h, kernel: h.session(0).kernel.openConn(t)}
 	query := conversations()[0]
 	s.otherRequesters = query.newRequesters(t, otherSessionCount, func(i int) peerConns { return h.connectPeers(t, i+1, query.consoleHello) })
-	for _, l := range s.otherRequesters {
-		l.frame = query.newRequestFrame(200)
+	for _, r := range s.otherRequesters {
+		r.frame = query.newRequestFrame(200)
 	}
 	reader := h.connectConsole(t, 0, "agent", viewHello) // as no console is a holder, the server holds the notebook
 	_, err := reader.Read()
@@ -146,11 +146,11 @@ func (s *disturbedSession) measureDuring(t *testing.T, o *disturbance) {
 
 // watchLongestQueue samples the send queues of session 0 every 50 ms for a period and
 // returns the longest that it saw, in bytes.
-func (s *disturbedSession) watchLongestQueue(within time.Duration) (longest int) {
+func (s *disturbedSession) watchLongestQueue(period time.Duration) (longest int) {
 	const every = 50 * time.Millisecond
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for range within / every {
+	for range period / every {
 		<-tick.C
 		for _, depth := range s.session(0).Router().QueueDepths() {
 			longest = max(longest, depth.Bytes)

@@ -31,11 +31,11 @@ type cellRunner interface {
 }
 
 // repeatCell returns a round that measures code n times with run.
-func repeatCell(n int, play func(code string) time.Duration, code string) func() []time.Duration {
+func repeatCell(n int, measure func(code string) time.Duration, code string) func() []time.Duration {
 	return func() []time.Duration {
 		times := make([]time.Duration, n)
 		for i := range times {
-			times[i] = play(code)
+			times[i] = measure(code)
 		}
 		return times
 	}

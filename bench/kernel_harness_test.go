@@ -94,11 +94,11 @@ func (s drivenKernel) stop(t *testing.T) {
 // newKernelWorkdir creates a working folder for a kernel, removed when the test ends.
 func newKernelWorkdir(t *testing.T) string {
 	t.Helper()
-	sandbox := t.TempDir()
+	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join(workdir, ".assay", name), 0o700))
 	}
-	return sandbox
+	return workdir
 }
 
 // assayServer is a running `assay serve` process.

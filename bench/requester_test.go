@@ -62,24 +62,24 @@ func txIDOf(frame []byte) []byte { return frame[len(frame)-len(`"}`)-txIDBytes :
 // timeRoundTrip sends the frame with a new id and returns the time until its answer. It
 // counts other frames that arrive meanwhile. It fails if the answer is an error or the
 // connection is closed.
-func (l *requester) timeRoundTrip() (time.Duration, error) {
-	l.requestCount++
-	copy(txIDOf(l.frame), fmt.Appendf(nil, "tx_%012x", l.requestCount))
+func (r *requester) timeRoundTrip() (time.Duration, error) {
+	r.requestCount++
+	copy(txIDOf(r.frame), fmt.Appendf(nil, "tx_%012x", r.requestCount))
 	began := time.Now()
-	if err := l.conn.Write(l.frame); err != nil {
+	if err := r.conn.Write(r.frame); err != nil {
 		return 0, err
 	}
 	for {
-		answer, err := l.conn.Read()
+		answer, err := r.conn.Read()
 		if err != nil {
 			return 0, err
 		}
 		took := time.Since(began)
 		switch {
-		case !bytes.Contains(answer, txIDOf(l.frame)):
-			l.otherFrameCount++
+		case !bytes.Contains(answer, txIDOf(r.frame)):
+			r.otherFrameCount++
 		case bytes.Contains(answer, []byte(`"status":"error"`)):
-			return 0, fmt.Errorf("an error: %.200s", answer)
+			return 0, fmt.Errorf("the answer is an error: %.200s", answer)
 		default:
 			return took, nil
 		}
@@ -88,18 +88,18 @@ func (l *requester) timeRoundTrip() (time.Duration, error) {
 
 // roundTripRound returns a round in which all requesters make n round trips at the same
 // time, each one after the other.
-func roundTripRound(t *testing.T, lines []*requester, n int) func() []time.Duration {
+func roundTripRound(t *testing.T, requesters []*requester, n int) func() []time.Duration {
 	t.Helper()
 	return func() []time.Duration {
-		times := make([]time.Duration, n*len(lines))
-		var askers errgroup.Group
-		for i, l := range lines {
-			askers.Go(func() error { return l.timeRoundTrips(times[i*n : (i+1)*n]) })
+		times := make([]time.Duration, n*len(requesters))
+		var group errgroup.Group
+		for i, r := range requesters {
+			group.Go(func() error { return r.timeRoundTrips(times[i*n : (i+1)*n]) })
 		}
-		require.NoError(t, askers.Wait())
-		for _, l := range lines {
-			if l.waitForTrace != nil {
-				l.waitForTrace()
+		require.NoError(t, group.Wait())
+		for _, r := range requesters {
+			if r.waitForTrace != nil {
+				r.waitForTrace()
 			}
 		}
 		return times
@@ -107,9 +107,9 @@ func roundTripRound(t *testing.T, lines []*requester, n int) func() []time.Durat
 }
 
 // timeRoundTrips fills times with the durations of round trips, one after the other.
-func (l *requester) timeRoundTrips(times []time.Duration) (err error) {
+func (r *requester) timeRoundTrips(times []time.Duration) (err error) {
 	for i := range times {
-		if times[i], err = l.timeRoundTrip(); err != nil {
+		if times[i], err = r.timeRoundTrip(); err != nil {
 			return err
 		}
 	}
@@ -166,15 +166,15 @@ func copyFrames(from, to protocol.Conn) {
 }
 
 // runUntilCleanup runs tasks in the background. When the test ends it closes the
-// connections on, which must end the tasks, and waits for them.
-func runUntilCleanup(t *testing.T, on []protocol.Conn, tasks ...func()) {
+// connections conns, which must end the tasks, and waits for them.
+func runUntilCleanup(t *testing.T, conns []protocol.Conn, tasks ...func()) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, task := range tasks {
 		all.Go(task)
 	}
 	t.Cleanup(func() {
-		for _, conn := range on {
+		for _, conn := range conns {
 			_ = conn.Close(protocol.CloseNormal, "")
 		}
 		all.Wait()
@@ -184,35 +184,35 @@ func runUntilCleanup(t *testing.T, on []protocol.Conn, tasks ...func()) {
 // timePacedRoundTrips has each requester send a request every interval for a period and
 // returns the times of all round trips. A request that could not be sent when it was due
 // counts from when it was due.
-func timePacedRoundTrips(lines []*requester, every, within time.Duration) ([]time.Duration, error) {
-	n := int(within / every)
-	times := make([]time.Duration, n*len(lines))
-	var askers errgroup.Group
-	for i, l := range lines {
-		first := time.Now().Add(every * time.Duration(i) / time.Duration(len(lines)))
-		askers.Go(func() error { return l.timePacedRoundTrips(first, every, times[i*n:(i+1)*n]) })
+func timePacedRoundTrips(requesters []*requester, interval, period time.Duration) ([]time.Duration, error) {
+	n := int(period / interval)
+	times := make([]time.Duration, n*len(requesters))
+	var group errgroup.Group
+	for i, r := range requesters {
+		first := time.Now().Add(interval * time.Duration(i) / time.Duration(len(requesters)))
+		group.Go(func() error { return r.timePacedRoundTrips(first, interval, times[i*n:(i+1)*n]) })
 	}
-	return times, askers.Wait()
+	return times, group.Wait()
 }
 
-// timePacedRoundTrips fills times with round trips: the first starts at due, each other
-// one every interval later, or at once if the answer before came too late. The delay
-// counts.
-func (l *requester) timePacedRoundTrips(due time.Time, every time.Duration, times []time.Duration) error {
-	wait := time.NewTimer(time.Hour)
-	defer wait.Stop()
+// timePacedRoundTrips fills times with round trips: the first starts at due, each
+// further one an interval later, or at once if the answer before came too late. Its time
+// then includes the delay.
+func (r *requester) timePacedRoundTrips(due time.Time, interval time.Duration, times []time.Duration) error {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
 	for i := range times {
-		behind := max(0, time.Since(due))
-		if behind == 0 {
-			wait.Reset(time.Until(due))
-			<-wait.C
+		delay := max(0, time.Since(due))
+		if delay == 0 {
+			timer.Reset(time.Until(due))
+			<-timer.C
 		}
-		took, err := l.timeRoundTrip()
+		took, err := r.timeRoundTrip()
 		if err != nil {
 			return err
 		}
-		times[i] = took + behind
-		due = due.Add(every)
+		times[i] = took + delay
+		due = due.Add(interval)
 	}
 	return nil
 }

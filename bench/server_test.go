@@ -90,11 +90,11 @@ func (a *serverComparison) measureFrameSize(t *testing.T, size int) (trip, rate 
 	if size > 1<<10 {
 		asks = 200
 	}
-	turn := func(lines []*requester, part int) func() []time.Duration {
-		for _, l := range lines {
-			l.frame = a.conversation.newRequestFrame(size)
+	turn := func(requesters []*requester, part int) func() []time.Duration {
+		for _, r := range requesters {
+			r.frame = a.conversation.newRequestFrame(size)
 		}
-		return roundTripRound(t, lines, max(1, asks/part/max(1, len(lines))))
+		return roundTripRound(t, requesters, max(1, asks/part/max(1, len(requesters))))
 	}
 	all := measureInTurns(rounds,
 		candidate{runRound: turn(a.echo, 1)},
@@ -144,18 +144,18 @@ func (a *serverComparison) measureSessionsHeld(t *testing.T) [][]string {
 	table := [][]string{{"server", "sessions held", "p50", "p99", "first number not held", "p99"}}
 	held := map[string]int{}
 	for _, one := range []struct {
-		name  string
-		lines []*requester
+		name       string
+		requesters []*requester
 	}{{"echo", a.echo}, {"Assay", a.assay}, {"asyncio", a.asyncio}} {
-		for _, l := range one.lines {
-			l.frame = a.conversation.newRequestFrame(200)
+		for _, r := range one.requesters {
+			r.frame = a.conversation.newRequestFrame(200)
 		}
 		row := []string{one.name, "none", "", "", "", ""}
 		for _, n := range []int{5, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000} {
-			if n > len(one.lines) {
+			if n > len(one.requesters) {
 				break
 			}
-			times, p99 := bestPacedRoundTrips(t, one.lines[:n])
+			times, p99 := bestPacedRoundTrips(t, one.requesters[:n])
 			if p99 > heldSessionInterval {
 				row[4], row[5] = strconv.Itoa(n), formatDuration(p99)
 				break
@@ -176,11 +176,11 @@ func (a *serverComparison) measureSessionsHeld(t *testing.T) [][]string {
 // bestPacedRoundTrips measures paced round trips for one second, at most three times,
 // until their p99 is at most heldSessionInterval. It returns the best of the
 // measurements. Other load on the machine should not count.
-func bestPacedRoundTrips(t *testing.T, lines []*requester) (times []time.Duration, p99 time.Duration) {
+func bestPacedRoundTrips(t *testing.T, requesters []*requester) (times []time.Duration, p99 time.Duration) {
 	t.Helper()
 	p99 = math.MaxInt64
 	for try := 0; try < 3 && p99 > heldSessionInterval; try++ {
-		now, err := timePacedRoundTrips(lines, heldSessionInterval, time.Second)
+		now, err := timePacedRoundTrips(requesters, heldSessionInterval, time.Second)
 		require.NoError(t, err)
 		if at := percentile(now, 99); at < p99 {
 			times, p99 = now, at

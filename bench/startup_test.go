@@ -96,13 +96,13 @@ func ratioRow(name string, floor, took []time.Duration) []string {
 // cell. Stopping it does not count.
 func (p *program) timeKernelStart(t *testing.T) time.Duration {
 	t.Helper()
-	sandbox := t.TempDir()
+	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(sandbox, ".assay", name), 0o700))
+		require.NoError(t, os.MkdirAll(filepath.Join(workdir, ".assay", name), 0o700))
 	}
 	began := time.Now()
 	k, err := kernel.Start(t.Context(), p.supervisor, kernel.Config{
-		Python: p.python, Workdir: sandbox, Session: "bench", Environ: os.Environ(),
+		Python: p.python, Workdir: workdir, Session: "bench", Environ: os.Environ(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, k.Write([]byte(`{"type":"run_cell","cell_id":"c","code":"1 + 1"}`)))
@@ -147,34 +147,34 @@ func timeOfFirstResult(t *testing.T, out string) (at time.Duration) {
 func (k *kernelHarness) measureKernelStarts(t *testing.T) (comparisons, floors [][]string) {
 	t.Helper()
 	bare, warm := k.newPool(t, 2), k.newPool(t, 2, "numpy", "pandas")
-	turn := k.jupyterStartRounds(t)
-	turn["served"] = k.startServer(t).newSessionRound(t)
-	turn["cold"] = k.startRound(t, kernel.Config{}, onePlusOneCode)
-	turn["cold fenced"] = k.startRound(t, kernel.Config{Sandbox: k.sandboxTemplate}, onePlusOneCode)
-	turn["cold imports"] = k.startRound(t, kernel.Config{}, importNumpyPandasCode)
-	turn["bare"] = afterRest(k.startRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
-	turn["warm"] = afterRest(k.startRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
-	turn["warm fenced"] = afterRest(k.startRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
-	turn["bare soon"] = backToBack(k.startRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
-	turn["warm soon"] = backToBack(k.startRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
-	turn["warm fenced soon"] = backToBack(k.startRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
-	of := measureNamedInTurns(15, turn)
+	rounds := k.jupyterStartRounds(t)
+	rounds["served"] = k.startServer(t).newSessionRound(t)
+	rounds["cold"] = k.kernelStartRound(t, kernel.Config{}, onePlusOneCode)
+	rounds["cold confined"] = k.kernelStartRound(t, kernel.Config{Sandbox: k.sandboxTemplate}, onePlusOneCode)
+	rounds["cold imports"] = k.kernelStartRound(t, kernel.Config{}, importNumpyPandasCode)
+	rounds["bare"] = afterRest(k.kernelStartRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
+	rounds["warm"] = afterRest(k.kernelStartRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
+	rounds["warm confined"] = afterRest(k.kernelStartRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
+	rounds["bare soon"] = backToBack(k.kernelStartRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
+	rounds["warm soon"] = backToBack(k.kernelStartRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
+	rounds["warm confined soon"] = backToBack(k.kernelStartRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
+	measured := measureNamedInTurns(15, rounds)
 	comparisons = [][]string{
-		sideBySideRow("start to first result, cold", "60 ms", of["cold"], "jupyter_client", of["client"]),
-		sideBySideRow("the same, console and server", "", of["served"], "jupyter_server", of["web"]),
-		sideBySideRow("start to first result, pool", "5 ms", of["bare"], "jupyter_client", of["client"]),
-		sideBySideRow("the same, soon after another", "5 ms", of["bare soon"], "jupyter_client", of["client"]),
-		sideBySideRow("start with numpy and pandas, pool", "10 ms", of["warm"], "jupyter_client", of["client imports"]),
-		sideBySideRow("the same, soon after another", "10 ms", of["warm soon"], "jupyter_client", of["client imports"]),
+		sideBySideRow("start to first result, cold", "60 ms", measured["cold"], "jupyter_client", measured["client"]),
+		sideBySideRow("the same, console and server", "", measured["served"], "jupyter_server", measured["web"]),
+		sideBySideRow("start to first result, pool", "5 ms", measured["bare"], "jupyter_client", measured["client"]),
+		sideBySideRow("the same, soon after another", "5 ms", measured["bare soon"], "jupyter_client", measured["client"]),
+		sideBySideRow("start with numpy and pandas, pool", "10 ms", measured["warm"], "jupyter_client", measured["client imports"]),
+		sideBySideRow("the same, soon after another", "10 ms", measured["warm soon"], "jupyter_client", measured["client imports"]),
 	}
 	floors = [][]string{
-		ratioRowWithAim("start to first result, cold", "", of["cold"], of["cold"]),
-		ratioRowWithAim("the same, sandboxed", "", of["cold fenced"], of["cold"]),
-		ratioRowWithAim("start with numpy and pandas, cold", "", of["cold imports"], of["cold imports"]),
-		ratioRowWithAim("the same, pool", "", of["warm"], of["cold imports"]),
-		ratioRowWithAim("the same, pool, sandboxed", "", of["warm fenced"], of["cold imports"]),
-		ratioRowWithAim("the same, pool, soon after another", "", of["warm soon"], of["cold imports"]),
-		ratioRowWithAim("the same, pool, sandboxed, soon after another", "", of["warm fenced soon"], of["cold imports"]),
+		ratioRowWithAim("start to first result, cold", "", measured["cold"], measured["cold"]),
+		ratioRowWithAim("the same, sandboxed", "", measured["cold confined"], measured["cold"]),
+		ratioRowWithAim("start with numpy and pandas, cold", "", measured["cold imports"], measured["cold imports"]),
+		ratioRowWithAim("the same, pool", "", measured["warm"], measured["cold imports"]),
+		ratioRowWithAim("the same, pool, sandboxed", "", measured["warm confined"], measured["cold imports"]),
+		ratioRowWithAim("the same, pool, soon after another", "", measured["warm soon"], measured["cold imports"]),
+		ratioRowWithAim("the same, pool, sandboxed, soon after another", "", measured["warm confined soon"], measured["cold imports"]),
 	}
 	return comparisons, floors
 }
@@ -205,14 +205,14 @@ func (k *kernelHarness) jupyterStartRounds(t *testing.T) map[string]func() []tim
 	return map[string]func() []time.Duration{"client": start(onePlusOneCode), "client imports": start(importNumpyPandasCode), "web": web}
 }
 
-// startRound returns a round that starts a kernel and measures the time until code has
+// kernelStartRound returns a round that starts a kernel and measures the time until code has
 // run.
-func (k *kernelHarness) startRound(t *testing.T, cfg kernel.Config, code string) func() []time.Duration {
+func (k *kernelHarness) kernelStartRound(t *testing.T, cfg kernel.Config, code string) func() []time.Duration {
 	t.Helper()
 	return func() []time.Duration {
-		sandbox := newKernelWorkdir(t)
+		workdir := newKernelWorkdir(t)
 		began := time.Now()
-		one := k.startKernelIn(t, sandbox, cfg)
+		one := k.startKernelIn(t, workdir, cfg)
 		one.timeToResult(code)
 		took := time.Since(began)
 		one.stop(t)
@@ -221,19 +221,19 @@ func (k *kernelHarness) startRound(t *testing.T, cfg kernel.Config, code string)
 }
 
 // afterRest waits 200 ms before a round, so that the round before does not speed it up.
-func afterRest(turn func() []time.Duration) func() []time.Duration {
+func afterRest(round func() []time.Duration) func() []time.Duration {
 	return func() []time.Duration {
 		<-time.After(200 * time.Millisecond)
-		return turn()
+		return round()
 	}
 }
 
 // backToBack runs a round six times in a row. The first does not count.
-func backToBack(turn func() []time.Duration) func() []time.Duration {
+func backToBack(round func() []time.Duration) func() []time.Duration {
 	return func() (times []time.Duration) {
-		turn()
+		round()
 		for range 5 {
-			times = append(times, turn()...)
+			times = append(times, round()...)
 		}
 		return times
 	}

@@ -83,10 +83,10 @@ type measurement struct {
 // measureInTurns runs every candidate rounds+1 times in turns, so that other load on the
 // machine affects all of them. The first round is a warm-up and does not count. Returns
 // one measurement per candidate, without rounds if the candidate returned no times.
-func measureInTurns(rounds int, contestants ...candidate) []measurement {
-	all := make([]measurement, len(contestants))
+func measureInTurns(rounds int, candidates ...candidate) []measurement {
+	all := make([]measurement, len(candidates))
 	for i := range rounds + 1 {
-		for k, c := range contestants {
+		for k, c := range candidates {
 			runtime.GC()
 			used, began := c.cpuTimeUsed(), time.Now()
 			times := c.runRound()
@@ -106,17 +106,17 @@ func measureInTurns(rounds int, contestants ...candidate) []measurement {
 
 // measureNamedInTurns measures functions as measureInTurns does, in the order of their
 // names, and returns their measurements by name.
-func measureNamedInTurns(rounds int, turn map[string]func() []time.Duration) map[string]measurement {
-	names := slices.Sorted(maps.Keys(turn))
-	contestants := make([]candidate, len(names))
+func measureNamedInTurns(rounds int, roundsByName map[string]func() []time.Duration) map[string]measurement {
+	names := slices.Sorted(maps.Keys(roundsByName))
+	candidates := make([]candidate, len(names))
 	for i, name := range names {
-		contestants[i].runRound = turn[name]
+		candidates[i].runRound = roundsByName[name]
 	}
-	of := map[string]measurement{}
-	for i, s := range measureInTurns(rounds, contestants...) {
-		of[names[i]] = s
+	measured := map[string]measurement{}
+	for i, s := range measureInTurns(rounds, candidates...) {
+		measured[names[i]] = s
 	}
-	return of
+	return measured
 }
 
 // cpuTimeUsed returns the CPU time (user and system) that this process and the
