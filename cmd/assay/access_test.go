@@ -13,8 +13,8 @@ import (
 
 const testToken = "token-of-the-test"
 
-// With a token everything but the way in asks for it, and it is found nowhere
-// afterwards.
+// With a token, every path but /healthz, /readyz and /api/config requires it. The server writes
+// the token to no file and to no log.
 func TestEH8_TokenRequired(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: testToken})
@@ -22,15 +22,15 @@ func TestEH8_TokenRequired(t *testing.T) {
 	first.queryAgent("run_cell('1')")
 	first.agent.await(t, "the end of the work", isAgentDone)
 
-	closed := []string{"/api/sessions", "/api/sessions/default", "/api/runs", "/metrics", "/watch"}
-	for _, path := range closed {
+	protected := []string{"/api/sessions", "/api/sessions/default", "/api/runs", "/metrics", "/watch"}
+	for _, path := range protected {
 		for _, wrong := range []string{"", "?token=x", "?token=" + testToken[1:]} {
 			status, body := s.get(t, path+wrong)
 			require.Equal(t, http.StatusUnauthorized, status, path+wrong)
 			require.Contains(t, body, `"code":"unauthorized"`)
 		}
 	}
-	for _, path := range closed[:4] {
+	for _, path := range protected[:4] {
 		for _, header := range [][]string{{path + "?token=" + testToken}, {path, "Authorization", "Bearer " + testToken}} {
 			status, _ := s.get(t, header[0], header[1:]...)
 			require.Equal(t, http.StatusOK, status, header)
@@ -48,9 +48,9 @@ func TestEH8_TokenRequired(t *testing.T) {
 	} {
 		w := s.dial(t, path, nil)
 		w.send(first)
-		how := w.awaitClose(t)
-		require.Equal(t, websocket.StatusPolicyViolation, how.Code, path)
-		require.Equal(t, "wrong token", how.Reason)
+		closed := w.awaitClose(t)
+		require.Equal(t, websocket.StatusPolicyViolation, closed.Code, path)
+		require.Equal(t, "wrong token", closed.Reason)
 	}
 	for path, header := range map[string][]string{"/run?token=" + testToken: nil, "/run": {"Authorization", "Bearer " + testToken}} {
 		w := s.dial(t, path, nil, header...)
@@ -59,12 +59,13 @@ func TestEH8_TokenRequired(t *testing.T) {
 	}
 	s.dial(t, "/watch?token="+testToken, nil).await(t, "the trace", hasType("trace"))
 	_, sessions := s.get(t, "/api/sessions?token="+testToken)
-	require.NotContains(t, sessions, `"id":"a"`, "who is not let in starts nothing")
+	require.NotContains(t, sessions, `"id":"a"`, "a refused console must not start a session")
 	s.stop(t)
 	s.requireNeverWritten(t, testToken)
 }
 
-// requireNeverWritten makes sure that a word is in nothing that the server has written.
+// requireNeverWritten requires that word is neither in the server's standard error nor in a file
+// below its folder.
 func (s *serveProcess) requireNeverWritten(t *testing.T, word string) {
 	t.Helper()
 	lines, _, _ := s.stderr.snapshot()
@@ -79,10 +80,11 @@ func (s *serveProcess) requireNeverWritten(t *testing.T, word string) {
 		files++
 		return err
 	}))
-	require.Greater(t, files, 1, "the agent and a trace")
+	require.Greater(t, files, 1, "the agent and at least one trace")
 }
 
-// On one's own machine only /run asks for the token.
+// With EVAL_SANDBOX=1 only /run requires the token, every console is an owner, and requests
+// from pages of other sites or with another Host are refused.
 func TestEH8_EvalSandboxMode(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{})
@@ -98,15 +100,14 @@ func TestEH8_EvalSandboxMode(t *testing.T) {
 	}
 	s.dial(t, "/watch", nil).await(t, "the trace", hasType("trace"))
 
-	// Everybody may do everything.
+	// Every console owns the session.
 	first, second := s.connectView(t, "default"), s.connectView(t, "default")
 	require.True(t, first.ready.Owner)
 	require.True(t, second.ready.Owner)
 	second.runNewCell(t, 0, "1")
 	second.agent.await(t, "the end of the run", hasType("cell_result"))
 
-	// Pages of other sites, and names that somebody has made to lead here, are
-	// refused.
+	// Pages of other sites are refused, and so are foreign host names (DNS rebinding).
 	for header, problem := range map[string]string{
 		"Origin http://evil.example":    "pages of http://evil.example may not use this server; --origin lists those that may",
 		"Host evil.example":             "this server is for localhost, not for evil.example",
@@ -120,26 +121,27 @@ func TestEH8_EvalSandboxMode(t *testing.T) {
 		}
 	}
 	status, _ := s.get(t, "/api/sessions", "Origin", s.url)
-	require.Equal(t, http.StatusOK, status, "its own pages are let in")
+	require.Equal(t, http.StatusOK, status, "pages of the server itself are allowed")
 	s.stop(t)
 	s.requireNeverWritten(t, s.token)
 }
 
-// A page that is listed is let in; beyond loopback, so is every name.
+// Pages that --origin lists are allowed. With --allow-remote every Host is allowed, as the token
+// protects the server.
 func TestServe_Origins(t *testing.T) {
 	t.Parallel()
 	listed := startServe(t, serveConfig{args: []string{"--origin", "http://localhost:5173", "--headless"}})
 	w := listed.dial(t, "/run", nil, "Origin", "http://localhost:5173")
 	w.send(jsonObject{"token": listed.token})
 	w.await(t, "ready", hasType("ready"))
-	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://localhost:5174"}}}) //nolint:bodyclose // there is none
+	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://localhost:5174"}}}) //nolint:bodyclose // Dial closes it
 	require.ErrorContains(t, err, "403")
 	listed.stop(t)
 
 	remote := startServe(t, serveConfig{token: testToken, args: []string{"--addr", "0.0.0.0:0", "--allow-remote"}})
 	remote.url = "http://127.0.0.1" + remote.url[strings.LastIndex(remote.url, ":"):]
 	status, _ := remote.get(t, "/api/sessions?token="+testToken, "Host", "assay.example")
-	require.Equal(t, http.StatusOK, status, "its token protects it")
+	require.Equal(t, http.StatusOK, status, "any Host is allowed with the token")
 	status, _ = remote.get(t, "/api/sessions", "Host", "assay.example")
 	require.Equal(t, http.StatusUnauthorized, status)
 	status, _ = remote.get(t, "/api/sessions?token="+testToken, "Host", "assay.example", "Origin", "http://evil.example")
@@ -147,8 +149,9 @@ func TestServe_Origins(t *testing.T) {
 	remote.stop(t)
 }
 
-// The console that came first owns the session. When it goes, the one that is
-// there longest does, and is told; one that comes back has its old place.
+// The first console owns the session, and only the owner may change it. When the owner
+// disconnects, the console that connected next becomes the owner and receives ready again. A
+// console that reconnects gets its old rank.
 func TestEH8_SessionOwner(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: testToken})
@@ -172,18 +175,18 @@ func TestEH8_SessionOwner(t *testing.T) {
 	first.disconnect()
 	require.True(t, second.run.awaitNth(t, 2, "ready again", hasType("ready")).Owner)
 	require.Equal(t, "success", second.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "x = 2"}).Status)
-	require.Len(t, third.run.matching(hasType("ready")), 1, "for the third nothing has changed")
+	require.Len(t, third.run.matching(hasType("ready")), 1, "the third console is no owner before and after")
 
-	back := s.connect(t, consoleOptions{connectionIndex: first.ready.Connection})
-	require.True(t, back.ready.Owner, "it was there first")
-	eventually(t, "the second owns the session still", func() bool {
+	returned := s.connect(t, consoleOptions{connectionIndex: first.ready.Connection})
+	require.True(t, returned.ready.Owner, "it connected first")
+	eventually(t, "the second console still owns the session", func() bool {
 		ready := second.run.matching(hasType("ready"))
 		return !ready[len(ready)-1].Owner
 	})
 	s.stop(t)
 }
 
-// With a token the agent is not told of it, although it has the environment.
+// Neither the agent nor code in the kernel has the token in its environment.
 func TestServe_TokenIsHiddenFromAgent(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: testToken})

@@ -13,8 +13,8 @@ import (
 	"assay/eval/runs"
 )
 
-// passingCode is what an actor does for a case: it leaves a variable and a file, finds
-// none of an earlier case, and answers.
+// passingCode is what the scripted agent executes for a case. It requires that variables and files
+// of an earlier case are gone, leaves some itself, and submits 42.
 const passingCode = `
 assert not os.path.exists("mine"), os.listdir()
 open("mine", "w").close()
@@ -24,9 +24,9 @@ assert run_cell("print('x' in globals())\nx = 1")["logs"] == "False\n"
 submit(42)
 `
 
-// Cases are tried one after the other, each with a kernel, an agent and a
-// sandbox of its own; consoles stay and are told anew each time. More can be
-// asked for, from the same folders.
+// Cases run one after another, each with a new kernel, agent and sandbox. Consoles stay connected
+// and receive ready and notebook_state for each. POST /case starts further cases, but only
+// from the folders that --case names.
 func TestServe_CasesRunInSequence(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cases")
@@ -45,13 +45,13 @@ func TestServe_CasesRunInSequence(t *testing.T) {
 	}
 
 	_, listed := s.get(t, "/api/cases")
-	var may struct {
+	var listing struct {
 		Cases []struct{ Path, ID, Task string }
 	}
-	require.NoError(t, json.Unmarshal([]byte(listed), &may))
-	require.Len(t, may.Cases, 3)
-	require.Equal(t, []string{"a", "b", "c"}, []string{may.Cases[0].ID, may.Cases[1].ID, may.Cases[2].ID})
-	require.NotEmpty(t, may.Cases[0].Task)
+	require.NoError(t, json.Unmarshal([]byte(listed), &listing))
+	require.Len(t, listing.Cases, 3)
+	require.Equal(t, []string{"a", "b", "c"}, []string{listing.Cases[0].ID, listing.Cases[1].ID, listing.Cases[2].ID})
+	require.NotEmpty(t, listing.Cases[0].Task)
 
 	for _, tc := range []struct {
 		body, problem string
@@ -72,19 +72,19 @@ func TestServe_CasesRunInSequence(t *testing.T) {
 	}
 	status, answer := s.request(t, http.MethodGet, "/api/sessions/default/case", "")
 	require.Equal(t, http.StatusMethodNotAllowed, status, answer)
-	status, answer = s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+may.Cases[1].Path+`", "id": "b"}`)
+	status, answer = s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+listing.Cases[1].Path+`", "id": "b"}`)
 	require.Equal(t, http.StatusAccepted, status, answer)
 	require.True(t, c.awaitVerdict(t, 4).Passed)
 
 	ready := c.run.matching(hasType("ready"))
-	require.Len(t, ready, 4, "a session each")
+	require.Len(t, ready, 4, "one ready for each case")
 	require.Len(t, c.agent.matching(hasType("notebook_state")), 4)
 	pids := map[int]bool{}
 	for _, r := range ready {
 		pids[r.PID] = true
 		require.Equal(t, c.ready.Connection, r.Connection)
 	}
-	require.Len(t, pids, 4, "a kernel each")
+	require.Len(t, pids, 4, "one kernel for each case")
 	var ids []string
 	for _, a := range s.awaitAttempts(t, 4) {
 		require.Equal(t, runs.OutcomeCompleted, a.Outcome, a.Detail)
@@ -93,10 +93,11 @@ func TestServe_CasesRunInSequence(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "b"}, ids)
 	entries, err := os.ReadDir(filepath.Join(s.dir, "runs"))
 	require.NoError(t, err)
-	require.Len(t, entries, 3, "a run for each --case and each request")
+	require.Len(t, entries, 3, "one run for each --case and each request")
 	s.stop(t)
 }
 
+// evalResult is the message eval_result, the verdict on a case.
 type evalResult struct {
 	CaseID  string          `json:"case_id"`
 	Outcome string          `json:"outcome"`
@@ -105,7 +106,7 @@ type evalResult struct {
 	Graders json.RawMessage `json:"graders"`
 }
 
-// awaitVerdict waits for the nth.
+// awaitVerdict waits for the nth eval_result, counted from 1.
 func (c *console) awaitVerdict(t *testing.T, n int) (r evalResult) {
 	t.Helper()
 	m := c.agent.awaitNth(t, n, "the verdict", hasType("eval_result"))
@@ -113,7 +114,7 @@ func (c *console) awaitVerdict(t *testing.T, n int) (r evalResult) {
 	return r
 }
 
-// Without consoles a case begins by itself; who comes then shows it.
+// With --headless a case begins without a console. A console that connects later shows it.
 func TestServe_Headless(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--headless", "--case", writeAgentCase(t, t.TempDir(), "alone", passingCode)}})
@@ -127,7 +128,8 @@ func TestServe_Headless(t *testing.T) {
 	s.stop(t)
 }
 
-// A case that cannot be tried has a verdict too, and the next one is tried.
+// A case whose setup fails has the outcome setup_error, a case whose requirements are missing is
+// skipped, and the next case runs.
 func TestServe_SetupErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -147,12 +149,12 @@ func TestServe_SetupErrors(t *testing.T) {
 	}
 	require.Contains(t, c.awaitVerdict(t, 2).Detail, "nowhere.csv")
 	require.Contains(t, c.awaitVerdict(t, 3).Detail, "ZeroDivisionError")
-	s.stderr.await(t, "the fourth", func(line string) bool { return strings.HasPrefix(line, "SKIP  4-skipped: ") })
+	s.stderr.await(t, "the skipped case", func(line string) bool { return strings.HasPrefix(line, "SKIP  4-skipped: ") })
 	s.stop(t)
 }
 
-// Consoles that wait are told why a case cannot be tried, and stay: the next one
-// may be.
+// If a requested case cannot start, the consoles receive the reason and stay connected for the next
+// case.
 func TestServe_ReportsCaseThatCannotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -165,20 +167,20 @@ func TestServe_ReportsCaseThatCannotStart(t *testing.T) {
 		status, answer := s.request(t, http.MethodPost, "/api/sessions/default/case", `{"path": "`+path+`"}`)
 		require.Equal(t, http.StatusAccepted, status, answer)
 	}
-	told := func(reason string) {
-		c.run.await(t, "why not", contains("error", reason))
-		c.agent.await(t, "why not", contains("agent_error", reason))
+	awaitReason := func(reason string) {
+		c.run.await(t, "the reason", contains("error", reason))
+		c.agent.await(t, "the reason", contains("agent_error", reason))
 	}
 	attach(skipped)
-	told("skipped.json could not be tried: every case was skipped")
+	awaitReason("skipped.json could not be tried: every case was skipped")
 
 	folder := filepath.Join(s.dir, "runs")
-	require.NoError(t, os.Rename(folder, folder+"-away"))
+	require.NoError(t, os.Rename(folder, folder+"-moved"))
 	writeFile(t, folder, "a file")
 	attach(good)
-	told("good.json could not be tried: run folder: ")
+	awaitReason("good.json could not be tried: run folder: ")
 	require.NoError(t, os.Remove(folder))
-	require.NoError(t, os.Rename(folder+"-away", folder))
+	require.NoError(t, os.Rename(folder+"-moved", folder))
 
 	attach(good)
 	require.True(t, c.awaitVerdict(t, 2).Passed)

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jsonObject are those of a message.
+// jsonObject is a message or a part of one.
 type jsonObject = map[string]any
 
-// message is what a console is sent: what tests look at most, and its text.
+// message is a message from the server to a console: the fields that several tests read.
 type message struct {
 	Type       string          `json:"type"`
 	Seq        int64           `json:"seq"`
@@ -31,40 +31,42 @@ type message struct {
 	PID        int             `json:"kernel_pid"`
 	Text       string          `json:"text"`
 	Data       json.RawMessage `json:"data"`
-	Hop        string          `json:"hop"` // of an entry of a trace
+	Hop        string          `json:"hop"` // set in trace records only
 
-	body string
+	body string // the whole message
 }
 
 func (m message) String() string { return m.body }
 
+// hasType returns a function that matches messages of a type.
 func hasType(kind string) func(message) bool { return func(m message) bool { return m.Type == kind } }
 
-// isForCell matches a message of the run of a cell.
+// isForCell returns a function that matches messages of a type that name the cell.
 func isForCell(kind, cell string) func(message) bool {
 	return func(m message) bool { return m.Type == kind && m.CellID == cell }
 }
 
-// contains matches a message of a type that has a text in it.
+// contains returns a function that matches messages of a type whose JSON contains text.
 func contains(kind, text string) func(message) bool {
 	return func(m message) bool { return m.Type == kind && strings.Contains(m.body, text) }
 }
 
-// wsConn is a console's connection: what has come on it, and why it ended.
+// wsConn is a WebSocket connection of a console. Its inbox has the messages received and the
+// error that ended the connection.
 type wsConn struct {
 	*inbox[message]
 	ws *websocket.Conn
 }
 
-// dial connects to a path of the station. Messages are heard before they can be
-// waited for.
-func (s *serveProcess) dial(t *testing.T, path string, heard func(*wsConn, message), header ...string) *wsConn {
+// dial connects to a path of the server. onMessage, unless nil, is called with each message
+// before tests can await it. header is names and values in turn.
+func (s *serveProcess) dial(t *testing.T, path string, onMessage func(*wsConn, message), header ...string) *wsConn {
 	t.Helper()
 	options := &websocket.DialOptions{HTTPHeader: http.Header{}}
 	for i := 0; i+1 < len(header); i += 2 {
 		options.HTTPHeader.Set(header[i], header[i+1])
 	}
-	ws, _, err := websocket.Dial(t.Context(), s.url+path, options) //nolint:bodyclose // of a connection that was upgraded
+	ws, _, err := websocket.Dial(t.Context(), s.url+path, options) //nolint:bodyclose // an upgraded connection has no body
 	require.NoError(t, err)
 	ws.SetReadLimit(-1)
 	w := &wsConn{inbox: newInbox[message](), ws: ws}
@@ -80,8 +82,8 @@ func (s *serveProcess) dial(t *testing.T, path string, heard func(*wsConn, messa
 			if err := json.Unmarshal(body, &m); err != nil {
 				return m, err
 			}
-			if heard != nil {
-				heard(w, m)
+			if onMessage != nil {
+				onMessage(w, m)
 			}
 			return m, nil
 		})
@@ -93,41 +95,41 @@ func (s *serveProcess) dial(t *testing.T, path string, heard func(*wsConn, messa
 	return w
 }
 
-// send sends a message. What a closed connection does not take is missed by who
-// waits for it.
+// send sends a message. It ignores errors: the test that awaits an answer fails then.
 func (w *wsConn) send(m jsonObject) {
 	if body, err := json.Marshal(m); err == nil {
 		_ = w.ws.Write(context.Background(), websocket.MessageText, body)
 	}
 }
 
-// disconnect ends the connection without a word.
+// disconnect closes the TCP connection without a close frame.
 func (w *wsConn) disconnect() { _ = w.ws.CloseNow() }
 
-// awaitClose waits until the server has closed the connection, and returns how.
+// awaitClose waits until the server has closed the connection and returns the close frame.
 func (w *wsConn) awaitClose(t *testing.T) websocket.CloseError {
 	t.Helper()
-	var how websocket.CloseError
-	require.ErrorAs(t, w.awaitError(t), &how)
-	return how
+	var closeError websocket.CloseError
+	require.ErrorAs(t, w.awaitError(t), &closeError)
+	return closeError
 }
 
-// console is a console with its two connections.
+// console is a console with its connections to /run and /agent. agent is nil for a console
+// that is only at /run.
 type console struct {
 	run, agent *wsConn
-	ready      message // the first one
+	ready      message // the first message at /run
 }
 
-// consoleOptions says who comes to a session.
+// consoleOptions is how a console connects to a session.
 type consoleOptions struct {
 	session         string // default: default
-	role            string // default: view
-	name            string // default: nobody who was here before
-	connectionIndex int    // that it has had at /run; 0: it is new
+	role            string // holder or view; default: view
+	name            string // session_id in init; default: a new one
+	connectionIndex int    // connection_idx of an earlier connection to /run; 0: a new console
 	onMessage       func(*wsConn, message)
 }
 
-// connect connects a console.
+// connect connects a console to /run and /agent. The server answers at /agent later.
 func (s *serveProcess) connect(t *testing.T, w consoleOptions) *console {
 	t.Helper()
 	c := s.connectRun(t, w)
@@ -142,7 +144,7 @@ func (s *serveProcess) connect(t *testing.T, w consoleOptions) *console {
 	return c
 }
 
-// connectRun connects a console to /run only.
+// connectRun connects a console to /run only and waits for ready.
 func (s *serveProcess) connectRun(t *testing.T, w consoleOptions) *console {
 	t.Helper()
 	c := &console{run: s.dial(t, "/run?session="+w.session, nil)}
@@ -151,7 +153,7 @@ func (s *serveProcess) connectRun(t *testing.T, w consoleOptions) *console {
 	return c
 }
 
-// connectView connects a console that shows the notebook, and waits until it does.
+// connectView connects a console with the role view and waits for its notebook_state.
 func (s *serveProcess) connectView(t *testing.T, session string) *console {
 	t.Helper()
 	c := s.connect(t, consoleOptions{session: session})
@@ -165,7 +167,7 @@ func (c *console) awaitNotebook(t *testing.T) {
 	c.agent.await(t, "the notebook", hasType("notebook_state"))
 }
 
-// doAction does something in the notebook, and waits for the answer.
+// doAction sends a notebook_action and returns the response.
 func (c *console) doAction(t *testing.T, action string, params jsonObject) message {
 	t.Helper()
 	tx := uuid.NewString()
@@ -173,7 +175,7 @@ func (c *console) doAction(t *testing.T, action string, params jsonObject) messa
 	return c.agent.await(t, "the answer to "+action, func(m message) bool { return m.TxID == tx })
 }
 
-// runNewCell appends a cell and has it run.
+// runNewCell creates a code cell at position, starts it, and returns its id.
 func (c *console) runNewCell(t *testing.T, position int, source string) string {
 	t.Helper()
 	made := c.doAction(t, "create_cell", jsonObject{"position": position, "cell_type": "code", "source": source, "auto_run": true})
@@ -181,16 +183,16 @@ func (c *console) runNewCell(t *testing.T, position int, source string) string {
 	return made.CellID
 }
 
-// queryAgent makes the actor do something.
+// queryAgent makes the scripted agent execute python.
 func (c *console) queryAgent(python string) {
 	c.agent.send(jsonObject{"type": "agent_query", "query": agentQuery(python), "request_id": uuid.NewString()})
 }
 
-// disconnect ends both connections without a word.
+// disconnect closes both TCP connections without a close frame.
 func (c *console) disconnect() {
 	c.run.disconnect()
 	c.agent.disconnect()
 }
 
-// isAgentDone matches what the actor says when it has done what it was told.
+// isAgentDone matches the event by which the scripted agent reports that it has executed a query.
 func isAgentDone(m message) bool { return m.Type == "agent_event" && m.Text == "done" }

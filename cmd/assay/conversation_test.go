@@ -17,12 +17,12 @@ import (
 	"assay/internal/model/script"
 )
 
-// conversationTurns is how many replies the long conversation has.
+// conversationTurns is the number of replies of the model in the long conversation.
 const conversationTurns = 200
 
-// conversationScript is a conversation over a live notebook: cells are created, edited
-// and run, code is executed, and the notebook is looked at. Every fifth call of
-// the model goes wrong in one of the ways in which calls do.
+// conversationScript returns the script of a model that creates, edits and runs cells, executes
+// code and reads the notebook, and the sum that it submits. Every fifth call of the model fails
+// with one of eight faults.
 func conversationScript(t *testing.T) (script string, total int) {
 	t.Helper()
 	faults := []string{
@@ -37,7 +37,7 @@ func conversationScript(t *testing.T) (script string, total int) {
 	}
 	var lines strings.Builder
 	calls, created := 0, 0
-	say := func(line map[string]any) {
+	addReply := func(line map[string]any) {
 		if calls++; calls%5 == 0 {
 			fmt.Fprintln(&lines, faults[calls/5%len(faults)])
 			calls++
@@ -49,7 +49,7 @@ func conversationScript(t *testing.T) (script string, total int) {
 	expect := map[string]any{}
 	for turn := range conversationTurns - 1 {
 		content := []any{map[string]any{"type": "text", "text": fmt.Sprintf("Turn %d: ein Schritt weiter, 一步 🐘.", turn)}}
-		said := map[string]any{"expect": expect, "usage": map[string]int{"input_tokens": 1000, "output_tokens": 50}}
+		reply := map[string]any{"expect": expect, "usage": map[string]int{"input_tokens": 1000, "output_tokens": 50}}
 		switch turn % 4 {
 		case 0:
 			total += turn
@@ -60,7 +60,7 @@ func conversationScript(t *testing.T) (script string, total int) {
 		case 1:
 			printed := 100
 			if turn == 41 {
-				printed = 20000 // more than a result holds
+				printed = 20000 // longer than a tool result may be
 			}
 			code := fmt.Sprintf("print('x' * %d)\ntotal + 100000", printed)
 			content = append(content, toolUse("execute_code", map[string]any{"code": code}))
@@ -76,21 +76,21 @@ func conversationScript(t *testing.T) (script string, total int) {
 			content = append(content, toolUse("request_globals_summary", map[string]any{}), toolUse("no_such_tool", map[string]any{}))
 			expect = map[string]any{"tool_result_contains": "Unknown tool: no_such_tool"}
 		}
-		said["content"] = content
-		say(said)
+		reply["content"] = content
+		addReply(reply)
 	}
 	summary := fmt.Sprintf("<EVAL_ANSWER>{\"total\": %d}</EVAL_ANSWER> [EVAL_COMPLETE]", total)
-	say(map[string]any{"expect": expect, "content": []any{toolUse("submit_response", map[string]any{"summary": summary, "next_status": "done"})}})
+	addReply(map[string]any{"expect": expect, "content": []any{toolUse("submit_response", map[string]any{"summary": summary, "next_status": "done"})}})
 	return lines.String(), total
 }
 
-// A long conversation in which every fifth call of the model goes wrong ends
-// right, and what was recorded of it is played again byte for byte.
+// A long conversation in which every fifth call of the model fails passes its case. Replays of its
+// recording have the same recording, notebook and verdict, byte for byte.
 func TestCO12_LongConversationReplays(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text, total := conversationScript(t)
-	require.Equal(t, (conversationTurns-1)/4, strings.Count(text, "\n")-conversationTurns, "a fault at every fifth call")
+	require.Equal(t, (conversationTurns-1)/4, strings.Count(text, "\n")-conversationTurns, "a fault for every fifth call")
 	script, err := script.Parse("long.jsonl", []byte(text))
 	require.NoError(t, err)
 	api := httptest.NewServer(mockapi.New(script, nil))
@@ -98,7 +98,7 @@ func TestCO12_LongConversationReplays(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "case.json"), fmt.Sprintf(`{"id": "long", "task": "Sum up.", "graders": [
 		{"type": "exact", "config": {"ground_truth": {"total": %d}}},
 		{"type": "kernel_check", "config": {"probes": [{"expr": "total", "equals": %d}]}}]}`, total, total))
-	play := func(name, modelName string, more ...string) {
+	runCase := func(name, modelName string, more ...string) {
 		args := append([]string{"run", "case.json", "--turns", "300", "--model", modelName, "--record", name + ".jsonl", "--out", name}, more...)
 		cmd := exec.CommandContext(t.Context(), "assay", args...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "ANTHROPIC_API_KEY=any")
@@ -106,9 +106,9 @@ func TestCO12_LongConversationReplays(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 		require.Contains(t, string(out), "PASS 1/1 ")
 	}
-	play("live", "anthropic/any", "--model-arg", "base_url="+api.URL)
-	play("once", "replay:live.jsonl")
-	play("again", "replay:once.jsonl", "--model-arg", "match=order")
+	runCase("live", "anthropic/any", "--model-arg", "base_url="+api.URL)
+	runCase("once", "replay:live.jsonl")
+	runCase("again", "replay:once.jsonl", "--model-arg", "match=order")
 
 	for _, name := range []string{"once", "again"} {
 		for _, file := range []string{".jsonl", "/attempts/*/notebook.ipynb"} {
@@ -120,7 +120,7 @@ func TestCO12_LongConversationReplays(t *testing.T) {
 	require.Equal(t, readSingleFile(t, dir, "once/attempts/*/conversation.jsonl"), readSingleFile(t, dir, "again/attempts/*/conversation.jsonl"))
 }
 
-// readSingleFile reads the one file of that name.
+// readSingleFile returns the text of the only file in dir that matches pattern.
 func readSingleFile(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -131,12 +131,12 @@ func readSingleFile(t *testing.T, dir, pattern string) string {
 	return string(text)
 }
 
-// blankTimestamps blanks the moments at which things were said.
+// blankTimestamps replaces the values of all "timestamp" fields with "".
 func blankTimestamps(text string) string {
 	return regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAllString(text, `"timestamp":""`)
 }
 
-// readVerdict is what an attempt came to, without where and when.
+// readVerdict returns the result of the only attempt of a run, without paths and times.
 func readVerdict(t *testing.T, dir, run string) (verdict struct {
 	Outcome string
 	Passed  bool

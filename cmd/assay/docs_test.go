@@ -17,7 +17,7 @@ import (
 	"assay/testcases/lint"
 )
 
-// fencedBlocks are the fenced blocks of a page of the docs, by language.
+// fencedBlocks returns the fenced code blocks of docs/PAGE, by language.
 func fencedBlocks(t *testing.T, page string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
@@ -29,8 +29,7 @@ func fencedBlocks(t *testing.T, page string) map[string][]string {
 	return found
 }
 
-// runAssay runs the program, which TestMain has put on PATH, and returns the last
-// line that it printed.
+// runAssay runs assay and returns the last line of its output. The exit status may be any.
 func runAssay(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "assay", args...)
@@ -42,20 +41,21 @@ func runAssay(t *testing.T, args ...string) string {
 	return lines[len(lines)-1]
 }
 
+// writeFile writes a file that only its owner can read, and returns its path.
 func writeFile(t *testing.T, path string, text string) string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
-// The case that docs/cases.md shows passes with its own solution and fails with
-// nothing, as it says.
+// The case in docs/cases.md passes with its own solution and fails without an answer.
 func TestDocs_Cases(t *testing.T) {
 	t.Parallel()
 	runDocCases(t, "cases.md", 1)
 }
 
-// runDocCases runs the n cases of a page, beside the other files that it shows.
+// runDocCases runs the n cases of a page of the docs with the other files that the page shows. They
+// must pass with their own solutions, fail without an answer, and have no lint findings.
 func runDocCases(t *testing.T, page string, n int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,7 +78,7 @@ func runDocCases(t *testing.T, page string, n int) {
 	require.Contains(t, runAssay(t, "lint", file), "0 errors, 0 warnings")
 }
 
-// The script that docs/agent.md shows solves the case beside it.
+// The model script in docs/agent.md solves the case there.
 func TestDocs_ModelScript(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -88,7 +88,7 @@ func TestDocs_ModelScript(t *testing.T) {
 	require.Contains(t, runAssay(t, "run", file, "--model", "script:"+script, "--quiet", "--out", filepath.Join(dir, "run")), "PASS 1/1 ")
 }
 
-// gradedExample is what the tests of the docs read of a line of assay grade.
+// gradedExample is a line of the output of assay grade: the fields that tests read.
 type gradedExample struct {
 	ID        string         `json:"id"`
 	Passed    bool           `json:"passed"`
@@ -96,8 +96,8 @@ type gradedExample struct {
 	Error     *pyvalue.Error `json:"error"`
 }
 
-// The examples of docs/graders.md come out as their ids say, and each type that
-// reads only the answer has one that passes and one that fails.
+// The examples in docs/graders.md pass, fail or are errors as their ids say. Every grader type that
+// reads only the answer has an example that passes and one that fails.
 func TestDocs_GraderExamples(t *testing.T) {
 	t.Parallel()
 	shown := fencedBlocks(t, "graders.md")
@@ -113,21 +113,21 @@ func TestDocs_GraderExamples(t *testing.T) {
 	for i, text := range results {
 		var result gradedExample
 		require.NoError(t, json.Unmarshal([]byte(text), &result))
-		says, _, _ := strings.Cut(result.ID, ":")
-		require.Equal(t, says == "passes", result.Passed, text)
-		require.Equal(t, says == "error", result.Error != nil, text)
+		want, _, _ := strings.Cut(result.ID, ":")
+		require.Equal(t, want == "passes", result.Passed, text)
+		require.Equal(t, want == "error", result.Error != nil, text)
 		var example struct{ Grader struct{ Type string } }
 		require.NoError(t, json.Unmarshal([]byte(examples[i]), &example))
 		if seen[example.Grader.Type] == nil {
 			seen[example.Grader.Type] = map[string]bool{}
 		}
-		seen[example.Grader.Type][says] = true
+		seen[example.Grader.Type][want] = true
 		reasonings = append(reasonings, result.Reasoning)
 	}
 	for _, text := range shown["text"] {
 		require.Contains(t, reasonings, strings.TrimSpace(text))
 	}
-	others := map[string]bool{ // an alias, or shown as a case
+	others := map[string]bool{ // an alias, or has a case as example
 		"jaccard_label_set": true, "spatial_adjacency_simple": true,
 		"kernel_check": true, "notebook_check": true, "command": true, "llm_judge": true,
 	}
@@ -138,14 +138,13 @@ func TestDocs_GraderExamples(t *testing.T) {
 	}
 }
 
-// The cases that docs/graders.md shows pass with their own solutions and fail
-// with nothing.
+// The cases in docs/graders.md pass with their own solutions and fail without an answer.
 func TestDocs_GraderCases(t *testing.T) {
 	t.Parallel()
 	runDocCases(t, "graders.md", 4)
 }
 
-// docs/lint.md has every code with its meaning and what to read, in order.
+// The table in docs/lint.md has every lint code with its meaning and a link, in order.
 func TestDocs_LintCodes(t *testing.T) {
 	t.Parallel()
 	var rows []string

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,13 +14,14 @@ import (
 	"assay/internal/model/script"
 )
 
-// exampleAgent is one of the agents that docs/agents.md shows.
+// exampleAgent is one of the agents in docs/examples.
 type exampleAgent struct {
-	command string // with %s for the folder of the examples; empty: the program is built
-	needs   string // a program that it is run by
-	turns   string // what the model says that it asks; empty: it asks none
+	command string // %s is the folder of the examples; empty: the program is built
+	needs   string // the program that runs or builds it
+	turns   string // replies of its model; empty: it has none
 }
 
+// exampleAgents returns the agents by file name.
 func exampleAgents() map[string]exampleAgent {
 	return map[string]exampleAgent{
 		"ten_lines.py": {command: "python3 %s/ten_lines.py", needs: "python3"},
@@ -36,12 +34,13 @@ func exampleAgents() map[string]exampleAgent {
 	}
 }
 
-// stageExampleAgent makes a folder with a case and what the agent needs, and returns
-// the folder, the agent's command, and the environment.
+// stageExampleAgent creates a folder with a case and what the agent needs. It returns the folder, the
+// command of the agent, and the environment for assay. If the agent's program is missing, the test
+// is skipped, or fails in CI.
 func stageExampleAgent(t *testing.T, a exampleAgent) (dir, command string, env []string) {
 	t.Helper()
 	if _, err := exec.LookPath(a.needs); err != nil && os.Getenv("CI") != "true" {
-		t.Skipf("GOING WITHOUT %s: %v", a.needs, err)
+		t.Skipf("NOT TESTED: %s: %v", a.needs, err)
 	}
 	dir = t.TempDir()
 	writeFile(t, filepath.Join(dir, "case.json"), `{"id": "files", "task": "Which files are in data? Answer a list of names.", "data_node": "rows.csv",
@@ -67,7 +66,7 @@ func stageExampleAgent(t *testing.T, a exampleAgent) (dir, command string, env [
 	return dir, strings.ReplaceAll(a.command, "%s", examples), env
 }
 
-// Each agent that the documentation shows completes a case in a batch.
+// assay run passes a case with each example agent.
 func TestDocs_ExampleAgentsRun(t *testing.T) {
 	t.Parallel()
 	for name, a := range exampleAgents() {
@@ -88,7 +87,7 @@ func TestDocs_ExampleAgentsRun(t *testing.T) {
 	}
 }
 
-// And before a console, which gets the verdict.
+// assay serve passes a case with each example agent, and the console receives the verdict.
 func TestDocs_ExampleAgentsServe(t *testing.T) {
 	t.Parallel()
 	for name, a := range exampleAgents() {
@@ -103,14 +102,14 @@ func TestDocs_ExampleAgentsServe(t *testing.T) {
 	}
 }
 
-// The console of docs/consoles.md holds the notebook of a case that assay serve
-// has, does what an agent asks for, and ends with the verdict.
+// The example console of docs/consoles.md holds the notebook of a case of assay serve, performs the
+// actions of the agent, and exits with the verdict.
 func TestDocs_ExampleConsole(t *testing.T) {
 	t.Parallel()
 	python := findPythonWithWebsockets(t)
 	for name, tc := range map[string]struct {
 		agent   string
-		token   []string // flags of both; none is EVAL_SANDBOX=1
+		token   []string // flags of server and console; none: EVAL_SANDBOX=1
 		verdict string
 		status  int
 	}{
@@ -124,20 +123,26 @@ func TestDocs_ExampleConsole(t *testing.T) {
 				"id": "sum", "task": "How much is 6 times 7?", "grader": {"type": "exact", "config": {"ground_truth": 42}},
 				"oracle": {"cells": ["x = 6 * 7\nprint(x)"], "answer": 42}}`)
 			args := []string{"-u", filepath.Join("..", "..", "docs", "examples", "console.py")}
-			args = append(args, serve(t, tc.token, "--agent", tc.agent, "--case", file))
+			config := serveConfig{args: append([]string{"--addr", "localhost:0", "--agent", tc.agent, "--case", file}, tc.token...)}
+			if tc.token != nil {
+				config.env = []string{"EVAL_SANDBOX="}
+			}
+			s := startServe(t, config)
+			args = append(args, s.url)
 			console := exec.CommandContext(t.Context(), python, append(args, tc.token...)...)
-			printed, _ := console.CombinedOutput() // its status says the same as its error
+			printed, _ := console.CombinedOutput() // the exit status is checked below
 			require.Contains(t, string(printed), tc.verdict)
 			require.Equal(t, tc.status, console.ProcessState.ExitCode(), "%s", printed)
 			if tc.agent == "oracle" {
 				require.Contains(t, string(printed), "agent: create_cell")
-				require.Contains(t, string(printed), "42\n", "what the cell printed")
+				require.Contains(t, string(printed), "42\n", "the output of the cell")
 			}
+			s.stop(t)
 		})
 	}
 }
 
-// findPythonWithWebsockets is a Python that has the library of the example.
+// findPythonWithWebsockets returns an interpreter with the package websockets, or skips the test.
 func findPythonWithWebsockets(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
@@ -147,41 +152,4 @@ func findPythonWithWebsockets(t *testing.T) string {
 	}
 	t.Skip("neither python3 nor /usr/bin/python3 has websockets: install Debian's python3-websockets")
 	return ""
-}
-
-// serve starts assay serve on a free port, without a token as on one's own
-// machine, and returns its address. At the end of the test it is told to end, and
-// must end well.
-func serve(t *testing.T, token []string, args ...string) string {
-	t.Helper()
-	args = append(append([]string{"serve", "--addr", "localhost:0", "--runs", t.TempDir()}, token...), args...)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
-	if token == nil {
-		cmd.Env = append(os.Environ(), "EVAL_SANDBOX=1")
-	}
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	told, drained := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(drained)
-		defer close(told)
-		for in := bufio.NewReader(stderr); ; {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				return
-			}
-			if _, address, ok := strings.Cut(line, "serving at "); ok {
-				told <- strings.TrimSpace(address)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		<-drained
-		require.NoError(t, cmd.Wait())
-	})
-	address, ok := <-told
-	require.True(t, ok, "it does not serve")
-	return address
 }

@@ -17,27 +17,27 @@ import (
 	"assay/server"
 )
 
-// A console that does not read any more is sent away, when there is too much for
-// it; another one and the agent do not feel it.
+// A console that stops reading is disconnected when its queue overflows. The other console and the
+// agent are not affected.
 func TestServe_DisconnectsNonReadingConsole(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{})
-	deaf := s.startProxy(t)
+	stuck := s.startProxy(t)
 	c := s.connectView(t, "default")
-	(&serveProcess{url: deaf.url, token: s.token}).connectView(t, "default")
-	deaf.stopForwarding()
+	(&serveProcess{url: stuck.url, token: s.token}).connectView(t, "default")
+	stuck.stopForwarding()
 	for n := range 24 { // 96 MiB
 		c.queryAgent("send(type='agent_event', text='x' * (4 << 20))")
 		c.agent.awaitNth(t, n+1, "the end of the work", isAgentDone)
 	}
-	s.stderr.await(t, "that it is sent away", func(line string) bool {
+	s.stderr.await(t, "the disconnect", func(line string) bool {
 		return strings.Contains(line, "peer_ended view: too slow")
 	})
 	s.stop(t)
 }
 
-// One whose machine has gone without a word is found out by a ping that it does
-// not answer; one that answers stays.
+// A console whose network is gone does not answer a ping and is disconnected. One that answers
+// stays connected.
 func TestServe_PingFindsHalfOpenConsole(t *testing.T) {
 	t.Parallel()
 	web, err := server.New(server.Config{EvalSandbox: true, PingInterval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
@@ -54,72 +54,75 @@ func TestServe_PingFindsHalfOpenConsole(t *testing.T) {
 	})
 	s := &serveProcess{url: "http://" + ln.Addr().String(), token: server.EvalSandboxToken}
 	proxy := s.startProxy(t)
-	come := func(url string) *wsConn {
+	connect := func(url string) *wsConn {
 		w := (&serveProcess{url: url}).dial(t, "/agent", nil)
 		w.send(jsonObject{"type": "init", "session_id": 1, "role": "view"})
 		return w
 	}
-	alive, deaf := come(s.url), come(proxy.url)
-	consoles := func(n string) {
-		eventually(t, "there are not "+n+" consoles", func() bool {
+	alive, stuck := connect(s.url), connect(proxy.url)
+	awaitConsoles := func(n string) {
+		eventually(t, "the number of consoles is not "+n, func() bool {
 			_, metrics := s.get(t, "/metrics")
 			return strings.Contains(metrics, "\nassay_consoles{endpoint=\"agent\"} "+n+"\n")
 		})
 	}
-	consoles("2")
+	awaitConsoles("2")
 	proxy.stopForwarding()
-	consoles("1")
+	awaitConsoles("1")
 	_, _, err = alive.snapshot()
 	require.NoError(t, err)
-	deaf.disconnect()
+	stuck.disconnect()
 }
 
-// proxy passes on what a console and the server say to each other, until it
-// swallows everything and closes nothing, as a network does that has gone.
+// proxy is a TCP proxy between consoles and a server. After stopForwarding it drops all data but
+// keeps the connections open, like a broken network.
 type proxy struct {
 	url     string
-	stopped chan struct{}
+	stopped chan struct{} // closed by stopForwarding
 	once    sync.Once
 }
 
+// startProxy starts a proxy in front of the server.
 func (s *serveProcess) startProxy(t *testing.T) *proxy {
 	t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	p := &proxy{url: "http://" + ln.Addr().String(), stopped: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
-	var passing sync.WaitGroup
-	passing.Go(func() {
+	var forwarding sync.WaitGroup
+	forwarding.Go(func() {
 		for {
-			near, err := ln.Accept()
+			client, err := ln.Accept()
 			if err != nil {
 				return
 			}
-			far, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(s.url, "http://"))
+			backend, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(s.url, "http://"))
 			if err != nil {
-				_ = near.Close()
+				_ = client.Close()
 				return
 			}
-			context.AfterFunc(ctx, func() { _, _ = near.Close(), far.Close() })
-			passing.Go(func() { p.forward(ctx, near, far) })
-			passing.Go(func() { p.forward(ctx, far, near) })
+			context.AfterFunc(ctx, func() { _, _ = client.Close(), backend.Close() })
+			forwarding.Go(func() { p.forward(ctx, client, backend) })
+			forwarding.Go(func() { p.forward(ctx, backend, client) })
 		}
 	})
 	t.Cleanup(func() {
 		_ = ln.Close()
 		cancel()
-		passing.Wait()
+		forwarding.Wait()
 	})
 	return p
 }
 
-// stopForwarding stops all passing on.
+// stopForwarding stops forwarding on all connections. It may be called more than once.
 func (p *proxy) stopForwarding() { p.once.Do(func() { close(p.stopped) }) }
 
+// forward copies data until an error or stopForwarding. After the latter it waits for the end of
+// ctx, which keeps the connections open.
 func (p *proxy) forward(ctx context.Context, from io.Reader, to io.Writer) {
-	block := make([]byte, 32<<10)
+	buffer := make([]byte, 32<<10)
 	for {
-		n, err := from.Read(block)
+		n, err := from.Read(buffer)
 		select {
 		case <-p.stopped:
 			<-ctx.Done()
@@ -129,14 +132,14 @@ func (p *proxy) forward(ctx context.Context, from io.Reader, to io.Writer) {
 		if err != nil {
 			return
 		}
-		if _, err := to.Write(block[:n]); err != nil {
+		if _, err := to.Write(buffer[:n]); err != nil {
 			return
 		}
 	}
 }
 
-// What a console says that makes no sense is answered, or ends its connection
-// with a reason; kernel, agent and the other consoles go on.
+// The server answers invalid messages with an error, or closes the connection with a reason if
+// they are the first ones, too large or binary. Kernel, agent and other consoles are not affected.
 func TestServe_RejectsInvalidMessages(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--frame-limit", "1048576"}})
@@ -152,10 +155,10 @@ func TestServe_RejectsInvalidMessages(t *testing.T) {
 		} {
 			w := s.dial(t, path, nil)
 			w.sendRaw(websocket.MessageText, first)
-			how := w.awaitClose(t)
-			refusals := []websocket.StatusCode{websocket.StatusPolicyViolation, websocket.StatusInvalidFramePayloadData, websocket.StatusMessageTooBig}
-			require.Contains(t, refusals, how.Code, "%s %s: %s", path, name, how.Reason)
-			require.NotEmpty(t, how.Reason, "%s %s", path, name)
+			closed := w.awaitClose(t)
+			codes := []websocket.StatusCode{websocket.StatusPolicyViolation, websocket.StatusInvalidFramePayloadData, websocket.StatusMessageTooBig}
+			require.Contains(t, codes, closed.Code, "%s %s: %s", path, name, closed.Reason)
+			require.NotEmpty(t, closed.Reason, "%s %s", path, name)
 		}
 	}
 	for name, tc := range map[string]struct {
@@ -166,42 +169,43 @@ func TestServe_RejectsInvalidMessages(t *testing.T) {
 		"too large": {websocket.MessageText, long, websocket.StatusMessageTooBig},
 		"binary":    {websocket.MessageBinary, "{}", websocket.StatusUnsupportedData},
 	} {
-		odd := s.connectView(t, "default")
-		for _, w := range []*wsConn{odd.run, odd.agent} {
+		sender := s.connectView(t, "default")
+		for _, w := range []*wsConn{sender.run, sender.agent} {
 			w.sendRaw(tc.kind, tc.text)
-			how := w.awaitClose(t)
-			require.Equal(t, tc.code, how.Code, "%s: %s", name, how.Reason)
-			require.NotEmpty(t, how.Reason, name)
+			closed := w.awaitClose(t)
+			require.Equal(t, tc.code, closed.Code, "%s: %s", name, closed.Reason)
+			require.NotEmpty(t, closed.Reason, name)
 		}
 	}
 
-	odd := s.connectView(t, "default")
+	sender := s.connectView(t, "default")
 	for _, text := range []string{"hello", "[]", `{"type":7}`, `{}`, deep, `{"type":"weather_report"}`, `{"type":"run_cell"}`, `{"type":"run_cell","cell_id":7,"code":{}}`, `{"type":"run_cell","cell_id":"nowhere","code":"1"}`} {
-		before := len(odd.run.matching(hasType("error")))
-		odd.run.sendRaw(websocket.MessageText, text)
-		odd.run.awaitNth(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("error"))
+		before := len(sender.run.matching(hasType("error")))
+		sender.run.sendRaw(websocket.MessageText, text)
+		sender.run.awaitNth(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("error"))
 	}
 	for _, text := range []string{"hello", "[]", `{"type":7}`, deep, `{"type":"weather_report"}`} {
-		before := len(odd.agent.matching(hasType("agent_error")))
-		odd.agent.sendRaw(websocket.MessageText, text)
-		odd.agent.awaitNth(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("agent_error"))
+		before := len(sender.agent.matching(hasType("agent_error")))
+		sender.agent.sendRaw(websocket.MessageText, text)
+		sender.agent.awaitNth(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("agent_error"))
 	}
 	for name, params := range map[string]any{"run_cell": jsonObject{}, "create_cell": 7, "edit_cell": []int{1}, "no_such_action": nil} {
-		odd.agent.send(jsonObject{"type": "notebook_action", "action": name, "params": params, "tx_id": name})
-		answer := odd.agent.await(t, "an answer to "+name, func(m message) bool { return m.TxID == name })
+		sender.agent.send(jsonObject{"type": "notebook_action", "action": name, "params": params, "tx_id": name})
+		answer := sender.agent.await(t, "an answer to "+name, func(m message) bool { return m.TxID == name })
 		require.Equal(t, "error", answer.Status, answer.body)
 	}
 
 	c.queryAgent("pass")
 	c.agent.await(t, "the end of the work", isAgentDone)
 	require.Empty(t, c.agent.matching(hasType("agent_error")))
-	require.Empty(t, c.run.matching(hasType("error")), "what another has done is nothing to this one")
+	require.Empty(t, c.run.matching(hasType("error")), "errors go only to the console that caused them")
 	require.Equal(t, []string{"ran"}, statuses(c.shownCells(t)))
 	status, _ := s.get(t, "/healthz")
 	require.Equal(t, http.StatusOK, status)
 	s.stop(t)
 }
 
+// sendRaw sends a message of any kind and text. It ignores errors.
 func (w *wsConn) sendRaw(kind websocket.MessageType, text string) {
 	_ = w.ws.Write(context.Background(), kind, []byte(text))
 }

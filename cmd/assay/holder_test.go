@@ -14,9 +14,8 @@ import (
 	"assay/eval/runs"
 )
 
-// A console that holds the notebook of a case loses its connections in the
-// middle of an action and in the middle of a run, comes back each time, and is
-// told the verdict.
+// A console that holds the notebook of a case loses its connections twice, before it has
+// answered an action and while a cell runs. It reconnects and receives the verdict.
 func TestServe_HolderReconnects(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -33,7 +32,7 @@ submit(42)
 	k.leaveUnanswered("get_context")
 	watch := s.dial(t, "/watch", nil)
 
-	// Others are not let in, once it holds the notebook: the agent's first action comes to it.
+	// Other consoles are refused once it holds the notebook.
 	k.agent.await(t, "an action", hasType("agent_action"))
 	for _, role := range []string{"holder", "view"} {
 		how := s.connect(t, consoleOptions{role: role, name: "another"}).agent.awaitClose(t)
@@ -41,26 +40,26 @@ submit(42)
 		require.Contains(t, how.Reason, "holds this notebook")
 	}
 
-	// In the middle of an action, which is answered after the return.
-	asked := k.agent.await(t, "the question", func(m message) bool { return m.Action == "get_context" })
+	// It disconnects before it has answered get_context, and answers after it has reconnected.
+	asked := k.agent.await(t, "get_context", func(m message) bool { return m.Action == "get_context" })
 	k.disconnect()
 	s.awaitHolderDisconnect(t, watch, 1)
 	k.reconnect(t)
-	k.leaveUnanswered("nothing")
+	k.leaveUnanswered("")
 	k.respond(k.agent, asked)
 
-	// In the middle of a run. What is asked meanwhile waits for the return.
+	// It disconnects while a cell runs. An action that the agent sends meanwhile waits.
 	k.run.await(t, "the run", contains("kernel_stdio", "on my way"))
 	running := k.run.matching(hasType("start_cell"))
 	helper := s.connectRun(t, consoleOptions{})
 	k.disconnect()
 	s.awaitHolderDisconnect(t, watch, 2)
 	helper.run.send(jsonObject{"type": "stop_cell", "cell_id": running[len(running)-1].CellID})
-	watch.awaitNth(t, 2, "an action while nobody is there", func(m message) bool {
+	watch.awaitNth(t, 2, "an action while the holder is away", func(m message) bool {
 		return m.Hop == "agent>server" && m.Action == "get_context"
 	})
 	k.reconnect(t)
-	require.Contains(t, k.ready.body, "on my way", "what the kernel has done is told to who comes back")
+	require.Contains(t, k.ready.body, "on my way", "ready has what the kernel did meanwhile")
 
 	result := k.agent.await(t, "the verdict", hasType("eval_result"))
 	require.Contains(t, result.body, `"passed":true`)
@@ -69,16 +68,15 @@ submit(42)
 	s.stop(t)
 }
 
-// awaitHolderDisconnect waits until the server knows for the nth time that who holds the
-// notebook has gone.
+// awaitHolderDisconnect waits until the server has noticed n times that the holder disconnected.
 func (s *serveProcess) awaitHolderDisconnect(t *testing.T, watch *wsConn, n int) {
 	t.Helper()
-	watch.awaitNth(t, n, "the holder's end", func(m message) bool {
+	watch.awaitNth(t, n, "the disconnect of the holder", func(m message) bool {
 		return m.Type == "peer_ended" && m.Action == "console"
 	})
 }
 
-// One that is away for longer than it may be is the outcome.
+// A holder that is away for longer than --grace ends the attempt with the outcome console_lost.
 func TestServe_HolderAwayBeyondGrace(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--grace", "200ms", "--case", writeAgentCase(t, t.TempDir(), "left", `
@@ -97,32 +95,34 @@ run_cell("import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.
 	require.GreaterOrEqual(t, measured, 200*time.Millisecond)
 	require.Less(t, measured, 2*time.Second)
 
-	// Whoever comes then is told.
+	// A holder that connects later receives the verdict.
 	require.Contains(t, s.connect(t, consoleOptions{role: "holder"}).agent.await(t, "the verdict", hasType("eval_result")).body, `"outcome":"console_lost"`)
 	s.stop(t)
 }
 
-// holderConsole is a console that holds the notebook, with cells of its own, over one
-// connection after the other.
+// holderConsole is a console with the role holder: it stores the cells of the notebook and
+// answers the actions of the agent. It can reconnect.
 type holderConsole struct {
 	server *serveProcess
 	name   string
 	*console
 
 	mu         sync.Mutex
-	run        *wsConn // the newest at /run
+	run        *wsConn // the latest connection to /run
 	cells      []jsonObject
-	unanswered string // the action that it does not answer
+	unanswered string // an action that it does not answer; default: none
 }
 
+// connectHolder connects a new holder.
 func connectHolder(t *testing.T, s *serveProcess) *holderConsole {
 	t.Helper()
-	k := &holderConsole{server: s, name: uuid.NewString(), unanswered: "nothing"}
+	k := &holderConsole{server: s, name: uuid.NewString()}
 	k.reconnect(t)
 	return k
 }
 
-// reconnect connects, as the console that it was before.
+// reconnect connects to /run and /agent, with the name and connection index of its earlier
+// connections.
 func (k *holderConsole) reconnect(t *testing.T) {
 	t.Helper()
 	w := consoleOptions{role: "holder", name: k.name, onMessage: k.respond}
@@ -138,14 +138,15 @@ func (k *holderConsole) reconnect(t *testing.T) {
 	k.console = at
 }
 
-// leaveUnanswered open the answers to an action from now on.
+// leaveUnanswered makes it answer all actions but this one.
 func (k *holderConsole) leaveUnanswered(action string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.unanswered = action
 }
 
-// respond answers an action, and then has run what it asks for.
+// respond answers an agent_action and then starts the cell that the action wants to run. It
+// ignores other messages.
 func (k *holderConsole) respond(w *wsConn, m message) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -160,7 +161,8 @@ func (k *holderConsole) respond(w *wsConn, m message) {
 	}
 }
 
-// performAction knows of the actions what these tests need.
+// performAction performs get_context or create_cell. It returns the response and, if a cell is to
+// run, the message for the kernel.
 func (k *holderConsole) performAction(m message) (response, run jsonObject) {
 	var p struct {
 		Position int    `json:"position"`

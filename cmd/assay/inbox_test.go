@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inbox keeps all that has come from somewhere, for a test to wait for. It is
-// safe for concurrent use.
+// inbox collects items from one source, such as a connection or the lines of a pipe, and lets
+// tests wait for them. It is safe for concurrent use.
 type inbox[T any] struct {
 	mu      sync.Mutex
 	items   []T
-	changed chan struct{} // closed when there is something new
-	err     error         // why nothing more comes
+	changed chan struct{} // closed and replaced when an item or the error is added
+	err     error         // why the source ended; nil while it has not
 }
 
 func newInbox[T any]() *inbox[T] { return &inbox[T]{changed: make(chan struct{})} }
 
-// fill puts in what next returns until that fails.
+// fill adds the items that next returns, until next returns an error.
 func (b *inbox[T]) fill(next func() (T, error)) {
 	for {
 		item, err := next()
@@ -38,57 +38,60 @@ func (b *inbox[T]) fill(next func() (T, error)) {
 	}
 }
 
-func (b *inbox[T]) snapshot() (items []T, more <-chan struct{}, err error) {
+// snapshot returns the items so far, a channel that is closed at the next change, and the error
+// that ended the source.
+func (b *inbox[T]) snapshot() (items []T, changed <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.items), b.changed, b.err
 }
 
-// matching returns what has come so far and matches.
+// matching returns the items so far that match.
 func (b *inbox[T]) matching(match func(T) bool) []T {
 	items, _, _ := b.snapshot()
 	return slices.DeleteFunc(items, func(item T) bool { return !match(item) })
 }
 
-// await returns the first item of all that have come, or will, that matches.
+// await waits for an item that matches and returns the first one. After waitTimeout, or when
+// the source has ended, it fails the test with what.
 func (b *inbox[T]) await(t *testing.T, what string, match func(T) bool) T {
 	t.Helper()
 	return b.awaitNth(t, 1, what, match)
 }
 
-// awaitNth returns the nth of them, from 1 on.
+// awaitNth is await for the nth matching item, counted from 1.
 func (b *inbox[T]) awaitNth(t *testing.T, n int, what string, match func(T) bool) (item T) {
 	t.Helper()
-	late := time.After(waitTimeout)
+	timeout := time.After(waitTimeout)
 	for {
-		items, more, err := b.snapshot()
+		items, changed, err := b.snapshot()
 		last := items[max(0, len(items)-10):]
 		matching := slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !match(item) })
 		if len(matching) >= n {
 			return matching[n-1]
 		}
-		require.NoError(t, err, "waiting for %s; what came last: %v", what, last)
+		require.NoError(t, err, "waiting for %s; the last items: %v", what, last)
 		select {
-		case <-more:
-		case <-late:
-			require.Fail(t, "it did not come", "%s; what came last: %v", what, last)
+		case <-changed:
+		case <-timeout:
+			require.Fail(t, "timed out", "waiting for %s; the last items: %v", what, last)
 		}
 	}
 }
 
-// awaitError returns the error that ended it.
+// awaitError waits until the source has ended and returns its error.
 func (b *inbox[T]) awaitError(t *testing.T) error {
 	t.Helper()
-	late := time.After(waitTimeout)
+	timeout := time.After(waitTimeout)
 	for {
-		items, more, err := b.snapshot()
+		items, changed, err := b.snapshot()
 		if err != nil {
 			return err
 		}
 		select {
-		case <-more:
-		case <-late:
-			require.Fail(t, "it did not end", "what came: %v", items)
+		case <-changed:
+		case <-timeout:
+			require.Fail(t, "the source did not end", "items: %v", items)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever writes a line and waits gets its answer, and SIGINT ends the wait for
-// the next, or for a grader that takes its time.
+// assay grade answers each line before it reads the next. SIGINT ends it with status 130 while it
+// waits for a line and while a grader runs.
 func TestGrade_Interrupted(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
@@ -46,7 +46,7 @@ func TestGrade_Interrupted(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the wait for an answer, and that is no error to tell of.
+// SIGINT ends assay agent ask with status 130 and without an error message.
 func TestCO13_AskInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,11 +59,11 @@ func TestCO13_AskInterrupted(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "assay", "agent", "ask", "When?", "--memory-dir", dir, "--model", "script:"+script, "--record", calls)
 	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())
-	asks := func() bool { // the file is made when signals are heeded
+	isAsking := func() bool { // the recording is created after the signal handler is set up
 		_, err := os.Stat(calls)
 		return err == nil
 	}
-	require.Eventually(t, asks, waitTimeout, 5*time.Millisecond)
+	require.Eventually(t, isAsking, waitTimeout, 5*time.Millisecond)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 130, cmd.ProcessState.ExitCode())

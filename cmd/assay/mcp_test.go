@@ -18,12 +18,12 @@ import (
 	"assay/eval/runs"
 )
 
-// sumCase is what the official client solves.
+// sumCase is the case that the official client solves.
 const sumCase = `{"id": "sum", "task": "Sum the whole numbers from 0 to 9 in a cell. Answer {\"total\": n}.",
 	"grader": {"type": "exact", "config": {"ground_truth": {"total": 45}}}}`
 
-// typeScriptClient is the command of the official client, which is installed if it is
-// not there. Where that cannot be the test is skipped, but not in CI.
+// typeScriptClient returns the command of the official TypeScript client, which it installs if
+// necessary. If that fails, the test is skipped, or fails in CI.
 func typeScriptClient(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "agent", "mcp", "testdata", "typescript"))
@@ -41,20 +41,21 @@ func typeScriptClient(t *testing.T) string {
 		}
 	}
 	if missing != nil && os.Getenv("CI") != "true" {
-		t.Skipf("the official client of MCP cannot be had here: %v", missing)
+		t.Skipf("the official client of MCP cannot be installed: %v", missing)
 	}
 	require.NoError(t, missing)
 	return node + " " + filepath.Join(dir, "client.mjs")
 }
 
-// The official client does all that it can, in every way in which it may come.
+// The official TypeScript client of MCP solves a case: as a command of run, which gets the task on
+// stdin or as an argument, also in the sandbox of the agent, and as a command or client of serve.
 func TestMCP_TypeScriptClient(t *testing.T) {
 	t.Parallel()
 	client := typeScriptClient(t)
 	for name, args := range map[string][]string{
-		"stdin":    {"--agent", "mcp: " + client},
-		"argument": {"--agent", "mcp: " + client + " {task}"},
-		"fenced":   {"--agent", "mcp: " + client, "--sandbox-agent"},
+		"stdin":     {"--agent", "mcp: " + client},
+		"argument":  {"--agent", "mcp: " + client + " {task}"},
+		"sandboxed": {"--agent", "mcp: " + client, "--sandbox-agent"},
 	} {
 		t.Run("run/"+name, func(t *testing.T) {
 			t.Parallel()
@@ -85,7 +86,8 @@ func TestMCP_TypeScriptClient(t *testing.T) {
 	})
 }
 
-// runWithClient has the client solve the case, and looks at what the run has of it.
+// runWithClient runs sumCase with args, and requires that the client passed its own checks and the
+// case, and that the run has its conversation.
 func runWithClient(t *testing.T, args []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,28 +104,29 @@ func runWithClient(t *testing.T, args []string) {
 	conversation, err := os.ReadFile(filepath.Join(attempt, "conversation.jsonl"))
 	require.NoError(t, err)
 	require.Contains(t, string(conversation), `"name":"submit_response"`)
-	require.Equal(t, 1, bytes.Count(conversation, []byte(`"name":"submit_response"`)), "the refused one is none")
+	require.Equal(t, 1, bytes.Count(conversation, []byte(`"name":"submit_response"`)), "a refused submission is not recorded")
 	lines, err := os.ReadFile(filepath.Join(out, "attempts.jsonl"))
 	require.NoError(t, err)
 	require.Contains(t, string(lines), `"outcome":"completed"`)
 	require.Contains(t, string(lines), `"tamper":0`)
-	eventually(t, "a process is left", func() bool { return len(findProcesses(dir)) == 0 })
+	eventually(t, "processes are still running", func() bool { return len(findProcesses(dir)) == 0 })
 }
 
-// connectMCP connects the official Go client to assay mcp.
+// connectMCP starts assay mcp with args, dir for temporary files, and connects the official Go
+// client to it. It returns the standard error of the command too.
 func connectMCP(t *testing.T, dir string, args ...string) (*sdk.ClientSession, *exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command("assay", append([]string{"mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-	said := &bytes.Buffer{}
-	cmd.Stderr = said
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
-	require.NoError(t, err, said)
+	require.NoError(t, err, stderr)
 	t.Cleanup(func() { _ = client.Close() })
-	return client, cmd, said
+	return client, cmd, stderr
 }
 
-// callTool calls a tool and returns its text.
+// callTool calls a tool and returns the text of its first block.
 func callTool(t *testing.T, client *sdk.ClientSession, name string, arguments jsonObject) string {
 	t.Helper()
 	result, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
@@ -131,6 +134,7 @@ func callTool(t *testing.T, client *sdk.ClientSession, name string, arguments js
 	return firstText(t, result)
 }
 
+// firstText returns the text of the first block of a result, which must be a text.
 func firstText(t *testing.T, result *sdk.CallToolResult) string {
 	t.Helper()
 	require.NotEmpty(t, result.Content)
@@ -139,53 +143,53 @@ func firstText(t *testing.T, result *sdk.CallToolResult) string {
 	return text.Text
 }
 
-// A notebook of one's own, which goes with the client.
+// Without --url assay mcp has a notebook of its own. It ends with the client and leaves no file.
 func TestMCP_OwnNotebook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	client, cmd, said := connectMCP(t, dir)
+	client, cmd, stderr := connectMCP(t, dir)
 	require.Equal(t, version, client.InitializeResult().ServerInfo.Version)
 	require.Contains(t, callTool(t, client, "create_cell", jsonObject{"position": 0, "source": "x = 6 * 7\nprint(x)", "auto_run": true}), "42")
 	require.Contains(t, callTool(t, client, "request_globals_summary", nil), `"x"`)
 	require.Contains(t, callTool(t, client, "submit_response", jsonObject{"summary": "42", "next_status": "done"}), "nothing was asked")
 	require.NoError(t, client.Close())
-	require.Equal(t, 0, cmd.ProcessState.ExitCode(), said)
-	eventually(t, "a process is left", func() bool { return len(findProcesses(dir)) == 0 })
+	require.Equal(t, 0, cmd.ProcessState.ExitCode(), stderr)
+	eventually(t, "processes are still running", func() bool { return len(findProcesses(dir)) == 0 })
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
 
-// A client comes to a live session, which a person looks at, asks for something
-// and cancels what goes on.
+// A client of assay mcp --url works in a live session while a console is connected. It receives the
+// query of the console, and a tool call fails when the console cancels the query.
 func TestMCP_LiveSession(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp"}})
-	client, cmd, said := connectMCP(t, s.dir, "--url", s.url, "--token", "secret") // it may come before the agent is ready
+	client, cmd, stderr := connectMCP(t, s.dir, "--url", s.url, "--token", "secret") // it may connect before the agent is ready
 	c := s.connectView(t, "default")
 	c.agent.send(jsonObject{"type": "agent_query", "query": "What is it?", "request_id": "q1"})
 	require.Equal(t, "What is it?", callTool(t, client, "get_task", nil))
 	made := callTool(t, client, "create_cell", jsonObject{"position": 0, "source": "print('seen by all')", "auto_run": true})
 	require.Contains(t, made, "seen by all")
 	c.agent.await(t, "the cell", contains("notebook_event", "seen by all"))
-	over := make(chan *sdk.CallToolResult, 1)
+	results := make(chan *sdk.CallToolResult, 1)
 	go func() {
 		result, _ := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "create_cell", Arguments: jsonObject{
 			"position": 0, "source": "print('begun', flush=True)\nimport time\ntime.sleep(600)", "auto_run": true,
 		}})
-		over <- result
+		results <- result
 	}()
 	c.agent.await(t, "its output", func(m message) bool { return m.Type == "kernel_stdio" && strings.Contains(m.body, "begun") })
 	c.agent.send(jsonObject{"type": "agent_cancel", "request_id": "q1"})
-	result := <-over
+	result := <-results
 	require.NotNil(t, result)
 	require.True(t, result.IsError)
 	require.Contains(t, firstText(t, result), "the query was cancelled")
 	c.agent.await(t, "the end of the cell", func(m message) bool { return m.Type == "cell_result" && m.Status == "interrupted" })
 	require.Contains(t, callTool(t, client, "execute_code", jsonObject{"code": "print('free')"}), "free")
 
-	again := uuid.NewString()
-	c.agent.send(jsonObject{"type": "agent_query", "query": "And now?", "request_id": again})
+	secondQuery := uuid.NewString()
+	c.agent.send(jsonObject{"type": "agent_query", "query": "And now?", "request_id": secondQuery})
 	require.Equal(t, "And now?", callTool(t, client, "get_task", jsonObject{"wait_s": 60}))
 	require.Equal(t, "Submitted.", callTool(t, client, "submit_response", jsonObject{"summary": "That.", "next_status": "done"}))
 	c.agent.await(t, "its answer", contains("agent_history_updated", "That."))
@@ -195,7 +199,7 @@ func TestMCP_LiveSession(t *testing.T) {
 	_ = client.Wait()
 	_ = client.Close()
 	require.Equal(t, exit.StatusBroken, cmd.ProcessState.ExitCode())
-	require.Contains(t, said.String(), "assay: the session has ended: its agent is gone")
+	require.Contains(t, stderr.String(), "assay: the session has ended: its agent is gone")
 	ready := func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), "session: ready agent") }
 	s.stderr.awaitNth(t, 2, "another agent", ready)
 	client, cmd, _ = connectMCP(t, s.dir, "--url", s.url, "--session", "default", "--token", "secret")
@@ -205,7 +209,7 @@ func TestMCP_LiveSession(t *testing.T) {
 	s.stop(t)
 }
 
-// Who may not come is told why, over HTTP and by the command.
+// A refused client gets the reason, over HTTP and from assay mcp.
 func TestMCP_Refused(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp"}})
@@ -229,7 +233,7 @@ func TestMCP_Refused(t *testing.T) {
 		require.Contains(t, body, tc.want)
 	}
 	status, _ := s.request(t, http.MethodPost, "/mcp", `{}`, "Authorization", "Bearer secret", "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
-	require.Equal(t, http.StatusBadRequest, status, "the agent's own answer")
+	require.Equal(t, http.StatusBadRequest, status, "the answer of the agent itself")
 
 	for _, tc := range []struct {
 		args []string
@@ -260,6 +264,7 @@ func TestMCP_Refused(t *testing.T) {
 	other.stop(t)
 }
 
+// glob returns the paths that match the pattern.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -267,22 +272,22 @@ func glob(t *testing.T, pattern string) []string {
 	return paths
 }
 
-// What becomes of attempts whose client does not do what it should.
+// Attempts whose MCP client exits, fails or hangs without a submission have the right outcome.
 func TestMCP_Outcomes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeFile(t, filepath.Join(dir, "sum.json"), sumCase)
-	taken := writeFile(t, filepath.Join(dir, "taken.json"), strings.Replace(sumCase, `"id"`, `"files": {".mcp.json": "{}"}, "id"`, 1))
+	withConfig := writeFile(t, filepath.Join(dir, "with-config.json"), strings.Replace(sumCase, `"id"`, `"files": {".mcp.json": "{}"}, "id"`, 1))
 	for name, tc := range map[string]struct {
 		file, agent string
 		args        []string
 		outcome     runs.Outcome
 		detail      string
 	}{
-		"it leaves": {file, "mcp: true", nil, runs.OutcomeStopped, "done"},
-		"it fails":  {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.OutcomeStopped, "sh exited with status 4; it printed last:\nno key"},
-		"it stays":  {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.OutcomeLimit, "idle"},
-		"its file":  {taken, "mcp: true", nil, runs.OutcomeAgentError, "the sandbox has a .mcp.json already"},
+		"exits":                         {file, "mcp: true", nil, runs.OutcomeStopped, "done"},
+		"fails":                         {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.OutcomeStopped, "sh exited with status 4; it printed last:\nno key"},
+		"hangs":                         {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.OutcomeLimit, "idle"},
+		"its configuration file exists": {withConfig, "mcp: true", nil, runs.OutcomeAgentError, "the sandbox has a .mcp.json already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -312,13 +317,13 @@ func TestMCP_Outcomes(t *testing.T) {
 	}
 }
 
-// A server that is killed leaves no client of an agent behind.
+// When the server is killed, the MCP client that its agent started ends too.
 func TestMCP_KilledServerLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := startServe(t, serveConfig{args: []string{"--agent", "mcp: sh -c 'echo begun; sleep 1000'", "--case", writeFile(t, filepath.Join(dir, "sum.json"), sumCase)}})
 	s.connectView(t, "default")
-	eventually(t, "it has not begun", func() bool {
+	eventually(t, "the client has not started", func() bool {
 		files := glob(t, filepath.Join(s.dir, "runs", "*", "attempts", "*", "stderr.txt"))
 		if len(files) == 0 {
 			return false
@@ -328,5 +333,5 @@ func TestMCP_KilledServerLeavesNoProcess(t *testing.T) {
 	})
 	require.NoError(t, s.cmd.Process.Kill())
 	<-s.exited
-	eventually(t, "a process is left", func() bool { return len(findProcesses(s.dir)) == 0 })
+	eventually(t, "processes are still running", func() bool { return len(findProcesses(s.dir)) == 0 })
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notebookView is a notebook as a console shows it, folded from what it was sent. It is
-// written after docs, not after the server's own folds.
+// notebookView is the notebook that a console shows, computed from the messages it received. It
+// follows the documented protocol, not the code of the server, which it checks.
 type notebookView struct {
 	cells   []shownCell
 	status  map[string]string
 	outputs map[string][]jsonObject
 }
 
-// shownCell is a cell as it is shown.
+// shownCell is a cell as a console shows it. Status is idle, running, ran or error.
 type shownCell struct {
 	ID     string `json:"cell_id"`
 	Type   string `json:"cell_type"`
@@ -27,7 +27,8 @@ type shownCell struct {
 	Outputs []jsonObject `json:"-"`
 }
 
-// foldCells folds what a view was sent, from its notebook_state on.
+// foldCells returns the cells that a console shows after the messages. The first relevant one
+// must be notebook_state.
 func foldCells(t *testing.T, messages []message) []shownCell {
 	t.Helper()
 	var p notebookView
@@ -44,13 +45,14 @@ func foldCells(t *testing.T, messages []message) []shownCell {
 	return p.cells
 }
 
-// shownCells is what the console shows by now.
+// shownCells returns the cells that the console shows now.
 func (c *console) shownCells(t *testing.T) []shownCell {
 	t.Helper()
 	messages, _, _ := c.agent.snapshot()
 	return foldCells(t, messages)
 }
 
+// apply applies one message. Messages that do not change the notebook are ignored.
 func (p *notebookView) apply(t *testing.T, m message) {
 	t.Helper()
 	var body struct {
@@ -108,8 +110,8 @@ func (p *notebookView) apply(t *testing.T, m message) {
 	}
 }
 
-// addOutput adds an output to those of a cell; text goes on where text of the same
-// stream has ended.
+// addOutput adds an output to a cell. Text of the stream of the last output is appended to that
+// output.
 func (p *notebookView) addOutput(id string, output jsonObject) {
 	if parts, ok := output["text"].([]any); ok {
 		var all strings.Builder

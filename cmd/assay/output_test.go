@@ -12,8 +12,8 @@ import (
 	"assay/eval/runs"
 )
 
-// Who looks at the log of assay serve sees each message once, with where it goes,
-// and the built-in agent's own notes beside it.
+// The log of assay serve has one line for each message, with sender and receiver. The notes of the
+// built-in agent are in stderr.txt of the attempt.
 func TestEH9_LogLines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -43,15 +43,15 @@ func TestEH9_LogLines(t *testing.T) {
 	require.Regexp(t, `(?m)^agent: \[agent\] -> create_cell tx_[0-9a-f]{12}$`, string(text))
 }
 
-// The last words of an agent that has died are there for its developer, of an
-// attempt and of a session without a case.
+// GET /printed returns the last output of an agent that has exited, after an attempt and in a
+// session without a case.
 func TestServe_KeepsOutputOfDeadAgent(t *testing.T) {
 	t.Parallel()
-	const dies = `
+	const exitingCode = `
 print("about to")
 raise SystemExit("the last word")
 `
-	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "a", dies)}})
+	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "a", exitingCode)}})
 	c := s.connectView(t, "default")
 	c.awaitVerdict(t, 1)
 	require.Equal(t, runs.OutcomeAgentExit, s.awaitAttempts(t, 1)[0].Outcome)
@@ -59,12 +59,12 @@ raise SystemExit("the last word")
 	require.Contains(t, s.agentOutput(t, "default"), "about to")
 
 	other := s.connectView(t, "other")
-	other.queryAgent(dies)
+	other.queryAgent(exitingCode)
 	other.agent.await(t, "the end of the agent", hasType("agent_error"))
 	require.Contains(t, s.agentOutput(t, "other"), "the last word")
 }
 
-// agentOutput are the lines that are kept of what a session's agent has printed.
+// agentOutput returns the lines that the server keeps of the output of a session's agent.
 func (s *serveProcess) agentOutput(t *testing.T, id string) (lines []string) {
 	t.Helper()
 	_, body := s.get(t, "/api/sessions/"+id+"/printed")

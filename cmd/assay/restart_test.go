@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A kernel that is killed is told of at every /run, and restarted when a person
-// says so; so is an agent. The notebook stays.
+// When the kernel or the agent has died, every console receives managed_process_exit, and a console
+// can restart it. The notebook stays.
 func TestServe_RestartKernelAndAgent(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{})
@@ -21,16 +21,16 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 	first.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
 	require.NoError(t, syscall.Kill(first.ready.PID, syscall.SIGKILL))
 	for _, c := range []*console{first, second} {
-		gone := c.run.await(t, "the end of the kernel", hasType("managed_process_exit"))
-		require.Contains(t, gone.body, `"name":"kernel"`)
-		require.Contains(t, gone.body, `"signal":"SIGKILL"`)
+		exit := c.run.await(t, "the end of the kernel", hasType("managed_process_exit"))
+		require.Contains(t, exit.body, `"name":"kernel"`)
+		require.Contains(t, exit.body, `"signal":"SIGKILL"`)
 	}
 	dead := s.connectRun(t, consoleOptions{}).ready
 	require.Equal(t, "dead", dead.Kernel)
 	require.Contains(t, dead.body, `"cell_status":{"`+cell+`":"error"}`)
 	first.doAction(t, "run_cell", jsonObject{"cell_id": cell})
 	for _, c := range []*console{first, second} {
-		c.run.await(t, "why it does not run", contains("error", "there is no kernel to run_cell"))
+		c.run.await(t, "the error", contains("error", "there is no kernel to run_cell"))
 	}
 
 	second.run.send(jsonObject{"type": "managed_process_restart", "name": "kernel"})
@@ -39,13 +39,13 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 		require.Equal(t, "running", again.Kernel)
 		require.NotEqual(t, first.ready.PID, again.PID)
 		require.Contains(t, again.body, `"cell_sequencers":{}`)
-		require.Contains(t, again.body, "on my way", "what was shown stays")
+		require.Contains(t, again.body, "on my way", "outputs stay")
 	}
 	require.Equal(t, "success", first.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "'x' in globals()", "auto_run": true}).Status)
 	first.agent.await(t, "the end of the run", isForCell("cell_result", cell))
 	shown := first.shownCells(t)
 	require.Equal(t, []string{"ran"}, statuses(shown))
-	require.Equal(t, map[string]any{"text/plain": "False"}, shown[0].Outputs[0]["data"], "the kernel is a new one")
+	require.Equal(t, map[string]any{"text/plain": "False"}, shown[0].Outputs[0]["data"], "the kernel must be a new one")
 
 	first.queryAgent("x = 1")
 	first.agent.await(t, "the end of the work", isAgentDone)
@@ -57,7 +57,7 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 	second.queryAgent("print('out of luck', file=sys.stderr)\nos._exit(7)")
 	for _, c := range []*console{first, second} {
 		c.run.await(t, "the end of the agent", contains("managed_process_exit", `"name":"agent","exit_code":7`))
-		c.agent.await(t, "what has happened", contains("agent_error", "the agent exited with status 7"))
+		c.agent.await(t, "the error", contains("agent_error", "the agent exited with status 7"))
 	}
 	second.run.send(jsonObject{"type": "managed_process_restart", "name": "agent"})
 	first.agent.awaitNth(t, 2, "a third agent", func(m message) bool { return m.Type == "agent_status" && m.Status == "ready" })
@@ -69,8 +69,8 @@ func TestServe_RestartKernelAndAgent(t *testing.T) {
 	s.stop(t)
 }
 
-// While a case is attached, the end of its kernel is its outcome. When it has
-// ended, a restart begins a session with its notebook.
+// While a case is attached, kernel and agent cannot be restarted, and the death of the kernel is
+// the outcome. After the case, a restart of the kernel begins a session with the case's notebook.
 func TestServe_RestartAfterCase(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "tried", `
@@ -87,7 +87,7 @@ run_cell("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
 	c.run.await(t, "the end of the kernel", contains("managed_process_exit", "SIGKILL"))
 	verdict := c.agent.await(t, "the verdict", hasType("eval_result"))
 	require.Contains(t, verdict.body, `"outcome":"kernel_exit"`)
-	require.Contains(t, verdict.body, `"passed":false`, "it ran what the agent has written")
+	require.Contains(t, verdict.body, `"passed":false`, "the kernel died while it ran code of the agent")
 	shown := c.shownCells(t)
 
 	c.run.send(jsonObject{"type": "run_cell", "cell_id": shown[0].ID, "code": "1"})
@@ -106,9 +106,8 @@ run_cell("print('on my way', flush=True)\nimport time\ntime.sleep(600)")
 	s.stop(t)
 }
 
-// A server that is started again with the same --out has the notebooks that it
-// had, of sessions and of a case, after SIGTERM and after SIGKILL; what ran then
-// has failed.
+// A server that is started with the --out of an earlier one restores the notebooks of its sessions
+// and cases, after SIGTERM and after SIGKILL. Cells that ran then have the status error.
 func TestServe_RestoresNotebooksAfterRestart(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "first", `
@@ -144,7 +143,7 @@ submit(42)
 			}
 		}
 	}
-	for range 2 { // what was restored is restored
+	for range 2 { // restored notebooks are restored as well
 		s = startServe(t, serveConfig{dir: s.dir})
 		for _, session := range sessions {
 			require.Equal(t, shown[session], s.connectView(t, session).shownCells(t), session)
@@ -152,7 +151,7 @@ submit(42)
 		s.stop(t)
 	}
 
-	// One can go on with it.
+	// A restored notebook can be edited and run, and is restored with the changes.
 	s = startServe(t, serveConfig{dir: s.dir})
 	c := s.connectView(t, "a")
 	first, third := shown["a"][0].ID, shown["a"][2].ID
@@ -168,8 +167,8 @@ submit(42)
 	s.stop(t)
 }
 
-// awaitTraceWritten waits until the trace on disk has what a console has been shown, which
-// comes to the console first.
+// awaitTraceWritten waits until the trace file has the last message that the console received. The
+// server sends messages before it writes them.
 func (s *serveProcess) awaitTraceWritten(t *testing.T, session string, c *console) {
 	t.Helper()
 	messages, _, _ := c.agent.snapshot()
@@ -177,7 +176,7 @@ func (s *serveProcess) awaitTraceWritten(t *testing.T, session string, c *consol
 	for _, m := range messages {
 		last = max(last, m.Seq)
 	}
-	eventually(t, "the trace is not written", func() bool {
+	eventually(t, "the trace file lacks the last message", func() bool {
 		files, _ := filepath.Glob(filepath.Join(s.dir, "out", session+"@*"))
 		require.Len(t, files, 1)
 		text, err := os.ReadFile(files[0])
@@ -186,19 +185,19 @@ func (s *serveProcess) awaitTraceWritten(t *testing.T, session string, c *consol
 	})
 }
 
-// createMixedCells makes cells of several kinds: two that have run, one of them with an
-// error, a text, one that runs and one that waits for it.
+// createMixedCells creates five cells: two that have run, the second with an error, a Markdown
+// cell, one that runs and one that is queued behind it.
 func createMixedCells(t *testing.T, c *console) {
 	t.Helper()
-	ran := c.runNewCell(t, 0, "import sys\nprint('out')\nprint('err', file=sys.stderr)\n{'a': 1}")
+	succeeded := c.runNewCell(t, 0, "import sys\nprint('out')\nprint('err', file=sys.stderr)\n{'a': 1}")
 	failed := c.runNewCell(t, 1, "print('before')\n1 / 0")
-	for _, cell := range []string{ran, failed} {
+	for _, cell := range []string{succeeded, failed} {
 		c.agent.await(t, "the end of a run", isForCell("cell_result", cell))
 	}
 	require.Equal(t, "success", c.doAction(t, "create_markdown_cell", jsonObject{"position": 2, "source": "*text* with \"quotes\" and ünï\u2028codes"}).Status)
 	running := c.runNewCell(t, 3, "import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.005)")
 	c.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
-	waits := c.runNewCell(t, 4, "print('never')")
-	c.agent.await(t, "the queue", contains("run_queue", waits))
+	queued := c.runNewCell(t, 4, "print('never')")
+	c.agent.await(t, "the queue", contains("run_queue", queued))
 	c.agent.await(t, "the run", isForCell("start_cell", running))
 }

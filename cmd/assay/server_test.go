@@ -23,38 +23,38 @@ import (
 	"assay/server"
 )
 
-// serveProcess is an assay serve in a process of its own, on a port of its own. What
-// it writes goes below dir, and every process that it starts has dir in its
-// environment.
+// serveProcess is a running assay serve, on a free port. It writes only below dir, and every
+// process that it starts has dir in its environment.
 type serveProcess struct {
 	dir     string
-	url     string // http://127.0.0.1:…
+	url     string // such as http://127.0.0.1:8765
 	token   string
-	stderr  *inbox[string] // the lines of its stderr
+	stderr  *inbox[string] // lines of its standard error
 	cmd     *exec.Cmd
-	exited  chan struct{} // closed when it has ended
-	exitErr error         // how, after that
+	exited  chan struct{} // closed after it has exited and exitErr is set
+	exitErr error         // of exec.Cmd.Wait
 }
 
-// serveConfig says how to start a station.
+// serveConfig is how startServe starts assay serve.
 type serveConfig struct {
-	dir   string // of an earlier station; empty: a new one
-	token string // empty: EVAL_SANDBOX=1
+	dir   string // of an earlier server; default: a new folder
+	token string // default: EVAL_SANDBOX=1, where only /run requires a token
 	args  []string
-	env   []string // beside the test's own
+	env   []string // in addition to the environment of the test
 }
 
-// startServe starts a station whose agent is the actor, unless args say otherwise.
+// startServe starts assay serve and waits until it listens. Its agent is the scripted agent unless
+// args has another --agent.
 func startServe(t *testing.T, p serveConfig) *serveProcess {
 	t.Helper()
 	if p.dir == "" {
-		p.dir = t.TempDir()
+		p.dir = shortTempDir(t)
 		for _, name := range []string{"tmp", "boxes"} {
 			require.NoError(t, os.Mkdir(filepath.Join(p.dir, name), 0o700))
 		}
 	}
-	writeFile(t, filepath.Join(p.dir, "actor.py"), scriptedAgent)
-	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--agent", "python3 actor.py", "--out", "out", "--sandbox-root", "boxes"}, p.args...)
+	writeFile(t, filepath.Join(p.dir, "agent.py"), scriptedAgent)
+	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--agent", "python3 agent.py", "--out", "out", "--sandbox-root", "boxes"}, p.args...)
 	s := &serveProcess{dir: p.dir, token: server.EvalSandboxToken, stderr: newInbox[string](), exited: make(chan struct{})}
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
 	s.cmd.Dir = p.dir
@@ -74,11 +74,11 @@ func startServe(t *testing.T, p serveConfig) *serveProcess {
 		close(s.exited)
 	}()
 	t.Cleanup(func() {
-		_ = s.cmd.Process.Kill() // which may have ended
+		_ = s.cmd.Process.Kill() // fails if it has ended
 		<-s.exited
 		if t.Failed() {
 			lines, _, _ := s.stderr.snapshot()
-			t.Logf("assay serve said:\n%s", strings.Join(lines, ""))
+			t.Logf("standard error of assay serve:\n%s", strings.Join(lines, ""))
 		}
 	})
 	line := s.stderr.await(t, "its address", func(line string) bool { return strings.Contains(line, "serving at ") })
@@ -86,8 +86,19 @@ func startServe(t *testing.T, p serveConfig) *serveProcess {
 	return s
 }
 
-// stop ends the station as a person does, and makes sure that it ends well and
-// that nothing of it is left. It returns how long it took.
+// shortTempDir returns a new folder that is removed at the end of the test. The names of tests are
+// in the paths of t.TempDir, which are too long for the Unix sockets below them: those have at
+// most 103 bytes.
+func shortTempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "assay-test-") //nolint:usetesting // see above
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+// stop ends the server with SIGTERM. It requires exit status 0, and that no process and no
+// temporary file is left. It returns how long the server took to exit.
 func (s *serveProcess) stop(t *testing.T) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -98,27 +109,28 @@ func (s *serveProcess) stop(t *testing.T) time.Duration {
 	return took
 }
 
-// awaitExit waits for its end.
+// awaitExit waits until the server has exited and returns the error of exec.Cmd.Wait. After
+// waitTimeout it makes the server print its goroutines, and fails the test.
 func (s *serveProcess) awaitExit(t *testing.T) error {
 	t.Helper()
 	select {
 	case <-s.exited:
 		return s.exitErr
 	case <-time.After(waitTimeout):
-		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // it says where it hangs
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // prints its goroutines
 		<-s.exited
-		require.Fail(t, "it does not end")
+		require.Fail(t, "assay serve does not exit")
 		return nil
 	}
 }
 
-// awaitNoProcess waits until there is no process of the station, and nothing in the
-// folders for what is temporary.
+// requireCleanedUp waits until no process of the server is left, and its folders for temporary
+// files and sandboxes are empty.
 func (s *serveProcess) requireCleanedUp(t *testing.T) {
 	t.Helper()
-	eventually(t, "a process is left", func() bool { return len(findProcesses(s.dir)) == 0 })
+	eventually(t, "processes of the server are still running", func() bool { return len(findProcesses(s.dir)) == 0 })
 	for _, folder := range []string{"tmp", "boxes"} {
-		eventually(t, "something is left in "+folder, func() bool {
+		eventually(t, "files are left in "+folder, func() bool {
 			entries, err := os.ReadDir(filepath.Join(s.dir, folder))
 			return err == nil && len(entries) == 0
 		})
@@ -131,12 +143,14 @@ func eventually(t *testing.T, problem string, done func() bool) {
 	require.True(t, pollUntil(done), problem)
 }
 
-// get asks the API and returns the answer.
+// get sends a GET request and returns the response. header is names and values in turn.
 func (s *serveProcess) get(t *testing.T, path string, header ...string) (status int, body string) {
 	t.Helper()
 	return s.request(t, http.MethodGet, path, "", header...)
 }
 
+// request sends a request with the body text and returns the response. header is names and
+// values in turn.
 func (s *serveProcess) request(t *testing.T, method, path, text string, header ...string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(text))
@@ -155,8 +169,8 @@ func (s *serveProcess) request(t *testing.T, method, path, text string, header .
 	return response.StatusCode, string(answer)
 }
 
-// awaitAttempts waits until the runs of the station have n attempts, and returns them
-// in the order in which they began.
+// awaitAttempts waits until exactly n attempts are recorded in all runs of the server, and
+// returns them by start time.
 func (s *serveProcess) awaitAttempts(t *testing.T, n int) (all []runs.Attempt) {
 	t.Helper()
 	eventually(t, "too few attempts have ended", func() bool {
@@ -179,7 +193,7 @@ func (s *serveProcess) awaitAttempts(t *testing.T, n int) (all []runs.Attempt) {
 	return all
 }
 
-// readTrace reads the newest trace of a session.
+// readTrace returns the records of the newest trace of a session.
 func (s *serveProcess) readTrace(t *testing.T, session string) (records []trace.Record) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.dir, "out", session+"@*"))
@@ -196,7 +210,7 @@ func (s *serveProcess) readTrace(t *testing.T, session string) (records []trace.
 	return records
 }
 
-// endCause is why a session has ended, as its trace says.
+// endCause returns the cause in the last state of a session's trace, which must be "ended".
 func (s *serveProcess) endCause(t *testing.T, session string) string {
 	t.Helper()
 	var last struct{ State, Cause string }

@@ -15,8 +15,8 @@ import (
 	"assay/eval/runs"
 )
 
-// A session that nobody needs ends, and is there again with its notebook when
-// somebody asks for it.
+// A session without consoles stops after --session-idle, and starts again with its notebook when a
+// console connects. A session in which a cell runs does not stop.
 func TestServe_IdleSessionStops(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--session-idle", "1s"}})
@@ -29,7 +29,7 @@ func TestServe_IdleSessionStops(t *testing.T) {
 		_, session := s.get(t, "/api/sessions/s1")
 		return session
 	}
-	eventually(t, "it goes on", func() bool { return strings.Contains(state(), `"state":"stopped"`) })
+	eventually(t, "the session did not stop", func() bool { return strings.Contains(state(), `"state":"stopped"`) })
 	require.Equal(t, "it was idle for 1s", s.endCause(t, "s1"))
 
 	c = s.connectView(t, "s1")
@@ -40,12 +40,12 @@ func TestServe_IdleSessionStops(t *testing.T) {
 	c.agent.await(t, "the end of the run", hasType("cell_result"))
 	require.Equal(t, shown, c.shownCells(t))
 
-	// One where something runs goes on without anybody.
+	// A session in which a cell runs goes on without a console.
 	c.doAction(t, "edit_cell", jsonObject{"cell_id": shown[0].ID, "source": sourceWaitingForFile("on my way", "go"), "auto_run": true})
 	c.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
 	c.disconnect()
 	s.connectView(t, "s2").disconnect()
-	eventually(t, "the other one goes on, which is idle for less long", func() bool {
+	eventually(t, "session s2, which was idle later, did not stop", func() bool {
 		_, session := s.get(t, "/api/sessions/s2")
 		return strings.Contains(session, `"state":"stopped"`)
 	})
@@ -53,37 +53,37 @@ func TestServe_IdleSessionStops(t *testing.T) {
 	s.stop(t)
 }
 
-// Who asks for a session that cannot start is told why, and may ask again.
+// A console whose session cannot start is disconnected with the reason, and may connect again.
 func TestServe_ReportsFailedSessionStart(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{})
 	s.connectView(t, "default")
-	agent := filepath.Join(s.dir, "actor.py")
+	agent := filepath.Join(s.dir, "agent.py")
 	writeFile(t, agent, "raise SystemExit('out of order')")
 	for path, first := range map[string]jsonObject{"/run": {"token": s.token}, "/agent": {"type": "init", "session_id": 1}} {
 		w := s.dial(t, path+"?session=bad", nil)
 		w.send(first)
-		how := w.awaitClose(t)
-		require.Equal(t, websocket.StatusPolicyViolation, how.Code)
-		require.Contains(t, how.Reason, "agent exited with status 1; it printed last: out of order")
+		closed := w.awaitClose(t)
+		require.Equal(t, websocket.StatusPolicyViolation, closed.Code)
+		require.Contains(t, closed.Reason, "agent exited with status 1; it printed last: out of order")
 	}
 	_, session := s.get(t, "/api/sessions/bad")
 	require.Contains(t, session, `"problem":"session \"bad\" could not start: agent exited with status 1`)
 	status, _ := s.get(t, "/readyz")
-	require.Equal(t, http.StatusOK, status, "the others are not concerned")
+	require.Equal(t, http.StatusOK, status, "other sessions are not affected")
 	writeFile(t, agent, scriptedAgent)
 	s.connectView(t, "bad")
 	s.stop(t)
 }
 
-// Ten sessions at once, each with a kernel and an agent of its own: of one
-// nothing is seen in another.
+// Ten sessions at once have ten kernels, agents and sandboxes, and no console receives anything of
+// another session. All resources are freed when they are idle.
 func TestServe_TenSessionsAreIsolated(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--session-idle", "1s"}})
 	const sessions = 10
 	word := func(i int) string { return fmt.Sprintf("word-of-s%d.", i) }
-	consoles := []*console{s.connectRun(t, consoleOptions{})} // without an agent's connection
+	consoles := []*console{s.connectRun(t, consoleOptions{})} // not connected to /agent
 	for i := range sessions {
 		consoles = append(consoles, s.connect(t, consoleOptions{session: fmt.Sprintf("s%d", i+1)}))
 	}
@@ -97,36 +97,36 @@ func TestServe_TenSessionsAreIsolated(t *testing.T) {
 		require.Equal(t, []string{"ran", "ran"}, statuses(shown))
 		require.Equal(t, word(i)+"\n", shown[0].Outputs[0]["text"])
 		pids[c.ready.PID] = true
-		own := fmt.Sprintf("%s", c.agent.matching(func(message) bool { return true }))
+		received := fmt.Sprintf("%s", c.agent.matching(func(message) bool { return true }))
 		for j := range sessions {
-			require.Equal(t, i == j, strings.Contains(own, word(j)), "session %d, word %d", i, j)
+			require.Equal(t, i == j, strings.Contains(received, word(j)), "session %d, word %d", i, j)
 		}
 	}
-	require.Len(t, pids, sessions, "a kernel each")
+	require.Len(t, pids, sessions, "one kernel for each session")
 	_, metrics := s.get(t, "/metrics")
 	require.Contains(t, metrics, fmt.Sprintf("\nassay_sessions %d\n", sessions+1))
 	sandboxes, err := filepath.Glob(filepath.Join(s.dir, "boxes", "sandbox-*", "mine"))
 	require.NoError(t, err)
 	require.Len(t, sandboxes, sessions)
 
-	// Nobody needs them any more: they end, and what they had is given back.
-	most := s.countOpenFiles(t)
+	// All consoles disconnect: the sessions stop and free their resources.
+	filesBefore := s.countOpenFiles(t)
 	consoles[0].run.disconnect()
 	for _, c := range consoles[1:] {
 		c.disconnect()
 	}
-	eventually(t, "sessions go on", func() bool {
+	eventually(t, "sessions or kernels are still running", func() bool {
 		_, metrics := s.get(t, "/metrics")
 		return strings.Contains(metrics, "\nassay_sessions 0\n") && strings.Contains(metrics, "\nassay_children_running{name=\"kernel\"} 0\n")
 	})
-	eventually(t, "sockets or files are left", func() bool { return s.countOpenFiles(t) < most-2*sessions })
+	eventually(t, "sockets or files are still open", func() bool { return s.countOpenFiles(t) < filesBefore-2*sessions })
 	sandboxes, err = filepath.Glob(filepath.Join(s.dir, "boxes", "sandbox-*"))
 	require.NoError(t, err)
 	require.Empty(t, sandboxes)
 	s.stop(t)
 }
 
-// countOpenFiles counts the server's.
+// countOpenFiles returns the number of the server's file descriptors.
 func (s *serveProcess) countOpenFiles(t *testing.T) int {
 	t.Helper()
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
@@ -134,16 +134,15 @@ func (s *serveProcess) countOpenFiles(t *testing.T) int {
 	return len(files)
 }
 
-// Two consoles show one case and take part in it; one of them loses its
-// connections in the middle of a run and comes back. In the end they show the
-// same, and so does one that comes when all is over.
+// Two consoles show one case and edit its notebook. One of them reconnects while a cell runs. In
+// the end both show the same cells, and so does a console that connects after the verdict.
 func TestServe_TwoConsolesShowTheSame(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{args: []string{"--case", writeAgentCase(t, t.TempDir(), "shown", `
 assert run_cell("x = 6\nprint('one')\nx * 7")["logs"] == "one\n"
 assert run_cell("1 / 0")["status"] == "error"
 cell = start_cell(`+"'''"+sourceWaitingForFile("on my way", "go")+"\nprint('there')'''"+`)
-receive(has_type("agent_query"))                      # a person says to go on
+receive(has_type("agent_query"))                      # a console sends a query
 open("go", "w").close()
 assert receive_from_cell("cell_result", cell)["logs"] == "on my way\nthere\n"
 receive(has_type("agent_query"))
@@ -153,7 +152,7 @@ submit(42)
 `)}})
 	first, second := s.connectView(t, "default"), s.connectView(t, "default")
 
-	// One of them edits what the other has made.
+	// The second console edits a cell that the first one has created.
 	first.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
 	running := first.agent.matching(hasType("start_cell"))
 	cell := running[len(running)-1].CellID
@@ -161,18 +160,18 @@ submit(42)
 	require.Equal(t, "success", note.Status, note.body)
 	edited := second.doAction(t, "edit_cell", jsonObject{"cell_id": note.CellID, "source": "noted well"})
 	require.Equal(t, "success", edited.Status, edited.body)
-	require.NotEmpty(t, second.agent.matching(contains("notebook_event", "noted well")), "who is answered has been shown it")
+	require.NotEmpty(t, second.agent.matching(contains("notebook_event", "noted well")), "the event comes before the response")
 
-	// The other one is away for the end of the run.
+	// The second console is disconnected when the run ends.
 	second.disconnect()
 	first.queryAgent("pass")
 	first.agent.await(t, "the end of the run", isForCell("cell_result", cell))
 	returned := s.connect(t, consoleOptions{connectionIndex: second.ready.Connection})
-	require.Equal(t, second.ready.Connection, returned.ready.Connection, "it is the same console")
+	require.Equal(t, second.ready.Connection, returned.ready.Connection, "it keeps its connection index")
 	returned.awaitNotebook(t)
 	returned.queryAgent("pass")
 
-	// The verdict comes to both, once, and to who comes then.
+	// Both consoles and one that connects later receive the verdict exactly once.
 	for _, c := range []*console{first, returned} {
 		verdict := c.agent.await(t, "the verdict", hasType("eval_result"))
 		require.Contains(t, verdict.body, `"passed":true`)
@@ -198,6 +197,7 @@ submit(42)
 	s.stop(t)
 }
 
+// messageTypes returns the type of each message.
 func messageTypes(messages []message) (kinds []string) {
 	for _, m := range messages {
 		kinds = append(kinds, m.Type)
@@ -205,6 +205,7 @@ func messageTypes(messages []message) (kinds []string) {
 	return kinds
 }
 
+// statuses returns the status of each cell.
 func statuses(cells []shownCell) (statuses []string) {
 	for _, c := range cells {
 		statuses = append(statuses, c.Status)
@@ -212,19 +213,20 @@ func statuses(cells []shownCell) (statuses []string) {
 	return statuses
 }
 
-// requireSameMessages makes sure that what two views were both shown, they were shown
-// alike and in the order of the trace.
+// requireSameMessages requires that two consoles received the same messages, in the order of the
+// trace, from the first message of some on.
 func requireSameMessages(t *testing.T, all, some *console) {
 	t.Helper()
 	numbered := func(m message) bool { return m.Seq > 0 && m.Type != "notebook_state" }
-	whole, part := all.agent.matching(numbered), some.agent.matching(numbered)
-	require.NotEmpty(t, part)
-	at := slices.IndexFunc(whole, func(m message) bool { return m.Seq == part[0].Seq })
+	allMessages, someMessages := all.agent.matching(numbered), some.agent.matching(numbered)
+	require.NotEmpty(t, someMessages)
+	at := slices.IndexFunc(allMessages, func(m message) bool { return m.Seq == someMessages[0].Seq })
 	require.GreaterOrEqual(t, at, 0)
-	require.Equal(t, messageBodies(part), messageBodies(whole[at:at+len(part)]))
-	require.True(t, slices.IsSortedFunc(whole, func(a, b message) int { return int(a.Seq - b.Seq) }))
+	require.Equal(t, messageBodies(someMessages), messageBodies(allMessages[at:at+len(someMessages)]))
+	require.True(t, slices.IsSortedFunc(allMessages, func(a, b message) int { return int(a.Seq - b.Seq) }))
 }
 
+// messageBodies returns the JSON of each message.
 func messageBodies(messages []message) (texts []string) {
 	for _, m := range messages {
 		texts = append(texts, m.body)

@@ -18,22 +18,22 @@ import (
 	"assay/testcases"
 )
 
-// solvedCase is an example case and the answer that its own solution came to.
+// solvedCase is an example case and the answer of its own solution.
 type solvedCase struct {
 	testcases.Case
 	answer json.RawMessage
-	turns  []json.RawMessage // of its solution, if that is one for tools
-	cells  []string          // otherwise
+	turns  []json.RawMessage // of a solution with tool calls
+	cells  []string          // of any other solution
 }
 
-// Each strategy solves every example that has its name as a tag, in a process of
-// its own, with a real kernel and a model that is written down: the solution of
-// the case, said as the strategy says it.
+// Each strategy solves every example case that has its name as a tag, with a real kernel and a
+// scripted model. The model gives the cells of the case's own solution in the form that the
+// strategy expects.
 func TestStrategies_SolveTheirExamples(t *testing.T) {
 	t.Parallel()
 	python := "python3"
 	if _, err := os.Stat("/usr/bin/python3"); err == nil {
-		python = "/usr/bin/python3" // Debian's has the packages that some cases require
+		python = "/usr/bin/python3" // the interpreter for which Debian installs the packages that some cases require
 	}
 	cases := solveExamples(t, python)
 	for _, strategy := range strategies() {
@@ -53,8 +53,8 @@ func TestStrategies_SolveTheirExamples(t *testing.T) {
 	}
 }
 
-// solveExamples are the examples that can be tried here, played by their own
-// solutions first.
+// solveExamples runs the example cases with their own solutions and returns those that were not
+// skipped. Kernels other than python may be missing, but not in CI.
 func solveExamples(t *testing.T, python string) []solvedCase {
 	t.Helper()
 	all, err := testcases.Load([]string{filepath.Join("..", "..", "testcases", "examples")}, testcases.Options{})
@@ -65,7 +65,7 @@ func solveExamples(t *testing.T, python string) []solvedCase {
 		args := []string{"run", filepath.Join("..", "..", "testcases", "examples"), "--agent", "oracle", "--kernel", kernel, "--python", python, "--out", dir}
 		out, err := exec.CommandContext(t.Context(), "assay", append(args, selection...)...).CombinedOutput()
 		if err != nil && os.Getenv("CI") != "true" && kernel != "python" {
-			t.Logf("GOING WITHOUT the cases of kernel %s: %s", kernel, out)
+			t.Logf("NOT TESTED: cases of kernel %s: %s", kernel, out)
 			continue
 		}
 		require.NoError(t, err, "%s", out)
@@ -89,6 +89,7 @@ func solveExamples(t *testing.T, python string) []solvedCase {
 	return cases
 }
 
+// addAnswers reads the attempts of the run in dir and adds their answers, by case id.
 func addAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
@@ -109,6 +110,7 @@ func addAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
 	require.NoError(t, lines.Err())
 }
 
+// caseKernel returns the value of --kernel for a case.
 func caseKernel(c solvedCase) string {
 	if c.Kernel == "" {
 		return "python"
@@ -116,11 +118,11 @@ func caseKernel(c solvedCase) string {
 	return c.Kernel
 }
 
-// writeModelScript writes what a model says that knows the solution.
+// writeModelScript returns the script of a model that solves the case with the strategy.
 func writeModelScript(t *testing.T, strategy string, c solvedCase) string {
 	t.Helper()
 	var script strings.Builder
-	say := func(content any) {
+	addReply := func(content any) {
 		line, err := json.Marshal(map[string]any{"content": content, "usage": map[string]int{"input_tokens": 100, "output_tokens": 20}})
 		require.NoError(t, err)
 		script.Write(append(line, '\n'))
@@ -133,27 +135,29 @@ func writeModelScript(t *testing.T, strategy string, c solvedCase) string {
 		}
 	case strategy == "tools":
 		for i, source := range c.cells {
-			say([]any{toolUse("create_cell", map[string]any{"position": i, "source": source, "auto_run": true})})
+			addReply([]any{toolUse("create_cell", map[string]any{"position": i, "source": source, "auto_run": true})})
 		}
-		say([]any{toolUse("submit_response", map[string]any{"summary": submission, "next_status": "done"})})
+		addReply([]any{toolUse("submit_response", map[string]any{"summary": submission, "next_status": "done"})})
 	case strategy == "blocks":
 		for _, source := range c.cells {
-			say("A step.\n\n```" + blockLanguage(c) + "\n" + source + "\n```\n")
+			addReply("A step.\n\n```" + blockLanguage(c) + "\n" + source + "\n```\n")
 		}
-		say(submission)
+		addReply(submission)
 	case strategy == "ticks":
 		for _, source := range c.cells {
-			say(tickReply(t, map[string]any{"eval": source, "thought": "a step", "monologue": "one step further", "continue": true}))
+			addReply(tickReply(t, map[string]any{"eval": source, "thought": "a step", "monologue": "one step further", "continue": true}))
 		}
-		say(tickReply(t, map[string]any{"eval": nil, "thought": "done", "monologue": "handed in", "reply": submission}))
+		addReply(tickReply(t, map[string]any{"eval": nil, "thought": "done", "monologue": "handed in", "reply": submission}))
 	}
 	return script.String()
 }
 
+// toolUse returns a tool call, as a block of a reply of the model.
 func toolUse(name string, input map[string]any) map[string]any {
 	return map[string]any{"type": "tool_use", "name": name, "input": input}
 }
 
+// tickReply returns a reply of the model for one tick, as JSON.
 func tickReply(t *testing.T, reply map[string]any) string {
 	t.Helper()
 	text, err := json.Marshal(reply)
@@ -161,7 +165,7 @@ func tickReply(t *testing.T, reply map[string]any) string {
 	return string(text)
 }
 
-// blockLanguage is the tag of a block in the language of the case's kernel.
+// blockLanguage returns the language tag of code blocks for the case's kernel.
 func blockLanguage(c solvedCase) string {
 	switch c.Kernel {
 	case "", "python":

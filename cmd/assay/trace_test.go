@@ -19,8 +19,7 @@ import (
 	"assay/cmd/assay/internal/exit"
 )
 
-// assay trace shows a session of a server that runs: what has been, or with
-// --follow also what comes, until the session has ended.
+// assay trace prints the trace of a live session so far, or with --follow until the session ends.
 func TestServe_Trace(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: testToken, args: []string{"--session-idle", "1s"}})
@@ -60,9 +59,9 @@ func TestServe_Trace(t *testing.T) {
 	line := func(text string) func(string) bool {
 		return func(line string) bool { return strings.Contains(line, text) }
 	}
-	lines.await(t, "what has been", line("agent>server agent_action create_cell tx_1"))
+	lines.await(t, "an earlier entry", line("agent>server agent_action create_cell tx_1"))
 	c.queryAgent("run_cell('2')")
-	lines.await(t, "what comes", line("agent>server agent_action create_cell tx_2"))
+	lines.await(t, "a later entry", line("agent>server agent_action create_cell tx_2"))
 	c.disconnect()
 	lines.await(t, "the end of the session", line("session state ended"))
 	require.ErrorContains(t, lines.awaitError(t), "EOF")
@@ -70,15 +69,15 @@ func TestServe_Trace(t *testing.T) {
 	s.stop(t)
 }
 
-// A summary that the kernel holds back is found by one command, which names the
-// kernel.
+// assay trace --late lists the request that timed out because the kernel was busy, and names the
+// kernel as the cause.
 func TestServe_TraceNamesSlowKernel(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{})
 	c := s.connectView(t, "default")
 	c.queryAgent(`
 cell = start_cell("import ctypes\nctypes.PyDLL(None).system(b'echo holds the lock; exec sleep 9')")
-receive(has_type("agent_query"))                      # the lock is held now
+receive(has_type("agent_query"))                      # the cell holds the interpreter lock now
 held = start_action("request_globals_summary")
 assert do_action("get_context")["status"] == "success"
 late = await_response(held)
@@ -97,8 +96,9 @@ assert do_action("request_globals_summary")["status"] == "success"
 	s.stop(t)
 }
 
-// startFakeServer is a server with one session, "default", that wants the token
-// "secret". Its trace has two entries, a third once watched, and then ends.
+// startFakeServer starts a server with the session "default" and the token "secret", and returns
+// its address. The trace of the session has two entries, and for watchers a third, which is the
+// last.
 func startFakeServer(t *testing.T) (address string) {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -131,7 +131,7 @@ func startFakeServer(t *testing.T) (address string) {
 			`{"seq":3,"t_ns":3000000,"hop":"session","type":"state","bytes":9,"msg":{"state":"ended"}}`,
 		} {
 			if ws.Write(ctx, websocket.MessageText, []byte(line)) != nil {
-				return // it has seen enough
+				return // the watcher has closed the connection
 			}
 		}
 		_ = ws.Close(websocket.StatusNormalClosure, "the session has ended")
@@ -163,12 +163,12 @@ func TestTrace_LiveSession(t *testing.T) {
 
 	out, _, status := runTrace(t, "secret", address)
 	require.Equal(t, "+0.001 server>kernel globals_summary eval_1 9 B  answered in 1.0ms: kernel 1.0ms\n"+
-		"+0.002 kernel>server globals_summary eval_1 9 B\n", out, "what is there")
+		"+0.002 kernel>server globals_summary eval_1 9 B\n", out, "the entries so far")
 	require.Zero(t, status)
 	out, _, status = runTrace(t, "secret", address+"/?session=default", "--follow")
 	require.Equal(t, "+0.001 server>kernel globals_summary eval_1 9 B\n"+
 		"+0.002 kernel>server globals_summary eval_1 9 B  answered in 1.0ms: kernel 1.0ms\n"+
-		"+0.003 session state ended 9 B\n", out, "until the session ends")
+		"+0.003 session state ended 9 B\n", out, "all entries until the session ends")
 	require.Zero(t, status)
 
 	const hint = " (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)\n"
@@ -187,7 +187,7 @@ func TestTrace_LiveSession(t *testing.T) {
 	}
 }
 
-// A connection that is lost is not the end of a session.
+// assay trace fails if the connection is lost, or if no server listens.
 func TestTrace_LostConnection(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

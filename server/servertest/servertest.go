@@ -4,9 +4,11 @@ package servertest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -25,8 +27,9 @@ const (
 
 // Main is the TestMain of a package whose test binary plays subprocesses. If the
 // binary was started with [Command], Main calls play with the role and arguments
-// given there and exits with the status that it returns. Otherwise it runs the tests,
-// and requires that no goroutine is left.
+// given there and exits with the status that it returns. Started with flags only, Main runs
+// the tests and requires that no goroutine is left. Any other argument is an error: running
+// the tests would start the binary again and again.
 func Main(m *testing.M, play func(role string, args []string) int) {
 	args := os.Args[1:]                           //nolint:forbidigo // package for tests
 	if len(args) > 1 && args[0] == playArgument { // args[1] is the role
@@ -37,6 +40,10 @@ func Main(m *testing.M, play func(role string, args []string) int) {
 			os.Exit(1) //nolint:forbidigo // as above
 		}
 		os.Exit(0) //nolint:forbidigo // as above
+	}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		fmt.Fprintf(os.Stderr, "%s: unknown argument %q\n", os.Args[0], args[0]) //nolint:forbidigo // as above
+		os.Exit(2)                                                               //nolint:forbidigo // as above
 	}
 	// Without this the race detector would delay the exit of each subprocess by 1 s.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
