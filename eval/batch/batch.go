@@ -15,7 +15,8 @@ import (
 	"assay/testcases"
 )
 
-// Config describes a run.
+// Config describes a run: which attempts to make, how many at once, and where to write the
+// results.
 type Config struct {
 	RunWriter *runs.Writer // required
 	Cases     []testcases.Case
@@ -34,7 +35,7 @@ type Config struct {
 	Observer Observer
 }
 
-// Observer has the callbacks for the progress of a run.
+// Observer gets a call when an attempt starts and when a result is written.
 type Observer interface {
 	// AttemptStarted is called before an attempt starts.
 	AttemptStarted(RunningAttempt)
@@ -42,7 +43,7 @@ type Observer interface {
 	LineWritten(line any)
 }
 
-// RunningAttempt is an attempt that is running, and its progress.
+// RunningAttempt identifies an attempt that is running, and has its progress.
 type RunningAttempt struct {
 	*attempt.Progress
 	CaseID    string
@@ -50,7 +51,7 @@ type RunningAttempt struct {
 	StartedAt time.Time
 }
 
-// scheduler makes the attempts of one run.
+// scheduler makes the attempts of one run and collects their results.
 type scheduler struct {
 	cfg Config
 
@@ -58,9 +59,10 @@ type scheduler struct {
 	results summaryBuilder
 }
 
-// Run makes all attempts and returns the summary, which it has also written to the run's folder.
-// When ctx ends, running attempts are cancelled, no further attempt starts, and the summary covers
-// those that were made. Run fails if a result cannot be written; it then starts no further attempt.
+// Run makes all attempts of a run, writes their results to the run's folder, and returns the
+// summary, which is also written. When ctx ends, running attempts are cancelled, no further
+// attempt starts, and the summary covers those that were made. Run fails if a result cannot be
+// written; it then starts no further attempt.
 func Run(ctx context.Context, cfg Config) (Summary, error) {
 	cfg.Epochs, cfg.Jobs = max(cfg.Epochs, 1), max(cfg.Jobs, 1)
 	if cfg.SkipReason == nil {
@@ -79,14 +81,15 @@ func Run(ctx context.Context, cfg Config) (Summary, error) {
 	return summary, cfg.RunWriter.AppendLine(summary)
 }
 
-// noopObserver is an Observer that does nothing.
+// noopObserver is an Observer that ignores all calls.
 type noopObserver struct{}
 
 func (noopObserver) AttemptStarted(RunningAttempt) {}
 func (noopObserver) LineWritten(any)               {}
 
-// scheduleAttempts starts the attempts, all cases of the first epoch first, at most Config.Jobs at
-// a time, and waits for them. The first error cancels the rest.
+// scheduleAttempts starts the attempts, first those of all cases in the first epoch and so on,
+// at most Config.Jobs at a time, and waits for them. The first error cancels the rest and is
+// returned.
 func (s *scheduler) scheduleAttempts(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
 	workers.SetLimit(s.cfg.Jobs)
@@ -110,7 +113,8 @@ func (s *scheduler) scheduleAttempts(ctx context.Context) error {
 	return workers.Wait()
 }
 
-// recordSkipped writes and reports that a case was skipped. It fails if the line cannot be written.
+// recordSkipped writes the line of a case that cannot be tried on this machine, counts it and
+// tells the observer. It fails if the line cannot be written.
 func (s *scheduler) recordSkipped(c testcases.Case, reason string) error {
 	line := runs.SkippedCase{Type: runs.TypeSkipped, CaseID: c.ID, Reason: reason}
 	if err := s.cfg.RunWriter.AppendLine(line); err != nil {
@@ -123,8 +127,9 @@ func (s *scheduler) recordSkipped(c testcases.Case, reason string) error {
 	return nil
 }
 
-// runAttempt makes attempt number of the run, and writes and reports its result. It does nothing if
-// ctx has ended. It fails if the folder cannot be made or the line cannot be written.
+// runAttempt makes one attempt at case c, writes its line, counts it and tells the observer.
+// number is the attempt's number in the run. It does nothing if ctx has ended. It fails if the
+// attempt's folder cannot be made or the line cannot be written.
 func (s *scheduler) runAttempt(ctx context.Context, c testcases.Case, epoch, number int) error {
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the run ended while this attempt waited for a worker; the cause is reported elsewhere

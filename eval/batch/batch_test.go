@@ -21,23 +21,24 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fakeAttempts has the result of each attempt by case id, so that only the scheduler is tested.
+// fakeAttempts has the fixed result of each attempt, by case id, so that tests need no
+// sessions.
 type fakeAttempts map[string]runs.Attempt
 
-// run returns the result of an attempt at once.
+// run returns the fixed result for the case of the job at once.
 func (a fakeAttempts) run(_ context.Context, job attempt.Job) runs.Attempt {
 	result := a[job.Case.ID]
 	result.Type, result.CaseID, result.Epoch, result.Try = runs.TypeAttempt, job.Case.ID, job.Epoch, job.Try
 	return result
 }
 
-// gradedAttempt returns a completed attempt with this verdict.
+// gradedAttempt returns the line of a completed attempt with this verdict.
 func gradedAttempt(passed bool) runs.Attempt {
 	score := 0.0
 	return runs.Attempt{Outcome: runs.OutcomeCompleted, Passed: &passed, Score: &score}
 }
 
-// casesWithIDs returns cases that have nothing but an id.
+// casesWithIDs returns test cases that have only an id.
 func casesWithIDs(ids ...string) (list []testcases.Case) {
 	for _, id := range ids {
 		list = append(list, testcases.Case{ID: id})
@@ -45,7 +46,7 @@ func casesWithIDs(ids ...string) (list []testcases.Case) {
 	return list
 }
 
-// newRunWriter creates a run folder; it is closed when the test ends.
+// newRunWriter creates a run folder and returns its writer, which is closed when the test ends.
 func newRunWriter(t *testing.T) *runs.Writer {
 	t.Helper()
 	f, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{})
@@ -193,7 +194,7 @@ func TestRunStopsWhenResultsCannotBeWritten(t *testing.T) {
 	require.Equal(t, 1, began)
 }
 
-// The observer is called with a result only after it is on disk.
+// The observer gets a result only after the line with it is on disk.
 func TestObserverIsCalledAfterTheLineIsOnDisk(t *testing.T) {
 	t.Parallel()
 	f := newRunWriter(t)
@@ -207,7 +208,8 @@ func TestObserverIsCalledAfterTheLineIsOnDisk(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, r.started)
 }
 
-// recordingObserver records the calls of its methods, and how many attempts are on disk at each.
+// recordingObserver is an Observer that records its calls, and how many attempts are on disk at
+// each.
 type recordingObserver struct {
 	t           *testing.T
 	writer      *runs.Writer

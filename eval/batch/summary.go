@@ -7,7 +7,8 @@ import (
 	"assay/internal/stats"
 )
 
-// Summary is the last line of a run's attempts.jsonl.
+// Summary is the JSON of the last line of a run's attempts.jsonl: counts, pass rates, cost and
+// duration.
 type Summary struct {
 	Type           string               `json:"type"` // runs.TypeSummary
 	Run            string               `json:"run"`
@@ -26,8 +27,8 @@ type Summary struct {
 	DurationMS     int64                `json:"duration_ms"`
 }
 
-// PassRate is the mean over the cases of the share of their attempts that passed. A field is nil if
-// there is no case to compute it from; the intervals need two cases.
+// PassRate is the mean, over the cases, of the share of each case's attempts that passed, from
+// 0 to 1. A field is nil if no case counts; the confidence intervals need two cases.
 type PassRate struct {
 	Strict                  *float64    `json:"strict"`                   // infrastructure failures count as not passed
 	ExcludingInfrastructure *float64    `json:"excluding_infrastructure"` // infrastructure failures do not count
@@ -35,14 +36,16 @@ type PassRate struct {
 	CI95Raw                 *[2]float64 `json:"ci95_raw"`                 // the same, not clamped
 }
 
-// AllPassed reports whether every attempt that counts has passed.
+// AllPassed reports whether every attempt of the run that counts in the pass rate has passed;
+// it is true if none counts.
 func (s Summary) AllPassed() bool { return s.Passed == s.GradedCount() }
 
-// GradedCount returns the number of attempts that count: those with a verdict, and infrastructure
-// failures.
+// GradedCount returns the number of attempts that count in the pass rate: those with a verdict,
+// and infrastructure failures.
 func (s Summary) GradedCount() int { return s.Passed + s.Failed + s.Infrastructure }
 
-// summaryBuilder computes a Summary attempt by attempt. It is not safe for concurrent use.
+// summaryBuilder computes the Summary of a run from its attempts. It is not safe for concurrent
+// use.
 type summaryBuilder struct {
 	summary     Summary               // the counts
 	cases       map[string]*caseTally // by case id
@@ -50,13 +53,15 @@ type summaryBuilder struct {
 	isCostKnown bool // for every attempt
 }
 
-// caseTally counts the attempts at one case.
+// caseTally counts the attempts at one case: passed, with a verdict, and infrastructure
+// failures.
 type caseTally struct{ passed, graded, infrastructure int }
 
-// gradedCount returns the number of attempts with a verdict and of infrastructure failures.
+// gradedCount returns the number of attempts at the case that have a verdict or are
+// infrastructure failures.
 func (c caseTally) gradedCount() int { return c.graded + c.infrastructure }
 
-// newSummaryBuilder returns the builder of a summary without attempts.
+// newSummaryBuilder returns a summaryBuilder that has counted no attempt.
 func newSummaryBuilder() summaryBuilder {
 	return summaryBuilder{
 		summary: Summary{Type: runs.TypeSummary, ByOutcome: map[runs.Outcome]int{}},
@@ -64,10 +69,10 @@ func newSummaryBuilder() summaryBuilder {
 	}
 }
 
-// addSkipped counts a skipped case.
+// addSkipped counts a case that was not tried.
 func (b *summaryBuilder) addSkipped() { b.summary.Skipped++ }
 
-// addAttempt counts an attempt.
+// addAttempt counts an attempt by its outcome and verdict, and adds its cost.
 func (b *summaryBuilder) addAttempt(a runs.Attempt) {
 	b.summary.Attempts++
 	b.summary.ByOutcome[a.Outcome]++
@@ -97,7 +102,8 @@ func (b *summaryBuilder) addAttempt(a runs.Attempt) {
 	}
 }
 
-// build returns the summary of all attempts that were added. epochs is the largest k of pass@k.
+// build returns the summary of all attempts that were added. epochs is the largest k for which
+// pass@k is computed.
 func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) Summary {
 	s := b.summary
 	s.Run, s.Cases, s.DurationMS = run, len(b.cases), duration.Milliseconds()
@@ -113,9 +119,9 @@ func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) S
 	return s
 }
 
-// passShares returns the share of passed attempts of each case, in no order: strict counts
-// infrastructure failures as not passed, lenient leaves them out. A case without a single attempt
-// that counts is left out.
+// passShares returns the share of passed attempts of each case, from 0 to 1, in no order: in
+// strict infrastructure failures count as not passed, in lenient they are left out. A case
+// without an attempt that counts is left out.
 func (b *summaryBuilder) passShares() (strict, lenient []float64) {
 	for _, c := range b.cases {
 		if total := c.gradedCount(); total > 0 {
@@ -128,8 +134,9 @@ func (b *summaryBuilder) passShares() (strict, lenient []float64) {
 	return strict, lenient
 }
 
-// newPassRate returns the means of the shares and the interval of the strict one. The benchmarks whose
-// case format this program reads publish the same interval (Student's t).
+// newPassRate returns the means of the cases' shares of passed attempts, and the 95 %
+// confidence interval of the strict one (Student's t), which is the interval that the public
+// benchmarks in this case format report.
 func newPassRate(strict, lenient []float64) (r PassRate) {
 	if len(lenient) > 0 {
 		r.ExcludingInfrastructure = new(stats.Mean(lenient))
@@ -146,8 +153,8 @@ func newPassRate(strict, lenient []float64) (r PassRate) {
 	return r
 }
 
-// addPassAtK sets pass@k and pass^k in s: the means over the cases that have at least k attempts
-// that count.
+// addPassAtK sets pass@k and pass^k in the summary s: their means over the cases that have at
+// least k attempts that count.
 func (b *summaryBuilder) addPassAtK(k int, s *Summary) {
 	var passAtK, passHatK []float64
 	for _, c := range b.cases {

@@ -14,14 +14,17 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// regradeResult is the result of grading one attempt again.
+// regradeResult is the result of grading one stored attempt again: the line to write, or an
+// error.
 type regradeResult struct {
 	RegradedAttempt
 	keptResults int   // results of graders that are copies of old ones
 	err         error // a file of the attempt could not be read; the rest is unset then
 }
 
-// regradeAttempt grades an attempt again.
+// regradeAttempt grades the stored attempt a again by the graders that its case has now. If the
+// case is not given, or the outcome is one that is not graded, the result has a reason instead
+// of a verdict. If a file of the attempt cannot be read, the result has an error.
 func (s *regrader) regradeAttempt(ctx context.Context, a storedAttempt) regradeResult {
 	r := regradeResult{RegradedAttempt: RegradedAttempt{
 		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, AttemptFolder: a.folderName, Outcome: a.Outcome,
@@ -51,8 +54,8 @@ func (s *regrader) regradeAttempt(ctx context.Context, a storedAttempt) regradeR
 	return r
 }
 
-// gradability returns whether an attempt that ended like this is graded, and whether its answer is
-// given to the graders.
+// gradability returns whether an attempt with its outcome is graded at all, and whether the
+// graders get its answer.
 func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 	if a.IsInfrastructureFailure() {
 		return false, false
@@ -60,8 +63,8 @@ func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 	return true, a.Outcome == runs.OutcomeCompleted || a.Outcome == runs.OutcomeLimit
 }
 
-// gradingInput returns what graders may look at, from the files of the attempt. It fails if a file
-// of the attempt cannot be read or parsed.
+// gradingInput reads the files of the stored attempt a and returns the input for the graders of
+// case c. It fails if a file cannot be read or parsed.
 func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGraded bool) (grading.Input, error) {
 	e := storedEvidence{run: s.run, attemptFolder: a.folderName}
 	in := grading.Input{
@@ -83,9 +86,10 @@ func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGrade
 	return in, err
 }
 
-// commandGraderRecord returns the JSON that a command grader reads on stdin. It is the same as at the end
-// of the attempt (its line without the verdict, the task, and its folder), except for the path of
-// the working folder, which no longer exists. The error is that of encoding it.
+// commandGraderRecord returns the JSON that a command grader reads on stdin: the attempt's line
+// without the verdict, the task, and the attempt's folder. It is the same as at the end of the
+// attempt, but without the path of the working folder, which no longer exists. It fails if
+// encoding fails.
 func (s *regrader) commandGraderRecord(a storedAttempt, c testcases.Case, isAnswerGraded bool) (json.RawMessage, error) {
 	line := a.Attempt
 	line.Passed, line.Score, line.Graders = nil, nil, nil
@@ -99,9 +103,9 @@ func (s *regrader) commandGraderRecord(a storedAttempt, c testcases.Case, isAnsw
 	}{line, c.Task, filepath.Join(s.dir, "attempts", a.folderName)})
 }
 
-// storedAnswer returns the answer of an attempt, or the reason why it has none. It takes the answer
-// and the summary from the attempt's line, not from the conversation, which may have later
-// submissions that did not count. It fails if the stored answer cannot be parsed.
+// storedAnswer returns the answer of a stored attempt, or the reason why it has none. It takes
+// the answer and the summary from the attempt's line, not from the conversation, which may have
+// later submissions that did not count. It fails if the stored answer cannot be parsed.
 func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err error) {
 	if len(a.Answer) > 0 && string(a.Answer) != "null" {
 		answer, err = pyvalue.Decode(string(a.Answer))
@@ -114,9 +118,9 @@ func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err er
 	return found.Answer, found.Reason, nil
 }
 
-// grade sets the new verdict by all graders. If a grader fails because what it reads no longer
-// exists, the old result of the same grader is kept; if there is none, the attempt gets no new
-// verdict.
+// grade runs all graders and sets the new verdict. If a grader fails because the kernel or the
+// working folder no longer exists, its old result is kept; if it has none, the attempt gets no
+// new verdict.
 func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grading.Input) {
 	passed := true
 	var scores []float64
@@ -144,7 +148,7 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 	}
 }
 
-// encodeLine returns the JSON of v in the form of [runs.EncodeLine], without the newline. It fails
+// encodeLine returns v as JSON in the form of [runs.EncodeLine], without the newline. It fails
 // if v has no JSON.
 func encodeLine(v any) (json.RawMessage, error) {
 	var text bytes.Buffer
@@ -152,19 +156,21 @@ func encodeLine(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-// failedWithoutKernelOrNotebook reports whether a grader failed because there is no kernel or no notebook.
+// failedWithoutKernelOrNotebook reports whether a grader failed because it had no kernel or no
+// notebook.
 func failedWithoutKernelOrNotebook(result grading.Result) bool {
 	return result.Error != nil && (result.Error.Kind == "kernel" || result.Error.Kind == "notebook")
 }
 
-// mayHaveFailedWithoutSession reports whether a grader may have failed because the session has ended: there
-// is no kernel, the notebook cannot be run again, or a command misses the working folder.
+// mayHaveFailedWithoutSession reports whether a grader may have failed because the attempt's
+// session has ended: it had no kernel or notebook, or it is a command, which may need the
+// working folder.
 func mayHaveFailedWithoutSession(result grading.Result) bool {
 	return failedWithoutKernelOrNotebook(result) || result.Error != nil && result.Error.Kind == "command"
 }
 
-// oldResult returns the old result of the grader whose spec has this digest, or nil if there is
-// none.
+// oldResult returns the stored result of the grader whose spec has this digest, or nil if the
+// attempt has none.
 func (r *regradeResult) oldResult(digest string) *pyvalue.Object {
 	for _, text := range r.Old.Graders {
 		v, _ := pyvalue.Decode(string(text))
@@ -176,10 +182,11 @@ func (r *regradeResult) oldResult(digest string) *pyvalue.Object {
 	return nil
 }
 
-// isTrueValue reports whether v is the value True.
+// isTrueValue reports whether v is the boolean value true.
 func isTrueValue(v pyvalue.Value) bool { return v == pyvalue.Value(pyvalue.Bool(true)) }
 
-// floatValue returns a number as a float, and 0 for other values.
+// floatValue returns an integer or floating-point value as a float64, and 0 for any other
+// value.
 func floatValue(v pyvalue.Value) float64 {
 	switch v := v.(type) {
 	case pyvalue.Int:

@@ -14,8 +14,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// BenchmarkGradeLines grades 10,000 lines: every type of grader that reads only the answer, and
-// extractions.
+// BenchmarkGradeLines grades 10,000 input lines: each type of grader that reads only the
+// answer, and extractions.
 func BenchmarkGradeLines(b *testing.B) {
 	lines := benchmarkLines(b, 10_000)
 	b.SetBytes(int64(len(lines)))
@@ -25,7 +25,8 @@ func BenchmarkGradeLines(b *testing.B) {
 	}
 }
 
-// benchmarkLines returns n lines, made of the rows of the graders' reference tests.
+// benchmarkLines returns n input lines for GradeLines, made from the rows of the graders'
+// reference tests.
 func benchmarkLines(tb testing.TB, n int) []byte {
 	tb.Helper()
 	file, err := os.ReadFile("../../testcases/grading/testdata/reference.jsonl")
@@ -45,7 +46,8 @@ func benchmarkLines(tb testing.TB, n int) []byte {
 	return bytes.Join(bytes.SplitN(bytes.Repeat(append(bytes.Join(rows, []byte("\n")), '\n'), n/len(rows)+1), []byte("\n"), n+1)[:n], []byte("\n"))
 }
 
-// benchmarkLine returns the input line for a row of the reference tests.
+// benchmarkLine returns the input line for GradeLines that is made from one row of the graders'
+// reference tests.
 func benchmarkLine(tb testing.TB, grader string, config, answer json.RawMessage) []byte {
 	tb.Helper()
 	line := map[string]any{"id": grader, "answer": answer}

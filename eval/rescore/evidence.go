@@ -11,18 +11,20 @@ import (
 	"assay/internal/model/replay"
 )
 
-// maxEvidenceFileBytes is how large a file of an attempt may be to be read.
+// maxEvidenceFileBytes is the size of the largest file of a stored attempt that is read for
+// graders.
 const maxEvidenceFileBytes = 1 << 30
 
-// storedEvidence reads the files of an attempt for graders. Its methods return nil if a file does
-// not exist, and after the first error, which is kept in err.
+// storedEvidence reads the files of a stored attempt for its graders. Its methods return nil if
+// a file does not exist and after the first error, which is kept in err.
 type storedEvidence struct {
 	run           *runs.Run
 	attemptFolder string // name of the attempt's folder
 	err           error
 }
 
-// readFile returns the content of a file of the attempt.
+// readFile returns the content of the attempt's file with this name; nil if it does not exist.
+// err is set if it cannot be read or is too large.
 func (e *storedEvidence) readFile(name string) []byte {
 	if e.err != nil || e.attemptFolder == "" {
 		return nil
@@ -44,14 +46,16 @@ func (e *storedEvidence) readFile(name string) []byte {
 	return text
 }
 
-// setFirstError keeps an error about the file name, unless it is nil or there is one already.
+// setFirstError sets err to an error about the file name, unless the error is nil or err is set
+// already.
 func (e *storedEvidence) setFirstError(name string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("%s: %w", name, err)
 	}
 }
 
-// conversation returns the agent's messages, from conversation.jsonl.
+// conversation returns the lines of the attempt's conversation.jsonl, the messages of the
+// agent; nil if the file does not exist.
 func (e *storedEvidence) conversation() []json.RawMessage {
 	var entries []json.RawMessage
 	for line := range bytes.Lines(e.readFile("conversation.jsonl")) {
@@ -62,7 +66,8 @@ func (e *storedEvidence) conversation() []json.RawMessage {
 	return entries
 }
 
-// judgeRecording returns the recorded model calls of judges, from judge.jsonl.
+// judgeRecording returns the recorded calls of models by graders, from the attempt's
+// judge.jsonl; nil if the file does not exist.
 func (e *storedEvidence) judgeRecording() *replay.Recording {
 	text := e.readFile("judge.jsonl")
 	if text == nil {

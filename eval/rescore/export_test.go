@@ -6,8 +6,9 @@ import (
 	"io"
 )
 
-// SplitLinesForTest splits in into lines as GradeLines does, with maxBytes instead of MaxLineBytes. It
-// returns "number: length" for each line that is not blank, or "number: too long".
+// SplitLinesForTest splits in into lines as GradeLines does, with maxBytes instead of
+// MaxLineBytes. It returns "number: length" for each line that is not blank, or "number: too
+// long".
 func SplitLinesForTest(in io.Reader, maxBytes int) (lines []string, err error) {
 	reader := newLineReader(in)
 	reader.maxBytes = maxBytes

@@ -7,8 +7,9 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// extractAnswer returns the output line for a line with "extract", which says where in "answer" the
-// answer is. isFaulty is true if the line could not be used.
+// extractAnswer returns the output line for an input line with the member "extract", which says
+// what "answer" holds and so how the agent's answer is found in it. isFaulty is true if the
+// line cannot be used.
 func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Object, isFaulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
 	if !isAbsentOrNull(line.Get("grader")) || !isAbsentOrNull(line.Get("graders")) {
@@ -29,8 +30,9 @@ func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Objec
 	return extractionReply(id, found, err), hasErrorKind(err, inputErrorKind)
 }
 
-// extractFromText extracts the answer from a text by extract. want describes the text in the error for
-// a value of another type.
+// extractFromText calls extract with the text given and returns the extraction. If given is
+// absent, nothing was found; it fails if given is no string, with an error that names what is
+// wanted.
 func extractFromText(given pyvalue.Value, want string, extract func(string) (grading.ExtractedAnswer, error)) (grading.ExtractedAnswer, error) {
 	switch text := given.(type) {
 	case nil:
@@ -42,8 +44,8 @@ func extractFromText(given pyvalue.Value, want string, extract func(string) (gra
 	}
 }
 
-// extractFromMessages extracts the answer from a list of messages. It fails if the value is no list or
-// a message has the wrong form.
+// extractFromMessages extracts the answer from a list of an agent's messages. If given is
+// absent, nothing was found; it fails if given is no list or a message has the wrong form.
 func extractFromMessages(given pyvalue.Value) (grading.ExtractedAnswer, error) {
 	switch messages := given.(type) {
 	case nil:
@@ -55,7 +57,8 @@ func extractFromMessages(given pyvalue.Value) (grading.ExtractedAnswer, error) {
 	}
 }
 
-// extractionReply returns the output line for an extraction. err is nil or a [*pyvalue.Error].
+// extractionReply returns the output line with the result of an extraction. err is nil or a
+// [*pyvalue.Error], which becomes the member "error".
 func extractionReply(id pyvalue.Value, found grading.ExtractedAnswer, err error) *pyvalue.Object {
 	o := pyvalue.NewObject("id", valueOrNull(id))
 	o.Set("found", pyvalue.Bool(found.Answer != nil))
@@ -68,7 +71,7 @@ func extractionReply(id pyvalue.Value, found grading.ExtractedAnswer, err error)
 	return o
 }
 
-// hasErrorKind reports whether err is a [*pyvalue.Error] of this kind.
+// hasErrorKind reports whether err wraps a [*pyvalue.Error] of this kind.
 func hasErrorKind(err error, kind string) bool {
 	fault, ok := errors.AsType[*pyvalue.Error](err)
 	return ok && fault.Kind == kind

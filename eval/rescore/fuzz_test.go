@@ -12,8 +12,8 @@ import (
 	"assay/testcases/grading"
 )
 
-// FuzzGradeLines grades arbitrary input: each line that is not blank gets exactly one line of JSON
-// in one of the two output forms.
+// FuzzGradeLines grades arbitrary input: each line that is not blank gets exactly one line of
+// JSON in one of the two output forms.
 func FuzzGradeLines(f *testing.F) {
 	for _, seed := range []string{
 		"{" + choiceGrader + `,"answer":{"answer":"b"}}`,
@@ -53,7 +53,8 @@ func FuzzGradeLines(f *testing.F) {
 	})
 }
 
-// requireOutputLineForm requires that an output line has one of the two forms.
+// requireOutputLineForm fails the test unless an output line of GradeLines has one of its two
+// forms.
 func requireOutputLineForm(t *testing.T, line string) {
 	t.Helper()
 	var members map[string]json.RawMessage

@@ -9,9 +9,9 @@ import (
 	"assay/internal/model/replay"
 )
 
-// judgeOpener returns the function that opens models for the judges of one attempt. Calls that are
-// in the recording, which may be nil, are replayed; others go to the model of
-// RegradeConfig.OpenJudge.
+// judgeOpener returns the function that opens models for graders of one attempt. Calls that are
+// in the recording, which may be nil, are replayed; others go to the model that
+// RegradeConfig.OpenJudge opens, and are recorded.
 func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (model.Client, error) {
 	live := func(name string) (model.Client, error) {
 		if s.cfg.OpenJudge == nil {
@@ -35,13 +35,15 @@ func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (m
 	}
 }
 
-// replayingModel answers calls from a recording and makes those that are not in it.
+// replayingModel is a model client that answers calls from a recording, and passes calls that
+// are not recorded on to a real model.
 type replayingModel struct {
 	recorded model.Client
 	openLive func() (model.Client, error) // opens the model for the other calls
 }
 
-// Complete implements [model.Client].
+// Complete implements [model.Client]. It fails if the call is not recorded and no real model
+// can be opened.
 func (r replayingModel) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	reply, err := r.recorded.Complete(ctx, req, onDelta)
 	if !errors.Is(err, replay.ErrNotRecorded) {

@@ -12,15 +12,16 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// inputErrorKind is the kind of the error about an input line that cannot be used.
+// inputErrorKind is the "kind" of errors about input lines that cannot be used.
 const inputErrorKind = "input"
 
-// inputErrorf returns an error of kind inputErrorKind.
+// inputErrorf returns an error of kind inputErrorKind with a formatted text.
 func inputErrorf(format string, args ...any) *pyvalue.Error {
 	return &pyvalue.Error{Kind: inputErrorKind, Text: fmt.Sprintf(format, args...)}
 }
 
-// parse returns the object in the line.
+// parse returns the JSON object in the input line. It fails with an error of kind "input" if
+// the line is too long, is not valid JSON or UTF-8, or is not an object.
 func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 	if l.isTooLong {
 		return nil, inputErrorf("line %d is longer than %d MiB", l.number, MaxLineBytes>>20)
@@ -42,11 +43,13 @@ func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 	return object, nil
 }
 
-// isAbsentOrNull reports whether the value of a member is null, or nil because there is no such member.
+// isAbsentOrNull reports whether v, a member of an object, is null, or nil because there is no
+// such member.
 func isAbsentOrNull(v pyvalue.Value) bool { return v == nil || v == (pyvalue.Null{}) }
 
-// gradeLine grades the answer in a line by the line's grader or graders, with the rest of the input
-// from base. isFaulty is true if the line could not be used.
+// gradeLine grades the answer in an input line by the grader or graders in the line and returns
+// the output line. base has the rest of the graders' input. isFaulty is true if the line cannot
+// be used.
 func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base grading.Input) (reply *pyvalue.Object, isFaulty bool) {
 	in := base
 	if in.Answer = line.Get("answer"); in.Answer == nil {
@@ -75,8 +78,9 @@ func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base
 	return multiGraderReply(id, results), isFaulty
 }
 
-// gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is the
-// entry's name in errors. isUnusable is true if entry describes no grader.
+// gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is
+// the entry's name in error texts. isUnusable is true if entry does not describe a known
+// grader.
 func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, isUnusable bool) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
@@ -90,20 +94,22 @@ func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in gra
 	return result, isUnknown || spec.Config != nil && !isObject
 }
 
-// inputErrorResult returns the result for input that could not be used.
+// inputErrorResult returns the grading result, not passed, for an input line or grader that
+// cannot be used.
 func inputErrorResult(fault *pyvalue.Error) grading.Result {
 	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &pyvalue.Object{}, Error: fault}
 }
 
-// singleGraderReply returns the output line for a line with one grader.
+// singleGraderReply returns the output line for an input line with one grader.
 func singleGraderReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
 	o := pyvalue.NewObject("id", valueOrNull(id))
 	setResultMembers(o, result)
 	return o
 }
 
-// multiGraderReply returns the output line for a line with several graders: it has passed if all have,
-// its score is their mean and its error the first of theirs.
+// multiGraderReply returns the output line for an input line with several graders: it has
+// passed if all have, its score is the mean of their scores, and its error is the first of
+// theirs.
 func multiGraderReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string
@@ -127,8 +133,8 @@ func multiGraderReply(id pyvalue.Value, results []grading.Result) *pyvalue.Objec
 	return o
 }
 
-// setResultMembers sets the members passed, score, metrics, reasoning, error and, if there are any,
-// field_scores.
+// setResultMembers sets the members of an output line that describe a grading result: passed,
+// score, metrics, reasoning, error and, if there are any, field_scores.
 func setResultMembers(o *pyvalue.Object, r grading.Result) {
 	o.Set("passed", pyvalue.Bool(r.Passed))
 	o.Set("score", pyvalue.Float(r.Score))
@@ -140,7 +146,7 @@ func setResultMembers(o *pyvalue.Object, r grading.Result) {
 	}
 }
 
-// errorValue returns an error as {kind, text}, and null for nil.
+// errorValue returns an error as a JSON object {kind, text}, or null for nil.
 func errorValue(err *pyvalue.Error) pyvalue.Value {
 	if err == nil {
 		return pyvalue.Null{}
@@ -150,7 +156,7 @@ func errorValue(err *pyvalue.Error) pyvalue.Value {
 	return o
 }
 
-// valueOrNull returns v, or null if v is nil.
+// valueOrNull returns v, or JSON null if v is nil.
 func valueOrNull(v pyvalue.Value) pyvalue.Value {
 	if v == nil {
 		return pyvalue.Null{}

@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// MaxLineBytes is how long a line may be that [GradeLines] grades, with its newline. A longer one
-// is skipped and answered with an error.
+// MaxLineBytes is the length in bytes, newline included, of the longest line that [GradeLines]
+// grades. A longer one is skipped and answered with an error.
 const MaxLineBytes = 64 << 20
 
-// inputLine is a line of GradeLines' input.
+// inputLine is one line of the input of GradeLines.
 type inputLine struct {
 	number    int64  // from 1
 	text      string // without its end
 	isTooLong bool   // there is no text, as it would have passed MaxLineBytes
 }
 
-// lineReader splits a text into lines. The last one may lack its newline. It is not safe for
-// concurrent use.
+// lineReader splits the input of GradeLines into lines. The last one may lack its newline. It
+// is not safe for concurrent use.
 type lineReader struct {
 	input      *bufio.Reader
 	maxBytes   int
 	lineNumber int64
 }
 
-// newLineReader returns a reader of lines of at most MaxLineBytes.
+// newLineReader returns a reader of the lines of in that have at most MaxLineBytes.
 func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{input: bufio.NewReaderSize(in, 64<<10), maxBytes: MaxLineBytes}
 }
 
-// nextLine returns the next line that is not blank, and io.EOF after the last. It fails if the text
-// cannot be read.
+// nextLine returns the next line of the input that is not blank. It fails with io.EOF after the
+// last line, and if reading fails.
 func (r *lineReader) nextLine() (inputLine, error) {
 	for {
 		r.lineNumber++
@@ -47,9 +47,9 @@ func (r *lineReader) nextLine() (inputLine, error) {
 	}
 }
 
-// readLine reads one line and returns its text with the newline and its length in bytes. The text
-// of a line longer than maxBytes is empty. It returns io.EOF with the last line if that has no
-// newline.
+// readLine reads one line of the input. It returns the text with its newline, and its length in
+// bytes; the text is empty if the line is longer than maxBytes. It returns io.EOF together with
+// a last line that has no newline.
 func (r *lineReader) readLine() (text string, size int, err error) {
 	var kept strings.Builder
 	for {
@@ -65,5 +65,5 @@ func (r *lineReader) readLine() (text string, size int, err error) {
 	}
 }
 
-// isBlank reports whether text has only the white space of JSON.
+// isBlank reports whether text has only characters that JSON treats as white space.
 func isBlank(text string) bool { return strings.Trim(text, " \t\r\n") == "" }

@@ -10,8 +10,8 @@ import (
 	"assay/eval/rescore"
 )
 
-// Lines up to the limit, newline included, are read whole; longer ones are skipped. Blank lines are
-// skipped but count in the numbering.
+// Lines up to the maximum length, newline included, are read whole; longer ones are skipped.
+// Blank lines are skipped but count in the line numbers.
 func TestLineReader(t *testing.T) {
 	t.Parallel()
 	const maxBytes = 300_000

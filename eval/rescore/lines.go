@@ -16,25 +16,26 @@ const (
 	memoryBytesPerInputByte = 40
 )
 
-// GradeLines grades the lines of in, several at once, and writes a line to out for each that is not
-// blank, in the same order and without waiting for more input. A line of in has one of these forms:
+// GradeLines grades the lines of in, several at once, and writes a line to out for each that is
+// not blank, in the same order and as soon as possible. A line of in has one of these forms:
 //
 //	{"id", "grader": {"type", "config"}, "answer"}
 //	{"id", "graders": [{"type", "config"}, …], "answer"}
 //	{"id", "extract": "summary" | "conversation" | "eval_answer_file", "answer"}
 //
-// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]. Other members are ignored, and
-// null counts as absent, except as an answer to extract from. The lines of out have these forms:
+// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]. Other members are ignored,
+// and null counts as absent, except as an answer to extract from. The lines of out have these
+// forms:
 //
 //	{"id", "passed", "score", "metrics", "reasoning", "error", "field_scores"?, "graders"?}
 //	{"id", "found", "extracted", "error", "reason"?}
 //
-// base has the input of the graders that is the same for all lines; its answer is not used.
+// base has the graders' input that is the same for all lines; its answer is not used.
 //
-// Every line gets an answer: one that cannot be parsed an error of kind "input", and one that names
-// an unknown grader, or gives it a config that is no object, the error of that result. faulty is
-// the number of such lines. GradeLines fails if in or out fails, and with the cause of ctx. When
-// ctx ends, a Read of in that has begun is still waited for.
+// Every line is answered. A line that cannot be parsed gets an error of kind "input"; one that
+// names an unknown grader, or gives it a config that is no object, gets that grader's error.
+// faulty is the number of such lines. GradeLines fails if reading in or writing out fails, and
+// with the cause of ctx. When ctx ends, a Read of in that has begun is still waited for.
 func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)
@@ -59,13 +60,13 @@ func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.I
 	return faulty, buffered.Flush()
 }
 
-// outputLine is a line of GradeLines' output.
+// outputLine is one line of the output of GradeLines.
 type outputLine struct {
 	text     []byte // without newline
 	isFaulty bool   // the input line could not be used
 }
 
-// processLine returns the output line for an input line.
+// processLine grades, or extracts from, one input line and returns the output line.
 func processLine(ctx context.Context, l inputLine, base grading.Input) outputLine {
 	o, isFaulty := gradeOrExtract(ctx, l, base)
 	text, err := o.MarshalJSON()
@@ -75,8 +76,8 @@ func processLine(ctx context.Context, l inputLine, base grading.Input) outputLin
 	return outputLine{text: text, isFaulty: isFaulty}
 }
 
-// gradeOrExtract returns the answer to an input line. isFaulty is true if the line could not be
-// used.
+// gradeOrExtract returns the output line for an input line as an object. isFaulty is true if
+// the input line cannot be used.
 func gradeOrExtract(ctx context.Context, l inputLine, base grading.Input) (answer *pyvalue.Object, isFaulty bool) {
 	object, fault := l.parse()
 	if fault != nil {

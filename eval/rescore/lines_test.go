@@ -67,7 +67,7 @@ func TestGradeLineWithSeveralGraders(t *testing.T) {
 	require.Contains(t, out[0], `"error":{"kind":"type_error","text":"field graders[2].config: want an object, found null"}`)
 }
 
-// A line that cannot be graded gets an error and is counted.
+// An input line that cannot be graded gets an error and is counted as faulty.
 func TestFaultyLine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -128,7 +128,8 @@ func TestExtractAnswer(t *testing.T) {
 	}
 }
 
-// Answers come in the order of the lines; blank lines are skipped, and the last line needs no newline.
+// Output lines are in the order of the input lines; blank lines are skipped, and the last line
+// needs no newline.
 func TestGradeLinesKeepsOrder(t *testing.T) {
 	t.Parallel()
 	var in, want strings.Builder
@@ -158,7 +159,7 @@ func TestGradeLinesOfBlankInput(t *testing.T) {
 	require.Zero(t, faulty)
 }
 
-// The answer to a line is written before the next line is sent.
+// The output line is written before the next input line is sent.
 func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
 	t.Parallel()
 	in, writer := io.Pipe()
@@ -182,15 +183,15 @@ func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// endlessReader reads as the same line repeated without end.
+// endlessReader is a reader that yields the same line again and again, without end.
 type endlessReader struct{ line []byte }
 
 func (e endlessReader) Read(p []byte) (int, error) { return copy(p, e.line), nil }
 
-// errDiskFull is the error of failingWriter and failingReader.
+// errDiskFull is the error that failingWriter and failingReader return.
 var errDiskFull = errors.New("no space left")
 
-// failingWriter is a writer that always fails.
+// failingWriter is a writer whose Write always fails.
 type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errDiskFull }
@@ -214,12 +215,12 @@ func TestGradeLinesFails(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "\n"))
 }
 
-// failingReader is a reader that always fails.
+// failingReader is a reader whose Read always fails.
 type failingReader struct{}
 
 func (failingReader) Read([]byte) (int, error) { return 0, errDiskFull }
 
-// writerFromFunc is a function as an io.Writer.
+// writerFromFunc makes a function an io.Writer.
 type writerFromFunc func([]byte) (int, error)
 
 func (f writerFromFunc) Write(p []byte) (int, error) { return f(p) }

@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gradeLines grades lines and returns the output lines, and how many lines were faulty.
+// gradeLines calls GradeLines with the lines and returns the output lines, and how many input
+// lines were faulty.
 func gradeLines(t *testing.T, lines ...string) (out []string, faulty int) {
 	t.Helper()
 	var text bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"assay/testcases/grading"
 )
 
-// ipynbFile is the part of notebook.ipynb that graders see.
+// ipynbFile has the fields of notebook.ipynb that matter to graders.
 type ipynbFile struct {
 	Cells    []ipynbCell `json:"cells"`
 	Metadata struct {
@@ -17,6 +17,7 @@ type ipynbFile struct {
 	} `json:"metadata"`
 }
 
+// ipynbCell has the fields of a cell in notebook.ipynb that matter to graders.
 type ipynbCell struct {
 	Type    string        `json:"cell_type"`
 	Source  multilineText `json:"source"`
@@ -24,13 +25,14 @@ type ipynbCell struct {
 	Outputs []ipynbOutput `json:"outputs"`
 }
 
+// ipynbOutput has the fields of a cell's output in notebook.ipynb that matter to graders.
 type ipynbOutput struct {
 	Text      multilineText              `json:"text"` // of output from a stream
 	Data      map[string]json.RawMessage `json:"data"`
 	Traceback []string                   `json:"traceback"` // of an error; nil for other outputs
 }
 
-// stateFile is the part of state.json that notebook.ipynb lacks: the status of each cell.
+// stateFile has the fields of state.json that notebook.ipynb lacks: the status of each cell.
 type stateFile struct {
 	Context struct {
 		Cells []struct {
@@ -39,10 +41,12 @@ type stateFile struct {
 	} `json:"context"`
 }
 
-// multilineText is a string that nbformat writes as a string or as a list of lines.
+// multilineText is a text that the nbformat file format writes as a string or as a list of
+// lines.
 type multilineText string
 
-// UnmarshalJSON implements [json.Unmarshaler].
+// UnmarshalJSON decodes a string, or a list of lines, which it joins. It fails for anything
+// else.
 func (t *multilineText) UnmarshalJSON(data []byte) error {
 	var lines []string
 	if len(data) > 0 && data[0] == '[' {
@@ -53,7 +57,8 @@ func (t *multilineText) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// notebook returns the stored notebook, or nil if there is none.
+// notebook returns the stored notebook for graders, from notebook.ipynb and state.json; nil if
+// there is none. err is set if a file cannot be read or parsed.
 func (e *storedEvidence) notebook() *grading.Notebook {
 	file := e.readFile("notebook.ipynb")
 	if file == nil {
@@ -76,8 +81,8 @@ func (e *storedEvidence) notebook() *grading.Notebook {
 	return out
 }
 
-// gradingCell returns the cell as graders see it. status is the cell's status in state.json, or ""
-// if that is unknown.
+// gradingCell converts the cell to the form that graders see. status is the cell's status in
+// state.json, or "" if that is unknown.
 func (c ipynbCell) gradingCell(status string) grading.NotebookCell {
 	cell := grading.NotebookCell{IsCode: c.Type == "code", Source: string(c.Source)}
 	if !cell.IsCode {
@@ -101,7 +106,7 @@ func (c ipynbCell) gradingCell(status string) grading.NotebookCell {
 	return cell
 }
 
-// plainText returns an output as text. Except for that of a stream it ends with a newline.
+// plainText returns an output as text, with a newline at the end unless it is printed text.
 func (o ipynbOutput) plainText() string {
 	if o.Traceback != nil {
 		return strings.Join(o.Traceback, "\n") + "\n"

@@ -21,29 +21,29 @@ const (
 	maxPendingTasks = 1024
 )
 
-// pipelineTask is work that can run at the same time as other tasks and has a result of type R.
+// pipelineTask is work with a result of type R that can run at the same time as other tasks.
 type pipelineTask[R any] struct {
 	memoryBytes int64 // estimate of the memory that it takes; more than maxPendingBytes counts as that
 	run         func(context.Context) R
 }
 
-// startedTask is a task that runs or waits for a processor.
+// startedTask is a pipelineTask that is running or waits for a processor.
 type startedTask[R any] struct {
 	memoryBytes int64
 	result      chan R // gets the result once; buffered
 }
 
-// resultConsumer takes the results of tasks in the order of the tasks.
+// resultConsumer gets the results of tasks, in the order of the tasks.
 type resultConsumer[R any] struct {
 	consume func(R) error
 	onIdle  func() error // called before waiting for the next result; nil: nothing is called
 }
 
 // processInOrder runs the tasks that next returns, as many at once as there are processors, and
-// gives their results to the consumer in order. It ends after the last result when next returns
-// io.EOF; any other error of next is returned after the results of the earlier tasks were consumed.
-// An error of the consumer, and the end of ctx, end it at once, but it still waits for a call of
-// next that has begun.
+// passes their results to the consumer in order. It ends after the last result when next
+// returns io.EOF; any other error of next is returned after the results of the earlier tasks
+// were consumed. An error of the consumer, and the end of ctx, end it at once, except that it
+// waits for a call of next that has begun.
 func processInOrder[R any](ctx context.Context, next func() (pipelineTask[R], error), to resultConsumer[R]) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -61,14 +61,15 @@ func processInOrder[R any](ctx context.Context, next func() (pipelineTask[R], er
 	return startErr
 }
 
-// orderedQueue has the tasks that were started and whose results were not consumed yet.
+// orderedQueue holds the tasks that were started and whose results were not consumed yet, in
+// order.
 type orderedQueue[R any] struct {
 	tasks        chan startedTask[R] // in order; closed after the last
 	memoryBudget *semaphore.Weighted // maxPendingBytes
 }
 
-// startTasks starts the tasks that next returns and waits for them. It closes q.tasks at the end.
-// It fails with the error of next, unless that is io.EOF, and with the cause of ctx.
+// startTasks starts the tasks that next returns, waits until they have ended, and closes
+// q.tasks. It fails with the error of next, unless that is io.EOF, and with the cause of ctx.
 func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (pipelineTask[R], error)) error {
 	defer close(q.tasks)
 	var workers errgroup.Group
@@ -98,8 +99,8 @@ func (q *orderedQueue[R]) startTasks(ctx context.Context, next func() (pipelineT
 	}
 }
 
-// deliverResults gives the results to the consumer until q.tasks is closed. It fails with the first
-// error of the consumer, and with the cause of ctx.
+// deliverResults passes the results of the tasks to the consumer, in order, until q.tasks is
+// closed. It fails with the first error of the consumer, and with the cause of ctx.
 func (q *orderedQueue[R]) deliverResults(ctx context.Context, to resultConsumer[R]) error {
 	for {
 		started, isOpen, err := receiveOrCallIdle(ctx, q.tasks, to.onIdle)
@@ -120,9 +121,9 @@ func (q *orderedQueue[R]) deliverResults(ctx context.Context, to resultConsumer[
 	}
 }
 
-// receiveOrCallIdle receives from a channel; isOpen is false if it is closed. If it has to wait, it
-// calls onIdle first, unless that is nil. It fails with the error of onIdle, and with the cause of
-// ctx.
+// receiveOrCallIdle receives a value from a channel; isOpen is false if the channel is closed.
+// If it has to wait it calls onIdle first, unless that is nil. It fails with the error of
+// onIdle, and with the cause of ctx.
 func receiveOrCallIdle[T any](ctx context.Context, from <-chan T, onIdle func() error) (v T, isOpen bool, err error) {
 	select {
 	case v, isOpen = <-from:

@@ -18,7 +18,8 @@ const (
 	TypeRescoreSummary = "rescore_summary" // the [Summary], last
 )
 
-// RegradedAttempt is the line that [RegradeRun] writes for an attempt.
+// RegradedAttempt is the JSON line that [RegradeRun] writes for an attempt: its old and its new
+// verdict.
 type RegradedAttempt struct {
 	Type          string       `json:"type"` // TypeRescore
 	Run           string       `json:"run"`
@@ -38,7 +39,7 @@ type RegradedAttempt struct {
 	isNotRegraded bool
 }
 
-// Verdict is a verdict on an attempt.
+// Verdict is the graders' verdict on an attempt: whether it passed, its score, and the results.
 type Verdict struct {
 	Passed *bool    `json:"passed"` // nil: no verdict
 	Score  *float64 `json:"score"`  // from 0 to 1; nil: no verdict
@@ -48,8 +49,8 @@ type Verdict struct {
 	Graders []json.RawMessage `json:"graders"`
 }
 
-// Summary is the last line that [RegradeRun] writes. The embedded counts are those of the new
-// verdicts.
+// Summary is the JSON line that [RegradeRun] writes last. The embedded counts are those of the
+// new verdicts.
 type Summary struct {
 	Type     string `json:"type"` // TypeRescoreSummary
 	Run      string `json:"run"`
@@ -62,7 +63,7 @@ type Summary struct {
 	VerdictsFile    string        `json:"file"` // path of the file of these lines, relative to the run's folder
 }
 
-// VerdictCounts counts attempts by their verdicts.
+// VerdictCounts counts attempts by the graders' verdicts on them.
 type VerdictCounts struct {
 	Passed         int `json:"passed"`
 	Failed         int `json:"failed"`
@@ -70,15 +71,16 @@ type VerdictCounts struct {
 	Infrastructure int `json:"infrastructure"`
 }
 
-// GradedCount returns the number of attempts that count: those with a verdict, and infrastructure
-// failures.
+// GradedCount returns the number of attempts that count in a pass rate: those with a verdict,
+// and infrastructure failures.
 func (c VerdictCounts) GradedCount() int { return c.Passed + c.Failed + c.Infrastructure }
 
-// GradedCount returns the number of attempts that count or would count if they could have been
-// graded again.
+// GradedCount returns the number of attempts that count in a pass rate, with those that could
+// not be graded again.
 func (s Summary) GradedCount() int { return s.VerdictCounts.GradedCount() + s.NotRegraded }
 
-// addVerdict counts an attempt by its outcome and verdict; passed is nil if there is no verdict.
+// addVerdict counts an attempt with this outcome and verdict; passed is nil if there is no
+// verdict.
 func (c *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
 	a := runs.Attempt{Outcome: outcome, Passed: passed}
 	switch {
@@ -93,7 +95,8 @@ func (c *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
 	}
 }
 
-// addAttempt counts an attempt; keptResults of its results are copies of old ones.
+// addAttempt counts a regraded attempt; keptResults is how many of its graders' results are
+// copies of old ones.
 func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 	s.Attempts++
 	s.KeptResults += keptResults
@@ -108,7 +111,7 @@ func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 	s.addVerdict(r.Outcome, r.New.Passed)
 }
 
-// setIsChanged sets Changed by comparing the verdicts.
+// setIsChanged sets IsChanged: whether passed or score of the old and the new verdict differ.
 func (r *RegradedAttempt) setIsChanged() {
 	r.IsChanged = !equalPointees(r.Old.Passed, r.New.Passed) || !equalPointees(r.Old.Score, r.New.Score)
 }

@@ -16,16 +16,16 @@ import (
 	"assay/testcases"
 )
 
-// RegradeConfig configures [RegradeRun]. With the zero value commands have an empty environment,
-// and a judge fails if the run has not recorded its call.
+// RegradeConfig configures [RegradeRun]. With the zero value command graders have an empty
+// environment, and a grader that asks a model fails if the run has not recorded the call.
 type RegradeConfig struct {
 	Environ    []string                                // environment of command graders
 	OpenJudge  func(name string) (model.Client, error) // opens the model of this name for calls that are not recorded; may be nil
 	OnRegraded func(RegradedAttempt)                   // called with each attempt after its line is written; may be nil
 }
 
-// CasesWithAttempts returns those of cases that the run has attempts at. It fails if the run cannot be
-// read, or if [testcases.CheckRunnable] refuses the cases.
+// CasesWithAttempts returns those of cases at which the run has attempts. It fails if the run
+// cannot be read, or if [testcases.CheckRun] refuses the cases.
 func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	triedIDs := map[string]bool{}
 	for a, err := range storedAttempts(ctx, run) {
@@ -43,19 +43,20 @@ func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Cas
 	return chosen, testcases.CheckRunnable(chosen)
 }
 
-// RegradeRun grades the attempts of a run again, by the graders of the cases with the same ids. dir
-// is the absolute path of the run's folder. It writes a [RegradedAttempt] for each attempt and a
-// final [Summary] into a new file in the folder's subfolder rescores, and changes no other file.
-// Attempts are graded concurrently, and written and reported in the order of their lines in
-// attempts.jsonl.
+// RegradeRun grades the attempts of a stored run again, by the graders that the given cases
+// with the same ids have now. dir is the absolute path of the run's folder. It writes a
+// [RegradedAttempt] for each attempt and a final [Summary] into a new file in the folder's
+// subfolder rescores, and changes no other file. Attempts are graded concurrently, and written
+// and reported in the order of their lines in attempts.jsonl.
 //
 // Graders see what is stored: the answer, if the outcome lets it count, the notebook and the
-// conversation. The kernel and the working folder no longer exist: a grader that needs them keeps
-// its old result, if the run has one of the same grader. Calls of judges are replayed from the
-// run's recording; other calls are made and recorded in a file beside the new one.
+// conversation. The kernel and the working folder no longer exist: a grader that needs them
+// keeps its old result, if the run has one of the same grader. Calls of models by graders are
+// replayed from the run's recording; other calls are made and recorded in a file beside the new
+// one.
 //
-// It fails if a file cannot be read or written, and with the cause of ctx. Attempts that were
-// graded before that are in the file.
+// It fails if a file cannot be read or written, and with the cause of ctx. The attempts that
+// were graded before that are in the file.
 func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
 	out, err := createVerdictsFile(dir)
@@ -91,7 +92,7 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 	return summary, out.writeLine(summary)
 }
 
-// regrader grades the attempts of one run.
+// regrader grades the attempts of one stored run again.
 type regrader struct {
 	run        *runs.Run
 	dir        string                    // path of the run's folder
@@ -100,11 +101,13 @@ type regrader struct {
 	judgeCalls io.Writer // records the calls of judges that are not replayed
 }
 
-// attemptMemoryBytes is roughly how much memory an attempt takes while it is graded, beside its line.
+// attemptMemoryBytes is roughly how many bytes of memory an attempt takes while it is graded
+// again, in addition to its line.
 const attemptMemoryBytes = 1 << 20
 
-// nextAttemptTask returns a function that returns the task of grading the next attempt, and io.EOF after
-// the last.
+// nextAttemptTask returns a function that reads the next attempt and returns the task of
+// grading it again. That function fails with io.EOF after the last attempt, and if the attempt
+// cannot be read.
 func (s *regrader) nextAttemptTask(next func() (storedAttempt, error, bool)) func() (pipelineTask[regradeResult], error) {
 	return func() (pipelineTask[regradeResult], error) {
 		a, err, hasNext := next()
@@ -118,15 +121,15 @@ func (s *regrader) nextAttemptTask(next func() (storedAttempt, error, bool)) fun
 	}
 }
 
-// storedAttempt is the line of an attempt in attempts.jsonl.
+// storedAttempt is an attempt's line in attempts.jsonl, parsed, and the name of its folder.
 type storedAttempt struct {
 	runs.Attempt
 	folderName string // base name of the attempt's folder
 	lineBytes  int64  // length of the line
 }
 
-// storedAttempts yields the attempts of a run in the order of their lines. An error is yielded
-// last.
+// storedAttempts yields the attempts of a run in the order of their lines in attempts.jsonl. An
+// error is yielded last.
 func storedAttempts(ctx context.Context, run *runs.Run) iter.Seq2[storedAttempt, error] {
 	return func(yield func(storedAttempt, error) bool) {
 		lines, err := run.AttemptLines()

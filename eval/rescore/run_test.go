@@ -20,7 +20,7 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// attemptFixture describes an attempt of a stored run.
+// attemptFixture describes an attempt of a stored run that a test creates.
 type attemptFixture struct {
 	caseID  string
 	outcome runs.Outcome
@@ -64,8 +64,8 @@ func createRun(t *testing.T, attempts ...attemptFixture) string {
 	return dir
 }
 
-// regradeStoredRun grades a run again, by the cases in a JSON text. It checks the file that RegradeRun
-// writes, and returns the attempts by case id, and the summary.
+// regradeStoredRun calls RegradeRun on a run with the cases in a JSON text. It checks the file
+// that RegradeRun writes, and returns the regraded attempts by case id, and the summary.
 func regradeStoredRun(t *testing.T, dir, cases string, cfg rescore.RegradeConfig) (map[string]rescore.RegradedAttempt, rescore.Summary) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "cases.json")
@@ -93,7 +93,7 @@ func regradeStoredRun(t *testing.T, dir, cases string, cfg rescore.RegradeConfig
 	return reported, summary
 }
 
-// openRun opens the run in the folder dir until the test ends.
+// openRun opens the stored run in the folder dir and closes it when the test ends.
 func openRun(t *testing.T, dir string) *runs.Run {
 	t.Helper()
 	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
@@ -110,10 +110,11 @@ func marshalJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// caseJSON returns the JSON of a case with this id and more fields.
+// caseJSON returns the JSON of a test case with this id and further members.
 func caseJSON(id, fields string) string { return fmt.Sprintf(`{"id":%q,"task":"t",%s}`, id, fields) }
 
-// exactGraderJSON returns the field of a case with an exact grader for the truth, a JSON text.
+// exactGraderJSON returns the JSON member of a test case that gives it one grader of type exact
+// for the answer truth, a JSON text.
 func exactGraderJSON(truth string) string {
 	return fmt.Sprintf(`"grader":{"type":"exact","config":{"ground_truth":%s}}`, truth)
 }
@@ -184,7 +185,7 @@ func TestRegradeRun(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, summary.VerdictsFile))
 }
 
-// A grader that needs the kernel keeps the old result of the same grader, at whatever position that
+// A grader that needs the kernel keeps the old result of the same grader, whatever its position
 // was. If such a grader is new or its config has changed, the attempt gets no new verdict.
 func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	t.Parallel()
@@ -216,7 +217,8 @@ func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	require.True(t, *got["fewer"].New.Passed, "the kept result is that of the same grader, not of the first")
 }
 
-// The notebook is read from notebook.ipynb, and the status of its cells from state.json.
+// When a run is graded again, the notebook is read from notebook.ipynb, and the status of its
+// cells from state.json.
 func TestRegradeRunReadsStoredNotebook(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -239,7 +241,8 @@ func TestRegradeRunReadsStoredNotebook(t *testing.T) {
 	require.Contains(t, string(got["b"].New.Graders[0]), `"error":{"kind":"notebook",`)
 }
 
-// A command grader gets the same record as when the attempt ended, except for the working folder.
+// When a run is graded again, a command grader gets the same record as when the attempt ended,
+// except for the working folder.
 func TestRegradeRunGivesCommandGradersTheRecord(t *testing.T) {
 	t.Parallel()
 	program := `import json, os, sys
@@ -260,7 +263,8 @@ print(json.dumps({"passed": there and os.environ["COLOUR"] == "blue", "reasoning
 	require.Contains(t, string(got["b"].New.Graders[0]), `"reasoning":"[null, \"t\", null, null]"`)
 }
 
-// fakeJudge is a judge's model that always gives the score 0.9. It counts its calls.
+// fakeJudge is a model client, used by graders, that always gives the score 0.9. It counts its
+// calls.
 type fakeJudge struct{ calls *int }
 
 func (j fakeJudge) Complete(context.Context, model.Request, func(model.Delta)) (*model.Response, error) {
@@ -269,7 +273,8 @@ func (j fakeJudge) Complete(context.Context, model.Request, func(model.Delta)) (
 	return &model.Response{Content: []model.Block{{Type: "text", Text: text}}, StopReason: model.StopEndTurn}, nil
 }
 
-// A judge's call that is in the recording is replayed; another one is made and recorded.
+// When a run is graded again, a grader's call of a model that is in the recording is replayed;
+// another call is made and recorded.
 func TestRegradeRunReplaysJudges(t *testing.T) {
 	t.Parallel()
 	cases := "[" + caseJSON("a", `"grader":{"type":"llm_judge","config":{"prompt":"Is it good?","model":"anthropic/judge"}}`) + "]"

@@ -12,15 +12,16 @@ import (
 	"assay/eval/runs"
 )
 
-// verdictsFile is the file in a run's subfolder rescores that [RegradeRun] writes its lines to.
+// verdictsFile is the file, in a run's subfolder rescores, to which [RegradeRun] writes its
+// lines.
 type verdictsFile struct {
 	path       string
 	file       *os.File
 	judgeCalls *judgeCallsFile
 }
 
-// createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, with the
-// current time as its name. It fails if the folder or the file cannot be created.
+// createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, named
+// after the current time. It fails if the folder or the file cannot be created.
 func createVerdictsFile(dir string) (*verdictsFile, error) {
 	folder := filepath.Join(dir, "rescores")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
@@ -44,7 +45,8 @@ func createVerdictsFile(dir string) (*verdictsFile, error) {
 	}
 }
 
-// writeLine appends a line of JSON. It fails if the file cannot be written.
+// writeLine appends line, encoded as one line of JSON, to the file. It fails if the file cannot
+// be written.
 func (f *verdictsFile) writeLine(line any) error {
 	if err := runs.EncodeLine(f.file, line); err != nil {
 		return fmt.Errorf("rescores: %w", err)
@@ -52,14 +54,14 @@ func (f *verdictsFile) writeLine(line any) error {
 	return nil
 }
 
-// close syncs and closes the file and that of the judges' calls. It fails if they may be incomplete
-// on disk.
+// close syncs and closes the file and the one with the judges' calls. It fails if either may be
+// incomplete on disk.
 func (f *verdictsFile) close() error {
 	return errors.Join(f.file.Sync(), f.file.Close(), f.judgeCalls.close())
 }
 
-// judgeCallsFile is the file that records the model calls of judges. It is created with the first
-// call. It is safe for concurrent use.
+// judgeCallsFile is a file that records calls of models by graders. It is created with the
+// first call. It is safe for concurrent use.
 type judgeCallsFile struct {
 	path string
 
@@ -67,8 +69,8 @@ type judgeCallsFile struct {
 	file *os.File
 }
 
-// Write appends a line. It implements [io.Writer]. It fails if the file cannot be created or
-// written.
+// Write appends one recorded call, a line, to the file. It implements [io.Writer]. It fails if
+// the file cannot be created or written.
 func (c *judgeCallsFile) Write(line []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +84,7 @@ func (c *judgeCallsFile) Write(line []byte) (int, error) {
 	return c.file.Write(line)
 }
 
-// close syncs and closes the file, if it has been created.
+// close syncs and closes the file with the judges' calls, if it was created.
 func (c *judgeCallsFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

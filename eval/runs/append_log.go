@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// appendLog appends lines to a file durably. A goroutine that finds no other one writing writes and
-// syncs all lines that are pending, also those of other goroutines, which wait for it. It is safe
-// for concurrent use.
+// appendLog appends lines to a file and syncs it. If several goroutines append at once, one of
+// them writes and syncs all pending lines while the others wait for it. It is safe for
+// concurrent use.
 type appendLog struct {
 	file *os.File
 
@@ -20,15 +20,15 @@ type appendLog struct {
 	failure   error      // the first error; nothing is written after it
 }
 
-// lineBatch is a group of lines that are written and synced together.
+// lineBatch is a group of pending lines that are written and synced together.
 type lineBatch struct {
 	text []byte
 	done chan struct{} // closed when the lines are on disk, or err is set
 	err  error
 }
 
-// createAppendLog creates the file at path, which must not exist, and locks it. It fails if the
-// file exists or cannot be created.
+// createAppendLog creates the file at path and locks it, which marks the run as running. It
+// fails if the file exists or cannot be created.
 func createAppendLog(path string) (*appendLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -37,8 +37,8 @@ func createAppendLog(path string) (*appendLog, error) {
 	return &appendLog{file: file}, lockExclusive(file)
 }
 
-// appendLine appends a line, which must end with a newline, and returns when it is on disk. It
-// fails if this or an earlier line could not be written.
+// appendLine appends a line, which must end with a newline, to the file and returns when it is
+// on disk. It fails if this or any earlier line could not be written.
 func (l *appendLog) appendLine(line []byte) error {
 	l.mu.Lock()
 	if l.pending == nil {
@@ -64,7 +64,8 @@ func (l *appendLog) appendLine(line []byte) error {
 	return mine.err
 }
 
-// writeBatch writes and syncs a batch. Only one goroutine at a time calls it.
+// writeBatch writes a batch of lines, syncs the file and closes b.done; a failure is in b.err.
+// Only one goroutine at a time calls it.
 func (l *appendLog) writeBatch(b *lineBatch) {
 	defer close(b.done)
 	if l.failure == nil {
@@ -76,6 +77,7 @@ func (l *appendLog) writeBatch(b *lineBatch) {
 	b.err = l.failure
 }
 
+// close closes the file, which also releases its lock.
 func (l *appendLog) close() error { return l.file.Close() }
 
 // The Writer of a run holds an exclusive lock (flock) on its attempts.jsonl. The system releases it
@@ -87,7 +89,8 @@ func lockExclusive(file *os.File) error {
 	return flock(file, syscall.LOCK_EX, func(error) {})
 }
 
-// isLockedByWriter reports whether a Writer has the file open, in this process or another.
+// isLockedByWriter reports whether a Writer, in this process or another, has the file open, so
+// that its run is still running.
 func (l *LineFile) isLockedByWriter() (isLocked bool) {
 	err := flock(l.file, syscall.LOCK_SH|syscall.LOCK_NB, func(err error) {
 		isLocked = errors.Is(err, syscall.EWOULDBLOCK)
@@ -98,8 +101,8 @@ func (l *LineFile) isLockedByWriter() (isLocked bool) {
 	return isLocked
 }
 
-// flock calls flock(2) with operation how on the file, and then onResult with its error. flock
-// itself fails only if the file is closed.
+// flock calls the system call flock(2) with operation how on the file, and passes its error to
+// onResult. flock itself fails only if the file is closed.
 func flock(file *os.File, how int, onResult func(error)) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

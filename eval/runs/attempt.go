@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome says how an attempt ended.
+// Outcome says how an attempt ended, such as "completed" or "limit".
 type Outcome string
 
 // The outcomes. [Attempt.IsInfrastructureFailure] says which of them say nothing about the agent's
@@ -31,7 +31,8 @@ const (
 	TypeSummary = "summary" // eval/batch.Summary
 )
 
-// Attempt is a line of attempts.jsonl: the result of one attempt at a case.
+// Attempt is the JSON of an attempt's line in attempts.jsonl: its outcome, verdict, usage and
+// files.
 type Attempt struct {
 	Type    string   `json:"type"` // "attempt"
 	Run     string   `json:"run"`
@@ -80,7 +81,8 @@ type PhaseTimes struct {
 	GradeMS   int64 `json:"grade_ms"`
 }
 
-// Usage is what an attempt has used. Tokens, cost and retries are what its agent reports.
+// Usage is the tokens, cost in US dollars, calls and actions that an attempt has used. Tokens,
+// cost and retries are what its agent reports.
 type Usage struct {
 	InputTokens  int64    `json:"input_tokens"` // of all prompts, cached or not
 	OutputTokens int64    `json:"output_tokens"`
@@ -95,7 +97,8 @@ type Usage struct {
 	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
 }
 
-// Limits are the limits of an attempt. 0 means no limit.
+// Limits are the limits of one attempt on time, turns, actions, tokens, cost and disk space. 0
+// means no limit.
 type Limits struct {
 	WallTimeoutS float64 `json:"wall_s"`     // seconds since the agent got its task
 	IdleTimeoutS float64 `json:"idle_s"`     // seconds without a frame of the agent while no cell runs
@@ -120,8 +123,8 @@ func (a *Attempt) IsInfrastructureFailure() bool {
 	}
 }
 
-// SkippedCase is a line of attempts.jsonl: a case that was not tried, because this machine lacks
-// something that it requires.
+// SkippedCase is the JSON line in attempts.jsonl of a case that was not tried because this
+// machine lacks something that it requires.
 type SkippedCase struct {
 	Type   string `json:"type"` // "skipped"
 	CaseID string `json:"case_id"`

@@ -8,9 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// attemptIndex is what is known of a run's attempts.jsonl: where the line of each attempt is, and the
-// counts. It is brought up to date by withLatestLines, which reads only the lines that are new. It is safe
-// for concurrent use.
+// attemptIndex caches what was read from a run's attempts.jsonl: where the line of each attempt
+// is, and the counts. withLatestLines updates it by reading only new lines. It is safe for
+// concurrent use.
 type attemptIndex struct {
 	lineIndex *lineIndex // identifies the file
 
@@ -21,8 +21,8 @@ type attemptIndex struct {
 	counter     attemptCounter
 }
 
-// attemptIndexOf returns the index of a run's attempts.jsonl, which is open as lines. It makes a
-// new one if the file is another than before.
+// attemptIndexOf returns the cached index of a run's attempts.jsonl, which is open as lines. It
+// makes a new index if the file is not the one that was indexed before.
 func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	known, ok := s.attemptIndexes.get(run)
 	if !ok || known.lineIndex != lines.lineIndex {
@@ -32,9 +32,10 @@ func (s *Store) attemptIndexOf(run string, lines *LineFile) *attemptIndex {
 	return known
 }
 
-// withLatestLines reads the lines that have been added to the file, which is open as lines, and calls f
-// while it holds the lock. A file that has become shorter is read from the beginning. It fails if
-// the file cannot be read or has another version, with the error of f, and with the cause of ctx.
+// withLatestLines reads the lines that were added to attempts.jsonl, which is open as lines,
+// and then calls f with the index while it is locked. A file that has become shorter is read
+// from the beginning. It fails if the file cannot be read or has another format version, with
+// the error of f, and with the cause of ctx.
 func (x *attemptIndex) withLatestLines(ctx context.Context, lines *LineFile, f func(*attemptIndex) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -53,8 +54,8 @@ func (x *attemptIndex) withLatestLines(ctx context.Context, lines *LineFile, f f
 	return f(x)
 }
 
-// readNewLines adds the lines after those that were read before. It fails if the file cannot be
-// read or has another version, and with the cause of ctx.
+// readNewLines reads and counts the lines of attempts.jsonl after those that were read before.
+// It fails if the file cannot be read or has another format version, and with the cause of ctx.
 func (x *attemptIndex) readNewLines(ctx context.Context, lines *LineFile) error {
 	for line, err := range lines.LinesFrom(ctx, x.lineCount) {
 		if err == nil {
@@ -69,8 +70,9 @@ func (x *attemptIndex) readNewLines(ctx context.Context, lines *LineFile) error 
 	return nil
 }
 
-// addLine counts a line. It fails on a header of another version, because lines after it cannot be
-// understood.
+// addLine counts one line of attempts.jsonl and remembers where its attempt is. A damaged line
+// is counted as unreadable. It fails on a header with another format version, because the lines
+// after it cannot be understood.
 func (x *attemptIndex) addLine(line Line) error {
 	isValid := line.IsValid()
 	if line.Number == 0 {
@@ -91,8 +93,9 @@ func (x *attemptIndex) addLine(line Line) error {
 	return nil
 }
 
-// addUnfinishedLine counts text after the last newline of the file as an unreadable line. It is for
-// a run that nobody writes any more.
+// addUnfinishedLine counts text after the last newline of attempts.jsonl as an unreadable line
+// in counts. It is called only for a run that nobody is writing. It fails if the file's size
+// cannot be read.
 func (x *attemptIndex) addUnfinishedLine(lines *LineFile, counts *Counts) error {
 	info, err := lines.file.Stat()
 	if err != nil || info.Size() <= x.sizeBytes {

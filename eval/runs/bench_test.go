@@ -12,8 +12,8 @@ import (
 	"assay/eval/runs"
 )
 
-// BenchmarkListRuns lists 200 runs of 1,000 attempts: with an empty cache, again, and again after each
-// run has got one more line.
+// BenchmarkListRuns lists 200 runs of 1,000 attempts each: with an empty cache, again, and
+// again after each run has got one more line.
 func BenchmarkListRuns(b *testing.B) {
 	const many, attempts = 200, 1000
 	dir := b.TempDir()

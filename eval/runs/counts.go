@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// State says whether a run goes on.
+// State says whether a run is running, finished or interrupted.
 type State string
 
 // The states.
@@ -22,7 +22,8 @@ const (
 	StateInterrupted State = "interrupted" // neither: its process was killed or could not write
 )
 
-// Counts are the results of a run so far.
+// Counts is the JSON of a run's results so far: numbers of attempts, pass rate, cost and
+// duration.
 type Counts struct {
 	State          State `json:"state"`
 	Attempts       int   `json:"attempts"`
@@ -49,13 +50,14 @@ type Counts struct {
 	Unreadable *UnreadableLines `json:"left_out,omitempty"` // nil: every line could be read
 }
 
-// UnreadableLines counts lines that were ignored because they are damaged.
+// UnreadableLines counts the lines of a file that were ignored because they are damaged.
 type UnreadableLines struct {
 	Count int64 `json:"lines"`
 	First int64 `json:"first"` // number of the first of them, from 0
 }
 
-// AddLine counts line number n. Lines must be added in order.
+// AddLine counts the damaged line with number n, from 0. Lines must be added in ascending
+// order.
 func (l *UnreadableLines) AddLine(n int64) {
 	if l.Count == 0 {
 		l.First = n
@@ -63,9 +65,9 @@ func (l *UnreadableLines) AddLine(n int64) {
 	l.Count++
 }
 
-// Counts returns the results of the run so far. It reads only what was added to attempts.jsonl
-// since the last call for this run with the same Store. It fails if the file cannot be read or has
-// another version, and with the cause of ctx; a missing file counts as empty.
+// Counts returns the results of the run so far. It reads only the lines added to attempts.jsonl
+// since the last call for this run with the same Store. A missing file counts as empty. It
+// fails if the file cannot be read or has another format version, and with the cause of ctx.
 func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {
@@ -87,8 +89,9 @@ func (r *Run) Counts(ctx context.Context) (Counts, error) {
 	return counts, err
 }
 
-// runDurationMS returns the duration in the run's summary if it is not nil, and otherwise the time
-// from started to until in milliseconds, or nil if that is not known.
+// runDurationMS returns how long a run took, in milliseconds: inSummary, the value in its
+// summary, or if that is nil the time from started to until. It returns nil if those are
+// unknown.
 func runDurationMS(inSummary *int64, started, until time.Time) *int64 {
 	if inSummary != nil {
 		return inSummary
@@ -99,13 +102,14 @@ func runDurationMS(inSummary *int64, started, until time.Time) *int64 {
 	return new(until.Sub(started).Milliseconds())
 }
 
-// OutcomeOther is the key in [Counts.ByOutcome] for outcomes that this version does not know.
+// OutcomeOther stands, as a key in [Counts.ByOutcome], for all outcomes that this version does
+// not know.
 const OutcomeOther Outcome = "other"
 
-// attemptCounter computes [Counts] line by line. The zero value has counted nothing. It is not safe for
-// concurrent use.
+// attemptCounter computes the [Counts] of a run from the lines of attempts.jsonl. The zero
+// value has counted nothing. It is not safe for concurrent use.
 type attemptCounter struct {
-	counts            Counts // State, PassRate, MaxCostUSD, DurationMS and Unreadable are unset
+	counts            Counts // State, PassRate, CostUSD, DurationMS and Unreadable are unset
 	unreadable        UnreadableLines
 	cases             map[string]caseTally // by case id
 	passShareSum      float64              // sum over the cases of their shares of passed attempts
@@ -115,14 +119,16 @@ type attemptCounter struct {
 	summaryDurationMS *int64               // duration in the summary line; nil: none
 }
 
-// caseTally counts the attempts at one case that have a verdict or failed for infrastructure reasons.
+// caseTally counts the attempts at one case that count in the pass rate, and those of them that
+// passed.
 type caseTally struct{ passed, total int }
 
-// passShare returns the share of attempts that passed, from 0 to 1.
+// passShare returns the share of the case's attempts that passed, from 0 to 1; 0 without
+// attempts.
 func (t caseTally) passShare() float64 { return float64(t.passed) / float64(max(t.total, 1)) }
 
 // IsValid reports whether a line of attempts.jsonl can be used: it is a JSON object with a type
-// and, if that is "attempt", an outcome and a verdict of the right JSON types. Lines of unknown
+// and, if that is "attempt", an outcome and a verdict of the right JSON types. Lines of other
 // types are valid.
 func (l Line) IsValid() bool {
 	if !bytes.HasPrefix(l.Text, []byte("{")) || !json.Valid(l.Text) {
@@ -139,7 +145,7 @@ func (l Line) IsValid() bool {
 	return gjson.GetBytes(l.Text, "outcome").Type == gjson.String && (passed.IsBool() || passed.Type == gjson.Null)
 }
 
-// addLine counts a valid line other than the header.
+// addLine counts a valid line of attempts.jsonl other than the header.
 func (t *attemptCounter) addLine(line Line) {
 	kind := gjson.GetBytes(line.Text, "type").Str
 	t.counts.Finished = kind == TypeSummary
@@ -153,7 +159,7 @@ func (t *attemptCounter) addLine(line Line) {
 	}
 }
 
-// addAttempt counts the line of an attempt.
+// addAttempt counts the attempt in a line of attempts.jsonl by its outcome, verdict and cost.
 func (t *attemptCounter) addAttempt(text []byte) {
 	a := Attempt{Outcome: Outcome(gjson.GetBytes(text, "outcome").Str)}
 	if passed := gjson.GetBytes(text, "passed"); passed.IsBool() {
@@ -183,7 +189,7 @@ func (t *attemptCounter) addAttempt(text []byte) {
 	}
 }
 
-// addToPassRate adds an attempt at a case to the pass rate.
+// addToPassRate adds one attempt at a case, which passed or not, to the run's pass rate.
 func (t *attemptCounter) addToPassRate(caseID string, passed bool) {
 	if t.cases == nil {
 		t.cases = map[string]caseTally{}
@@ -201,8 +207,8 @@ func (t *attemptCounter) addToPassRate(caseID string, passed bool) {
 	t.cases[caseID] = tally
 }
 
-// snapshot returns the counts so far of a run that started at started. The result shares nothing
-// with the counter.
+// snapshot returns the counts so far of a run that began at the time started. isRunning says
+// whether it is still being written. The result shares no memory with the counter.
 func (t *attemptCounter) snapshot(started time.Time, isRunning bool) Counts {
 	c := t.counts
 	c.ByOutcome = map[Outcome]int{}
@@ -227,7 +233,8 @@ func (t *attemptCounter) snapshot(started time.Time, isRunning bool) Counts {
 	return c
 }
 
-// knownOutcomeOrOther returns the outcome if this version knows it, and otherwise OutcomeOther.
+// knownOutcomeOrOther returns the outcome o if this version knows it, and otherwise
+// OutcomeOther.
 func knownOutcomeOrOther(o Outcome) Outcome {
 	switch o {
 	case OutcomeCompleted, OutcomeStopped, OutcomeLimit, OutcomeAskedQuestion, OutcomeKernelExit, OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
@@ -237,7 +244,8 @@ func knownOutcomeOrOther(o Outcome) Outcome {
 	}
 }
 
-// parseCost returns a cost in US dollars, or NaN if value is no number or negative.
+// parseCost returns the cost in US dollars in a JSON value, or NaN if the value is no number or
+// negative.
 func parseCost(value gjson.Result) float64 {
 	if value.Type != gjson.Number || value.Num < 0 {
 		return math.NaN()
@@ -245,8 +253,8 @@ func parseCost(value gjson.Result) float64 {
 	return value.Num
 }
 
-// parseMilliseconds returns a duration in milliseconds, or nil if value is no number, negative or
-// more than a century.
+// parseMilliseconds returns the number of milliseconds in a JSON value, or nil if the value is
+// no number, negative or more than a century.
 func parseMilliseconds(value gjson.Result) *int64 {
 	const century = 100 * 366 * 24 * 3600 * 1000
 	if value.Type != gjson.Number || value.Num < 0 || value.Num > century {

@@ -126,7 +126,7 @@ func TestCountsOfReplacedFolder(t *testing.T) {
 	}
 }
 
-// A run is running exactly as long as its Writer is open, even if nothing is written.
+// A run counts as running exactly as long as its Writer is open, even if nothing is written.
 func TestRunIsRunningWhileItsWriterIsOpen(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -151,7 +151,7 @@ func TestRunIsRunningWhileItsWriterIsOpen(t *testing.T) {
 	}
 }
 
-// Damaged lines of attempts.jsonl do not hide others, and are counted.
+// Damaged lines of attempts.jsonl are counted as unreadable and do not hide other lines.
 func TestCountsOfDamagedFile(t *testing.T) {
 	t.Parallel()
 	const header, attempt = `{"type":"attempts","version":1}` + "\n", `{"type":"attempt","case_id":"c","outcome":"completed","passed":true,"trace":"attempts/a/trace.jsonl"}` + "\n"
@@ -187,7 +187,7 @@ func TestCountsOfDamagedFile(t *testing.T) {
 	}
 }
 
-// A line that is still being written does not count, and is not unreadable either.
+// A line of attempts.jsonl that is still being written is neither counted nor unreadable.
 func TestCountsIgnoreLineBeingWritten(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)

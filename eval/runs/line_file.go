@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// maxLineBytes is the longest line that is read. The largest frame of the protocol fits even if every
-// character of it is escaped.
+// maxLineBytes is the length of the longest line that is read. The largest frame of the
+// protocol fits even if every character of it is escaped.
 const maxLineBytes = 512 << 20
 
 // Line is one line of a [LineFile].
@@ -23,24 +23,24 @@ type Line struct {
 	Text   []byte // without the newline; valid until the next line is read
 }
 
-// LineFile is an open file of JSON Lines, which may still be growing. It is safe for concurrent use.
-// Whoever opened it must Close it.
+// LineFile is an open JSON Lines file, such as a trace, which may still be growing. It is safe
+// for concurrent use. Whoever opened it must Close it.
 type LineFile struct {
 	name      string // path in error texts
 	file      *os.File
 	lineIndex *lineIndex // shared by all who have opened this file
 }
 
-// CacheKey returns a comparable key for data derived from the file: it is equal each time the file
-// is opened, as long as the file has only grown and its index is still cached.
+// CacheKey returns a key for caching data derived from the file. Opening the same file again
+// gives an equal key, as long as the file has only grown and its line index is still cached.
 func (l *LineFile) CacheKey() any { return l.lineIndex }
 
 // Close closes the file.
 func (l *LineFile) Close() error { return l.file.Close() }
 
-// LinesFrom yields the lines from number n on; n below 0 means 0. It stops at the current end of
-// the file and leaves out a last line without newline, which is still being written. An error, also
-// the cause of ctx, is yielded last.
+// LinesFrom yields the lines of the file from number n on, counted from 0; a negative n means
+// 0. It stops at the current end of the file and leaves out a last line without a newline,
+// which is still being written. An error, also the cause of ctx, is yielded last.
 func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		at := l.lineIndex.markBefore(n)
@@ -68,9 +68,9 @@ func (l *LineFile) LinesFrom(ctx context.Context, n int64) iter.Seq2[Line, error
 	}
 }
 
-// readLine reads a line with its newline and returns how many bytes that were. If keep is set it
-// appends the line, without the newline, to text. It returns io.EOF for a line without newline, and
-// an error for one of more than maxLineBytes.
+// readLine reads one line and returns how many bytes it has with its newline. If keep is set it
+// appends the line, without the newline, to text and returns that. It fails with io.EOF for a
+// line without a newline, and if the line has more than maxLineBytes.
 func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	size := 0
 	for {
@@ -91,15 +91,16 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 	}
 }
 
-// openForReadingFlags are flags of open(2) for reading without blocking, as the open of a pipe would.
+// openForReadingFlags are the flags of open(2) for reading. With them opening a pipe does not
+// block.
 const openForReadingFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
-// LineFiles opens files of JSON Lines and caches where their lines begin. The zero value is ready
+// LineFiles opens JSON Lines files and caches where their lines begin. The zero value is ready
 // to use. It keeps no file open and is safe for concurrent use.
 type LineFiles struct{ indexes boundedCache[*lineIndex] }
 
-// Open opens the regular file at path, which may be a link to one. It fails with ErrNotFound if
-// there is none.
+// Open opens the regular file at path, which may be a symbolic link to one. It fails with
+// ErrNotFound if there is none.
 func (f *LineFiles) Open(path string) (*LineFile, error) {
 	file, err := os.OpenFile(path, openForReadingFlags, 0)
 	if err != nil {
@@ -112,8 +113,9 @@ func (f *LineFiles) Open(path string) (*LineFile, error) {
 	return f.openIndexed(path, path, file, info)
 }
 
-// openIndexed returns the LineFile of an open file with its cached index, or a new one if key has
-// none or that of another file. name is for error texts. If it fails, the file is closed.
+// openIndexed returns the LineFile of an open file. It uses the line index cached under key, or
+// a new one if there is none or it belongs to another file. name is the file's name in error
+// texts. If it fails, the file is closed.
 func (f *LineFiles) openIndexed(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, fileHeadBytes))
 	if err != nil {
@@ -127,8 +129,8 @@ func (f *LineFiles) openIndexed(key, name string, file *os.File, info fs.FileInf
 	return &LineFile{name: name, file: file, lineIndex: index}, nil
 }
 
-// requireRegularFile returns a file and its info. If it is no regular file, it closes the file and
-// fails with fs.ErrNotExist.
+// requireRegularFile returns an open file and its info if it is a regular file. Otherwise it
+// closes the file and fails with fs.ErrNotExist.
 func requireRegularFile(file *os.File) (*os.File, fs.FileInfo, error) {
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {

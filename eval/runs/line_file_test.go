@@ -15,8 +15,8 @@ import (
 	"assay/eval/runs"
 )
 
-// createTrace creates a run with one attempt whose trace is text, and returns the run and the trace's
-// path.
+// createTrace creates a run with one attempt whose trace file has this text, and returns the
+// run and the trace's path.
 func (s *storeHarness) createTrace(t *testing.T, text string) (run *runs.Run, path string) {
 	t.Helper()
 	s.createRun(t, "r", 1)
@@ -24,7 +24,7 @@ func (s *storeHarness) createTrace(t *testing.T, text string) (run *runs.Run, pa
 	return s.openRun(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
 }
 
-// openTrace opens the trace that createTrace has written.
+// openTrace opens the trace file of the attempt that createTrace has made.
 func openTrace(t *testing.T, run *runs.Run) *runs.LineFile {
 	t.Helper()
 	lines, err := run.OpenTrace("0001-c-e1-t1")
@@ -33,7 +33,7 @@ func openTrace(t *testing.T, run *runs.Run) *runs.LineFile {
 	return lines
 }
 
-// readLines returns up to most lines from a number on, as "number:text".
+// readLines returns up to most lines of a file, from number from on, each as "number:text".
 func readLines(t *testing.T, lines *runs.LineFile, from int64, most int) (got []string) {
 	t.Helper()
 	for line, err := range lines.LinesFrom(t.Context(), from) {
@@ -101,7 +101,7 @@ func TestLinesFromFailsWithItsContext(t *testing.T) {
 	require.Equal(t, 4, n)
 }
 
-// makeNumberedLines returns count lines of 100 bytes that begin with their numbers.
+// makeNumberedLines returns a text of count lines of 100 bytes that begin with their numbers.
 func makeNumberedLines(count int) string {
 	var text strings.Builder
 	for n := range count {

@@ -22,15 +22,15 @@ const (
 	fileHeadBytes = 256
 )
 
-// lineMark is where a line begins.
+// lineMark is the number of a line and the offset at which it begins.
 type lineMark struct {
 	lineNumber int64 // number, from 0
 	offset     int64 // in bytes
 }
 
 // lineIndex remembers where some lines of one file begin. It is filled while the file is read,
-// so that only the first reader of a line in the middle has to start at the beginning. It is safe
-// for concurrent use.
+// so that only the first reader of a line in the middle has to read from the beginning. It is
+// safe for concurrent use.
 type lineIndex struct {
 	fileInfo fs.FileInfo // identifies the file
 
@@ -40,8 +40,8 @@ type lineIndex struct {
 	spacing  int64      // least distance between marks, in bytes
 }
 
-// markBefore returns the last mark that is not after the line; the beginning of the file if there
-// is none.
+// markBefore returns the last marked line that is not after the line with this number; the
+// beginning of the file if there is none.
 func (x *lineIndex) markBefore(line int64) lineMark {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -52,7 +52,8 @@ func (x *lineIndex) markBefore(line int64) lineMark {
 	return x.marks[i-1]
 }
 
-// addMark adds a mark if it is at least spacing bytes after the last one.
+// addMark remembers where a line begins, if that is at least spacing bytes after the last mark.
+// When there are maxIndexMarks, every second mark is dropped and spacing doubled.
 func (x *lineIndex) addMark(at lineMark) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -69,8 +70,8 @@ func (x *lineIndex) addMark(at lineMark) {
 	x.marks = append(x.marks, at)
 }
 
-// lastOffsetLocked returns the offset of the last mark in bytes; 0 without marks. The caller holds
-// mu.
+// lastOffsetLocked returns the offset of the last marked line in bytes; 0 without marks. The
+// caller holds mu.
 func (x *lineIndex) lastOffsetLocked() int64 {
 	if len(x.marks) == 0 {
 		return 0
@@ -78,8 +79,8 @@ func (x *lineIndex) lastOffsetLocked() int64 {
 	return x.marks[len(x.marks)-1].offset
 }
 
-// matches reports whether the index belongs to the file with this info and these first bytes: it is
-// the same file, which has at most grown.
+// matches reports whether the line index belongs to the file with this info and these first
+// bytes: it is the same file, which has at most grown.
 func (x *lineIndex) matches(info fs.FileInfo, head []byte) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// AttemptFolderName returns the name of the attempt's folder, given its line of attempts.jsonl. It
-// returns "" for other lines.
+// AttemptFolderName returns the name of an attempt's folder from its line in attempts.jsonl; ""
+// for other lines.
 func AttemptFolderName(line []byte) string {
 	trace := gjson.GetBytes(line, "trace").String()
 	if trace == "" {
@@ -20,8 +20,9 @@ func AttemptFolderName(line []byte) string {
 	return path.Base(path.Dir(trace))
 }
 
-// AttemptLine returns the line of attempts.jsonl of the attempt whose folder has the name attempt.
-// It fails with ErrNotFound if the attempt has no line.
+// AttemptLine returns the line in attempts.jsonl of the attempt whose folder has the name
+// attempt. It fails with ErrNotFound if the attempt has no line, if the run cannot be read, and
+// with the cause of ctx.
 func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
 	errNotFound := fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
 	if !isFileName(attempt) {
@@ -48,9 +49,9 @@ func (r *Run) AttemptLine(ctx context.Context, attempt string) (Line, error) {
 	return Line{}, errNotFound
 }
 
-// UnfinishedAttempts returns the folder names of the attempts that have no line in attempts.jsonl
-// yet, sorted. A finished run has none. It fails if the run cannot be read, and with the cause of
-// ctx.
+// UnfinishedAttempts returns the folder names, sorted, of the run's attempts that have no line
+// in attempts.jsonl yet. A finished run has none. It fails if the run cannot be read, and with
+// the cause of ctx.
 func (r *Run) UnfinishedAttempts(ctx context.Context) (folders []string, err error) {
 	entries, err := fs.ReadDir(r.root.FS(), "attempts") // before the lines: an attempt that ends between the two has its line
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,9 +68,9 @@ func (r *Run) UnfinishedAttempts(ctx context.Context) (folders []string, err err
 	return folders, err
 }
 
-// HasAttemptEnded reports whether the files of the attempt in the folder attempt will not change
-// any more: it has its line, or its run is not running. Only lines that are new since the last call
-// are read. It fails if the run cannot be read, and with the cause of ctx.
+// HasAttemptEnded reports whether the files in the attempt's folder will not change any more,
+// because it has its line in attempts.jsonl or its run is not running. It fails if the run
+// cannot be read, and with the cause of ctx.
 func (r *Run) HasAttemptEnded(ctx context.Context, attempt string) (hasEnded bool, err error) {
 	isRunning, err := r.withAttemptIndex(ctx, func(index *attemptIndex) error {
 		_, hasEnded = index.lineNumbers[attempt]
@@ -79,9 +80,9 @@ func (r *Run) HasAttemptEnded(ctx context.Context, attempt string) (hasEnded boo
 	return hasEnded || !isRunning, err
 }
 
-// withAttemptIndex calls f with the up-to-date index of attempts.jsonl, and returns whether the run
-// was running before that. Without the file the index is empty and the run is not running. It fails
-// if the file cannot be read, with the error of f, and with the cause of ctx.
+// withAttemptIndex calls f with the up-to-date index of attempts.jsonl, and returns whether the
+// run was running before that. If the file is missing, the index is empty and the run is not
+// running. It fails if the file cannot be read, with the error of f, and with the cause of ctx.
 func (r *Run) withAttemptIndex(ctx context.Context, f func(*attemptIndex) error) (isRunning bool, err error) {
 	lines, err := r.AttemptLines()
 	if errors.Is(err, ErrNotFound) {

@@ -59,7 +59,8 @@ func TestAttemptLineAndUnfinishedAttempts(t *testing.T) {
 	require.Empty(t, running)
 }
 
-// An attempt has ended when it has its line or its run has ended; a Run that stays open notices that.
+// An attempt has ended when it has its line or its run has ended; a Run that is kept open
+// notices that.
 func TestHasAttemptEnded(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)

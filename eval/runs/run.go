@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// maxRunJSONBytes is how many bytes of run.json are read.
+// maxRunJSONBytes is how many bytes of a run's run.json are read at most.
 const maxRunJSONBytes = 16 << 20
 
-// Run is the folder of a run, open for reading. Methods that take an attempt want the name of its
-// folder. It is safe for concurrent use. Whoever opened it must Close it; files that were opened in
-// it stay open.
+// Run is the folder of a run, open for reading. Methods with the parameter attempt take the
+// name of the attempt's folder. It is safe for concurrent use. Whoever opened it must Close it;
+// files opened through it stay open.
 type Run struct {
 	Name    string                     // of the folder
 	Started time.Time                  // from run.json
@@ -27,9 +27,9 @@ type Run struct {
 	root  *os.Root
 }
 
-// Open opens the run in the folder name. It fails with ErrNotFound if there is no such run, and
-// with another error if its run.json cannot be read or has another version. The caller closes the
-// Run.
+// Open opens the run whose folder has this name. It fails with ErrNotFound if there is no such
+// run, and with another error if its run.json cannot be read or has another format version. The
+// caller closes the Run.
 func (s *Store) Open(name string) (*Run, error) {
 	if !isFileName(name) {
 		return nil, fmt.Errorf("run %q: %w", name, ErrNotFound)
@@ -50,8 +50,8 @@ func (s *Store) Open(name string) (*Run, error) {
 	return run, nil
 }
 
-// wrapOpenError returns the error of opening what (such as "run") of this name: it wraps ErrNotFound if
-// err says that it does not exist, and otherwise err.
+// wrapOpenError adds to err what could not be opened, such as "run", and its name. It replaces
+// err by ErrNotFound if err says that it does not exist.
 func wrapOpenError(what, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fmt.Errorf("%s %q: %w", what, name, ErrNotFound)
@@ -59,7 +59,8 @@ func wrapOpenError(what, name string, err error) error {
 	return fmt.Errorf("%s %q: %w", what, name, err)
 }
 
-// readInfo reads run.json. It fails if the file is missing, no JSON, or that of another version.
+// readInfo reads the run's run.json. It fails if the file is missing, is not JSON, or has
+// another format version.
 func (r *Run) readInfo() error {
 	file, _, err := r.openRegular("run.json")
 	if err != nil {
@@ -84,8 +85,8 @@ func (r *Run) readInfo() error {
 	return nil
 }
 
-// openRegular opens a regular file below the run's folder and returns its info. For anything else,
-// such as a pipe, it fails with fs.ErrNotExist.
+// openRegular opens a regular file below the run's folder and returns it with its info. It
+// fails with fs.ErrNotExist for anything else, such as a pipe.
 func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 	file, err := r.root.OpenFile(name, openForReadingFlags, 0)
 	if err != nil {
@@ -94,8 +95,8 @@ func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 	return requireRegularFile(file)
 }
 
-// openLineFile opens a file of lines; name is its path relative to the run's folder. It fails with
-// fs.ErrNotExist if there is no such regular file.
+// openLineFile opens the JSON Lines file with this path relative to the run's folder. It fails
+// with fs.ErrNotExist if there is no such regular file.
 func (r *Run) openLineFile(name string) (*LineFile, error) {
 	file, info, err := r.openRegular(name)
 	if err != nil {
@@ -104,8 +105,8 @@ func (r *Run) openLineFile(name string) (*LineFile, error) {
 	return r.store.lineFiles.openIndexed(path.Join(r.Name, name), name, file, info)
 }
 
-// AttemptLines opens attempts.jsonl. Line 0 is the header. The caller closes the result. It fails
-// with ErrNotFound if the file does not exist.
+// AttemptLines opens the run's attempts.jsonl. Line 0 is the header. The caller closes the
+// result. It fails with ErrNotFound if the file does not exist.
 func (r *Run) AttemptLines() (*LineFile, error) {
 	lines, err := r.openLineFile("attempts.jsonl")
 	if err != nil {
@@ -114,9 +115,9 @@ func (r *Run) AttemptLines() (*LineFile, error) {
 	return lines, nil
 }
 
-// OpenTrace opens an attempt's trace. Line 0 is the header; the number of any other line is the seq
-// of its entry. The caller closes the result. It fails with ErrNotFound if there is no such attempt
-// or it has no trace.
+// OpenTrace opens the trace file of an attempt. Line 0 is the header; the number of any other
+// line is that of its entry. The caller closes the result. It fails with ErrNotFound if there
+// is no such attempt or it has no trace.
 func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	if !isFileName(attempt) {
 		return nil, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
@@ -128,8 +129,8 @@ func (r *Run) OpenTrace(attempt string) (*LineFile, error) {
 	return lines, nil
 }
 
-// TraceSize returns the size of an attempt's trace in bytes. It fails with ErrNotFound if there is
-// no such attempt or it has no trace.
+// TraceSize returns the size of an attempt's trace file in bytes. It fails with ErrNotFound if
+// there is no such attempt or it has no trace.
 func (r *Run) TraceSize(attempt string) (int64, error) {
 	if !isFileName(attempt) {
 		return 0, fmt.Errorf("attempt %q: %w", attempt, ErrNotFound)
@@ -141,8 +142,8 @@ func (r *Run) TraceSize(attempt string) (int64, error) {
 	return info.Size(), nil
 }
 
-// OpenFile opens a regular file directly in an attempt's folder. The caller closes it. It fails
-// with ErrNotFound if there is no such file.
+// OpenFile opens the regular file with this name directly in an attempt's folder. The caller
+// closes it. It fails with ErrNotFound if there is no such file.
 func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	if !isFileName(attempt) || !isFileName(name) {
 		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)
@@ -154,5 +155,5 @@ func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	return file, nil
 }
 
-// Close closes the folder.
+// Close closes the run's folder. Files that were opened through it stay open.
 func (r *Run) Close() error { return r.root.Close() }

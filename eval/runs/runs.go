@@ -19,10 +19,12 @@ package runs
 
 import "time"
 
-// FormatVersion is the version of the folder's format. Folders of other versions are not read.
+// FormatVersion is the version of the run folder's format. Folders with another version are not
+// read.
 const FormatVersion = 1
 
-// Info is the content of run.json.
+// Info is the content of a run's run.json: when, where and with which settings the run was
+// started.
 type Info struct {
 	Type    string    `json:"type"` // "run"
 	Version int       `json:"version"`
@@ -33,7 +35,7 @@ type Info struct {
 	Host   Host `json:"host"`
 }
 
-// Host describes the machine that a run ran on, and the versions of its programs.
+// Host describes the machine on which a run was made, and the versions of the programs.
 type Host struct {
 	AssayVersion  string `json:"assay"` // version of this program
 	GoVersion     string `json:"go"`

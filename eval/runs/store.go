@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-// ErrNotFound is wrapped by errors about a run, an attempt or a file that does not exist. Names with a
-// path separator, "." and ".." never exist.
+// ErrNotFound is wrapped by errors about a run, an attempt or a file that does not exist. Names
+// that are "." or "..", or have a path separator, count as not existing.
 var ErrNotFound = errors.New("not found")
 
-// Store reads the runs below one folder, finished or still running, in this process or another. It reads
-// nothing outside of that folder, even through symbolic links. It caches line positions and counts of
-// recently read runs, and keeps no file open. It is safe for concurrent use.
+// Store reads the runs in the subfolders of one folder, whether they are finished or still
+// running, in this process or another. It reads nothing outside of that folder, even through
+// symbolic links. It caches line positions and counts of recently read runs, and keeps no file
+// open. It is safe for concurrent use.
 type Store struct {
 	runsDir        string
 	lineFiles      LineFiles                   // keys are paths relative to dir
@@ -30,8 +31,8 @@ type Store struct {
 // NewStore returns a Store of the runs in dir, which need not exist yet.
 func NewStore(dir string) *Store { return &Store{runsDir: dir} }
 
-// ListedRun is a run in the result of [Store.List]. If the run cannot be read, only Name and Problem are
-// set.
+// ListedRun is the JSON of one run in a list of runs. If the run cannot be read, only Name and
+// Problem are set.
 type ListedRun struct {
 	Name    string          `json:"name"` // of the folder
 	Started time.Time       `json:"started,omitzero"`
@@ -41,9 +42,10 @@ type ListedRun struct {
 	Problem string          `json:"problem,omitempty"` // why it cannot be read
 }
 
-// List returns up to limit runs, newest first, and whether there are more. If after is not empty,
-// it is the name of a run, and the result begins with the next one; List fails with ErrNotFound if
-// there is no such run. Folders without a run.json are ignored.
+// List returns up to limit runs, newest first, and whether there are more. If after is not
+// empty, it is the name of a run, and the list begins with the run after it. Folders without a
+// run.json are ignored. It fails with ErrNotFound if there is no run with the name after, if
+// the folder cannot be read, and with the cause of ctx.
 func (s *Store) List(ctx context.Context, after string, limit int) (page []ListedRun, hasMore bool, err error) {
 	all, err := s.listAll(ctx)
 	if err != nil {
@@ -65,8 +67,8 @@ func (s *Store) List(ctx context.Context, after string, limit int) (page []Liste
 	return page, len(page) < len(all), nil
 }
 
-// listAll returns all runs, newest first, without Summary. It fails if the folder of runs cannot be
-// read, and with the cause of ctx.
+// listAll returns all runs, newest first, without their Summary. It fails if the folder of runs
+// cannot be read, and with the cause of ctx.
 func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	entries, err := os.ReadDir(s.runsDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +92,8 @@ func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	return all, nil
 }
 
-// readListed reads the run.json of the run in a folder. isRun is false if the entry is no run.
+// readListed reads the run.json in one subfolder of the folder of runs. isRun is false if the
+// subfolder is no run; if the run cannot be read, its Problem is set.
 func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, isRun bool) {
 	if !entry.IsDir() && entry.Type() != fs.ModeSymlink {
 		return listed, false
@@ -106,8 +109,8 @@ func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, isRun bool) {
 	return listed, true
 }
 
-// addSummary sets the Summary of a listed run, or its Problem if its attempts cannot be read. It
-// fails only with the cause of ctx.
+// addSummary sets the Summary of a listed run, or its Problem if its attempts.jsonl cannot be
+// read. It fails only with the cause of ctx.
 func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	if listed.Problem != "" {
 		return nil
@@ -122,8 +125,8 @@ func (s *Store) addSummary(ctx context.Context, listed *ListedRun) error {
 	return context.Cause(ctx)
 }
 
-// runCounts returns the counts of the run in the folder name. It fails if the run cannot be read,
-// and with the cause of ctx.
+// runCounts opens the run with this folder name and returns its counts. It fails if the run
+// cannot be read, and with the cause of ctx.
 func (s *Store) runCounts(ctx context.Context, name string) (Counts, error) {
 	run, err := s.Open(name)
 	if err != nil {
@@ -133,22 +136,23 @@ func (s *Store) runCounts(ctx context.Context, name string) (Counts, error) {
 	return run.Counts(ctx)
 }
 
-// isFileName reports whether name can be the name of a file directly in a folder.
+// isFileName reports whether name can be the name of a file within a folder: it is not empty,
+// "." or "..", and has no path separator or zero byte.
 func isFileName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// maxCacheEntries is how many entries a cache has at most.
+// maxCacheEntries is how many entries a boundedCache holds at most.
 const maxCacheEntries = 256
 
-// boundedCache is a map with at most maxCacheEntries entries: when it is full, an arbitrary entry is
-// dropped for each new one. The zero value is empty. It is safe for concurrent use.
+// boundedCache is a map with at most maxCacheEntries entries: when it is full, each new entry
+// replaces an arbitrary one. The zero value is empty. It is safe for concurrent use.
 type boundedCache[V any] struct {
 	mu      sync.Mutex
 	entries map[string]V
 }
 
-// get returns the value of a key, and whether there is one.
+// get returns the cached value of a key, and whether there is one.
 func (c *boundedCache[V]) get(key string) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +160,7 @@ func (c *boundedCache[V]) get(key string) (value V, ok bool) {
 	return value, ok
 }
 
-// put sets the value of a key. It drops another entry if the cache is full.
+// put caches the value of a key. It drops an arbitrary other entry if the cache is full.
 func (c *boundedCache[V]) put(key string, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,21 +15,21 @@ import (
 	"assay/eval/runs"
 )
 
-// storeHarness is a folder of runs and a Store of it.
+// storeHarness is a folder of runs and a Store that reads it, for tests.
 type storeHarness struct {
 	dir   string
 	store *runs.Store
 }
 
-// newStoreHarness returns a harness whose folder does not exist yet.
+// newStoreHarness returns a harness whose folder of runs does not exist yet.
 func newStoreHarness(t *testing.T) *storeHarness {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "runs")
 	return &storeHarness{dir: dir, store: runs.NewStore(dir)}
 }
 
-// createRun creates a run that started on this day of January 2026. Its Writer stays open until the
-// test ends.
+// createRun creates a run that started on this day of January 2026 and returns its Writer,
+// which stays open until the test ends.
 func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
@@ -40,7 +40,7 @@ func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Write
 	return folder
 }
 
-// writeFile writes a file with a path relative to the folder of runs.
+// writeFile writes a file; its path is relative to the folder of runs.
 func (s *storeHarness) writeFile(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -48,7 +48,7 @@ func (s *storeHarness) writeFile(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// openRun opens the run named r.
+// openRun opens the run with the folder name r and closes it when the test ends.
 func (s *storeHarness) openRun(t *testing.T) *runs.Run {
 	t.Helper()
 	run, err := s.store.Open("r")
@@ -57,7 +57,7 @@ func (s *storeHarness) openRun(t *testing.T) *runs.Run {
 	return run
 }
 
-// attemptLine returns the line of an attempt at case c.
+// attemptLine returns the attempts.jsonl line of an attempt at case c.
 func attemptLine(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
 	return runs.Attempt{Type: runs.TypeAttempt, CaseID: "c", Outcome: outcome, Passed: passed, Trace: trace}
 }
@@ -142,7 +142,8 @@ func TestListReportsUnreadableRuns(t *testing.T) {
 	}, problems)
 }
 
-// Names of runs, attempts and files never lead out of the folder, and only regular files are opened.
+// Names of runs, attempts and files never lead out of the folder of runs, and only regular
+// files are opened.
 func TestNamesCannotLeaveTheFolder(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -201,7 +202,7 @@ func TestListFailsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A list of more runs than the cache holds is right.
+// A list of more runs than the Store's cache holds has the right counts.
 func TestListOfMoreRunsThanTheCacheHolds(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -221,8 +222,8 @@ func TestListOfMoreRunsThanTheCacheHolds(t *testing.T) {
 	}
 }
 
-// FuzzAttemptsFile reads a run whose attempts.jsonl has an arbitrary line: it can be listed,
-// whatever that line is.
+// FuzzAttemptsFile lists a run whose attempts.jsonl has an arbitrary line: that must succeed,
+// whatever the line is.
 func FuzzAttemptsFile(f *testing.F) {
 	f.Add([]byte(`{"type":"attempt","outcome":"completed","passed":true,"trace":"attempts/0001-c-e1-t1/trace.jsonl"}`), "0001-c-e1-t1")
 	f.Add([]byte(`{"type":"summary"}`), "")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// UnfinishedAttempt describes an attempt that has no line in attempts.jsonl, by its folder: the attempt
-// is running, or its run was interrupted.
+// UnfinishedAttempt is the JSON that describes an attempt without a line in attempts.jsonl, by
+// its folder: the attempt is running, or its run was interrupted.
 type UnfinishedAttempt struct {
 	Type     string    `json:"type"`  // "attempt"
 	State    State     `json:"state"` // StateRunning or StateInterrupted
@@ -27,12 +27,12 @@ type UnfinishedAttempt struct {
 	Files    []string  `json:"files"`            // paths relative to the run's folder
 }
 
-// attemptFolderPattern matches the names that [Writer.MakeAttemptDir] gives to folders. Its groups are
-// the case's slug, the epoch and the try.
+// attemptFolderPattern matches the folder names that [Writer.MakeAttemptDir] makes. Its groups
+// are the case's slug, the epoch and the try.
 var attemptFolderPattern = regexp.MustCompile(`^\d+-(.+)-e(\d+)-t(\d+)$`)
 
-// UnfinishedAttempt describes the attempt in the folder attempt. The caller knows that the attempt
-// has no line. It fails with ErrNotFound if there is no such folder.
+// UnfinishedAttempt describes the attempt in the folder attempt, which the caller knows to have
+// no line in attempts.jsonl. It fails with ErrNotFound if there is no such folder.
 func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
 	parts := attemptFolderPattern.FindStringSubmatch(attempt)
 	if !isFileName(attempt) || parts == nil {
@@ -53,7 +53,8 @@ func (r *Run) UnfinishedAttempt(attempt string) (UnfinishedAttempt, error) {
 	return unfinished, r.setDates(&unfinished, dir)
 }
 
-// unfinishedState returns the state of the run's attempts that have no line.
+// unfinishedState returns the state of the run's attempts that have no line: running if the
+// run's Writer is open, and otherwise interrupted.
 func (r *Run) unfinishedState() State {
 	lines, err := r.AttemptLines()
 	if err != nil {
@@ -66,14 +67,15 @@ func (r *Run) unfinishedState() State {
 	return StateInterrupted
 }
 
-// parseDigits returns the value of decimal digits, or the largest int if that is too large.
+// parseDigits returns the integer that decimal digits stand for, or the largest int if it does
+// not fit.
 func parseDigits(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
 
-// setDates sets Started and Modified of an attempt in the folder dir. It fails with ErrNotFound if
-// the folder does not exist.
+// setDates sets when the attempt in the folder dir started and was last modified. It fails with
+// ErrNotFound if the folder does not exist.
 func (r *Run) setDates(unfinished *UnfinishedAttempt, dir string) error {
 	info, err := r.root.Stat(dir)
 	if err != nil {

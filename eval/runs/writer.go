@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// attemptsHeader is the first line of attempts.jsonl.
+// attemptsHeader is the JSON of the first line of attempts.jsonl.
 type attemptsHeader struct {
 	Type    string `json:"type"` // "attempts"
 	Version int    `json:"version"`
 	Run     string `json:"run"`
 }
 
-// Writer writes the folder of a run. While it is open, other processes see the run as running. It
-// is safe for concurrent use. Whoever created it must Close it.
+// Writer writes the folder of a run. While it is open, other processes see the run as running.
+// It is safe for concurrent use. Whoever created it must Close it.
 type Writer struct {
 	Dir  string // path of the folder
 	Name string // base name of the folder
@@ -29,11 +29,12 @@ type Writer struct {
 	attemptsLog *appendLog
 }
 
-// ErrExists is wrapped by the error of [Create] if the folder exists.
+// ErrExists is wrapped by the error of [Create] if the run's folder exists already.
 var ErrExists = errors.New("it exists already: a run never writes into the folder of another (name a new one with --out)")
 
-// Create makes the folder dir, with parents, and writes run.json and the header of attempts.jsonl.
-// It sets info's Type, Version and Run. It fails with ErrExists if dir exists.
+// Create makes the run folder dir, with its parents, writes run.json and the header of
+// attempts.jsonl, and returns the Writer. It sets Type, Version and Run of info. It fails with
+// ErrExists if dir exists, and if a file cannot be written.
 func Create(dir string, info Info) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
@@ -60,7 +61,8 @@ func Create(dir string, info Info) (*Writer, error) {
 	return w, nil
 }
 
-// writeRunJSON writes run.json. It fails if the file cannot be written or info has no JSON.
+// writeRunJSON writes the run's run.json. It fails if the file cannot be written or info has no
+// JSON.
 func (w *Writer) writeRunJSON(info Info) error {
 	text, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
@@ -79,16 +81,18 @@ func (w *Writer) AppendLine(line any) error {
 	return w.attemptsLog.appendLine(text.Bytes())
 }
 
-// EncodeLine writes line as one line of JSON, in the form of attempts.jsonl: <, > and & are not
-// escaped, because the text is not for web pages. It fails if line has no JSON or out fails.
+// EncodeLine writes line to out as one line of JSON in the form of attempts.jsonl: <, > and &
+// are not escaped, because the text is not for web pages. It fails if line has no JSON or
+// writing fails.
 func EncodeLine(out io.Writer, line any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(line)
 }
 
-// MakeAttemptDir makes the folder of attempt number n of the run, counted from 1. It returns the
-// folder's path and its path relative to the run's folder. It fails if the folder cannot be made.
+// MakeAttemptDir makes the folder of the run's attempt number n, counted from 1. It returns the
+// folder's path and its path relative to the run's folder. It fails if the folder cannot be
+// made.
 func (w *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel string, err error) {
 	rel = filepath.Join("attempts", fmt.Sprintf("%04d-%s-e%d-t%d", n, caseSlug(caseID), epoch, try))
 	dir = filepath.Join(w.Dir, rel)
@@ -98,11 +102,12 @@ func (w *Writer) MakeAttemptDir(n int, caseID string, epoch, try int) (dir, rel 
 	return dir, rel, nil
 }
 
-// nonSlugChars matches what a file name made of a case's id cannot have.
+// nonSlugChars matches the characters of a case's id that may not be in a folder's name.
 var nonSlugChars = regexp.MustCompile(`[^A-Za-z0-9_.]+`)
 
-// caseSlug returns a file name made of a case's id, which may be any text: other characters than
-// letters, digits, _ and . become -, and the name has at most 60 bytes.
+// caseSlug returns a name for files and folders made from a case's id, which may be any text:
+// characters other than letters, digits, _ and . become -, and the name has at most 60 bytes.
+// It is "case" if nothing is left.
 func caseSlug(id string) string {
 	const maxBytes = 60
 	name := nonSlugChars.ReplaceAllString(id, "-")
@@ -113,6 +118,6 @@ func caseSlug(id string) string {
 	return name
 }
 
-// Close closes the files and releases the run's lock: from then on the run counts as finished, or
-// as interrupted if its last line is no summary. AppendLine fails afterwards.
+// Close closes the files and releases the run's lock. From then on the run counts as finished,
+// or as interrupted if its last line is not a summary. AppendLine fails afterwards.
 func (w *Writer) Close() error { return w.attemptsLog.close() }

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// createWriter creates the run my-run in a temporary folder.
+// createWriter creates the run my-run in a temporary folder and returns its Writer.
 func createWriter(t *testing.T) *runs.Writer {
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}})
@@ -27,7 +27,7 @@ func createWriter(t *testing.T) *runs.Writer {
 	return folder
 }
 
-// attemptLines returns the lines of attempts.jsonl.
+// attemptLines returns the lines of the run's attempts.jsonl.
 func attemptLines(t *testing.T, folder *runs.Writer) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
@@ -80,7 +80,7 @@ func TestAppendLineConcurrently(t *testing.T) {
 	require.Len(t, seen, writers*each)
 }
 
-// A line is in the file when AppendLine returns.
+// A line is in attempts.jsonl when AppendLine returns.
 func TestAppendLineIsWrittenWhenItReturns(t *testing.T) {
 	t.Parallel()
 	folder := createWriter(t)

@@ -16,9 +16,9 @@ const (
 	maxLineBytes = 64 << 10
 )
 
-// childOutput writes what the children print to one writer, line by line, so that lines of
-// different children do not mix, and passes each line to a sink. It is safe for concurrent
-// use.
+// childOutput writes the output of kernel and agent to one writer, line by line, so that lines
+// of different children do not mix, and also passes each line to a function per child. It is
+// safe for concurrent use.
 type childOutput struct {
 	mu           sync.Mutex
 	writer       io.Writer
@@ -28,15 +28,15 @@ type childOutput struct {
 	isTruncated  bool // the line that says so has been written
 }
 
-// childLineSplitter splits the output of one child into lines.
+// childLineSplitter splits the output of one child process into lines.
 type childLineSplitter struct {
 	child           string
 	sink            func(line []byte)
 	unfinishedLines map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
 }
 
-// newChildOutput returns a childOutput for [Config.ChildOutput] and [Config.ChildLineSink], each of
-// which may be nil.
+// newChildOutput returns a childOutput that writes to [Config.ChildOutput] and
+// [Config.ChildLineSink]; either may be nil.
 func newChildOutput(writer io.Writer, lineSink func(child string) func(line []byte)) *childOutput {
 	if writer == nil {
 		writer = io.Discard
@@ -47,8 +47,8 @@ func newChildOutput(writer io.Writer, lineSink func(child string) func(line []by
 	return &childOutput{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLineSplitter{}}
 }
 
-// newChildSink returns the function that takes the output of a child that is about to be started, in
-// chunks of any size.
+// newChildSink returns the function to which the output of a child that is about to start
+// ("kernel" or "agent") is passed, in chunks of any size.
 func (o *childOutput) newChildSink(child string) func(stream string, chunk []byte) {
 	lines := &childLineSplitter{child: child, sink: o.lineSink(child), unfinishedLines: map[string][]byte{}}
 	o.mu.Lock()
@@ -70,8 +70,9 @@ func (o *childOutput) newChildSink(child string) func(stream string, chunk []byt
 	}
 }
 
-// writeLineLocked passes a line to the child's sink and, up to maxOutputBytes in all, writes it.
-// The caller holds mu.
+// writeLineLocked passes one line of a child's output to the child's sink and writes it. After
+// maxOutputBytes of all children it no longer writes, except for one line that says so. The
+// caller holds mu.
 func (o *childOutput) writeLineLocked(lines *childLineSplitter, line []byte) {
 	lines.sink(line)
 	if o.writtenBytes > maxOutputBytes {
@@ -85,7 +86,7 @@ func (o *childOutput) writeLineLocked(lines *childLineSplitter, line []byte) {
 	_, _ = fmt.Fprintf(o.writer, "%s: %s\n", lines.child, line)
 }
 
-// flushChild writes the unfinished lines of a child that has ended.
+// flushChild writes the last lines of a child that has ended, even if they have no newline.
 func (o *childOutput) flushChild(child string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

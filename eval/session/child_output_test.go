@@ -14,8 +14,8 @@ import (
 	"assay/kernel"
 )
 
-// Two children print at the same time, in pieces: every line is whole, and the last one is
-// written although it has no end.
+// Two children print at the same time, in pieces: every line is written whole, and the last one
+// even without a newline.
 func TestChildOutputHasWholeLines(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer
@@ -37,7 +37,8 @@ func TestChildOutputHasWholeLines(t *testing.T) {
 	require.Equal(t, want, slices.Sorted(slices.Values(printed.lines())))
 }
 
-// A line without end is broken into pieces, and after 10 MiB nothing is written.
+// A line without a newline is broken into pieces, and after 10 MiB of output nothing more is
+// written.
 func TestChildOutputIsBounded(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer

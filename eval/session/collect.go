@@ -19,10 +19,9 @@ const (
 	InterruptGrace = 2 * time.Second
 )
 
-// CollectedState is the state of a notebook at the end of an evaluation, in the words of
-// the peer that answered: the holder of the document (context) and the kernel (globals and
-// reactivity). It is written as state.json. A part that could not be collected is nil, and
-// Errors says why.
+// CollectedState is the state of a notebook at the end of an evaluation, as the holder of the
+// document (context) and the kernel (globals and reactivity) report it. It is written as
+// state.json. A part that could not be collected is nil, and Errors says why.
 type CollectedState struct {
 	Context    json.RawMessage   `json:"context"`          // answer to get_context: the cells
 	Globals    json.RawMessage   `json:"globals"`          // answer to request_globals_summary
@@ -30,9 +29,9 @@ type CollectedState struct {
 	Errors     map[string]string `json:"errors,omitempty"` // by "context", "globals" and "reactivity"
 }
 
-// CollectState refuses all further actions of the agent, interrupts what the kernel runs, and
-// collects the state of the notebook. It takes at most InterruptGrace plus CollectTimeout, or until
-// ctx ends.
+// CollectState refuses all further actions of the agent, interrupts the code that the kernel
+// runs, and collects the state of the notebook. It takes at most InterruptGrace plus
+// CollectTimeout, or until ctx ends. Failures are in the result's Errors.
 func (s *Session) CollectState(ctx context.Context) CollectedState {
 	s.setState(StateCollecting, "")
 	s.router.RefuseActions("session is ending")
@@ -60,8 +59,8 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	return state
 }
 
-// interruptCells interrupts all running cells and execute_code requests, and waits for the cells at
-// most InterruptGrace, so that the state does not change while it is collected.
+// interruptCells interrupts all running cells and execute_code requests, so that the state does
+// not change while it is collected, and waits at most InterruptGrace until no cell runs.
 func (s *Session) interruptCells(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
 	defer cancel()
@@ -78,8 +77,9 @@ func (s *Session) interruptCells(ctx context.Context) {
 	}
 }
 
-// collectPart asks for one part of the state and returns what extract takes from the answer, as
-// JSON. It fails after CollectTimeout.
+// collectPart performs an action that asks for one part of the notebook's state, and returns as
+// JSON what extract takes from the answer. It fails if the action does, or after
+// CollectTimeout.
 func (s *Session) collectPart(ctx context.Context, action string, extract func(map[string]json.RawMessage) any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, CollectTimeout, fmt.Errorf("not collected within %v", CollectTimeout))
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"assay/router"
 )
 
-// stateInEntry returns the state in a trace entry of type state.
+// stateInEntry returns the session's state in a trace entry of type state.
 func stateInEntry(t *testing.T, e *trace.Entry) session.State {
 	t.Helper()
 	var state struct {
@@ -25,8 +25,8 @@ func stateInEntry(t *testing.T, e *trace.Entry) session.State {
 	return state.State
 }
 
-// A cell that runs when the state is collected is interrupted, the state is complete, and
-// further actions of the agent are refused.
+// Collecting the state interrupts a running cell; the state is complete, and further actions of
+// the agent are refused.
 func TestCollectStateInterruptsCells(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -56,7 +56,8 @@ func TestCollectStateInterruptsCells(t *testing.T) {
 	require.Contains(t, string(refused.Body), "session is ending")
 }
 
-// If kernel and console never answer, each part has an error after CollectTimeout.
+// If kernel and console never answer, each part of the collected state has an error after
+// CollectTimeout.
 func TestCollectStateTimesOutPerPart(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true})
@@ -73,8 +74,8 @@ func TestCollectStateTimesOutPerPart(t *testing.T) {
 	require.Nil(t, state.Reactivity)
 }
 
-// If the kernel is dead, the context is collected, and the errors of the other parts say how it
-// died.
+// If the kernel is dead, the context is still collected, and the errors of the other parts say
+// how the kernel died.
 func TestCollectStateOfDeadKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)

@@ -10,21 +10,22 @@ import (
 	"assay/internal/trace"
 )
 
-// maxPendingActions is how many unanswered actions a [consoleNotebook] remembers. Answers to
-// further ones are ignored until there is room.
+// maxPendingActions is how many unanswered actions a [consoleNotebook] remembers. While it has
+// that many, further actions, and their answers, are ignored.
 const maxPendingActions = 4096
 
-// consoleNotebook reconstructs the document of a console that holds it, from the frames
+// consoleNotebook reconstructs the cells of a document that a console holds, from trace entries
 // between the server and the agent or the console. An answer to get_context has all cells;
-// between those, each action that the console has confirmed is applied, and the code that it
-// runs is taken as the cell's source. The position of a cell that only the console's user
-// has made is unknown until the next get_context: it comes last.
+// between those, each action that the console has confirmed is applied, and the code that the
+// console runs becomes the cell's source. The position of a cell that only the console's user
+// has made is unknown until the next get_context; until then it comes last.
 type consoleNotebook struct {
 	cells          []notebook.Cell
 	pendingActions map[string]documentAction // by tx_id: actions without an answer
 }
 
-// documentAction is an action on the document. Which parameters it has depends on Action.
+// documentAction is the JSON of an agent_action on cells of the document. Which parameters it
+// has depends on Action.
 type documentAction struct {
 	Action string `json:"action"`
 	Params struct {
@@ -36,12 +37,13 @@ type documentAction struct {
 	} `json:"params"`
 }
 
-// newConsoleNotebook returns an empty notebook.
+// newConsoleNotebook returns a consoleNotebook without cells.
 func newConsoleNotebook() *consoleNotebook {
 	return &consoleNotebook{pendingActions: map[string]documentAction{}}
 }
 
-// apply applies a frame between the server and the agent or a console.
+// apply updates the cells from a trace entry between the server and the agent or a console.
+// Entries that do not matter are ignored.
 func (n *consoleNotebook) apply(r trace.Record) {
 	switch r.Type {
 	case protocol.TypeAgentAction:
@@ -55,8 +57,8 @@ func (n *consoleNotebook) apply(r trace.Record) {
 	}
 }
 
-// rememberAction remembers an action of the agent or the server until it is answered. It ignores
-// actions that were not forwarded to the console.
+// rememberAction remembers an action of the agent or the server until the console answers it.
+// It ignores actions that were not forwarded to the console.
 func (n *consoleNotebook) rememberAction(r trace.Record) {
 	var action documentAction
 	isForwarded := r.Note == "" && r.TxID != "" && isDocumentAction(r.Action) && r.Message != nil
@@ -65,8 +67,8 @@ func (n *consoleNotebook) rememberAction(r trace.Record) {
 	}
 }
 
-// isDocumentAction reports whether the holder of the document answers actions of this name, and
-// they concern cells.
+// isDocumentAction reports whether the action of this name reads or changes the cells of the
+// document.
 func isDocumentAction(name string) bool {
 	switch name {
 	case "get_context", "create_cell", "create_markdown_cell", "edit_cell", "delete_cell", "move_cell":
@@ -76,8 +78,8 @@ func isDocumentAction(name string) bool {
 	}
 }
 
-// applyAnswer applies the action that a console has answered with success, even if the answer came
-// too late for the agent.
+// applyAnswer applies the action that a console has answered with success to the cells, even if
+// the answer came too late for the agent.
 func (n *consoleNotebook) applyAnswer(r trace.Record) {
 	action, isPending := n.pendingActions[r.TxID]
 	delete(n.pendingActions, r.TxID)
@@ -113,7 +115,7 @@ func (n *consoleNotebook) applyAnswer(r trace.Record) {
 	}
 }
 
-// applyRunCell takes the code that a console runs a cell with as that cell's source.
+// applyRunCell makes the code in a console's run_cell the source of that cell.
 func (n *consoleNotebook) applyRunCell(r trace.Record) {
 	var run struct {
 		Code *string `json:"code"`
@@ -123,7 +125,8 @@ func (n *consoleNotebook) applyRunCell(r trace.Record) {
 	}
 }
 
-// setSource changes the source of a cell. It appends a code cell if there is none of that id.
+// setSource changes the source of the cell with this id. If there is no such cell it appends a
+// code cell.
 func (n *consoleNotebook) setSource(id, source string) {
 	switch i := n.indexOf(id); {
 	case i < 0:
@@ -134,8 +137,8 @@ func (n *consoleNotebook) setSource(id, source string) {
 	}
 }
 
-// insertCell inserts a cell at a position, which is moved into the range of the list. It does
-// nothing if the cell has no id, or one that is in the list.
+// insertCell inserts a cell at a position, which is limited to the range of the list. It does
+// nothing if the cell has no id or its id is taken.
 func (n *consoleNotebook) insertCell(cell notebook.Cell, position int) {
 	if cell.ID == "" || n.indexOf(cell.ID) >= 0 {
 		return
@@ -143,17 +146,17 @@ func (n *consoleNotebook) insertCell(cell notebook.Cell, position int) {
 	n.cells = slices.Insert(n.cells, min(max(position, 0), len(n.cells)), cell)
 }
 
-// removeCell removes the cell of this id, if there is one.
+// removeCell removes the cell with this id, if there is one.
 func (n *consoleNotebook) removeCell(id string) {
 	n.cells = slices.DeleteFunc(n.cells, func(c notebook.Cell) bool { return c.ID == id })
 }
 
-// indexOf returns the position of the cell of this id, or -1.
+// indexOf returns the position of the cell with this id, or -1 if there is none.
 func (n *consoleNotebook) indexOf(id string) int {
 	return slices.IndexFunc(n.cells, func(c notebook.Cell) bool { return c.ID == id })
 }
 
-// clone returns an independent copy.
+// clone returns an independent copy of the reconstructed notebook.
 func (n *consoleNotebook) clone() *consoleNotebook {
 	return &consoleNotebook{cells: slices.Clone(n.cells), pendingActions: maps.Clone(n.pendingActions)}
 }

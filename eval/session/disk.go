@@ -11,14 +11,15 @@ import (
 	"assay/internal/sandbox"
 )
 
-// diskMeasureInterval is the time between two measurements of a working folder.
+// diskMeasureInterval is the time between two measurements of a working folder's size.
 const diskMeasureInterval = time.Second
 
 // TypeLimitExceeded is the type of the trace entry that records that the session has
 // exceeded a limit; see [LimitExceeded].
 const TypeLimitExceeded = "limit"
 
-// LimitExceeded is the body of a trace entry of type [TypeLimitExceeded].
+// LimitExceeded is the JSON body of a trace entry of type [TypeLimitExceeded]: which limit was
+// exceeded, its configured and its measured value.
 type LimitExceeded struct {
 	Type            string `json:"type"`       // TypeLimitExceeded
 	LimitName       string `json:"which"`      // "disk"
@@ -26,21 +27,22 @@ type LimitExceeded struct {
 	MeasuredBytes   int64  `json:"measured"`   // bytes
 }
 
-// String returns "disk: configured 2GiB, measured 2.1GiB".
+// String returns the exceeded limit for people, such as "disk: configured 2GiB, measured
+// 2.1GiB".
 func (l LimitExceeded) String() string {
 	return fmt.Sprintf("%s: configured %s, measured %s", l.LimitName, units.BytesSize(float64(l.ConfiguredBytes)), units.BytesSize(float64(l.MeasuredBytes)))
 }
 
-// DiskQuota limits how many bytes are added to a working folder. The zero value has no
-// limit. It is safe for concurrent use.
+// DiskQuota limits how many bytes are added to a working folder after it was prepared. The zero
+// value has no limit. It is safe for concurrent use.
 type DiskQuota struct {
 	workdir      string
 	initialBytes int64 // size of workdir when the quota was made
 	limitBytes   int64 // 0 or less: no limit
 }
 
-// NewDiskQuota returns a quota that allows limitBytes on top of what workdir contains now; 0 or
-// less means no limit. It fails if workdir cannot be measured.
+// NewDiskQuota returns a quota that allows limitBytes in addition to what the folder workdir
+// contains now; 0 or less means no limit. It fails if the folder cannot be measured.
 func NewDiskQuota(ctx context.Context, workdir string, limitBytes int64) (DiskQuota, error) {
 	if limitBytes <= 0 {
 		return DiskQuota{}, nil
@@ -49,8 +51,8 @@ func NewDiskQuota(ctx context.Context, workdir string, limitBytes int64) (DiskQu
 	return DiskQuota{workdir: workdir, initialBytes: initialBytes, limitBytes: limitBytes}, err
 }
 
-// Measure returns how many bytes have been added, and whether that exceeds the limit. Files that
-// cannot be read do not count.
+// Measure returns how many bytes have been added to the folder, and whether that exceeds the
+// limit. Files that cannot be read do not count.
 func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExceeded bool) {
 	if d.limitBytes <= 0 {
 		return LimitExceeded{}, false
@@ -60,9 +62,9 @@ func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExcee
 	return measured, measured.MeasuredBytes > d.limitBytes
 }
 
-// Monitor measures each second until ctx ends. It calls onExceeded with the first measurement above
-// the limit, and again whenever the folder has grown by another eighth of the limit since the last
-// call.
+// Monitor measures the folder each second until ctx ends. It calls onExceeded with the first
+// measurement above the limit, and again whenever the folder has grown by another eighth of the
+// limit since the last call.
 func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) {
 	if d.limitBytes <= 0 {
 		return
@@ -83,10 +85,11 @@ func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) 
 	}
 }
 
-// enforceDiskQuota measures the working folder each second until ctx ends, and records each excess
-// in the trace. In an evaluation the first excess ends the attempt, so the kernel is left to be
-// collected and graded; if the folder goes on growing, and without an evaluation at once, the
-// kernel is killed and the consoles get the reason. The files stay: the next kernel finds them.
+// enforceDiskQuota measures the working folder each second until ctx ends, and records in the
+// trace when it exceeds the limit. Without an evaluation the kernel is then killed at once and
+// the consoles get the reason. In an evaluation the attempt ends, and the kernel is left alive
+// to be collected and graded, unless the folder goes on growing. The files stay for the next
+// kernel.
 func (s *Session) enforceDiskQuota(ctx context.Context) {
 	quota, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
 	s.setDiskQuotaEnforced(err == nil || ctx.Err() != nil)
@@ -108,7 +111,7 @@ func (s *Session) enforceDiskQuota(ctx context.Context) {
 	})
 }
 
-// setDiskQuotaEnforced adds to the records of Enforced whether the quota holds.
+// setDiskQuotaEnforced adds to what EnforcedRules returns whether the disk quota is enforced.
 func (s *Session) setDiskQuotaEnforced(isEnforced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// In an evaluation the first excess leaves the kernel alive; if the folder goes on growing, the
-// kernel is killed.
+// In an evaluation the kernel survives the first excess over the disk quota; if the folder goes
+// on growing, the kernel is killed.
 func TestEvaluationOverDiskQuotaThatGrowsOnLosesItsKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -27,8 +27,8 @@ func TestEvaluationOverDiskQuotaThatGrowsOnLosesItsKernel(t *testing.T) {
 	s.awaitEntry(t, "the end of the kernel", matchEntry(trace.HopSession, protocol.TypeManagedProcessExit))
 }
 
-// Only what is added after the start counts. Without an evaluation the first excess kills the
-// kernel.
+// Only what is added to the working folder after the start counts against the disk quota.
+// Without an evaluation the first excess kills the kernel.
 func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)

@@ -10,12 +10,12 @@ import (
 	"assay/internal/subprocess"
 )
 
-// stopTimeout bounds the stop of one child: the grace between SIGTERM and SIGKILL, and a
-// second for the system to reap it.
+// stopTimeout is how long stopping one child process may take: the grace between SIGTERM and
+// SIGKILL, and 1 s for the system to reap the process.
 const stopTimeout = subprocess.StopGrace + time.Second
 
-// StopAgent stops the agent and everything that it started, and leaves the rest of the session as
-// it is. The error says that something of the agent may be left.
+// StopAgent stops the agent and every process that it started; the rest of the session goes on.
+// It does nothing if there is no agent. An error says that a process may be left.
 func (s *Session) StopAgent(ctx context.Context) error {
 	s.mu.Lock()
 	agent := s.liveChildren.agent
@@ -29,8 +29,8 @@ func (s *Session) StopAgent(ctx context.Context) error {
 	return agent.Stop(ctx)
 }
 
-// stopKernel stops the kernel and everything that it started. It takes at most stopTimeout; the
-// error says that something of the kernel may be left.
+// stopKernel stops the kernel and every process that it started, in at most stopTimeout. It
+// does nothing if there is no kernel. An error says that a process may be left.
 func (s *Session) stopKernel(ctx context.Context) error {
 	kernel := s.currentChildren().kernel
 	if kernel == nil {
@@ -41,16 +41,16 @@ func (s *Session) stopKernel(ctx context.Context) error {
 	return kernel.Stop(ctx)
 }
 
-// End ends the session: it stops agent and kernel with everything that they started, reports their
-// exits, closes all connections with cause as the reason, and removes the working folder. If ctx is
-// done, children are killed without grace. Only the first call does something; every call returns
-// its result, after it. The error says what may be left.
+// End ends the session: it stops agent and kernel with every process that they started, reports
+// their exits, closes all connections with cause as the reason, and removes the working folder.
+// If ctx has ended, processes are killed without grace. Only the first call does that; every
+// call waits for it and returns its result. An error says what may be left.
 func (s *Session) End(ctx context.Context, cause string) error {
 	s.endOnce.Do(func() { s.endErr = s.shutDown(ctx, cause) })
 	return s.endErr
 }
 
-// shutDown does the work of End, once.
+// shutDown does the work of End. It is called once.
 func (s *Session) shutDown(ctx context.Context, cause string) error {
 	s.stopGoroutines()
 	s.restartMu.Lock() // a restart that is under way ends first

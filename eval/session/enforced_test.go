@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// Enforced is about the children that were started, not about what the machine promises: a rule
-// holds only if it held for every child in a sandbox.
+// The enforced rules are those of the children that were started, not of what the machine could
+// do: a rule is enforced only if it was for every child in a sandbox.
 func TestEnforcedRulesHoldForEveryChild(t *testing.T) {
 	t.Parallel()
 	machine := sandbox.ProbeMachine(t.Context(), sandboxLauncherCommand())
@@ -45,7 +45,7 @@ func TestEnforcedRulesHoldForEveryChild(t *testing.T) {
 	}
 }
 
-// The record of a kernel that was replaced counts, too.
+// A kernel that was replaced counts, too, when the enforced rules are combined.
 func TestEnforcedRulesCountReplacedKernels(t *testing.T) {
 	t.Parallel()
 	kernel := silentKernel()

@@ -11,8 +11,8 @@ import (
 	"assay/router"
 )
 
-// NotebookFold computes a notebook from the entries of its trace. Give it every entry in
-// order with Apply; entries that do not fit, as in a trace that somebody has edited, are
+// NotebookFold computes a notebook from the entries of a session's trace. Pass it every entry
+// in order with Apply. Entries that do not fit, as in a trace that somebody has edited, are
 // ignored. It is not safe for concurrent use.
 type NotebookFold struct {
 	serverDocument    *notebook.Document   // the server's document
@@ -25,15 +25,15 @@ type NotebookFold struct {
 	holderIsConsole bool // false also while no holder is decided
 }
 
-// NewNotebookFold returns the fold of no entries.
+// NewNotebookFold returns a fold to which no entry was applied: its notebook is empty.
 func NewNotebookFold() *NotebookFold {
 	f := &NotebookFold{executions: notebook.NewExecutions(notebook.ExecutionsConfig{}), consoleNotebook: newConsoleNotebook()}
 	f.serverDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: f.executions})
 	return f
 }
 
-// CanChangeNotebook reports whether a NotebookFold needs an entry. It looks only at the entry's
-// hop, type and action, so that a reader can skip the bodies of the others.
+// CanChangeNotebook reports whether a NotebookFold needs this trace entry. It looks only at the
+// entry's hop, type and action, so that a reader can skip the bodies of all others.
 func CanChangeNotebook(r trace.Record) bool {
 	switch r.Hop {
 	case trace.HopNotebook, trace.KernelToServer, trace.ServerToKernel, trace.HopSession:
@@ -47,7 +47,7 @@ func CanChangeNotebook(r trace.Record) bool {
 	}
 }
 
-// Apply applies the next entry of the trace, which must have its message.
+// Apply updates the notebook from the next entry of the trace, which must have its message.
 func (f *NotebookFold) Apply(r trace.Record) {
 	switch r.Hop {
 	case trace.HopNotebook:
@@ -65,8 +65,8 @@ func (f *NotebookFold) Apply(r trace.Record) {
 	}
 }
 
-// applyKernelCommand marks a cell as sent to the kernel or disposed of. Commands that were not
-// delivered are ignored.
+// applyKernelCommand processes an entry with a command to the kernel: run_cell marks the cell
+// as waiting, dispose_cell forgets it. Commands that were dropped are ignored.
 func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	switch {
 	case r.Note == trace.NoteDropped:
@@ -77,7 +77,8 @@ func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	}
 }
 
-// applySessionEntry applies the end of a kernel, and who has become the document's holder.
+// applySessionEntry processes an entry about the session: the end of the kernel's connection,
+// or a new holder of the document.
 func (f *NotebookFold) applySessionEntry(r trace.Record) {
 	switch {
 	case r.Type == router.TypePeerEnded && r.Action == "kernel":
@@ -89,7 +90,8 @@ func (f *NotebookFold) applySessionEntry(r trace.Record) {
 	}
 }
 
-// applyNotebookEvent applies an event of the server's document.
+// applyNotebookEvent applies an event of the server's own document, given as JSON. Events that
+// do not fit are ignored.
 func (f *NotebookFold) applyNotebookEvent(text []byte) {
 	var e notebook.Event
 	if json.Unmarshal(text, &e) != nil || f.serverDocument.ApplyEvent(e) != nil {
@@ -101,7 +103,7 @@ func (f *NotebookFold) applyNotebookEvent(text []byte) {
 	}
 }
 
-// Clone returns an independent copy.
+// Clone returns a copy of the fold; applying entries to one does not change the other.
 func (f *NotebookFold) Clone() *NotebookFold {
 	out := &NotebookFold{executions: f.executions.Clone(), hasNotebookEvents: f.hasNotebookEvents, holderIsConsole: f.holderIsConsole}
 	out.serverDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: out.executions})
@@ -127,11 +129,11 @@ func (f *NotebookFold) MemoryBytes() int {
 	return size
 }
 
-// IsHeldByConsole reports whether a console holds the document.
+// IsHeldByConsole reports whether a console holds the document, by the entries so far.
 func (f *NotebookFold) IsHeldByConsole() bool { return f.holderIsConsole }
 
-// State returns the notebook after the last entry. If a console holds the document, the cells are
-// those that its answers tell of.
+// State returns the notebook after the entries so far. If a console holds the document, the
+// cells are reconstructed from the console's answers.
 func (f *NotebookFold) State() notebook.State {
 	state := notebook.State{Cells: f.serverDocument.Cells(), Executions: f.executions.Snapshot()}
 	if f.holderIsConsole {
@@ -140,9 +142,10 @@ func (f *NotebookFold) State() notebook.State {
 	return state
 }
 
-// NotebookFromTrace reads the trace file at path and returns the notebook at its end. A trace may
-// end at any point; cells that ran then have failed. It returns nil without an error if the trace
-// has no event of the server's document, as when a console held it.
+// NotebookFromTrace reads the trace file at path and returns the notebook at its end, in which
+// cells that were running have failed. The result is nil, without an error, if the trace has no
+// event of the server's own document, as when a console held it. It fails if the file cannot be
+// read, and with the cause of ctx.
 func NotebookFromTrace(ctx context.Context, path string) (*notebook.State, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"assay/router"
 )
 
-// foldHarness is a NotebookFold to which tests apply frames as JSON texts.
+// foldHarness is a NotebookFold together with helpers that apply trace entries given as JSON
+// texts.
 type foldHarness struct {
 	*session.NotebookFold
 	lastSeq int64
@@ -24,7 +25,8 @@ type foldHarness struct {
 
 func newFoldHarness() *foldHarness { return &foldHarness{NotebookFold: session.NewNotebookFold()} }
 
-// apply applies the next entry, and requires that CanChangeNotebook is true for it.
+// apply applies the next trace entry to the fold, and requires that CanChangeNotebook is true
+// for it.
 func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) {
 	t.Helper()
 	f.lastSeq++
@@ -35,7 +37,7 @@ func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) 
 	f.Apply(r)
 }
 
-// cellLines returns each cell as "id type source revision".
+// cellLines returns each cell of the folded notebook as "id type source revision".
 func (f *foldHarness) cellLines() (cells []string) {
 	for _, c := range f.State().Cells {
 		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Revision))
@@ -43,8 +45,8 @@ func (f *foldHarness) cellLines() (cells []string) {
 	return cells
 }
 
-// The document of a console follows from its answers and the code that it runs; each answer to
-// get_context has all of it.
+// The cells of a console's document follow from its answers and the code that it runs; each
+// answer to get_context has all of them.
 func TestFoldOfConsoleNotebook(t *testing.T) {
 	t.Parallel()
 	f := newFoldHarness()
@@ -83,7 +85,7 @@ func TestFoldOfConsoleNotebook(t *testing.T) {
 	require.True(t, later.IsHeldByConsole())
 }
 
-// Entries that do not fit or are malformed change nothing.
+// Trace entries that do not fit or are malformed do not change the folded notebook.
 func TestFoldIgnoresMalformedEntries(t *testing.T) {
 	t.Parallel()
 	f := newFoldHarness()
@@ -103,8 +105,8 @@ func TestFoldIgnoresMalformedEntries(t *testing.T) {
 	require.False(t, session.CanChangeNotebook(trace.Record{Hop: trace.ServerToAgent}))
 }
 
-// The server's document follows from its events alone; what a console answers or runs does not
-// change it.
+// The cells of the server's document follow from its events alone; answers and runs of a
+// console do not change them.
 func TestFoldOfServerNotebook(t *testing.T) {
 	t.Parallel()
 	f := newFoldHarness()
@@ -119,8 +121,8 @@ func TestFoldOfServerNotebook(t *testing.T) {
 	require.False(t, f.IsHeldByConsole())
 }
 
-// With two kernels in a trace, a cell that ran when the first kernel ended has failed, whatever the
-// second does, and a cell that was disposed of in the first can run in the second.
+// In a trace with two kernels, a cell that was running when the first kernel ended has failed,
+// whatever the second does, and a cell that was disposed of in the first can run in the second.
 func TestNotebookFromTraceWithTwoKernels(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")

@@ -21,11 +21,11 @@ import (
 	"assay/kernel"
 )
 
-// testTimeout bounds waits that end at once unless something is broken.
+// testTimeout is how long tests wait for something that happens at once unless it is broken.
 const testTimeout = 30 * time.Second
 
-// newSupervisor returns a supervisor whose helper processes the test binary plays; the test
-// closes it.
+// newSupervisor returns a subprocess supervisor whose helper processes are played by the test
+// binary. It is closed when the test ends.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}, Launcher: sandboxLauncherCommand()})
@@ -34,7 +34,7 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// pythonKernel describes a kernel of the python3 on PATH.
+// pythonKernel returns the Config of a kernel that runs the python3 on PATH.
 func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	t.Helper()
 	found, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
@@ -42,8 +42,9 @@ func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	return kernel.Config{Python: found}
 }
 
-// shellChildCommand returns the command of a child that sends these messages and then reads its
-// socket until that is closed. It starts in a millisecond, much faster than the test binary.
+// shellChildCommand returns the command of a child process that sends these messages and then
+// reads its socket until that is closed. It is a shell script, which starts in 1 ms, much
+// faster than the test binary.
 func shellChildCommand(messages ...string) []string {
 	var script strings.Builder
 	for _, message := range messages {
@@ -52,26 +53,26 @@ func shellChildCommand(messages ...string) []string {
 	return []string{"sh", "-c", script.String() + "exec cat <&3 >/dev/null", "sh"}
 }
 
-// silentKernel describes a kernel that says ready and answers nothing.
+// silentKernel returns the Config of a kernel that says that it is ready and answers nothing.
 func silentKernel() kernel.Config {
 	return kernel.Config{Command: shellChildCommand(`{"type":"ready"}`)}
 }
 
-// silentAgent describes an agent that is ready for a query and does nothing with it.
+// silentAgent returns the Config of an agent that says that it is ready and does nothing.
 func silentAgent() agent.Config {
 	return agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
 }
 
-// harness is a session and a follower of its trace.
+// harness is a session under test and a follower of its trace.
 type harness struct {
 	*session.Session
 	follower    *trace.Follower
 	workdirRoot string // the folder in which the session makes its working folder
 }
 
-// newHarness completes the Config of a session and returns it with a harness, without
-// starting the session. Unless cfg has others, kernel and agent are silentKernel and
-// silentAgent.
+// newHarness fills in the fields of a session's Config that the test leaves empty, and returns
+// it with a harness. It does not start the session. Kernel and agent are silentKernel and
+// silentAgent unless cfg has others.
 func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	t.Helper()
 	journal := trace.NewJournal("s")
@@ -93,7 +94,8 @@ func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	return s, cfg
 }
 
-// startSession starts a session and ends it after the test, which fails if anything is left.
+// startSession starts a session and ends it after the test. The test fails if a file or process
+// of the session is left then.
 func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) *harness {
 	t.Helper()
 	s, cfg := newHarness(t, cfg)
@@ -107,8 +109,9 @@ func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) 
 	return s
 }
 
-// awaitEntry waits for the next trace entry that matches, after the one that was awaited last. what
-// names it in the message of a failure.
+// awaitEntry waits for the next trace entry for which match returns true, after the one that
+// was awaited before, and returns it. The test fails after testTimeout, with a message that
+// names what.
 func (s *harness) awaitEntry(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
 	t.Helper()
 	entry, err := s.nextMatching(t.Context(), match)
@@ -116,8 +119,8 @@ func (s *harness) awaitEntry(t *testing.T, what string, match func(*trace.Entry)
 	return entry
 }
 
-// nextMatching is await without a failing test: it returns an error after testTimeout, or
-// when ctx or the trace ends.
+// nextMatching waits for the next trace entry for which match returns true. It fails after
+// testTimeout, and when ctx or the trace ends.
 func (s *harness) nextMatching(ctx context.Context, match func(*trace.Entry) bool) (*trace.Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
@@ -129,7 +132,8 @@ func (s *harness) nextMatching(ctx context.Context, match func(*trace.Entry) boo
 	}
 }
 
-// matchEntry matches entries of a hop and message type.
+// matchEntry returns a function that reports whether a trace entry has this hop and message
+// type.
 func matchEntry(hop trace.Hop, kind string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == hop && e.Type == kind }
 }
@@ -141,14 +145,14 @@ func requireNoLeftovers(t *testing.T, root string) {
 	require.Empty(t, findLeftovers(root))
 }
 
-// writeZeros writes a file of size zero bytes in a folder.
+// writeZeros writes a file of size zero bytes (0x00) in a folder. It fails if that fails.
 func writeZeros(folder, name string, size int) error {
 	return os.WriteFile(filepath.Join(folder, name), make([]byte, size), 0o600)
 }
 
-// findLeftovers returns the files in root, and the /proc folders of processes whose working folder
-// was in root, according to their environment. A dead process that init has not reaped yet has
-// no environment.
+// findLeftovers returns the names of the files in root, and the /proc folders of processes
+// whose environment says that their working folder is in root. A dead process that was not
+// reaped yet has no environment.
 func findLeftovers(root string) (left []string) {
 	files, err := os.ReadDir(root)
 	if err != nil {
@@ -167,7 +171,7 @@ func findLeftovers(root string) (left []string) {
 	return left
 }
 
-// lockedBuffer collects text. It is safe for concurrent use.
+// lockedBuffer is a writer that collects text. It is safe for concurrent use.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -185,7 +189,7 @@ func (s *lockedBuffer) lines() []string {
 	return strings.Split(strings.TrimSuffix(s.text.String(), "\n"), "\n")
 }
 
-// withoutFileCapabilities calls f on a thread without the capabilities by which root ignores
+// withoutFileCapabilities calls f on a thread without the capabilities by which root can ignore
 // file permissions. If f fails the test, the thread stays locked and ends with its goroutine.
 func withoutFileCapabilities(t *testing.T, f func()) {
 	t.Helper()

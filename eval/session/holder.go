@@ -20,16 +20,18 @@ var (
 	ErrHeldByConsole      = errors.New("a console holds this notebook, so the server has no cells to show")
 )
 
-// Console identifies a console that connects to /agent.
+// Console identifies a console that connects to /agent: its numbers in the session and the name
+// that it gives itself.
 type Console struct {
 	ConnID    int    // number of this connection, unique in the session
 	Name      string // name that the console gave; only of a holder
 	RunConnID int    // number of the console's /run connection; 0 if it named none
 }
 
-// AttachHolder makes conn, a console's /agent connection, the holder of the document. If a console
-// is the holder already, only one of the same name is accepted, and replaces it. It fails with
-// ErrHeldByServer, ErrHeldByOtherConsole or, after the end of the session, router.ErrClosed.
+// AttachHolder makes conn, a console's /agent connection, the holder of the document. If a
+// console holds it already, only a console of the same name is accepted, and replaces it. It
+// fails with ErrHeldByServer, ErrHeldByOtherConsole or, after the end of the session,
+// router.ErrClosed.
 func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,9 +56,9 @@ func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Pee
 	return peer, nil
 }
 
-// AttachView makes conn, a console's /agent connection, a view of the server's document. If nobody
-// holds the document yet, the server does from then on. Any number of views may be attached. It
-// fails with ErrHeldByConsole or, after the end of the session, router.ErrClosed.
+// AttachView makes conn, a console's /agent connection, a view of the server's own document. If
+// nobody holds the document yet, the server does from then on. Any number of views may be
+// attached. It fails with ErrHeldByConsole or, after the end of the session, router.ErrClosed.
 func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer, error) {
 	s.mu.Lock()
 	err := router.ErrClosed
@@ -70,20 +72,20 @@ func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer,
 	return s.router.AttachView(conn, console.ConnID, console.RunConnID, s.snapshotForView)
 }
 
-// snapshotForView returns the first message for a view, a notebook_state, and a follower of the
-// trace that continues where that message ends.
+// snapshotForView returns the first message for a view, a notebook_state with the whole
+// notebook, and a follower that continues the trace after it.
 func (s *Session) snapshotForView() ([]byte, *trace.Follower) {
 	var follower *trace.Follower
 	state := s.snapshotNotebook(func() { follower = s.cfg.Journal.Follow() })
 	return NotebookStateMessage(follower.LastSeq(), state), follower
 }
 
-// NotebookState returns a copy of the current notebook. If a console holds the document, the result
-// has no cells, but the executions of those that ran.
+// NotebookState returns a copy of the current notebook. If a console holds the document, the
+// result has no cells, but the results of those that ran.
 func (s *Session) NotebookState() notebook.State { return s.snapshotNotebook(func() {}) }
 
-// snapshotNotebook returns a copy of the notebook. It calls whileFrozen after copying the cells and
-// before any cell can change again.
+// snapshotNotebook returns a copy of the current notebook. It calls whileFrozen while no cell
+// of the server's own document can change.
 func (s *Session) snapshotNotebook(whileFrozen func()) (state notebook.State) {
 	s.ownDocument.WithFrozenCells(func(cells []notebook.Cell) {
 		whileFrozen()
@@ -93,8 +95,8 @@ func (s *Session) snapshotNotebook(whileFrozen func()) (state notebook.State) {
 	return state
 }
 
-// NotebookStateMessage returns the JSON of a notebook_state message: the notebook as it was after
-// entry seq of its trace.
+// NotebookStateMessage returns the JSON of a notebook_state message with the notebook as it was
+// after entry number seq of its trace.
 func NotebookStateMessage(seq int64, state notebook.State) []byte {
 	body, err := protocol.Marshal(struct {
 		Type string `json:"type"`
@@ -108,9 +110,9 @@ func NotebookStateMessage(seq int64, state notebook.State) []byte {
 }
 
 // takeOverDocumentAfterDelay waits for the agent's first action on the document, and then
-// Config.TakeOverDelay for a console. If none has connected by then, the server holds the document.
-// ctx ends as soon as the holder is decided. Entries with a note are skipped: those actions are not
-// for the document.
+// Config.TakeOverDelay for a console. If none has connected by then, the server becomes the
+// holder. It returns when ctx ends, which happens when the holder is decided. Actions that are
+// not for the document, which have a note, are skipped.
 func (s *Session) takeOverDocumentAfterDelay(ctx context.Context, follower *trace.Follower) {
 	for {
 		entry, err := follower.Next(ctx)
@@ -134,8 +136,9 @@ func (s *Session) takeOverDocumentAfterDelay(ctx context.Context, follower *trac
 	}
 }
 
-// attachServerDocumentLocked makes the server's own document the holder. It does nothing if it is that
-// already, and fails with ErrHeldByConsole if a console is. The caller holds mu.
+// attachServerDocumentLocked makes the server's own document the holder. It does nothing if it
+// is that already. It fails with ErrHeldByConsole if a console is the holder, and with
+// router.ErrClosed. The caller holds mu.
 func (s *Session) attachServerDocumentLocked() error {
 	if s.isHolderDecidedLocked() {
 		if s.holderName != "" {
@@ -157,7 +160,8 @@ func (s *Session) attachServerDocumentLocked() error {
 	return nil
 }
 
-// HolderKind returns who holds the document: "server", "console", or "" while that is not decided.
+// HolderKind returns which kind of peer holds the document: "server", "console", or "" while
+// that is not decided.
 func (s *Session) HolderKind() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +175,8 @@ func (s *Session) HolderKind() string {
 	}
 }
 
-// isHolderDecidedLocked reports whether the server or a console holds the document. The caller
-// holds mu.
+// isHolderDecidedLocked reports whether it is decided that the server, or a console, holds the
+// document. The caller holds mu.
 func (s *Session) isHolderDecidedLocked() bool {
 	select {
 	case <-s.holderDecided:
@@ -182,8 +186,8 @@ func (s *Session) isHolderDecidedLocked() bool {
 	}
 }
 
-// decideHolderLocked marks the holder as decided, which releases AwaitHolder and stops
-// takeOverDocumentAfterDelay. The caller holds mu and has set holderName.
+// decideHolderLocked marks the holder of the document as decided, which releases AwaitHolder
+// and stops takeOverDocumentAfterDelay. The caller holds mu and has set holderName.
 func (s *Session) decideHolderLocked() {
 	if !s.isHolderDecidedLocked() {
 		close(s.holderDecided)

@@ -14,8 +14,8 @@ import (
 	"assay/internal/trace"
 )
 
-// contextAskingAgent describes an agent that sends get_context, with tx_id tx_1, as soon as it
-// is ready.
+// contextAskingAgent returns the Config of an agent that sends get_context, with tx_id tx_1, as
+// soon as it is ready.
 func contextAskingAgent() agent.Config {
 	return agent.Config{Command: shellChildCommand(
 		`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`,
@@ -23,7 +23,8 @@ func contextAskingAgent() agent.Config {
 	)}
 }
 
-// matchAnswerTo matches the answer to the agent's action with this tx_id.
+// matchAnswerTo returns a function that reports whether a trace entry is the answer to the
+// agent's action with this tx_id.
 func matchAnswerTo(tx string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx }
 }
@@ -42,8 +43,8 @@ func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// A console that connects first holds the document and gets the agent's action. Whether it also
-// gets agent_status ready depends on when exactly it was attached.
+// A console that connects before the server takes over holds the document and gets the agent's
+// action. Whether it also gets agent_status ready depends on when exactly it was attached.
 func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: contextAskingAgent()})
@@ -62,7 +63,7 @@ func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	require.NoError(t, gone.Close(protocol.CloseNormal, ""))
 }
 
-// readMessage reads the next message of a connection and its envelope.
+// readMessage reads the next message from a connection and returns its body and envelope.
 func readMessage(t *testing.T, conn protocol.Conn) (body []byte, env protocol.Envelope) {
 	t.Helper()
 	body, err := conn.Read()
@@ -72,7 +73,7 @@ func readMessage(t *testing.T, conn protocol.Conn) (body []byte, env protocol.En
 	return body, env
 }
 
-// Without AwaitConsole the server holds the document from the start.
+// Without Config.AwaitConsole the server holds the document from the start of the session.
 func TestServerHoldsWithoutAwaitConsole(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})

@@ -43,17 +43,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// sandboxLauncherCommand is the command that starts another command in a sandbox.
+// sandboxLauncherCommand returns the command with which the test binary starts another command
+// in a sandbox.
 func sandboxLauncherCommand() []string { return []string{os.Args[0], "launch"} }
 
-// childCommand returns the command that makes the test binary play a child in a role. It passes
-// GORACE on, which a kernel's environment lacks.
+// childCommand returns the command that makes the test binary play a kernel or agent in this
+// role. It sets GORACE, which a kernel's environment lacks.
 func childCommand(role string) []string {
 	return []string{"env", "GORACE=" + os.Getenv("GORACE"), os.Args[0], "play", role}
 }
 
-// playChild is the main function of a child process with its socket on descriptor fd. The roles
-// are agents, unless they are marked as kernels, too. It returns the exit status.
+// playChild is the main function of a child process of the test, with its socket on file
+// descriptor fd. Every role is an agent; some are also kernels. It returns the exit status.
 func playChild(role, fd string) int {
 	number, err := strconv.Atoi(fd)
 	if err != nil {
@@ -100,8 +101,8 @@ func playChild(role, fd string) int {
 	select {} // until it is killed
 }
 
-// playQueryRunner creates and runs a cell with the text of each query that the agent gets, until the
-// connection ends.
+// playQueryRunner plays an agent that, for each query that it gets, creates and runs a cell
+// with the query's text, until the connection ends.
 func playQueryRunner(conn protocol.Conn) {
 	for n := 0; ; n++ {
 		body, err := conn.Read()
@@ -120,8 +121,8 @@ func playQueryRunner(conn protocol.Conn) {
 	}
 }
 
-// playLinePrinter prints testLineCount lines on both stdout and stderr, in pieces that do not end
-// where lines do, and at last an unfinished line on stdout.
+// playLinePrinter prints testLineCount lines on both stdout and stderr, in pieces that do not
+// end where lines do, and then an unfinished line on stdout.
 func playLinePrinter() {
 	out, errs := bufio.NewWriterSize(os.Stdout, printPieceBytes), bufio.NewWriterSize(os.Stderr, printPieceBytes)
 	for i := range testLineCount {
@@ -138,7 +139,7 @@ const (
 	printPieceBytes = 1021 // size of each write, so that lines are cut
 )
 
-// testLine returns line i that a talker prints.
+// testLine returns the text of line number i that the child in the role "talker" prints.
 func testLine(i int) string {
 	return fmt.Sprintf("line %d, of some length, so that many lines are cut where a piece ends", i)
 }

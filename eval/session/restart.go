@@ -9,10 +9,11 @@ import (
 	"assay/kernel"
 )
 
-// RestartChild stops a child, "kernel" or "agent", if it is still alive, and starts a new one. A
-// new kernel has no variables, and every console gets a new hello; a new agent is sent init and
-// remembers nothing. It returns when the new child is ready, or with an error, after which there is
-// no such child. It fails in an evaluation and after the end of the session.
+// RestartChild stops the child "kernel" or "agent", if it is still alive, and starts a new one.
+// A new kernel has no variables, and every console gets a new hello; a new agent is sent init
+// and remembers nothing. It returns when the new child is ready. It fails in an evaluation,
+// after the end of the session, and if the child cannot be stopped or started; after a failed
+// start there is no such child.
 func (s *Session) RestartChild(ctx context.Context, name string) error {
 	if s.cfg.IsEvaluation {
 		return errors.New("a case is attached: the end of its kernel or agent ends the attempt")
@@ -37,9 +38,9 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 	}
 }
 
-// restartKernel stops the kernel, waits until its exit is reported, and starts a new one. The
-// caller holds restartMu. It fails if the old kernel cannot be stopped or the new one cannot be
-// started.
+// restartKernel stops the kernel, waits until its exit is reported, and starts a new one. It
+// fails if the old kernel cannot be stopped or the new one cannot be started. The caller holds
+// restartMu.
 func (s *Session) restartKernel(ctx context.Context) error {
 	old := s.currentChildren()
 	if err := s.stopKernel(ctx); err != nil {
@@ -50,9 +51,9 @@ func (s *Session) restartKernel(ctx context.Context) error {
 	return s.startNewKernel(ctx)
 }
 
-// startNewKernel starts and connects a kernel and sends every console a new hello. The old kernel
-// must have ended, and the caller holds restartMu. It fails if the kernel cannot be started; then
-// there is none.
+// startNewKernel starts a kernel, connects it to the router and sends every console a new
+// hello. It fails if the kernel cannot be started; then there is none. The old kernel must have
+// ended, and the caller holds restartMu.
 func (s *Session) startNewKernel(ctx context.Context) error {
 	if err := s.startKernel(ctx); err != nil {
 		return err
@@ -64,8 +65,9 @@ func (s *Session) startNewKernel(ctx context.Context) error {
 	return nil
 }
 
-// startNewAgent starts and connects an agent. The old agent must have ended, and the caller holds
-// restartMu. It fails if the agent cannot be started or does not become ready; then there is none.
+// startNewAgent starts an agent and connects it to the router. It fails if the agent cannot be
+// started or does not become ready; then there is none. The old agent must have ended, and the
+// caller holds restartMu.
 func (s *Session) startNewAgent(ctx context.Context) error {
 	if err := s.startAgent(ctx); err != nil {
 		return err
@@ -83,15 +85,17 @@ const (
 	TypeKernelLost  = "kernel_lost"  // the new kernel could not be started: there is none
 )
 
-// KernelFailure is the body of a trace entry of type [TypeKernelStuck] or [TypeKernelLost].
+// KernelFailure is the JSON body of a trace entry of type [TypeKernelStuck] or
+// [TypeKernelLost].
 type KernelFailure struct {
 	Type  string `json:"type"`
 	Error string `json:"error"` // what did not stop, or why the new kernel could not be started
 }
 
 // onKernelStuck is called when the kernel's code has not stopped although it was interrupted
-// repeatedly. It returns whether to kill the kernel, and if so starts the goroutine that
-// replaces it. A session that collects its state or has ended needs no new kernel.
+// repeatedly; what names that code. It returns true if the kernel must be killed, and then
+// starts the goroutine that replaces it. It returns false if the session is collecting its
+// state or has ended, because no new kernel is needed then.
 func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	if state := s.State(); state != StateReady && state != StateWorking {
 		return false
@@ -99,12 +103,13 @@ func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	s.recordEvent(TypeKernelStuck, KernelFailure{Type: TypeKernelStuck, Error: what})
 	s.log.Warn("the kernel is killed and replaced", "reason", what)
 	stuck := s.currentChildren().kernel
-	s.goroutines.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // not after tasks.Wait: the task that reports this kernel's exit still runs
+	s.goroutines.Go(func() { s.replaceStuckKernel(ctx, stuck) }) // goroutines.Wait cannot have returned: the goroutine that reports this kernel's exit still runs
 	return true
 }
 
-// replaceStuckKernel waits until the stuck kernel has exited and starts a new one, unless a console
-// has restarted the kernel meanwhile.
+// replaceStuckKernel waits until the stuck kernel has exited and starts a new one, unless a
+// console has restarted the kernel meanwhile. If that fails, the trace and the consoles at /run
+// get the error.
 func (s *Session) replaceStuckKernel(ctx context.Context, stuck *kernel.Kernel) {
 	<-stuck.Exited()
 	s.restartMu.Lock()

@@ -70,8 +70,8 @@ func TestPK7KernelThatStopsIsKept(t *testing.T) {
 	require.True(t, s.IsKernelAlive())
 }
 
-// matchCellStart matches the start of a cell; a start_cell without a cell id means that the kernel
-// is idle.
+// matchCellStart returns a function that reports whether a trace entry is the start of a cell,
+// a start_cell with a cell id.
 func matchCellStart(e *trace.Entry) bool {
 	return e.Hop == trace.KernelToServer && e.Type == protocol.TypeStartCell && e.CellID != ""
 }

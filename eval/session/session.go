@@ -60,7 +60,8 @@ import (
 	"assay/router"
 )
 
-// State is the phase of a session's life; the package doc has the transitions.
+// State is the phase of a session's life, from starting to ended; the package doc has the
+// transitions.
 type State string
 
 // The states, in order.
@@ -72,8 +73,8 @@ const (
 	StateEnded      State = "ended"
 )
 
-// Config describes the session to start. The zero value of a field that is not required
-// works.
+// Config describes a session to start. Fields that are not marked as required may be left
+// empty.
 type Config struct {
 	ID      string         // required
 	Journal *trace.Journal // required; records every frame; the caller closes it after End
@@ -133,7 +134,8 @@ type Config struct {
 	Log *slog.Logger // nil discards
 }
 
-// Session is a live notebook. It is safe for concurrent use. Whoever started it must End it.
+// Session is a live notebook: a kernel, an agent and the router that connects them to consoles.
+// It is safe for concurrent use. Whoever started it must End it.
 type Session struct {
 	cfg         Config
 	log         *slog.Logger
@@ -169,15 +171,15 @@ type StartError struct {
 	Err       error
 }
 
-// Error returns the text of Err alone, which names the component.
+// Error returns the text of the underlying error, which names the component.
 func (e *StartError) Error() string { return e.Err.Error() }
 
-// Unwrap returns Err.
+// Unwrap returns the underlying error, without the component.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Start makes the working folder, starts kernel and agent side by side and waits until both are
-// ready. It fails with a [*StartError], or with the cause of ctx if ctx ends first; then nothing is
-// left of the session.
+// Start makes the working folder, starts kernel and agent at the same time and waits until both
+// are ready. It fails with a [*StartError] that names the component, or with the cause of ctx
+// if ctx ends first; then nothing is left of the session.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Session, error) {
 	log := cfg.Log
 	if log == nil {
@@ -214,8 +216,8 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	return s, nil
 }
 
-// setState changes the state and records it, with the cause, in the trace. It does nothing if the
-// session has ended. Nothing else changes the state.
+// setState changes the session's state and records it, with the cause, in the trace. It does
+// nothing if the session has ended. No other function changes the state.
 func (s *Session) setState(state State, cause string) {
 	s.mu.Lock()
 	ended := s.state == StateEnded
@@ -230,14 +232,14 @@ func (s *Session) setState(state State, cause string) {
 	s.log.Debug("session", "state", string(state), "cause", cause)
 }
 
-// State returns the current state.
+// State returns the session's current state.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-// recordNotebookEvent appends a change of the server's document to the trace.
+// recordNotebookEvent appends a change of the server's own document to the trace.
 func (s *Session) recordNotebookEvent(e notebook.Event) {
 	cell := e.CellID
 	if e.Cell != nil {
@@ -248,8 +250,8 @@ func (s *Session) recordNotebookEvent(e notebook.Event) {
 	})
 }
 
-// recordEvent appends an event of the session itself to the trace, on the session hop. event is
-// marshalled to JSON; kind is its type.
+// recordEvent appends an event of the session itself to the trace, on the hop "session". event
+// is encoded as JSON; kind is the entry's type. If event has no JSON it only logs an error.
 func (s *Session) recordEvent(kind string, event any) {
 	body, err := protocol.Marshal(event)
 	if err != nil {
@@ -259,13 +261,13 @@ func (s *Session) recordEvent(kind string, event any) {
 	s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: kind}, Body: body})
 }
 
-// recordReadyFrame appends the ready message of a child to the trace: it was read before the child
-// was attached to the router, which records all later frames.
+// recordReadyFrame appends the ready message of the kernel or agent to the trace, because it
+// was read before the router, which records all later frames, got the connection.
 func (s *Session) recordReadyFrame(hop trace.Hop, frame []byte) {
 	s.cfg.Journal.Append(trace.Entry{Hop: hop, Envelope: protocol.Envelope{Type: protocol.TypeReady}, Body: frame})
 }
 
-// Executions returns what the kernel has run, folded from its frames.
+// Executions returns the results of all cells that the kernel has run in the session.
 func (s *Session) Executions() *notebook.Executions { return s.executions }
 
 // Journal returns the journal of the session's trace.
@@ -274,10 +276,10 @@ func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 // Router returns the session's router, to attach consoles to.
 func (s *Session) Router() *router.Router { return s.router }
 
-// EnforcedRules returns what was enforced for all children that the session has started, replaced ones
-// included: a key is true if it is true in the record of each child that has it. The keys are those
-// of [subprocess.Process.Enforced], and "disk" if there is a limit on the working folder. Call it
-// after End for the final values: a record can still change from true to false while its child is
+// EnforcedRules returns, by name of a sandbox rule, whether it was enforced for every child
+// process of the session that has it, replaced ones included. The names are the keys of
+// [subprocess.Process.Enforced], and "disk" if the working folder has a limit. Call it after
+// End for the final values: a value can still change from true to false while a child is
 // stopped.
 func (s *Session) EnforcedRules() map[string]bool {
 	s.mu.Lock()
@@ -290,8 +292,8 @@ func (s *Session) EnforcedRules() map[string]bool {
 	return combined
 }
 
-// CombineEnforcedRules adds the record of one child to those that were combined before: a key of both is
-// true if both are.
+// CombineEnforcedRules adds the enforced rules of one more child, record, to those in combined:
+// a rule that both have is true only if it is true in both.
 func CombineEnforcedRules(combined, record map[string]bool) {
 	for key, isEnforced := range record {
 		if before, known := combined[key]; known {
@@ -301,15 +303,15 @@ func CombineEnforcedRules(combined, record map[string]bool) {
 	}
 }
 
-// KernelReady returns the ready message of the current kernel.
+// KernelReady returns the ready message of the session's current kernel.
 func (s *Session) KernelReady() protocol.Ready { return s.currentChildren().kernel.ReadyMessage }
 
-// KernelPID returns the process id of the current kernel.
+// KernelPID returns the process id of the session's current kernel.
 func (s *Session) KernelPID() int { return s.currentChildren().kernel.PID() }
 
-// IsKernelAlive reports whether the current kernel runs and is connected. A console that is
-// attached before the call learns of every end of a kernel: either the result is false, or a
-// managed_process_exit is sent to the console later.
+// IsKernelAlive reports whether the current kernel's process runs and is connected. A console
+// that was attached before the call learns of every end of a kernel: either the result is
+// false, or a managed_process_exit is sent to the console later.
 func (s *Session) IsKernelAlive() bool {
 	current := s.currentChildren()
 	select {
@@ -322,41 +324,42 @@ func (s *Session) IsKernelAlive() bool {
 	}
 }
 
-// KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if the
-// kernel has died.
+// KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if its
+// process has died. Call it only after that.
 func (s *Session) KernelError() error {
 	return childConnectionError("kernel", s.currentChildren().kernelPeer)
 }
 
-// AgentError returns why the agent's connection has ended: a [*subprocess.ExitError] if the agent
-// has died.
+// AgentError returns why the agent's connection has ended: a [*subprocess.ExitError] if its
+// process has died. Call it only after that.
 func (s *Session) AgentError() error {
 	return childConnectionError("agent", s.currentChildren().agentPeer)
 }
 
-// SendQuery sends the agent its task or a further message of the user, and sets the state to
-// working. It fails if there is no agent.
+// SendQuery sends the agent its task or a further message of the user, and sets the session's
+// state to working. It fails if there is no agent.
 func (s *Session) SendQuery(query protocol.AgentQuery) error {
 	query.Type = protocol.TypeAgentQuery
 	s.setState(StateWorking, "")
 	return s.router.SendToAgent(query)
 }
 
-// Execute runs code in the kernel outside of any cell. The kernel interrupts the code after
-// timeout, which is an error, as is a dead kernel or the end of ctx. Code that raises is no error:
-// the response says so.
+// Execute runs code in the kernel outside of any cell and returns the kernel's response. Code
+// that raises is no error: the response says so. It fails if the code takes longer than
+// timeout, after which it is interrupted, if the kernel is dead, and with the cause of ctx.
 func (s *Session) Execute(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds()})
 }
 
-// ExecutePristine is Execute with pristine set: a kernel that supports it runs the code with
-// builtins and standard streams that cells cannot have replaced, so that a grader's code sees the
-// kernel's values as they are. It fails like Execute.
+// ExecutePristine runs code in the kernel like Execute, with the flag "pristine": a kernel that
+// supports it runs the code with builtins and standard streams that cells cannot have replaced,
+// so that a grader's code sees the kernel's values as they are. It fails like Execute.
 func (s *Session) ExecutePristine(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds(), "pristine": true})
 }
 
-// executeCode asks the kernel for an execute_code with these parameters and decodes its response.
+// executeCode sends the kernel an execute_code with these parameters and returns its decoded
+// response. It fails if the request does, or if the response cannot be decoded.
 func (s *Session) executeCode(ctx context.Context, params map[string]any) (protocol.ExecuteCodeResponse, error) {
 	var response protocol.ExecuteCodeResponse
 	body, err := s.router.Ask(ctx, protocol.TypeExecuteCode, params)

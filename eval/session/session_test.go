@@ -52,7 +52,7 @@ func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the pro
 	require.Equal(t, before, countOpenFiles(t))
 }
 
-// endReadySession ends a session that is ready.
+// endReadySession starts a session and ends it as soon as it is ready.
 func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	live, err := session.Start(ctx, sup, cfg)
 	if err != nil {
@@ -61,7 +61,7 @@ func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness
 	return live.End(ctx, "enough")
 }
 
-// endWorkingSession ends a session while a cell runs.
+// endWorkingSession starts a session and ends it while a cell runs.
 func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
 	cfg.Agent.Command = childCommand("runs queries")
 	live, err := session.Start(ctx, sup, cfg)
@@ -75,7 +75,8 @@ func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harne
 	return errors.Join(err, live.End(ctx, "enough"))
 }
 
-// cancelWhilePreparingWorkdir cancels the start of a session while its working folder is made.
+// cancelWhilePreparingWorkdir cancels the start of a session while its working folder is being
+// prepared.
 func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	cfg.PrepareWorkdir = func(string) error { cancel(errCancelledByTest); return nil }
@@ -83,7 +84,8 @@ func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor
 	return requireCause(err, errCancelledByTest)
 }
 
-// cancelWhileAwaitingAgent cancels the start of a session after init was sent to the agent.
+// cancelWhileAwaitingAgent cancels the start of a session after init was sent to the agent,
+// which has not answered.
 func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
 	cfg.Agent.Command = shellChildCommand(`{"type":"ready"}`)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -97,7 +99,7 @@ func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s
 	return requireCause(err, errCancelledByTest)
 }
 
-// failToStartAgent starts a session whose agent exits at once.
+// failToStartAgent starts a session whose agent exits at once, which must make the start fail.
 func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	cfg.Agent.Command = []string{"false"}
 	_, err := session.Start(ctx, sup, cfg)
@@ -108,7 +110,7 @@ func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harnes
 	return fmt.Errorf("want an error of the agent's, found %v", err)
 }
 
-// requireCause returns an error unless err wraps want.
+// requireCause returns an error unless err wraps the error want.
 func requireCause(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
@@ -116,10 +118,10 @@ func requireCause(err, want error) error {
 	return fmt.Errorf("want %q, found %w", want, err)
 }
 
-// errCancelledByTest is the cause with which tests cancel contexts.
+// errCancelledByTest is the cause with which tests cancel the contexts of sessions.
 var errCancelledByTest = errors.New("enough")
 
-// countOpenFiles returns the number of file descriptors of this process.
+// countOpenFiles returns how many file descriptors the test process has open.
 func countOpenFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -127,7 +129,8 @@ func countOpenFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// The error of a failed start names the component and the reason, and nothing is left.
+// The error of a failed start of a session names the component and the reason, and nothing of
+// the session is left.
 func TestStartErrorsNameComponentAndReason(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the data is not there")
@@ -167,7 +170,8 @@ func TestStartErrorsNameComponentAndReason(t *testing.T) {
 	}
 }
 
-// End may be called twice at the same time and again later; afterwards nothing works any more.
+// A session may be ended twice at the same time and again later; afterwards all its methods
+// fail.
 func TestEndIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -194,7 +198,8 @@ func TestEndIsIdempotent(t *testing.T) {
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// Folders that a cell has made read-only are removed with the session.
+// Folders in the working folder that a cell has made read-only are removed at the end of the
+// session.
 func TestReadOnlyWorkdirIsRemoved(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)

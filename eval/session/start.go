@@ -16,9 +16,9 @@ import (
 	"assay/router"
 )
 
-// startChildren makes the working folder, starts kernel and agent side by side, connects both to
-// the router and waits until the agent is ready for a query. It fails with a *StartError if the
-// folder or a child fails.
+// startChildren makes the working folder, starts kernel and agent at the same time, connects
+// both to the router and waits until the agent is ready for a query. If the folder or a child
+// fails, the error is a *StartError that names it.
 func (s *Session) startChildren(ctx context.Context) error {
 	workdir, err := NewWorkdir(s.supervisor, s.cfg.WorkdirRoot, s.cfg.PrepareWorkdir)
 	if err != nil {
@@ -53,9 +53,9 @@ func (s *Session) startChildren(ctx context.Context) error {
 	return s.connectAgent(ctx)
 }
 
-// startKernel starts a kernel, waits until it is ready and starts the goroutine that reports its
-// exit. It fails with a *StartError if the kernel cannot be started, does not become ready in time,
-// or ctx ends.
+// startKernel starts a kernel process, waits until it is ready and starts the goroutine that
+// reports its exit. It fails with a *StartError if the kernel cannot be started, does not
+// become ready in time, or ctx ends.
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
@@ -77,9 +77,9 @@ func (s *Session) startKernel(ctx context.Context) error {
 	return nil
 }
 
-// startAgent starts an agent, waits for its ready message and starts the goroutine that reports its
-// exit. It fails with a *StartError if the agent cannot be started, sends no ready in time, or ctx
-// ends.
+// startAgent starts an agent process, waits for its ready message and starts the goroutine that
+// reports its exit. It fails with a *StartError if the agent cannot be started, sends no ready
+// message in time, or ctx ends.
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
@@ -102,8 +102,8 @@ func (s *Session) startAgent(ctx context.Context) error {
 	return nil
 }
 
-// reportExit waits until a child has exited, writes the rest of its output, records its exit in the
-// trace and sends it to the consoles at /run.
+// reportExit waits until the process of a child has exited, writes the rest of its output,
+// records the exit in the trace and sends it to the consoles at /run.
 func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() subprocess.ExitState) {
 	<-exited
 	s.childOutput.flushChild(name) // first, so that the last lines are written before the exit is reported
@@ -113,8 +113,8 @@ func (s *Session) reportExit(name string, exited <-chan struct{}, exit func() su
 	s.router.SendToRunConsoles(message)
 }
 
-// reportAgentExit sends the consoles at /agent a fatal agent_error that says how the agent exited,
-// unless the session has stopped it.
+// reportAgentExit sends the consoles at /agent a fatal agent_error that says how the agent a
+// exited. It does nothing if the session has stopped the agent itself.
 func (s *Session) reportAgentExit(a *agent.Agent) {
 	s.mu.Lock()
 	isStopped := s.stoppedAgent == a
@@ -124,8 +124,8 @@ func (s *Session) reportAgentExit(a *agent.Agent) {
 	}
 }
 
-// connectKernel attaches the current kernel to the router and sends it init. It fails if the
-// session has ended or the kernel is dead.
+// connectKernel attaches the current kernel to the router and sends it the init message. It
+// fails if the session has ended or the kernel is dead.
 func (s *Session) connectKernel() error {
 	k := s.currentChildren().kernel
 	s.recordReadyFrame(trace.KernelToServer, k.ReadyFrame)
@@ -142,9 +142,9 @@ func (s *Session) connectKernel() error {
 	return s.router.SendToKernel(protocol.NewKernelInit(k.PID()))
 }
 
-// connectAgent attaches the current agent to the router, sends it init, and waits until it answers
-// with agent_status ready. It fails with a *StartError if the agent does not answer in time, and if
-// the session has ended.
+// connectAgent attaches the current agent to the router, sends it the init message and waits
+// until it answers with agent_status ready. It fails if the session has ended, and with a
+// *StartError if the agent does not answer in time.
 func (s *Session) connectAgent(ctx context.Context) error {
 	follower := s.cfg.Journal.Follow()
 	a := s.currentChildren().agent
@@ -164,9 +164,9 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	return s.awaitAgentReady(ctx, peer, follower)
 }
 
-// awaitAgentReady reads the trace until the agent sends agent_status ready, and ignores what it
-// sends before. It fails after [agent.Config.ReadyTimeout], and when the agent's connection or ctx
-// ends.
+// awaitAgentReady reads the trace until the agent sends agent_status ready, and ignores all its
+// messages before that. It fails with a *StartError after [agent.Config.ReadyTimeout], and when
+// the agent's connection or ctx ends.
 func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follower *trace.Follower) error {
 	timeout := s.cfg.Agent.ReadyTimeout
 	if timeout <= 0 {
@@ -195,8 +195,8 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 	}
 }
 
-// childConnections are the current kernel and agent and their connections to the router. A field is
-// nil until that child has been started or connected for the first time.
+// childConnections are the current kernel and agent processes and their connections to the
+// router. A field is nil until that child was started, or connected, for the first time.
 type childConnections struct {
 	kernel     *kernel.Kernel
 	kernelPeer *router.Peer
@@ -207,14 +207,15 @@ type childConnections struct {
 	kernelExitReported, agentExitReported <-chan struct{}
 }
 
-// currentChildren returns a copy of the current children.
+// currentChildren returns a copy of the fields for the current kernel and agent.
 func (s *Session) currentChildren() childConnections {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.liveChildren
 }
 
-// childConnectionError returns why the connection of the child called name has ended.
+// childConnectionError returns why the router's connection to the child of this name has ended;
+// the connection must have ended.
 func childConnectionError(name string, peer *router.Peer) error {
 	switch err := peer.Err(); {
 	case err == nil:

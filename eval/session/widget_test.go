@@ -12,8 +12,8 @@ import (
 	"assay/internal/trace"
 )
 
-// PK-11: when set_widget sets a widget that an agent's cell has made, the cell that reads it runs
-// again, and the collected state has the new value.
+// PK-11: when set_widget sets a widget that a cell of the agent has made, the cell that reads
+// it runs again, and the collected state has the new value.
 func TestPK11SetWidgetRerunsItsReader(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)

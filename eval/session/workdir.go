@@ -9,10 +9,10 @@ import (
 	"assay/internal/subprocess"
 )
 
-// NewWorkdir makes a new folder below root for a kernel to work in, and returns its path. The
-// folder has .assay/home, .assay/tmp and .assay/mpl for files that the kernel's libraries write;
-// prepare, which may be nil, adds more. If anything fails the folder is removed. The caller removes
-// it with [RemoveWorkdir].
+// NewWorkdir makes a new folder below root in which a kernel can work, and returns its path.
+// The folder has .assay/home, .assay/tmp and .assay/mpl for files that the kernel's libraries
+// write; prepare, which may be nil, adds more. If anything fails the folder is removed again.
+// The caller removes it with [RemoveWorkdir].
 func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(workdir string) error) (string, error) {
 	dir, err := sup.MkdirTemp(root, "sandbox-")
 	if err != nil {
@@ -46,11 +46,11 @@ func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
 	return nil
 }
 
-// Workdir returns the path of the folder in which kernel and agent work. End removes it.
+// Workdir returns the path of the working folder of kernel and agent. End removes it.
 func (s *Session) Workdir() string { return s.workdir }
 
-// removeWorkdir removes the working folder, if it has been made. It fails if something in it cannot
-// be removed.
+// removeWorkdir removes the session's working folder, if it was made. It fails if something in
+// it cannot be removed.
 func (s *Session) removeWorkdir() error {
 	if s.workdir == "" {
 		return nil

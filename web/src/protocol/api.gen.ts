@@ -40,7 +40,7 @@ export const processOutputSchema = /* @__PURE__ */ object<ProcessOutput>({
   lines: list(outputLineSchema),
 });
 
-/** Host describes the machine that a run ran on, and the versions of its programs. */
+/** Host describes the machine on which a run was made, and the versions of the programs. */
 export interface RunHost {
   /** version of this program */
   assay?: string;
@@ -64,7 +64,10 @@ export const runHostSchema = /* @__PURE__ */ object<RunHost>({
   name: optional(string),
 });
 
-/** Counts are the results of a run so far. */
+/**
+ * Counts is the JSON of a run's results so far: numbers of attempts, pass rate, cost and
+ * duration.
+ */
 export interface RunCounts {
   state?: string;
   attempts?: number;
@@ -181,7 +184,10 @@ export const runPhaseTimesSchema = /* @__PURE__ */ object<RunPhaseTimes>({
   grade_ms: optional(number),
 });
 
-/** Usage is what an attempt has used. Tokens, cost and retries are what its agent reports. */
+/**
+ * Usage is the tokens, cost in US dollars, calls and actions that an attempt has used. Tokens,
+ * cost and retries are what its agent reports.
+ */
 export interface RunUsage {
   /** of all prompts, cached or not */
   input_tokens?: number;
@@ -214,8 +220,8 @@ export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
 });
 
 /**
- * PassRate is the mean over the cases of the share of their attempts that passed. A field is nil if
- * there is no case to compute it from; the intervals need two cases.
+ * PassRate is the mean, over the cases, of the share of each case's attempts that passed, from
+ * 0 to 1. A field is nil if no case counts; the confidence intervals need two cases.
  */
 export interface PassRate {
   /** infrastructure failures count as not passed */

@@ -17,7 +17,10 @@ export const kernelInfoSchema = /* @__PURE__ */ object<KernelInfo>({
   language: string,
 });
 
-/** Limits are the limits of an attempt. 0 means no limit. */
+/**
+ * Limits are the limits of one attempt on time, turns, actions, tokens, cost and disk space. 0
+ * means no limit.
+ */
 export interface RunLimits {
   /** seconds since the agent got its task */
   wall_s?: number;
@@ -120,7 +123,7 @@ export const sessionDetailSchema = /* @__PURE__ */ object<SessionDetail>({
   previous: optional(evalResultMessageSchema),
 });
 
-/** UnreadableLines counts lines that were ignored because they are damaged. */
+/** UnreadableLines counts the lines of a file that were ignored because they are damaged. */
 export interface RunUnreadableLines {
   lines?: number;
   /** number of the first of them, from 0 */
