@@ -14,8 +14,8 @@ const MaxLineBytes = 64 << 20
 // inputLine is one line of the input of GradeLines.
 type inputLine struct {
 	number    int64  // from 1
-	text      string // without its end
-	isTooLong bool   // there is no text, as it would have passed MaxLineBytes
+	text      string // with its newline, if it has one; empty if isTooLong
+	isTooLong bool   // the line is longer than MaxLineBytes
 }
 
 // lineReader splits the input of GradeLines into lines. The last one may lack its newline. It
