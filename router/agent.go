@@ -18,8 +18,8 @@ import (
 // agent are queued even if its queue is full.
 const maxStalledAgentBytes = 8 * MaxQueueBytes
 
-// AttachAgent makes conn the session's agent, and owns conn from then on. It
-// returns ErrClosed if the router is closed.
+// AttachAgent makes conn the connection of the session's agent and owns conn from then on. It
+// fails with ErrClosed if the router is closed.
 func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
 		role: &agentRole{defaultRole: defaultRole{r}}, name: "agent", hopIn: trace.AgentToServer, hopOut: trace.ServerToAgent,
@@ -119,10 +119,10 @@ func (r *Router) watchStalledAgent(p *Peer) {
 	}
 }
 
-// forwardToHolder sends a recorded frame of the agent to the console that holds
-// the document. It notes the frame as dropped if no console is there, and if the
-// frame is part of a stream and the console is slow. If the server holds the
-// document nothing is forwarded, as views are shown the trace.
+// forwardToHolder sends a frame of the agent, which is recorded already, to the console that
+// holds the document. The frame is noted as dropped if no console is connected, or if it is
+// part of a stream and the console is slow. If the server holds the document nothing is
+// forwarded, because views get the frame from the trace.
 func (r *Router) forwardToHolder(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,8 +245,8 @@ func (r *Router) askHolderForAgent(p *Peer, f frame) {
 	r.holder.send(f)
 }
 
-// answerAgent sends the agent the answer to its request txID. It does nothing if
-// txID is empty, as such a request wants no answer, or if there is no agent.
+// answerAgent sends the agent the answer a to its request txID. It does nothing if txID is
+// empty, as such a request wants no answer, or if there is no agent.
 func (r *Router) answerAgent(txID string, a answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"assay/internal/trace"
 )
 
-// When the context of Ask ends, an execute_code is interrupted. Another request is
-// not: the kernel may finish it.
+// When the context of Router.Ask ends, an execute_code is interrupted. A request of another
+// kind is not: the kernel may finish it.
 func TestAskEndsWithContext(t *testing.T) {
 	t.Parallel()
 	for action, stops := range map[string]bool{"execute_code": true, "get_global_info": false} {
@@ -44,8 +44,8 @@ func TestAskEndsWithContext(t *testing.T) {
 	}
 }
 
-// An event of an action that the server asked for says that the server caused it,
-// even if the parameters say otherwise.
+// The event of an action that the server asked for says that the server caused it, even if the
+// action's parameters say otherwise.
 func TestServerActionsAreRecordedAsByServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestServerActionsAreRecordedAsByServer(t *testing.T) {
 	})
 }
 
-// readKernelCommand reads the next message to the kernel.
+// readKernelCommand reads the next message that the router sends to the kernel.
 func (h *harness) readKernelCommand(kernel protocol.Conn) (sent protocol.CellCommand) {
 	h.t.Helper()
 	body, err := kernel.Read()

@@ -157,8 +157,9 @@ func (r *Router) routeFromOwner(p *Peer, f frame) {
 	}
 }
 
-// editAndRunCell carries out a console's run_cell when the server holds the
-// document: the cell's source becomes the code that runs.
+// editAndRunCell carries out a console's run_cell if the server holds the document: it makes
+// the code in the message the cell's source and runs the cell. If that fails the console gets
+// an error.
 func (r *Router) editAndRunCell(p *Peer, f frame) {
 	var run struct {
 		Code *string `json:"code"`
@@ -180,8 +181,8 @@ func (r *Router) editAndRunCell(p *Peer, f frame) {
 	})
 }
 
-// restartChild restarts the kernel or the agent, as a console's message asks, in a new
-// goroutine, because that takes seconds. If the restart fails the console gets an error.
+// restartChild restarts the kernel or the agent, whose name is in the console's message f, in a
+// new goroutine, because that takes seconds. If the restart fails the console gets an error.
 func (r *Router) restartChild(p *Peer, f frame) {
 	var message struct {
 		Name string `json:"name"`

@@ -9,9 +9,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// AttachDocument makes the server's own document, at the other end of conn, the
-// holder, and owns conn from then on. Frames between the two are not recorded in
-// the trace, as they cross no wire. It returns ErrClosed if the router is closed.
+// AttachDocument makes the server's own document, which is at the other end of conn, the holder
+// of the document, and owns conn from then on. Frames between the two are not recorded in the
+// trace, because they cross no wire. It fails with ErrClosed if the router is closed.
 func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{role: documentRole{defaultRole{r}}, name: "notebook"})
 	return r.attachPeer(p, func() {

@@ -220,13 +220,13 @@ func (h *harness) takeEvents() string {
 		if errors.Is(err, io.EOF) {
 			return out.String()
 		}
-		fmt.Fprintf(&out, "    %s\n", h.replaceRandomIDs(entryLine(entry)))
+		fmt.Fprintf(&out, "    %s\n", h.replaceRandomIDs(formatEntry(entry)))
 	}
 }
 
-// entryLine formats a trace entry in one line: number, hop, type and ids, note, "=N" if entry N
-// has its body, and "of N" if entry N caused it. Empty parts are left out.
-func entryLine(e *trace.Entry) string {
+// formatEntry formats a trace entry in one line: number, hop, type and ids, note, "=N" if entry
+// N has its body, and "of N" if entry N caused it. Empty parts are left out.
+func formatEntry(e *trace.Entry) string {
 	fields := []string{fmt.Sprintf("%d", e.Seq), string(e.Hop), e.Type, e.Action, e.TxID, e.AgentTxID, e.CellID, string(e.Note)}
 	if e.RefSeq != 0 {
 		fields = append(fields, fmt.Sprintf("=%d", e.RefSeq))

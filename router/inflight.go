@@ -180,7 +180,7 @@ func (t *inFlight) executeCodeIDs() (ids []string) {
 	return ids
 }
 
-// isOpen reports whether a request with this id is in flight.
+// isOpen reports whether the request with this id is still in flight.
 func (t *inFlight) isOpen(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,7 @@ func (breakingConn) Write([]byte) error { return protocol.ErrClosed }
 
 func (breakingConn) Close(protocol.CloseCode, string) error { return nil }
 
-// A run_cell that is sent while the kernel ends is not counted as running, and its
+// A run_cell that is sent to a kernel which is disconnecting does not count as running, and its
 // sender gets an error.
 func TestRunForEndingKernelFails(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestRunForEndingKernelFails(t *testing.T) {
 	})
 }
 
-// A run_cell for which the kernel's queue has no room is not counted as running.
+// A run_cell for which the kernel's queue has no room does not count as running.
 func TestRunForFullKernelQueueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestRunForFullKernelQueueFails(t *testing.T) {
 	})
 }
 
-// Without an agent the kernel_message about a run is noted as dropped. The note has no
-// body, as the kernel's frame is in the trace.
+// Without an agent the kernel_message about a run is noted in the trace as dropped. The entry
+// has no body, because the kernel's frame is in the trace.
 func TestKernelMessageWithoutAgentIsNotedAsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestKernelMessageWithoutAgentIsNotedAsDropped(t *testing.T) {
 	})
 }
 
-// A command to a kernel that is ending is noted as dropped.
+// A command to a kernel that is disconnecting is noted in the trace as dropped.
 func TestCommandToEndingKernelIsNotedAsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -66,8 +66,7 @@ func newPeer(r *Router, conn protocol.Conn, cfg peerConfig) *Peer {
 	}
 }
 
-// ConsoleID returns the number of the console, from 1 on; 0 if the peer is not a
-// console.
+// ConsoleID returns the number of the console, from 1 on; 0 if the peer is not a console.
 func (p *Peer) ConsoleID() int { return p.consoleID }
 
 // Done returns a channel that is closed when the peer's connection has ended and the peer was

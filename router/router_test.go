@@ -93,8 +93,8 @@ func (h *harness) answerShuffled(name string, n int, messageType, idField, markF
 	}
 }
 
-// A console that does not read is closed with a reason, and delays neither the
-// agent nor the kernel.
+// The connection of a console that does not read is closed with a reason; neither the agent nor
+// the kernel is delayed.
 func TestStalledConsoleIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,9 +120,9 @@ func TestStalledConsoleIsClosed(t *testing.T) {
 	})
 }
 
-// While an agent does not read, nothing is read from it and all that it must get
-// stays queued. It is ended after the stall timeout; if it reads again before that,
-// it gets everything and goes on.
+// While an agent does not read, nothing is read from it and all frames for it stay queued. It
+// is disconnected after the stall timeout; if it reads again before that, it gets all frames
+// and goes on.
 func TestAgentThatStopsReadingIsEndedAfterTimeout(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -249,8 +249,8 @@ func TestCloseWritesQueuedFrames(t *testing.T) {
 	})
 }
 
-// The backlog of actions that wait for a console is bounded: an action without
-// room is answered with an error, and actions that have missed their deadline make
+// The backlog of actions that wait for a console to hold the document is bounded: an action
+// without room is answered with an error, and actions that have missed their deadline make
 // room.
 func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
@@ -277,8 +277,8 @@ func TestBacklogIsBounded(t *testing.T) {
 	})
 }
 
-// An answer, or a request to the kernel, that is larger than a frame may be becomes
-// an error for the agent.
+// If an answer to the agent, or a request to the kernel, is larger than a frame may be, the
+// agent gets an error.
 func TestTooLargeFramesBecomeErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

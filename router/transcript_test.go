@@ -50,8 +50,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// playTranscript carries out the commands of a transcript and returns the
-// transcript with what came of them.
+// playTranscript carries out the commands of a transcript and returns its text with the results
+// after each command.
 func playTranscript(t *testing.T, script string) string {
 	t.Helper()
 	h := newHarness(t)

@@ -13,8 +13,8 @@ import (
 	"assay/router"
 )
 
-// A view that does not read is closed when it is too far behind. Another view gets
-// everything in the order of the trace, and neither kernel nor agent is delayed.
+// The connection of a view that does not read is closed when it is too far behind the trace.
+// Another view gets all entries in order, and neither kernel nor agent is delayed.
 func TestStalledViewIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestStalledViewIsClosed(t *testing.T) {
 	})
 }
 
-// A view that reads slowly, and is not too far behind, gets everything, and the
-// answer to its request after all that came before the answer.
+// A view that reads slowly, but is not too far behind the trace, gets all entries, and the
+// answer to its request after the entries that came before it.
 func TestSlowViewMissesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,9 +92,9 @@ func TestSlowViewMissesNothing(t *testing.T) {
 	})
 }
 
-// While a view is behind, pieces of a stream are left out for it, and nothing else
-// is. Those from before it was behind are shown. It does not matter how fast it
-// reads: it is behind until it has caught up with the trace.
+// While a view is behind the trace, parts of streamed replies are left out for it, and nothing
+// else. Parts from before it was behind are sent. How fast the view reads does not matter: it
+// is behind until it has caught up with the trace.
 func TestStreamsAreLeftOutForSlowView(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestStreamsAreLeftOutForSlowView(t *testing.T) {
 	})
 }
 
-// When the session ends, a view is shown all that the trace has, and its request is
-// answered, before its connection is closed.
+// When the session ends, a view is sent all entries of the trace and the answer to its request
+// before its connection is closed.
 func TestViewIsShownEverythingBeforeClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

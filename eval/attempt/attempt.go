@@ -117,7 +117,8 @@ type Config struct {
 	Log *slog.Logger // nil discards
 }
 
-// Job says which attempt to make: the case, the epoch and try, and the folder to write to.
+// Job says which attempt to make: the case, the epoch and try, and the folder to write
+// to.
 type Job struct {
 	Case   testcases.Case
 	Epoch  int    // from 1

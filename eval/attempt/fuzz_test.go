@@ -87,23 +87,23 @@ func canHaveMarker(input []byte) bool {
 func watcherSeeds() (seeds [][]string) {
 	letters := strings.NewReplacer(
 		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")
-	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
+	submitted := submissionFrame(`{"summary":"x ` + completionMarker + `","next_status":"done"}`)
 	asks := submissionFrame(`{"summary":"x","questions":["which?"]}`)
 	for _, frames := range [][]string{
 		{submitted},
 		{asks, asks},
-		{submissionFrame(`{"summary":["` + marker + `"],"questions":7,"next_status":{}}`)},
+		{submissionFrame(`{"summary":["` + completionMarker + `"],"questions":7,"next_status":{}}`)},
 		{frameRunA, frameStartA, frameRunAction, frameRunAction, frameRunAccepted, frameRunRefused, submitted, frameResultA, frameResultA, frameAgentDone},
 		{frameRunActionWithoutID, frameRunA, `server>kernel {"type":"dispose_cell","cell_id":"a"}`, `kernel>server {"type":"start_cell","cell_id":null}`, submitted},
 		{`kernel>server {"type":"run_queue","queue":["a",7]}`, `kernel>server {"type":"run_queue","queue":"a"}`, `kernel>server {"type":"run_queue","queue":["a"]}`, frameAgentDone},
-		{"kernel>server \x00\x01\x01\x00a" + marker, `kernel>server {"type":"cell_output","output":"` + marker + `"}`, submitted},
+		{"kernel>server \x00\x01\x01\x00a" + completionMarker, `kernel>server {"type":"cell_output","output":"` + completionMarker + `"}`, submitted},
 		{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, `console>server#1 {"type":"run_cell"}`, `session {"type":"peer_ended","action":"kernel"}`},
-		append(submissionStreamFrames(`{"summary":"`+marker+`"}`), frameStreamComplete, frameUpdateWithoutEntry, submitted),
-		append(submissionStreamFrames(`{"summary":"`+marker+`"`), `agent>server {"type":"agent_stream_delta","block_index":-1,"delta":[]}`, frameStreamStart, frameStreamError),
-		{messageFrame("assistant", `[null,7,{"type":"tool_use","name":null,"input":[]}]`), messageFrame("assistant", `"bye"`), messageFrame("user", `"`+marker+`"`)},
+		append(submissionStreamFrames(`{"summary":"`+completionMarker+`"}`), frameStreamComplete, frameUpdateWithoutEntry, submitted),
+		append(submissionStreamFrames(`{"summary":"`+completionMarker+`"`), `agent>server {"type":"agent_stream_delta","block_index":-1,"delta":[]}`, frameStreamStart, frameStreamError),
+		{historyMessageFrame("assistant", `[null,7,{"type":"tool_use","name":null,"input":[]}]`), historyMessageFrame("assistant", `"bye"`), historyMessageFrame("user", `"`+completionMarker+`"`)},
 		{`agent>server {"type":"agent_usage_update","input_tokens":9223372036854775807,"output_tokens":1,"cost_usd":1e308}`},
 		{`agent>server {"type":"agent_usage_update","input_tokens":1.5}`, `agent>server {"type":"agent_event","metadata":{"type":"limit"},"text":"turns"}`, frameAgentDone},
-		{`agent>server {"type":"agent_result","structured_output":{"summary":"` + marker + `"}}`, `agent>server {"type":"agent_error","error":7}`},
+		{`agent>server {"type":"agent_result","structured_output":{"summary":"` + completionMarker + `"}}`, `agent>server {"type":"agent_error","error":7}`},
 		{`agent>server {"type":"agent_error","error":"bye","fatal":true}`, `agent>server []`, `agent>server {"type":"agent_history_updated","entry":[]}`},
 	} {
 		for i, frame := range frames {

@@ -101,7 +101,7 @@ func playAgent(role, fd string) int {
 		for !strings.Contains(string(awaitMessage(conn, protocol.TypeKernelMessage)), protocol.TypeCellResult) {
 		}
 	}
-	write(submissionMessage(`<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> `+marker), `{"type":"agent_status","status":"done"}`)
+	write(submissionMessage(`<EVAL_ANSWER>{\"n\": 1}</EVAL_ANSWER> `+completionMarker), `{"type":"agent_status","status":"done"}`)
 	if role == floodsAfterSubmission {
 		write(floodMessages()...)
 	}
@@ -131,7 +131,7 @@ func submissionMessage(summary string) string {
 // floodMessages returns an agent's meaningless messages with floodBytes bytes in all.
 func floodMessages() []string {
 	const size = 256 << 10
-	message := strings.TrimPrefix(messageFrame("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")
+	message := strings.TrimPrefix(historyMessageFrame("user", `"`+strings.Repeat("x", size)+`"`), "agent>server ")
 	messages := make([]string, floodBytes/size)
 	for i := range messages {
 		messages[i] = message

@@ -35,7 +35,7 @@ func TestCO6ModelWaitTimeIsSummed(t *testing.T) {
 		want    time.Duration
 		retries int
 	}{
-		"none":             {[]string{messageFrame("user", `"a"`)}, time.Second, 0, 0},
+		"none":             {[]string{historyMessageFrame("user", `"a"`)}, time.Second, 0, 0},
 		"one":              {[]string{retryEvent(1500, 1)}, 10 * time.Second, 1500 * time.Millisecond, 1},
 		"several":          {[]string{retryEvent(500, 1), retryEvent(700, 2)}, 10 * time.Second, 1200 * time.Millisecond, 2},
 		"at the same time": {[]string{retryEvent(5000, 1), retryEvent(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
@@ -53,11 +53,11 @@ func TestCO6ModelWaitTimeIsSummed(t *testing.T) {
 				w := attempt.NewWatcher(journal, runs.Limits{WallTimeoutS: 24 * 3600})
 				<-time.After(time.Minute) // the agent has not waited
 				for _, frame := range c.frames {
-					playLine(t, journal, frame)
+					playCaseLine(t, journal, frame)
 					<-time.After(time.Second)
 				}
 				<-time.After(c.after - time.Second)
-				playLine(t, journal, frameAgentDone)
+				playCaseLine(t, journal, frameAgentDone)
 				_, _, _ = w.NextVerdict(t.Context())
 				require.Equal(t, c.want, w.ModelWaitTime())
 				require.Equal(t, c.retries, w.Usage().Retries)
@@ -75,7 +75,7 @@ func TestReportedDelayDoesNotCountAsIdle(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatcher(journal, runs.Limits{IdleTimeoutS: 30})
 		began := time.Now()
-		playLine(t, journal, retryEvent(100_000, 1))
+		playCaseLine(t, journal, retryEvent(100_000, 1))
 		got, detail, _ := w.NextVerdict(t.Context())
 		require.Equal(t, runs.OutcomeLimit, got)
 		require.Contains(t, detail, "idle: configured 30s")

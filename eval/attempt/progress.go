@@ -101,8 +101,8 @@ func (w *completionWatcher) describeRunningCells() string {
 	return w.lastRunAction + " runs " + what
 }
 
-// actionNames returns the names of the agent's actions that have no answer yet, sorted and each
-// once.
+// actionNames returns the names of the agent's actions that have no answer yet, sorted, without
+// duplicates.
 func (w *completionWatcher) actionNames() []string {
 	names := map[string]bool{}
 	for _, a := range w.actions {

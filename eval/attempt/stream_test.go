@@ -140,21 +140,21 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		"goes on":                     {join(streamFrames("text", "", "Wait."), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 4s", frameStreamStart, "wait 20s")), "", "", 0},
 		"tool use":                    {join(streamFrames("tool_use", "run_cell", ""), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 20s")), "", "", 0},
 		"turns":                       {join(streamFrames("tool_use", "a", "{}"), one(frameUpdateWithoutEntry), streamFrames("tool_use", "b", "{}"), one(frameUpdateWithoutEntry), streamFrames("tool_use", "c", "{}"), one(frameUpdateWithoutEntry)), runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
-		"marker in text":              {join(streamFrames("text", "", "x "+marker), one(frameStreamComplete, frameUpdateWithoutEntry)), "", "", 1},
-		"marker in a tool":            {join(streamFrames("tool_use", "run_cell", `{"summary":"`+marker+`"}`), one(frameStreamComplete, frameUpdateWithoutEntry)), "", "", 1},
-		"marker in frames":            {join(streamFrames("text", "", marker), one("wait 2s")), "", "", 0},
+		"marker in text":              {join(streamFrames("text", "", "x "+completionMarker), one(frameStreamComplete, frameUpdateWithoutEntry)), "", "", 1},
+		"marker in a tool":            {join(streamFrames("tool_use", "run_cell", `{"summary":"`+completionMarker+`"}`), one(frameStreamComplete, frameUpdateWithoutEntry)), "", "", 1},
+		"marker in frames":            {join(streamFrames("text", "", completionMarker), one("wait 2s")), "", "", 0},
 
 		// It is counted only once.
-		"entry behind it":            {join(streamFrames("text", "", marker), one(frameStreamComplete, messageFrame("assistant", `"`+marker+`"`), "wait 2s")), "", "", 1},
-		"entries, then streams":      {join(one(messageFrame("user", `"the task"`)), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 2s")), "", "", 0},
+		"entry behind it":            {join(streamFrames("text", "", completionMarker), one(frameStreamComplete, historyMessageFrame("assistant", `"`+completionMarker+`"`), "wait 2s")), "", "", 1},
+		"entries, then streams":      {join(one(historyMessageFrame("user", `"the task"`)), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 2s")), "", "", 0},
 		"the built-in agent's order": {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, submissionFrame(submissionInput))), runs.OutcomeCompleted, "", 0},
-		"entry after a while":        {join(streamFrames("tool_use", "a", "{}"), one(frameStreamComplete, "wait 2s", messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`))), "", "", 0},
+		"entry after a while":        {join(streamFrames("tool_use", "a", "{}"), one(frameStreamComplete, "wait 2s", historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`))), "", "", 0},
 		"entry after a status":       {join(submissionStreamFrames(questionInput), one(frameStreamComplete, status("ready"), submissionFrame(questionInput), "wait 20s")), "", "", 0},
-		"entry shows more":           {join(streamFrames("text", "", marker), one(frameStreamComplete, status("ready"), submissionFrame(submissionInput))), runs.OutcomeCompleted, "", 0},
+		"entry shows more":           {join(streamFrames("text", "", completionMarker), one(frameStreamComplete, status("ready"), submissionFrame(submissionInput))), runs.OutcomeCompleted, "", 0},
 		"result behind it":           {join(submissionStreamFrames(questionInput), one(frameStreamComplete, result("which?"), "wait 20s")), "", "", 0},
 		"result and update":          {join(submissionStreamFrames(questionInput), one(frameStreamComplete, frameUpdateWithoutEntry, result("which?"), "wait 20s")), "", "", 0},
 		"another result":             {join(submissionStreamFrames(questionInput), one(frameStreamComplete, result("or this?"))), runs.OutcomeAskedQuestion, "or this?", 0},
-		"both with the marker":       {join(one(frameRunA, frameStartA), submissionStreamFrames(submissionInput), one(frameStreamComplete, submissionFrame(submissionInput), `agent>server {"type":"agent_result","structured_output":{"summary":"`+marker+`"}}`, frameResultA)), runs.OutcomeCompleted, "", 0},
+		"both with the marker":       {join(one(frameRunA, frameStartA), submissionStreamFrames(submissionInput), one(frameStreamComplete, submissionFrame(submissionInput), `agent>server {"type":"agent_result","structured_output":{"summary":"`+completionMarker+`"}}`, frameResultA)), runs.OutcomeCompleted, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,8 +215,8 @@ func TestStreamedMessageIsAssembled(t *testing.T) {
 		{"type":"tool_use","id":"toolu_4","name":"edit_cell"}]`, string(entry.Content))
 }
 
-// A streamed message counts as one turn when it is used, also if a history entry with the same
-// message follows.
+// A streamed message counts as one turn of the agent when it is used, even if a history entry
+// with the same message follows.
 func TestStreamedTurnsCountOnce(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -224,8 +224,8 @@ func TestStreamedTurnsCountOnce(t *testing.T) {
 		turns  int
 	}{
 		"alone":                 {[]string{frameStreamComplete, frameAgentDone}, 1},
-		"with its entry":        {[]string{frameStreamComplete, messageFrame("assistant", `[{"type":"tool_use"}]`), frameAgentDone}, 1},
-		"entry after an action": {[]string{frameStreamComplete, frameRunAction, frameRunRefused, messageFrame("assistant", `[{"type":"tool_use"}]`), frameAgentDone}, 1},
+		"with its entry":        {[]string{frameStreamComplete, historyMessageFrame("assistant", `[{"type":"tool_use"}]`), frameAgentDone}, 1},
+		"entry after an action": {[]string{frameStreamComplete, frameRunAction, frameRunRefused, historyMessageFrame("assistant", `[{"type":"tool_use"}]`), frameAgentDone}, 1},
 		"and a second":          {[]string{frameStreamStart, frameStreamComplete, frameAgentDone}, 2},
 		"broken off":            {[]string{frameStreamError, frameAgentDone}, 0},
 	} {
@@ -234,7 +234,7 @@ func TestStreamedTurnsCountOnce(t *testing.T) {
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatcher(journal, runs.Limits{})
 			for _, line := range append(streamFrames("tool_use", "a", "{}"), tc.behind...) {
-				playLine(t, journal, line)
+				playCaseLine(t, journal, line)
 			}
 			got, _, _ := w.NextVerdict(t.Context())
 			require.Equal(t, runs.OutcomeStopped, got)

@@ -18,8 +18,8 @@ import (
 	"assay/internal/trace"
 )
 
-// marker is the completion marker.
-const marker = `[EVAL_COMPLETE]`
+// completionMarker is the text that marks a submission as final; tests put it into frames.
+const completionMarker = `[EVAL_COMPLETE]`
 
 // submissionFrame returns an agent_history_updated in which the agent calls submit_response
 // with this input, a JSON text.
@@ -27,13 +27,13 @@ func submissionFrame(input string) string {
 	return `agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":` + input + `}]}}`
 }
 
-// messageFrame returns an agent_history_updated with a message of this role and content, a JSON
-// text.
-func messageFrame(role, content string) string {
+// historyMessageFrame returns an agent_history_updated with a message of this role and content,
+// a JSON text.
+func historyMessageFrame(role, content string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
 }
 
-// Trace entries as playLine takes them: a hop and a frame, about cell a, widget a/w, action t1 and
+// Trace entries as playCaseLine takes them: a hop and a frame, about cell a, widget a/w, action t1 and
 // consoles 1 and 2.
 const (
 	frameRunA        = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
@@ -58,7 +58,7 @@ const (
 // the last of them, not earlier.
 func TestWatcherVerdicts(t *testing.T) {
 	t.Parallel()
-	submitted := submissionFrame(`{"summary":"x ` + marker + `","next_status":"done"}`)
+	submitted := submissionFrame(`{"summary":"x ` + completionMarker + `","next_status":"done"}`)
 	for name, tc := range map[string]struct {
 		frames []string
 		want   runs.Outcome // empty: none yet
@@ -67,10 +67,10 @@ func TestWatcherVerdicts(t *testing.T) {
 	}{
 		"submitted":             {[]string{submitted}, runs.OutcomeCompleted, "", 0},
 		"submitted over mcp":    {[]string{strings.Replace(submitted, "submit_response", "mcp__assay__submit_response", 1)}, runs.OutcomeCompleted, "", 0},
-		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + marker + `"}}`}, runs.OutcomeCompleted, "", 0},
-		"without the marker":    {[]string{submissionFrame(`{"summary":"x","next_status":"done"}`)}, runs.OutcomeStopped, "without " + marker, 0},
+		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + completionMarker + `"}}`}, runs.OutcomeCompleted, "", 0},
+		"without the marker":    {[]string{submissionFrame(`{"summary":"x","next_status":"done"}`)}, runs.OutcomeStopped, "without " + completionMarker, 0},
 		"not yet done":          {[]string{submissionFrame(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
-		"summary is no text":    {[]string{submissionFrame(`{"summary":["` + marker + `"],"next_status":"done"}`)}, "", "", 0},
+		"summary is no text":    {[]string{submissionFrame(`{"summary":["` + completionMarker + `"],"next_status":"done"}`)}, "", "", 0},
 		"done without anything": {[]string{frameAgentDone}, runs.OutcomeStopped, "said that it is done", 0},
 
 		"a cell runs":                   {[]string{frameRunA, frameStartA, submitted}, "", "", 0},
@@ -119,21 +119,21 @@ func TestWatcherVerdicts(t *testing.T) {
 			`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"1","auto_run":true},"tx_id":"t1"}`, submitted, frameRunAccepted,
 		}, "", "", 0},
 
-		"final message and silence":  {[]string{messageFrame("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
-		"text blocks and silence":    {[]string{messageFrame("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"usage after it":             {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"final message, then active": {[]string{messageFrame("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
-		"ready after it":             {[]string{messageFrame("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
-		"user message after it":      {[]string{messageFrame("assistant", `"x"`), messageFrame("user", `"go on"`), "wait 10s"}, "", "", 0},
-		"tool use is not final":      {[]string{messageFrame("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
-		"not while a cell runs":      {[]string{frameRunA, messageFrame("assistant", `"x"`), "wait 10s"}, "", "", 0},
+		"final message and silence":  {[]string{historyMessageFrame("assistant", `"I give up."`), "wait 5s"}, runs.OutcomeStopped, "message and no submission", 0},
+		"text blocks and silence":    {[]string{historyMessageFrame("assistant", `[{"type":"text","text":"x"}]`), "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"usage after it":             {[]string{historyMessageFrame("assistant", `"x"`), `agent>server {"type":"agent_usage_update"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"final message, then active": {[]string{historyMessageFrame("assistant", `"x"`), "wait 4s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 10s"}, "", "", 0},
+		"ready after it":             {[]string{historyMessageFrame("assistant", `"x"`), `agent>server {"type":"agent_status","status":"ready"}`, "wait 5s"}, runs.OutcomeStopped, "", 0},
+		"user message after it":      {[]string{historyMessageFrame("assistant", `"x"`), historyMessageFrame("user", `"go on"`), "wait 10s"}, "", "", 0},
+		"tool use is not final":      {[]string{historyMessageFrame("assistant", `[{"type":"tool_use","name":"run_cell","input":{}}]`), "wait 10s"}, "", "", 0},
+		"not while a cell runs":      {[]string{frameRunA, historyMessageFrame("assistant", `"x"`), "wait 10s"}, "", "", 0},
 
 		"asks twice": {[]string{submissionFrame(`{"summary":"?","next_status":"awaiting_user_response"}`), submissionFrame(`{"summary":"?","questions":["which?"]}`)}, runs.OutcomeAskedQuestion, "which?", 0},
 
 		"wall":                        {[]string{"wait 60s"}, runs.OutcomeLimit, "wall: configured 1m0s, measured 1m0s", 0},
 		"idle":                        {[]string{"wait 5s", `agent>server {"type":"agent_status","status":"thinking"}`, "wait 30s"}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 0},
 		"not idle":                    {[]string{frameRunA, "wait 40s"}, "", "", 0},
-		"turns":                       {[]string{messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`), messageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
+		"turns":                       {[]string{historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
 		"actions":                     {[]string{frameRunAction, frameRunAction, frameRunAction, frameRunAction}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
 		"tokens":                      {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
 		"cost":                        {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},
@@ -158,18 +158,18 @@ func TestWatcherVerdicts(t *testing.T) {
 		"another console goes":        {[]string{entryConsoleHolds, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 		"a view goes":                 {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 
-		"marker printed":         {[]string{frameRunA, frameStartA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + marker + `"}`, frameResultA}, "", "", 1},
-		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + marker + `"}`}, "", "", 1},
-		"marker from code":       {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + marker + `"}`}, "", "", 1},
-		"marker in an output":    {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + marker + `"}`}, "", "", 1},
-		"marker in a source":     {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + marker + marker + `"},"tx_id":"t"}`}, "", "", 1},
-		"marker in text":         {[]string{messageFrame("assistant", `"`+marker+`"`)}, "", "", 1},
-		"marker in another tool": {[]string{messageFrame("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+marker+`"}}]`)}, "", "", 1},
-		"marker from the user":   {[]string{messageFrame("user", `"end with `+marker+`"`)}, "", "", 0},
-		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + marker + `"}`}, "", "", 0},
-		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + marker + `"}`}, "", "", 0},
+		"marker printed":         {[]string{frameRunA, frameStartA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + completionMarker + `"}`, frameResultA}, "", "", 1},
+		"marker raised":          {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + completionMarker + `"}`}, "", "", 1},
+		"marker from code":       {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in an output":    {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in a source":     {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + completionMarker + completionMarker + `"},"tx_id":"t"}`}, "", "", 1},
+		"marker in text":         {[]string{historyMessageFrame("assistant", `"`+completionMarker+`"`)}, "", "", 1},
+		"marker in another tool": {[]string{historyMessageFrame("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+completionMarker+`"}}]`)}, "", "", 1},
+		"marker from the user":   {[]string{historyMessageFrame("user", `"end with `+completionMarker+`"`)}, "", "", 0},
+		"marker to the agent":    {[]string{`server>agent {"type":"kernel_message","message":"` + completionMarker + `"}`}, "", "", 0},
+		"marker in a stream":     {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + completionMarker + `"}`}, "", "", 0},
 		"marker in text and submission": {[]string{
-			messageFrame("assistant", `[{"type":"text","text":"now `+marker+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+marker+`"}}]`),
+			historyMessageFrame("assistant", `[{"type":"text","text":"now `+completionMarker+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+completionMarker+`"}}]`),
 		}, runs.OutcomeCompleted, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +217,7 @@ func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail str
 	for i, frame := range frames {
 		synctest.Wait()
 		require.Empty(t, finalVerdicts(verdicts), "a verdict before frame %d", i)
-		playLine(t, journal, frame)
+		playCaseLine(t, journal, frame)
 	}
 	synctest.Wait()
 	got := finalVerdicts(verdicts)
@@ -251,9 +251,9 @@ func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	}
 }
 
-// playLine carries out one line of a test case: it appends the frame in it to the journal, or
+// playCaseLine carries out one line of a test case: it appends the frame in it to the journal, or
 // waits, as in "wait 5s".
-func playLine(t *testing.T, journal *trace.Journal, line string) {
+func playCaseLine(t *testing.T, journal *trace.Journal, line string) {
 	t.Helper()
 	what, rest, _ := strings.Cut(line, " ")
 	if what == "wait" {
@@ -300,7 +300,7 @@ func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 		`console>server#3 {"type":"agent_cancel"}`,
 		frameAgentDone,
 	} {
-		playLine(t, journal, frame)
+		playCaseLine(t, journal, frame)
 	}
 	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeStopped, got)
@@ -322,11 +322,11 @@ func TestWatcherCountsUsage(t *testing.T) {
 	journal := trace.NewJournal("s")
 	w := attempt.NewWatcher(journal, runs.Limits{})
 	for _, line := range []string{
-		frameRunAction, frameRunAccepted, frameRunA, frameStartA, frameResultA, messageFrame("assistant", `"a"`), messageFrame("user", `"b"`),
+		frameRunAction, frameRunAccepted, frameRunA, frameStartA, frameResultA, historyMessageFrame("assistant", `"a"`), historyMessageFrame("user", `"b"`),
 		`agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"cost_usd":0.25}`,
 		frameAgentDone,
 	} {
-		playLine(t, journal, line)
+		playCaseLine(t, journal, line)
 	}
 	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeStopped, got)
@@ -338,13 +338,13 @@ func TestWatcherCountsUsage(t *testing.T) {
 func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		frameAgentDone, submissionFrame(`{"summary":"` + marker + `","next_status":"done"}`), messageFrame("assistant", `"hello"`),
+		frameAgentDone, submissionFrame(`{"summary":"` + completionMarker + `","next_status":"done"}`), historyMessageFrame("assistant", `"hello"`),
 		`agent>server {"type":"agent_error","error":"warming up","fatal":true}`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatcherBeforeTask(journal, runs.Limits{WallTimeoutS: 600, IdleTimeoutS: 300})
-			playLine(t, journal, line)
+			playCaseLine(t, journal, line)
 			<-time.After(10 * time.Minute) // as if the console connected late
 			w.StartTask()
 			began := time.Now()
@@ -361,7 +361,7 @@ func TestKernelExitBeforeTheTask(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	w := attempt.NewWatcherBeforeTask(journal, runs.Limits{})
-	playLine(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
+	playCaseLine(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
 	w.StartTask()
 	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeKernelExit, got)
@@ -375,10 +375,10 @@ func TestReadEntriesDuringOtherWork(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatcher(journal, runs.Limits{})
 		w.ReadEntriesDuring(func() {
-			playLine(t, journal, frameRunAction)
+			playCaseLine(t, journal, frameRunAction)
 			synctest.Wait()
 			require.Equal(t, 1, w.Usage().Actions)
-			playLine(t, journal, frameRunAction)
+			playCaseLine(t, journal, frameRunAction)
 		})
 		w.CountRemainingAndClose()
 		require.Equal(t, 2, w.Usage().Actions)
@@ -389,7 +389,7 @@ func TestReadEntriesDuringOtherWork(t *testing.T) {
 		defer w.Close()
 		require.Panics(t, func() {
 			w.ReadEntriesDuring(func() {
-				playLine(t, journal, `session {"type":"limit","configured":"not a number"}`)
+				playCaseLine(t, journal, `session {"type":"limit","configured":"not a number"}`)
 				synctest.Wait()
 			})
 		})
@@ -397,7 +397,7 @@ func TestReadEntriesDuringOtherWork(t *testing.T) {
 }
 
 // An agent that sends frames faster than they can be read does not delay the wall limit or a
-// cancellation, and does not fill the memory.
+// cancellation of the attempt, and the memory stays bounded.
 func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -427,8 +427,8 @@ func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 	}
 }
 
-// After a submission the watcher waits until an agent that sends agent_status ends its turn, at most
-// for turnEndGrace. It does not wait for one that sends none.
+// After a submission the watcher waits until an agent that sends agent_status ends its turn, at
+// most for turnEndGrace. It does not wait for an agent that sends no agent_status.
 func TestAwaitTurnEnd(t *testing.T) {
 	t.Parallel()
 	const executing = `agent>server {"type":"agent_status","status":"executing"}`
@@ -436,9 +436,9 @@ func TestAwaitTurnEnd(t *testing.T) {
 		before, after []string // after the submission a frame every 100 ms
 		want          time.Duration
 	}{
-		"sends done":      {[]string{executing}, []string{messageFrame("user", `"Submitted."`), frameAgentDone, messageFrame("user", `"more"`)}, 200 * time.Millisecond},
+		"sends done":      {[]string{executing}, []string{historyMessageFrame("user", `"Submitted."`), frameAgentDone, historyMessageFrame("user", `"more"`)}, 200 * time.Millisecond},
 		"sends nothing":   {[]string{executing}, nil, time.Second},
-		"sends no status": {nil, []string{messageFrame("user", `"Submitted."`)}, 0},
+		"sends no status": {nil, []string{historyMessageFrame("user", `"Submitted."`)}, 0},
 		"only ready":      {[]string{`agent>server {"type":"agent_status","status":"ready"}`}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -446,8 +446,8 @@ func TestAwaitTurnEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				journal := trace.NewJournal("s")
 				w := attempt.NewWatcher(journal, runs.Limits{})
-				for _, frame := range append(c.before, submissionFrame(`{"summary":"`+marker+`","next_status":"done"}`)) {
-					playLine(t, journal, frame)
+				for _, frame := range append(c.before, submissionFrame(`{"summary":"`+completionMarker+`","next_status":"done"}`)) {
+					playCaseLine(t, journal, frame)
 				}
 				got, _, _ := w.NextVerdict(t.Context())
 				require.Equal(t, runs.OutcomeCompleted, got)

@@ -55,7 +55,7 @@ func newRunWriter(t *testing.T) *runs.Writer {
 	return f
 }
 
-// countLineTypes returns how many lines of each type attempts.jsonl has.
+// countLineTypes returns how many lines of each type the run's attempts.jsonl has.
 func countLineTypes(t *testing.T, f *runs.Writer) (types map[string]int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.Dir, "attempts.jsonl"))
@@ -99,8 +99,8 @@ func TestSummaryOfAttempts(t *testing.T) {
 	require.Nil(t, summary.CostUSD, "no attempt's price is known")
 }
 
-// Seven cases with three attempts each, of which 11 of 21 pass. The expected interval was computed by
-// hand, as the tables of the public benchmarks do it.
+// The confidence interval of the pass rate of seven cases with three attempts each, of which 11
+// of 21 pass, equals one that was computed by hand in the way of the public benchmarks' tables.
 func TestPassRateInterval(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -102,7 +102,7 @@ func openRun(t *testing.T, dir string) *runs.Run {
 	return run
 }
 
-// marshalJSON returns v as JSON text.
+// marshalJSON returns v encoded as JSON text, and fails the test if v has no JSON.
 func marshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)

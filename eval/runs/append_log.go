@@ -83,8 +83,8 @@ func (l *appendLog) close() error { return l.file.Close() }
 // The Writer of a run holds an exclusive lock (flock) on its attempts.jsonl. The system releases it
 // however the process ends, so readers can tell a run that was killed from one that is only silent.
 
-// lockExclusive takes the lock, which is held until the file is closed. On a file system without
-// locks it does nothing: the run then counts as interrupted while it runs.
+// lockExclusive takes the exclusive lock that marks a run as running; closing the file releases
+// it. On a file system without locks it does nothing, so a running run counts as interrupted.
 func lockExclusive(file *os.File) error {
 	return flock(file, syscall.LOCK_EX, func(error) {})
 }

@@ -72,7 +72,7 @@ type Attempt struct {
 	Enforced map[string]bool `json:"enforced"`
 }
 
-// PhaseTimes is how long each phase of an attempt took, in milliseconds.
+// PhaseTimes has the duration of each phase of an attempt in milliseconds.
 type PhaseTimes struct {
 	StartMS   int64 `json:"start_ms"`   // starting kernel and agent, and the case's setup
 	WorkMS    int64 `json:"work_ms"`    // from the task to the end of the agent's work
@@ -110,8 +110,8 @@ type Limits struct {
 	MaxDiskBytes int64   `json:"disk_bytes"` // added to the working folder, measured each second
 }
 
-// IsInfrastructureFailure reports whether the attempt ended for a reason that says nothing about
-// the agent's work. Such an attempt is not graded.
+// IsInfrastructureFailure reports whether the attempt ended for a reason that says nothing
+// about the agent's work, such as a fault of the harness. Such an attempt has no verdict.
 func (a *Attempt) IsInfrastructureFailure() bool {
 	switch a.Outcome {
 	case OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:

@@ -26,16 +26,16 @@ func TestCountsGrowWithTheRun(t *testing.T) {
 		move func()
 	}{
 		{nil, func() {}},
-		{attemptLine(runs.OutcomeCompleted, &yes, ""), one(runs.OutcomeCompleted, &want.Passed)},
-		{attemptLine(runs.OutcomeLimit, &no, ""), one(runs.OutcomeLimit, &want.Failed)},
-		{attemptLine(runs.OutcomeCompleted, nil, ""), one(runs.OutcomeCompleted, &want.Ungraded)},
-		{attemptLine(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
-		{attemptLine(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
-		{attemptLine("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
+		{newAttemptLine(runs.OutcomeCompleted, &yes, ""), one(runs.OutcomeCompleted, &want.Passed)},
+		{newAttemptLine(runs.OutcomeLimit, &no, ""), one(runs.OutcomeLimit, &want.Failed)},
+		{newAttemptLine(runs.OutcomeCompleted, nil, ""), one(runs.OutcomeCompleted, &want.Ungraded)},
+		{newAttemptLine(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
+		{newAttemptLine(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
+		{newAttemptLine("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
 		{runs.SkippedCase{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
 		{map[string]string{"type": "of another time"}, func() {}},
 		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},
-		{attemptLine(runs.OutcomeCompleted, &yes, ""), func() {
+		{newAttemptLine(runs.OutcomeCompleted, &yes, ""), func() {
 			one(runs.OutcomeCompleted, &want.Passed)()
 			want.Finished, want.State = false, runs.StateRunning
 		}},
@@ -58,8 +58,8 @@ func TestCountsGrowWithTheRun(t *testing.T) {
 	}
 }
 
-// The pass rate is the mean over the cases of the mean over their attempts, and infrastructure failures
-// count as not passed, as in a run's summary.
+// The counts of a run have the same pass rate as its summary: the mean, over the cases, of the
+// share of passed attempts, where infrastructure failures count as not passed.
 func TestCountsPassRateCostAndDuration(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -67,7 +67,7 @@ func TestCountsPassRateCostAndDuration(t *testing.T) {
 	yes, no := true, false
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // as of the run
 	append1 := func(id string, outcome runs.Outcome, passed *bool, cost float64, minutes int) {
-		a := attemptLine(outcome, passed, "")
+		a := newAttemptLine(outcome, passed, "")
 		a.CaseID, a.Usage.CostUSD, a.Ended = id, &cost, began.Add(time.Duration(minutes)*time.Minute)
 		require.NoError(t, folder.AppendLine(a))
 	}
@@ -109,7 +109,8 @@ func TestCountsPassRateCostAndDuration(t *testing.T) {
 	}
 }
 
-// A run folder that was replaced by another of the same name is counted from scratch.
+// The counts of a run folder that was replaced by another one of the same name are those of the
+// new folder.
 func TestCountsOfReplacedFolder(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -118,7 +119,7 @@ func TestCountsOfReplacedFolder(t *testing.T) {
 		require.NoError(t, os.RemoveAll(filepath.Join(s.dir, "r")))
 		folder := s.createRun(t, "r", 1)
 		for range 3 - n {
-			require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, &yes, "")))
+			require.NoError(t, folder.AppendLine(newAttemptLine(runs.OutcomeCompleted, &yes, "")))
 		}
 		counts, err := s.openRun(t).Counts(t.Context())
 		require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 // protocol fits even if every character of it is escaped.
 const maxLineBytes = 512 << 20
 
-// Line is one line of a [LineFile].
+// Line is one line of a [LineFile]: its number and its text.
 type Line struct {
 	Number int64  // from 0, which is the header
 	Text   []byte // without the newline; valid until the next line is read
@@ -35,7 +35,7 @@ type LineFile struct {
 // gives an equal key, as long as the file has only grown and its line index is still cached.
 func (l *LineFile) CacheKey() any { return l.lineIndex }
 
-// Close closes the file.
+// Close closes the LineFile's underlying file.
 func (l *LineFile) Close() error { return l.file.Close() }
 
 // LinesFrom yields the lines of the file from number n on, counted from 0; a negative n means

@@ -24,8 +24,8 @@ func (s *storeHarness) createTrace(t *testing.T, text string) (run *runs.Run, pa
 	return s.openRun(t), filepath.Join(s.dir, "r/attempts/0001-c-e1-t1/trace.jsonl")
 }
 
-// openTrace opens the trace file of the attempt that createTrace has made.
-func openTrace(t *testing.T, run *runs.Run) *runs.LineFile {
+// openCreatedTrace opens the trace file of the attempt that createTrace has made.
+func openCreatedTrace(t *testing.T, run *runs.Run) *runs.LineFile {
 	t.Helper()
 	lines, err := run.OpenTrace("0001-c-e1-t1")
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func readLines(t *testing.T, lines *runs.LineFile, from int64, most int) (got []
 func TestLineFileGrows(t *testing.T) {
 	t.Parallel()
 	run, path := newStoreHarness(t).createTrace(t, "h\none\n\ncu")
-	lines := openTrace(t, run)
+	lines := openCreatedTrace(t, run)
 	require.Equal(t, []string{"0:h", "1:one", "2:"}, readLines(t, lines, -5, 10))
 	require.Equal(t, []string{"1:one"}, readLines(t, lines, 1, 1))
 	require.Empty(t, readLines(t, lines, 3, 10), "a line without newline does not count")
@@ -62,7 +62,8 @@ func TestLineFileGrows(t *testing.T) {
 	require.Empty(t, readLines(t, lines, 99, 10))
 }
 
-// Lines longer than the buffers are read whole, and the lines after them have the right numbers.
+// A LineFile reads lines longer than its buffers whole, and gives the lines after them the
+// right numbers.
 func TestLineFileWithLongLines(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -71,7 +72,7 @@ func TestLineFileWithLongLines(t *testing.T) {
 		text.WriteString(strings.Repeat(string(rune('a'+i)), n) + "\n")
 	}
 	run, _ := newStoreHarness(t).createTrace(t, text.String())
-	lines := openTrace(t, run)
+	lines := openCreatedTrace(t, run)
 	for from := range lengths {
 		n := from
 		for line, err := range lines.LinesFrom(t.Context(), int64(from)) {
@@ -90,7 +91,7 @@ func TestLinesFromFailsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	n := 0
-	for _, err := range openTrace(t, run).LinesFrom(ctx, 0) {
+	for _, err := range openCreatedTrace(t, run).LinesFrom(ctx, 0) {
 		if n++; n == 3 {
 			cancel(fmt.Errorf("enough"))
 		}
@@ -110,13 +111,13 @@ func makeNumberedLines(count int) string {
 	return text.String()
 }
 
-// After the first read, lines in the middle of a file are found without reading its beginning: the test
-// overwrites it.
+// After a file was read once, LinesFrom finds lines in its middle without reading its
+// beginning, which the test overwrites.
 func TestLinesFromUsesTheIndex(t *testing.T) {
 	t.Parallel()
 	const count = 50_000
 	run, path := newStoreHarness(t).createTrace(t, makeNumberedLines(count))
-	first := openTrace(t, run)
+	first := openCreatedTrace(t, run)
 	expect := func(lines *runs.LineFile, n int64) {
 		t.Helper()
 		got := readLines(t, lines, n, 1)
@@ -129,7 +130,7 @@ func TestLinesFromUsesTheIndex(t *testing.T) {
 	_, err = file.WriteAt(bytes.Repeat([]byte(" "), 100*29_990), 100*10) // after the bytes that identify the file
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
-	again := openTrace(t, run) // as another request to the same Store
+	again := openCreatedTrace(t, run) // as another request to the same Store
 	for n := int64(count - 1); n > 33_000; n -= 997 {
 		expect(again, n)
 	}
@@ -158,14 +159,14 @@ func TestLineFileOverwrittenInPlace(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotFound, "a folder")
 }
 
-// Concurrent readers of one file share its index.
+// Concurrent readers of one file share its line index.
 func TestLineFileConcurrentReaders(t *testing.T) {
 	t.Parallel()
 	const count = 30_000
 	run, _ := newStoreHarness(t).createTrace(t, makeNumberedLines(count))
 	var all sync.WaitGroup
 	for reader := range 8 {
-		lines := openTrace(t, run)
+		lines := openCreatedTrace(t, run)
 		all.Go(func() {
 			for i := range 10 {
 				n := int64((reader*7919 + i*3571) % count)
@@ -181,19 +182,20 @@ func TestLineFileConcurrentReaders(t *testing.T) {
 	all.Wait()
 }
 
-// A file that was replaced or truncated is read from its beginning.
+// After a file was replaced or truncated, a LineFile reads the new file from its beginning.
 func TestLineFileReplacedByRename(t *testing.T) {
 	t.Parallel()
 	run, path := newStoreHarness(t).createTrace(t, makeNumberedLines(20_000))
-	require.Len(t, readLines(t, openTrace(t, run), 15_000, 1), 1)
+	require.Len(t, readLines(t, openCreatedTrace(t, run), 15_000, 1), 1)
 	require.NoError(t, os.WriteFile(path+".new", []byte(strings.Repeat("short\n", 500_000)), 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
-	require.Equal(t, []string{"15000:short"}, readLines(t, openTrace(t, run), 15_000, 1))
+	require.Equal(t, []string{"15000:short"}, readLines(t, openCreatedTrace(t, run), 15_000, 1))
 	require.NoError(t, os.WriteFile(path, []byte("a\nb\n"), 0o600)) // truncated in place
-	require.Equal(t, []string{"0:a", "1:b"}, readLines(t, openTrace(t, run), 0, 9))
+	require.Equal(t, []string{"0:a", "1:b"}, readLines(t, openCreatedTrace(t, run), 0, 9))
 }
 
-// However many marks are added, the index stays below its bound and finds a mark close to every line.
+// However many marks are added, a line index has at most maxIndexMarks and finds a mark close
+// to every line.
 func TestLineIndexIsBounded(t *testing.T) {
 	t.Parallel()
 	marks := runs.NewLineIndexForTest(10)

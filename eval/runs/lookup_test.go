@@ -11,7 +11,7 @@ import (
 	"assay/eval/runs"
 )
 
-// An attempt whose line is damaged counts as unfinished.
+// An attempt whose line in attempts.jsonl is damaged counts as unfinished.
 func TestAttemptWithDamagedLineIsUnfinished(t *testing.T) {
 	t.Parallel()
 	s := newStoreHarness(t)
@@ -40,8 +40,8 @@ func TestAttemptLineAndUnfinishedAttempts(t *testing.T) {
 		dirs[i] = filepath.Base(rel)
 	}
 	require.NoError(t, folder.AppendLine(runs.SkippedCase{Type: runs.TypeSkipped, Reason: dirs[0]}))
-	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
-	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeLimit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(newAttemptLine(runs.OutcomeCompleted, nil, "attempts/"+dirs[2]+"/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(newAttemptLine(runs.OutcomeLimit, nil, "attempts/"+dirs[0]+"/trace.jsonl")))
 
 	line, err := run.AttemptLine(t.Context(), dirs[0])
 	require.NoError(t, err)
@@ -72,12 +72,12 @@ func TestHasAttemptEnded(t *testing.T) {
 		return ended
 	}
 	require.False(t, ends("one"))
-	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/one/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(newAttemptLine(runs.OutcomeCompleted, nil, "attempts/one/trace.jsonl")))
 	require.True(t, ends("one"))
 	require.False(t, ends("two"))
 	require.NoError(t, folder.AppendLine(map[string]any{"type": runs.TypeSummary}))
 	require.True(t, ends("two"))
-	require.NoError(t, folder.AppendLine(attemptLine(runs.OutcomeCompleted, nil, "attempts/three/trace.jsonl")))
+	require.NoError(t, folder.AppendLine(newAttemptLine(runs.OutcomeCompleted, nil, "attempts/three/trace.jsonl")))
 	require.False(t, ends("two"), "an attempt after the summary: the run is running again")
 
 	s.writeFile(t, "r/attempts/one/trace.jsonl", "12345")

@@ -28,7 +28,7 @@ type Store struct {
 	attemptIndexes boundedCache[*attemptIndex] // by run name
 }
 
-// NewStore returns a Store of the runs in dir, which need not exist yet.
+// NewStore returns a Store that reads the runs in the folder dir, which need not exist yet.
 func NewStore(dir string) *Store { return &Store{runsDir: dir} }
 
 // ListedRun is the JSON of one run in a list of runs. If the run cannot be read, only Name and

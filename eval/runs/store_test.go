@@ -57,12 +57,12 @@ func (s *storeHarness) openRun(t *testing.T) *runs.Run {
 	return run
 }
 
-// attemptLine returns the attempts.jsonl line of an attempt at case c.
-func attemptLine(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
+// newAttemptLine returns the attempts.jsonl line of an attempt at case c.
+func newAttemptLine(outcome runs.Outcome, passed *bool, trace string) runs.Attempt {
 	return runs.Attempt{Type: runs.TypeAttempt, CaseID: "c", Outcome: outcome, Passed: passed, Trace: trace}
 }
 
-// runNames returns the names of listed runs, in order.
+// runNames returns the folder names of listed runs, in the list's order.
 func runNames(list []runs.ListedRun) (names []string) {
 	for _, listed := range list {
 		names = append(names, listed.Name)

@@ -71,8 +71,9 @@ func (w *Writer) writeRunJSON(info Info) error {
 	return os.WriteFile(filepath.Join(w.Dir, "run.json"), append(text, '\n'), 0o600)
 }
 
-// AppendLine appends line as JSON to attempts.jsonl and returns when it is on disk (fsync).
-// Concurrent calls share one fsync. After a write error every call fails with that error.
+// AppendLine appends line, encoded as JSON, to the run's attempts.jsonl and returns when it is
+// on disk (fsync). Concurrent calls share one fsync. It fails if line has no JSON; after a
+// write error every call fails with that error.
 func (w *Writer) AppendLine(line any) error {
 	var text bytes.Buffer
 	if err := EncodeLine(&text, line); err != nil {

@@ -27,15 +27,15 @@ func createWriter(t *testing.T) *runs.Writer {
 	return folder
 }
 
-// attemptLines returns the lines of the run's attempts.jsonl.
-func attemptLines(t *testing.T, folder *runs.Writer) []string {
+// readAttemptLines returns the lines of the run's attempts.jsonl.
+func readAttemptLines(t *testing.T, folder *runs.Writer) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder.Dir, "attempts.jsonl"))
 	require.NoError(t, err)
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-func TestCreate(t *testing.T) {
+func TestCreateRunFolder(t *testing.T) {
 	t.Parallel()
 	folder := createWriter(t)
 	require.Equal(t, "my-run", folder.Name)
@@ -46,7 +46,7 @@ func TestCreate(t *testing.T) {
 	require.Equal(t, "run", info.Type)
 	require.Equal(t, runs.FormatVersion, info.Version)
 	require.Equal(t, map[string]any{"agent": "noop"}, info.Config)
-	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, attemptLines(t, folder))
+	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, readAttemptLines(t, folder))
 
 	_, err = runs.Create(folder.Dir, runs.Info{})
 	require.ErrorIs(t, err, runs.ErrExists)
@@ -72,7 +72,7 @@ func TestAppendLineConcurrently(t *testing.T) {
 	}
 	all.Wait()
 	seen := map[string]bool{}
-	for _, line := range attemptLines(t, folder)[1:] {
+	for _, line := range readAttemptLines(t, folder)[1:] {
 		var got map[string]string
 		require.NoError(t, json.Unmarshal([]byte(line), &got))
 		seen[got["id"]] = true
@@ -86,7 +86,7 @@ func TestAppendLineIsWrittenWhenItReturns(t *testing.T) {
 	folder := createWriter(t)
 	for i := range 10 {
 		require.NoError(t, folder.AppendLine(i))
-		require.Len(t, attemptLines(t, folder), i+2)
+		require.Len(t, readAttemptLines(t, folder), i+2)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // diskMeasureInterval is the time between two measurements of a working folder's size.
 const diskMeasureInterval = time.Second
 
-// TypeLimitExceeded is the type of the trace entry that records that the session has
-// exceeded a limit; see [LimitExceeded].
+// TypeLimitExceeded is the type of the trace entry which says that the session has exceeded a
+// limit; its body is a [LimitExceeded].
 const TypeLimitExceeded = "limit"
 
 // LimitExceeded is the JSON body of a trace entry of type [TypeLimitExceeded]: which limit was

@@ -114,7 +114,7 @@ func (f *NotebookFold) Clone() *NotebookFold {
 	return out
 }
 
-// MemoryBytes returns roughly how many bytes of memory the fold takes.
+// MemoryBytes returns roughly how many bytes of memory the folded notebook takes.
 func (f *NotebookFold) MemoryBytes() int {
 	const perItem = 128 // bytes beside the texts
 	size := f.executions.MemoryBytes()

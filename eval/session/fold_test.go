@@ -144,8 +144,8 @@ func TestNotebookFromTraceWithTwoKernels(t *testing.T) {
 	require.Equal(t, map[string]string{"cut": notebook.StatusError, "again": notebook.StatusRan}, state.Executions.CellStatus)
 }
 
-// A restored session records the restored notebook in its own trace, so that the next session can
-// be restored from that trace alone, and so on.
+// A session that was restored from a trace records the restored notebook in its own trace, so
+// that the next session can be restored from that trace alone.
 func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -178,8 +178,8 @@ func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 	}
 }
 
-// A trace without events of the server's document, because a console held it, has no notebook to
-// restore.
+// NotebookFromTrace returns nil for a trace without events of the server's document, because a
+// console held it.
 func TestNotebookFromTraceWithoutNotebook(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")

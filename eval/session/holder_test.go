@@ -83,7 +83,7 @@ func TestServerHoldsWithoutAwaitConsole(t *testing.T) {
 	require.NoError(t, errors.Join(ours.Close(protocol.CloseNormal, ""), theirs.Close(protocol.CloseNormal, "")))
 }
 
-// AwaitHolder fails when its context ends and when the agent has ended.
+// AwaitHolder fails when its context ends, and when the agent has ended.
 func TestAwaitHolderFails(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true})

@@ -126,8 +126,8 @@ func playQueryRunner(conn protocol.Conn) {
 func playLinePrinter() {
 	out, errs := bufio.NewWriterSize(os.Stdout, printPieceBytes), bufio.NewWriterSize(os.Stderr, printPieceBytes)
 	for i := range testLineCount {
-		fmt.Fprintln(out, testLine(i))
-		fmt.Fprintln(errs, testLine(i))
+		fmt.Fprintln(out, linePrinterText(i))
+		fmt.Fprintln(errs, linePrinterText(i))
 	}
 	fmt.Fprint(out, "the end")
 	_, _ = out.Flush(), errs.Flush()
@@ -139,7 +139,7 @@ const (
 	printPieceBytes = 1021 // size of each write, so that lines are cut
 )
 
-// testLine returns the text of line number i that the child in the role "talker" prints.
-func testLine(i int) string {
+// linePrinterText returns the text of line number i that the child in the role "talker" prints.
+func linePrinterText(i int) string {
 	return fmt.Sprintf("line %d, of some length, so that many lines are cut where a piece ends", i)
 }

@@ -18,8 +18,8 @@ import (
 	"assay/router"
 )
 
-// PK-7: code that ignores interrupts is interrupted again after 1 s, and after 5 s its kernel is
-// killed and replaced. The kernel's output says each step.
+// PK-7: code in a cell that ignores interrupts is interrupted again after 1 s; after 5 s its
+// kernel is killed and replaced. The kernel's output says each step.
 func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -53,7 +53,8 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	require.NotEqual(t, old, s.KernelPID())
 }
 
-// PK-7: code that stops in time, and a stop of a cell that does not run, leave the kernel alive.
+// PK-7: the kernel stays alive if its code stops in time, and if a cell is stopped that does
+// not run.
 func TestPK7KernelThatStopsIsKept(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
@@ -76,8 +77,8 @@ func matchCellStart(e *trace.Entry) bool {
 	return e.Hop == trace.KernelToServer && e.Type == protocol.TypeStartCell && e.CellID != ""
 }
 
-// A killed kernel is replaced, and consoles get a new hello. A restarted agent gets init again and
-// sends the same action as the first one.
+// RestartChild replaces a killed kernel, after which consoles get a new hello. A restarted
+// agent gets init again and sends the same action as the first one.
 func TestRestartChild(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{Agent: contextAskingAgent()})
@@ -103,8 +104,7 @@ func TestRestartChild(t *testing.T) {
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// After a restart of the kernel that failed the session has no kernel; a later restart can
-// succeed.
+// After a failed restart of the kernel the session has no kernel; a later restart can succeed.
 func TestFailedRestartCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	allowed := filepath.Join(t.TempDir(), "allowed")
@@ -120,7 +120,7 @@ func TestFailedRestartCanBeRepeated(t *testing.T) {
 	require.True(t, s.IsKernelAlive())
 }
 
-// In an evaluation RestartChild fails and leaves the kernel alone.
+// In an evaluation RestartChild fails and does not touch the kernel.
 func TestEvaluationRefusesRestart(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{IsEvaluation: true})
@@ -129,7 +129,8 @@ func TestEvaluationRefusesRestart(t *testing.T) {
 	require.Equal(t, pid, s.KernelPID())
 }
 
-// A console gets managed_process_exit of each kernel before the hello of the next one.
+// When the kernel is restarted, a console gets managed_process_exit of the old kernel before
+// the hello of the new one.
 func TestExitIsReportedBeforeNextReady(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -164,7 +165,7 @@ func TestExitIsReportedBeforeNextReady(t *testing.T) {
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
 
-// A restarted agent that does not say that it is ready is stopped.
+// A restarted agent that does not say in time that it is ready is stopped.
 func TestRestartedAgentThatIsNotReadyIsStopped(t *testing.T) {
 	t.Parallel()
 	once := filepath.Join(t.TempDir(), "once")

@@ -165,7 +165,8 @@ type Session struct {
 	endErr  error
 }
 
-// StartError says which component of a session could not be started, and why.
+// StartError is the error of a session that could not be started: which component failed, and
+// why.
 type StartError struct {
 	Component string // "workdir", "kernel" or "agent"; eval/attempt adds "setup"
 	Err       error
@@ -270,10 +271,10 @@ func (s *Session) recordReadyFrame(hop trace.Hop, frame []byte) {
 // Executions returns the results of all cells that the kernel has run in the session.
 func (s *Session) Executions() *notebook.Executions { return s.executions }
 
-// Journal returns the journal of the session's trace.
+// Journal returns the journal that records the session's trace.
 func (s *Session) Journal() *trace.Journal { return s.cfg.Journal }
 
-// Router returns the session's router, to attach consoles to.
+// Router returns the session's router, to which consoles are attached.
 func (s *Session) Router() *router.Router { return s.router }
 
 // EnforcedRules returns, by name of a sandbox rule, whether it was enforced for every child

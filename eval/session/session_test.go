@@ -24,8 +24,8 @@ import (
 	"assay/router"
 )
 
-// Twenty sessions run at once and end in different ways: no file, process or file descriptor is
-// left of them.
+// Twenty sessions that run at once and end in different ways leave no file, process or file
+// descriptor behind.
 func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the process's file descriptors
 	sup := newSupervisor(t)
 	pythonKernel := pythonKernel(t, sup)
@@ -81,7 +81,7 @@ func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor
 	ctx, cancel := context.WithCancelCause(ctx)
 	cfg.PrepareWorkdir = func(string) error { cancel(errCancelledByTest); return nil }
 	_, err := session.Start(ctx, sup, cfg)
-	return requireCause(err, errCancelledByTest)
+	return requireWraps(err, errCancelledByTest)
 }
 
 // cancelWhileAwaitingAgent cancels the start of a session after init was sent to the agent,
@@ -96,7 +96,7 @@ func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s
 		cancel(errCancelledByTest)
 	})
 	_, err := session.Start(ctx, sup, cfg)
-	return requireCause(err, errCancelledByTest)
+	return requireWraps(err, errCancelledByTest)
 }
 
 // failToStartAgent starts a session whose agent exits at once, which must make the start fail.
@@ -110,8 +110,8 @@ func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harnes
 	return fmt.Errorf("want an error of the agent's, found %v", err)
 }
 
-// requireCause returns an error unless err wraps the error want.
-func requireCause(err, want error) error {
+// requireWraps returns an error unless err wraps the error want.
+func requireWraps(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
 	}
@@ -223,7 +223,8 @@ for folder in deep, deep.parent, deep.parent.parent, ".":
 	require.DirExists(t, "/etc")
 }
 
-// A console gets the exits of kernel and agent before its own connection is closed.
+// When a session ends, a console gets the exits of kernel and agent before its own connection
+// is closed.
 func TestEndReportsExitsToConsoles(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
@@ -277,8 +278,8 @@ func TestSessionExecute(t *testing.T) {
 	require.ErrorIs(t, err, errCancelledByTest)
 }
 
-// A kernel gets no model keys and little else of the server's environment; an agent gets all but
-// the server's own settings. Both start in the working folder.
+// A kernel gets no keys of models and little else of the server's environment; an agent gets
+// all of it but the server's own settings. Both start in the working folder.
 func TestChildEnvironments(t *testing.T) {
 	t.Parallel()
 	var printed lockedBuffer

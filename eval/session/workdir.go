@@ -31,8 +31,9 @@ func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(workdir st
 	return dir, nil
 }
 
-// RemoveWorkdir removes a folder that [NewWorkdir] made, with everything in it. Folders that a cell
-// has made read-only are made writable first. It fails if something cannot be removed.
+// RemoveWorkdir removes a working folder that [NewWorkdir] made, with everything in it.
+// Subfolders that a cell has made read-only are made writable first. It fails if something
+// cannot be removed.
 func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

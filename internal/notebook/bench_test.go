@@ -70,7 +70,8 @@ func BenchmarkEditCell(b *testing.B) {
 	}
 }
 
-// BenchmarkApply100MB applies 100 MiB of raw frames per operation.
+// BenchmarkApply100MB applies 100 MiB of printed text, as raw frames of a kernel, per
+// operation.
 func BenchmarkApply100MB(b *testing.B) {
 	for _, size := range []int{100, 64 << 10} {
 		b.Run(fmt.Sprintf("frames of %d B", size), func(b *testing.B) {

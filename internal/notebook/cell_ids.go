@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// maxCellIDBytes is the longest cell id that nbformat allows.
+// maxCellIDBytes is the length in bytes of the longest cell id that the nbformat file format
+// allows.
 const maxCellIDBytes = 64
 
 // nbformatCellIDs returns an id for each cell that the nbformat file format allows: 1 to 64

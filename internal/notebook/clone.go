@@ -16,8 +16,8 @@ func (e *Executions) Clone() *Executions {
 	for id, c := range e.cells {
 		own := c.clone()
 		out.cells[id] = own
-		if c == e.freshOwner {
-			out.freshOwner = own
+		if c == e.retainingCell {
+			out.retainingCell = own
 		}
 	}
 	return out
@@ -35,8 +35,8 @@ func (e *Executions) MemoryBytes() int {
 			size += len(w.Key) + len(w.State)
 		}
 	}
-	if e.freshOwner != nil {
-		size += e.freshOwner.outputs.freshValueBytes()
+	if e.retainingCell != nil {
+		size += e.retainingCell.outputs.retainedValueBytes()
 	}
 	return size
 }

@@ -25,7 +25,8 @@ type Document struct {
 	cells []Cell // in order
 }
 
-// DocumentConfig configures a [Document]. The zero value works.
+// DocumentConfig configures a notebook [Document]: name, language and callbacks. The zero value
+// works.
 type DocumentConfig struct {
 	// NotebookName is the notebook's name in a context; empty means "notebook".
 	NotebookName string

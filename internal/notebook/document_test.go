@@ -291,7 +291,7 @@ func TestServeEndsWithItsConnection(t *testing.T) {
 	})
 }
 
-// brokenConn is a connection whose Read fails.
+// brokenConn is a connection whose Read always fails.
 type brokenConn struct{ protocol.Conn }
 
 func (brokenConn) Read() ([]byte, error) {

@@ -17,9 +17,9 @@ const (
 	// memory with names.
 	maxCells = 10_000
 
-	// maxFreshBytes is how many bytes of large values of the run in progress are kept
+	// maxRetainedBytes is how many bytes of large values of the run in progress are kept
 	// beside MaxOutputBytes, so that the agent can be sent them.
-	maxFreshBytes = 16 << 20
+	maxRetainedBytes = 16 << 20
 )
 
 // Executions has the results of running a notebook's cells: status, outputs, logs and widgets
@@ -33,10 +33,10 @@ const (
 type Executions struct {
 	cfg ExecutionsConfig
 
-	mu         sync.Mutex
-	cells      map[string]*cellExecution
-	queue      []string       // cells that wait, from the kernel's last run_queue
-	freshOwner *cellExecution // the only cell that may have fresh values; nil: none has
+	mu            sync.Mutex
+	cells         map[string]*cellExecution
+	queue         []string       // cells that wait, from the kernel's last run_queue
+	retainingCell *cellExecution // the only cell that may have retained values; nil: none has
 }
 
 // ExecutionsConfig configures [Executions]: how much memory a cell's outputs may take, and
@@ -83,8 +83,8 @@ func (e *Executions) MarkSent(cellID string) {
 func (e *Executions) MarkDisposed(cellID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.freshOwner == e.cells[cellID] {
-		e.freshOwner = nil
+	if e.retainingCell == e.cells[cellID] {
+		e.retainingCell = nil
 	}
 	e.cells[cellID] = &cellExecution{disposed: true}
 	e.queue = slices.DeleteFunc(e.queue, func(id string) bool { return id == cellID })
@@ -119,7 +119,7 @@ func (e *Executions) CellStatus(cellID string) string {
 	return StatusIdle
 }
 
-// OpenCells returns the ids of the cells that run or wait for the kernel, sorted.
+// OpenCells returns the ids of the cells that are running or wait for the kernel, sorted.
 func (e *Executions) OpenCells() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -335,7 +335,7 @@ func TestMalformedFramesAreErrors(t *testing.T) {
 
 func long(text string, times int) string { return strings.Repeat(text, times) }
 
-func TestTextOutput(t *testing.T) {
+func TestTextOutputOfCell(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	require.Empty(t, executions.TextOutput("a"))

@@ -23,7 +23,7 @@ func (e *Executions) applyStartCell(_ int64, frame *objectReader) error {
 		return nil
 	}
 	return e.updateCell(id, func(c *cellExecution) {
-		e.releaseFreshValues()
+		e.releaseRetainedValues()
 		c.startRun(sequencer, e.cfg.MaxOutputBytes)
 		if i := slices.Index(e.queue, id); i >= 0 {
 			e.queue = slices.Delete(e.queue, i, i+1)
@@ -180,17 +180,18 @@ func (e *Executions) outputChange(seq int64, output *objectReader) (func(*cellEx
 }
 
 // fitOutput returns a copy of an output without the values that are too large for cell c to
-// keep. If c runs now, those are kept until the next run, as fresh values. The caller holds mu.
+// keep. If c runs now, those are retained until the next run, so that the agent can be sent
+// them. The caller holds mu.
 func (e *Executions) fitOutput(c *cellExecution, content *richOutput) *richOutput {
-	freshRoom := 0
+	retainedRoom := 0
 	if c.IsStarted() {
-		if e.freshOwner != c {
-			e.releaseFreshValues()
-			e.freshOwner = c
+		if e.retainingCell != c {
+			e.releaseRetainedValues()
+			e.retainingCell = c
 		}
-		freshRoom = max(0, maxFreshBytes-c.outputs.freshValueBytes())
+		retainedRoom = max(0, maxRetainedBytes-c.outputs.retainedValueBytes())
 	}
-	return content.shrunkTo(c.maxSingleOutputBytes(), freshRoom)
+	return content.shrunkTo(c.maxSingleOutputBytes(), retainedRoom)
 }
 
 // updateDisplays replaces the content of every output, in all cells, that has the same display
@@ -200,7 +201,7 @@ func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 		return
 	}
 	content = e.fitOutput(from, content)
-	elsewhere := content.withoutFreshValues()
+	elsewhere := content.withoutRetainedValues()
 	for _, c := range e.cells {
 		switch {
 		case c.disposed:
@@ -212,11 +213,11 @@ func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 	}
 }
 
-// releaseFreshValues drops the large values that were kept only until the next run. The caller
-// holds mu.
-func (e *Executions) releaseFreshValues() {
-	if e.freshOwner != nil {
-		e.freshOwner.outputs.releaseFreshValues()
-		e.freshOwner = nil
+// releaseRetainedValues drops the large values of outputs that were retained only until the
+// next run. The caller holds mu.
+func (e *Executions) releaseRetainedValues() {
+	if e.retainingCell != nil {
+		e.retainingCell.outputs.releaseRetainedValues()
+		e.retainingCell = nil
 	}
 }

@@ -55,7 +55,7 @@ func ipynbText(t *testing.T, cells []notebook.Cell, executions *notebook.Executi
 	return out.String()
 }
 
-func TestIPYNB(t *testing.T) {
+func TestIPYNBMatchesGoldenFile(t *testing.T) {
 	t.Parallel()
 	cells, executions := cellsWithAllOutputs(t)
 	compareGolden(t, "testdata/everything.ipynb", ipynbText(t, cells, executions, nil))

@@ -50,7 +50,7 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 	}
 	b.stringField("logs", logs.truncate(maxMessageLogBytes))
 	b.stringField("display_name", name)
-	shortener := outputShortener{maxTextBytes: maxMessageTextBytes, maxBinaryBytes: maxMessageBinaryBytes, showFresh: true}
+	shortener := outputShortener{maxTextBytes: maxMessageTextBytes, maxBinaryBytes: maxMessageBinaryBytes, showRetained: true}
 	b.arrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeAll(outputs)))
 	return b.finish()
 }

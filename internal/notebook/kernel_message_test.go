@@ -92,7 +92,7 @@ func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 	require.JSONEq(t, `{"mime":"image/png","bytes":4194303}`, string(list[1].Data["image/png"]))
 }
 
-func TestFreshValuesAreBounded(t *testing.T) {
+func TestRetainedValuesAreBounded(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
 	image := strings.Repeat("QUJD", 1<<20)
@@ -119,7 +119,7 @@ func TestUpdatedLargeDisplayIsKeptOnce(t *testing.T) {
 	require.Len(t, list[0].Data["image/png"], 1<<20+2)
 }
 
-func TestFreshUpdateFromAnotherCellIsReleased(t *testing.T) {
+func TestRetainedUpdateFromAnotherCellIsReleased(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
 	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "0 %"}, "plot"))

@@ -205,15 +205,15 @@ func (b *outputBuffer) forEachOutput(f func(*bufferPiece)) {
 	}
 }
 
-// freshValueBytes returns how many bytes the large values have that the buffer keeps only until
-// the next run.
-func (b *outputBuffer) freshValueBytes() int {
+// retainedValueBytes returns how many bytes the large values have that the buffer retains only
+// until the next run.
+func (b *outputBuffer) retainedValueBytes() int {
 	n := 0
-	b.forEachOutput(func(p *bufferPiece) { n += totalValueBytes(p.output.freshValues) })
+	b.forEachOutput(func(p *bufferPiece) { n += totalValueBytes(p.output.retainedValues) })
 	return n
 }
 
-// releaseFreshValues drops the large values that the buffer keeps only until the next run.
-func (b *outputBuffer) releaseFreshValues() {
-	b.forEachOutput(func(p *bufferPiece) { p.output = p.output.withoutFreshValues() })
+// releaseRetainedValues drops the large values that the buffer retains only until the next run.
+func (b *outputBuffer) releaseRetainedValues() {
+	b.forEachOutput(func(p *bufferPiece) { p.output = p.output.withoutRetainedValues() })
 }

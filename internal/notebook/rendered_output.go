@@ -9,7 +9,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// plainTextType is the MIME type of plain text.
+// plainTextType is the MIME type of plain text, "text/plain".
 const plainTextType = "text/plain"
 
 // renderedOutput is one output of a cell as readers see it: all adjacent text of one stream, or

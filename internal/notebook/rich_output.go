@@ -32,7 +32,7 @@ type richOutput struct {
 	kind           string                     // displayData, executeResult, updateDisplay or errorOutput
 	values         map[string]json.RawMessage // by MIME type
 	missingSizes   map[string]int             // of the values that are not kept, in bytes, by MIME type
-	freshValues    map[string]json.RawMessage // of those, the values that are kept until the next run
+	retainedValues map[string]json.RawMessage // of those, the values that are kept until the next run
 	metadata       json.RawMessage            // an object
 	displayID      string                     // under which a later output may replace it; empty: none
 	executionCount json.RawMessage            // of a result: an integer or null
@@ -88,7 +88,7 @@ func (o *richOutput) checkLimits(output *objectReader) {
 }
 
 // memoryBytes returns how many bytes the output counts against the limit of an outputBuffer.
-// Values that are kept only until the next run do not count.
+// Values that are retained only until the next run do not count.
 func (o *richOutput) memoryBytes() int {
 	size := totalValueBytes(o.values) + len(o.metadata)
 	for mime := range o.missingSizes {
@@ -114,9 +114,8 @@ func totalValueBytes(values map[string]json.RawMessage) int {
 }
 
 // shrunkTo returns a copy of the output that counts at most room bytes, without its largest
-// values if necessary. Those are kept until the next run, as fresh values, up to freshRoom
-// bytes.
-func (o *richOutput) shrunkTo(room, freshRoom int) *richOutput {
+// values if necessary. Those are retained until the next run, up to retainedRoom bytes.
+func (o *richOutput) shrunkTo(room, retainedRoom int) *richOutput {
 	out := o
 	for _, maxBytes := range []int{room, room / 4, 0} {
 		if out.memoryBytes() > room {
@@ -129,14 +128,14 @@ func (o *richOutput) shrunkTo(room, freshRoom int) *richOutput {
 		own.values[mime] = bytes.Clone(value)
 	}
 	own.metadata, own.executionCount = bytes.Clone(out.metadata), bytes.Clone(out.executionCount)
-	own.freshValues = copyFreshValues(o.values, slices.Sorted(maps.Keys(out.missingSizes)), freshRoom)
+	own.retainedValues = copyRetainedValues(o.values, slices.Sorted(maps.Keys(out.missingSizes)), retainedRoom)
 	return &own
 }
 
-// copyFreshValues returns copies of the values of the given MIME types, at most room bytes in
-// all, to be kept until the next run. It leaves out binary values that are too large for a
-// message to the agent.
-func copyFreshValues(values map[string]json.RawMessage, mimes []string, room int) map[string]json.RawMessage {
+// copyRetainedValues returns copies of the values of the given MIME types, at most room bytes
+// in all, to be retained until the next run. It leaves out binary values that are too large for
+// a message to the agent.
+func copyRetainedValues(values map[string]json.RawMessage, mimes []string, room int) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	for _, mime := range mimes {
 		value := values[mime]
@@ -202,11 +201,11 @@ func (o *richOutput) withContentOf(content *richOutput) *richOutput {
 	return &out
 }
 
-// withoutFreshValues returns a copy of the output without the large values that are kept only
-// until the next run.
-func (o *richOutput) withoutFreshValues() *richOutput {
+// withoutRetainedValues returns a copy of the output without the large values that are retained
+// only until the next run.
+func (o *richOutput) withoutRetainedValues() *richOutput {
 	out := *o
-	out.freshValues = nil
+	out.retainedValues = nil
 	return &out
 }
 

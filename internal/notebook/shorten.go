@@ -13,7 +13,7 @@ import (
 type outputShortener struct {
 	maxTextBytes   int  // a longer text is cut in the middle; a longer JSON value becomes a size note
 	maxBinaryBytes int  // a larger binary value becomes a size note
-	showFresh      bool // fresh values are shown too
+	showRetained   bool // retained values are shown too
 }
 
 // encodeAll returns outputs of a cell as nbformat JSON, with long texts cut and large values
@@ -45,8 +45,8 @@ func (s outputShortener) encodeValues(o *richOutput) json.RawMessage {
 	var data objectBuilder
 	for _, mime := range o.mimeTypes() {
 		value, ok := o.values[mime]
-		if !ok && s.showFresh {
-			value, ok = o.freshValues[mime]
+		if !ok && s.showRetained {
+			value, ok = o.retainedValues[mime]
 		}
 		if ok {
 			data.rawField(mime, s.encodeValue(mime, value))

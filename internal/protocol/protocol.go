@@ -93,7 +93,7 @@ func NewTxID() string { return "tx_" + randomHexID() }
 // two cannot be confused.
 func NewServerTxID() string { return ServerTxIDPrefix + randomHexID() }
 
-// ServerTxIDPrefix is the prefix of the ids of the server's own requests.
+// ServerTxIDPrefix is the prefix of the ids that the server gives its own requests.
 const ServerTxIDPrefix = "eval_"
 
 // randomHexID returns twelve random hexadecimal digits.

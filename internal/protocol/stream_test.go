@@ -27,8 +27,8 @@ func (s *scriptedConn) Read(p []byte) (int, error)  { return s.in.Read(p) }
 func (s *scriptedConn) Write(p []byte) (int, error) { return s.out.Write(p) }
 func (s *scriptedConn) Close() error                { return nil }
 
-// frameBytes returns a frame of the stream: the length of body and body.
-func frameBytes(body []byte) []byte {
+// newFrameBytes returns a frame of the stream: the length of body and body.
+func newFrameBytes(body []byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(body))), body...)
 }
 
@@ -60,9 +60,9 @@ func TestStreamReadErrors(t *testing.T) {
 		"end inside the header":   {lengthHeader(5)[:3], "unexpected EOF"},
 		"end behind the header":   {lengthHeader(5), "0 of 5 bytes of a frame: unexpected EOF"},
 		"end inside the body":     {append(lengthHeader(5), "abc"...), "3 of 5 bytes of a frame: unexpected EOF"},
-		"gzip that is cut":        {frameBytes(gzipBytes(t, []byte("short"))[:20]), "gzip frame: unexpected EOF"},
-		"gzip over the limit":     {frameBytes(bomb), "over the limit of 1000 bytes"},
-		"gzip with a broken body": {frameBytes([]byte{0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7}), "gzip frame"},
+		"gzip that is cut":        {newFrameBytes(gzipBytes(t, []byte("short"))[:20]), "gzip frame: unexpected EOF"},
+		"gzip over the limit":     {newFrameBytes(bomb), "over the limit of 1000 bytes"},
+		"gzip with a broken body": {newFrameBytes([]byte{0x1f, 0x8b, 8, 0, 1, 2, 3, 4, 5, 6, 7}), "gzip frame"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestStreamReadErrors(t *testing.T) {
 
 func TestStreamReadsSplitFrames(t *testing.T) {
 	t.Parallel()
-	in := append(frameBytes([]byte(`{"type":"ready"}`)), frameBytes([]byte(`{"a":1}`))...)
+	in := append(newFrameBytes([]byte(`{"type":"ready"}`)), newFrameBytes([]byte(`{"a":1}`))...)
 	conn := protocol.NewStream(&scriptedConn{in: iotest.OneByteReader(bytes.NewReader(in))}, 0)
 	for _, want := range []string{`{"type":"ready"}`, `{"a":1}`} {
 		got, err := conn.Read()
@@ -90,10 +90,10 @@ func TestStreamReadsSplitFrames(t *testing.T) {
 
 func TestStreamMirrorsGzip(t *testing.T) {
 	t.Parallel()
-	peer := &scriptedConn{in: bytes.NewReader(frameBytes(gzipBytes(t, []byte(`{"type":"ready"}`))))}
+	peer := &scriptedConn{in: bytes.NewReader(newFrameBytes(gzipBytes(t, []byte(`{"type":"ready"}`))))}
 	conn := protocol.NewStream(peer, 0)
 	require.NoError(t, conn.Write([]byte(`{"early":1}`)))
-	require.Equal(t, frameBytes([]byte(`{"early":1}`)), peer.out.Bytes(), "plain until the peer has sent its first frame")
+	require.Equal(t, newFrameBytes([]byte(`{"early":1}`)), peer.out.Bytes(), "plain until the peer has sent its first frame")
 	peer.out.Reset()
 
 	got, err := conn.Read()
@@ -113,7 +113,7 @@ func TestStreamMirrorsGzip(t *testing.T) {
 
 func TestStreamStaysPlainForAPlainPeer(t *testing.T) {
 	t.Parallel()
-	in := append(frameBytes([]byte(`{"type":"ready"}`)), frameBytes(gzipBytes(t, []byte(`{"late":1}`)))...)
+	in := append(newFrameBytes([]byte(`{"type":"ready"}`)), newFrameBytes(gzipBytes(t, []byte(`{"late":1}`)))...)
 	peer := &scriptedConn{in: bytes.NewReader(in)}
 	conn := protocol.NewStream(peer, 0)
 	for range 2 {
@@ -121,7 +121,7 @@ func TestStreamStaysPlainForAPlainPeer(t *testing.T) {
 		require.NoError(t, err, "gzip is understood in any frame")
 	}
 	require.NoError(t, conn.Write([]byte(`{}`)))
-	require.Equal(t, frameBytes([]byte(`{}`)), peer.out.Bytes(), "only the first frame decides whether gzip is sent")
+	require.Equal(t, newFrameBytes([]byte(`{}`)), peer.out.Bytes(), "only the first frame decides whether gzip is sent")
 }
 
 func TestStreamRefusesToWriteTooLargeFrames(t *testing.T) {
@@ -151,11 +151,11 @@ func TestStreamAllocatesAsBytesArrive(t *testing.T) { //nolint:paralleltest // i
 // FuzzStream reads arbitrary bytes as frames: nothing may panic, and no body may exceed the
 // limit.
 func FuzzStream(f *testing.F) {
-	f.Add(frameBytes([]byte(`{"type":"ready"}`)))
-	f.Add(append(frameBytes([]byte(`{}`)), 1, 2, 3))
+	f.Add(newFrameBytes([]byte(`{"type":"ready"}`)))
+	f.Add(append(newFrameBytes([]byte(`{}`)), 1, 2, 3))
 	f.Add(lengthHeader(-5))
-	f.Add(frameBytes(gzipBytes(f, []byte(`{"type":"ready"}`))))
-	f.Add(frameBytes([]byte{0x1f, 0x8b}))
+	f.Add(newFrameBytes(gzipBytes(f, []byte(`{"type":"ready"}`))))
+	f.Add(newFrameBytes([]byte{0x1f, 0x8b}))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const limit = 1 << 12
 		conn := protocol.NewStream(&scriptedConn{in: bytes.NewReader(in)}, limit)

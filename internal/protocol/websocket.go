@@ -69,7 +69,7 @@ func (w *webSocket) readMessage(in io.Reader) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// Write implements [Conn]. It sends a raw frame as the JSON that it stands for.
+// Write implements [Conn]. It sends a raw frame as the JSON message that it stands for.
 func (w *webSocket) Write(body []byte) error {
 	text, err := ToJSON(body)
 	if err != nil {

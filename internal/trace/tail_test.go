@@ -102,7 +102,7 @@ func readTailFrom(ctx context.Context, src *trace.Tail, from, last int64) error 
 	return nil
 }
 
-// A Tail whose wait has failed in the middle of a line goes on where it was.
+// A Tail whose wait has failed in the middle of a line continues in that line at the next call.
 func TestTailResumesAfterFailedWait(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
@@ -188,7 +188,8 @@ func TestPollFileSize(t *testing.T) {
 	})
 }
 
-// Every goroutine that waits for the size is woken by a write, and by the end.
+// Every goroutine that waits for a size of the trace file is woken by a write, and by the end
+// of the writer.
 func TestWriterAwaitSize(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

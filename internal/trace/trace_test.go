@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// headerLine is the first line of a trace file.
+// headerLine is the first line of a trace file, for tests.
 const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
 // newTestEntry returns an entry with this hop and body; it has NoteMalformed if body is not a
@@ -103,7 +103,7 @@ func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 	all.Wait()
 	require.Zero(t, journal.Append(trace.Entry{}), "closed")
 
-	seen := readAll(t, early)
+	seen := readWholeJournal(t, early)
 	require.Len(t, seen, appenders*each)
 	next := make([]int, appenders+1)
 	for i, entry := range seen {
@@ -114,7 +114,7 @@ func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 			require.GreaterOrEqual(t, entry.Elapsed, seen[i-1].Elapsed)
 		}
 	}
-	tail := readAll(t, late)
+	tail := readWholeJournal(t, late)
 	require.Equal(t, seen[len(seen)-len(tail):], tail)
 	lines := 0
 	_, err := trace.ReadRecords(&file, func(r trace.Record) error {
@@ -126,8 +126,8 @@ func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 	require.Equal(t, len(seen), lines)
 }
 
-// readAll returns all entries that a follower reads from a closed journal.
-func readAll(t *testing.T, f *trace.Follower) []*trace.Entry {
+// readWholeJournal returns all entries that a follower reads from a closed journal.
+func readWholeJournal(t *testing.T, f *trace.Follower) []*trace.Entry {
 	t.Helper()
 	var seen []*trace.Entry
 	for {

@@ -49,7 +49,7 @@ type FlowEntry struct {
 
 // FlowRequest is a request and its answer, or what there is of them so far.
 type FlowRequest struct {
-	flow.Delay
+	flow.RequestDelay
 	Text      string  `json:"text"` // the delay, for people
 	EntrySeqs []int64 `json:"seqs"` // of the entries asked, sent, replied, answered, late; 0: it did not happen, or not yet
 }
@@ -203,5 +203,5 @@ func (p *FlowPage) addRequests(frame flow.Frame) {
 
 func newFlowRequest(q *flow.Request) FlowRequest {
 	seqs := []int64{q.Asked.Seq, q.Sent.Seq, q.Replied.Seq, q.Answered.Seq, q.LateReply.Seq}
-	return FlowRequest{Delay: q.Delay(), Text: q.String(), EntrySeqs: seqs}
+	return FlowRequest{RequestDelay: q.Delay(), Text: q.String(), EntrySeqs: seqs}
 }

@@ -9,7 +9,7 @@ import (
 
 // joinFromAgent processes a record from the agent: it ends the queries that the agent was sent
 // before. If r is an action with a tx_id, which wants an answer, it begins a request and
-// returns it; otherwise nil.
+// returns it; otherwise it returns nil.
 func (j *Joiner) joinFromAgent(r trace.Record) *Request {
 	if r.Note == trace.NoteMalformed {
 		return nil

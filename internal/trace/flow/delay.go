@@ -6,33 +6,33 @@ import (
 	"time"
 )
 
-// Delay is the JSON of a [Request] in the HTTP API and in assay trace --json: its state and how
-// long it took. Times are in milliseconds.
-type Delay struct {
+// RequestDelay is the JSON of a [Request] in the HTTP API and in assay trace --json: its state
+// and how long it took. Times are in milliseconds.
+type RequestDelay struct {
 	Kind         RequestKind  `json:"kind"`
 	Action       string       `json:"action"`
 	TxID         string       `json:"tx_id,omitempty"`
 	KernelTxID   string       `json:"kernel_tx_id,omitempty"` // the id under which the kernel was asked
 	State        RequestState `json:"state"`
 	TotalMS      *float64     `json:"total_ms"` // how long the asker waited; null: it was not answered
-	Hops         []DelayHop   `json:"hops"`
+	Hops         []HopDelay   `json:"hops"`
 	Slowest      string       `json:"slowest"`           // the hop that took longest, or at which it waits
 	Stale        bool         `json:"stale,omitempty"`   // answered with an earlier reply of the kernel
 	LateMS       *float64     `json:"late_ms,omitempty"` // how late a late reply was
 	ExtraReplies int          `json:"further_replies,omitempty"`
 }
 
-// DelayHop is the JSON of one [HopTime] in a [Delay].
-type DelayHop struct {
+// HopDelay is the JSON of one [HopTime] in a [RequestDelay].
+type HopDelay struct {
 	Hop string  `json:"hop"`
 	MS  float64 `json:"ms"`
 }
 
 // Delay returns the request's state and times so far in the form for JSON.
-func (r *Request) Delay() Delay {
-	d := Delay{
+func (r *Request) Delay() RequestDelay {
+	d := RequestDelay{
 		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTxID: r.KernelTxID, State: r.State,
-		Hops: []DelayHop{}, Slowest: r.SlowestHop(), Stale: r.IsStale, ExtraReplies: r.ExtraReplies,
+		Hops: []HopDelay{}, Slowest: r.SlowestHop(), Stale: r.IsStale, ExtraReplies: r.ExtraReplies,
 	}
 	if total, ok := r.TotalTime(); ok {
 		d.TotalMS = new(inMilliseconds(total))
@@ -41,7 +41,7 @@ func (r *Request) Delay() Delay {
 		d.LateMS = new(inMilliseconds(late))
 	}
 	for _, hop := range r.HopTimes() {
-		d.Hops = append(d.Hops, DelayHop{Hop: hop.Hop, MS: inMilliseconds(hop.Took)})
+		d.Hops = append(d.Hops, HopDelay{Hop: hop.Hop, MS: inMilliseconds(hop.Took)})
 	}
 	return d
 }

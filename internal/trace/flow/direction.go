@@ -104,7 +104,8 @@ func (l *messageLogger) directionToKernel(e *trace.Entry) string {
 	return "notebook→kernel"
 }
 
-// directionFromConsole returns the direction of a message from a console.
+// directionFromConsole returns the direction of a message from a console, such as
+// "console→agent".
 func directionFromConsole(e *trace.Entry) string {
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:

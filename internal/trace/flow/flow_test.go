@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestFramesOfHandMadeTraces checks what is made of the traces in testdata/*.txtar. A
+// TestFramesOfGoldenTraces checks what is made of the traces in testdata/*.txtar. A
 // file has some of these sections:
 //
 //	-- trace --   an entry a line: milliseconds, hop, type, key=value …; its seq is the number of the line
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 //	-- stats --   the summary of Stats as JSON
 //
 // With -update all sections but the trace are rewritten.
-func TestFramesOfHandMadeTraces(t *testing.T) {
+func TestFramesOfGoldenTraces(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func renderSection(t *testing.T, path, section string) string {
 		switch {
 		case !filter.Match(f), section == "stats":
 		case section != "delays":
-			text.WriteString(show.Line(f) + "\n")
+			text.WriteString(show.FormatLine(f) + "\n")
 		case f.DelayRequest != nil:
 			text.WriteString(toJSONLine(t, f.DelayRequest.Delay()))
 		}

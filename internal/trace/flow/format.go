@@ -28,7 +28,7 @@ type LineFormatter struct {
 	ShowSlowest bool // the line of an answered request names its slowest hop
 }
 
-// Line formats a frame as one line without a newline: seconds since the trace began,
+// FormatLine formats a frame as one line without a newline: seconds since the trace began,
 // hop, type, action, the id of the request or else of the cell, size, and then the
 // text of an agent's event, the note and the delay, as far as there are any.
 //
@@ -36,7 +36,7 @@ type LineFormatter struct {
 //
 // Characters that are not printable are replaced, so that no frame can move the cursor
 // or begin another line.
-func (t LineFormatter) Line(f Frame) string {
+func (t LineFormatter) FormatLine(f Frame) string {
 	r := f.Record
 	words := []string{fmt.Sprintf("+%.3f", entryTime(r).Elapsed.Seconds()), string(r.Hop)}
 	for _, word := range []string{printableText(r.Type, maxShownNameRunes), printableText(displayedAction(r), maxShownNameRunes), t.formatID(cmp.Or(r.TxID, r.CellID))} {
@@ -147,7 +147,8 @@ func parseAgentEvent(body []byte) (e agentEvent) {
 	return e
 }
 
-// firstLine returns the first line of the event's text, with … if there are more.
+// firstLine returns the first line of the agent event's text, with … at the end if there are
+// more.
 func (e agentEvent) firstLine() string {
 	first, _, more := strings.Cut(strings.TrimSpace(e.Text), "\n")
 	if more {

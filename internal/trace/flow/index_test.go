@@ -48,7 +48,7 @@ func TestIndexAgreesWithWalkFinished(t *testing.T) {
 					require.Equal(t, q.Delay(), frame.Requests[i].Delay())
 					require.Equal(t, q.String(), frame.Requests[i].String())
 				}
-				line := flow.LineFormatter{}.Line(walked)
+				line := flow.LineFormatter{}.FormatLine(walked)
 				require.Contains(t, line, labels[seq-1])
 				return nil
 			}))
@@ -87,7 +87,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex measures the time and memory for an index of 100,000 entries.
+// BenchmarkIndex measures the time and memory that an index of a trace with 100,000 entries
+// takes.
 func BenchmarkIndex(b *testing.B) {
 	session := &syntheticTrace{lastSeq: 100_009}
 	var lines [][]byte

@@ -20,7 +20,8 @@ func answeredFrame(action, answerer string, took time.Duration) flow.Frame {
 	}}
 }
 
-// Percentiles are by nearest rank, and P99Hop is of the request at that rank.
+// Percentiles in the statistics are by nearest rank, and P99Hop is the slowest hop of the
+// request at that rank.
 func TestStatsPercentiles(t *testing.T) {
 	t.Parallel()
 	var stats flow.Stats

@@ -196,7 +196,7 @@ func TestWalkRefusesOtherFiles(t *testing.T) {
 func TestLineFormatterReplacesControlCharacters(t *testing.T) {
 	t.Parallel()
 	record := trace.Record{Hop: trace.AgentToServer, Type: "\x1b[2J\n", Action: string(make([]rune, 100)), TxID: "a\u202eb", BodyBytes: 7}
-	line := flow.LineFormatter{FullIDs: true}.Line(flow.Frame{Record: record})
+	line := flow.LineFormatter{FullIDs: true}.FormatLine(flow.Frame{Record: record})
 	require.Regexp(t, `^\+0\.000 agent>server \x{FFFD}\[2J\x{FFFD} \x{FFFD}{60}… a\x{FFFD}b 7 B$`, line)
 }
 
@@ -222,7 +222,7 @@ func FuzzWalk(f *testing.F) {
 		each := func(f flow.Frame) error {
 			frames++
 			stats.AddFrame(f)
-			require.NotContains(t, flow.LineFormatter{ShowSlowest: true}.Line(f), "\n")
+			require.NotContains(t, flow.LineFormatter{ShowSlowest: true}.FormatLine(f), "\n")
 			if f.DelayRequest != nil {
 				toJSONLine(t, f.DelayRequest.Delay())
 			}

@@ -163,7 +163,7 @@ export const runPageSchema = /* @__PURE__ */ object<RunPage>({
   next: nullable(string),
 });
 
-/** PhaseTimes is how long each phase of an attempt took, in milliseconds. */
+/** PhaseTimes has the duration of each phase of an attempt in milliseconds. */
 export interface RunPhaseTimes {
   /** starting kernel and agent, and the case's setup */
   start_ms?: number;
@@ -441,13 +441,13 @@ export const flowEntrySchema = /* @__PURE__ */ object<FlowEntry>({
   requests: optional(list(number)),
 });
 
-/** DelayHop is the JSON of one [HopTime] in a [Delay]. */
-export interface DelayHop {
+/** HopDelay is the JSON of one [HopTime] in a [RequestDelay]. */
+export interface HopDelay {
   hop: string;
   ms: number;
 }
 
-export const delayHopSchema = /* @__PURE__ */ object<DelayHop>({
+export const hopDelaySchema = /* @__PURE__ */ object<HopDelay>({
   hop: string,
   ms: number,
 });
@@ -462,7 +462,7 @@ export interface FlowRequest {
   state: string;
   /** how long the asker waited; null: it was not answered */
   total_ms: number | null;
-  hops: readonly DelayHop[];
+  hops: readonly HopDelay[];
   /** the hop that took longest, or at which it waits */
   slowest: string;
   /** answered with an earlier reply of the kernel */
@@ -483,7 +483,7 @@ export const flowRequestSchema = /* @__PURE__ */ object<FlowRequest>({
   kernel_tx_id: optional(string),
   state: string,
   total_ms: nullable(number),
-  hops: list(delayHopSchema),
+  hops: list(hopDelaySchema),
   slowest: string,
   stale: optional(boolean),
   late_ms: optional(number),

@@ -23,7 +23,7 @@ type Printer struct {
 func NewLinePrinter(out io.Writer, fullIDs, slowestHop bool) Printer {
 	text := flow.LineFormatter{FullIDs: fullIDs, ShowSlowest: slowestHop}
 	return Printer{Finish: func() error { return nil }, Print: func(frame flow.Frame) error {
-		_, err := fmt.Fprintln(out, text.Line(frame))
+		_, err := fmt.Fprintln(out, text.FormatLine(frame))
 		return err
 	}}
 }
