@@ -122,7 +122,7 @@ class TestProcessTree(unittest.TestCase):
     def test_pk7_a_process_forked_between_two_listings_is_found(self):
         """The shell is sent SIGSTOP and is listed, then returns from a fork, and only then stops."""
         stop_requests: list[int] = []
-        real_list, real_send = process_tree._with_descendants, process_tree._send_signal
+        real_list, real_send = process_tree._list_with_descendants, process_tree._send_signal
 
         def send_signal(pid: int, number: int) -> bool:
             if pid == self.shell.pid and number == signal.SIGSTOP and not self.started:
@@ -138,7 +138,7 @@ class TestProcessTree(unittest.TestCase):
                 os.waitid(os.P_PID, self.shell.pid, os.WSTOPPED)
             return found
 
-        with mock.patch.multiple(process_tree, _with_descendants=list_tree, _send_signal=send_signal):
+        with mock.patch.multiple(process_tree, _list_with_descendants=list_tree, _send_signal=send_signal):
             process_tree.end_process_tree(self.shell.pid)
         self.assertEqual(len(self.started), 1, "the shell did not fork")
         ended = time.monotonic() + 5

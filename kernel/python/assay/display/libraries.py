@@ -28,7 +28,7 @@ def adapt_pyplot(pyplot: ModuleType) -> None:
 
 def show_open_figures() -> None:
     """Shows the open matplotlib figures that the running cell has not shown yet, and closes all figures."""
-    pyplot = _loaded_pyplot()
+    pyplot = _get_loaded_pyplot()
     if pyplot is None:
         return
     shown = current_work().shown_figures
@@ -43,12 +43,12 @@ def show_open_figures() -> None:
 
 def close_figures() -> None:
     """Closes all matplotlib figures without showing them."""
-    pyplot = _loaded_pyplot()
+    pyplot = _get_loaded_pyplot()
     if pyplot is not None:
         pyplot.close("all")
 
 
-def _loaded_pyplot() -> Any:
+def _get_loaded_pyplot() -> Any:
     """Returns matplotlib.pyplot, or None if it is not imported or still being imported by another thread."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     return pyplot if hasattr(pyplot, "get_fignums") and hasattr(pyplot, "close") else None

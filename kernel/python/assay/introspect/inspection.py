@@ -43,7 +43,7 @@ class Inspector:
     @property
     def abandoned_count(self) -> int:
         """The number of worker threads that were abandoned because a value took too long, and still run."""
-        return len(self._hanging_workers())
+        return len(self._list_hanging_workers())
 
     def inspect_async(
         self, items: Iterable[Item], answer: Callable[[dict[str, Info]], None]
@@ -61,7 +61,7 @@ class Inspector:
         infos: dict[str, Info] = {}
         has_ended = False
         while not has_ended:
-            worker = _InspectionWorker(items, deadline, self._hanging_workers())
+            worker = _InspectionWorker(items, deadline, self._list_hanging_workers())
             start_new_thread(worker.run, ())
             has_ended = worker.ends_in_time()
             items = worker.abandon()
@@ -76,7 +76,7 @@ class Inspector:
             infos[name] = summarize_failure(value, reason)
         return infos
 
-    def _hanging_workers(self) -> list[_InspectionWorker]:
+    def _list_hanging_workers(self) -> list[_InspectionWorker]:
         self._abandoned = [worker for worker in self._abandoned if not worker.has_ended]
         return self._abandoned
 

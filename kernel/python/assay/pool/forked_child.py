@@ -133,9 +133,9 @@ def _describe_inherited_state(socket: int, expected_environ: dict[str, str]) -> 
     environ = dict(os.environ)
     return {
         "folder": os.getcwd(),
-        "descriptors": sorted(_open_descriptors() - own),
+        "descriptors": sorted(_list_open_descriptors() - own),
         "threads": len(os.listdir("/proc/self/task")),
-        "children": _child_count(),
+        "children": _count_child_processes(),
         "environ": sorted(
             name
             for name in {*environ, *expected_environ}
@@ -144,7 +144,7 @@ def _describe_inherited_state(socket: int, expected_environ: dict[str, str]) -> 
     }
 
 
-def _open_descriptors() -> set[int]:
+def _list_open_descriptors() -> set[int]:
     """Returns the numbers of all file descriptors that this process has open."""
     found = set()
     for name in os.listdir("/proc/self/fd"):
@@ -156,7 +156,7 @@ def _open_descriptors() -> set[int]:
     return found
 
 
-def _child_count() -> int:
+def _count_child_processes() -> int:
     """Returns the number of child processes of this process, or 0 if the system does not list them."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as children:

@@ -7,7 +7,7 @@ import threading
 from assay.reactive.dependency_report import SignalNames, dependency_report
 from assay.reactive.external_writes import ExternalWrites, InvalidValue
 from assay.reactive.graph import Graph
-from assay.reactive.rerun_limit import ReactiveLoop, loop_message
+from assay.reactive.rerun_limit import ReactiveLoop, format_loop_error
 from assay.reactive.signals import Signal
 from assay.reactive.transaction import Transaction
 from assay.run.work import CURRENT_WORK, current_work, foreground
@@ -130,7 +130,7 @@ class Reactivity:
         if cell is not None:
             if work.rerun_cause is not None and not work.rerun_cause.allows_rerun(cell):
                 loop = self.graph.shortest_loop(cell)
-                raise ReactiveLoop(loop_message(cell, loop, self.signal_names()))
+                raise ReactiveLoop(format_loop_error(cell, loop, self.signal_names()))
             self.sources[cell] = work.source
             self.graph.clear_relations(cell)
             self.widgets.begin_run(cell)

@@ -28,7 +28,7 @@ class RerunCause:
         return self._counts[cell] <= _MAX_RERUNS
 
 
-def loop_message(cell: str, steps: list[Step], names: SignalNames) -> str:
+def format_loop_error(cell: str, steps: list[Step], names: SignalNames) -> str:
     """Returns the text of the ReactiveLoop raised for a cell.
 
     steps are the writes and reads that lead from the cell back to itself; names are those of the

@@ -44,7 +44,7 @@ class GlobalsReset(Work):
     def _finish_reset(self, errors: list[str]) -> None:
         self._host.schedule.finish(self)
         more = {"error": "; ".join(errors)} if errors else {}
-        self._send_answer(_user_thread_names(), **more)
+        self._send_answer(_list_user_thread_names(), **more)
 
     def _cancel_tasks(self) -> None:
         self._host.event_loop.cancel_all_tasks(self)
@@ -72,7 +72,7 @@ class GlobalsReset(Work):
         self._host.channel.send(answer)
 
 
-def _user_thread_names() -> list[str]:
+def _list_user_thread_names() -> list[str]:
     """Returns the names of all threads of the user's code that still run, in alphabetical order."""
     main = threading.main_thread()
     return sorted(thread.name for thread in threading.enumerate() if thread is not main)

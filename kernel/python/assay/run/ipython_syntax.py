@@ -69,10 +69,10 @@ def _dedent_cell(source: str) -> str:
 
 def _has_ipython_syntax(source: str) -> bool:
     whole = _CELL_MAGIC.match(source) or _BARE_MAGIC.match(source)
-    return whole is not None or next(_find_escapes(source), None) is not None
+    return whole is not None or next(_find_ipython_escapes(source), None) is not None
 
 
-def _find_escapes(source: str) -> Iterator[tuple[int, int]]:
+def _find_ipython_escapes(source: str) -> Iterator[tuple[int, int]]:
     """Yields the start and end, in source, of each magic, command or help request outside strings and brackets."""
     at = 0
     while at < len(source):
@@ -114,7 +114,7 @@ def _translate_escapes(source: str) -> str:
         return "\n" * before + _format_method_call("run_cell_magic", *cell.group("name", "line", "body"))
     pieces: list[str] = []
     done = 0
-    for start, end in _find_escapes(source):
+    for start, end in _find_ipython_escapes(source):
         pieces.append(source[done:start])
         is_assigned = source[:start].rstrip(" \t").endswith("=")
         pieces.append(_escape_to_call(source[start:end], is_assigned))

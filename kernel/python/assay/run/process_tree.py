@@ -23,14 +23,14 @@ def end_process_tree(pid: int) -> None:
     """
     if not _is_running_child(pid):
         return
-    tree = _stop_tree([pid])
+    tree = _stop_process_tree([pid])
     for number in (signal.SIGINT, signal.SIGCONT):
         for member in tree:
             _send_signal(member, number)
     deadline = monotonic() + _INTERRUPT_GRACE
     while _is_running_child(pid) and monotonic() < deadline:
         sleep(_POLL_INTERVAL)
-    for member in _stop_tree(tree):  # looked up again: a handler may have started more processes
+    for member in _stop_process_tree(tree):  # looked up again: a handler may have started more processes
         _send_signal(member, signal.SIGKILL)
 
 
@@ -42,7 +42,7 @@ def _is_running_child(pid: int) -> bool:
         return False
 
 
-def _stop_tree(roots: list[int]) -> list[int]:
+def _stop_process_tree(roots: list[int]) -> list[int]:
     """Sends SIGSTOP to processes and their descendants, so that they start no more, and returns all their ids.
 
     A process stops some time after the signal, and may still return from a fork until then. So the
@@ -53,14 +53,14 @@ def _stop_tree(roots: list[int]) -> list[int]:
     deadline = monotonic() + _STOP_TIMEOUT
     while True:
         stopped = all(_cannot_fork(pid) for pid, sent in signalled.items() if sent)
-        new = [pid for pid in _with_descendants(roots) if pid not in signalled]
+        new = [pid for pid in _list_with_descendants(roots) if pid not in signalled]
         signalled.update({pid: _send_signal(pid, signal.SIGSTOP) for pid in new})
         if stopped and not new or monotonic() > deadline:
             return list(signalled)
         sleep(_POLL_INTERVAL)
 
 
-def _with_descendants(roots: list[int]) -> list[int]:
+def _list_with_descendants(roots: list[int]) -> list[int]:
     """Returns the ids of processes and their descendants; only of the processes if there is no /proc."""
     children: dict[int, list[int]] = {}
     for entry in _list_folder("/proc"):
