@@ -17,7 +17,7 @@ type usageTracker struct {
 	server    *serverConn
 	notebook  *Notebook
 	modelName string
-	modelCard *model.Card // nil if price and context size of the model are not known
+	modelCard *model.ModelCard // nil if price and context size of the model are not known
 
 	sendMu sync.Mutex // held while a sum is computed and sent, so that sums arrive in order
 
@@ -50,7 +50,7 @@ func newUsageTracker(cfg Config, server *serverConn, notebook *Notebook) *usageT
 		period: limitPeriod{since: cfg.Clock()},
 	}
 	if !cfg.PriceUnknown {
-		t.modelCard = model.FindCard(cfg.ModelName)
+		t.modelCard = model.FindModelCard(cfg.ModelName)
 	}
 	return t
 }

@@ -159,7 +159,7 @@ func (f *builtinFlags) checkFolders() error {
 // of its calls.
 func (f *builtinFlags) isPriceKnown(p *process) bool {
 	options, _, err := p.modelSettings(f.model, f.modelArgs)
-	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindCard(f.model) != nil && !openai.IsThirdParty(f.model, options.BaseURL)
+	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindModelCard(f.model) != nil && !openai.IsThirdParty(f.model, options.BaseURL)
 }
 
 // makePathsAbsolute makes every path absolute, because the agent works in another folder.

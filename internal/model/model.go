@@ -1,7 +1,7 @@
 // Package model defines what a client of a language model is, [Client], and the plain
 // values that go in and out. Their JSON is that of Anthropic's Messages API, so that a
 // conversation can be stored, compared and sent again byte for byte. It also says which
-// errors may be retried ([IsTransient]) and what a call costs ([FindCard]).
+// errors may be retried ([IsTransient]) and what a call costs ([FindModelCard]).
 //
 // The clients are in the packages below it: anthropic and openai call the vendors' APIs
 // with what endpoint has in common for both, script plays fixed replies, replay records

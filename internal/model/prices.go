@@ -10,9 +10,9 @@ import (
 //go:embed prices.json
 var pricesJSON []byte
 
-// Card holds the known facts about a model: its prices and its context size in tokens.
+// ModelCard holds the known facts about a model: its prices and its context size in tokens.
 // The table of cards is the embedded file prices.json.
-type Card struct {
+type ModelCard struct {
 	Model      string           `json:"model"`   // name of the model as for [ParseName], without a date
 	Context    int64            `json:"context"` // size of the context window, in tokens
 	Price      Price            `json:"price"`
@@ -40,11 +40,11 @@ type LongPromptPrice struct {
 // same model: nothing, a date or -latest.
 var modelVersionSuffix = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 
-// FindCard returns the card of the model with this name, which may end with a date or
+// FindModelCard returns the card of the model with this name, which may end with a date or
 // with -latest, or nil if the table has none. A card holds only if the vendor itself
 // serves the model; see openai.IsThirdParty.
-func FindCard(name string) *Card {
-	var table []Card
+func FindModelCard(name string) *ModelCard {
+	var table []ModelCard
 	if err := json.Unmarshal(pricesJSON, &table); err != nil {
 		return nil // cannot happen: a test decodes the table
 	}
@@ -58,7 +58,7 @@ func FindCard(name string) *Card {
 
 // CostUSD returns the cost of one model call with this usage in US dollars, or nil if c
 // is nil.
-func (c *Card) CostUSD(u Usage) *float64 {
+func (c *ModelCard) CostUSD(u Usage) *float64 {
 	if c == nil {
 		return nil
 	}

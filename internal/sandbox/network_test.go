@@ -12,9 +12,9 @@ import (
 	"assay/internal/sandbox"
 )
 
-// startListeners listens outside the sandbox, on a TCP port and two Unix sockets, and
+// listenOutsideSandbox listens outside the sandbox, on a TCP port and two Unix sockets, and
 // returns their addresses as names for Python code of runSnippets.
-func startListeners(t *testing.T, mode launchMode) map[string]any {
+func listenOutsideSandbox(t *testing.T, mode launchMode) map[string]any {
 	t.Helper()
 	names := map[string]any{}
 	listen := func(name, network, address string) net.Addr {
@@ -47,7 +47,7 @@ func TestNetworkOff(t *testing.T) {
 			t.Parallel()
 			rules := mode.newRules(t)
 			rules.Network = sandbox.NetworkOff
-			names := startListeners(t, mode)
+			names := listenOutsideSandbox(t, mode)
 			attempts := map[string]string{
 				"connect":      `import socket; socket.create_connection(("127.0.0.1", PORT))`,
 				"connect IPv6": `import socket; socket.socket(socket.AF_INET6).connect(("::1", PORT))`,
@@ -93,7 +93,7 @@ func TestNetworkLoopback(t *testing.T) {
 			t.Parallel()
 			rules := mode.newRules(t)
 			rules.Network = sandbox.NetworkLoopback
-			names := startListeners(t, mode)
+			names := listenOutsideSandbox(t, mode)
 			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesNetwork, map[string]string{
 				"connect": `
 import socket
@@ -125,7 +125,7 @@ func TestNetworkOn(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rules, names := mode.newRules(t), startListeners(t, mode)
+			rules, names := mode.newRules(t), listenOutsideSandbox(t, mode)
 			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"connect": `import socket; socket.create_connection(("127.0.0.1", PORT))`,
 				"send":    `import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", PORT))`,

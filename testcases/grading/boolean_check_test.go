@@ -9,7 +9,7 @@ import (
 func TestBooleanCheck(t *testing.T) {
 	t.Parallel()
 	const config = `{"ground_truth": {"ok": true}}`
-	gradeRows(t, "boolean_check", map[string]gradeRow{
+	runGraderTestRows(t, "boolean_check", map[string]graderTestRow{
 		"same":                          {config, `{"ok": true}`, "pass", `{"ok_actual": true, "ok_expected": true, "ok_pass": true}`},
 		"both false":                    {`{"ground_truth": {"ok": false}}`, `{"ok": false}`, "pass", `{"ok_pass": true}`},
 		"other":                         {config, `{"ok": false}`, "fail", `{"ok_actual": false, "ok_expected": true, "ok_pass": false}`},

@@ -26,7 +26,7 @@ func TestCellTyping(t *testing.T) {
 		return `{"chosen_cluster": ` + chosen + `, "samples_chosen": ` + high + `, "samples_other": ` + low + `, "cluster_medians": ` + clearlyTop + `}`
 	}
 	thresholds := func(text string) string { return `{"markers": ["g"], "thresholds": ` + text + `}` }
-	gradeRows(t, "cell_typing", map[string]gradeRow{
+	runGraderTestRows(t, "cell_typing", map[string]graderTestRow{
 		"top": {oneMarker, chose(`"a"`), "pass", `{"geneset_auroc": 1.0, "chosen_cluster_median_score": 4.0, "top_cluster": "a", "top_cluster_median_score": 4.0,
 			"second_best_cluster": "b", "second_best_median_score": 2.0, "gap_ratio": 2.0, "is_top_cluster": true, "auroc_pass": true, "gap_pass": true}`},
 		"second":                        {oneMarker, chose(`"b"`), "fail", `{"chosen_cluster_median_score": 2.0, "is_top_cluster": false, "auroc_pass": true, "gap_pass": true}`},

@@ -76,7 +76,7 @@ func TestCommandVerdicts(t *testing.T) {
 
 // A grading command gets the record on stdin, and its folder, environment and arguments
 // without a shell in between.
-func TestCommandStdin(t *testing.T) {
+func TestCommandGetsRecordOnStdin(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := "#!/bin/sh\nread -r line\nprintf '{\"passed\": true, \"metrics\": {\"in\": %s, \"dir\": \"%s\", \"arg\": \"%s\", \"key\": \"%s\", \"home\": \"%s\"}}' \"$line\" \"$PWD\" \"$1\" \"$KEY\" \"$HOME\"\n"

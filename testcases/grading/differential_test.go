@@ -29,7 +29,7 @@ type gradingInput struct {
 // Many pairs of config and answer, plausible and mutated, get the same verdict, metrics
 // (in the same order) and kind of error from Assay's graders as from the Python ones in
 // testdata/graders.py.
-func TestAgainstPython(t *testing.T) {
+func TestGradersAgreeWithPythonGraders(t *testing.T) {
 	t.Parallel()
 	const each = 1500
 	var pairs []gradingInput

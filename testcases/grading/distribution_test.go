@@ -18,7 +18,7 @@ func distributionAnswer(distribution string) string {
 func TestDistribution(t *testing.T) {
 	t.Parallel()
 	total := `{"ground_truth": {"cell_type_distribution": {"T": 50}, "total_cells": 100}, "tolerances": {"total_cells": {"value": 5}}}`
-	gradeRows(t, "distribution_comparison", map[string]gradeRow{
+	runGraderTestRows(t, "distribution_comparison", map[string]graderTestRow{
 		"within":                           {distributionConfig(`{"T": 60, "B": 40}`, "5"), distributionAnswer(`{"B": 38.5, "T": 61.5}`), "pass", `{"T_actual": 61.5, "T_expected": 60, "T_diff": 1.5, "T_pass": true, "B_diff": 1.5}`},
 		"on the edge":                      {distributionConfig(`{"T": 60}`, "5"), distributionAnswer(`{"T": 65}`), "pass", `{"T_diff": 5}`},
 		"just outside":                     {distributionConfig(`{"T": 60.0}`, "5"), distributionAnswer(`{"T": ` + nextFloatAbove(65) + `}`), "fail", `{"T_pass": false}`},

@@ -27,7 +27,7 @@ func submissionBlock(summary string) string {
 
 // The answer between the tags of a submission is extracted. In the rows, want is the
 // answer as JSON, "none", or the kind of the error.
-func TestExtract(t *testing.T) {
+func TestExtractAnswer(t *testing.T) {
 	t.Parallel()
 	one := submissionBlock(`<EVAL_ANSWER>{"n": 1}</EVAL_ANSWER>`)
 	two := submissionBlock("done\n<EVAL_ANSWER>\n\u00a0{\"n\": 2}\u2003\n</EVAL_ANSWER> [EVAL_COMPLETE]")
@@ -143,7 +143,7 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-func TestExtractFile(t *testing.T) {
+func TestExtractAnswerFromFile(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		" \t\r\n{\"answer\": \"B\"}\n": `{'answer': 'B'}`,
@@ -185,7 +185,7 @@ func TestExtractFile(t *testing.T) {
 
 // Integers that exceed Python's limit of 4300 digits are an error in each extraction
 // function.
-func TestExtractMessages(t *testing.T) {
+func TestExtractAnswerFromMessages(t *testing.T) {
 	t.Parallel()
 	message := pyvalue.NewObject("type", pyvalue.String("anthropic_message"))
 	message.Set("role", pyvalue.String("assistant"))

@@ -54,7 +54,7 @@ func (k *pythonKernel) Execute(_ context.Context, code string) (grading.Executio
 	return done, json.Unmarshal(reply, &done)
 }
 
-func (k *pythonKernel) runAsAgent(t *testing.T, code string) {
+func (k *pythonKernel) requireRunsOK(t *testing.T, code string) {
 	t.Helper()
 	done, err := k.Execute(t.Context(), code)
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ def generator(): yield 1
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.runAsAgent(t, readKernelGlobals)
+	kernel.requireRunsOK(t, readKernelGlobals)
 	for _, c := range []struct{ probe, outcome, line string }{
 		{`{"expr": "n", "equals": 3}`, "pass", "+ n: as expected"},
 		{`{"expr": "n", "equals": 3.0}`, "pass", ""},
@@ -180,7 +180,7 @@ func TestProbes(t *testing.T) {
 func TestProbesAreAllEvaluated(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.runAsAgent(t, readKernelGlobals)
+	kernel.requireRunsOK(t, readKernelGlobals)
 	got := gradeKernel(t, kernel, `{"probes": [{"expr": "n", "equals": 9}, {"expr": "a_set", "equals": 1}, {"expr": "f", "equals": 2.5}, {"expr": "xs", "len": 4}]}`)
 	require.False(t, got.Passed)
 	require.InDelta(t, 0.5, got.Score, 0)
@@ -204,7 +204,7 @@ Failures:
 func TestProbesWithShadowedBuiltins(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.runAsAgent(t, `
+	kernel.requireRunsOK(t, `
 import sys, io
 x = [1, 2]
 print = len = type = str = dict = list = isinstance = eval = compile = json = sys = globals = repr = bool = int = b = None
@@ -224,7 +224,7 @@ before = sorted(vars())
 func TestProbeExpressionsAreNotInjected(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.runAsAgent(t, "x = 1")
+	kernel.requireRunsOK(t, "x = 1")
 	for _, expr := range []string{`"); x = 2; ("`, `\"); x = 2; (\"`, "\n)\nx = 2\n(", `'''`, `"""`, `\`, `\u0022); x = 2; (`, "x\u2028; x = 2", "x\x00", "\U0001F600"} {
 		probes := pyvalue.NewObject("expr", pyvalue.String(expr))
 		probes.Set("equals", pyvalue.NewInt(1))
@@ -238,7 +238,7 @@ func TestProbeExpressionsAreNotInjected(t *testing.T) {
 func TestCodeCheck(t *testing.T) {
 	t.Parallel()
 	kernel := startKernel(t, "python3")
-	kernel.runAsAgent(t, "n = 3")
+	kernel.requireRunsOK(t, "n = 3")
 	for _, c := range []struct{ code, outcome, reasoning string }{
 		{"n == 3", "pass", "Kernel check: PASS"},
 		{"assert n == 3", "pass", "Kernel check: PASS"},
@@ -303,7 +303,7 @@ func TestProbesOfNumpy(t *testing.T) {
 		t.Skip("neither python3 nor /usr/bin/python3 has numpy and pandas")
 	}
 	kernel := startKernel(t, python)
-	kernel.runAsAgent(t, `
+	kernel.requireRunsOK(t, `
 import numpy as np, pandas as pd
 a, i, f, m = np.array([1.5, 2.5]), np.int64(7), np.float32(0.5), np.arange(4).reshape(2, 2)
 flag, word, z, objects = np.bool_(True), np.str_("w"), np.complex128(1j), np.array([None, "x", np.int8(1)], dtype=object)

@@ -14,7 +14,7 @@ func labelSetConfig(truth, threshold string) string {
 func TestLabelSet(t *testing.T) {
 	t.Parallel()
 	four := `["A", "B", "C", "D"]`
-	gradeRows(t, "label_set_jaccard", map[string]gradeRow{
+	runGraderTestRows(t, "label_set_jaccard", map[string]graderTestRow{
 		"the same":                        {labelSetConfig(four, "1"), `{"c": ["D", "C", "B", "A"]}`, "pass", `{"jaccard_index": 1.0, "pass_threshold": 1, "answer_field": "c", "true_positives": ["A", "B", "C", "D"], "false_positives": [], "false_negatives": [], "predicted_count": 4, "ground_truth_count": 4}`},
 		"on the threshold":                {labelSetConfig(four, "0.75"), `{"c": ["A", "B", "C"]}`, "pass", `{"jaccard_index": 0.75, "false_negatives": ["D"]}`},
 		"just below the threshold":        {labelSetConfig(four, nextFloatAbove(0.75)), `{"c": ["A", "B", "C"]}`, "fail", `{"jaccard_index": 0.75}`},

@@ -15,12 +15,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gradeRow is an expected result of a grader: for this config and answer, outcome is
+// graderTestRow is an expected result of a grader: for this config and answer, outcome is
 // "pass", "fail" or the kind of the error; metrics is an object with some of the
 // metrics, "" if there must be none.
-type gradeRow struct{ config, answer, outcome, metrics string }
+type graderTestRow struct{ config, answer, outcome, metrics string }
 
-func gradeRows(t *testing.T, kind string, rows map[string]gradeRow) {
+func runGraderTestRows(t *testing.T, kind string, rows map[string]graderTestRow) {
 	t.Helper()
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func markerGenesConfig(canonical, thresholds string) string {
 func TestMarkerGenes(t *testing.T) {
 	t.Parallel()
 	four := `["Cd3d", "Cd3e", "Cd8a", "Gzmb"]`
-	gradeRows(t, "marker_gene_precision_recall", map[string]gradeRow{
+	runGraderTestRows(t, "marker_gene_precision_recall", map[string]graderTestRow{
 		"all":                               {markerGenesConfig(four, `{}`), `{"g": ["Cd3d", "Cd3e", "Cd8a", "Gzmb"]}`, "pass", `{"k": 4, "precision_at_k": 1.0, "recall_at_k": 1.0, "precision_threshold": 0.6, "recall_threshold": 0.5, "answer_field_used": "g"}`},
 		"on both thresholds":                {markerGenesConfig(four, `{"precision_at_k": 0.4, "recall_at_k": 0.5}`), `{"g": ["CD3D", "cd3e", "x", "y", "z"]}`, "pass", `{"true_positives": ["CD3D", "cd3e"], "false_positives": ["x", "y", "z"], "false_negatives": ["Cd8a", "Gzmb"], "num_true_positives": 2, "num_false_positives": 3, "num_false_negatives": 2, "num_canonical_markers": 4, "precision_pass": true, "recall_pass": true}`},
 		"precision just missed":             {markerGenesConfig(four, `{"precision_at_k": `+nextFloatAbove(0.5)+`}`), `{"g": ["Cd3d", "Cd3e", "x", "y"]}`, "fail", `{"precision_pass": false, "recall_pass": true}`},
@@ -69,7 +69,7 @@ func TestMarkerGenes(t *testing.T) {
 func TestMarkerGenesOfCellTypes(t *testing.T) {
 	t.Parallel()
 	two := `{"T": ["Cd3d", "Cd3e"], "B": ["Cd19", "Ms4a1"]}`
-	gradeRows(t, "marker_gene_precision_recall", map[string]gradeRow{
+	runGraderTestRows(t, "marker_gene_precision_recall", map[string]graderTestRow{
 		"half of each":                   {markerGenesConfig(two, `{}`), `{"g": {"B": ["MS4A1", "x"], "T": ["cd3d", "Cd3d"], "NK": 5}}`, "pass", `{"celltypes_passing": 2, "total_celltypes": 2, "min_celltypes_passing": 2, "min_recall_per_celltype": 0.5, "answer_field_used": "g", "per_celltype": {"T": {"pass": true, "recall": 0.5, "num_predicted": 2, "num_canonical": 2, "true_positives": ["cd3d"], "false_negatives": ["cd3e"]}, "B": {"pass": true, "recall": 0.5, "num_predicted": 2, "num_canonical": 2, "true_positives": ["ms4a1"], "false_negatives": ["cd19"]}}}`},
 		"just more than half":            {markerGenesConfig(two, `{"min_recall_per_celltype": `+nextFloatAbove(0.5)+`, "min_celltypes_passing": 1}`), `{"g": {"T": ["Cd3d"], "B": ["Cd19"]}}`, "fail", `{"celltypes_passing": 0}`},
 		"recall_at_k stands in":          {markerGenesConfig(two, `{"recall_at_k": 1}`), `{"g": {"T": ["Cd3d"], "B": ["Cd19"]}}`, "fail", `{"min_recall_per_celltype": 1}`},

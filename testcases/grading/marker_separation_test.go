@@ -23,7 +23,7 @@ func separationConfig(thresholds string) string {
 
 func TestMarkerSeparation(t *testing.T) {
 	t.Parallel()
-	gradeRows(t, "marker_gene_separation", map[string]gradeRow{
+	runGraderTestRows(t, "marker_gene_separation", map[string]graderTestRow{
 		"on the thresholds": {`{}`, separationAnswer("0.85", "0.8", "0.9", "0.8", "0.85", "0.95", "0.9", "0.8", "0.1", "0.2", "0.3"), "pass", `{"num_genes": 10, "mean_auroc_agent": 0.85, "mean_auroc_threshold": 0.85, "fraction_high": 0.7, "fraction_high_threshold": 0.7, "per_gene_cutoff": 0.8,
 			"num_high_auroc_genes": 7, "num_low_auroc_genes": 3, "high_auroc_genes": ["a", "b", "c", "d", "e", "f", "g"], "low_auroc_genes": ["h", "i", "j"], "mean_auroc_pass": true, "fraction_high_pass": true}`},
 		"mean just missed":                  {`{}`, separationAnswer(nextFloatBelow(0.85), "0.9"), "fail", `{"mean_auroc_pass": false, "fraction_high_pass": true}`},

@@ -27,7 +27,7 @@ func adjustedMutualInformationConfig(least, most string) string {
 func TestMutualInformation(t *testing.T) {
 	t.Parallel()
 	const apart, anything = `[[10, 0], [0, 10]]`, `{"scoring": {"pass_thresholds": {"ami_min": -1}}}`
-	gradeRows(t, "adjusted_mutual_information", map[string]gradeRow{
+	runGraderTestRows(t, "adjusted_mutual_information", map[string]graderTestRow{
 		"apart":                                  {`{}`, squareContingencyAnswer(apart), "pass", `{"ami": 1.0, "ami_min_threshold": 0.0, "ami_max_threshold": null, "clusters": ["k0", "k1"], "samples": ["s0", "s1"]}`},
 		"on the upper threshold":                 {adjustedMutualInformationConfig("0", "1"), squareContingencyAnswer(apart), "pass", `{"ami_min_threshold": 0, "ami_max_threshold": 1}`},
 		"above it":                               {adjustedMutualInformationConfig("0", nextFloatBelow(1)), squareContingencyAnswer(apart), "fail", `{"ami": 1.0}`},

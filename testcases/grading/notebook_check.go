@@ -47,12 +47,13 @@ func newNotebookError(text string) *pyvalue.Error {
 type notebookInspection struct {
 	*graderReport
 	notebook *Notebook
-	cells    []codeCellSource
+	cells    []inspectedCodeCell
 	rerun    func(context.Context) (*Notebook, error) // see Input; nil means not possible
 }
 
-// codeCellSource is the code of a notebook cell, with the cell's number.
-type codeCellSource struct {
+// inspectedCodeCell is a notebook cell that has code, with its position in the notebook
+// from 1 and its code without comments and strings.
+type inspectedCodeCell struct {
 	NotebookCell
 	number int    // position in the notebook, from 1
 	code   string // the source as extractCode returns it
@@ -67,7 +68,7 @@ func inspectNotebook(in Input) *notebookInspection {
 			continue
 		}
 		if code := extractCode(in.Notebook.Language, cell.Source); strings.TrimSpace(code) != "" {
-			l.cells = append(l.cells, codeCellSource{NotebookCell: cell, number: i + 1, code: code})
+			l.cells = append(l.cells, inspectedCodeCell{NotebookCell: cell, number: i + 1, code: code})
 		}
 	}
 	errors := pyvalue.List{}
@@ -81,8 +82,8 @@ func inspectNotebook(in Input) *notebookInspection {
 }
 
 // failedCells returns the cells whose last run ended with an error or was interrupted.
-func (l *notebookInspection) failedCells() []codeCellSource {
-	var failing []codeCellSource
+func (l *notebookInspection) failedCells() []inspectedCodeCell {
+	var failing []inspectedCodeCell
 	for _, cell := range l.cells {
 		if cell.Status == "error" || cell.Status == "interrupted" {
 			failing = append(failing, cell)

@@ -17,7 +17,7 @@ func TestNumericRange(t *testing.T) {
 	t.Parallel()
 	unit := rangeConfig("0", "0.5", "1")
 	const unread = `{"n_actual": null, "n_pass": false}`
-	gradeRows(t, "numeric_range", map[string]gradeRow{
+	runGraderTestRows(t, "numeric_range", map[string]graderTestRow{
 		"inside":                         {unit, `{"n": 0.25}`, "pass", `{"n_expected": 0.5, "n_min": 0, "n_max": 1, "n_actual": 0.25, "n_pass": true}`},
 		"the minimum is outside":         {unit, `{"n": 0}`, "fail", `{"n_actual": 0, "n_pass": false}`},
 		"the maximum is outside":         {unit, `{"n": 1.0}`, "fail", `{"n_actual": 1.0}`},

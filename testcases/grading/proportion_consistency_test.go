@@ -40,7 +40,7 @@ func TestProportionConsistency(t *testing.T) {
 		return fmt.Sprintf(`{"scoring": {"pass_thresholds": {"chi2_q_min": %s, "cramers_v_max": %s}}}`, q, v)
 	}
 	same := proportionsAnswer([]float64{3, 1}, []float64{3, 1})
-	gradeRows(t, "proportion_consistency", map[string]gradeRow{
+	runGraderTestRows(t, "proportion_consistency", map[string]graderTestRow{
 		"same": {`{"test": "ignored"}`, twoSampleProportionsAnswer(some, some), "pass", `{"num_samples": 2, "num_cell_types": 3, "chi2_statistic": 0.0, "p_value": 1.0, "q_value": 1.0, "degrees_of_freedom": 2, "cramers_v": 0.0,
 			"chi2_q_min_threshold": 0.05, "cramers_v_max_threshold": 0.15, "q_pass": true, "cramers_pass": true, "cell_types": ["T", "B", "NK"], "sample_names": ["s1", "s2"]}`},
 		"on the thresholds":         {limits("1", "0"), same, "pass", `{"q_pass": true, "cramers_pass": true}`},

@@ -14,7 +14,7 @@ func adjacencyAnswer(median, p90, near, mixed, claim string) string {
 func TestSpatialAdjacency(t *testing.T) {
 	t.Parallel()
 	const edge = `{"median_pass": true, "p90_pass": true, "within_15um_pass": true, "mixed_55um_pass": true}`
-	rows := map[string]gradeRow{
+	rows := map[string]graderTestRow{
 		"on the thresholds":               {`{}`, adjacencyAnswer("25", "80.0", "60", "60.0", "true"), "pass", edge},
 		"median just missed":              {`{}`, adjacencyAnswer(nextFloatAbove(25), "80", "60", "60", "true"), "fail", `{"median_pass": false, "p90_pass": true}`},
 		"p90 just missed":                 {`{}`, adjacencyAnswer("25", nextFloatAbove(80), "60", "60", "true"), "fail", `{"p90_pass": false}`},
@@ -43,13 +43,13 @@ func TestSpatialAdjacency(t *testing.T) {
 		"answer is a number":              {`{}`, `5`, "type_error", ""},
 	}
 	for _, claim := range []string{`"false"`, `"no"`, `[0]`, `{"a": 0}`, `0.1`, `-1`, `NaN`, hugeInteger(), `true`} {
-		rows["claimed by "+claim] = gradeRow{`{}`, adjacencyAnswer("25", "80", "60", "60", claim), "pass", `{"adjacency_pass": ` + claim + `}`}
+		rows["claimed by "+claim] = graderTestRow{`{}`, adjacencyAnswer("25", "80", "60", "60", claim), "pass", `{"adjacency_pass": ` + claim + `}`}
 	}
 	for _, claim := range []string{`""`, `[]`, `{}`, `0`, `0.0`, `-0.0`, `false`, `null`} {
-		rows["not claimed by "+claim] = gradeRow{`{}`, adjacencyAnswer("25", "80", "60", "60", claim), "fail", `{"adjacency_pass": ` + claim + `}`}
+		rows["not claimed by "+claim] = graderTestRow{`{}`, adjacencyAnswer("25", "80", "60", "60", claim), "fail", `{"adjacency_pass": ` + claim + `}`}
 	}
-	gradeRows(t, "spatial_adjacency", rows)
-	gradeRows(t, "spatial_adjacency_simple", rows)
+	runGraderTestRows(t, "spatial_adjacency", rows)
+	runGraderTestRows(t, "spatial_adjacency_simple", rows)
 }
 
 func adjacencyThresholdConfig(name, v string) string {

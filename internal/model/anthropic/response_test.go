@@ -132,7 +132,7 @@ func TestReplyDoesNotDependOnDeltaSizes(t *testing.T) {
 
 // For any stream the client returns an error, or a reply that can be encoded and sent
 // again; it neither panics nor hangs.
-func FuzzStream(f *testing.F) {
+func FuzzReadStream(f *testing.F) {
 	f.Add([]byte(completeEventStream))
 	f.Add([]byte("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n"))
 	f.Add([]byte("event: error\ndata: [1]\n\n"))

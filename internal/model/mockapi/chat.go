@@ -50,9 +50,9 @@ func sendCompletion(w http.ResponseWriter, done <-chan struct{}, in *chatRequest
 	case in.Stream:
 		streamCompletion(w, done, out, next, in.StreamOptions != nil && in.StreamOptions.IncludeUsage)
 	case next.Fault != nil:
-		sendUnstreamedWithFault(w, done, next.Fault, out.withReply(next), newChatErrorBody(next.Fault.Error))
+		sendUnstreamedWithFault(w, done, next.Fault, out.withScriptedReply(next), newChatErrorBody(next.Fault.Error))
 	default:
-		sendJSON(w, http.StatusOK, out.withReply(next))
+		sendJSON(w, http.StatusOK, out.withScriptedReply(next))
 	}
 }
 
@@ -100,9 +100,9 @@ type completionFunctionCall struct {
 	Arguments string `json:"arguments"` // JSON
 }
 
-// withReply returns the completion with the whole content, stop reason and usage of a
+// withScriptedReply returns the completion with the whole content, stop reason and usage of a
 // scripted reply.
-func (c completion) withReply(r *script.Reply) completion {
+func (c completion) withScriptedReply(r *script.Reply) completion {
 	message := map[string]any{"role": model.RoleAssistant, "content": nil, "refusal": nil}
 	var calls []completionToolCall
 	var text, thinking strings.Builder

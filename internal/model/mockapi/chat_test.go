@@ -52,7 +52,7 @@ func TestChatCompletionFormat(t *testing.T) {
 	require.NotContains(t, text, "usage")
 }
 
-func TestChatScriptedRefusals(t *testing.T) {
+func TestChatScriptedAPIErrors(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.ParseScript(t, `{"error":{"status":429,"retry_after":2}}
 {"error":{"status":503,"body":"try later"}}

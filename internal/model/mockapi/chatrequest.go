@@ -130,14 +130,14 @@ func convertChatMessages(list []chatMessageBody) ([]model.Message, error) {
 	}
 	var c chatConversation
 	for i, m := range list {
-		if err := c.add(m); err != nil {
+		if err := c.addChatMessage(m); err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
 	}
 	return c.messages, c.checkCallsAnswered()
 }
 
-func (c *chatConversation) add(m chatMessageBody) error {
+func (c *chatConversation) addChatMessage(m chatMessageBody) error {
 	if m.Role == "tool" {
 		return c.addToolResult(m)
 	}

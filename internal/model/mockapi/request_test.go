@@ -21,9 +21,9 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// requestRule is a test case: a request that the API accepts, and a change that makes
+// rejectedRequestCase is a test case: a request that the API accepts, and a change that makes
 // the API reject it.
-type requestRule struct {
+type rejectedRequestCase struct {
 	valid    string // a whole body, or its messages
 	old, new string // the change: old is replaced by new
 	want     string // part of the refusal: the place and what is wrong there
@@ -51,16 +51,16 @@ const (
 // rejects, and answers 200 to the same request without the fault.
 func TestMessageRequestValidation(t *testing.T) {
 	t.Parallel()
-	for name, r := range allRequestRules() {
+	for name, r := range allRejectedRequestCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasPrefix(r.valid, `{"role"`) {
 				r.valid = messageBody(r.valid)
 			}
 			require.Contains(t, r.valid, r.old)
-			status, text := postMessages(t, r.valid)
+			status, text := postToNewServer(t, r.valid)
 			require.Equal(t, http.StatusOK, status, text)
-			status, text = postMessages(t, strings.Replace(r.valid, r.old, r.new, 1))
+			status, text = postToNewServer(t, strings.Replace(r.valid, r.old, r.new, 1))
 			require.Equal(t, http.StatusBadRequest, status, text)
 			require.Contains(t, text, `"type":"invalid_request_error"`)
 			require.Contains(t, text, strings.ReplaceAll(r.want, `"`, `\"`))
@@ -68,24 +68,24 @@ func TestMessageRequestValidation(t *testing.T) {
 	}
 }
 
-// postMessages posts a body to a new mock server, whose script has thinking and ten
+// postToNewServer posts a body to a new mock server, whose script has thinking and ten
 // replies, and returns the response's status and body.
-func postMessages(t *testing.T, body string) (status int, text string) {
+func postToNewServer(t *testing.T, body string) (status int, text string) {
 	t.Helper()
 	many := `{"content":[` + thinkingBlock + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
 	return postMessage(t, mockapi.New(modeltest.ParseScript(t, many), nil), body, nil)
 }
 
-func allRequestRules() map[string]requestRule {
-	all := map[string]requestRule{}
-	for _, some := range []map[string]requestRule{settingRules(), toolRules(), messageRules(), toolPairRules(), cacheMarkerRules(), thinkingRules(), imageRules()} {
+func allRejectedRequestCases() map[string]rejectedRequestCase {
+	all := map[string]rejectedRequestCase{}
+	for _, some := range []map[string]rejectedRequestCase{rejectedSettingCases(), rejectedToolCases(), rejectedMessageCases(), rejectedToolPairCases(), rejectedCacheMarkerCases(), rejectedThinkingCases(), rejectedImageCases()} {
 		maps.Copy(all, some)
 	}
 	return all
 }
 
-func settingRules() map[string]requestRule {
-	return map[string]requestRule{
+func rejectedSettingCases() map[string]rejectedRequestCase {
+	return map[string]rejectedRequestCase{
 		"JSON":              {hi, `{"model"`, `{"model`, "cannot be read"},
 		"UTF-8":             {hi, `hi`, "h\xff", "cannot be read: it is no valid UTF-8"},
 		"half a character":  {hi, `hi`, `\ud83d`, "half of a surrogate pair at byte"},
@@ -105,13 +105,13 @@ func settingRules() map[string]requestRule {
 	}
 }
 
-func toolRules() map[string]requestRule {
+func rejectedToolCases() map[string]rejectedRequestCase {
 	two := strings.Replace(tool, `"t"`, `"u"`, 1)
 	withTools := func(fields ...string) string {
 		return messageBody(hi, append([]string{`"tools":[` + tool + `,` + two + `]`}, fields...)...)
 	}
 	choice := withTools(`"tool_choice":{"type":"tool","name":"u"}`)
-	return map[string]requestRule{
+	return map[string]rejectedRequestCase{
 		"tools of one name":    {withTools(), `"u"`, `"t"`, `tools.1.name: the name "t" occurs more than once`},
 		"name of a tool":       {withTools(), `"u"`, `"a.b"`, `tools.1.name: "a.b" is not a valid name`},
 		"long name of a tool":  {withTools(), `"u"`, `"` + strings.Repeat("u", 129) + `"`, "tools.1.name: "},
@@ -126,9 +126,9 @@ func toolRules() map[string]requestRule {
 	}
 }
 
-func messageRules() map[string]requestRule {
+func rejectedMessageCases() map[string]rejectedRequestCase {
 	prefill := hi + `,{"role":"assistant","content":"And"}`
-	return map[string]requestRule{
+	return map[string]rejectedRequestCase{
 		"messages":            {messageBody(hi), hi, ``, "messages: at least one is required"},
 		"first role":          {hi, `user`, `assistant`, "messages.0.role: the first"},
 		"role":                {hi + "," + hi, `hi"},{"role":"user"`, `hi"},{"role":"tool"`, "messages.1.role: must be user or assistant"},
@@ -150,10 +150,10 @@ func messageRules() map[string]requestRule {
 	}
 }
 
-func toolPairRules() map[string]requestRule {
+func rejectedToolPairCases() map[string]rejectedRequestCase {
 	once, twice := hi+`,`+callA+`,`+resultA, hi+`,`+callsAB+`,`+resultAB
 	again := once + `,` + strings.ReplaceAll(callA+`,`+resultA, `"a"`, `"c"`)
-	return map[string]requestRule{
+	return map[string]rejectedRequestCase{
 		"call without result":    {once, resultA, hi, "messages.1: the tool_use a has no tool_result"},
 		"call at the end":        {once, `,` + resultA, ``, "messages.1: the tool_use a has no tool_result"},
 		"one of two":             {twice, `,{"type":"tool_result","tool_use_id":"a"}`, ``, "messages.1: the tool_use a has no tool_result"},
@@ -166,10 +166,10 @@ func toolPairRules() map[string]requestRule {
 	}
 }
 
-func cacheMarkerRules() map[string]requestRule {
+func rejectedCacheMarkerCases() map[string]rejectedRequestCase {
 	four := messageBody(`{"role":"user","content":[`+cachedBlock+`,`+cachedBlock+`]}`, `"system":[`+cachedBlock+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
 	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(cachedBlock+`,`, 3)+cachedBlock+`]`, 1)
-	return map[string]requestRule{
+	return map[string]rejectedRequestCase{
 		"five markers":        {four, `"content":[`, `"content":[` + cachedBlock + `,`, "at most 4 cache_control markers may be set, found 5"},
 		"one for all as well": {four, `{"model"`, `{"cache_control":{"type":"ephemeral"},"model"`, "found 5"},
 		"five in a result":    {inResult, `"tool_use_id"`, `"cache_control":{"type":"ephemeral"},"tool_use_id"`, "found 5"},
@@ -181,10 +181,10 @@ func cacheMarkerRules() map[string]requestRule {
 	}
 }
 
-func thinkingRules() map[string]requestRule {
+func rejectedThinkingCases() map[string]rejectedRequestCase {
 	thinks := messageBody(hi, enableThinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
 	round := messageBody(hi+`,`+strings.Replace(callA, `[`, `[`+thinkingBlock+`,`, 1)+`,`+resultA, enableThinking)
-	return map[string]requestRule{
+	return map[string]rejectedRequestCase{
 		"least budget":         {thinks, `1024`, `1023`, "thinking.budget_tokens: must be at least 1024"},
 		"most budget":          {thinks, `1024`, `2048`, "thinking.budget_tokens: must be less than max_tokens"},
 		"no budget":            {thinks, `,"budget_tokens":1024`, ``, "thinking.budget_tokens: required"},
@@ -203,14 +203,14 @@ func thinkingRules() map[string]requestRule {
 	}
 }
 
-func imageRules() map[string]requestRule {
+func rejectedImageCases() map[string]rejectedRequestCase {
 	small := pngBlock(1, 1)
 	data := strings.Split(small, `"`)[17]
 	show := func(n int, before ...string) string {
 		return `{"role":"user","content":[` + strings.Join(append(before, slices.Repeat([]string{small}, n)...), ",") + `]}`
 	}
 	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+pngBlock(2000, 1)+`]`, 1) + `,` + show(20)
-	return map[string]requestRule{
+	return map[string]rejectedRequestCase{
 		"kind of image":       {show(1), `image/png`, `image/tiff`, `messages.0.content.0: image.source.media_type: "image/tiff" is not supported`},
 		"another kind":        {show(1), `image/png`, `image/gif`, "image.source.media_type: the image is image/png, not image/gif"},
 		"source of an image":  {show(1), `"base64"`, `"text"`, "image.source.type"},
@@ -236,7 +236,7 @@ func TestImagesOfEveryType(t *testing.T) {
 	webp := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
 	for kind, data := range map[string][]byte{"image/jpeg": jpg.Bytes(), "image/gif": gifs.Bytes(), "image/webp": []byte(webp)} {
 		body := modeltest.MarshalJSON(t, modeltest.UserMessage(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
-		status, text := postMessages(t, messageBody(body))
+		status, text := postToNewServer(t, messageBody(body))
 		require.Equal(t, http.StatusOK, status, "%s: %s", kind, text)
 	}
 }
@@ -245,10 +245,10 @@ func TestImagesOfEveryType(t *testing.T) {
 func TestRequestSizeLimit(t *testing.T) {
 	t.Parallel()
 	long := "{" + strings.Repeat("x", 32<<20-1)
-	status, text := postMessages(t, long)
+	status, text := postToNewServer(t, long)
 	require.Equal(t, http.StatusBadRequest, status)
 	require.Contains(t, text, "the body cannot be read")
-	status, text = postMessages(t, long+"x")
+	status, text = postToNewServer(t, long+"x")
 	require.Equal(t, http.StatusRequestEntityTooLarge, status)
 	require.Contains(t, text, `"request_too_large"`)
 }

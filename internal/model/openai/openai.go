@@ -61,7 +61,7 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 }
 
 // IsThirdParty reports whether the model's name begins with openai/ but baseURL is a
-// server other than OpenAI's. Prices and context sizes of [model.FindCard] do not hold
+// server other than OpenAI's. Prices and context sizes of [model.FindModelCard] do not hold
 // then. (For anthropic/ models a base URL is a gateway to Anthropic.)
 func IsThirdParty(name, baseURL string) bool {
 	base, err := parseBaseURL(baseURL)
@@ -125,7 +125,7 @@ func (c *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, re
 	if answer.StatusCode != http.StatusOK {
 		return apiErrorOfResponse(answer)
 	}
-	if err := readAnswer(answer.Body, response.addChunk); err != nil {
+	if err := readResponseBody(answer.Body, response.addChunk); err != nil {
 		return endpoint.WrapCutStream(err)
 	}
 	if response.stopReason == "" {

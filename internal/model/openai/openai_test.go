@@ -204,7 +204,7 @@ func TestCallIDsAreUnique(t *testing.T) {
 
 // For any stream the client returns an error or a reply that can be encoded; it neither
 // panics nor hangs.
-func FuzzStream(f *testing.F) {
+func FuzzReadStream(f *testing.F) {
 	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"content":"a"}`), chunkWithFinishReason("stop"))))
 	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), chunkWithFinishReason("tool_calls"))))
 	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), chunkWithFinishReason("length"))))

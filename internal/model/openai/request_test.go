@@ -17,9 +17,9 @@ import (
 	"assay/internal/model/openai"
 )
 
-// sentBody sends a request through the client and returns the JSON body that the server
+// bodySentForRequest sends a request through the client and returns the JSON body that the server
 // received.
-func sentBody(t *testing.T, req model.Request) string {
+func bodySentForRequest(t *testing.T, req model.Request) string {
 	t.Helper()
 	var body []byte
 	client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,19 +31,19 @@ func sentBody(t *testing.T, req model.Request) string {
 	return string(body)
 }
 
-// sentMessages sends a request through the client and returns the messages in the JSON
+// messagesSentForRequest sends a request through the client and returns the messages in the JSON
 // body that the server received.
-func sentMessages(t *testing.T, req model.Request) string {
+func messagesSentForRequest(t *testing.T, req model.Request) string {
 	t.Helper()
 	var in struct{ Messages json.RawMessage }
-	require.NoError(t, json.Unmarshal([]byte(sentBody(t, req)), &in))
+	require.NoError(t, json.Unmarshal([]byte(bodySentForRequest(t, req)), &in))
 	return string(in.Messages)
 }
 
 func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	hot := 1.5
-	body := sentBody(t, model.Request{
+	body := bodySentForRequest(t, model.Request{
 		Params:   model.Params{MaxTokens: 9, Temperature: &hot, ReasoningEffort: "low", Thinking: &model.Thinking{Type: "adaptive"}},
 		System:   []model.Block{{Type: "text", Text: "You are <b>", Cache: true}, model.Text("State")},
 		Messages: []model.Message{modeltest.UserTextMessage("é & ü")},
@@ -52,7 +52,7 @@ func TestRequestBody(t *testing.T) {
 	require.Equal(t, `{"model":"some/model","messages":[{"role":"system","content":"You are <b>\n\nState"},{"role":"user","content":"é & ü"}],`+
 		`"tools":[{"type":"function","function":{"name":"b","description":"d","parameters":{"type":"object"}}}],`+
 		`"max_tokens":9,"temperature":1.5,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true}}`, body)
-	require.Contains(t, sentBody(t, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}), `"max_tokens":16000,"stream":true`)
+	require.Contains(t, bodySentForRequest(t, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}), `"max_tokens":16000,"stream":true`)
 }
 
 func TestRequestMessages(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRequestMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			req := model.Request{Messages: c.messages}
-			require.Equal(t, "["+c.want+"]", sentMessages(t, req))
+			require.Equal(t, "["+c.want+"]", messagesSentForRequest(t, req))
 
 			mock := mockapi.New(modeltest.ParseScript(t, strings.Repeat(`{"content":"ok"}`+"\n", 3)), nil)
 			_, err := modeltest.ServeOpenAI(t, mock).Complete(t.Context(), req, nil)

@@ -67,11 +67,11 @@ func (u *usageCounts) toUsage() model.Usage {
 	}
 }
 
-// readAnswer reads the body of a response, which is an event stream or one JSON object,
+// readResponseBody reads the body of a response, which is an event stream or one JSON object,
 // and passes each chunk to take. It stops at [DONE] or at the first error of take,
 // which it returns. A body that is neither is an ErrNotEventStream; an empty one is no
 // error.
-func readAnswer(body io.Reader, take func(*replyChunk) error) error {
+func readResponseBody(body io.Reader, take func(*replyChunk) error) error {
 	in := bufio.NewReader(body)
 	first, err := peekNonSpace(in)
 	switch {

@@ -50,11 +50,11 @@ type recordedCall struct {
 // calls. Lines of other sessions are skipped, even malformed ones. It is an error if
 // the file cannot be read or has no calls. Errors name file and line.
 func (n Normalizer) ReadRecording(file string) (*Recording, error) {
-	tries := []func(string) bool{anySession}
+	tries := []func(string) bool{acceptAnySession}
 	if n.Session != "" {
 		equal := func(session string) bool { return session == n.Session }
 		equalButNumber := func(session string) bool { return withoutSessionNumber(session) == withoutSessionNumber(n.Session) }
-		tries = []func(string) bool{equal, equalButNumber, anySession}
+		tries = []func(string) bool{equal, equalButNumber, acceptAnySession}
 	}
 	for _, wanted := range tries {
 		r, err := readRecording(file, wanted)
@@ -65,7 +65,7 @@ func (n Normalizer) ReadRecording(file string) (*Recording, error) {
 	return nil, fmt.Errorf("%s: the recording has no calls", file)
 }
 
-func anySession(string) bool { return true }
+func acceptAnySession(string) bool { return true }
 
 // withoutSessionNumber returns a session's name without the running number at its
 // beginning. The sessions of the same case and trial in two runs then have equal names.
@@ -90,7 +90,7 @@ func readRecording(file string, wanted func(session string) bool) (*Recording, e
 // ParseRecording parses the text of a recording and returns all its calls. The name is
 // used only in errors. A malformed line and a text without calls are errors.
 func ParseRecording(name string, data []byte) (*Recording, error) {
-	return parseRecording(name, bytes.NewReader(data), anySession)
+	return parseRecording(name, bytes.NewReader(data), acceptAnySession)
 }
 
 func parseRecording(name string, in io.Reader, wanted func(session string) bool) (*Recording, error) {
