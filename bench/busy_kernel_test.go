@@ -30,9 +30,9 @@ func measureContextWhileKernelBusy(t *testing.T, r *report, _ *program) {
 	plain := measureAsyncioServer(t)
 
 	r.addSection("get_context while the kernel is busy",
-		fmt.Sprintf("The agent asks for a notebook of %d cells, with no request to the kernel pending and with %d of its own pending (both\n"+
-			"summaries and `get_global_info`) at a kernel that reads and never answers. Compared with `bench/asyncio_server.py`, whose\n"+
-			"forwarding loop awaits the kernel, over a WebSocket and with a kernel that takes %v for a request. The aim is a ratio of 1.",
+		fmt.Sprintf("The agent asks for a notebook of %d cells, with no request to the kernel pending and with %d of them pending (both summaries\n"+
+			"and `get_global_info`) at a kernel that reads and never answers. Compared with `bench/asyncio_server.py`, whose forwarding\n"+
+			"loop awaits the kernel, over a WebSocket and with a kernel that takes %v for a request. The aim is a ratio of 1.",
 			contextCellCount, pendingKernelRequests, slowKernelDelay))
 	r.addTable(
 		[]string{"server", "kernel requests pending", "p50", "p99", "ratio", "spread"},
