@@ -124,7 +124,7 @@ func (h *harness) attachListening(command string) {
 	defer h.mu.Unlock()
 	h.peers[name] = a
 	if name != "document" {
-		h.goroutines.Go(func() { h.collect(a) })
+		h.goroutines.Go(func() { h.collectMessages(a) })
 	}
 }
 
@@ -177,9 +177,9 @@ func (h *harness) send(peer, message string) {
 	require.NoError(h.t, h.peers[peer].conn.Write([]byte(message)))
 }
 
-// collect reads the messages sent to one peer and keeps them for takeEvents, until its
+// collectMessages reads the messages sent to one peer and keeps them for takeEvents, until its
 // connection ends.
-func (h *harness) collect(a *testPeer) {
+func (h *harness) collectMessages(a *testPeer) {
 	for {
 		body, err := a.conn.Read()
 		h.mu.Lock()

@@ -247,7 +247,7 @@ func (r *Router) attachPeer(p *Peer, register func()) (*Peer, error) {
 func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Lock()
 	r.closed = true
-	views, others := slices.Clone(r.views), r.peersButViewsLocked()
+	views, others := slices.Clone(r.views), r.peersExceptViewsLocked()
 	r.mu.Unlock()
 	r.inFlight.close(reason)
 	for _, p := range others {
@@ -262,8 +262,8 @@ func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.goroutines.Wait()
 }
 
-// peersButViewsLocked returns all attached peers except for views. The caller holds mu.
-func (r *Router) peersButViewsLocked() []*Peer {
+// peersExceptViewsLocked returns all attached peers except for views. The caller holds mu.
+func (r *Router) peersExceptViewsLocked() []*Peer {
 	var peers []*Peer
 	for _, console := range r.runConsoles {
 		peers = append(peers, console.peer)
@@ -287,7 +287,7 @@ type QueueDepth struct {
 func (r *Router) QueueDepths() []QueueDepth {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	peers := r.peersButViewsLocked()
+	peers := r.peersExceptViewsLocked()
 	for _, view := range r.views {
 		peers = append(peers, view.peer)
 	}

@@ -156,7 +156,7 @@ func (r *Router) SendToAgentConsoles(message any) {
 func (v *viewRole) feedFromTrace(ctx context.Context, p *Peer, stop <-chan struct{}) {
 	for stopping := false; ctx.Err() == nil; {
 		newEntries, lookAgain := v.follower.ReadyChannel(), (<-chan time.Time)(nil)
-		caughtUp := v.showAvailable()
+		caughtUp := v.sendAvailableEntries()
 		switch {
 		case caughtUp && stopping:
 			p.outgoing.close()
@@ -181,10 +181,10 @@ func (v *viewRole) feedFromTrace(ctx context.Context, p *Peer, stop <-chan struc
 	}
 }
 
-// showAvailable sends the view all entries that the trace has, and each answer after the
+// sendAvailableEntries sends the view all entries that the trace has, and each answer after the
 // entries that came before it, so that the answer to create_cell comes after the cell. It
 // returns false if the view's queue has no room for all of them.
-func (v *viewRole) showAvailable() (caughtUp bool) {
+func (v *viewRole) sendAvailableEntries() (caughtUp bool) {
 	for {
 		if v.nextEntry == nil && !v.hasAnswer {
 			v.nextAnswer, v.hasAnswer, _ = v.answers.pop()
@@ -205,16 +205,16 @@ func (v *viewRole) showAvailable() (caughtUp bool) {
 			v.isBehind = false
 			return true
 		}
-		if !v.showNextEntry() {
+		if !v.sendNextEntry() {
 			return false
 		}
 	}
 }
 
-// showNextEntry sends the view its next trace entry, if views are sent entries of this kind. It
+// sendNextEntry sends the view its next trace entry, if views are sent entries of this kind. It
 // returns false if the view's queue is more than half full. While the view is behind, parts of
 // a streamed reply are skipped, because the complete reply follows.
-func (v *viewRole) showNextEntry() bool {
+func (v *viewRole) sendNextEntry() bool {
 	entry := v.nextEntry
 	noRoom := v.peer.outgoing.isHalfFull()
 	switch {

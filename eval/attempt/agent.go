@@ -98,7 +98,7 @@ func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
 	}
 	switch earlier, isPending := w.actions[e.TxID]; {
 	case e.TxID == "" && isRunAction(e):
-		w.expectRun(e.CellID, e.WallTime) // there will be no answer that promises it
+		w.expectRun(e.CellID, e.WallTime) // no answer will announce the run
 	case e.TxID == "":
 	case isPending:
 		earlier.pendingRefusals++ // the router refuses it at once; the earlier one still gets its answer
@@ -152,11 +152,11 @@ func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *watcherVerdict {
 }
 
 // expectRun marks a cell as about to run, although no run_cell for it was seen yet. at is the
-// time from which the run is waited for, for at most runPromiseTimeout. It does nothing if id
+// time from which the run is waited for, for at most expectedRunTimeout. It does nothing if id
 // is empty.
 func (w *completionWatcher) expectRun(id string, at time.Time) {
 	if id != "" {
-		w.updateCell(id, func(c *cellRuns) { c.promisedAt = at })
+		w.updateCell(id, func(c *cellRuns) { c.expectedSince = at })
 	}
 }
 

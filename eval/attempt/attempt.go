@@ -20,7 +20,7 @@
 // on the attempt is marked, and it is completed as soon as it is idle: no cell has an open run and
 // no action of the agent waits for its answer. A run of a cell opens when run_cell is sent to the
 // kernel, when the kernel names the cell in run_queue or start_cell, and, for 1 s, when an answer
-// to the agent promises a run. It closes with cell_result, dispose_cell or the end of the kernel,
+// to the agent says that a run will follow. It closes with cell_result, dispose_cell or the end of the kernel,
 // and, if it had started, with a start_cell without a cell. Without a marked submission the attempt
 // ends by a limit, by the end of a child, by a fatal error of the agent, or when the agent's turn
 // ends. See completionWatcher for the state machine.

@@ -24,7 +24,7 @@ func (w *completionWatcher) readKernelCommand(e *trace.Entry) *watcherVerdict {
 	case protocol.TypeRunCell:
 		w.updateCell(e.CellID, func(c *cellRuns) {
 			c.Queue()
-			c.promisedAt = time.Time{}
+			c.expectedSince = time.Time{}
 		})
 	case protocol.TypeDisposeCell:
 		return w.closeRun(e, e.CellID, func(c *cellRuns) { *c = cellRuns{} })

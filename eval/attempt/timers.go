@@ -38,7 +38,7 @@ func (w *completionWatcher) checkWallLimit(now time.Time) (v *watcherVerdict, du
 }
 
 // checkExpectedRuns stops waiting for expected runs of cells that have not begun within
-// runPromiseTimeout. Runs that a widget causes come after those of all other cells, so their
+// expectedRunTimeout. Runs that a widget causes come after those of all other cells, so their
 // time begins when no other cell has an open run. It returns the verdict completed if nothing
 // is waited for any more; due is when to check again.
 func (w *completionWatcher) checkExpectedRuns(now time.Time) (v *watcherVerdict, due time.Time) {
@@ -53,18 +53,18 @@ func (w *completionWatcher) checkExpectedRuns(now time.Time) (v *watcherVerdict,
 	return w.completionVerdict(), due
 }
 
-// checkExpectedRun stops waiting for the expected run of one cell if runPromiseTimeout has
+// checkExpectedRun stops waiting for the expected run of one cell if expectedRunTimeout has
 // passed. Otherwise it returns when that will be; zero means that no run of the cell is
 // expected.
 func (w *completionWatcher) checkExpectedRun(id string, now time.Time) (due time.Time) {
-	promised := w.cells[id].promisedAt
-	if promised.IsZero() {
+	expectedSince := w.cells[id].expectedSince
+	if expectedSince.IsZero() {
 		return due
 	}
-	if until := promised.Add(runPromiseTimeout); now.Before(until) {
+	if until := expectedSince.Add(expectedRunTimeout); now.Before(until) {
 		return until
 	}
-	w.updateCell(id, func(c *cellRuns) { c.promisedAt = time.Time{} })
+	w.updateCell(id, func(c *cellRuns) { c.expectedSince = time.Time{} })
 	return due
 }
 

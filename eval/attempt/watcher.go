@@ -20,9 +20,9 @@ const (
 	// use until its turn counts as ended.
 	finalMessageGrace = 5 * time.Second
 
-	// runPromiseTimeout is how long a promised run of a cell is expected to begin: after that it no
-	// longer counts as open.
-	runPromiseTimeout = time.Second
+	// expectedRunTimeout is how long the watcher waits for an expected run of a cell to begin; after
+	// that the run no longer counts as open.
+	expectedRunTimeout = time.Second
 
 	// turnEndGrace is how long an agent that has submitted may take to end its turn.
 	turnEndGrace = time.Second
@@ -95,11 +95,11 @@ type watcherCounts struct {
 // or is expected.
 type cellRuns struct {
 	notebook.RunState
-	promisedAt time.Time // when a run was promised whose run_cell has not come yet; zero: none
+	expectedSince time.Time // since when a run is expected for which no run_cell was seen yet; zero: none is
 }
 
 // isOpen reports whether a run of the cell is waiting, running or expected.
-func (c *cellRuns) isOpen() bool { return c.IsOpen() || !c.promisedAt.IsZero() }
+func (c *cellRuns) isOpen() bool { return c.IsOpen() || !c.expectedSince.IsZero() }
 
 // widgetRerunsID is the key in completionWatcher.cells that stands for the cells, not named
 // yet, which the kernel may run again because a widget was set.

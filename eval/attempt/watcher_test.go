@@ -85,7 +85,7 @@ func TestWatcherVerdicts(t *testing.T) {
 		"a widget that reruns nothing": {[]string{frameSetWidget, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
 		"a widget that reruns a cell":  {[]string{frameSetWidget, submitted, frameQueueA, frameStartA, `wait 9s`, frameResultA}, runs.OutcomeCompleted, "", 0},
 		"a widget set during a run":    {[]string{frameRunA, frameStartA, frameSetWidget, submitted, `wait 9s`, frameResultA, `wait 500ms`, frameQueueA, frameStartA, frameResultA}, runs.OutcomeCompleted, "", 0},
-		"a widget and a promised run":  {[]string{frameSetWidget, frameRunAction, frameRunAccepted, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
+		"a widget and an expected run": {[]string{frameSetWidget, frameRunAction, frameRunAccepted, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
 
 		"queued again while it runs": {[]string{frameRunA, frameStartA, frameRunA, submitted, frameResultA}, "", "", 0},
 		"both its runs have ended": {[]string{

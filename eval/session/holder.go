@@ -52,7 +52,7 @@ func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Pee
 		return nil, err
 	}
 	s.holderName = console.Name
-	s.decideHolderLocked()
+	s.markHolderDecidedLocked()
 	return peer, nil
 }
 
@@ -156,7 +156,7 @@ func (s *Session) attachServerDocumentLocked() error {
 		}
 		_ = documentEnd.Close(protocol.CloseNormal, "")
 	})
-	s.decideHolderLocked()
+	s.markHolderDecidedLocked()
 	return nil
 }
 
@@ -186,9 +186,9 @@ func (s *Session) isHolderDecidedLocked() bool {
 	}
 }
 
-// decideHolderLocked marks the holder of the document as decided, which releases AwaitHolder
+// markHolderDecidedLocked marks the holder of the document as decided, which releases AwaitHolder
 // and stops takeOverDocumentAfterDelay. The caller holds mu and has set holderName.
-func (s *Session) decideHolderLocked() {
+func (s *Session) markHolderDecidedLocked() {
 	if !s.isHolderDecidedLocked() {
 		close(s.holderDecided)
 		s.stopTakeOver()

@@ -70,7 +70,7 @@ func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harne
 	}
 	err = live.SendQuery(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
-		_, err = s.nextMatching(ctx, matchEntry(trace.ServerToKernel, protocol.TypeRunCell))
+		_, err = s.nextMatchingEntry(ctx, matchEntry(trace.ServerToKernel, protocol.TypeRunCell))
 	}
 	return errors.Join(err, live.End(ctx, "enough"))
 }
@@ -92,7 +92,7 @@ func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	waiting.Go(func() {
-		_, _ = s.nextMatching(ctx, matchEntry(trace.ServerToAgent, protocol.TypeInit))
+		_, _ = s.nextMatchingEntry(ctx, matchEntry(trace.ServerToAgent, protocol.TypeInit))
 		cancel(errCancelledByTest)
 	})
 	_, err := session.Start(ctx, sup, cfg)

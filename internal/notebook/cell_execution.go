@@ -82,9 +82,9 @@ func (c *cellExecution) clearOutputsIfPending() {
 	}
 }
 
-// showException appends a traceback to the outputs as an error output. It does nothing if
+// appendException appends a traceback to the outputs as an error output. It does nothing if
 // exception is empty or the run has shown an error already, which some kernels do themselves.
-func (c *cellExecution) showException(exception string) {
+func (c *cellExecution) appendException(exception string) {
 	hasError := false
 	c.outputs.forEachOutput(func(p *bufferPiece) { hasError = hasError || p.output.failure != nil })
 	if hasError || exception == "" {

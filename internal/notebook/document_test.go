@@ -50,40 +50,40 @@ func randomAction(t *rapid.T, peer *testPeer, model []notebook.Cell) []notebook.
 	case "create":
 		kind := rapid.SampledFrom([]string{"code", "markdown", "raw"}).Draw(t, "kind")
 		r := peer.sendAction("create_cell", map[string]any{"position": position, "cell_type": kind, "source": source, "title": "T"})
-		if requireOutcome(t, r, fits && kind != "raw") {
+		if requireActionOutcome(t, r, fits && kind != "raw") {
 			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: kind, Source: source, Title: "T", Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "note":
 		r := peer.sendAction("create_markdown_cell", map[string]any{"position": position, "source": source})
-		if requireOutcome(t, r, fits) {
+		if requireActionOutcome(t, r, fits) {
 			return slices.Insert(model, position, notebook.Cell{ID: r.CellID, Type: "markdown", Source: source, Revision: 1, ChangedBy: notebook.ByAgent})
 		}
 	case "edit":
 		rev := rapid.IntRange(1, 3).Draw(t, "rev")
 		r := peer.sendAction("edit_cell", map[string]any{"cell_id": id, "source": source, "rev": rev})
-		if requireOutcome(t, r, at >= 0 && model[max(at, 0)].Revision == rev) && model[at].Source != source { // otherwise nothing changes
+		if requireActionOutcome(t, r, at >= 0 && model[max(at, 0)].Revision == rev) && model[at].Source != source { // otherwise nothing changes
 			model[at].Source, model[at].Revision, model[at].ChangedBy = source, rev+1, notebook.ByAgent
 		}
 	case "delete":
-		if requireOutcome(t, peer.sendAction("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
+		if requireActionOutcome(t, peer.sendAction("delete_cell", map[string]any{"cell_id": id}), at >= 0) {
 			return slices.Delete(model, at, at+1)
 		}
 	case "move":
 		to := rapid.IntRange(-1, len(model)).Draw(t, "to")
 		r := peer.sendAction("move_cell", map[string]any{"cell_id": id, "position": to})
-		if requireOutcome(t, r, at >= 0 && to >= 0 && to < len(model)) {
+		if requireActionOutcome(t, r, at >= 0 && to >= 0 && to < len(model)) {
 			cell := model[at]
 			return slices.Insert(slices.Delete(model, at, at+1), to, cell)
 		}
 	case "run":
-		requireOutcome(t, peer.sendAction("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
+		requireActionOutcome(t, peer.sendAction("run_cell", map[string]any{"cell_id": id}), at >= 0 && model[max(at, 0)].Type == "code")
 	}
 	return model
 }
 
-// requireOutcome fails the test if an action's answer reports success although failure is
+// requireActionOutcome fails the test if an action's answer reports success although failure is
 // wanted, or the reverse. It returns whether the action succeeded.
-func requireOutcome(t *rapid.T, r actionResponse, success bool) bool {
+func requireActionOutcome(t *rapid.T, r actionResponse, success bool) bool {
 	require.Equal(t, success, r.Status == protocol.StatusSuccess, "%+v", r)
 	require.Equal(t, success, r.Error == "")
 	return success

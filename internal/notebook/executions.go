@@ -191,9 +191,9 @@ func (e *Executions) seenCell(id string) *cellExecution {
 	return nil
 }
 
-// cellOrAdd returns the state of the cell with this id, and adds it if it is new; nil if it was
+// getOrAddCell returns the state of the cell with this id, and adds it if it is new; nil if it was
 // disposed of. It fails if there are maxCells cells already. The caller holds mu.
-func (e *Executions) cellOrAdd(id string) (*cellExecution, error) {
+func (e *Executions) getOrAddCell(id string) (*cellExecution, error) {
 	c := e.cells[id]
 	switch {
 	case c == nil && len(e.cells) >= maxCells:
@@ -213,7 +213,7 @@ func (e *Executions) cellOrAdd(id string) (*cellExecution, error) {
 func (e *Executions) updateCell(id string, f func(*cellExecution)) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c, err := e.cellOrAdd(id)
+	c, err := e.getOrAddCell(id)
 	if c != nil {
 		f(c)
 	}

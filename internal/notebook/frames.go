@@ -62,7 +62,7 @@ func (e *Executions) applyCellResult(_ int64, frame *objectReader) error {
 			c.endRun(StatusRan)
 			return
 		}
-		c.showException(exception)
+		c.appendException(exception)
 		c.endRun(StatusError)
 	})
 }
@@ -97,7 +97,7 @@ func (e *Executions) applyRunQueue(_ int64, frame *objectReader) error {
 	defer e.mu.Unlock()
 	e.queue = nil
 	for _, id := range queue {
-		c, err := e.cellOrAdd(id)
+		c, err := e.getOrAddCell(id)
 		if err != nil {
 			return err
 		}

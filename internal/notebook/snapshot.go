@@ -132,7 +132,7 @@ func (e *Executions) RestoreSnapshot(s ExecutionsSnapshot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.CellStatus)) {
-		c, err := e.cellOrAdd(id)
+		c, err := e.getOrAddCell(id)
 		if c == nil || err != nil {
 			continue // there are more than maxCells
 		}

@@ -108,7 +108,7 @@ func (j *Joiner) recordQuerySent(r trace.Record) *Request {
 		q = j.openRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})
 	}
 	if r.Note == trace.NoteDropped {
-		j.retireRequest(q, StateFailed)
+		j.markRequestEnded(q, StateFailed)
 		return q
 	}
 	q.Sent = entryTime(r)

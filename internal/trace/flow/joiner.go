@@ -125,12 +125,12 @@ func (j *Joiner) endRequest(q *Request, state RequestState, r trace.Record) {
 	if !q.hasEnded {
 		q.Answered = entryTime(r)
 	}
-	j.retireRequest(q, state)
+	j.markRequestEnded(q, state)
 }
 
-// retireRequest ends the request q in this state, and settles the oldest ended request if there
+// markRequestEnded ends the request q in this state, and settles the oldest ended request if there
 // are more than maxEndedRequests. It does nothing if q has ended.
-func (j *Joiner) retireRequest(q *Request, state RequestState) {
+func (j *Joiner) markRequestEnded(q *Request, state RequestState) {
 	if q.hasEnded {
 		return
 	}
@@ -205,7 +205,7 @@ func (j *Joiner) endRequestsOfPeer(r trace.Record) {
 	}
 	for _, q := range j.unsettledRequests() {
 		if !q.hasEnded && isLost(q) {
-			j.retireRequest(q, state)
+			j.markRequestEnded(q, state)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	case r.Note != trace.NoteDropped:
 		q.Sent = entryTime(r)
 	case q.Kind == KindServerRequest:
-		j.retireRequest(q, StateFailed)
+		j.markRequestEnded(q, StateFailed)
 	}
 	return q
 }
@@ -61,7 +61,7 @@ func (j *Joiner) recordReply(r trace.Record) *Request {
 		}
 	case first && q.Kind == KindServerRequest && !q.hasEnded:
 		q.LateReply = entryTime(r) // the server has given up; no other entry says so
-		j.retireRequest(q, StateTimedOut)
+		j.markRequestEnded(q, StateTimedOut)
 	case r.Note == trace.NoteLate && !q.LateReply.IsSet():
 		q.LateReply = entryTime(r)
 	default:
@@ -95,7 +95,7 @@ func (j *Joiner) recordRunSent(r trace.Record) *Request {
 		q = j.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
 	}
 	if r.Note == trace.NoteDropped {
-		j.retireRequest(q, StateFailed)
+		j.markRequestEnded(q, StateFailed)
 		return q
 	}
 	q.Sent = entryTime(r)
@@ -120,7 +120,7 @@ func (j *Joiner) recordRunStart(r trace.Record) *Request {
 		q.Action, q.Sent = protocol.TypeRunCell, entryTime(r)
 	}
 	if lost := runs.running; lost != nil {
-		j.retireRequest(lost, StateUnanswered)
+		j.markRequestEnded(lost, StateUnanswered)
 	}
 	q.Replied = entryTime(r)
 	runs.running = q
