@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -189,6 +190,9 @@ func TestCO14_AnAgentThatDiesEndsIt(t *testing.T) {
 	killed := 0
 	for _, pid := range findProcesses(c.box) {
 		args, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // it has ended meanwhile
+		}
 		require.NoError(t, err)
 		if strings.Contains(string(args), "agent\x00--model") {
 			number, err := strconv.Atoi(pid)
