@@ -78,12 +78,12 @@ func (p *process) selectAgent(f *builtinFlags, solution string) (func(context.Co
 	switch f.model {
 	case "noop":
 		return func(ctx context.Context, conn protocol.Conn) error {
-			return oracle.RunNoop(ctx, conn, builtin.Config{Stderr: p.err, Log: p.log()})
+			return oracle.RunNoop(ctx, conn, builtin.Config{Stderr: p.stderr, Log: p.log()})
 		}, nil
 	case "oracle":
 		solution, err := oracle.ReadSolution(solution)
 		return func(ctx context.Context, conn protocol.Conn) error {
-			return oracle.Run(ctx, conn, solution, builtin.Config{Stderr: p.err, Log: p.log()})
+			return oracle.Run(ctx, conn, solution, builtin.Config{Stderr: p.stderr, Log: p.log()})
 		}, err
 	}
 	cfg, err := f.config(p)

@@ -58,7 +58,7 @@ Exit status: 0 answered, 1 no answer (stderr has the reason) or no prompt,
 // ask prints the answer to a prompt, or on stderr why there is none.
 func (p *process) ask(ctx context.Context, f *askFlags, prompt string) error {
 	if strings.TrimSpace(prompt) == "" {
-		_, _ = fmt.Fprintln(p.out, "Usage: assay agent ask 'Your prompt here'")
+		_, _ = fmt.Fprintln(p.stdout, "Usage: assay agent ask 'Your prompt here'")
 		return exit.Failed()
 	}
 	ctx, interrupt := p.cancelOnSignal(ctx)
@@ -68,10 +68,10 @@ func (p *process) ask(ctx context.Context, f *askFlags, prompt string) error {
 		return interrupted
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(p.err, "Error: %v\n", err)
+		_, _ = fmt.Fprintf(p.stderr, "Error: %v\n", err)
 		return exit.Failed()
 	}
-	if _, err := fmt.Fprintln(p.out, answer); err != nil {
+	if _, err := fmt.Fprintln(p.stdout, answer); err != nil {
 		return exit.Broken(err)
 	}
 	return nil

@@ -98,7 +98,7 @@ func (f *builtinFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg 
 
 // config returns the configuration of the built-in agent, with the model opened.
 func (f *builtinFlags) config(p *process) (builtin.Config, error) {
-	cfg := builtin.Config{ModelName: f.model, Name: f.name, Stderr: p.err, Log: p.log()}
+	cfg := builtin.Config{ModelName: f.model, Name: f.name, Stderr: p.stderr, Log: p.log()}
 	if err := f.check(); err != nil {
 		return cfg, err
 	}

@@ -154,7 +154,7 @@ func (s *serveHost) runCases(ctx context.Context, run caseRun, publisher *server
 	if err = errors.Join(err, folder.Close()); err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintln(s.p.out, progress.SummaryLine(summary, folder.Dir)); err == nil && summary.Attempts == 0 && ctx.Err() == nil {
+	if _, err = fmt.Fprintln(s.p.stdout, progress.SummaryLine(summary, folder.Dir)); err == nil && summary.Attempts == 0 && ctx.Err() == nil {
 		err = errors.New("every case was skipped")
 	}
 	return err
@@ -182,9 +182,9 @@ func (verdictReporter) AttemptStarted(batch.RunningAttempt) {}
 func (v verdictReporter) LineWritten(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
-		_, _ = fmt.Fprintln(v.p.err, progress.VerdictWord(line)+" "+terminal.Printable(progress.DescribeAttempt(line)))
+		_, _ = fmt.Fprintln(v.p.stderr, progress.VerdictWord(line)+" "+terminal.Printable(progress.DescribeAttempt(line)))
 		v.publisher.AttemptEnded(line)
 	case runs.SkippedCase:
-		_, _ = fmt.Fprintln(v.p.err, terminal.Printable("SKIP  "+line.CaseID+": "+line.Reason))
+		_, _ = fmt.Fprintln(v.p.stderr, terminal.Printable("SKIP  "+line.CaseID+": "+line.Reason))
 	}
 }

@@ -78,7 +78,7 @@ func (p *process) chat(ctx context.Context, f *localSessionFlags) error {
 		if interrupt.exitError() == nil {
 			err = chat.Run(chat.Config{
 				Session: s.Session.Session, Strategy: f.host.builtin.strategy, CellTimeout: s.cellTimeout(), TracePath: s.TracePath, KeepTrace: f.out != "",
-				In: p.in, Out: p.out, Err: p.err, ErrIsTerminal: p.screen.IsTerminal(), Color: p.wantsColor(),
+				In: p.stdin, Out: p.stdout, Err: p.stderr, ErrIsTerminal: p.screen.IsTerminal(), Color: p.wantsColor(),
 			}, signals)
 		}
 		signal.Stop(signals) // another signal ends this program, and the cleanup helper stops the rest

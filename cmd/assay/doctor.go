@@ -38,15 +38,15 @@ Exit status: 0 cases can be run, 1 they cannot, 2 bad usage.`,
 func (p *process) doctor(ctx context.Context, python string, asJSON bool) error {
 	report := doctor.Run(ctx, doctor.Config{
 		Python: python, Environ: p.environ,
-		CleanupHelper: p.cleanupHelper(), Launcher: p.sandboxLauncher(), Child: []string{p.self, "version"},
+		CleanupHelper: p.cleanupHelper(), LauncherCommand: p.sandboxLauncher(), ChildCommand: []string{p.self, "version"},
 	})
 	var err error
 	if asJSON {
-		err = runs.EncodeLine(p.out, report)
+		err = runs.EncodeLine(p.stdout, report)
 	} else {
 		for _, finding := range report.Checks {
 			if err == nil {
-				_, err = fmt.Fprintln(p.out, finding.Line())
+				_, err = fmt.Fprintln(p.stdout, finding.Line())
 			}
 		}
 	}

@@ -23,6 +23,6 @@ func TestDoctorPrintsJSON(t *testing.T) {
 		require.Contains(t, []string{doctor.StatusOK, doctor.StatusNote, doctor.StatusMissing}, f.Status)
 		require.NotEmpty(t, f.Name)
 		require.NotEmpty(t, f.Detail)
-		require.Equal(t, f.Status == doctor.StatusMissing, f.Do != "", f.Name)
+		require.Equal(t, f.Status == doctor.StatusMissing, f.Remedy != "", f.Name)
 	}
 }

@@ -31,14 +31,14 @@ func (l levelFlag) Set(text string) error {
 // Type returns the name of the kind of value.
 func (l levelFlag) Type() string { return "level" }
 
-// choice is a flag whose value is one of several words.
-type choice struct {
+// choiceFlag is a flag whose value is one of several words.
+type choiceFlag struct {
 	value *string
 	words []string
 }
 
 // String returns the chosen word.
-func (c choice) String() string {
+func (c choiceFlag) String() string {
 	if c.value == nil {
 		return ""
 	}
@@ -46,7 +46,7 @@ func (c choice) String() string {
 }
 
 // Set chooses a word, and rejects any other text.
-func (c choice) Set(text string) error {
+func (c choiceFlag) Set(text string) error {
 	if !slices.Contains(c.words, text) {
 		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
 	}
@@ -55,27 +55,27 @@ func (c choice) Set(text string) error {
 }
 
 // Type returns the name of the kind of value.
-func (c choice) Type() string { return "word" }
+func (c choiceFlag) Type() string { return "word" }
 
-// byteSize is a flag for a number of bytes, such as 512MiB or 2g. A number without a
+// byteSizeFlag is a flag for a number of bytes, such as 512MiB or 2g. A number without a
 // unit is bytes.
-type byteSize int64
+type byteSizeFlag int64
 
 // String returns the size with a binary unit, such as 2GiB.
-func (s *byteSize) String() string {
+func (s *byteSizeFlag) String() string {
 	return strings.ReplaceAll(units.BytesSize(float64(*s)), " ", "")
 }
 
 // Type returns the name of the kind of value.
-func (s *byteSize) Type() string { return "size" }
+func (s *byteSizeFlag) Type() string { return "size" }
 
 // Set parses a size, and rejects negative and huge ones.
-func (s *byteSize) Set(text string) error {
+func (s *byteSizeFlag) Set(text string) error {
 	bytes, err := units.RAMInBytes(text)
 	if err != nil || bytes < 0 || bytes > math.MaxInt64/2 {
 		return errors.New("want a size such as 512MiB or 2GiB, or 0")
 	}
-	*s = byteSize(bytes)
+	*s = byteSizeFlag(bytes)
 	return nil
 }
 

@@ -89,7 +89,7 @@ func (p *process) gradeLines(ctx context.Context, f *gradeFlags, args []string) 
 	defer in.Close()
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
-	faulty, err := rescore.GradeLines(ctx, cancelableReader(ctx, in), p.out, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
+	faulty, err := rescore.GradeLines(ctx, cancellableReader(ctx, in), p.stdout, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
 	if err == nil && faulty > 0 {
 		err = &exit.Error{Status: exit.StatusFailed, Err: fmt.Errorf("%d lines are invalid or name an unknown grader: see their errors", faulty)}
 	}
@@ -101,15 +101,15 @@ func (p *process) openLines(args []string) (io.ReadCloser, error) {
 	if len(args) == 1 && args[0] != "-" {
 		return os.Open(args[0])
 	}
-	if terminal.IsTerminal(p.in) {
-		_, _ = fmt.Fprintln(p.err, "assay: reading lines from the terminal, to the end of input (Ctrl-D)")
+	if terminal.IsTerminal(p.stdin) {
+		_, _ = fmt.Fprintln(p.stderr, "assay: reading lines from the terminal, to the end of input (Ctrl-D)")
 	}
-	return io.NopCloser(p.in), nil
+	return io.NopCloser(p.stdin), nil
 }
 
-// cancelableReader reads from in until ctx ends, then fails with the cause of ctx. A read
+// cancellableReader reads from in until ctx ends, then fails with the cause of ctx. A read
 // of a terminal or a pipe that does not return is left to the end of the process.
-func cancelableReader(ctx context.Context, in io.Reader) io.Reader {
+func cancellableReader(ctx context.Context, in io.Reader) io.Reader {
 	reader, writer := io.Pipe()
 	go func() {
 		_, err := io.Copy(writer, in)
@@ -139,7 +139,7 @@ func (p *process) regradeRun(ctx context.Context, f *gradeFlags, paths []string)
 	if err != nil {
 		return interrupt.exitErrorOr(exit.Usage(err))
 	}
-	reporter := &progress.RegradeReporter{Out: p.out, JSON: f.json}
+	reporter := &progress.RegradeReporter{Out: p.stdout, JSON: f.json}
 	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{
 		Environ: attempt.EnvWithoutSecrets(p.environ), OpenJudge: p.openJudge, OnRegraded: reporter.AttemptRegraded,
 	})

@@ -29,9 +29,9 @@ const maxUngroupedFlags = 16
 // parsed, so that like --help it works without the arguments that a command requires.
 const helpAllFlag = "--help-all"
 
-// takeHelpAll replaces --help-all by --help in args, and returns whether it was there.
+// replaceHelpAllFlag replaces --help-all by --help in args, and returns whether it was there.
 // Arguments after "--" are not changed.
-func takeHelpAll(args []string) (out []string, isGiven bool) {
+func replaceHelpAllFlag(args []string) (out []string, isGiven bool) {
 	out = slices.Clone(args)
 	for i, arg := range out {
 		if arg == "--" {
@@ -44,9 +44,9 @@ func takeHelpAll(args []string) (out []string, isGiven bool) {
 	return out, isGiven
 }
 
-// help prints the help of a command to its stdout: its description, usage, example,
+// printHelp prints the help of a command to its stdout: its description, usage, example,
 // subcommands and flags.
-func (p *process) help(cmd *cobra.Command, _ []string) {
+func (p *process) printHelp(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
 	description := cmd.Long
 	if description == "" {
@@ -64,11 +64,11 @@ func (p *process) help(cmd *cobra.Command, _ []string) {
 			}
 		}
 	}
-	p.helpFlags(out, cmd)
+	p.printFlagGroups(out, cmd)
 }
 
-// helpFlags prints the flags of a command, in groups if it has many.
-func (p *process) helpFlags(out io.Writer, cmd *cobra.Command) {
+// printFlagGroups prints the flags of a command, in groups if it has many.
+func (p *process) printFlagGroups(out io.Writer, cmd *cobra.Command) {
 	left := pflag.NewFlagSet("", pflag.ContinueOnError)
 	left.SortFlags = false
 	cmd.InheritedFlags().VisitAll(left.AddFlag)
@@ -99,7 +99,7 @@ func (p *process) helpFlags(out io.Writer, cmd *cobra.Command) {
 				}
 				group.AddFlag(flag)
 			}
-			printFlags(out, heading, group)
+			printFlagGroup(out, heading, group)
 		}
 	}
 	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -112,13 +112,13 @@ func (p *process) helpFlags(out io.Writer, cmd *cobra.Command) {
 	if len(shown) > 0 {
 		heading = "Other flags"
 	}
-	printFlags(out, heading, rest)
+	printFlagGroup(out, heading, rest)
 	if hidden > 0 {
 		_, _ = fmt.Fprintf(out, "\n%d rarely used flags are not shown: assay %s %s\n", hidden, strings.TrimPrefix(cmd.CommandPath(), "assay "), helpAllFlag)
 	}
 }
 
-func printFlags(out io.Writer, heading string, flags *pflag.FlagSet) {
+func printFlagGroup(out io.Writer, heading string, flags *pflag.FlagSet) {
 	if flags.HasAvailableFlags() {
 		_, _ = fmt.Fprintf(out, "\n%s:\n%s", heading, flags.FlagUsages())
 	}

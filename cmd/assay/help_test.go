@@ -44,7 +44,7 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 			visit(sub)
 		}
 	}
-	p := &process{out: io.Discard, err: io.Discard}
+	p := &process{stdout: io.Discard, stderr: io.Discard}
 	p.logLevel.Set(slog.LevelWarn)
 	visit(p.command())
 	for name, used := range grouped {

@@ -44,7 +44,7 @@ func (p *process) reapCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := subprocess.RunCleanupHelper(p.in); err != nil {
+			if err := subprocess.RunCleanupHelper(p.stdin); err != nil {
 				return exit.Broken(err)
 			}
 			return nil

@@ -55,7 +55,7 @@ func TestCO13_AskInterrupted(t *testing.T) {
 	}
 	script, calls := filepath.Join(dir, "script.jsonl"), filepath.Join(dir, "calls")
 	require.NoError(t, os.WriteFile(script, []byte(`{"content":"late","delay_ms":600000}`), 0o600))
-	stderr := &heard{changed: make(chan struct{})}
+	stderr := newOutputBuffer()
 	cmd := exec.CommandContext(t.Context(), "assay", "agent", "ask", "When?", "--memory-dir", dir, "--model", "script:"+script, "--record", calls)
 	cmd.Stderr = stderr
 	require.NoError(t, cmd.Start())

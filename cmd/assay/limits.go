@@ -58,14 +58,14 @@ func (l *limitFlags) check() error {
 // limit.
 func (l *limitFlags) overrides() runs.Limits {
 	return runs.Limits{
-		WallTimeoutS: override(l, "wall", l.wall.Seconds()), IdleTimeoutS: override(l, "idle", l.idle.Seconds()), CellTimeoutS: override(l, "cell", l.cell.Seconds()),
-		MaxTurns: override(l, "turns", l.turns), MaxActions: override(l, "actions", l.actions),
-		MaxTokens: override(l, "tokens", l.tokens), MaxCostUSD: override(l, "cost", l.cost),
+		WallTimeoutS: overrideOf(l, "wall", l.wall.Seconds()), IdleTimeoutS: overrideOf(l, "idle", l.idle.Seconds()), CellTimeoutS: overrideOf(l, "cell", l.cell.Seconds()),
+		MaxTurns: overrideOf(l, "turns", l.turns), MaxActions: overrideOf(l, "actions", l.actions),
+		MaxTokens: overrideOf(l, "tokens", l.tokens), MaxCostUSD: overrideOf(l, "cost", l.cost),
 	}
 }
 
-// override returns value, 0 if the flag was not given, or -1 if it was given as 0.
-func override[T int | int64 | float64](l *limitFlags, flag string, value T) T {
+// overrideOf returns value, 0 if the flag was not given, or -1 if it was given as 0.
+func overrideOf[T int | int64 | float64](l *limitFlags, flag string, value T) T {
 	switch {
 	case !l.flags.Changed(flag):
 		return 0

@@ -66,7 +66,7 @@ usage, 3 the cases could not be run, 130 or 143 interrupted.`,
 func (f *lintFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.category, "category", "c", "all", "only cases with this `task` in their metadata; unreadable files are always reported")
-	flags.VarP(choice{&f.format, []string{"console", "json"}}, "format", "f", "output format: `console|json`")
+	flags.VarP(choiceFlag{&f.format, []string{"console", "json"}}, "format", "f", "output format: `console|json`")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print only the summary")
 	flags.StringVar(&f.pattern, "pattern", "", "only files of a folder that match the `glob`; ** is any number of folders, as in **/*.json (default: every file that may hold a case)")
 	flags.BoolVar(&f.playsCases, "oracle", false, "also run each case with its own solution, which must pass, and with an agent that does nothing, which must fail")
@@ -123,15 +123,15 @@ func (p *process) printLintReport(report lint.Report, f *lintFlags, played int) 
 		report.Results = []lint.FileResult{}
 	}
 	if f.format == "json" {
-		return runs.EncodeLine(p.out, report)
+		return runs.EncodeLine(p.stdout, report)
 	}
 	text := lintIssuesText(report)
 	if f.playsCases {
-		text += counted(played, "case") + " played, by the solution and by doing nothing\n"
+		text += formatCount(played, "case") + " played, by the solution and by doing nothing\n"
 	}
 	s := report.Summary
-	text += fmt.Sprintf("%s, %d passed, %s, %s\n", counted(s.Checked, "file"), s.Passed, counted(s.Errors, "error"), counted(s.Warnings, "warning"))
-	_, err := io.WriteString(p.out, text)
+	text += fmt.Sprintf("%s, %d passed, %s, %s\n", formatCount(s.Checked, "file"), s.Passed, formatCount(s.Errors, "error"), formatCount(s.Warnings, "warning"))
+	_, err := io.WriteString(p.stdout, text)
 	return err
 }
 
@@ -163,8 +163,8 @@ func lintIssueText(issue lint.Issue) string {
 	return line
 }
 
-// counted returns a number of things: "1 file", "2 files".
-func counted(n int, thing string) string {
+// formatCount returns a number of things: "1 file", "2 files".
+func formatCount(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}

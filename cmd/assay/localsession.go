@@ -75,7 +75,7 @@ func (h *host) startLocalSession(ctx context.Context, id, outDir string) (*local
 // printUnenforced prints which limits and promises do not hold on this machine.
 func (h *host) printUnenforced() {
 	for _, missing := range describeUnenforced(h.enforced()) {
-		_, _ = fmt.Fprintf(h.p.err, "not enforced on this machine: %s\n", missing)
+		_, _ = fmt.Fprintf(h.p.stderr, "not enforced on this machine: %s\n", missing)
 	}
 }
 

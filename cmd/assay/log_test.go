@@ -26,7 +26,7 @@ func TestLogAtLeast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			p := &process{environ: tc.environ, out: &out, err: &out, screen: terminal.NewScreen(&out)}
+			p := &process{environ: tc.environ, stdout: &out, stderr: &out, screen: terminal.NewScreen(&out)}
 			root := p.command()
 			root.SetArgs(append([]string{"version"}, tc.args...))
 			require.NoError(t, root.ExecuteContext(t.Context()))

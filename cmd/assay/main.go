@@ -22,15 +22,15 @@ import (
 	"assay/server"
 )
 
-func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(runProgram(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
 // process is the environment of a subcommand: arguments, standard streams and logging.
 type process struct {
 	self    string   // path of this program, to start it as a helper, an agent or a launcher
 	environ []string // NAME=VALUE entries
-	in      io.Reader
-	out     io.Writer // results
-	err     io.Writer // everything else; writes do not wait, and go through screen
+	stdin   io.Reader
+	stdout  io.Writer // results
+	stderr  io.Writer // everything else; writes do not wait, and go through screen
 	screen  *terminal.Screen
 
 	showAllFlags  bool          // --help-all was given
@@ -39,15 +39,15 @@ type process struct {
 	logFormat     string        // text or json
 }
 
-// run runs the program with these arguments, of which the first is its name, and streams.
+// runProgram runs the program with these arguments, of which the first is its name, and streams.
 // It returns the exit status.
-func run(args []string, in io.Reader, out, errOut io.Writer) int {
+func runProgram(args []string, in io.Reader, out, errOut io.Writer) int {
 	screen := terminal.NewScreen(errOut)
 	stderr := terminal.NewAsyncWriter(screen)
 	defer stderr.Close()
-	p := &process{self: programPath(args[0]), environ: os.Environ(), in: in, out: out, err: stderr, screen: screen}
+	p := &process{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, stderr: stderr, screen: screen}
 	root := p.command()
-	arguments, helpAll := takeHelpAll(args[1:])
+	arguments, helpAll := replaceHelpAllFlag(args[1:])
 	p.showAllFlags = helpAll
 	root.SetArgs(arguments)
 	root.SetIn(in)
@@ -115,7 +115,7 @@ Every flag can also be given in the environment: --out as ASSAY_OUT.`,
 	p.addLogFlags(root.PersistentFlags())
 	root.Version = version
 	root.SetVersionTemplate(versionLine())
-	root.SetHelpFunc(p.help)
+	root.SetHelpFunc(p.printHelp)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlagError(err) })
 	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mcpCommand(), p.mockmodelCommand(),
 		p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
@@ -153,15 +153,15 @@ func (p *process) addLogFlags(flags *pflag.FlagSet) {
 	p.logLevel.Set(slog.LevelWarn)
 	p.logFormat = "text"
 	flags.Var(levelFlag{p}, "log", "log `level` on stderr: debug, info, warn or error; info and debug include the messages between agent, notebook and kernel")
-	flags.Var(choice{&p.logFormat, []string{"text", "json"}}, "log-format", "log format: `text|json`")
+	flags.Var(choiceFlag{&p.logFormat, []string{"text", "json"}}, "log-format", "log format: `text|json`")
 }
 
 // log returns a logger to stderr with the level and the format of the flags.
 func (p *process) log() *slog.Logger {
 	if p.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(p.err, &slog.HandlerOptions{Level: &p.logLevel}))
+		return slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: &p.logLevel}))
 	}
-	return slog.New(textlog.NewHandler(p.err, &p.logLevel, server.DefaultSessionID))
+	return slog.New(textlog.NewHandler(p.stderr, &p.logLevel, server.DefaultSessionID))
 }
 
 // logAtLeast lowers the log level to level, unless --log or ASSAY_LOG was given.

@@ -66,7 +66,7 @@ func (p *process) mcp(ctx context.Context, f *mcpFlags) error {
 
 // bridgeMCP copies messages between stdin and stdout and the tools at address.
 func (p *process) bridgeMCP(ctx context.Context, address mcp.Address) error {
-	if err := mcp.Bridge(ctx, address, p.in, p.out); err != nil {
+	if err := mcp.Bridge(ctx, address, p.stdin, p.stdout); err != nil {
 		return exit.Broken(err)
 	}
 	return nil
@@ -130,7 +130,7 @@ func (p *process) serveAgentMCP(ctx context.Context, socketsDir string, command 
 	session, _ := p.getenv("ASSAY_SESSION")
 	err = mcp.Run(ctx, conn, mcp.Config{
 		Socket: mcp.SocketPath(socketsDir, session), Command: command, Program: p.self, Environ: p.environ,
-		Version: version, Agent: builtin.Config{Stderr: p.err, Log: p.log()}, Stderr: p.err, Log: p.log(),
+		Version: version, Agent: builtin.Config{Stderr: p.stderr, Log: p.log()}, Stderr: p.stderr, Log: p.log(),
 	})
 	if err != nil && ctx.Err() == nil {
 		return exit.Broken(err)

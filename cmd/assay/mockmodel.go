@@ -50,7 +50,7 @@ func (p *process) serveMockModel(ctx context.Context, script *script.Script, add
 	if err != nil {
 		return exit.Broken(err)
 	}
-	if _, err := fmt.Fprintf(p.out, "http://%s\n", ln.Addr()); err != nil {
+	if _, err := fmt.Fprintf(p.stdout, "http://%s\n", ln.Addr()); err != nil {
 		return exit.Broken(err)
 	}
 	if err := mockapi.New(script, p.log()).Serve(ctx, ln); err != nil {

@@ -67,7 +67,7 @@ at once).`,
 	flags.StringVar(&f.out, "out", "", "run `folder` to create; it must not exist (default runs/<time>-<name>)")
 	flags.BoolVar(&f.json, "json", false, "print JSON on stdout: one object per attempt, then the summary")
 	f.progress = "auto"
-	flags.Var(choice{&f.progress, []string{"auto", "plain", "none"}}, "progress", "progress on stderr: `auto|plain|none`; auto is a live display on a terminal, else lines")
+	flags.Var(choiceFlag{&f.progress, []string{"auto", "plain", "none"}}, "progress", "progress on stderr: `auto|plain|none`; auto is a live display on a terminal, else lines")
 	flags.BoolVar(&f.quiet, "quiet", false, "same as --progress none")
 	f.ui.add(flags)
 	s := &f.selection
@@ -164,7 +164,7 @@ func (p *process) runOnHost(ctx context.Context, h *host, f *runFlags, cases []t
 
 // startReporter prints what will be run, and starts to show progress.
 func (p *process) startReporter(f *runFlags, attempts int, runDir string, h *host) *progress.Reporter {
-	cfg := progress.Config{Out: p.out, JSON: f.json, Err: p.err, Attempts: attempts, RunDir: runDir, Pool: h.pool}
+	cfg := progress.Config{Out: p.stdout, JSON: f.json, Err: p.stderr, AttemptCount: attempts, RunDir: runDir, Pool: h.pool}
 	switch p.progressKind(f) {
 	case "none":
 		cfg.Err = io.Discard
@@ -194,7 +194,7 @@ func (p *process) progressKind(f *runFlags) string {
 		return f.progress
 	case !p.screen.IsTerminal(), terminalType == "", terminalType == "dumb":
 		return "plain"
-	case f.json && terminal.IsTerminal(p.out): // the objects would get between the lines of the display
+	case f.json && terminal.IsTerminal(p.stdout): // the objects would get between the lines of the display
 		return "plain"
 	default:
 		return "live"

@@ -22,16 +22,16 @@ type sandboxFlags struct {
 	isOn, includesAgent  bool
 	network              string
 	readPaths            []string
-	memory, disk         byteSize // 0 means no limit
-	processes, openFiles int      // 0 means no limit
+	memory, disk         byteSizeFlag // 0 means no limit
+	processes, openFiles int          // 0 means no limit
 }
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
-	f.network, f.memory, f.disk = string(sandbox.NetworkOn), defaultMemory(), byteSize(2<<30)
+	f.network, f.memory, f.disk = string(sandbox.NetworkOn), defaultMemory(), byteSizeFlag(2<<30)
 	flags.BoolVar(&f.isOn, "sandbox", true, "confine kernels to their working folder with what this machine offers")
 	flags.BoolVar(&f.includesAgent, "sandbox-agent", false, "confine a foreign agent by the same rules")
 	flags.StringArrayVar(&f.readPaths, "sandbox-read", nil, "`path` outside the working folder that may be read (repeatable)")
-	flags.Var(choice{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code: `on|loopback|off`; loopback reaches only processes of the same sandbox")
+	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code: `on|loopback|off`; loopback reaches only processes of the same sandbox")
 	flags.Var(&f.memory, "memory", "most memory that each sandboxed process may allocate, a `size` such as 8GiB; 0 is no limit")
 	flags.IntVar(&f.processes, "processes", 4096, "maximum `number` of processes and threads in a sandbox; 0 is no limit")
 	flags.IntVar(&f.openFiles, "open-files", 4096, "maximum `number` of open files of each sandboxed process; 0 is no limit")
@@ -41,12 +41,12 @@ func (f *sandboxFlags) add(flags *pflag.FlagSet) {
 // defaultMemory returns three quarters of the machine's memory, so that a kernel that
 // allocates too much gets a MemoryError before the machine runs out. It returns 0 (no
 // limit) if the size of the memory is unknown.
-func defaultMemory() byteSize {
+func defaultMemory() byteSizeFlag {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0
 	}
-	return byteSize(info.Totalram / 4 * 3 * uint64(info.Unit)) //nolint:gosec // no machine has 2^63 bytes
+	return byteSizeFlag(info.Totalram / 4 * 3 * uint64(info.Unit)) //nolint:gosec // no machine has 2^63 bytes
 }
 
 // check rejects invalid flags. isForeign says that the agent is not a built-in one.

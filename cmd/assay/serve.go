@@ -152,11 +152,11 @@ func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseRun
 		return errors.Join(err, ln.Close())
 	}
 	if s.config.EvalSandbox && s.flags.token != "" {
-		_, _ = fmt.Fprintf(s.p.err, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.EvalSandboxToken)
+		_, _ = fmt.Fprintf(s.p.stderr, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.EvalSandboxToken)
 	}
 	s.host.printUnenforced()
-	_, _ = fmt.Fprintf(s.p.err, "serving at http://%s\n", ln.Addr())
-	_, _ = fmt.Fprintf(s.p.err, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", ln.Addr())
+	_, _ = fmt.Fprintf(s.p.stderr, "serving at http://%s\n", ln.Addr())
+	_, _ = fmt.Fprintf(s.p.stderr, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", ln.Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var starting sync.WaitGroup
@@ -233,6 +233,6 @@ func (s *serveHost) startSession(ctx context.Context, options server.StartOption
 		MaxDiskBytes: int64(s.flags.host.sandbox.disk),
 		Kernel:       s.host.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1},
 		Router:      router.Config{MaxFrameBytes: s.flags.host.maxFrameBytes, Shared: s.config.EvalSandbox},
-		ChildOutput: s.p.err, ChildLineSink: options.ChildLineSink, Log: s.p.log(),
+		ChildOutput: s.p.stderr, ChildLineSink: options.ChildLineSink, Log: s.p.log(),
 	})
 }

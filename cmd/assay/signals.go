@@ -15,9 +15,9 @@ import (
 
 // interruption waits for the signals that end a command: SIGINT, SIGTERM and SIGHUP.
 type interruption struct {
-	signals   chan os.Signal
-	stopped   chan struct{} // closed by stop
-	goroutine sync.WaitGroup
+	signals chan os.Signal
+	stopped chan struct{} // closed by stop
+	waiter  sync.WaitGroup
 
 	mu    sync.Mutex
 	first syscall.Signal // 0 if there was none
@@ -30,7 +30,7 @@ func (p *process) cancelOnSignal(ctx context.Context) (context.Context, *interru
 	ctx, cancel := context.WithCancelCause(ctx)
 	i := &interruption{signals: make(chan os.Signal, 2), stopped: make(chan struct{})}
 	signal.Notify(i.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	i.goroutine.Go(func() {
+	i.waiter.Go(func() {
 		defer cancel(nil)
 		for {
 			select {
@@ -60,7 +60,7 @@ func (i *interruption) handle(sig os.Signal, cancel context.CancelCauseFunc, p *
 		os.Exit(128 + int(number))
 	}
 	cancel(fmt.Errorf("interrupted by %s", unix.SignalName(number)))
-	_, _ = fmt.Fprintf(p.err, "assay: %s: ending what runs (once more to end at once)\n", unix.SignalName(number))
+	_, _ = fmt.Fprintf(p.stderr, "assay: %s: ending what runs (once more to end at once)\n", unix.SignalName(number))
 }
 
 // exitError returns an error with the exit status of a command that was interrupted, or
@@ -86,5 +86,5 @@ func (i *interruption) exitErrorOr(err error) error {
 func (i *interruption) stop() {
 	signal.Stop(i.signals)
 	close(i.stopped)
-	i.goroutine.Wait()
+	i.waiter.Wait()
 }

@@ -72,7 +72,7 @@ func (p *process) trace(ctx context.Context, f *traceFlags, target string) error
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(p.out)
+	out := bufio.NewWriter(p.stdout)
 	printer := f.printer(out)
 	matches := 0
 	err = f.walk(ctx, source, func(frame flow.Frame) error {
@@ -90,7 +90,7 @@ func (p *process) trace(ctx context.Context, f *traceFlags, target string) error
 		return traceview.WithExitStatus(err)
 	}
 	if matches == 0 {
-		_, _ = fmt.Fprintln(p.err, "assay: no message of the trace matches")
+		_, _ = fmt.Fprintln(p.stderr, "assay: no message of the trace matches")
 	}
 	return nil
 }

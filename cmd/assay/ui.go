@@ -51,9 +51,9 @@ func (f *uiFlags) check(p *process) error {
 type runUI struct {
 	batch.Observer
 
-	server    *server.Server // nil without --ui
-	stopServe context.CancelFunc
-	served    chan error // the result of the server's Run
+	server      *server.Server // nil without --ui
+	stopServe   context.CancelFunc
+	serveResult chan error // the result of the server's Run
 
 	mu         sync.Mutex
 	publishers map[string]*server.AttemptPublisher // of attempts without a verdict, by the name of their folder
@@ -75,7 +75,7 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, runDir string) (*runU
 	if err != nil {
 		return nil, err
 	}
-	_, _ = fmt.Fprintf(p.err, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(runDir)))
+	_, _ = fmt.Fprintf(p.stderr, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(runDir)))
 	return serveUI(ctx, web, ln), nil
 }
 
@@ -83,8 +83,8 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, runDir string) (*runU
 // ends.
 func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *runUI {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	u := &runUI{server: web, stopServe: cancel, served: make(chan error, 1), publishers: map[string]*server.AttemptPublisher{}}
-	go func() { u.served <- web.Run(ctx, ln) }()
+	u := &runUI{server: web, stopServe: cancel, serveResult: make(chan error, 1), publishers: map[string]*server.AttemptPublisher{}}
+	go func() { u.serveResult <- web.Run(ctx, ln) }()
 	return u
 }
 
@@ -130,7 +130,7 @@ func (u *runUI) stop() error {
 		publisher.Close()
 	}
 	u.stopServe()
-	if err := <-u.served; err != nil {
+	if err := <-u.serveResult; err != nil {
 		return fmt.Errorf("--ui: %w", err)
 	}
 	return nil

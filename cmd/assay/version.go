@@ -22,7 +22,7 @@ Exit status: 0.`,
 		Example: "  assay version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(p.out, versionLine())
+			_, err := io.WriteString(p.stdout, versionLine())
 			return err
 		},
 	}

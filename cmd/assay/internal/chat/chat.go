@@ -48,7 +48,7 @@ type Config struct {
 }
 
 // chat is the state of a conversation. Only the goroutine of Run uses it, except for
-// finished and closed.
+// commandResults and runEnded.
 type chat struct {
 	cfg   Config
 	view  *view
@@ -56,16 +56,16 @@ type chat struct {
 
 	turns           []*turn // running; in an ordered view also those that wait to be shown
 	promptCount     int     // for the ids of prompts
-	isWaiting       bool    // after :wait: read no line until all turns have ended
+	isInputPaused   bool    // after :wait: read no line until all turns have ended
 	isInterrupted   bool    // Ctrl-C was pressed since the last line of input
 	expectKernelEnd bool    // do not show the kernel's next end: the user knows about it
-	usage           string  // last tokens and cost of the agent, as text
-	shownUsage      string  // the usage that was shown last
+	usageText       string  // last tokens and cost of the agent, as text
+	shownUsageText  string  // the usage that was shown last
 
-	lastExecution <-chan struct{} // closed when the last :py has ended; nil if there was none
-	commands      sync.WaitGroup  // goroutines of commands
-	finished      chan func()     // called by Run when a command has ended
-	closed        chan struct{}   // closed when Run receives nothing more from finished
+	lastExecution  <-chan struct{} // closed when the last :py has ended; nil if there was none
+	commands       sync.WaitGroup  // goroutines of commands
+	commandResults chan func()     // functions that show results; Run calls them
+	runEnded       chan struct{}   // closed when Run receives nothing more from commandResults
 }
 
 // turn is a prompt, or a command that waits for the kernel.
@@ -76,7 +76,7 @@ type turn struct {
 	cancel    func()   // cancels a command; nil for a prompt
 	isStarted bool     // the agent has started to work on the prompt
 	isEnded   bool     // but is not shown completely yet
-	held      []string // lines to show when all earlier turns have ended
+	heldLines []string // lines to show when all earlier turns have ended
 }
 
 // Run talks to the agent until the input has ended and all turns too, or until :quit, a
@@ -84,19 +84,19 @@ type turn struct {
 // without a line of input in between ends the chat, and so does any other signal. Its
 // errors carry an exit status.
 func Run(cfg Config, signals <-chan os.Signal) error {
-	c := &chat{cfg: cfg, view: newView(cfg), finished: make(chan func()), closed: make(chan struct{})}
+	c := &chat{cfg: cfg, view: newView(cfg), commandResults: make(chan func()), runEnded: make(chan struct{})}
 	defer c.view.removePrompt()
 	defer c.commands.Wait()
 	defer c.close()
 	follower := cfg.Session.Journal().Follow()
-	lines := readLines(cfg.In, c.closed)
+	lines := readLines(cfg.In, c.runEnded)
 	c.showSession()
 	for {
 		if err := c.observeAll(follower); err != nil {
 			return err
 		}
 		if len(c.turns) == 0 {
-			c.isWaiting = false
+			c.isInputPaused = false
 			if lines == nil {
 				return c.endOfInput()
 			}
@@ -111,7 +111,7 @@ func Run(cfg Config, signals <-chan os.Signal) error {
 
 // close cancels all commands and discards their results.
 func (c *chat) close() {
-	close(c.closed)
+	close(c.runEnded)
 	for _, t := range c.turns {
 		if t.cancel != nil {
 			t.cancel()
@@ -123,7 +123,7 @@ func (c *chat) close() {
 // handles it. It sets lines to nil after the last line.
 func (c *chat) handleNext(lines *<-chan inputLine, follower *trace.Follower, signals <-chan os.Signal) error {
 	in := *lines
-	if c.isWaiting {
+	if c.isInputPaused {
 		in = nil
 	}
 	select {
@@ -135,7 +135,7 @@ func (c *chat) handleNext(lines *<-chan inputLine, follower *trace.Follower, sig
 		return c.handleLine(line)
 	case <-follower.ReadyChannel():
 		return nil
-	case finish := <-c.finished:
+	case finish := <-c.commandResults:
 		finish()
 		return nil
 	case sig := <-signals:
@@ -156,7 +156,7 @@ func (c *chat) handleSignal(sig os.Signal) error {
 }
 
 // endOfInput returns how the chat ends after its last line: with the status of SIGINT if
-// Ctrl-C has canceled the last turns.
+// Ctrl-C has cancelled the last turns.
 func (c *chat) endOfInput() error {
 	if c.isInterrupted {
 		return exit.Signal(syscall.SIGINT)
@@ -206,17 +206,18 @@ func (c *chat) sendPrompt(line string) error {
 // hasLabels reports whether prompts may begin with a label, @LABEL.
 func (c *chat) hasLabels() bool { return c.cfg.Strategy == blocks.StrategyName }
 
-// showLines shows lines of a turn on stdout, or holds them until it is the turn's turn in
-// an ordered view. t is nil for lines of no turn.
+// showLines shows lines of a turn on stdout. In an ordered view it holds them until all
+// earlier turns have ended. t is nil for lines that belong to no turn.
 func (c *chat) showLines(t *turn, lines ...string) {
 	if t != nil && c.view.ordered && t != c.turns[0] {
-		t.held = append(t.held, lines...)
+		t.heldLines = append(t.heldLines, lines...)
 		return
 	}
 	c.view.show(lines...)
 }
 
-// endTurn ends a turn, and shows the lines that later turns have held for it.
+// endTurn ends a turn. In an ordered view it also shows the held lines of the turn that is
+// first now.
 func (c *chat) endTurn(t *turn) {
 	t.isEnded = true
 	if !c.view.ordered {
@@ -226,8 +227,8 @@ func (c *chat) endTurn(t *turn) {
 	for len(c.turns) > 0 && c.turns[0].isEnded {
 		c.turns = c.turns[1:]
 		if len(c.turns) > 0 {
-			c.view.show(c.turns[0].held...)
-			c.turns[0].held = nil
+			c.view.show(c.turns[0].heldLines...)
+			c.turns[0].heldLines = nil
 		}
 	}
 }

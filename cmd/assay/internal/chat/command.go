@@ -34,7 +34,7 @@ func (c *chat) runCommand(line string) error {
 	case argument != "":
 		c.view.showError(fmt.Sprintf("%s takes no argument", name))
 	case name == ":wait":
-		c.isWaiting = true
+		c.isInputPaused = true
 	case name == ":restart":
 		c.restartKernel()
 	case name == ":quit":
@@ -64,7 +64,7 @@ func (c *chat) cancelTurns(label string) {
 }
 
 // startCommand adds a turn for a command that waits for the kernel. work runs in a
-// goroutine until its context is canceled, and returns a function that shows its result.
+// goroutine until its context is cancelled, and returns a function that shows its result.
 func (c *chat) startCommand(label string, work func(context.Context) (show func(*turn))) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &turn{label: label, cancel: cancel}
@@ -73,8 +73,8 @@ func (c *chat) startCommand(label string, work func(context.Context) (show func(
 		defer cancel()
 		show := work(ctx)
 		select {
-		case c.finished <- func() { show(t); c.endTurn(t) }:
-		case <-c.closed:
+		case c.commandResults <- func() { show(t); c.endTurn(t) }:
+		case <-c.runEnded:
 		}
 	})
 }
@@ -97,7 +97,7 @@ func (c *chat) executeCode(code string) {
 		return func(t *turn) {
 			switch {
 			case errors.Is(err, context.Canceled):
-				c.view.remark(codeLabel + " was canceled")
+				c.view.remark(codeLabel + " was cancelled")
 			case err != nil:
 				c.view.showError(err.Error())
 			default:

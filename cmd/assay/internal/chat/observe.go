@@ -71,7 +71,7 @@ func (c *chat) handleAgentMessage(entry *trace.Entry) error {
 	case protocol.TypeAgentEvent:
 		return decodeAndHandle(entry, c.handleEvent)
 	case protocol.TypeAgentUsageUpdate:
-		return decodeAndHandle(entry, func(u protocol.UsageUpdate) { c.usage = usageLine(u) })
+		return decodeAndHandle(entry, func(u protocol.UsageUpdate) { c.usageText = usageLine(u) })
 	case protocol.TypeAgentError:
 		return decodeAndHandle(entry, func(e protocol.AgentError) { c.view.showError(e.Error) })
 	default:
@@ -178,9 +178,9 @@ func blockText(role string, b model.Block) string {
 
 // showUsage shows tokens and cost if they have changed.
 func (c *chat) showUsage() {
-	if c.usage != c.shownUsage {
-		c.view.remark(c.usage)
-		c.shownUsage = c.usage
+	if c.usageText != c.shownUsageText {
+		c.view.remark(c.usageText)
+		c.shownUsageText = c.usageText
 	}
 }
 

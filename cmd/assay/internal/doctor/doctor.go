@@ -15,7 +15,7 @@ import (
 // Timeout is the longest time that a check may take, and so [Run], as checks run at once.
 const Timeout = 5 * time.Second
 
-// cancelGrace is the part of Timeout in which a check that was canceled must end.
+// cancelGrace is the part of Timeout in which a check that was cancelled must end.
 const cancelGrace = time.Second
 
 // Statuses of a [Finding].
@@ -27,11 +27,11 @@ const (
 
 // Config configures [Run].
 type Config struct {
-	Python        string   // interpreter of the kernel: a name on PATH, or a path
-	Environ       []string // of the kernel, and where keys are looked for
-	CleanupHelper []string // see subprocess.Config
-	Launcher      []string // see sandbox.ProbeMachine
-	Child         []string // a command that ends by itself, to try process groups with
+	Python          string   // interpreter of the kernel: a name on PATH, or a path
+	Environ         []string // of the kernel, and where keys are looked for
+	CleanupHelper   []string // see subprocess.Config
+	LauncherCommand []string // see sandbox.ProbeMachine
+	ChildCommand    []string // a command that ends by itself, to try process groups with
 }
 
 // Finding is the result of one check.
@@ -39,14 +39,14 @@ type Finding struct {
 	Status string `json:"status"`
 	Name   string `json:"name"` // of the check
 	Detail string `json:"detail"`
-	Do     string `json:"do,omitempty"` // how to get what is missing
+	Remedy string `json:"do,omitempty"` // how to get what is missing
 }
 
 // Line returns the finding as a line for people.
 func (f Finding) Line() string {
 	text := fmt.Sprintf("%-7s  %-18s  %s", f.Status, f.Name, f.Detail)
-	if f.Do != "" {
-		text += " (" + f.Do + ")"
+	if f.Remedy != "" {
+		text += " (" + f.Remedy + ")"
 	}
 	return text
 }
@@ -77,7 +77,7 @@ func noteFinding(format string, args ...any) Finding {
 
 // missingFinding reports err on one line. do says how to get what is missing.
 func missingFinding(err error, do string) Finding {
-	return Finding{Status: StatusMissing, Detail: printableLine(err.Error()), Do: do}
+	return Finding{Status: StatusMissing, Detail: printableLine(err.Error()), Remedy: do}
 }
 
 // printableLine returns text on one line without control characters.

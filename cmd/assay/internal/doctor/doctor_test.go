@@ -34,14 +34,14 @@ func TestReport(t *testing.T) {
 	require.False(t, runChecks(t.Context(), []check{{"a", true, finds(missing)}}).OK)
 }
 
-// A slow check is canceled; one that ignores that is left alone.
+// A slow check is cancelled; one that ignores that is left alone.
 func TestSlowChecksDoNotHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})
 		start := time.Now()
 		report := runChecks(t.Context(), []check{
-			{"canceled", false, func(ctx context.Context) Finding { <-ctx.Done(); return okFinding("late") }},
+			{"cancelled", false, func(ctx context.Context) Finding { <-ctx.Done(); return okFinding("late") }},
 			{"stuck", true, func(context.Context) Finding { <-stuck; return okFinding("never") }},
 		})
 		require.Equal(t, Timeout, time.Since(start))

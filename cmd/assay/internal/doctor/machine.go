@@ -93,7 +93,7 @@ func (cfg Config) checkCgroup(ctx context.Context) Finding {
 		return missingFinding(err, "see the other lines")
 	}
 	defer sup.Close()
-	child, err := sup.Start(subprocess.Spec{Name: "probe", Argv: cfg.Child, Dir: sup.TempDir()})
+	child, err := sup.Start(subprocess.Spec{Name: "probe", Argv: cfg.ChildCommand, Dir: sup.TempDir()})
 	if err == nil {
 		err = child.Stop(ctx)
 	}
@@ -110,7 +110,7 @@ func (cfg Config) checkCgroup(ctx context.Context) Finding {
 // checkSandbox tries the parts of a sandbox, and reports which promises of the sandbox
 // would not be kept.
 func (cfg Config) checkSandbox(ctx context.Context) Finding {
-	machine := sandbox.ProbeMachine(ctx, cfg.Launcher)
+	machine := sandbox.ProbeMachine(ctx, cfg.LauncherCommand)
 	missing := sandbox.DescribeUnenforced(machine.Enforceable(sandbox.Rules{Network: sandbox.NetworkLoopback, MaxProcesses: 1}))
 	parts := []string{fmt.Sprintf("Landlock %d", machine.LandlockVersion)}
 	for name, have := range map[string]bool{

@@ -37,7 +37,7 @@ func VerdictWord(a runs.Attempt) string {
 // it has not passed. The line may have control characters.
 func DescribeAttempt(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
-	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), indented(usageOf(a.Usage).String()))
+	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), withIndent(usageOf(a.Usage).String()))
 	if a.Outcome != runs.OutcomeCompleted {
 		text += "  " + string(a.Outcome) + ": " + terminal.OneLine(a.Detail)
 	} else if a.Passed != nil && !*a.Passed {

@@ -42,7 +42,7 @@ func (r *Reporter) bottomLines(columns, rows int) []string {
 	for _, attempt := range shown {
 		activity, since := attempt.Activity()
 		lines = append(lines, fmt.Sprintf("  %s  %6s%s  %s (%s)", paddedName(attempt, shown, columns/4),
-			formatSeconds(time.Since(attempt.StartedAt)), indented(usageOf(attempt.Usage()).String()), terminal.Printable(activity), formatSeconds(since)))
+			formatSeconds(time.Since(attempt.StartedAt)), withIndent(usageOf(attempt.Usage()).String()), terminal.Printable(activity), formatSeconds(since)))
 	}
 	if more := len(running) - len(shown); more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))
@@ -68,7 +68,7 @@ func printableName(attempt batch.RunningAttempt) string {
 // countsLine returns the last line of the live display: how many attempts have ended and
 // how, after that time, and how fast.
 func (r *Reporter) countsLine(elapsed time.Duration) string {
-	line := fmt.Sprintf("%d/%d done  %d passed  %d failed  %d errors  %s", r.done, r.cfg.Attempts, r.passed, r.failed, r.broken, formatSeconds(elapsed))
+	line := fmt.Sprintf("%d/%d done  %d passed  %d failed  %d errors  %s", r.done, r.cfg.AttemptCount, r.passed, r.failed, r.infrastructureFailures, formatSeconds(elapsed))
 	if r.done > 0 && elapsed > 0 {
 		line += fmt.Sprintf("  %.1f/min", float64(r.done)/elapsed.Minutes())
 	}
@@ -78,11 +78,11 @@ func (r *Reporter) countsLine(elapsed time.Duration) string {
 // totalUsage returns what all attempts have used, including the running ones, behind two
 // spaces; "" if they have used nothing.
 func (r *Reporter) totalUsage() string {
-	total := r.ended
+	total := r.endedUsage
 	for _, running := range r.running {
 		total.add(running.Usage())
 	}
-	return indented(total.String())
+	return withIndent(total.String())
 }
 
 func formatSeconds(d time.Duration) string { return d.Truncate(time.Second).String() }

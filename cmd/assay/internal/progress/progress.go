@@ -27,29 +27,29 @@ const (
 
 // Config configures a [Reporter].
 type Config struct {
-	Out      io.Writer        // results for programs, or the summary line
-	JSON     bool             // write results and the summary to Out as JSON, one object per line
-	Err      io.Writer        // progress
-	Screen   *terminal.Screen // behind Err, for a live display; nil writes lines only
-	Color    bool             // color the verdicts
-	Attempts int              // of the whole run
-	RunDir   string           // named in the summary
-	Pool     *kernel.Pool     // its statistics are shown at the end; nil if there is none
+	Out          io.Writer        // results for programs, or the summary line
+	JSON         bool             // write results and the summary to Out as JSON, one object per line
+	Err          io.Writer        // progress
+	Screen       *terminal.Screen // behind Err, for a live display; nil writes lines only
+	Color        bool             // color the verdicts
+	AttemptCount int              // of the whole run
+	RunDir       string           // named in the summary
+	Pool         *kernel.Pool     // its statistics are shown at the end; nil if there is none
 }
 
 // Reporter shows a run. It is a [batch.Observer]. Its methods are safe for concurrent
 // use, except Finish.
 type Reporter struct {
-	cfg     Config
-	started time.Time
-	stop    chan struct{}  // closed by Finish
-	updates sync.WaitGroup // the goroutine that shows running attempts
+	cfg        Config
+	started    time.Time
+	stop       chan struct{}  // closed by Finish
+	updateLoop sync.WaitGroup // the goroutine that shows running attempts
 
 	mu      sync.Mutex
 	running map[attemptKey]batch.RunningAttempt
 	tally
-	ended    usage // of the attempts that have ended
-	outError error // the first error of Out
+	endedUsage usage // of the attempts that have ended
+	outError   error // the first error of Out
 }
 
 // attemptKey identifies an attempt of a run.
@@ -59,7 +59,7 @@ type attemptKey struct {
 }
 
 // tally counts the attempts of a run that have ended.
-type tally struct{ done, passed, failed, broken int }
+type tally struct{ done, passed, failed, infrastructureFailures int }
 
 // New returns a Reporter that shows nothing until Start.
 func New(cfg Config) *Reporter {
@@ -73,7 +73,7 @@ func (r *Reporter) Start() {
 		r.cfg.Screen.Show(r.bottomLines)
 		interval, show = terminal.RedrawInterval, func() { _, _ = r.cfg.Err.Write(nil) }
 	}
-	r.updates.Go(func() {
+	r.updateLoop.Go(func() {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
@@ -98,7 +98,7 @@ func (r *Reporter) printResult(word, text string) {
 	if r.cfg.Color {
 		word = colored(word)
 	}
-	_, _ = fmt.Fprintf(r.cfg.Err, "[%d/%d] %s %s\n", r.done, r.cfg.Attempts, word, terminal.Printable(text))
+	_, _ = fmt.Fprintf(r.cfg.Err, "[%d/%d] %s %s\n", r.done, r.cfg.AttemptCount, word, terminal.Printable(text))
 }
 
 // AttemptStarted adds a running attempt.
@@ -117,7 +117,7 @@ func (r *Reporter) LineWritten(line any) {
 	switch line := line.(type) {
 	case runs.Attempt:
 		delete(r.running, attemptKey{line.CaseID, line.Epoch})
-		r.ended.add(line.Usage)
+		r.endedUsage.add(line.Usage)
 		r.count(line)
 		r.printResult(VerdictWord(line), DescribeAttempt(line))
 	case runs.SkippedCase:
@@ -130,7 +130,7 @@ func (r *Reporter) LineWritten(line any) {
 func (t *tally) count(a runs.Attempt) {
 	switch {
 	case a.IsInfrastructureFailure():
-		t.broken++
+		t.infrastructureFailures++
 	case a.Passed == nil:
 	case *a.Passed:
 		t.passed++
@@ -154,7 +154,7 @@ func (r *Reporter) printActivities() {
 	for _, running := range r.running {
 		activity, since := running.Activity()
 		texts = append(texts, fmt.Sprintf("%s for %.0fs: %s (%.0fs)%s", AttemptName(running.CaseID, running.Epoch),
-			time.Since(running.StartedAt).Seconds(), activity, since.Seconds(), indented(usageOf(running.Usage()).String())))
+			time.Since(running.StartedAt).Seconds(), activity, since.Seconds(), withIndent(usageOf(running.Usage()).String())))
 	}
 	slices.Sort(texts)
 	more := ""
@@ -163,7 +163,7 @@ func (r *Reporter) printActivities() {
 		texts = texts[:maxActivities]
 	}
 	if len(texts) > 0 {
-		r.Printf("[%d/%d] running%s  %s%s", r.done, r.cfg.Attempts, r.totalUsage(), strings.Join(texts, "; "), more)
+		r.Printf("[%d/%d] running%s  %s%s", r.done, r.cfg.AttemptCount, r.totalUsage(), strings.Join(texts, "; "), more)
 	}
 }
 
@@ -171,7 +171,7 @@ func (r *Reporter) printActivities() {
 // to Out.
 func (r *Reporter) Finish(s batch.Summary) error {
 	close(r.stop)
-	r.updates.Wait()
+	r.updateLoop.Wait()
 	if r.cfg.Screen != nil {
 		r.cfg.Screen.Clear(r.cfg.Err)
 	}

@@ -65,8 +65,8 @@ func formatThousands(n int64) string {
 	}
 }
 
-// indented returns text behind two spaces; "" stays empty.
-func indented(text string) string {
+// withIndent returns text behind two spaces; "" stays empty.
+func withIndent(text string) string {
 	if text == "" {
 		return ""
 	}

@@ -28,7 +28,7 @@ type Screen struct {
 	mu           sync.Mutex
 	bottomLines  func(columns, rows int) []string // nil if no lines are kept at the bottom
 	shownColumns []int                            // columns of each line that is at the bottom now
-	held         []byte                           // text written since the last drawing
+	heldText     []byte                           // text written since the last drawing
 	drawnAt      time.Time
 	cleared      chan struct{} // closed when the bottom is empty; nil if no Clear waits
 }
@@ -73,24 +73,24 @@ func (s *Screen) Write(text []byte) (int, error) {
 		defer func() { close(s.cleared); s.cleared = nil }()
 	}
 	switch {
-	case s.bottomLines == nil && len(s.shownColumns)+len(s.held) == 0:
+	case s.bottomLines == nil && len(s.shownColumns)+len(s.heldText) == 0:
 		return s.out.Write(text)
 	case s.bottomLines != nil && time.Since(s.drawnAt) < RedrawInterval:
-		s.held = append(s.held, text...)
+		s.heldText = append(s.heldText, text...)
 		return len(text), nil
 	}
-	s.held = append(s.held, text...)
+	s.heldText = append(s.heldText, text...)
 	return len(text), s.drawLocked()
 }
 
 // drawLocked replaces the lines at the bottom, in one write.
 func (s *Screen) drawLocked() error {
 	columns, rows := s.size()
-	text := append(s.eraseSequence(columns), s.held...)
-	if len(s.held) > 0 && !bytes.HasSuffix(s.held, []byte("\n")) {
+	text := append(s.eraseSequence(columns), s.heldText...)
+	if len(s.heldText) > 0 && !bytes.HasSuffix(s.heldText, []byte("\n")) {
 		text = append(text, '\n')
 	}
-	s.held, s.shownColumns = nil, nil
+	s.heldText, s.shownColumns = nil, nil
 	if s.bottomLines != nil {
 		for _, line := range s.bottomLines(columns, rows) {
 			line = Fit(line, columns-1) // the last column would begin a new row on some terminals
