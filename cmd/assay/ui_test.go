@@ -18,7 +18,8 @@ import (
 	"assay/internal/client"
 )
 
-// waitingAgent is an agent that works until a line is written to its pipe.
+// waitingAgent is a Python agent that works on its task until its pipe is closed. The path of
+// the pipe is its first argument.
 const waitingAgent = `
 import json, socket, struct, sys
 sock = socket.socket(fileno=int(sys.argv[2])).makefile("rwb")
@@ -37,8 +38,8 @@ while head := sock.read(8):
         say({"type": "agent_status", "status": "done"})
 `
 
-// A run can be looked at while it goes on: its attempts as sessions, by the API,
-// the trace and a view; and its folder. It ends as it would have.
+// With --ui a running attempt is a session of a read-only server: the API lists it, /watch
+// streams its trace and a view shows its notebook. The run ends as it does without --ui.
 func TestRunUI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -60,19 +61,19 @@ func TestRunUI(t *testing.T) {
 			page, _, _ := strings.Cut(rest, " ")
 			var shown bool
 			address, shown = strings.CutSuffix(page, "/runs/one")
-			require.True(t, shown, "it names the page of the run: %s", page)
+			require.True(t, shown, "the line names the page of the run: %s", page)
 		}
 	}
 	const session = "0001-a-e1-t1"
-	goOn, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the agent has its task
+	agentPipe, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the agent has its task
 	require.NoError(t, err)
 
-	stranger, err := client.New(address, "wrong")
+	wrongClient, err := client.New(address, "wrong")
 	require.NoError(t, err)
 	var sessions struct {
 		Sessions []struct{ ID, State, Holder string }
 	}
-	require.Error(t, stranger.GetJSON(t.Context(), "/api/sessions", &sessions))
+	require.Error(t, wrongClient.GetJSON(t.Context(), "/api/sessions", &sessions))
 	c, err := client.New(address, "secret")
 	require.NoError(t, err)
 	require.NoError(t, c.GetJSON(t.Context(), "/api/sessions", &sessions))
@@ -82,8 +83,8 @@ func TestRunUI(t *testing.T) {
 	require.Equal(t, "server", sessions.Sessions[0].Holder)
 	var config struct{ Console bool }
 	require.NoError(t, c.GetJSON(t.Context(), "/api/config", &config))
-	require.False(t, config.Console, "there is only something to look at")
-	var going struct {
+	require.False(t, config.Console, "the server is read-only")
+	var running struct {
 		Attempt struct {
 			CaseID  string `json:"case_id"`
 			Task    string
@@ -91,11 +92,11 @@ func TestRunUI(t *testing.T) {
 			Limits  runs.Limits
 		}
 	}
-	require.NoError(t, c.GetJSON(t.Context(), "/api/sessions/"+session, &going))
-	require.Equal(t, "a", going.Attempt.CaseID)
-	require.Equal(t, "t", going.Attempt.Task)
-	require.Equal(t, 99.0, going.Attempt.Limits.WallTimeoutS) //nolint:testifylint // it is that very number
-	require.NotNil(t, going.Attempt.Started)
+	require.NoError(t, c.GetJSON(t.Context(), "/api/sessions/"+session, &running))
+	require.Equal(t, "a", running.Attempt.CaseID)
+	require.Equal(t, "t", running.Attempt.Task)
+	require.Equal(t, 99.0, running.Attempt.Limits.WallTimeoutS) //nolint:testifylint // the number is exact
+	require.NotNil(t, running.Attempt.Started)
 	var attempt struct{ State string }
 	require.NoError(t, c.GetJSON(t.Context(), "/api/runs/one/attempts/"+session, &attempt))
 	require.Equal(t, "running", attempt.State)
@@ -114,7 +115,7 @@ func TestRunUI(t *testing.T) {
 
 	watch, err := c.WatchTrace(t.Context(), session, 1)
 	require.NoError(t, err)
-	require.NoError(t, goOn.Close())
+	require.NoError(t, agentPipe.Close())
 	last := ""
 	for {
 		line, err := watch.Next(t.Context())
@@ -123,20 +124,20 @@ func TestRunUI(t *testing.T) {
 		}
 		last = string(line)
 	}
-	require.Contains(t, last, `"hop":"session"`, "the trace to its end")
-	_, told, err := view.Read(t.Context())
+	require.Contains(t, last, `"hop":"session"`, "the trace was streamed to its end")
+	_, status, err := view.Read(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, string(told), `"status": "done"`)
+	require.Contains(t, string(status), `"status": "done"`)
 	_, verdict, err := view.Read(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, string(verdict), `"outcome":"stopped_without_answer"`)
 	_, _, err = view.Read(t.Context())
-	var how websocket.CloseError
-	require.ErrorAs(t, err, &how)
-	require.Equal(t, "the session has ended", how.Reason)
+	var closeErr websocket.CloseError
+	require.ErrorAs(t, err, &closeErr)
+	require.Equal(t, "the session has ended", closeErr.Reason)
 	require.NoError(t, watch.Close())
 
-	for _, err := lines.ReadString('\n'); err == nil; _, err = lines.ReadString('\n') { //nolint:revive // to its end
+	for _, err := lines.ReadString('\n'); err == nil; _, err = lines.ReadString('\n') { //nolint:revive // reads to the end
 	}
 	require.Error(t, cmd.Wait())
 	require.Equal(t, exit.StatusFailed, cmd.ProcessState.ExitCode())

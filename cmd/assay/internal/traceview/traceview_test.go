@@ -46,7 +46,7 @@ func writeTrace(t *testing.T, path string) {
 }
 
 // A trace can be named by its file, its attempt, its run with one attempt, or its case.
-func TestFindTarget(t *testing.T) { //nolint:paralleltest // names are relative to the working folder
+func TestFindTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	createRun(t, "a", "b")
 	require.NoError(t, os.Mkdir("empty", 0o700))
@@ -76,7 +76,7 @@ func TestFindTarget(t *testing.T) { //nolint:paralleltest // names are relative 
 }
 
 // The error about an ambiguous name lists at most three attempts.
-func TestAmbiguousNameListsFewAttempts(t *testing.T) { //nolint:paralleltest // names are relative to the working folder
+func TestAmbiguousNameListsFewAttempts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	createRun(t, "a", "b", "c", "d")
 	_, err := traceview.FindTarget(t.Context(), "run", "", "default")
