@@ -105,7 +105,7 @@ func TestPrinters(t *testing.T) {
 	first, _, _ := bytes.Cut(out.Bytes(), []byte("\n"))
 	var line struct {
 		Seq   int
-		Delay flow.Delay
+		Delay flow.RequestDelay
 	}
 	require.NoError(t, json.Unmarshal(first, &line))
 	require.Equal(t, 1, line.Seq)
