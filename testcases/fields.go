@@ -113,7 +113,7 @@ func (f *fieldReader) getList(name string) pyvalue.List {
 }
 
 // getTexts returns the strings of a field that is a list of strings. It records an
-// error for each item that is no string.
+// error for each item that is not a string.
 func (f *fieldReader) getTexts(name string) []string {
 	var out []string
 	for i, item := range f.getList(name) {

@@ -72,7 +72,7 @@ async def connect(fd: Optional[int] = None) -> AsyncIterator[Agent]:
     """Connect to the server and send ready.
 
     fd is the descriptor of the inherited socket. None means the last argument of
-    the program; if that is no number the program exits with a hint. The socket is
+    the program; if that is not a number the program exits with a hint. The socket is
     closed at the end of the block.
     """
     if fd is None:

@@ -86,7 +86,7 @@ func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 }
 
 // apiBlock returns the block as JSON fields in the form of the Anthropic Messages API. The
-// input of a tool use is left out if it is no valid JSON, so that a broken one cannot be a
+// input of a tool use is left out if it is not valid JSON, so that a broken one cannot be a
 // submission.
 func (b *streamedBlock) apiBlock() map[string]any {
 	switch b.kind {

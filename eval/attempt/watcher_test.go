@@ -70,7 +70,7 @@ func TestWatcherVerdicts(t *testing.T) {
 		"older agent":           {[]string{`agent>server {"type":"agent_result","structured_output":{"summary":"` + completionMarker + `"}}`}, runs.OutcomeCompleted, "", 0},
 		"without the marker":    {[]string{submissionFrame(`{"summary":"x","next_status":"done"}`)}, runs.OutcomeStopped, "without " + completionMarker, 0},
 		"not yet done":          {[]string{submissionFrame(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
-		"summary is no text":    {[]string{submissionFrame(`{"summary":["` + completionMarker + `"],"next_status":"done"}`)}, "", "", 0},
+		"summary is not text":   {[]string{submissionFrame(`{"summary":["` + completionMarker + `"],"next_status":"done"}`)}, "", "", 0},
 		"done without anything": {[]string{frameAgentDone}, runs.OutcomeStopped, "said that it is done", 0},
 
 		"a cell runs":                   {[]string{frameRunA, frameStartA, submitted}, "", "", 0},

@@ -31,7 +31,7 @@ func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Objec
 }
 
 // extractFromText calls extract with the text given and returns the extraction. If given is
-// absent, nothing was found; it fails if given is no string, with an error that names what is
+// absent, nothing was found; it fails if given is not a string, with an error that names what is
 // wanted.
 func extractFromText(given pyvalue.Value, want string, extract func(string) (grading.ExtractedAnswer, error)) (grading.ExtractedAnswer, error) {
 	switch text := given.(type) {
@@ -45,7 +45,7 @@ func extractFromText(given pyvalue.Value, want string, extract func(string) (gra
 }
 
 // extractFromMessages extracts the answer from a list of an agent's messages. If given is
-// absent, nothing was found; it fails if given is no list or a message has the wrong form.
+// absent, nothing was found; it fails if given is not a list or a message has the wrong form.
 func extractFromMessages(given pyvalue.Value) (grading.ExtractedAnswer, error) {
 	switch messages := given.(type) {
 	case nil:

@@ -33,7 +33,7 @@ const (
 // base has the graders' input that is the same for all lines; its answer is not used.
 //
 // Every line is answered. A line that cannot be parsed gets an error of kind "input"; one that
-// names an unknown grader, or gives it a config that is no object, gets that grader's error.
+// names an unknown grader, or gives it a config that is not an object, gets that grader's error.
 // faulty is the number of such lines. GradeLines fails if reading in or writing out fails, and
 // with the cause of ctx. When ctx ends, a Read of in that has begun is still waited for.
 func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {

@@ -244,7 +244,7 @@ func knownOutcomeOrOther(o Outcome) Outcome {
 	}
 }
 
-// parseCost returns the cost in US dollars in a JSON value, or NaN if the value is no number or
+// parseCost returns the cost in US dollars in a JSON value, or NaN if the value is not a number or
 // negative.
 func parseCost(value gjson.Result) float64 {
 	if value.Type != gjson.Number || value.Num < 0 {

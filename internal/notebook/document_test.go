@@ -149,7 +149,7 @@ func TestEventsSayWhoCausedThem(t *testing.T) {
 		"an agent without an id":     {``, ``, notebook.ByAgent},
 		"an agent that pretends":     {`,"tx_id":"tx_1"`, `,"by":"console"`, notebook.ByAgent},
 		"pretends without an id":     {``, `,"by":"server"`, notebook.ByAgent},
-		"an id that is no text":      {`,"tx_id":["eval_1"]`, `,"by":"console"`, notebook.ByAgent},
+		"an id that is not text":     {`,"tx_id":["eval_1"]`, `,"by":"console"`, notebook.ByAgent},
 		"a console":                  {`,"tx_id":"eval_1"`, `,"by":"console"`, notebook.ByConsole},
 		"the server":                 {`,"tx_id":"eval_1"`, ``, notebook.ByServer},
 		"the server, for nobody":     {`,"tx_id":"eval_1"`, `,"by":null`, notebook.ByServer},

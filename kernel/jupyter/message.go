@@ -108,7 +108,7 @@ func (s signer) decode(frames [][]byte) (message, error) {
 		content = bytes.ToValidUTF8(content, []byte("\uFFFD"))
 	}
 	if !json.Valid(content) || bytes.TrimLeft(content, " \t\r\n")[0] != '{' {
-		return message{}, fmt.Errorf("the content of a %q is no object", head.Type)
+		return message{}, fmt.Errorf("the content of a %q is not an object", head.Type)
 	}
 	return message{kind: head.Type, id: head.ID, parentID: parent.ID, content: content}, nil
 }

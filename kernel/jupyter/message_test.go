@@ -37,17 +37,17 @@ func TestSignerDecode(t *testing.T) {
 		want   string // content, or what the error contains
 		fails  bool
 	}{
-		"plain":                {frames: signedMessage("k", nil, head, parent, "{}", `{"text":"é"}`), want: `{"text":"é"}`},
-		"topic and buffers":    {frames: signedMessage("k", [][]byte{[]byte("stream")}, head, parent, "{}", `{}`, "buffer", ""), want: `{}`},
-		"parent is a list":     {frames: signedMessage("k", nil, head, `[]`, "{}", ` {"a":1}`), want: ` {"a":1}`},
-		"not UTF-8":            {frames: signedMessage("k", nil, head, parent, "{}", "{\"a\":\"\xff\"}"), want: "{\"a\":\"\uFFFD\"}"},
-		"other key":            {frames: signedMessage("other", nil, head, parent, "{}", `{}`), want: "signature", fails: true},
-		"nothing":              {want: "0 frames", fails: true},
-		"no delimiter":         {frames: [][]byte{[]byte("a"), []byte("b")}, want: "2 frames", fails: true},
-		"too short":            {frames: signedMessage("k", nil, head, parent, "{}"), want: "5 frames", fails: true},
-		"header is no object":  {frames: signedMessage("k", nil, `1`, parent, "{}", `{}`), want: "header", fails: true},
-		"content is no object": {frames: signedMessage("k", nil, head, parent, "{}", `[1]`), want: `content of a "stream"`, fails: true},
-		"content is no JSON":   {frames: signedMessage("k", nil, head, parent, "{}", `{`), want: `content of a "stream"`, fails: true},
+		"plain":                    {frames: signedMessage("k", nil, head, parent, "{}", `{"text":"é"}`), want: `{"text":"é"}`},
+		"topic and buffers":        {frames: signedMessage("k", [][]byte{[]byte("stream")}, head, parent, "{}", `{}`, "buffer", ""), want: `{}`},
+		"parent is a list":         {frames: signedMessage("k", nil, head, `[]`, "{}", ` {"a":1}`), want: ` {"a":1}`},
+		"not UTF-8":                {frames: signedMessage("k", nil, head, parent, "{}", "{\"a\":\"\xff\"}"), want: "{\"a\":\"\uFFFD\"}"},
+		"other key":                {frames: signedMessage("other", nil, head, parent, "{}", `{}`), want: "signature", fails: true},
+		"nothing":                  {want: "0 frames", fails: true},
+		"no delimiter":             {frames: [][]byte{[]byte("a"), []byte("b")}, want: "2 frames", fails: true},
+		"too short":                {frames: signedMessage("k", nil, head, parent, "{}"), want: "5 frames", fails: true},
+		"header is not an object":  {frames: signedMessage("k", nil, `1`, parent, "{}", `{}`), want: "header", fails: true},
+		"content is not an object": {frames: signedMessage("k", nil, head, parent, "{}", `[1]`), want: `content of a "stream"`, fails: true},
+		"content is no JSON":       {frames: signedMessage("k", nil, head, parent, "{}", `{`), want: `content of a "stream"`, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

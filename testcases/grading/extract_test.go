@@ -87,7 +87,7 @@ func TestExtractAnswer(t *testing.T) {
 		"summary null":                     {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": {"summary": null}}`)}, "type_error"},
 		"wrong input after the answer":     {[]string{assistantEntry(one, `{"type": "tool_use", "name": "submit_response", "input": null}`)}, `{"n":1}`},
 		"wrong input before the answer":    {[]string{assistantEntry(`{"type": "tool_use", "name": "submit_response", "input": null}`, one)}, "type_error"},
-		"a message that is no object":      {[]string{assistantEntry(one), `["x"]`}, "type_error"},
+		"a message that is not an object":  {[]string{assistantEntry(one), `["x"]`}, "type_error"},
 		"a message that is not looked at":  {[]string{`["x"]`, assistantEntry(one)}, `{"n":1}`},
 		"a message that is no JSON":        {[]string{assistantEntry(one), `{`}, "value_error"},
 		"an integer of too many digits":    {[]string{assistantEntry(one), assistantEntry(submissionBlock(`<EVAL_ANSWER>` + strings.Repeat("1", 4301) + `</EVAL_ANSWER>`))}, "value_error"},

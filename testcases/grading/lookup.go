@@ -30,7 +30,7 @@ func lookupField(answer pyvalue.Value, field string) (pyvalue.Value, error) {
 
 // pythonContains reports whether Python's `key in container` is true: for a key of an
 // object, an item of a list, or a part of a string. Other containers, unhashable keys
-// of objects, and a part of a string that is no string are type errors.
+// of objects, and a part of a string that is not a string are type errors.
 func pythonContains(container, key pyvalue.Value) (bool, error) {
 	switch c := container.(type) {
 	case *pyvalue.Object:

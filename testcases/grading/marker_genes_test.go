@@ -81,7 +81,7 @@ func TestMarkerGenesOfCellTypes(t *testing.T) {
 		"no types":                       {markerGenesConfig(`{}`, `{}`), `{"g": {}}`, "pass", `{"celltypes_passing": 0, "total_celltypes": 0, "per_celltype": {}}`},
 		"no types, recall is not read":   {markerGenesConfig(`{}`, `{"recall_at_k": null}`), `{"g": {}}`, "pass", `{"min_recall_per_celltype": null}`},
 		"no list":                        {markerGenesConfig(two, `{"min_celltypes_passing": 1}`), `{"g": {"T": "Cd3d", "B": ["Cd19"]}}`, "pass", `{"celltypes_passing": 1}`},
-		"null is no list":                {markerGenesConfig(`{"T": []}`, `{}`), `{"g": {"T": null}}`, "fail", `{"celltypes_passing": 0}`},
+		"null is not a list":             {markerGenesConfig(`{"T": []}`, `{}`), `{"g": {"T": null}}`, "fail", `{"celltypes_passing": 0}`},
 		"canonical text is characters":   {markerGenesConfig(`{"T": "AB"}`, `{}`), `{"g": {"T": ["b"]}}`, "pass", `{"celltypes_passing": 1}`},
 		"canonical object is keys":       {markerGenesConfig(`{"T": {"A": 0}}`, `{}`), `{"g": {"T": ["a"]}}`, "pass", `{"celltypes_passing": 1}`},
 		"canonical null":                 {markerGenesConfig(`{"T": null}`, `{}`), `{"g": {"T": []}}`, "type_error", ""},

@@ -27,7 +27,7 @@ func TestNumericRange(t *testing.T) {
 		"true is 1":                      {unit, `{"n": true}`, "fail", `{"n_actual": 1}`},
 		"true is 1, inside":              {rangeConfig("0", "0.5", "2"), `{"n": true}`, "pass", `{"n_actual": 1}`},
 		"text":                           {unit, `{"n": " 2_5e-2 "}`, "pass", `{"n_actual": 0.25}`},
-		"text that is no number":         {unit, `{"n": "50%"}`, "fail", `{"n_actual": "50%", "n_pass": false}`},
+		"text that is not a number":      {unit, `{"n": "50%"}`, "fail", `{"n_actual": "50%", "n_pass": false}`},
 		"text that is NaN":               {unit, `{"n": "nan"}`, "fail", `{"n_actual": NaN}`},
 		"null":                           {unit, `{"n": null}`, "fail", unread},
 		"missing":                        {unit, `{"N": 0.5}`, "fail", unread},

@@ -75,7 +75,7 @@ def __assay_probe__(expression, want_len, want_value):
         text = b.float.__repr__(x)
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text, text)
 
-    def scalar_to_json(x):  # None if x is no scalar
+    def scalar_to_json(x):  # None if x is not a scalar
         if x is None or x is True or x is False:
             return {None: "null", True: "true", False: "false"}[x]
         if is_a(x, b.int):

@@ -130,7 +130,7 @@ func (c *caseChecker) addUnknownTypeIssue(at string, kind pyvalue.Value) {
 		c.addIssue("E032", at, "%s is a type of the older set only: it still grades here, and nowhere else", name)
 		return
 	}
-	c.addIssue("E032", at, "%s is no type of a grader: want one of %s", describeValue(kind), strings.Join(c.knownTypeNames(), ", ")).
+	c.addIssue("E032", at, "%s is not a grader type: want one of %s", describeValue(kind), strings.Join(c.knownTypeNames(), ", ")).
 		addCorrectionFix("type", kind, c.knownTypeNames())
 }
 

@@ -41,7 +41,7 @@ func (g *graderChecker) checkTolerance(at string, t *pyvalue.Object) {
 	case name == "range":
 		g.addIssue("E043", at+".type", "only the older set had it, and no answer would pass: use absolute with lower and upper")
 	case !isKnown:
-		g.addIssue("E043", at+".type", "%s is no type of a tolerance, no answer would pass: want one of %s", describeValue(kind), strings.Join(known, ", ")).
+		g.addIssue("E043", at+".type", "%s is not a tolerance type, so no answer would pass: want one of %s", describeValue(kind), strings.Join(known, ", ")).
 			addCorrectionFix("type", kind, known)
 	}
 	if !t.Has("value") && !t.Has("lower") && !t.Has("upper") {
@@ -147,7 +147,7 @@ func rangeProblem(expected, entry pyvalue.Value) string {
 	case entry == nil:
 		return "it has no range"
 	case !isPythonNumber(expected):
-		return "the ground truth is no number but " + describeValue(expected)
+		return "the ground truth is not a number but " + describeValue(expected)
 	}
 	lowest, highest, problem := rangeBounds(entry)
 	if problem == "" && (!isValueLess(lowest, expected) || !isValueLess(expected, highest)) {

@@ -22,7 +22,7 @@ func TestCO10_ClippedTextIsStillText(t *testing.T) {
 		case len(clipped) > limit:
 			t.Fatalf("%d bytes", len(clipped))
 		case !utf8.ValidString(clipped):
-			t.Fatalf("%q is no text", clipped)
+			t.Fatalf("%q is not text", clipped)
 		case len(text) <= limit && clipped != text:
 			t.Fatalf("%q was changed to %q", text, clipped)
 		}

@@ -48,7 +48,7 @@ func openRepository(dir string) (*gitRepository, error) {
 		foreign = foreign || !strings.HasPrefix(strings.TrimPrefix(entry.Name(), "."), stateFile) && entry.Name() != monologueFile
 	}
 	if foreign && !ours {
-		return nil, fmt.Errorf("%s holds other files and is no git repository of its own", dir)
+		return nil, fmt.Errorf("%s holds other files and is not itself a git repository", dir)
 	}
 	// An existing repository stays as it is, and a half created one is completed.
 	if err := r.run(context.Background(), time.Time{}, "init", "--quiet"); err != nil {

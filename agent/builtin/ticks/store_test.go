@@ -255,7 +255,7 @@ func TestTK2_WhichFolderIsARepository(t *testing.T) {
 	require.Len(t, p.FramesOf("agent_error"), 1, "it is reported once")
 	require.Equal(t, frame{
 		"type": "agent_error", "fatal": false,
-		"error": "the state is not committed: " + full + " holds other files and is no git repository of its own",
+		"error": "the state is not committed: " + full + " holds other files and is not itself a git repository",
 	}, p.FramesOf("agent_error")[0])
 	require.NotEmpty(t, readStateFile(t, full, "monologue.md"))
 	require.NoDirExists(t, filepath.Join(full, ".git"))

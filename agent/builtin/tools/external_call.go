@@ -37,7 +37,7 @@ func (a *ExternalAgent) registerCall(c *externalCall, name string, input json.Ra
 }
 
 // objectInput returns the input of a call as a JSON object that a conversation can hold.
-// Input that is no object is wrapped into one, which no tool accepts; the tool's error then
+// Input that is not an object is wrapped into one, which no tool accepts; the tool's error then
 // quotes it.
 func objectInput(input json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(input)

@@ -44,7 +44,7 @@ func checkUnknownFields(body []byte) error {
 }
 
 // checkList checks the items of a list of tools, messages or content blocks, and their
-// content. It accepts JSON that is no list of objects, which other checks handle.
+// content. It accepts JSON that is not a list of objects, which other checks handle.
 func (c *fieldChecker) checkList(place string, text json.RawMessage) error {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(text, &items) != nil {

@@ -83,7 +83,7 @@ func parseMessageRequest(body []byte) (*messageRequest, error) {
 // decoder would accept it, but the API does not.
 func checkUnicode(body []byte) error {
 	if !utf8.Valid(body) {
-		return errors.New("the body cannot be read: it is no valid UTF-8")
+		return errors.New("the body cannot be read: it is not valid UTF-8")
 	}
 	if at := rawjson.FindLoneSurrogate(body, 0); at >= 0 {
 		return fmt.Errorf("the body cannot be read: half of a surrogate pair at byte %d", at)

@@ -87,7 +87,7 @@ func allRejectedRequestCases() map[string]rejectedRequestCase {
 func rejectedSettingCases() map[string]rejectedRequestCase {
 	return map[string]rejectedRequestCase{
 		"JSON":              {hi, `{"model"`, `{"model`, "cannot be read"},
-		"UTF-8":             {hi, `hi`, "h\xff", "cannot be read: it is no valid UTF-8"},
+		"UTF-8":             {hi, `hi`, "h\xff", "cannot be read: it is not valid UTF-8"},
 		"half a character":  {hi, `hi`, `\ud83d`, "half of a surrogate pair at byte"},
 		"the other half":    {messageBody(`{"role":"user","content":"\\ud83d \ud83d\ude00"}`), `\ud83d\ude00`, `\\\ude00`, "half of a surrogate pair at byte"},
 		"model":             {hi, `"model":"m"`, `"model":""`, "model: required"},

@@ -35,7 +35,7 @@ test("what is written is trimmed, and an empty text takes a filter out", () => {
   expect(withFilter({ ...noFilters, late: 3 }, "late", " ")).toEqual(noFilters);
 });
 
-test.each(["0", "-1", "1.5", "soon", "1e99", "NaN"])("%s is no number of milliseconds", (written) => {
+test.each(["0", "-1", "1.5", "soon", "1e99", "NaN"])("%s is not a number of milliseconds", (written) => {
   expect(withFilter(noFilters, "late", written)).toMatch(/milliseconds/);
 });
 

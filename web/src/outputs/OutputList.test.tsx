@@ -134,7 +134,7 @@ test("a picture has a text, a width, and can be enlarged", () => {
 test("a picture that the browser cannot read says so", () => {
   render(<OutputList outputs={[rich({ "image/png": "aGk=" })]} />);
   fireEvent.error(screen.getByRole("img"));
-  expect(screen.getByText(/cannot be shown: its data is no valid image\/png/)).toBeTruthy();
+  expect(screen.getByText(/cannot be shown: its data is not a valid image\/png/)).toBeTruthy();
 });
 
 test("JSON opens step by step, long lists in slices", () => {

@@ -58,7 +58,7 @@ describe("formatted", () => {
     expect(formatted(5, "{value} $& {value}")).toBe("5 $& 5");
   });
 
-  it("says what is no number", () => {
+  it("says what is not a number", () => {
     expect(formatted({ $float: "nan" }, "percentage")).toBe("NaN");
     expect(formatted("12", null)).toBe("12");
     expect(formatted(null, {})).toBe("none");
