@@ -80,7 +80,7 @@ export function offerDeletedText(
 ): void {
   const run = () => {
     commands?.createCell(store.get().notebook.order.length, "code", text).catch((error: Error) => {
-      notices.add("error", `The cell could not be made: ${error.message}`);
+      notices.add("error", `The cell could not be created: ${error.message}`);
     });
   };
   const action = { label: "Make a cell of it", run };

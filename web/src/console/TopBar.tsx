@@ -4,7 +4,7 @@ import PanelRight from "lucide-react/icons/panel-right";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { SessionSnapshot } from "../agent/sessionSnapshot";
-import { KeysHelp } from "../notebook/KeysHelp";
+import { ShortcutsHelp } from "../notebook/ShortcutsHelp";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import { IconButton } from "../ui/Button";
@@ -71,7 +71,7 @@ export function TopBar({ live, session, refusal, silent, flow, onFlow, panel, on
           <PanelRight />
         </IconButton>
       </div>
-      {keys && <KeysHelp onClose={() => setKeys(false)} />}
+      {keys && <ShortcutsHelp onClose={() => setKeys(false)} />}
     </header>
   );
 }

@@ -2,17 +2,17 @@ import Bot from "lucide-react/icons/bot";
 import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import styles from "./Cell.module.css";
-import { useDesk } from "./desk";
-import { cellOf } from "./text";
+import { cellOf } from "./cellSelectors";
+import { useNotebookContext } from "./notebookContext";
 
-/** Says that the agent has changed the cell last, and when. */
+/** Shows that the agent made the cell's last change, and when; nothing if somebody else made it. */
 export function AgentMark({ cellId }: { cellId: string }) {
-  const { touches } = useDesk();
+  const { changeTimes } = useNotebookContext();
   const live = useCommands() !== null;
   const touched = useSelect((state) => cellOf(state, cellId)?.touched);
   if (touched?.by !== "agent") return null;
   const { seq } = touched;
-  const at = touched.at !== undefined ? new Date(touched.at) : live ? touches.at(cellId, seq) : null;
+  const at = touched.at !== undefined ? new Date(touched.at) : live ? changeTimes.timeOf(cellId, seq) : null;
   const when = at?.toLocaleTimeString([], { timeStyle: "short" }) ?? (live && seq > 0 ? `entry ${seq}` : null);
   const entry = seq > 0 ? ` with entry ${seq} of the trace` : "";
   return (

@@ -7,68 +7,68 @@ import { AgentMark } from "./AgentMark";
 import styles from "./Cell.module.css";
 import { CodeBody } from "./CodeBody";
 import { ConflictBar } from "./ConflictBar";
-import { useDesk, useView } from "./desk";
-import { Guard } from "./Guard";
+import { cellOf, executionOf, isMarkdown, titleOf } from "./cellSelectors";
+import { replayBufferedKeys } from "./executeShortcut";
 import { Gutter } from "./Gutter";
-import { toggleOutputs } from "./keys";
-import { playHeld } from "./press";
+import { useNotebookContext, useView } from "./notebookContext";
+import { PartErrorBoundary } from "./PartErrorBoundary";
+import { toggleOutputs } from "./shortcuts";
 import { Toolbar } from "./Toolbar";
-import { cellOf, isMarkdown, runOf, titleOf } from "./text";
 
-// What can wait until there is some of it: the notebook is on the screen before.
+// Loaded lazily: the cells themselves are on screen earlier.
 const Outputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
 const Widgets = lazyPart(async () => (await import("../widgets/Widgets")).Widgets);
 const MarkdownBody = lazyPart(async () => (await import("./MarkdownBody")).MarkdownBody);
 
 interface Props {
   cellId: string;
-  /** Its place, from 0. */
+  /** The cell's position, from 0. */
   index: number;
-  /** Of all cells. */
+  /** Number of all cells. */
   count: number;
   language: string;
 }
 
-/** More characters of a title are not shown. */
-const maxTitle = 200;
+/** Characters of a title that are shown. */
+const maxTitleChars = 200;
 
-/** One cell, as an item of the list. It is drawn again for what concerns itself only. */
+/** One cell as an item of the list. It re-renders only when its own state changes. */
 export const Cell = memo(function Cell({ cellId, index, count, language }: Props) {
-  const desk = useDesk();
-  const { view } = desk;
+  const context = useNotebookContext();
+  const { view } = context;
   const code = useSelect((state) => !isMarkdown(state, cellId));
-  const title = useSelect((state) => titleOf(state, cellId).slice(0, maxTitle));
+  const title = useSelect((state) => titleOf(state, cellId).slice(0, maxTitleChars));
   const byAgent = useSelect((state) => cellOf(state, cellId)?.touched?.by === "agent");
   const selected = useView((state) => state.selected === cellId);
   const tabbable = useView((state) => state.selected === cellId || (state.selected === null && index === 0));
   const editing = useView((state) => state.editing && state.selected === cellId);
   const hovered = useView((state) => state.hovered === cellId);
-  const aside = useView((state) => state.hovered !== null && state.hovered !== cellId);
-  const writes = useCommands() !== null;
+  const isOtherHovered = useView((state) => state.hovered !== null && state.hovered !== cellId);
+  const canEdit = useCommands() !== null;
   const element = useRef<HTMLDivElement>(null);
-  const unpoint = useCallback(() => {
+  const clearHover = useCallback(() => {
     if (view.get().hovered === cellId) view.set({ hovered: null });
   }, [view, cellId]);
-  useEffect(() => unpoint, [unpoint]);
+  useEffect(() => clearHover, [clearHover]);
 
-  const focus = useView((state) => (state.selected === cellId && !state.editing ? state.focus : 0));
+  const focus = useView((state) => (state.selected === cellId && !state.editing ? state.focusRequests : 0));
   useLayoutEffect(() => {
-    if (focus === 0 || view.wants !== cellId) return;
-    view.wants = null;
+    if (focus === 0 || view.pendingFocus !== cellId) return;
+    view.pendingFocus = null;
     element.current?.focus({ preventScroll: true });
-    playHeld(desk, "command", () => {});
-  }, [desk, view, cellId, focus]);
+    replayBufferedKeys(context, "command", () => {});
+  }, [context, view, cellId, focus]);
 
   const name = `${code ? "Code" : "Markdown"} cell ${index + 1}${title === "" ? "" : `, ${title}`}`;
-  const looks = [
+  const classNames = [
     styles.cell,
-    writes && styles.room,
+    canEdit && styles.room,
     selected && styles.selected,
     editing && styles.editing,
     byAgent && styles.agent,
   ];
   return (
-    // biome-ignore lint/a11y/useSemanticElements: an li of a list that is drawn in part cannot say its place
+    // biome-ignore lint/a11y/useSemanticElements: an li cannot give its position in a virtualised list
     <div
       ref={element}
       role="listitem"
@@ -77,77 +77,79 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
       aria-setsize={count}
       aria-current={selected || undefined}
       tabIndex={tabbable ? 0 : -1}
-      className={looks.filter(Boolean).join(" ")}
+      className={classNames.filter(Boolean).join(" ")}
       data-cell={cellId}
       data-keys="notebook"
       onPointerEnter={() => view.set({ hovered: cellId })}
-      onPointerLeave={unpoint}
+      onPointerLeave={clearHover}
     >
       <Gutter cellId={cellId} code={code} />
       <div className={styles.body}>
-        {(selected || hovered) && <Toolbar cellId={cellId} code={code} aside={aside} />}
+        {(selected || hovered) && <Toolbar cellId={cellId} isCode={code} isOtherHovered={isOtherHovered} />}
         <div className={styles.heading}>
           {title !== "" && <bdi className={styles.title}>{title}</bdi>}
           <AgentMark cellId={cellId} />
         </div>
         <ConflictBar cellId={cellId} />
-        <Guard what="The text of this cell">
+        <PartErrorBoundary what="The text of this cell">
           {code ? (
             <CodeBody cellId={cellId} language={language} name={`Text of ${name}`} />
           ) : (
             <MarkdownBody cellId={cellId} name={`Text of ${name}`} />
           )}
-        </Guard>
-        {code && <Results cellId={cellId} />}
+        </PartErrorBoundary>
+        {code && <CellResults cellId={cellId} />}
       </div>
-      <Flash cellId={cellId} />
+      <JumpHighlight cellId={cellId} />
     </div>
   );
 });
 
-/** What the cell's last run has brought, unless it is folded away. */
-function Results({ cellId }: { cellId: string }) {
-  const desk = useDesk();
-  const folded = useView((state) => state.folded.has(cellId));
-  const some = useSelect((state) => {
-    const run = runOf(state, cellId);
+/** The widgets and outputs of the cell's last run, or a button that shows them if they are hidden. */
+function CellResults({ cellId }: { cellId: string }) {
+  const context = useNotebookContext();
+  const folded = useView((state) => state.cellsWithHiddenOutputs.has(cellId));
+  const hasResults = useSelect((state) => {
+    const run = executionOf(state, cellId);
     return run !== null && (run.outputs.length > 0 || Object.keys(run.widgets).length > 0);
   });
   const results = useRef<HTMLDivElement>(null);
-  const found = useView((state) => (state.hit?.id === cellId ? state.hit.shown : null));
+  const found = useView((state) => (state.searchHit?.id === cellId ? state.searchHit.inOutputs : null));
   useEffect(() => {
     if (found === null || results.current === null) return;
     const [element, over] = [results.current, new AbortController()];
-    void import("./markShown").then(({ markShown }) => markShown(element, found.text, found.nth, over.signal));
+    void import("./highlightText").then(({ highlightText }) =>
+      highlightText(element, found.text, found.nth, over.signal),
+    );
     return () => over.abort();
   }, [found]);
-  // What was there stays while the cell runs again, and is not there yet.
-  const [seen, setSeen] = useState(some);
-  if (some && !seen) setSeen(true);
-  if (folded && some) {
+  // Old outputs stay on screen while the cell runs again and has none yet.
+  const [hadResults, setHadResults] = useState(hasResults);
+  if (hasResults && !hadResults) setHadResults(true);
+  if (folded && hasResults) {
     return (
-      <Button variant="quiet" className={styles.folded ?? ""} onClick={() => toggleOutputs(desk, cellId)}>
+      <Button variant="quiet" className={styles.folded ?? ""} onClick={() => toggleOutputs(context, cellId)}>
         Outputs are hidden. Show
       </Button>
     );
   }
-  if (folded || !seen) return null;
+  if (folded || !hadResults) return null;
   return (
     <div ref={results} className={styles.results}>
-      <Guard what="The widgets of this cell">
+      <PartErrorBoundary what="The widgets of this cell">
         <Widgets cellId={cellId} />
-      </Guard>
-      <Guard what="The outputs of this cell">
+      </PartErrorBoundary>
+      <PartErrorBoundary what="The outputs of this cell">
         <Outputs cellId={cellId} />
-      </Guard>
+      </PartErrorBoundary>
     </div>
   );
 }
 
-/** Draws the eye to the cell for a moment. */
-function Flash({ cellId }: { cellId: string }) {
-  const { view } = useDesk();
-  const count = useView((state) => (state.flash?.id === cellId ? state.flash.count : 0));
+/** Highlights the cell briefly after a jump to it. */
+function JumpHighlight({ cellId }: { cellId: string }) {
+  const { view } = useNotebookContext();
+  const count = useView((state) => (state.jumpHighlight?.id === cellId ? state.jumpHighlight.count : 0));
   if (count === 0) return null;
-  return <div key={count} className={styles.flash} onAnimationEnd={() => view.set({ flash: null })} />;
+  return <div key={count} className={styles.flash} onAnimationEnd={() => view.set({ jumpHighlight: null })} />;
 }

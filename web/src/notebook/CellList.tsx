@@ -3,65 +3,68 @@ import { type ReactNode, useCallback, useMemo } from "react";
 import { useSelect, useStore } from "../store/store";
 import { Cell } from "./Cell";
 import styles from "./CellList.module.css";
+import { detachedIndex, drawnIndexes, estimateCellHeight } from "./cellLayout";
+import { CellListProvider, type CellVirtualizer } from "./cellListContext";
 import { DropLine } from "./DropLine";
-import { useView } from "./desk";
-import { KeepPlace } from "./KeepPlace";
-import { type List, ListProvider } from "./list";
-import { drawnPlaces, likelyHeight, placeApart } from "./place";
+import { useView } from "./notebookContext";
+import { ScrollAnchor } from "./ScrollAnchor";
 import { useReveal } from "./useReveal";
 
 interface Props {
   language: string;
-  /** The element that scrolls; null until it is there. */
+  /** The scrolling element; null until it is mounted. */
   scroller: HTMLDivElement | null;
-  /** What comes after the last cell. */
+  /** Shown after the last cell. */
   children: ReactNode;
 }
 
-/** So near to the end (pixels) a person is at the end. */
-const endSlack = 8;
-/** Room above the first cell, and below the last one for what comes after it. */
-const above = 20;
-const below = 140;
+/** Distance from the end, in pixels, up to which the list counts as scrolled to its end. */
+const endTolerance = 8;
+/** Padding above the first cell and below the last one, in pixels. The lower one holds the children. */
+const paddingAbove = 20;
+const paddingBelow = 140;
 
 /**
- * The cells, of which only those are drawn that are on the screen or near it, and
- * the selected one. Drawn cells stand below each other as in any text, so that one
- * that grows pushes the next at once; their heights are measured for the rest.
+ * A virtualised list: it draws the cells on screen, some around them, and the selected one. Drawn
+ * cells are in normal flow, so a growing cell pushes the next ones down at once; measured heights
+ * place the rest.
  */
 export function CellList({ language, scroller, children }: Props) {
   const store = useStore();
   const order = useSelect((state) => state.notebook.order);
   const selected = useView((state) => state.selected);
-  const kept = selected === null ? -1 : order.indexOf(selected);
+  const selectedIndex = selected === null ? -1 : order.indexOf(selected);
   const list = useVirtualizer({
     count: order.length,
     getScrollElement: () => scroller,
-    estimateSize: useCallback((index) => likelyHeight(store.get(), order[index] ?? ""), [store, order]),
+    estimateSize: useCallback((index) => estimateCellHeight(store.get(), order[index] ?? ""), [store, order]),
     getItemKey: useCallback((index: number) => order[index] ?? index, [order]),
-    rangeExtractor: useCallback((range) => drawnPlaces(defaultRangeExtractor(range), kept), [kept]),
-    measureElement: heightOf,
+    rangeExtractor: useCallback((range) => drawnIndexes(defaultRangeExtractor(range), selectedIndex), [selectedIndex]),
+    measureElement: measureHeight,
     overscan: 5,
-    paddingStart: above,
-    paddingEnd: below,
+    paddingStart: paddingAbove,
+    paddingEnd: paddingBelow,
   });
-  list.shouldAdjustScrollPositionOnItemSizeChange = keepsStill;
+  list.shouldAdjustScrollPositionOnItemSizeChange = shouldAdjustScroll;
   useReveal(list, scroller);
 
-  const handle = useMemo(() => ({ scroller, placeAt: (clientY: number) => placeAt(list, clientY) }), [list, scroller]);
-  const items = list.getVirtualItems();
-  const apart = placeApart(
-    items.map((item) => item.index),
-    kept,
+  const handle = useMemo(
+    () => ({ scroller, insertIndexAt: (clientY: number) => insertIndexAt(list, clientY) }),
+    [list, scroller],
   );
-  const first = items.find((item) => item.index !== apart);
+  const items = list.getVirtualItems();
+  const detached = detachedIndex(
+    items.map((item) => item.index),
+    selectedIndex,
+  );
+  const first = items.find((item) => item.index !== detached);
   return (
-    <ListProvider value={handle}>
-      <KeepPlace
+    <CellListProvider value={handle}>
+      <ScrollAnchor
         order={order}
         scroller={scroller}
-        startOf={(place) => startOf(list, place)}
-        toEnd={() => list.scrollToEnd()}
+        cellStart={(place) => cellStart(list, place)}
+        scrollToEnd={() => list.scrollToEnd()}
       >
         {/* biome-ignore lint/a11y/useSemanticElements: see Cell */}
         <div
@@ -77,39 +80,42 @@ export function CellList({ language, scroller, children }: Props) {
               role="presentation"
               ref={list.measureElement}
               data-index={item.index}
-              className={item.index === apart ? styles.apart : undefined}
-              style={item.index === apart ? { top: item.start } : undefined}
+              className={item.index === detached ? styles.apart : undefined}
+              style={item.index === detached ? { top: item.start } : undefined}
             >
               <Cell cellId={order[item.index] ?? ""} index={item.index} count={order.length} language={language} />
             </div>
           ))}
-          <DropLine topOf={(place) => startOf(list, place)} />
+          <DropLine topOf={(place) => cellStart(list, place)} />
         </div>
-        <div className={styles.end} style={{ height: below, marginTop: -below }}>
+        <div className={styles.end} style={{ height: paddingBelow, marginTop: -paddingBelow }}>
           {children}
         </div>
-      </KeepPlace>
-    </ListProvider>
+      </ScrollAnchor>
+    </CellListProvider>
   );
 }
 
-/** The height of a drawn cell to the fraction of a pixel, so that sums of many heights are right. */
-function heightOf(row: Element, entry: ResizeObserverEntry | undefined, list: List): number {
+/** Returns a row's height in pixels with its fraction; rounded heights would add up to a wrong total. */
+function measureHeight(row: Element, entry: ResizeObserverEntry | undefined, list: CellVirtualizer): number {
   const known = list.itemSizeCache.get(list.options.getItemKey(list.indexFromElement(row)));
   return entry?.borderBoxSize[0]?.blockSize ?? known ?? row.getBoundingClientRect().height;
 }
 
-/** A cell has another height: true when the list scrolls by as much, so that what is on the screen stays there. */
-function keepsStill(cell: VirtualItem, _delta: number, list: List): boolean {
+/**
+ * Reports whether the list should scroll by the change of a cell's height, so that what is on
+ * screen stays in place.
+ */
+function shouldAdjustScroll(cell: VirtualItem, _delta: number, list: CellVirtualizer): boolean {
   const offset = list.scrollOffset ?? 0;
   if (cell.index === list.options.count - 1 && offset > 0) {
     const end = list.getTotalSize() - (list.scrollRect?.height ?? 0);
-    if (offset >= end - endSlack) return true;
+    if (offset >= end - endTolerance) return true;
   }
   return list.itemSizeCache.has(cell.key) ? cell.end <= offset : cell.start < offset;
 }
 
-function placeAt(list: List, clientY: number): number {
+function insertIndexAt(list: CellVirtualizer, clientY: number): number {
   const top = list.scrollElement?.getBoundingClientRect().top ?? 0;
   const y = clientY - top + (list.scrollElement?.scrollTop ?? 0);
   const cell = list.getVirtualItemForOffset(y);
@@ -117,8 +123,11 @@ function placeAt(list: List, clientY: number): number {
   return y > (cell.start + cell.end) / 2 ? cell.index + 1 : cell.index;
 }
 
-/** Where the cell at the place begins, in pixels; behind the last one, where that ends. */
-function startOf(list: List, place: number): number {
-  list.getTotalSize(); // takes in what was measured just now
+/**
+ * Returns where the cell at an index begins, in pixels; for an index after the last cell, where
+ * that one ends.
+ */
+function cellStart(list: CellVirtualizer, place: number): number {
+  list.getTotalSize(); // applies the newest measurements
   return list.measurementsCache[place]?.start ?? list.measurementsCache[place - 1]?.end ?? 0;
 }

@@ -2,7 +2,16 @@ import { undo } from "@codemirror/commands";
 import { EditorView } from "@codemirror/view";
 import { act, cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { cell, changeNotebook, type Drawn, draw, dropCell, run, setSource, stateOf } from "./fakeNotebook";
+import {
+  changeNotebook,
+  fakeCell,
+  fakeExecution,
+  type RenderedNotebook,
+  removeCell,
+  renderNotebook,
+  setSource,
+  stateOf,
+} from "./fakeNotebook";
 
 vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => null }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
@@ -34,8 +43,8 @@ function editorOf(id: string): EditorView {
 }
 
 /** Draws the cells and opens the text of one with Enter. */
-async function editing(source: string): Promise<Drawn & { view: EditorView }> {
-  const drawn = await draw(stateOf([cell("a", source), cell("b", "other")]));
+async function editing(source: string): Promise<RenderedNotebook & { view: EditorView }> {
+  const drawn = await renderNotebook(stateOf([fakeCell("a", source), fakeCell("b", "other")]));
   await waitFor(() => expect(element("a").querySelector("[class^=tok-]")).toBeTruthy());
   await act(async () => {
     element("a").focus();
@@ -60,7 +69,7 @@ test("only the cell whose text is opened has an editor", async () => {
 });
 
 test("a click puts the caret where it was in the text that was only shown", async () => {
-  await draw(stateOf([cell("a", "import os\nprint(1)")]));
+  await renderNotebook(stateOf([fakeCell("a", "import os\nprint(1)")]));
   await waitFor(() => expect(element("a").querySelector("[class^=tok-]")).toBeTruthy());
   const code = element("a").querySelector("code");
   const word = [...(code?.querySelectorAll("span") ?? [])].find((span) => span.textContent === "print");
@@ -124,9 +133,9 @@ test("a cell that others delete while one writes in it can be brought back", asy
   const keptInNotebook = vi.fn<(id: string) => void>();
   Object.assign(commands, { keptInNotebook });
   type(view, "mine ");
-  await act(async () => dropCell(store, "a"));
+  await act(async () => removeCell(store, "a"));
   expect(keptInNotebook.mock.calls).toEqual([["a"]]); // and the session does not tell of it again
-  expect(screen.getByText("The cell that you were writing in was deleted.")).toBeTruthy();
+  expect(screen.getByText("The cell you were editing was deleted.")).toBeTruthy();
   expect(document.activeElement).toBe(element("b"));
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));
   expect(commands.createCell.mock.calls).toEqual([[0, "code", "mine one", ""]]);
@@ -139,7 +148,9 @@ test("what another cell prints does not touch the editor", async () => {
   for (let i = 0; i < 50; i++) {
     const output = { output_type: "stream" as const, name: "stdout" as const, text: "line\n".repeat(i) };
     act(() =>
-      changeNotebook(store, ({ executions }) => ({ executions: { ...executions, b: run({ outputs: [output] }) } })),
+      changeNotebook(store, ({ executions }) => ({
+        executions: { ...executions, b: fakeExecution({ outputs: [output] }) },
+      })),
     );
   }
   expect(update).not.toHaveBeenCalled();
@@ -147,7 +158,7 @@ test("what another cell prints does not touch the editor", async () => {
 });
 
 test("Markdown is drawn unless it is edited", async () => {
-  await draw(stateOf([cell("a", "# title", { type: "markdown" })]));
+  await renderNotebook(stateOf([fakeCell("a", "# title", { type: "markdown" })]));
   expect((await screen.findByRole("article")).textContent).toBe("# title");
   await act(async () => fireEvent.doubleClick(screen.getByRole("article")));
   await waitFor(() => expect(editors()).toEqual(["a"]));
@@ -160,7 +171,7 @@ test("Markdown is drawn unless it is edited", async () => {
 });
 
 test("a very long text is in an editor, which draws what is on the screen", async () => {
-  await draw(stateOf([cell("a", "x = 1\n".repeat(20_000))]), { readOnly: true });
+  await renderNotebook(stateOf([fakeCell("a", "x = 1\n".repeat(20_000))]), { readOnly: true });
   await waitFor(() => expect(editors()).toEqual(["a"]));
   expect(document.querySelectorAll(".cm-line").length).toBeLessThan(2000);
   expect(editorOf("a").state.readOnly).toBe(true);

@@ -2,36 +2,44 @@ import { useMemo } from "react";
 import { useCommands } from "../commands/commands";
 import { Button } from "../ui/Button";
 import styles from "./Code.module.css";
-import { useDesk, useText, useView } from "./desk";
 import type { Token } from "./editor/tokens";
+import { useCellText, useNotebookContext, useView } from "./notebookContext";
 import { StaticCode } from "./StaticCode";
-import { edit } from "./select";
+import { editCell } from "./selection";
 import { loadEditor, useEditor, useEditorProblem } from "./useEditor";
 
-/** Above so many characters the text is shown by an editor, which draws only what is on the screen. */
-const maxStatic = 10_000;
+/** Longer texts, in characters, always use the editor, because it draws only what is on screen. */
+const maxStaticChars = 10_000;
 
 interface Props {
   cellId: string;
-  /** As kernels call it; "markdown" for text that is not code. */
+  /** The kernel's language name; "markdown" for Markdown cells. */
   language: string;
-  /** What the text is called by a screen reader. */
+  /** Accessible name of the text. */
   name: string;
 }
 
-/** The text of a cell: an editor where a person has been, else the same only shown. */
+/** The text of a cell: an editor if the user has been in it, else static code. */
 export function CodeBody({ cellId, language, name }: Props) {
-  const part = useEditor();
+  const editorModule = useEditor();
   const problem = useEditorProblem();
-  const wanted = useView(({ live, editing, selected }) => live.has(cellId) || (editing && selected === cellId));
+  const needsEditor = useView(
+    ({ cellsWithEditor, editing, selected }) => cellsWithEditor.has(cellId) || (editing && selected === cellId),
+  );
   return (
     <div className={styles.code}>
-      {part === null ? (
-        <Shown cellId={cellId} tokensOf={null} />
+      {editorModule === null ? (
+        <StaticCellCode cellId={cellId} tokensOf={null} />
       ) : (
-        <Loaded cellId={cellId} language={language} name={name} part={part} live={wanted} />
+        <EditableCode
+          cellId={cellId}
+          language={language}
+          name={name}
+          editorModule={editorModule}
+          hasEditor={needsEditor}
+        />
       )}
-      {problem !== null && wanted && (
+      {problem !== null && needsEditor && (
         <div className={styles.problem} role="alert">
           {problem} <Button onClick={loadEditor}>Try again</Button>
         </div>
@@ -40,38 +48,40 @@ export function CodeBody({ cellId, language, name }: Props) {
   );
 }
 
-interface LoadedProps extends Props {
-  part: typeof import("./editor");
-  live: boolean;
+interface EditableCodeProps extends Props {
+  editorModule: typeof import("./editor");
+  hasEditor: boolean;
 }
 
-function Loaded({ cellId, language, name, part, live }: LoadedProps) {
-  const found = part.useLanguage(language);
+function EditableCode({ cellId, language, name, editorModule, hasEditor }: EditableCodeProps) {
+  const found = editorModule.useLanguage(language);
   const readOnly = useCommands() === null;
-  const huge = useText(cellId, isHuge);
-  const tokensOf = useMemo(() => (text: string) => part.tokensOf(text, found), [part, found]);
-  if (!huge && (!live || readOnly)) return <Shown cellId={cellId} tokensOf={tokensOf} />;
+  const huge = useCellText(cellId, isHuge);
+  const tokensOf = useMemo(() => (text: string) => editorModule.tokensOf(text, found), [editorModule, found]);
+  if (!huge && (!hasEditor || readOnly)) return <StaticCellCode cellId={cellId} tokensOf={tokensOf} />;
   const wraps = language === "markdown";
-  return <part.CodeEditor cellId={cellId} language={found} name={name} wraps={wraps} readOnly={readOnly} />;
+  return <editorModule.CodeEditor cellId={cellId} language={found} name={name} wraps={wraps} readOnly={readOnly} />;
 }
 
-function Shown({ cellId, tokensOf }: { cellId: string; tokensOf: ((text: string) => Token[]) | null }) {
-  const desk = useDesk();
-  const text = useText(cellId, whole);
-  const writes = useCommands() !== null;
-  const hit = useView((state) => (state.hit?.id === cellId && state.hit.shown === null ? state.hit : null));
+function StaticCellCode({ cellId, tokensOf }: { cellId: string; tokensOf: ((text: string) => Token[]) | null }) {
+  const context = useNotebookContext();
+  const text = useCellText(cellId, wholeText);
+  const canEdit = useCommands() !== null;
+  const hit = useView((state) =>
+    state.searchHit?.id === cellId && state.searchHit.inOutputs === null ? state.searchHit : null,
+  );
   const tokens = useMemo(() => (tokensOf === null ? null : tokensOf(text)), [tokensOf, text]);
   const pick = useMemo(
-    () => (writes ? (anchor: number, head: number) => edit(desk, cellId, { anchor, head }) : undefined),
-    [desk, cellId, writes],
+    () => (canEdit ? (anchor: number, head: number) => editCell(context, cellId, { anchor, head }) : undefined),
+    [context, cellId, canEdit],
   );
-  return <StaticCode text={text} tokens={tokens} hit={hit} onPick={pick} />;
+  return <StaticCode text={text} tokens={tokens} hit={hit} onSelectRange={pick} />;
 }
 
-function whole(text: string): string {
+function wholeText(text: string): string {
   return text;
 }
 
 function isHuge(text: string): boolean {
-  return text.length > maxStatic;
+  return text.length > maxStaticChars;
 }

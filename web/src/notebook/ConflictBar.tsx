@@ -2,26 +2,29 @@ import { useEffect, useState } from "react";
 import { useConflict } from "../commands/conflicts";
 import { Button } from "../ui/Button";
 import styles from "./Cell.module.css";
-import { useDesk } from "./desk";
+import { useNotebookContext } from "./notebookContext";
 import { StaticCode } from "./StaticCode";
 
-/** Somebody else has changed the cell that a person writes in: which text shall stand. */
+/**
+ * Shown if somebody else changed the cell while the user was editing it. The user chooses which
+ * text to keep.
+ */
 export function ConflictBar({ cellId }: { cellId: string }) {
   const conflict = useConflict(cellId);
-  const { drafts } = useDesk();
+  const { drafts } = useNotebookContext();
   const [open, setOpen] = useState(false);
   const mine = conflict?.mine;
   useEffect(() => {
-    if (mine !== undefined && !drafts.unsaved(cellId)) drafts.put(cellId, mine);
+    if (mine !== undefined && !drafts.hasUnsavedText(cellId)) drafts.setLocally(cellId, mine);
   }, [drafts, cellId, mine]);
   if (conflict === null) return null;
   const take = () => {
     conflict.takeTheirs();
-    drafts.put(cellId, conflict.theirs);
+    drafts.setLocally(cellId, conflict.theirs);
   };
   return (
     <div className={styles.conflict} role="alert" data-keys="controls">
-      <p>This cell was changed by somebody else while you wrote in it. Your text is kept, but not stored.</p>
+      <p>Somebody else changed this cell while you were editing it. Your text is kept here but not saved.</p>
       <Button onClick={() => setOpen(!open)} aria-expanded={open}>
         {open ? "Hide their text" : "Show their text"}
       </Button>

@@ -1,20 +1,20 @@
 import GripVertical from "lucide-react/icons/grip-vertical";
 import { type PointerEvent, useEffect, useRef } from "react";
 import { useCommands } from "../commands/commands";
-import { useDesk } from "./desk";
+import { useCellList } from "./cellListContext";
 import { type Drag, startDrag } from "./drag";
 import styles from "./Gutter.module.css";
-import { useList } from "./list";
-import { select } from "./select";
+import { useNotebookContext } from "./notebookContext";
+import { selectCell } from "./selection";
 
-/** By it a cell is dragged to another place. The keyboard has keys and buttons for the same. */
+/** Drags a cell to another position. Keys and toolbar buttons do the same for the keyboard. */
 export function DragHandle({ cellId }: { cellId: string }) {
-  const desk = useDesk();
-  const list = useList();
+  const context = useNotebookContext();
+  const list = useCellList();
   const drag = useRef<Drag | null>(null);
-  const writes = useCommands() !== null;
+  const canEdit = useCommands() !== null;
   useEffect(() => () => drag.current?.cancel(), []);
-  if (!writes) return null;
+  if (!canEdit) return null;
   const end = (how: "drop" | "cancel") => {
     const current = drag.current;
     drag.current = null;
@@ -23,8 +23,8 @@ export function DragHandle({ cellId }: { cellId: string }) {
   const onPointerDown = (event: PointerEvent<HTMLSpanElement>) => {
     if (event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
-    select(desk, cellId, true); // the selected cell stays drawn however far it is dragged
-    drag.current = startDrag(desk, list, cellId);
+    selectCell(context, cellId, true); // the selected cell stays drawn wherever the drag scrolls to
+    drag.current = startDrag(context, list, cellId);
     const onKey = (key: KeyboardEvent) => key.key === "Escape" && end("cancel");
     window.addEventListener("keydown", onKey, { capture: true });
     event.currentTarget.addEventListener(
@@ -41,7 +41,7 @@ export function DragHandle({ cellId }: { cellId: string }) {
       aria-hidden
       title="Drag to move the cell"
       onPointerDown={onPointerDown}
-      onPointerMove={(event) => drag.current?.to(event.clientY)}
+      onPointerMove={(event) => drag.current?.moveTo(event.clientY)}
       onPointerUp={() => end("drop")}
       onPointerCancel={() => end("cancel")}
     >

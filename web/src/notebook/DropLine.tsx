@@ -1,8 +1,11 @@
 import styles from "./CellList.module.css";
-import { useView } from "./desk";
+import { useView } from "./notebookContext";
 
-/** Where the cell that is dragged would come to stand. topOf gives the height of a place in the list, in pixels. */
+/**
+ * Shows where the dragged cell would be inserted. topOf returns the top of a position in the list,
+ * in pixels.
+ */
 export function DropLine({ topOf }: { topOf: (place: number) => number }) {
-  const place = useView((state) => state.drop);
+  const place = useView((state) => state.dropIndex);
   return place === null ? null : <div className={styles.drop} style={{ top: topOf(place) }} />;
 }

@@ -4,53 +4,57 @@ import X from "lucide-react/icons/x";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";
-import { type Desk, useDesk, useView } from "./desk";
-import { findAll, maxHits, nextHit, sameHit, type Texts } from "./find";
 import styles from "./Notebook.module.css";
-import { select } from "./select";
-import { shownText } from "./shownText";
-import { withoutId } from "./view";
+import { type NotebookContext, useNotebookContext, useView } from "./notebookContext";
+import { outputText } from "./outputText";
+import { type CellTexts, findAll, isSameHit, maxHits, nextHit } from "./search";
+import { selectCell } from "./selection";
+import { withoutId } from "./viewState";
 
-/** Finds text in all cells and their outputs. Enter goes on, Shift-Enter back, Esc to the cell where it is. */
+/**
+ * Searches all cells and their outputs. Enter goes to the next hit, Shift-Enter to the previous
+ * one, Escape to the cell of the current hit.
+ */
 export function FindBar() {
-  const desk = useDesk();
-  const asked = useView((state) => state.finding);
-  const current = useView((state) => state.hit);
+  const context = useNotebookContext();
+  const asked = useView((state) => state.findRequests);
+  const current = useView((state) => state.searchHit);
   const cells = useSelect((state) => state.notebook.cells);
   const order = useSelect((state) => state.notebook.order);
   const executions = useDeferredValue(useSelect((state) => state.notebook.executions));
   const [wanted, setWanted] = useState("");
   const slow = useDeferredValue(wanted);
   const input = useRef<HTMLInputElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other cells or executions mean other texts
-  const hits = useMemo(() => findAll(order, textsOf(desk), slow), [order, cells, executions, slow, desk]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: textsOf reads the cells and the executions
+  const hits = useMemo(() => findAll(order, searchableTexts(context), slow), [order, cells, executions, slow, context]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each time that it is asked for
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs for each request to search
   useEffect(() => {
     const marked = document.getSelection()?.toString() ?? "";
     if (marked !== "" && marked.length < 200 && !marked.includes("\n")) setWanted(marked);
     input.current?.focus();
     input.current?.select();
   }, [asked]);
-  useEffect(() => () => desk.view.set({ hit: null }), [desk]);
+  useEffect(() => () => context.view.set({ searchHit: null }), [context]);
 
   const go = (step: 1 | -1) => {
-    const hit = nextHit(findAll(order, textsOf(desk), wanted), current, step);
+    const hit = nextHit(findAll(order, searchableTexts(context), wanted), current, step);
     if (hit === null) return;
-    const { reveal, folded } = desk.view.get();
-    desk.view.set({
-      hit,
+    const { revealRequests, cellsWithHiddenOutputs } = context.view.get();
+    context.view.set({
+      searchHit: hit,
       selected: hit.id,
       editing: false,
-      reveal: reveal + 1,
-      folded: hit.shown === null ? folded : withoutId(folded, hit.id),
+      revealRequests: revealRequests + 1,
+      cellsWithHiddenOutputs:
+        hit.inOutputs === null ? cellsWithHiddenOutputs : withoutId(cellsWithHiddenOutputs, hit.id),
     });
   };
   const close = () => {
-    desk.view.set({ finding: 0 });
-    select(desk, desk.view.get().selected);
+    context.view.set({ findRequests: 0 });
+    selectCell(context, context.view.get().selected);
   };
-  const at = current === null ? -1 : hits.findIndex((hit) => sameHit(hit, current));
+  const at = current === null ? -1 : hits.findIndex((hit) => isSameHit(hit, current));
   return (
     <search className={styles.find}>
       <input
@@ -68,26 +72,26 @@ export function FindBar() {
         }}
       />
       <span className={styles.hits} role="status">
-        {wanted === "" ? "" : hitsText(at, hits.length)}
+        {wanted === "" ? "" : hitCountText(at, hits.length)}
       </span>
-      <IconButton label="The one before" disabled={hits.length === 0} onClick={() => go(-1)}>
+      <IconButton label="Previous" disabled={hits.length === 0} onClick={() => go(-1)}>
         <ChevronUp />
       </IconButton>
-      <IconButton label="The next one" disabled={hits.length === 0} onClick={() => go(1)}>
+      <IconButton label="Next" disabled={hits.length === 0} onClick={() => go(1)}>
         <ChevronDown />
       </IconButton>
-      <IconButton label="Close the search" onClick={close}>
+      <IconButton label="Close search" onClick={close}>
         <X />
       </IconButton>
     </search>
   );
 }
 
-function textsOf({ drafts, store }: Desk): Texts {
-  return { source: drafts.text, shown: (id) => shownText(store.get(), id) };
+function searchableTexts({ drafts, store }: NotebookContext): CellTexts {
+  return { source: drafts.text, outputs: (id) => outputText(store.get(), id) };
 }
 
-function hitsText(at: number, count: number): string {
+function hitCountText(at: number, count: number): string {
   if (count === 0) return "not found";
   const all = count >= maxHits ? `${maxHits} or more` : String(count);
   return at < 0 ? all : `${at + 1} of ${all}`;

@@ -7,20 +7,20 @@ import { useSelect } from "../store/store";
 import { DragHandle } from "./DragHandle";
 import styles from "./Gutter.module.css";
 import { RunTime } from "./RunTime";
-import { type CellStatus, promptOf, statusOf, statusWords } from "./status";
+import { type CellStatus, executionPrompt, statusOf, statusTexts } from "./status";
 
-/** Left of a code cell: its run number, how it stands, how long it took. */
+/** Left of a cell: the drag handle and, for a code cell, its run number, status and duration. */
 export function Gutter({ cellId, code }: { cellId: string; code: boolean }) {
   return (
     <div className={styles.gutter}>
-      {code && <Prompt cellId={cellId} />}
+      {code && <ExecutionPrompt cellId={cellId} />}
       <DragHandle cellId={cellId} />
     </div>
   );
 }
 
-function Prompt({ cellId }: { cellId: string }) {
-  const prompt = useSelect((state) => promptOf(state, cellId));
+function ExecutionPrompt({ cellId }: { cellId: string }) {
+  const prompt = useSelect((state) => executionPrompt(state, cellId));
   const status = useSelect((state) => statusOf(state, cellId));
   return (
     <>
@@ -38,8 +38,8 @@ function Prompt({ cellId }: { cellId: string }) {
 }
 
 function StatusIcon({ status }: { status: CellStatus }) {
-  const words = statusWords[status];
-  const Icon = icons[status];
+  const words = statusTexts[status];
+  const Icon = statusIcons[status];
   return (
     <span className={styles[status]} title={words}>
       {Icon !== null && <Icon size={14} aria-hidden />}
@@ -48,7 +48,7 @@ function StatusIcon({ status }: { status: CellStatus }) {
   );
 }
 
-const icons = {
+const statusIcons = {
   fresh: null,
   waiting: Clock,
   running: LoaderCircle,

@@ -2,30 +2,30 @@ import { useCommands } from "../commands/commands";
 import { Markdown } from "../outputs/Markdown";
 import styles from "./Cell.module.css";
 import { CodeBody } from "./CodeBody";
-import { useDesk, useText, useView } from "./desk";
-import { edit } from "./select";
+import { useCellText, useNotebookContext, useView } from "./notebookContext";
+import { editCell } from "./selection";
 
-/** The text of a Markdown cell: drawn, unless it is being edited. */
+/** The text of a Markdown cell: rendered, or in an editor while it is being edited. */
 export function MarkdownBody({ cellId, name }: { cellId: string; name: string }) {
-  const desk = useDesk();
+  const context = useNotebookContext();
   const editing = useView((state) => state.editing && state.selected === cellId);
-  const writes = useCommands() !== null;
+  const canEdit = useCommands() !== null;
   if (editing) return <CodeBody cellId={cellId} language="markdown" name={name} />;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: Enter on the cell does the same
-    <div className={styles.markdown} onDoubleClick={writes ? () => edit(desk, cellId) : undefined}>
-      <Drawn cellId={cellId} />
+    <div className={styles.markdown} onDoubleClick={canEdit ? () => editCell(context, cellId) : undefined}>
+      <RenderedMarkdown cellId={cellId} />
     </div>
   );
 }
 
-function Drawn({ cellId }: { cellId: string }) {
-  const source = useText(cellId, whole);
-  const writes = useCommands() !== null;
+function RenderedMarkdown({ cellId }: { cellId: string }) {
+  const source = useCellText(cellId, wholeText);
+  const canEdit = useCommands() !== null;
   if (source.trim() !== "") return <Markdown source={source} />;
-  return <p className={styles.empty}>{writes ? "Empty text. Press Enter or double-click to write." : "Empty text."}</p>;
+  return <p className={styles.empty}>{canEdit ? "Empty text. Press Enter or double-click to edit." : "Empty text."}</p>;
 }
 
-function whole(text: string): string {
+function wholeText(text: string): string {
   return text;
 }

@@ -1,6 +1,15 @@
 import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { cell, changeNotebook, draw, dropCell, insertCell, moveCell, run, stateOf } from "./fakeNotebook";
+import {
+  changeNotebook,
+  fakeCell,
+  fakeExecution,
+  insertCell,
+  moveCell,
+  removeCell,
+  renderNotebook,
+  stateOf,
+} from "./fakeNotebook";
 
 vi.mock("../widgets/CellOutputs", () => ({
   CellOutputs: ({ cellId }: { cellId: string }) => <output>outputs of {cellId}</output>,
@@ -8,7 +17,7 @@ vi.mock("../widgets/CellOutputs", () => ({
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
 vi.mock("../widgets/Widgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
 
-const three = () => stateOf([cell("a"), cell("b"), cell("c")]);
+const three = () => stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
 
 beforeEach(() => {
   Element.prototype.scrollTo ??= () => {};
@@ -41,14 +50,14 @@ async function focusCell(id: string): Promise<void> {
 }
 
 test("of 2,000 cells only a window is drawn", async () => {
-  await draw(stateOf(Array.from({ length: 2000 }, (_, i) => cell(`c${i}`))));
+  await renderNotebook(stateOf(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
   expect(cells().length).toBeGreaterThan(7);
   expect(cells().length).toBeLessThan(40);
   expect(cells()[0]?.getAttribute("aria-setsize")).toBe("2000");
 });
 
 test("the selected cell stays drawn when the list is scrolled away from it", async () => {
-  await draw(stateOf(Array.from({ length: 2000 }, (_, i) => cell(`c${i}`))));
+  await renderNotebook(stateOf(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
   await focusCell("c3");
   const scroller = cells()[0]?.closest<HTMLElement>('[tabindex="-1"]:not([data-cell])');
   await act(async () => {
@@ -65,7 +74,7 @@ test("the selected cell stays drawn when the list is scrolled away from it", asy
 });
 
 test("one cell is in the order of Tab, and the arrows go from cell to cell", async () => {
-  await draw(three());
+  await renderNotebook(three());
   expect(cells().map((each) => each.tabIndex)).toEqual([0, -1, -1]);
   await focusCell("a");
   await press("ArrowDown", "j");
@@ -76,8 +85,10 @@ test("one cell is in the order of Tab, and the arrows go from cell to cell", asy
 });
 
 test("keys do nothing in a widget, and with one pressed first that is not theirs", async () => {
-  const shown = run({ widgets: { "b/w": { type: "button" } } });
-  const { commands } = await draw(stateOf([cell("a"), cell("b"), cell("c")], { executions: { b: shown } }));
+  const shown = fakeExecution({ widgets: { "b/w": { type: "button" } } });
+  const { commands } = await renderNotebook(
+    stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")], { executions: { b: shown } }),
+  );
   const widget = await screen.findByLabelText("a widget");
   await act(async () => widget.focus());
   await press("d", "d", "b", "j", "m");
@@ -89,15 +100,20 @@ test("keys do nothing in a widget, and with one pressed first that is not theirs
 });
 
 test("a key that is held down deletes nothing", async () => {
-  const { commands } = await draw(three());
+  const { commands } = await renderNotebook(three());
   await focusCell("b");
   await press("d", { key: "d", repeat: true }, { key: "d", repeat: true });
   expect(commands.deleteCell).not.toHaveBeenCalled();
 });
 
 test("deleted cells come back one by one: source, type, title, place", async () => {
-  const cellsThen = [cell("a"), cell("b", "# text", { type: "markdown", title: "Why" }), cell("c", "x = 1"), cell("d")];
-  const { store, commands } = await draw(stateOf(cellsThen));
+  const cellsThen = [
+    fakeCell("a"),
+    fakeCell("b", "# text", { type: "markdown", title: "Why" }),
+    fakeCell("c", "x = 1"),
+    fakeCell("d"),
+  ];
+  const { store, commands } = await renderNotebook(stateOf(cellsThen));
   await focusCell("b");
   await press("d", "d");
   expect(focused()).toBe("c");
@@ -112,11 +128,11 @@ test("deleted cells come back one by one: source, type, title, place", async () 
   expect(store.get().notebook.order).toEqual(["a", "new2", "new1", "d"]);
   expect(focused()).toBe("new2");
   await press("z");
-  expect(screen.getByText("No deleted cell is left to bring back.")).toBeTruthy();
+  expect(screen.getByText("No deleted cell to restore.")).toBeTruthy();
 });
 
 test("the line that tells of a deletion takes it back", async () => {
-  const { store } = await draw(three());
+  const { store } = await renderNotebook(three());
   await focusCell("b");
   await press("d", "d");
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));
@@ -126,7 +142,7 @@ test("the line that tells of a deletion takes it back", async () => {
 });
 
 test("a deletion that is refused is told, and can be tried again", async () => {
-  const { commands } = await draw(three());
+  const { commands } = await renderNotebook(three());
   commands.deleteCell.mockRejectedValueOnce(new Error("the attempt has ended"));
   await focusCell("b");
   await press("d", "d");
@@ -136,23 +152,23 @@ test("a deletion that is refused is told, and can be tried again", async () => {
 });
 
 test("the focus outlives whatever others delete and move", async () => {
-  const { store } = await draw(three());
+  const { store } = await renderNotebook(three());
   await focusCell("b");
   await act(async () => moveCell(store, "b", 0));
   expect(focused()).toBe("b");
-  await act(async () => insertCell(store, 0, cell("x")));
+  await act(async () => insertCell(store, 0, fakeCell("x")));
   expect(focused()).toBe("b");
-  await act(async () => dropCell(store, "b"));
+  await act(async () => removeCell(store, "b"));
   expect(focused()).toBe("a");
   await act(async () => {
-    dropCell(store, "a");
-    dropCell(store, "c");
+    removeCell(store, "a");
+    removeCell(store, "c");
   });
   expect(focused()).toBe("x");
 });
 
 test("keys move the cell, as far as it goes", async () => {
-  const { store, commands } = await draw(three());
+  const { store, commands } = await renderNotebook(three());
   await focusCell("a");
   await press({ key: "J", code: "KeyJ", shiftKey: true });
   await press({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
@@ -163,7 +179,7 @@ test("keys move the cell, as far as it goes", async () => {
 });
 
 test("cells are inserted beside the selected one, and become another type", async () => {
-  const { store } = await draw(three());
+  const { store } = await renderNotebook(three());
   await focusCell("b");
   await press("a");
   expect(store.get().notebook.order).toEqual(["a", "new1", "b", "c"]);
@@ -176,7 +192,9 @@ test("cells are inserted beside the selected one, and become another type", asyn
 });
 
 test("Shift-Enter runs and goes on, and makes a cell at the end", async () => {
-  const { store, commands } = await draw(stateOf([cell("a"), cell("b", "text", { type: "markdown" })]));
+  const { store, commands } = await renderNotebook(
+    stateOf([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]),
+  );
   await focusCell("a");
   await press({ key: "Enter", shiftKey: true });
   expect(commands.runCell.mock.calls).toEqual([["a"]]);
@@ -187,12 +205,12 @@ test("Shift-Enter runs and goes on, and makes a cell at the end", async () => {
 });
 
 test("the running cell is interrupted, and the kernel restarted when that was meant", async () => {
-  const { store, commands } = await draw(three());
+  const { store, commands } = await renderNotebook(three());
   await focusCell("a");
   await press("i", "i");
-  expect(screen.getByText("No cell runs.")).toBeTruthy();
+  expect(screen.getByText("No cell is running.")).toBeTruthy();
   await act(async () =>
-    changeNotebook(store, () => ({ executions: { c: run({ status: "running", started: true }) } })),
+    changeNotebook(store, () => ({ executions: { c: fakeExecution({ status: "running", started: true }) } })),
   );
   await press("i", "i");
   expect(commands.stopCell.mock.calls).toEqual([["c"]]);
@@ -207,7 +225,7 @@ test("the running cell is interrupted, and the kernel restarted when that was me
 });
 
 test("where cells cannot be run the buttons and the keys say why", async () => {
-  const { commands } = await draw(three(), { canRun: false });
+  const { commands } = await renderNotebook(three(), { canRun: false });
   await focusCell("a");
   const button = within(cells()[0] as HTMLElement).getByRole("button", { name: "Run the cell" });
   expect(button).toHaveProperty("disabled", true);
@@ -218,7 +236,7 @@ test("where cells cannot be run the buttons and the keys say why", async () => {
 });
 
 test("where no cell can be made the buttons and the keys say why", async () => {
-  const { commands } = await draw(three(), { addProblem: "The attempt has ended." });
+  const { commands } = await renderNotebook(three(), { addProblem: "The attempt has ended." });
   await focusCell("b");
   for (const name of ["Insert a cell above", "Insert a cell below", "Code", "Markdown"]) {
     const button = screen.getByRole<HTMLButtonElement>("button", { name });
@@ -230,11 +248,13 @@ test("where no cell can be made the buttons and the keys say why", async () => {
 });
 
 test("a notebook that is only looked at has no controls, and keys that change it do nothing", async () => {
-  const { store } = await draw(stateOf([cell("a"), cell("b", "text", { type: "markdown" })]), { readOnly: true });
+  const { store } = await renderNotebook(stateOf([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]), {
+    readOnly: true,
+  });
   await focusCell("a");
   expect(within(screen.getByRole("list", { name: "Cells" })).queryAllByRole("button")).toEqual([]);
   await press("d", "d", "a", "b", "m", "Enter", { key: "Enter", shiftKey: true }, "0", "0", "z");
-  expect(screen.queryByText(/only looked at/)).toBeNull();
+  expect(screen.queryByText(/Read-only/)).toBeNull();
   expect(store.get().notebook.order).toEqual(["a", "b"]);
   expect(document.querySelector(".cm-editor")).toBeNull();
   await press("j");
@@ -242,19 +262,19 @@ test("a notebook that is only looked at has no controls, and keys that change it
 });
 
 test("an empty notebook says what to do", async () => {
-  const { store } = await draw(stateOf([]));
+  const { store } = await renderNotebook(stateOf([]));
   expect(screen.getByText(/This notebook is empty/)).toBeTruthy();
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Code" })));
   expect(store.get().notebook.order).toEqual(["new1"]);
 });
 
 test("what is typed after a cell was asked for elsewhere in the page goes into that cell", async () => {
-  const { navigation, commands, store } = await draw(stateOf([cell("a", "first")]));
+  const { navigation, commands, store } = await renderNotebook(stateOf([fakeCell("a", "first")]));
   let arrive = () => {};
   commands.createCell.mockImplementationOnce((position, type) => {
     return new Promise((resolve) => {
       arrive = () => {
-        insertCell(store, position, cell("late", "", { type }));
+        insertCell(store, position, fakeCell("late", "", { type }));
         resolve("late");
       };
     });
@@ -267,15 +287,15 @@ test("what is typed after a cell was asked for elsewhere in the page goes into t
 });
 
 test("a cell that cannot be made is told of", async () => {
-  const { navigation, commands } = await draw(three());
+  const { navigation, commands } = await renderNotebook(three());
   commands.createCell.mockRejectedValueOnce(new Error("position: too far"));
   await act(async () => navigation.addCell("code"));
-  expect(screen.getByText("The cell could not be made: position: too far")).toBeTruthy();
+  expect(screen.getByText("The cell could not be created: position: too far")).toBeTruthy();
 });
 
 test("outputs are folded away and shown again", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
-  await draw(stateOf([cell("a")], { executions: { a: run({ outputs: [output] }) } }));
+  await renderNotebook(stateOf([fakeCell("a")], { executions: { a: fakeExecution({ outputs: [output] }) } }));
   await focusCell("a");
   await press("o");
   expect(screen.queryByText("outputs of a")).toBeNull();
@@ -284,18 +304,18 @@ test("outputs are folded away and shown again", async () => {
 });
 
 test("a link leads to its cell, also to one that is still to come", async () => {
-  const { navigation, store } = await draw(stateOf(Array.from({ length: 300 }, (_, i) => cell(`c${i}`))));
+  const { navigation, store } = await renderNotebook(stateOf(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`))));
   await act(async () => navigation.jumpTo("c250"));
   expect(focused()).toBe("c250");
   await act(async () => navigation.jumpTo("soon"));
-  await act(async () => insertCell(store, 3, cell("soon")));
+  await act(async () => insertCell(store, 3, fakeCell("soon")));
   expect(focused()).toBe("soon");
 });
 
 test("a link that leads to no cell says so", async () => {
   vi.useFakeTimers();
   try {
-    const { navigation } = await draw(three());
+    const { navigation } = await renderNotebook(three());
     await focusCell("b");
     await act(async () => navigation.jumpTo("none"));
     await act(async () => vi.advanceTimersByTimeAsync(2000));
@@ -307,7 +327,9 @@ test("a link that leads to no cell says so", async () => {
 });
 
 test("the search finds text in cells that are not drawn", async () => {
-  await draw(stateOf(Array.from({ length: 300 }, (_, i) => cell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))));
+  await renderNotebook(
+    stateOf(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))),
+  );
   await focusCell("c0");
   await press({ key: "f", ctrlKey: true });
   const input = await screen.findByRole("searchbox");
@@ -324,9 +346,9 @@ test("the search finds text in cells that are not drawn", async () => {
 
 test("a cell says who changed it, how it stands and how long it took", async () => {
   const touched = { by: "agent" as const, seq: 41 };
-  await draw(
-    stateOf([cell("a", "x", { title: "Sum the rows", touched }), cell("b")], {
-      executions: { a: run({ status: "error", count: 3, durationMs: 1234 }) },
+  await renderNotebook(
+    stateOf([fakeCell("a", "x", { title: "Sum the rows", touched }), fakeCell("b")], {
+      executions: { a: fakeExecution({ status: "error", count: 3, durationMs: 1234 }) },
     }),
   );
   const [a, b] = cells();
@@ -342,7 +364,9 @@ test("the time of a run goes on while it runs", async () => {
   vi.useFakeTimers();
   try {
     const startedAt = performance.now();
-    await draw(stateOf([cell("a")], { executions: { a: run({ status: "running", started: true, startedAt }) } }));
+    await renderNotebook(
+      stateOf([fakeCell("a")], { executions: { a: fakeExecution({ status: "running", started: true, startedAt }) } }),
+    );
     await act(async () => vi.advanceTimersByTimeAsync(2500));
     expect(cells()[0]?.textContent).toContain("2.5 s");
   } finally {
@@ -352,7 +376,7 @@ test("the time of a run goes on while it runs", async () => {
 
 test("a conflict is shown, and either text can be taken", async () => {
   const conflict = { theirs: "theirs = 1", keepMine: vi.fn(), takeTheirs: vi.fn() };
-  await draw(three(), { conflicts: { b: conflict } });
+  await renderNotebook(three(), { conflicts: { b: conflict } });
   const bar = screen.getByRole("alert");
   expect(bar.closest<HTMLElement>("[data-cell]")?.dataset.cell).toBe("b");
   await act(async () => fireEvent.click(within(bar).getByText("Show their text")));
@@ -365,7 +389,7 @@ test("a conflict is shown, and either text can be taken", async () => {
 
 test("one's own text is in the editor again when the page was loaded anew in a conflict", async () => {
   const conflict = { theirs: "# b", mine: "mine = 1", keepMine: vi.fn(), takeTheirs: vi.fn() };
-  const { commands } = await draw(three(), { conflicts: { b: conflict } });
+  const { commands } = await renderNotebook(three(), { conflicts: { b: conflict } });
   expect(document.querySelector('[data-cell="b"] code')?.textContent).toBe("mine = 1\n");
   await act(async () => fireEvent.click(screen.getByText("Take theirs")));
   expect(document.querySelector('[data-cell="b"] code')?.textContent).toBe("# b\n");
@@ -373,7 +397,7 @@ test("one's own text is in the editor again when the page was loaded anew in a c
 });
 
 test("the table of keys is shown on asking", async () => {
-  await draw(three());
+  await renderNotebook(three());
   await focusCell("a");
   await press({ key: "?", shiftKey: true });
   const dialog = await screen.findByRole("dialog");
@@ -383,22 +407,22 @@ test("the table of keys is shown on asking", async () => {
 });
 
 test("cells of the wrong shape are drawn all the same", async () => {
-  const wrong = { source: 7, title: { a: 1 }, type: "poem" } as unknown as Partial<ReturnType<typeof cell>>;
-  const missing = stateOf([{ ...cell("a"), ...wrong }, cell("b", "evil \u202e text")]);
+  const wrong = { source: 7, title: { a: 1 }, type: "poem" } as unknown as Partial<ReturnType<typeof fakeCell>>;
+  const missing = stateOf([{ ...fakeCell("a"), ...wrong }, fakeCell("b", "evil \u202e text")]);
   const state = { ...missing, notebook: { ...missing.notebook, order: ["a", "b", "__proto__", "gone"] } };
-  await draw(state);
+  await renderNotebook(state);
   expect(cells()).toHaveLength(4);
   expect(screen.getByTitle("U+202E")).toBeTruthy();
 });
 
 test("what is typed while a new cell is on its way goes into that cell, and acts on no other", async () => {
-  const { store, commands } = await draw(stateOf([cell("a", "first")]));
+  const { store, commands } = await renderNotebook(stateOf([fakeCell("a", "first")]));
   let arrive = () => {};
   commands.createCell.mockImplementationOnce(
     () =>
       new Promise((resolve) => {
         arrive = () => {
-          insertCell(store, 1, cell("late", ""));
+          insertCell(store, 1, fakeCell("late", ""));
           resolve("late");
         };
       }),
@@ -412,7 +436,7 @@ test("what is typed while a new cell is on its way goes into that cell, and acts
 });
 
 test("keys are held no longer than 5 s for a cell that does not come, and that is said", async () => {
-  const { commands } = await draw(three());
+  const { commands } = await renderNotebook(three());
   commands.createCell.mockImplementationOnce(() => new Promise(() => {}));
   await focusCell("a");
   const now = performance.now();
@@ -427,10 +451,10 @@ test("keys are held no longer than 5 s for a cell that does not come, and that i
 });
 
 test("a cell whose deletion is seen before it is answered is brought back by the key that came between", async () => {
-  const { store, commands } = await draw(three());
+  const { store, commands } = await renderNotebook(three());
   let answer = () => {};
   commands.deleteCell.mockImplementationOnce((id) => {
-    dropCell(store, id);
+    removeCell(store, id);
     return new Promise((resolve) => {
       answer = resolve;
     });
@@ -443,28 +467,28 @@ test("a cell whose deletion is seen before it is answered is brought back by the
 });
 
 test("keys wait for a deletion that is answered before it is seen", async () => {
-  const { store, commands } = await draw(three());
+  const { store, commands } = await renderNotebook(three());
   commands.deleteCell.mockImplementationOnce(async () => {});
   await focusCell("a");
   await press("d", "d", "d", "d");
   expect(commands.deleteCell).toHaveBeenCalledTimes(1);
-  await act(async () => dropCell(store, "a"));
+  await act(async () => removeCell(store, "a"));
   await waitFor(() => expect(store.get().notebook.order).toEqual(["c"]));
 });
 
 test("a deletion whose answer is lost can be undone when the cell is gone", async () => {
-  const { store, commands } = await draw(three());
+  const { store, commands } = await renderNotebook(three());
   commands.deleteCell.mockRejectedValueOnce(new Error("the connection was lost"));
   await focusCell("b");
   await press("d", "d", "z");
   expect(store.get().notebook.order).toEqual(["a", "b", "c"]);
-  await act(async () => dropCell(store, "b"));
+  await act(async () => removeCell(store, "b"));
   await press("z");
   expect(store.get().notebook.order).toEqual(["a", "new1", "c"]);
 });
 
 test("commands that come before the change they build on are done one after the other", async () => {
-  const { store, commands } = await draw(three());
+  const { store, commands } = await renderNotebook(three());
   const waiting: (() => void)[] = [];
   commands.moveCell.mockImplementation(
     (id, position) =>
@@ -487,7 +511,7 @@ test("commands that come before the change they build on are done one after the 
 });
 
 test("who clicks elsewhere while a cell is on its way has the keys there", async () => {
-  const { commands } = await draw(three());
+  const { commands } = await renderNotebook(three());
   commands.createCell.mockImplementationOnce(() => new Promise(() => {}));
   await focusCell("a");
   await press("b");
@@ -499,7 +523,7 @@ test("who clicks elsewhere while a cell is on its way has the keys there", async
 });
 
 test("only the cell that is pointed at shows its controls", async () => {
-  await draw(three());
+  await renderNotebook(three());
   await focusCell("a");
   await act(async () => fireEvent.pointerEnter(cells()[1] as HTMLElement));
   const bars = screen.getAllByRole("toolbar", { name: "Cell" });
@@ -510,16 +534,20 @@ test("only the cell that is pointed at shows its controls", async () => {
 
 test("a cell that comes back without its outputs says so", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
-  await draw(stateOf([cell("a"), cell("b")], { executions: { a: run({ outputs: [output] }) } }));
+  await renderNotebook(
+    stateOf([fakeCell("a"), fakeCell("b")], { executions: { a: fakeExecution({ outputs: [output] }) } }),
+  );
   await focusCell("a");
   await press("d", "d", "z");
-  expect(screen.getByText("Cell brought back. Run it again for its outputs.")).toBeTruthy();
+  expect(screen.getByText("Cell restored. Run it again for its outputs.")).toBeTruthy();
 });
 
 test("of a change of the agent's the time is told where the trace has it, and no entry that is not known", async () => {
   const by = "agent" as const;
   const at = new Date(2026, 1, 3, 10, 32).getTime();
-  await draw(stateOf([cell("a", "x", { touched: { by, seq: 41, at } }), cell("b", "y", { touched: { by, seq: 0 } })]));
+  await renderNotebook(
+    stateOf([fakeCell("a", "x", { touched: { by, seq: 41, at } }), fakeCell("b", "y", { touched: { by, seq: 0 } })]),
+  );
   expect(cells()[0]?.textContent).toMatch(/agent, 10:32/);
   expect(cells()[1]?.textContent).not.toContain("entry");
 });

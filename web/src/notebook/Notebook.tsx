@@ -3,68 +3,74 @@ import { useCommands } from "../commands/commands";
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect, useStore } from "../store/store";
 import { lazyPart } from "../ui/lazyPart";
-import { Announce } from "./Announce";
 import { CellList } from "./CellList";
-import { create } from "./change";
-import { createDesk, type Desk, DeskProvider, useDesk, useView } from "./desk";
-import { Ends } from "./Ends";
-import { followNotebook } from "./follow";
-import { Guard } from "./Guard";
-import { KeysHelp } from "./KeysHelp";
+import { createCell } from "./cellCommands";
+import { cellOf } from "./cellSelectors";
+import { followNotebook } from "./followNotebook";
+import { NoteBar } from "./NoteBar";
 import styles from "./Notebook.module.css";
-import { NoteLine } from "./NoteLine";
-import { jump } from "./select";
-import { cellOf } from "./text";
-import { useKeys } from "./useKeys";
-import { withId } from "./view";
+import { NotebookEnd } from "./NotebookEnd";
+import {
+  createNotebookContext,
+  type NotebookContext,
+  NotebookContextProvider,
+  useNotebookContext,
+  useView,
+} from "./notebookContext";
+import { PartErrorBoundary } from "./PartErrorBoundary";
+import { RunAnnouncer } from "./RunAnnouncer";
+import { ShortcutsHelp } from "./ShortcutsHelp";
+import { jumpToCell } from "./selection";
+import { useShortcuts } from "./useShortcuts";
+import { withId } from "./viewState";
 
-/** After so many milliseconds the search is loaded: what is drawn at first comes before it. */
-const searchSoon = 500;
+/** Delay after which the search is loaded, so that it does not slow the first paint. */
+const searchLoadDelayMs = 500;
 const loadFindBar = async () => (await import("./FindBar")).FindBar;
 const FindBar = lazyPart(loadFindBar);
 const RestartDialog = lazyPart(async () => (await import("./RestartDialog")).RestartDialog);
 
 interface Props {
-  /** The kernel's language, as "python": what code is highlighted as. */
+  /** The kernel's language, such as "python", for syntax highlighting. */
   language: string;
   /** Id of a cell to jump to; null or absent: none. */
   focus?: string | null;
 }
 
-/** The cells of the session, in order. It fills its parent and scrolls. */
+/** The notebook of the session. It fills its parent and scrolls. */
 export function Notebook({ language, focus = null }: Props) {
   const store = useStore();
   const commands = useCommands();
-  const now = useRef(commands);
+  const currentCommands = useRef(commands);
   useLayoutEffect(() => {
-    now.current = commands;
+    currentCommands.current = commands;
   }, [commands]);
-  const desk = useMemo(() => createDesk(store, () => now.current), [store]);
+  const context = useMemo(() => createNotebookContext(store, () => currentCommands.current), [store]);
   useEffect(() => {
-    const stops = [followNotebook(desk), desk.touches.follow()];
+    const stops = [followNotebook(context), context.changeTimes.follow()];
     return () => {
       for (const stop of stops) stop();
     };
-  }, [desk]);
+  }, [context]);
   return (
-    <DeskProvider value={desk}>
+    <NotebookContextProvider value={context}>
       <Cells language={language} focus={focus} />
-    </DeskProvider>
+    </NotebookContextProvider>
   );
 }
 
 function Cells({ language, focus }: Required<Props>) {
-  const desk = useDesk();
+  const context = useNotebookContext();
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
-  const keys = useKeys();
-  const finding = useView((state) => state.finding > 0);
+  const keys = useShortcuts();
+  const finding = useView((state) => state.findRequests > 0);
   const dialog = useView((state) => state.dialog);
-  // So that it is there at once when it is asked for: what is typed next is for it.
+  // Loaded in advance, so that keys typed right after Ctrl-F go to the search.
   useEffect(() => {
-    const timer = setTimeout(() => loadFindBar().catch(() => {}), searchSoon);
+    const timer = setTimeout(() => loadFindBar().catch(() => {}), searchLoadDelayMs);
     return () => clearTimeout(timer);
   }, []);
-  const closeDialog = () => desk.view.set({ dialog: null });
+  const closeDialog = () => context.view.set({ dialog: null });
   return (
     <div className={styles.notebook}>
       <div
@@ -72,53 +78,54 @@ function Cells({ language, focus }: Required<Props>) {
         className={styles.scroller}
         tabIndex={-1}
         data-keys="notebook"
-        onFocusCapture={(event) => follow(desk, event)}
+        onFocusCapture={(event) => selectFocusedCell(context, event)}
         {...keys}
       >
         <CellList language={language} scroller={scroller}>
-          <Ends />
+          <NotebookEnd />
         </CellList>
       </div>
-      <Wishes focus={focus} scroller={scroller} />
-      <Guard what="The search">{finding && <FindBar />}</Guard>
-      <NoteLine />
-      <Announce />
-      <Guard what="The dialog">
-        {dialog === "keys" && <KeysHelp onClose={closeDialog} />}
+      <NavigationHandler focus={focus} scroller={scroller} />
+      <PartErrorBoundary what="The search">{finding && <FindBar />}</PartErrorBoundary>
+      <NoteBar />
+      <RunAnnouncer />
+      <PartErrorBoundary what="The dialog">
+        {dialog === "keys" && <ShortcutsHelp onClose={closeDialog} />}
         {dialog === "restart" && <RestartDialog />}
-      </Guard>
+      </PartErrorBoundary>
     </div>
   );
 }
 
-/** The cell in which the focus is becomes the selected one, and its text the edited one when the focus is there. */
-function follow({ view }: Desk, { target }: FocusEvent): void {
+/** Selects the cell that gets the focus, and marks it as being edited if the focus is in its editor. */
+function selectFocusedCell({ view }: NotebookContext, { target }: FocusEvent): void {
   const cell = target.closest<HTMLElement>("[data-cell]");
   const id = cell?.dataset.cell;
   if (id === undefined) return;
-  const { selected, editing, live } = view.get();
-  if (target.closest(".cm-content") !== null) view.set({ selected: id, editing: true, live: withId(live, id) });
+  const { selected, editing, cellsWithEditor } = view.get();
+  if (target.closest(".cm-content") !== null)
+    view.set({ selected: id, editing: true, cellsWithEditor: withId(cellsWithEditor, id) });
   else view.set({ selected: id, editing: editing && selected === id && target !== cell });
 }
 
-/** Does what other parts of the page want, and goes where the address leads. */
-function Wishes({ focus, scroller }: { focus: string | null; scroller: HTMLElement | null }) {
-  const desk = useDesk();
+/** Handles navigation requests of other parts of the page, and jumps to the cell in the address. */
+function NavigationHandler({ focus, scroller }: { focus: string | null; scroller: HTMLElement | null }) {
+  const context = useNotebookContext();
   const navigation = useNotebookNavigation();
-  const there = useSelect((state) => focus !== null && cellOf(state, focus) !== null);
+  const isPresent = useSelect((state) => focus !== null && cellOf(state, focus) !== null);
   useEffect(() => {
     if (scroller === null) return;
     return navigation.onRequest((request) => {
       if ("jump" in request) {
-        jump(desk, request.jump);
+        jumpToCell(context, request.jump);
         return;
       }
-      scroller.focus({ preventScroll: true }); // what is typed from now on is for the cell
-      create(desk, desk.store.get().notebook.order.length, request.add, true);
+      scroller.focus({ preventScroll: true }); // keys typed from now on go to the new cell
+      createCell(context, context.store.get().notebook.order.length, request.add, true);
     });
-  }, [desk, navigation, scroller]);
+  }, [context, navigation, scroller]);
   useEffect(() => {
-    if (focus !== null && there) jump(desk, focus);
-  }, [desk, focus, there]);
+    if (focus !== null && isPresent) jumpToCell(context, focus);
+  }, [context, focus, isPresent]);
   return null;
 }

@@ -1,20 +1,20 @@
 import { useEffect, useState } from "react";
 import { formatDuration } from "../format/format";
 import { useSelect } from "../store/store";
-import { runOf } from "./text";
+import { executionOf } from "./cellSelectors";
 
-/** How long the cell's last run took, or has been going on for. */
+/** The duration of the cell's last run, or the time since it started if it is running. */
 export function RunTime({ cellId }: { cellId: string }) {
   const startedAt = useSelect((state) => {
-    const run = runOf(state, cellId);
+    const run = executionOf(state, cellId);
     return run?.started ? run.startedAt : undefined;
   });
-  const took = useSelect((state) => runOf(state, cellId)?.durationMs);
+  const took = useSelect((state) => executionOf(state, cellId)?.durationMs);
   if (typeof startedAt === "number") return <Ticking since={startedAt} />;
   return typeof took === "number" ? formatDuration(took) : null;
 }
 
-/** Milliseconds between two looks at the clock: what is shown has tenths of a second. */
+/** Milliseconds between updates of a running time, which shows tenths of a second. */
 const tickMs = 100;
 
 function Ticking({ since }: { since: number }) {

@@ -1,42 +1,42 @@
 import { memo, useLayoutEffect, useMemo, useRef } from "react";
 import styles from "./Code.module.css";
-import { cutTokens } from "./cutTokens";
 import type { Token } from "./editor/tokens";
-import { PlainCode } from "./PlainCode";
-import type { Hit } from "./view";
+import { splitTokens } from "./splitTokens";
+import { VisibleText } from "./VisibleText";
+import type { SearchHit } from "./viewState";
 
 interface Props {
   text: string;
-  /** null: it is shown plain, without colours. */
+  /** null: without syntax highlighting. */
   tokens: readonly Token[] | null;
-  hit: Hit | null;
-  /** A person has clicked, or selected, this range of the text. */
-  onPick?: ((anchor: number, head: number) => void) | undefined;
+  hit: SearchHit | null;
+  /** Called when the user clicks in the text or selects a range of it, with offsets in UTF-16 units. */
+  onSelectRange?: ((anchor: number, head: number) => void) | undefined;
 }
 
-/** Code that is only shown, in the measures of the editor that may take its place. */
-export const StaticCode = memo(function StaticCode({ text, tokens, hit, onPick }: Props) {
+/** Read-only code with the same metrics as the editor that may replace it. */
+export const StaticCode = memo(function StaticCode({ text, tokens, hit, onSelectRange }: Props) {
   const code = useRef<HTMLElement>(null);
-  const pieces = useMemo(() => cutTokens(tokens ?? [{ text, classes: "" }], hit), [text, tokens, hit]);
+  const pieces = useMemo(() => splitTokens(tokens ?? [{ text, classes: "" }], hit), [text, tokens, hit]);
   useLayoutEffect(() => {
     if (hit !== null) code.current?.querySelector("mark")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
   }, [hit]);
   const pick = () => {
     const range = code.current === null ? null : selectedRange(code.current);
-    onPick?.(range?.anchor ?? text.length, range?.head ?? text.length);
+    onSelectRange?.(range?.anchor ?? text.length, range?.head ?? text.length);
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the cell takes Enter; a click is the same with a place
-    <pre className={styles.static} onClick={onPick && pick}>
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Enter on the cell does the same
+    <pre className={styles.static} onClick={onSelectRange && pick}>
       <code ref={code}>
         {pieces.map((piece) =>
-          piece.hit ? (
-            <mark key={piece.at} className={`${styles.hit} ${piece.classes}`}>
-              <PlainCode text={piece.text} />
+          piece.isHit ? (
+            <mark key={piece.offset} className={`${styles.hit} ${piece.classes}`}>
+              <VisibleText text={piece.text} />
             </mark>
           ) : (
-            <span key={piece.at} className={piece.classes || undefined}>
-              <PlainCode text={piece.text} />
+            <span key={piece.offset} className={piece.classes || undefined}>
+              <VisibleText text={piece.text} />
             </span>
           ),
         )}
@@ -46,7 +46,7 @@ export const StaticCode = memo(function StaticCode({ text, tokens, hit, onPick }
   );
 });
 
-/** The range of the element's text that is selected; null: none of it is. */
+/** Returns the selected range of the element's text; null if the selection is elsewhere. */
 function selectedRange(element: HTMLElement): { anchor: number; head: number } | null {
   const selection = element.ownerDocument.getSelection();
   const anchor = textOffset(element, selection?.anchorNode ?? null, selection?.anchorOffset ?? 0);
@@ -54,7 +54,10 @@ function selectedRange(element: HTMLElement): { anchor: number; head: number } |
   return anchor === null || head === null ? null : { anchor, head };
 }
 
-/** How much text of the element stands before the place; null: the place is not in it. */
+/**
+ * Returns the length of the element's text before a DOM position; null if the position is outside
+ * of the element.
+ */
 function textOffset(element: HTMLElement, node: Node | null, offset: number): number | null {
   if (node === null || !element.contains(node)) return null;
   const before = element.ownerDocument.createRange();

@@ -10,71 +10,71 @@ import Type from "lucide-react/icons/type";
 import { useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";
-import { changeType, insert, moveBy, remove } from "./change";
-import { useDesk } from "./desk";
-import { interruptCell, run, whyNotRun } from "./run";
+import { changeCellType, deleteCell, insertCell, moveCellBy } from "./cellCommands";
+import { useNotebookContext } from "./notebookContext";
+import { interruptCell, runCell, whyCannotRun } from "./runCommands";
 import { statusOf } from "./status";
 import styles from "./Toolbar.module.css";
 
 interface Props {
   cellId: string;
-  code: boolean;
-  /** Another cell is pointed at: this one's controls show only while the keyboard is in them. */
-  aside: boolean;
+  isCode: boolean;
+  /** The pointer is on another cell: this toolbar then shows only while it has the focus. */
+  isOtherHovered: boolean;
 }
 
-/** What can be done with the cell. It is drawn for the cell that is selected or pointed at. */
-export function Toolbar({ cellId, code, aside }: Props) {
-  const desk = useDesk();
+/** The buttons of a cell. It is drawn for the selected cell and the one under the pointer. */
+export function Toolbar({ cellId, isCode, isOtherHovered }: Props) {
+  const context = useNotebookContext();
   const commands = useCommands();
   const status = useSelect((state) => statusOf(state, cellId));
   const first = useSelect(({ notebook }) => notebook.order[0] === cellId);
   const last = useSelect(({ notebook }) => notebook.order.at(-1) === cellId);
   if (commands === null) return null;
-  const why = whyNotRun(commands);
+  const why = whyCannotRun(commands);
   const reason = why === null ? {} : { disabled: true, title: why };
   const addProblem = commands.addProblem ?? null;
-  const noMore = addProblem === null ? {} : { disabled: true, title: addProblem };
+  const addReason = addProblem === null ? {} : { disabled: true, title: addProblem };
   const busy = status === "running" || status === "waiting";
   return (
     <div
-      className={`${styles.toolbar} ${aside ? styles.aside : ""}`}
+      className={`${styles.toolbar} ${isOtherHovered ? styles.aside : ""}`}
       role="toolbar"
       aria-label="Cell"
       data-keys="controls"
     >
-      {code && !busy && (
-        <IconButton label="Run the cell" onClick={() => run(desk, cellId)} {...reason}>
+      {isCode && !busy && (
+        <IconButton label="Run the cell" onClick={() => runCell(context, cellId)} {...reason}>
           <Play />
         </IconButton>
       )}
-      {code && busy && (
-        <IconButton label="Stop the cell" onClick={() => interruptCell(desk, cellId)} {...reason}>
+      {isCode && busy && (
+        <IconButton label="Stop the cell" onClick={() => interruptCell(context, cellId)} {...reason}>
           <Square />
         </IconButton>
       )}
-      <IconButton label="Insert a cell above" onClick={() => insert(desk, 0, cellId, true)} {...noMore}>
+      <IconButton label="Insert a cell above" onClick={() => insertCell(context, 0, cellId, true)} {...addReason}>
         <BetweenHorizontalEnd />
       </IconButton>
-      <IconButton label="Insert a cell below" onClick={() => insert(desk, 1, cellId, true)} {...noMore}>
+      <IconButton label="Insert a cell below" onClick={() => insertCell(context, 1, cellId, true)} {...addReason}>
         <BetweenHorizontalStart />
       </IconButton>
-      <IconButton label="Move the cell up" disabled={first} onClick={() => moveBy(desk, -1, cellId)}>
+      <IconButton label="Move the cell up" disabled={first} onClick={() => moveCellBy(context, -1, cellId)}>
         <ArrowUp />
       </IconButton>
-      <IconButton label="Move the cell down" disabled={last} onClick={() => moveBy(desk, 1, cellId)}>
+      <IconButton label="Move the cell down" disabled={last} onClick={() => moveCellBy(context, 1, cellId)}>
         <ArrowDown />
       </IconButton>
-      {code ? (
-        <IconButton label="Make it a Markdown cell" onClick={() => changeType(desk, "markdown", cellId)}>
+      {isCode ? (
+        <IconButton label="Make it a Markdown cell" onClick={() => changeCellType(context, "markdown", cellId)}>
           <Type />
         </IconButton>
       ) : (
-        <IconButton label="Make it a code cell" onClick={() => changeType(desk, "code", cellId)}>
+        <IconButton label="Make it a code cell" onClick={() => changeCellType(context, "code", cellId)}>
           <Code />
         </IconButton>
       )}
-      <IconButton label="Delete the cell" onClick={() => remove(desk, cellId)}>
+      <IconButton label="Delete the cell" onClick={() => deleteCell(context, cellId)}>
         <Trash2 />
       </IconButton>
     </div>

@@ -1,66 +1,69 @@
-// What a person has typed, cell by cell, and how it goes together with what comes
-// from the server: our own words come back as echoes, and somebody else's are to
-// be shown at once where nothing of ours is lost by it.
+// The user's unsaved texts by cell, merged with the sources that come from the server: echoes of
+// the user's own edits are recognised, and other people's edits are shown at once if no text of the
+// user is lost.
 
 import type { Store } from "../store/store";
-import { cellOf, sourceOf } from "./text";
+import { cellOf, sourceOf } from "./cellSelectors";
 
 export interface Drafts {
-  /** The text of the cell as this screen has it: what was typed, else what the store knows. */
+  /** Returns the cell's text on this page: the draft if there is one, else the source in the store. */
   text(id: string): string;
-  /** Calls f when a text has changed, until what it returns is called. */
+  /** Calls f after a text has changed, until the returned function is called. */
   subscribe(f: () => void): () => void;
-  /** A person has changed the text. */
-  typed(id: string, text: string): void;
-  /** The cell has another text on this screen, which is nothing to tell others of. */
-  put(id: string, text: string): void;
-  /** Something was typed that has not come back from the server yet. */
-  unsaved(id: string): boolean;
-  /** What an editor leaves behind when it is closed, such as its history, for the next of that cell. */
-  memory: Map<string, unknown>;
-  /** Forgets the cell. */
-  drop(id: string): void;
-  /** Follows the store until what it returns is called. */
-  follow(): () => void;
+  /** Records an edit by the user and sends it. */
+  recordEdit(id: string, text: string): void;
+  /** Sets the cell's text on this page without sending it. */
+  setLocally(id: string, text: string): void;
+  /** Reports whether a text was typed that has not come back from the server yet. */
+  hasUnsavedText(id: string): boolean;
+  /**
+   * Editor states (with undo history) by cell id, kept when an editor is closed and used when it
+   * opens again.
+   */
+  editorStates: Map<string, unknown>;
+  /** Discards the cell's draft and editor state. */
+  discard(id: string): void;
+  /** Applies source changes of the store until the returned function is called. */
+  followStore(): () => void;
 }
 
 interface Draft {
   text: string;
-  /** What the store said last. */
-  known: string;
-  /** What we said and what has not come back, oldest first. */
-  said: { text: string; at: number }[];
+  /** The store's last source. */
+  lastSource: string;
+  /** Texts that were sent and have not come back, oldest first; at is in milliseconds. */
+  sentTexts: { text: string; at: number }[];
 }
 
-/** An echo that has not come after so long will not come: an edit that changes nothing makes none. */
-const echoMs = 10_000;
-const maxSaid = 256;
+/** How long an echo is expected. An edit that changes nothing has no echo. */
+const echoTimeoutMs = 10_000;
+const maxSentTexts = 256;
 
-/** say tells others what was typed; now is a clock in milliseconds. */
+/** send sends an edit to the server; now returns a time in milliseconds. */
 export function createDrafts(
   store: Store,
-  say: (id: string, text: string) => void,
+  send: (id: string, text: string) => void,
   now: () => number = () => performance.now(),
 ): Drafts {
   const drafts = new Map<string, Draft>();
   const memory = new Map<string, unknown>();
   const listeners = new Set<() => void>();
-  const tell = () => {
+  const notify = () => {
     for (const f of [...listeners]) f();
   };
   const drop = (id: string) => {
     drafts.delete(id);
     memory.delete(id);
   };
-  const settle = () => {
+  const applyStoreChanges = () => {
     let changed = false;
     for (const [id, draft] of drafts) {
       if (cellOf(store.get(), id) === null) continue;
       const source = sourceOf(store.get(), id);
-      if (source === draft.known) continue;
-      changed = hear(draft, source, now()) || changed;
+      if (source === draft.lastSource) continue;
+      changed = applySource(draft, source, now()) || changed;
     }
-    if (changed) tell();
+    if (changed) notify();
   };
   return {
     text: (id) => drafts.get(id)?.text ?? sourceOf(store.get(), id),
@@ -68,52 +71,52 @@ export function createDrafts(
       listeners.add(f);
       return () => listeners.delete(f);
     },
-    typed(id, text) {
-      const draft = drafts.get(id) ?? { text: "", known: sourceOf(store.get(), id), said: [] };
+    recordEdit(id, text) {
+      const draft = drafts.get(id) ?? { text: "", lastSource: sourceOf(store.get(), id), sentTexts: [] };
       if (draft.text === text && drafts.has(id)) return;
       draft.text = text;
-      draft.said = [...draft.said.slice(1 - maxSaid), { text, at: now() }];
+      draft.sentTexts = [...draft.sentTexts.slice(1 - maxSentTexts), { text, at: now() }];
       drafts.set(id, draft);
-      say(id, text);
-      tell();
+      send(id, text);
+      notify();
     },
-    put(id, text) {
-      drafts.set(id, { text, known: sourceOf(store.get(), id), said: [] });
-      tell();
+    setLocally(id, text) {
+      drafts.set(id, { text, lastSource: sourceOf(store.get(), id), sentTexts: [] });
+      notify();
     },
-    unsaved: (id) => {
+    hasUnsavedText: (id) => {
       const draft = drafts.get(id);
-      return draft !== undefined && draft.text !== draft.known;
+      return draft !== undefined && draft.text !== draft.lastSource;
     },
-    memory,
-    drop,
-    follow() {
+    editorStates: memory,
+    discard: drop,
+    followStore() {
       let cells = store.get().notebook.cells;
       return store.subscribe(() => {
         const next = store.get().notebook.cells;
         if (next === cells) return;
         cells = next;
-        settle();
+        applyStoreChanges();
       });
     },
   };
 }
 
-/** Takes in what the store says now; true: the text has become that. */
-function hear(draft: Draft, source: string, now: number): boolean {
-  const clean = draft.text === draft.known;
-  draft.known = source;
+/** Applies a new source of the store to a draft. Returns true if it became the draft's text. */
+function applySource(draft: Draft, source: string, now: number): boolean {
+  const isUnchanged = draft.text === draft.lastSource;
+  draft.lastSource = source;
   if (source === draft.text) {
-    draft.said = [];
+    draft.sentTexts = [];
     return false;
   }
-  const echo = draft.said.findIndex((said) => said.text === source && now - said.at < echoMs);
-  if (echo >= 0) {
-    draft.said = draft.said.slice(echo + 1);
+  const echoIndex = draft.sentTexts.findIndex((said) => said.text === source && now - said.at < echoTimeoutMs);
+  if (echoIndex >= 0) {
+    draft.sentTexts = draft.sentTexts.slice(echoIndex + 1);
     return false;
   }
-  if (!clean) return false; // theirs and ours differ: the conflict is told elsewhere
+  if (!isUnchanged) return false; // both have changed the cell: ConflictBar shows that
   draft.text = source;
-  draft.said = [];
+  draft.sentTexts = [];
   return true;
 }

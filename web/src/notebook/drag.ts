@@ -1,39 +1,39 @@
-// Dragging a cell to another place.
+// Dragging a cell to another position.
 
-import { moveTo } from "./change";
-import type { Desk } from "./desk";
-import type { ListHandle } from "./list";
+import { moveCellTo } from "./cellCommands";
+import type { CellListHandle } from "./cellListContext";
+import type { NotebookContext } from "./notebookContext";
 
-/** So near to the edge (pixels) the list scrolls on. */
-const edge = 48;
-/** Pixels per frame at the very edge. */
-const fastest = 18;
+/** Distance from an edge of the list, in pixels, at which dragging scrolls it. */
+const scrollZone = 48;
+/** Scroll speed at the very edge, in pixels per frame. */
+const maxScrollStep = 18;
 
-/** How far the list scrolls in a frame when the pointer is there; 0 away from its edges. */
+/** Returns how far the list scrolls in one frame for a pointer at y; 0 away from its edges. All in pixels. */
 export function scrollStep(y: number, top: number, bottom: number): number {
-  const above = top + edge - y;
-  const below = y - (bottom - edge);
+  const above = top + scrollZone - y;
+  const below = y - (bottom - scrollZone);
   const depth = above > 0 ? -above : Math.max(0, below);
-  return Math.round((Math.max(-edge, Math.min(edge, depth)) / edge) * fastest);
+  return Math.round((Math.max(-scrollZone, Math.min(scrollZone, depth)) / scrollZone) * maxScrollStep);
 }
 
-/** The place that a cell has when it is taken out and put before the one that was at `before`. */
-export function placeAfterDrop(from: number, before: number): number {
+/** Returns the new index of a cell that is moved from index `from` to before the one at index `before`. */
+export function indexAfterDrop(from: number, before: number): number {
   return before > from ? before - 1 : before;
 }
 
-/** One drag of a cell, from the moment that the pointer went down. */
+/** A drag of one cell. It begins when the pointer goes down. */
 export interface Drag {
-  to(clientY: number): void;
+  moveTo(clientY: number): void;
   drop(): void;
   cancel(): void;
 }
 
-export function startDrag(desk: Desk, list: ListHandle, id: string): Drag {
+export function startDrag(context: NotebookContext, list: CellListHandle, id: string): Drag {
   let y: number | null = null;
   let frame = 0;
-  const show = () => {
-    if (y !== null) desk.view.set({ drop: list.placeAt(y) });
+  const updateDropIndex = () => {
+    if (y !== null) context.view.set({ dropIndex: list.insertIndexAt(y) });
   };
   const scroll = () => {
     frame = 0;
@@ -43,25 +43,25 @@ export function startDrag(desk: Desk, list: ListHandle, id: string): Drag {
     const step = scrollStep(y, top, bottom);
     if (step === 0) return;
     scroller.scrollTop += step;
-    show();
+    updateDropIndex();
     frame = requestAnimationFrame(scroll);
   };
   const end = () => {
     cancelAnimationFrame(frame);
     y = null;
-    desk.view.set({ drop: null });
+    context.view.set({ dropIndex: null });
   };
   return {
-    to(clientY) {
+    moveTo(clientY) {
       y = clientY;
-      show();
+      updateDropIndex();
       if (frame === 0) frame = requestAnimationFrame(scroll);
     },
     drop() {
-      const before = desk.view.get().drop;
-      const from = desk.store.get().notebook.order.indexOf(id);
+      const before = context.view.get().dropIndex;
+      const from = context.store.get().notebook.order.indexOf(id);
       end();
-      if (before !== null && from >= 0) moveTo(desk, id, placeAfterDrop(from, before));
+      if (before !== null && from >= 0) moveCellTo(context, id, indexAfterDrop(from, before));
     },
     cancel: end,
   };

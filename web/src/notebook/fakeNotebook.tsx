@@ -1,5 +1,4 @@
-// A notebook for tests: a store that is filled by hand, and commands that change it
-// as a server would.
+// A notebook for tests: a store filled by the test, and commands that change it as a server would.
 
 import { act, render } from "@testing-library/react";
 import { vi } from "vitest";
@@ -12,11 +11,11 @@ import type { Cell, Execution, Notebook as NotebookState, State } from "../store
 import { createStore, type Store, StoreProvider } from "../store/store";
 import { Notebook } from "./Notebook";
 
-export function cell(id: string, source = `# ${id}`, more: Partial<Cell> = {}): Cell {
+export function fakeCell(id: string, source = `# ${id}`, more: Partial<Cell> = {}): Cell {
   return { id, type: "code", source, title: "", rev: 1, ...more };
 }
 
-export function run(more: Partial<Execution> = {}): Execution {
+export function fakeExecution(more: Partial<Execution> = {}): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs: [], widgets: {}, ...more };
 }
 
@@ -30,12 +29,12 @@ export function changeNotebook(store: Store, change: (now: NotebookState) => Par
   store.update((state) => ({ ...state, notebook: { ...state.notebook, ...change(state.notebook) } }));
 }
 
-/** The cell gets another source, as from the server. */
+/** Changes a cell's source, as if by the server. */
 export function setSource(store: Store, id: string, source: string): void {
-  changeNotebook(store, ({ cells }) => ({ cells: { ...cells, [id]: { ...(cells[id] ?? cell(id)), source } } }));
+  changeNotebook(store, ({ cells }) => ({ cells: { ...cells, [id]: { ...(cells[id] ?? fakeCell(id)), source } } }));
 }
 
-export function dropCell(store: Store, id: string): void {
+export function removeCell(store: Store, id: string): void {
   changeNotebook(store, ({ order, cells }) => {
     const { [id]: _gone, ...rest } = cells;
     return { order: order.filter((each) => each !== id), cells: rest };
@@ -56,24 +55,27 @@ export function moveCell(store: Store, id: string, position: number): void {
   });
 }
 
-/** Commands that do at once what they say; what is run, stopped and typed is only noted. */
+/**
+ * Returns commands that change the store at once. Runs, stops, edits and agent commands are only
+ * recorded.
+ */
 export function fakeCommands(store: Store) {
   let made = 0;
   return {
     canRun: true as boolean,
     createCell: vi.fn(async (position: number, type: CellType, source: string, title: string = "") => {
       const id = `new${++made}`;
-      insertCell(store, position, cell(id, source, { type, title }));
+      insertCell(store, position, fakeCell(id, source, { type, title }));
       return id;
     }),
     editCell: vi.fn(),
-    deleteCell: vi.fn(async (id: string) => dropCell(store, id)),
+    deleteCell: vi.fn(async (id: string) => removeCell(store, id)),
     moveCell: vi.fn(async (id: string, position: number) => moveCell(store, id, position)),
     changeType: vi.fn(async (id: string, type: CellType) => {
       const { order, cells } = store.get().notebook;
-      const [at, old] = [order.indexOf(id), cells[id] ?? cell(id)];
+      const [at, old] = [order.indexOf(id), cells[id] ?? fakeCell(id)];
       const fresh = `${id}-${type}`;
-      dropCell(store, id);
+      removeCell(store, id);
       insertCell(store, at, { ...old, id: fresh, type });
       return fresh;
     }),
@@ -90,16 +92,17 @@ export function fakeCommands(store: Store) {
 }
 
 /**
- * happy-dom lays nothing out: the view is 800 pixels high, and each cell 100. It
- * tells of a selection while it is being made, which no browser does.
+ * Replaces layout, which happy-dom lacks: the view is 800 pixels high and each cell 100. Also
+ * suppresses selectionchange events, because happy-dom fires them in the middle of a change, which
+ * no browser does.
  */
-export function layOut(): void {
+export function fakeNotebookLayout(): void {
   document.addEventListener("selectionchange", (event) => event.stopImmediatePropagation(), true);
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(800);
   vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockReturnValue(new DOMRect(0, 0, 600, 100));
 }
 
-export interface Drawn {
+export interface RenderedNotebook {
   store: Store;
   commands: ReturnType<typeof fakeCommands>;
   navigation: NotebookNavigation;
@@ -112,11 +115,11 @@ interface Options {
   conflicts?: Conflicts;
 }
 
-export async function draw(
+export async function renderNotebook(
   state: State,
   { readOnly = false, canRun = true, addProblem, conflicts = {} }: Options = {},
-): Promise<Drawn> {
-  layOut();
+): Promise<RenderedNotebook> {
+  fakeNotebookLayout();
   const store = createStore(state);
   const commands = {
     ...fakeCommands(store),

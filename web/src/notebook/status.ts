@@ -1,10 +1,10 @@
 import type { Execution, State } from "../store/state";
-import { runOf } from "./text";
+import { executionOf } from "./cellSelectors";
 
-/** How a cell stands: fresh: it has not run on this kernel. */
+/** The status of a cell. fresh: it has not run on this kernel. */
 export type CellStatus = "fresh" | "waiting" | "running" | "ran" | "failed" | "interrupted";
 
-export const statusWords: Record<CellStatus, string> = {
+export const statusTexts: Record<CellStatus, string> = {
   fresh: "Not run",
   waiting: "Waiting to run",
   running: "Running",
@@ -14,7 +14,7 @@ export const statusWords: Record<CellStatus, string> = {
 };
 
 export function statusOf(state: State, id: string): CellStatus {
-  const run = runOf(state, id);
+  const run = executionOf(state, id);
   if (run === null) return "fresh";
   if (run.started) return "running";
   if (run.pending || state.notebook.queue.includes(id)) return "waiting";
@@ -22,18 +22,21 @@ export function statusOf(state: State, id: string): CellStatus {
   return run.status === "ran" ? "ran" : "fresh";
 }
 
-/** What kernels call the exception by which a run was interrupted. */
-const interrupts: readonly unknown[] = ["KeyboardInterrupt", "InterruptException"];
+/** Exceptions by which kernels report an interrupted run. */
+const interruptExceptions: readonly unknown[] = ["KeyboardInterrupt", "InterruptException"];
 
 function wasInterrupted(run: Execution): boolean {
   if (run.interrupted === true) return true;
   const error = run.outputs.findLast((output) => output.output_type === "error");
-  return error?.output_type === "error" && interrupts.includes(error.ename);
+  return error?.output_type === "error" && interruptExceptions.includes(error.ename);
 }
 
-/** What stands in brackets beside the cell: its run number, "*" while it runs, "…2" when it is the second to wait. */
-export function promptOf(state: State, id: string): string {
-  const run = runOf(state, id);
+/**
+ * Returns the text in brackets beside a cell: its run number, "*" while it runs, "…2" if it is
+ * second in the queue.
+ */
+export function executionPrompt(state: State, id: string): string {
+  const run = executionOf(state, id);
   if (run?.started) return "*";
   const place = state.notebook.queue.indexOf(id) + 1;
   if (place > 0) return `…${place}`;

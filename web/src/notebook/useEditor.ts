@@ -1,24 +1,24 @@
 import { useSyncExternalStore } from "react";
 
-type EditorPart = typeof import("./editor");
+type EditorModule = typeof import("./editor");
 
-let part: EditorPart | null = null;
-let problem: string | null = null;
-let asked = false;
+let editorModule: EditorModule | null = null;
+let loadProblem: string | null = null;
+let isLoadStarted = false;
 const listeners = new Set<() => void>();
 
-/** Fetches the editor; once it is there, or on its way, nothing more is done. */
+/** Loads the editor; does nothing if it is loaded or being loaded. */
 export function loadEditor(): Promise<void> {
-  if (asked) return Promise.resolve();
-  asked = true;
-  problem = null;
+  if (isLoadStarted) return Promise.resolve();
+  isLoadStarted = true;
+  loadProblem = null;
   return import("./editor")
     .then((found) => {
-      part = found;
+      editorModule = found;
     })
     .catch(() => {
-      asked = false;
-      problem = "The editor could not be loaded.";
+      isLoadStarted = false;
+      loadProblem = "The editor could not be loaded.";
     })
     .finally(() => {
       for (const f of [...listeners]) f();
@@ -31,12 +31,12 @@ function subscribe(f: () => void): () => void {
   return () => listeners.delete(f);
 }
 
-/** What needs CodeMirror; null until it has been loaded. */
-export function useEditor(): EditorPart | null {
-  return useSyncExternalStore(subscribe, () => part);
+/** Returns the module that needs CodeMirror; null until it is loaded. Starts loading it. */
+export function useEditor(): EditorModule | null {
+  return useSyncExternalStore(subscribe, () => editorModule);
 }
 
-/** Why the editor is not there; null: it is, or is being loaded. */
+/** Returns why the editor could not be loaded; null: it is loaded or being loaded. */
 export function useEditorProblem(): string | null {
-  return useSyncExternalStore(subscribe, () => problem);
+  return useSyncExternalStore(subscribe, () => loadProblem);
 }

@@ -1,49 +1,51 @@
 import { useEffect, useEffectEvent } from "react";
-import { useDesk, useView } from "./desk";
-import type { List } from "./list";
-import { alignTo } from "./place";
+import { scrollAlignment } from "./cellLayout";
+import type { CellVirtualizer } from "./cellListContext";
+import { useNotebookContext, useView } from "./notebookContext";
 
-/** So long, in milliseconds, a cell that was brought into view is kept there while the cells around it get their heights. */
-const settleMs = 1500;
+/** How long a revealed cell is kept in view while the cells around it are measured. */
+const settleTimeoutMs = 1500;
 
-/** What a person does who scrolls. */
-const scrolling = ["wheel", "pointerdown", "touchmove"] as const;
+/** Events by which a user scrolls. */
+const scrollEvents = ["wheel", "pointerdown", "touchmove"] as const;
 
 /**
- * Brings the selected cell into view when that is asked for. The heights of cells
- * that were not drawn before are guesses: until they are measured the cell is kept
- * in view, unless the person scrolls.
+ * Scrolls to the selected cell when that is requested. Heights of cells that were never drawn are
+ * estimates: until they are measured the cell is kept in view, unless the user scrolls.
  */
-export function useReveal(list: List, scroller: HTMLElement | null): void {
-  const { store, view } = useDesk();
-  const reveal = useView((state) => state.reveal);
-  const show = useEffectEvent(() => {
+export function useReveal(list: CellVirtualizer, scroller: HTMLElement | null): void {
+  const { store, view } = useNotebookContext();
+  const reveal = useView((state) => state.revealRequests);
+  const scrollToSelected = useEffectEvent(() => {
     const { selected } = view.get();
     const place = selected === null ? -1 : store.get().notebook.order.indexOf(selected);
-    list.getTotalSize(); // takes in what was measured just now
+    list.getTotalSize(); // applies the newest measurements
     const cell = list.measurementsCache[place];
     const start = scroller?.scrollTop ?? 0;
     if (cell === undefined) return;
-    const align = alignTo(cell, { start, end: start + (list.scrollRect?.height ?? 0) });
+    const align = scrollAlignment(cell, { start, end: start + (list.scrollRect?.height ?? 0) });
     if (align !== null) list.scrollToIndex(place, { align });
   });
   useEffect(() => {
     if (reveal === 0) return;
-    show();
-    if (scroller !== null) return whileSettling(scroller, show);
+    scrollToSelected();
+    if (scroller !== null) return onHeightChange(scroller, scrollToSelected);
   }, [reveal, scroller]);
 }
 
-/** Calls f when a cell of the list gets another height, for a while, until the person scrolls or what it returns is called. */
-function whileSettling(scroller: HTMLElement, f: () => void): () => void {
+/**
+ * Calls f whenever a cell's height changes, for 1.5 s, until the user scrolls or the returned
+ * function is called.
+ */
+function onHeightChange(scroller: HTMLElement, f: () => void): () => void {
   const heights = new ResizeObserver(f);
   for (const part of scroller.querySelectorAll("[role=list], [data-index]")) heights.observe(part);
   const stop = () => {
     clearTimeout(timer);
     heights.disconnect();
-    for (const type of scrolling) scroller.removeEventListener(type, stop);
+    for (const type of scrollEvents) scroller.removeEventListener(type, stop);
   };
-  const timer = setTimeout(stop, settleMs);
-  for (const type of scrolling) scroller.addEventListener(type, stop, { passive: true });
+  const timer = setTimeout(stop, settleTimeoutMs);
+  for (const type of scrollEvents) scroller.addEventListener(type, stop, { passive: true });
   return stop;
 }

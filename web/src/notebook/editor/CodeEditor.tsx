@@ -2,105 +2,125 @@ import type { Language } from "@codemirror/language";
 import { EditorState, Transaction } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useRef } from "react";
-import { changesBetween } from "../changes";
-import { type Desk, useDesk, useView } from "../desk";
-import { playHeld } from "../press";
-import { extensionsOf, languagePart, namePart, naming, readOnlyPart, remote, type Setup } from "./extensions";
-import { markHit } from "./hitMark";
+import { replayBufferedKeys } from "../executeShortcut";
+import { type NotebookContext, useNotebookContext, useView } from "../notebookContext";
+import { changesBetween } from "../textChanges";
+import {
+  ariaLabel,
+  type EditorSetup,
+  extensionsOf,
+  languageCompartment,
+  nameCompartment,
+  readOnlyCompartment,
+  remoteChange,
+} from "./extensions";
+import { setSearchHit } from "./searchHit";
 
 interface Props {
   cellId: string;
   /** null: plain text. */
   language: Language | null;
-  /** What the editor is called by a screen reader. */
+  /** Accessible name of the editor. */
   name: string;
-  /** Long lines are wrapped, as those of Markdown. */
+  /** Wraps long lines, as in Markdown. */
   wraps?: boolean;
   readOnly?: boolean;
 }
 
 /**
- * The editor of a cell's text. React draws its frame alone: the text goes between
- * the editor and the drafts, and nothing else of the notebook concerns it.
+ * The editor of a cell's text. React renders only its frame; the text is synchronised between
+ * CodeMirror and the drafts.
  */
 export function CodeEditor({ cellId, language, name, wraps = false, readOnly = false }: Props) {
-  const desk = useDesk();
-  const frame = useRef<HTMLDivElement>(null);
+  const context = useNotebookContext();
+  const container = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
-  const first = useRef({ language, name, wraps, readOnly });
-  // React's strict mode opens the editor twice.
+  const initialSetup = useRef({ language, name, wraps, readOnly });
+  // Strict mode opens the editor twice; this remembers whether the first one had the focus.
   const focused = useRef(false);
 
   useLayoutEffect(() => {
-    if (frame.current === null) return;
-    const view = open(desk, cellId, frame.current, first.current);
+    if (container.current === null) return;
+    const view = openEditor(context, cellId, container.current, initialSetup.current);
     editor.current = view;
     if (focused.current) view.focus();
-    const stop = followText(desk, cellId, view);
+    const stop = followText(context, cellId, view);
     return () => {
       stop();
       focused.current = view.hasFocus;
-      desk.drafts.memory.set(cellId, view.state);
+      context.drafts.editorStates.set(cellId, view.state);
       view.destroy();
       editor.current = null;
     };
-  }, [desk, cellId]);
+  }, [context, cellId]);
 
   useEffect(() => {
-    editor.current?.dispatch({ effects: languagePart.reconfigure(language ?? []) });
+    editor.current?.dispatch({ effects: languageCompartment.reconfigure(language ?? []) });
   }, [language]);
   useEffect(() => {
-    editor.current?.dispatch({ effects: namePart.reconfigure(naming(name)) });
+    editor.current?.dispatch({ effects: nameCompartment.reconfigure(ariaLabel(name)) });
   }, [name]);
 
   useEffect(() => {
-    editor.current?.dispatch({ effects: readOnlyPart.reconfigure(EditorState.readOnly.of(readOnly)) });
+    editor.current?.dispatch({ effects: readOnlyCompartment.reconfigure(EditorState.readOnly.of(readOnly)) });
   }, [readOnly]);
 
-  const focus = useView((state) => (state.editing && state.selected === cellId ? state.focus : 0));
+  const focus = useView((state) => (state.editing && state.selected === cellId ? state.focusRequests : 0));
   useLayoutEffect(() => {
-    if (editor.current === null || focus === 0 || desk.view.wants !== cellId) return;
-    desk.view.wants = null;
-    enter(desk, editor.current);
-  }, [desk, cellId, focus]);
+    if (editor.current === null || focus === 0 || context.view.pendingFocus !== cellId) return;
+    context.view.pendingFocus = null;
+    focusEditor(context, editor.current);
+  }, [context, cellId, focus]);
 
-  const hit = useView((state) => (state.hit?.id === cellId && state.hit.shown === null ? state.hit : null));
+  const hit = useView((state) =>
+    state.searchHit?.id === cellId && state.searchHit.inOutputs === null ? state.searchHit : null,
+  );
   useEffect(() => {
     editor.current?.dispatch({
       effects:
-        hit === null ? markHit.of(null) : [markHit.of(hit), EditorView.scrollIntoView(clamp(editor.current, hit.from))],
+        hit === null
+          ? setSearchHit.of(null)
+          : [setSearchHit.of(hit), EditorView.scrollIntoView(clampOffset(editor.current, hit.from))],
     });
   }, [hit]);
 
-  return <div ref={frame} />;
+  return <div ref={container} />;
 }
 
-function open(desk: Desk, id: string, parent: HTMLElement, first: Omit<Setup, "onText">): EditorView {
-  const setup = { ...first, onText: (text: string) => desk.drafts.typed(id, text) };
-  const kept = desk.drafts.memory.get(id);
+function openEditor(
+  context: NotebookContext,
+  id: string,
+  parent: HTMLElement,
+  first: Omit<EditorSetup, "onText">,
+): EditorView {
+  const setup = { ...first, onText: (text: string) => context.drafts.recordEdit(id, text) };
+  const kept = context.drafts.editorStates.get(id);
   const state =
     kept instanceof EditorState
       ? kept
-      : EditorState.create({ doc: desk.drafts.text(id), extensions: extensionsOf(setup) });
+      : EditorState.create({ doc: context.drafts.text(id), extensions: extensionsOf(setup) });
   return new EditorView({ state, parent });
 }
 
-/** Takes over what others write, by the smallest changes, so that the caret stays; until what it returns is called. */
-function followText({ drafts, store }: Desk, id: string, view: EditorView): () => void {
-  const take = () => {
+/**
+ * Applies edits by others as minimal changes, so that the caret stays in place, until the returned
+ * function is called.
+ */
+function followText({ drafts, store }: NotebookContext, id: string, view: EditorView): () => void {
+  const applyChanges = () => {
     const changes = changesBetween(view.state.doc.toString(), drafts.text(id));
     if (changes.length > 0)
-      view.dispatch({ changes, annotations: [remote.of(true), Transaction.addToHistory.of(false)] });
+      view.dispatch({ changes, annotations: [remoteChange.of(true), Transaction.addToHistory.of(false)] });
   };
-  take();
+  applyChanges();
   let cell = store.get().notebook.cells[id];
   const stops = [
-    drafts.subscribe(take),
+    drafts.subscribe(applyChanges),
     store.subscribe(() => {
       const next = store.get().notebook.cells[id];
       if (next === cell || next === undefined) return;
       cell = next;
-      take();
+      applyChanges();
     }),
   ];
   return () => {
@@ -108,20 +128,22 @@ function followText({ drafts, store }: Desk, id: string, view: EditorView): () =
   };
 }
 
-/** Puts the focus into the editor, the caret where it was asked for, and there what was typed for it meanwhile. */
-function enter(desk: Desk, editor: EditorView): void {
-  const { view } = desk;
-  const { caret } = view;
-  view.caret = null;
+/** Focuses the editor, sets the requested selection and types the text that was buffered for it. */
+function focusEditor(context: NotebookContext, editor: EditorView): void {
+  const { view } = context;
+  const { pendingCaret } = view;
+  view.pendingCaret = null;
   editor.focus();
-  if (caret !== null) {
-    editor.dispatch({ selection: { anchor: clamp(editor, caret.anchor), head: clamp(editor, caret.head) } });
+  if (pendingCaret !== null) {
+    editor.dispatch({
+      selection: { anchor: clampOffset(editor, pendingCaret.anchor), head: clampOffset(editor, pendingCaret.head) },
+    });
   }
-  playHeld(desk, "edit", (text) => {
+  replayBufferedKeys(context, "edit", (text) => {
     editor.dispatch(editor.state.replaceSelection(text), { userEvent: "input.type" });
   });
 }
 
-function clamp(editor: EditorView, at: number): number {
+function clampOffset(editor: EditorView, at: number): number {
   return Math.min(Math.max(at, 0), editor.state.doc.length);
 }

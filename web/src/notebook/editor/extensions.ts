@@ -1,4 +1,4 @@
-// What an editor of a cell is made of.
+// The CodeMirror extensions of a cell's editor.
 
 import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -7,47 +7,47 @@ import { openSearchPanel, search, searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, type Extension } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, type KeyBinding, keymap } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
-import { specials } from "../specials";
-import { hitMark } from "./hitMark";
+import { specialCharacterPattern } from "../specialCharacters";
+import { editorTheme } from "./editorTheme";
 import { tabKeys } from "./indent";
-import { look } from "./look";
-import { typeOver } from "./typeOver";
+import { searchHitField } from "./searchHit";
+import { typeOverLines } from "./typeOver";
 
-/** Marks a change that is not of this editor's person: it is not told on, and not undone. */
-export const remote = Annotation.define<true>();
+/** Marks a change that does not come from this editor's user: it is not sent and cannot be undone. */
+export const remoteChange = Annotation.define<true>();
 
-/** What may change while an editor is open. */
-export const languagePart = new Compartment();
-export const namePart = new Compartment();
-export const readOnlyPart = new Compartment();
+/** Settings that can change while an editor is open. */
+export const languageCompartment = new Compartment();
+export const nameCompartment = new Compartment();
+export const readOnlyCompartment = new Compartment();
 
 const replaceKeys: readonly KeyBinding[] = [{ key: "Ctrl-h", mac: "Cmd-Alt-f", run: openSearchPanel }];
-// The notebook has a search of its own over all cells.
+// Mod-f is the notebook's search over all cells.
 const ownSearchKeys = searchKeymap.filter(({ key }) => key !== "Mod-f");
 
-export interface Setup {
+export interface EditorSetup {
   language: Language | null;
-  /** What the editor is called by a screen reader. */
+  /** Accessible name of the editor. */
   name: string;
   wraps: boolean;
   readOnly: boolean;
   onText: (text: string) => void;
 }
 
-export function extensionsOf({ language, name, wraps, readOnly, onText }: Setup): Extension {
+export function extensionsOf({ language, name, wraps, readOnly, onText }: EditorSetup): Extension {
   return [
     history(),
     indentUnit.of("    "),
     EditorState.tabSize.of(4),
-    readOnlyPart.of(EditorState.readOnly.of(readOnly)),
+    readOnlyCompartment.of(EditorState.readOnly.of(readOnly)),
     indentOnInput(),
     bracketMatching(),
     closeBrackets(),
-    highlightSpecialChars({ specialChars: specials() }),
+    highlightSpecialChars({ specialChars: specialCharacterPattern() }),
     syntaxHighlighting(classHighlighter),
     search({ top: true }),
-    hitMark,
-    typeOver,
+    searchHitField,
+    typeOverLines,
     keymap.of([
       ...tabKeys,
       ...replaceKeys,
@@ -56,17 +56,17 @@ export function extensionsOf({ language, name, wraps, readOnly, onText }: Setup)
       ...historyKeymap,
       ...defaultKeymap,
     ]),
-    languagePart.of(language ?? []),
-    namePart.of(naming(name)),
+    languageCompartment.of(language ?? []),
+    nameCompartment.of(ariaLabel(name)),
     wraps ? EditorView.lineWrapping : [],
-    look(),
+    editorTheme(),
     EditorView.updateListener.of((update) => {
-      if (!update.docChanged || update.transactions.every((change) => change.annotation(remote))) return;
+      if (!update.docChanged || update.transactions.every((change) => change.annotation(remoteChange))) return;
       onText(update.state.doc.toString());
     }),
   ];
 }
 
-export function naming(name: string): Extension {
+export function ariaLabel(name: string): Extension {
   return EditorView.contentAttributes.of({ "aria-label": name });
 }

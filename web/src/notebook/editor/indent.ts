@@ -3,8 +3,11 @@ import { getIndentUnit } from "@codemirror/language";
 import { EditorSelection } from "@codemirror/state";
 import type { Command, KeyBinding } from "@codemirror/view";
 
-/** Tab: indents the lines that are selected, else fills up to the next multiple of the indentation. */
-const indent: Command = (view) => {
+/**
+ * Tab: indents the selected lines; without a selection inserts spaces up to the next multiple of
+ * the indent unit.
+ */
+const indentCommand: Command = (view) => {
   const { state } = view;
   if (state.selection.ranges.some((range) => !range.empty)) return indentMore(view);
   const unit = getIndentUnit(state);
@@ -17,4 +20,4 @@ const indent: Command = (view) => {
   return true;
 };
 
-export const tabKeys: readonly KeyBinding[] = [{ key: "Tab", run: indent, shift: indentLess }];
+export const tabKeys: readonly KeyBinding[] = [{ key: "Tab", run: indentCommand, shift: indentLess }];

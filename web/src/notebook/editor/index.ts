@@ -1,4 +1,4 @@
-// All that needs CodeMirror, as one part that is loaded when the page already stands.
+// Everything that needs CodeMirror, as one lazily loaded module.
 
 export { CodeEditor } from "./CodeEditor";
 export { useLanguage } from "./languages";

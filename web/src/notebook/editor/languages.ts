@@ -1,13 +1,13 @@
-// The languages that code is highlighted as, by what kernels call them.
+// Syntax highlighting by the language names that kernels report.
 
 import { pythonLanguage } from "@codemirror/lang-python";
 import { type Language, StreamLanguage, type StreamParser } from "@codemirror/language";
 import { useEffect, useState } from "react";
 
-type Mode = Promise<StreamParser<unknown>>;
+type ModeLoader = Promise<StreamParser<unknown>>;
 
-// Each mode is a file of its own, fetched when a notebook is in that language.
-const modes: Record<string, () => Mode> = {
+// Each mode is its own chunk, loaded when a notebook uses that language.
+const languageModes: Record<string, () => ModeLoader> = {
   c: () => import("@codemirror/legacy-modes/mode/clike").then((mode) => mode.c),
   clojure: () => import("@codemirror/legacy-modes/mode/clojure").then((mode) => mode.clojure),
   cpp: () => import("@codemirror/legacy-modes/mode/clike").then((mode) => mode.cpp),
@@ -44,29 +44,29 @@ const aliases: Record<string, string> = {
   ts: "typescript",
 };
 
-const loaded = new Map<string, Promise<Language | null>>();
+const loadedLanguages = new Map<string, Promise<Language | null>>();
 
-/** The language of that name; null: none is known, and its code is shown plain. */
+/** Returns the language of a name; null if it is unknown and its code stays plain. */
 export function loadLanguage(name: string): Promise<Language | null> {
   const key = Object.hasOwn(aliases, name.toLowerCase()) ? (aliases[name.toLowerCase()] ?? name) : name.toLowerCase();
-  const known = loaded.get(key) ?? define(key);
-  loaded.set(key, known);
+  const known = loadedLanguages.get(key) ?? loadMode(key);
+  loadedLanguages.set(key, known);
   return known;
 }
 
-async function define(key: string): Promise<Language | null> {
+async function loadMode(key: string): Promise<Language | null> {
   if (isPython(key)) return pythonLanguage;
-  const mode = Object.hasOwn(modes, key) ? modes[key] : undefined;
+  const mode = Object.hasOwn(languageModes, key) ? languageModes[key] : undefined;
   if (mode === undefined) return null;
   try {
     return StreamLanguage.define(await mode());
   } catch {
-    loaded.delete(key); // the server could not be reached: whoever needs it next asks again
+    loadedLanguages.delete(key); // the server could not be reached: the next call tries again
     return null;
   }
 }
 
-/** The language of that name; null until it is there, and when none is known. */
+/** Returns the language of a name; null if it is unknown or not loaded yet. */
 export function useLanguage(name: string): Language | null {
   const [found, setFound] = useState<{ name: string; language: Language | null } | null>(null);
   useEffect(() => {

@@ -1,13 +1,13 @@
 import type { Language } from "@codemirror/language";
 import { classHighlighter, highlightCode } from "@lezer/highlight";
 
-/** A piece of code that is drawn alike; classes are those of CodeMirror, "" for plain text. */
+/** A piece of code with one style; classes are CodeMirror's CSS classes, "" for plain text. */
 export interface Token {
   text: string;
   classes: string;
 }
 
-/** The code in pieces, as few as can be; a language of null leaves it in one. */
+/** Splits code into as few tokens as possible; one token if language is null. */
 export function tokensOf(code: string, language: Language | null): Token[] {
   if (language === null) return [{ text: code, classes: "" }];
   const tokens: Token[] = [];

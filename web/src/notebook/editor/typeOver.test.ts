@@ -2,14 +2,14 @@ import { closeBrackets } from "@codemirror/autocomplete";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { afterEach, expect, test } from "vitest";
-import { typeOver } from "./typeOver";
+import { typeOverLines } from "./typeOver";
 
 let view: EditorView;
 afterEach(() => view.destroy());
 
 /** What is left of three lines when text is typed over those from anchor to head, and whether the browser was kept from it. */
 function typed(data: string, anchor: number, head: number, more: object = {}, readOnly = false) {
-  const extensions = [typeOver, closeBrackets(), EditorState.readOnly.of(readOnly)];
+  const extensions = [typeOverLines, closeBrackets(), EditorState.readOnly.of(readOnly)];
   const state = EditorState.create({ doc: "one\ntwo\nthree", selection: { anchor, head }, extensions });
   view = new EditorView({ state, parent: document.body });
   const event = new InputEvent("beforeinput", { inputType: "insertText", data, cancelable: true, ...more });

@@ -1,10 +1,10 @@
 import { EditorView } from "@codemirror/view";
 
 /**
- * Typing over a selection of several lines. A browser would join the lines in its
- * own way, with style attributes, which the page's policy forbids.
+ * Handles typing over a selection of several lines. A browser would join the lines with style
+ * attributes, which the page's Content-Security-Policy forbids.
  */
-export const typeOver = EditorView.domEventHandlers({
+export const typeOverLines = EditorView.domEventHandlers({
   beforeinput(event, view) {
     const { state } = view;
     const { from, to } = state.selection.main;

@@ -1,0 +1,24 @@
+import { useEffect, useRef, useState } from "react";
+import { useSelect } from "../store/store";
+import { useView } from "./notebookContext";
+import { statusOf, statusTexts } from "./status";
+
+/** Tells a screen reader the result when the selected cell's run ends. */
+export function RunAnnouncer() {
+  const selected = useView((state) => state.selected);
+  const status = useSelect((state) => (selected === null ? "fresh" : statusOf(state, selected)));
+  const before = useRef({ selected, status });
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    const known = before.current;
+    before.current = { selected, status };
+    if (known.selected !== selected) setSaid("");
+    else if (known.status === "running" && status !== "running") setSaid(`The cell: ${statusTexts[status]}.`);
+    else if (status === "running") setSaid("");
+  }, [selected, status]);
+  return (
+    <p className="visually-hidden" aria-live="polite">
+      {said}
+    </p>
+  );
+}

@@ -1,0 +1,170 @@
+// Creating, deleting, moving and changing cells.
+
+import type { CellType } from "../protocol/messages";
+import { cellOf } from "./cellSelectors";
+import { type DeletedCell, restoreIndex, snapshotCell } from "./deletedCells";
+import type { KeyBatch } from "./keyBuffer";
+import type { NotebookContext } from "./notebookContext";
+import { selectCell, selectedIndex, selectWhenPresent, waitForOrder } from "./selection";
+
+/** Returns an error handler that shows "action: message" as a note. */
+function showError({ view }: NotebookContext, action: string): (error: unknown) => void {
+  return (error) => {
+    const why = error instanceof Error ? error.message : String(error);
+    view.set({ note: { tone: "bad", text: `${action}: ${why}` } });
+  };
+}
+
+/** Like tellError, for a change that keys wait for: drops the buffered keys. */
+function showErrorAndDropKeys(context: NotebookContext, action: string): (error: unknown) => void {
+  const show = showError(context, action);
+  return (error) => {
+    context.keyBuffer.stop();
+    show(error);
+  };
+}
+
+/**
+ * Called when a change has arrived: selects the selected cell again, so that it receives the keys
+ * buffered for this change. Does nothing if a newer change has begun.
+ */
+function selectForBufferedKeys(context: NotebookContext, held: KeyBatch | null): void {
+  if (held === null || context.keyBuffer.current() !== held) return;
+  const { selected, editing } = context.view.get();
+  if (selected === null || editing) context.keyBuffer.stop();
+  else selectCell(context, selected);
+}
+
+/** Creates an empty cell at a position and selects it; with editing, opens its editor. */
+export function createCell(context: NotebookContext, position: number, type: CellType, editing = false): void {
+  const commands = context.commands();
+  if (commands === null) return;
+  const why = commands.addProblem ?? null;
+  if (why !== null) {
+    context.view.set({ note: { tone: "neutral", text: why } });
+    return;
+  }
+  context.keyBuffer.start();
+  commands
+    .createCell(position, type, "")
+    .then((id) => selectWhenPresent(context, id, editing))
+    .catch(showErrorAndDropKeys(context, "The cell could not be created"));
+}
+
+/**
+ * Creates an empty code cell above (0) or below (1) the given or the selected cell; at the end if
+ * there is neither.
+ */
+export function insertCell(
+  context: NotebookContext,
+  below: 0 | 1,
+  id = context.view.get().selected,
+  editing = false,
+): void {
+  const { order } = context.store.get().notebook;
+  const at = id === null ? -1 : order.indexOf(id);
+  createCell(context, at < 0 ? order.length : at + below, "code", editing);
+}
+
+/** Deletes the given or the selected cell. It can be restored. */
+export function deleteCell(context: NotebookContext, id = context.view.get().selected): void {
+  const { store, drafts, deletedCells, view, pendingDeletions } = context;
+  const commands = context.commands();
+  if (id === null || commands === null || pendingDeletions.has(id)) return;
+  const removed = snapshotCell(store.get(), id, drafts.text(id));
+  if (removed === null) return;
+  pendingDeletions.add(id);
+  deletedCells.add(removed);
+  const held = context.keyBuffer.start();
+  commands
+    .deleteCell(id)
+    .then(() =>
+      waitForOrder(context, (order) => !order.includes(id)).then(() => {
+        view.set({ note: { tone: "neutral", text: "Cell deleted.", deletedCell: removed } });
+        selectForBufferedKeys(context, held);
+      }),
+    )
+    .catch((error) => {
+      pendingDeletions.delete(id);
+      showErrorAndDropKeys(context, "The cell could not be deleted")(error);
+    });
+}
+
+/** Restores the given deleted cell, or the one that was deleted last. */
+export function restoreCell(context: NotebookContext, which?: DeletedCell): void {
+  const { store, deletedCells, view } = context;
+  const commands = context.commands();
+  if (commands === null) return;
+  const { order } = store.get().notebook;
+  const removed = deletedCells.take(order, which);
+  if (removed === null) {
+    view.set({ note: { tone: "neutral", text: "No deleted cell to restore." } });
+    return;
+  }
+  const position = restoreIndex(removed, order);
+  context.keyBuffer.start();
+  commands
+    .createCell(position, removed.type, removed.source, removed.title)
+    .then((id) => {
+      deletedCells.replaceId(removed.id, id);
+      if (removed.hadOutputs) {
+        view.set({ note: { tone: "neutral", text: "Cell restored. Run it again for its outputs." } });
+      } else if (view.get().note?.deletedCell === removed) view.set({ note: null });
+      selectWhenPresent(context, id, false);
+    })
+    .catch((error) => {
+      deletedCells.add(removed);
+      showErrorAndDropKeys(context, "The cell could not be restored")(error);
+    });
+}
+
+/** Changes the type of the given or the selected cell. */
+export function changeCellType(context: NotebookContext, type: CellType, id = context.view.get().selected): void {
+  const commands = context.commands();
+  if (id === null || commands === null || context.pendingDeletions.has(id)) return;
+  const cell = cellOf(context.store.get(), id);
+  if (cell === null || cell.type === type) return;
+  context.pendingDeletions.add(id);
+  context.keyBuffer.start();
+  commands
+    .changeType(id, type)
+    .then((fresh) => selectWhenPresent(context, fresh, false))
+    .catch((error) => {
+      context.pendingDeletions.delete(id);
+      showErrorAndDropKeys(context, "The cell's type could not be changed")(error);
+    });
+}
+
+/** Moves a cell. position is counted without the cell itself. */
+export function moveCellTo(context: NotebookContext, id: string, position: number): void {
+  const { order } = context.store.get().notebook;
+  const from = order.indexOf(id);
+  if (from < 0 || position === from || position < 0 || position >= order.length) return;
+  const commands = context.commands();
+  if (commands === null) return;
+  // While a text is being edited, keys go on being typed into it.
+  const held = context.view.get().editing ? null : context.keyBuffer.start();
+  commands
+    .moveCell(id, position)
+    .then(() => waitForOrder(context, (order) => order.indexOf(id) !== from))
+    .then(() => {
+      context.view.set({ revealRequests: context.view.get().revealRequests + 1 });
+      selectForBufferedKeys(context, held);
+    })
+    .catch(showErrorAndDropKeys(context, "The cell could not be moved"));
+}
+
+/** Moves the given or the selected cell up (-1) or down (1). */
+export function moveCellBy(context: NotebookContext, step: -1 | 1, id = context.view.get().selected): void {
+  const at = id === null ? -1 : context.store.get().notebook.order.indexOf(id);
+  if (id !== null && at >= 0) moveCellTo(context, id, at + step);
+}
+
+/** Selects the next cell; after the last one, creates a cell and opens its editor. */
+export function selectNextOrCreate(context: NotebookContext): void {
+  const { order } = context.store.get().notebook;
+  const at = selectedIndex(context);
+  const next = order[at + 1];
+  if (next !== undefined) selectCell(context, next);
+  else createCell(context, order.length, "code", true);
+}

@@ -1,0 +1,67 @@
+// Executes keyboard shortcuts, at once or after the change that they waited for.
+
+import { type BufferedKey, textOfKeys } from "./keyBuffer";
+import type { NotebookContext } from "./notebookContext";
+import { type Shortcut, shortcuts } from "./shortcuts";
+
+/** How long after its first key the second key of a two-key shortcut is accepted. */
+const secondKeyTimeoutMs = 800;
+
+export interface TimedKey {
+  /** The key's name as keyName returns it. */
+  name: string;
+  /** Time stamp in milliseconds. */
+  at: number;
+  /** The key is being held down. */
+  repeat: boolean;
+}
+
+/** command: a cell has the focus. edit: an editor has it. */
+export type KeyMode = "command" | "edit";
+
+/** Executes the shortcut of a key press. Returns false if the key has none. */
+export function executeShortcut(context: NotebookContext, { name, at, repeat }: TimedKey, where: KeyMode): boolean {
+  const { pendingKey } = context;
+  const twoKeys = pendingKey !== null && at - pendingKey.at < secondKeyTimeoutMs ? `${pendingKey.name} ${name}` : name;
+  context.pendingKey = repeat ? null : { name, at };
+  const found = findShortcut(twoKeys, where) ?? findShortcut(name, where);
+  if (found === null || (context.commands() === null && !found.worksReadOnly)) return false;
+  context.pendingKey = null;
+  if (!repeat || found.repeats) found.run(context);
+  return true;
+}
+
+function findShortcut(name: string, where: KeyMode): Shortcut | null {
+  return shortcuts.find((key) => (key.mode === where || key.mode === "both") && key.keys.includes(name)) ?? null;
+}
+
+/**
+ * Replays the buffered keys after a cell (command) or its editor (edit) has received the focus.
+ * write receives text for the editor. If one of the keys changes the notebook, the rest is buffered
+ * again for that change.
+ */
+export function replayBufferedKeys(context: NotebookContext, where: KeyMode, write: (text: string) => void): void {
+  const steps = context.keyBuffer.stop();
+  let mode = where;
+  while (steps.length > 0) {
+    const typed = mode === "edit" ? steps.splice(0, countTextKeys(steps)) : [];
+    const text = textOfKeys(typed);
+    if (text !== "") write(text);
+    const step = steps.shift();
+    if (step === undefined) return;
+    executeShortcut(context, { ...step, repeat: false }, mode);
+    const opensEditor: boolean = mode === "command" && context.view.get().editing;
+    const nextBatch = context.keyBuffer.current() ?? (opensEditor ? context.keyBuffer.start() : null);
+    if (nextBatch !== null) {
+      nextBatch.keys.push(...steps);
+      return;
+    }
+    mode = context.view.get().editing ? "edit" : "command";
+  }
+}
+
+/** Returns how many of the first steps are text rather than shortcuts. */
+function countTextKeys(steps: readonly BufferedKey[]): number {
+  const end = steps.findIndex(({ name, text }) => text === null || findShortcut(name, "edit") !== null);
+  return end < 0 ? steps.length : end;
+}

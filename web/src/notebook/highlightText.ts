@@ -1,0 +1,57 @@
+import { matchRanges } from "./search";
+
+/** How long a text that is not drawn yet is waited for. */
+const renderTimeoutMs = 1500;
+
+/** Name of the highlight, which base.css styles. */
+const highlightName = "found";
+
+/**
+ * Highlights all occurrences of a text in the element's rendered text and scrolls to the n-th, from
+ * 0; to the last one if there are fewer, because collapsed parts and frames are not in the page. If
+ * there are none yet, it tries again on each change for 1.5 s. Aborting the signal removes the
+ * highlight.
+ */
+export function highlightText(element: HTMLElement, wanted: string, nth: number, signal: AbortSignal): void {
+  if (signal.aborted || !("highlights" in CSS)) return;
+  const mark = () => {
+    const ranges = textRanges(element, wanted);
+    if (ranges.length === 0) return false;
+    CSS.highlights.set(highlightName, new Highlight(...ranges));
+    const range = ranges[Math.min(nth, ranges.length - 1)];
+    range?.startContainer.parentElement?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    return true;
+  };
+  const drawn = new MutationObserver(() => {
+    if (mark()) drawn.disconnect();
+  });
+  if (!mark()) drawn.observe(element, { childList: true, subtree: true, characterData: true });
+  const timer = setTimeout(() => drawn.disconnect(), renderTimeoutMs);
+  signal.addEventListener("abort", () => {
+    clearTimeout(timer);
+    drawn.disconnect();
+    CSS.highlights.delete(highlightName);
+  });
+}
+
+/** Returns the ranges of the rendered text that match; they may span several elements. */
+function textRanges(element: HTMLElement, wanted: string): Range[] {
+  const nodes: { node: Node; start: number }[] = [];
+  let text = "";
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    nodes.push({ node, start: text.length });
+    text += node.textContent ?? "";
+  }
+  let last = 0;
+  return matchRanges(text, wanted).map(({ from, to }) => {
+    while ((nodes[last + 1]?.start ?? Infinity) <= from) last++;
+    let end = last;
+    while ((nodes[end + 1]?.start ?? Infinity) < to) end++;
+    const range = document.createRange();
+    const [first, final] = [nodes[last], nodes[end]];
+    if (first !== undefined) range.setStart(first.node, from - first.start);
+    if (final !== undefined) range.setEnd(final.node, to - final.start);
+    return range;
+  });
+}

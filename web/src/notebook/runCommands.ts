@@ -1,0 +1,67 @@
+// Running and stopping cells.
+
+import type { Commands } from "../commands/commands";
+import { insertCell, selectNextOrCreate } from "./cellCommands";
+import { executionOf, isMarkdown } from "./cellSelectors";
+import type { NotebookContext } from "./notebookContext";
+import { leaveEditor } from "./selection";
+
+/** Returns why cells cannot run here; null if they can. */
+export function whyCannotRun(commands: Commands | null): string | null {
+  if (commands === null) return "Read-only.";
+  return commands.canRun ? null : (commands.runProblem ?? "Cells cannot run here.");
+}
+
+/** Runs the given or the selected cell; a Markdown cell leaves its editor. Returns false if it cannot run. */
+export function runCell(context: NotebookContext, id = context.view.get().selected): boolean {
+  if (id === null) return false;
+  if (isMarkdown(context.store.get(), id)) {
+    leaveEditor(context);
+    return true;
+  }
+  if (!checkCanRun(context)) return false;
+  context.commands()?.runCell(id);
+  return true;
+}
+
+/** Runs the selected cell and keeps it selected. */
+export function runAndStay(context: NotebookContext): void {
+  if (runCell(context)) leaveEditor(context);
+}
+
+/** Runs the selected cell and selects the next one. */
+export function runAndSelectNext(context: NotebookContext): void {
+  if (runCell(context)) selectNextOrCreate(context);
+}
+
+/** Runs the selected cell and inserts a cell below. */
+export function runAndInsert(context: NotebookContext): void {
+  if (runCell(context)) insertCell(context, 1, context.view.get().selected, true);
+}
+
+/** Stops the running cell; if none is running, takes the selected one out of the queue. */
+export function interruptRunning(context: NotebookContext): void {
+  if (!checkCanRun(context)) return;
+  const { notebook } = context.store.get();
+  const { selected } = context.view.get();
+  const running = notebook.order.find((id) => executionOf(context.store.get(), id)?.started);
+  const id = running ?? (selected !== null && executionOf(context.store.get(), selected)?.pending ? selected : null);
+  if (id === null) context.view.set({ note: { tone: "neutral", text: "No cell is running." } });
+  else context.commands()?.stopCell(id);
+}
+
+/** Stops the cell, or takes it out of the queue. */
+export function interruptCell(context: NotebookContext, id: string): void {
+  if (checkCanRun(context)) context.commands()?.stopCell(id);
+}
+
+/** Opens the dialog that restarts the kernel. */
+export function openRestartDialog(context: NotebookContext): void {
+  if (context.commands()?.canRestart === true || checkCanRun(context)) context.view.set({ dialog: "restart" });
+}
+
+function checkCanRun(context: NotebookContext): boolean {
+  const why = whyCannotRun(context.commands());
+  if (why !== null) context.view.set({ note: { tone: "neutral", text: why } });
+  return why === null;
+}

@@ -1,0 +1,50 @@
+import { pythonLanguage } from "@codemirror/lang-python";
+import { expect, test } from "vitest";
+import { loadLanguage } from "./editor/languages";
+import { tokensOf } from "./editor/tokens";
+import { codePointNames, splitAtSpecials } from "./specialCharacters";
+import { splitTokens } from "./splitTokens";
+
+test("code is highlighted in few pieces, and none of it is lost", () => {
+  const code = "def f(x):\n    return [[[x]]]  # why\n";
+  const tokens = tokensOf(code, pythonLanguage);
+  expect(tokens.map(({ text }) => text).join("")).toBe(code);
+  expect(tokens.find(({ text }) => text === "return")?.classes).toBe("tok-keyword");
+  expect(tokensOf(`${"(".repeat(500)}\n\n\n`, pythonLanguage).length).toBeLessThan(4);
+  expect(tokensOf(code, null)).toEqual([{ text: code, classes: "" }]);
+});
+
+test("other languages are found by the names that kernels have for them", async () => {
+  const [python, elisp, none] = await Promise.all([
+    loadLanguage("Python3"),
+    loadLanguage("elisp"),
+    loadLanguage("__proto__"),
+  ]);
+  expect(python).toBe(pythonLanguage);
+  expect(tokensOf("(defun f ()) ; why", elisp).at(-1)).toEqual({ text: "; why", classes: "tok-comment" });
+  expect(none).toBeNull();
+});
+
+test("tokens are cut where what was found begins and ends", () => {
+  const tokens = [
+    { text: "def", classes: "k" },
+    { text: " total", classes: "" },
+  ];
+  expect(splitTokens(tokens, { id: "c", from: 2, to: 6, inOutputs: null })).toEqual([
+    { text: "de", classes: "k", at: 0, hit: false },
+    { text: "f", classes: "k", at: 2, hit: true },
+    { text: " to", classes: "", at: 3, hit: true },
+    { text: "tal", classes: "", at: 6, hit: false },
+  ]);
+  expect(splitTokens(tokens, null).map(({ text }) => text)).toEqual(["def", " total"]);
+});
+
+test("characters that hide or turn text are told apart from it", () => {
+  expect(splitAtSpecials("a\u202eb\tc\n")).toEqual([
+    { text: "a", special: false },
+    { text: "\u202e", special: true },
+    { text: "b\tc\n", special: false },
+  ]);
+  expect(splitAtSpecials("\u202e\u0007")).toEqual([{ text: "\u202e\u0007", special: true }]);
+  expect(codePointNames("\u202e\u0007\u202e")).toBe("U+202E, U+0007");
+});
