@@ -1,5 +1,5 @@
-// Runs before each test file (see vite.config.ts) and corrects what happy-dom gets wrong.
-// Files that run in the node environment have no DOM and need nothing.
+// Runs before each test file (see vite.config.ts) and works around faults of happy-dom. Test files
+// that run in the node environment have no DOM and need none of this.
 
 if (typeof window !== "undefined") {
   // DOMPurify reads a node's name with Node's own getter, which in happy-dom does not know elements.
@@ -23,6 +23,10 @@ if (typeof window !== "undefined") {
     if (tag === "search") Object.defineProperty(element, Symbol.toStringTag, { value: "HTMLElement" });
     return element;
   };
+
+  // happy-dom's fetch opens connections. A request that outlives its test must fail without one:
+  // happy-dom prints the stack trace of a failed connection.
+  window.fetch = () => Promise.reject(new TypeError("tests have no network"));
 }
 
 export {};

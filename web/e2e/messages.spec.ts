@@ -15,8 +15,8 @@ test("the flow of a late kernel: who was late, and its reply that came too late"
   );
   const server = await house.serve(["--agent", "builtin", "--model", model]);
   await openConsole(page, server);
-  await page.getByRole("button", { name: "Open the flow of messages" }).click();
-  const flow = page.getByRole("region", { name: "Flow of messages" });
+  await page.getByRole("button", { name: "Open messages" }).click();
+  const flow = page.getByRole("region", { name: "Messages", exact: true });
   // PyDLL keeps the interpreter to itself while it sleeps: the kernel answers nothing. The
   // server waits 8 s for it, and what it is asked may come some seconds after it fell asleep.
   await addCell(page, "import ctypes\nctypes.PyDLL(None).sleep(15)\nprint('let go')");
@@ -43,8 +43,8 @@ test("an action is followed from the agent to its answer", async ({ page, house 
   await page.getByLabel("Ask the agent").fill("Go.");
   await page.keyboard.press("Enter");
   await expect(page.getByText("Done.")).toBeVisible();
-  await page.getByRole("button", { name: "Open the flow of messages" }).click();
-  const flow = page.getByRole("region", { name: "Flow of messages" });
+  await page.getByRole("button", { name: "Open messages" }).click();
+  const flow = page.getByRole("region", { name: "Messages", exact: true });
   await onlyAction(flow, "create_cell");
   await flow.getByRole("listbox", { name: "Messages" }).getByRole("option").first().click();
   await expect(flow.getByRole("region", { name: /^Entry/ })).toContainText("tx_id");

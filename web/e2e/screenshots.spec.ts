@@ -107,7 +107,7 @@ for (const scheme of ["light", "dark"] as const) {
     });
     await cell(page, 1).scrollIntoViewIfNeeded();
     await shoot(page, `console${suffix}`);
-    await page.getByRole("button", { name: "Open the flow of messages" }).click();
+    await page.getByRole("button", { name: "Open messages" }).click();
     await shoot(page, `flow${suffix}`);
     for (const [name, path] of [
       ["runs", "/runs"],

@@ -11,7 +11,7 @@ const looks: Readonly<Record<ConnectionState, { text: string; tone: Tone; Icon: 
   disconnected: { text: "disconnected", tone: "warn", Icon: Unplug },
 };
 
-/** Whether there is a connection to the server. */
+/** A badge that shows whether the page is connected to the server. */
 export function ConnectionBadge({ state }: { state: ConnectionState }) {
   const { text, tone, Icon } = looks[state];
   return (

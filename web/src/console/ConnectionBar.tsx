@@ -5,7 +5,7 @@ import { secondsUntil, useNow } from "../ui/useNow";
 import styles from "./Bar.module.css";
 import { connectionWords, type WayOut } from "./connectionWords";
 
-/** Says what it means that there is no connection, and what can be done. */
+/** Explains why there is no connection, and offers what can be done. */
 export function ConnectionBar({ connection, role }: { connection: Connection; role: Role }) {
   const words = connectionWords(connection, role);
   if (words === null) return null;
@@ -21,7 +21,7 @@ export function ConnectionBar({ connection, role }: { connection: Connection; ro
   );
 }
 
-/** When the next try is. It counts for the eye only: a screen reader would be told each second. */
+/** The time until the next retry. Hidden from screen readers, which would announce every second. */
 function NextTry({ connection: { state, retryAt } }: { connection: Connection }) {
   const waits = state === "disconnected" && retryAt !== null;
   const now = useNow(waits);
@@ -51,7 +51,7 @@ function Out({ way, connection }: { way: WayOut; connection: Connection }) {
   );
 }
 
-/** The page's address, as a view. */
+/** Returns the page's address with the role of a view. */
 export function viewAddress(address: string): string {
   const url = new URL(address);
   url.searchParams.set("role", "view");

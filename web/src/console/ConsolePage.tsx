@@ -8,7 +8,7 @@ import { StoreProvider } from "../store/store";
 import { sessionOf } from "./session";
 import { Workbench } from "./Workbench";
 
-/** A live session: its notebook, its agent, and all that one may do with them. */
+/** The page of a live session. */
 export default function ConsolePage() {
   const config = useConfig();
   const [{ id, role }] = useState(() => sessionOf(location.search, config));

@@ -5,7 +5,7 @@ import { PhaseView } from "./PhaseView";
 import styles from "./PhaseView.module.css";
 import { isRefused } from "./refusal";
 
-/** The notebook, or why it is not there yet. One that is known stays, whatever becomes of the connection. */
+/** The notebook, or why it is not loaded yet. A notebook that is loaded stays when the connection is lost. */
 export function Document({ live, session }: { live: SessionSnapshot; session: string }) {
   const known = useSelect((state) => state.notebook.seq > 0 || state.notebook.order.length > 0);
   const empty = useSelect((state) => state.notebook.order.length === 0);

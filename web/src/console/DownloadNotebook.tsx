@@ -2,7 +2,7 @@ import Download from "lucide-react/icons/download";
 import { useSelect, useStore } from "../store/store";
 import { IconButton } from "../ui/Button";
 
-/** Saves the notebook as it is shown, as a Jupyter notebook. */
+/** A button that downloads the notebook on screen as a Jupyter notebook. */
 export function DownloadNotebook({ session, language }: { session: string; language: string }) {
   const store = useStore();
   const empty = useSelect((state) => state.notebook.order.length === 0);
@@ -25,5 +25,5 @@ function save(text: string, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the browser reads it after the click
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the browser reads the blob after the click
 }

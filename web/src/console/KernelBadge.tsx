@@ -20,11 +20,11 @@ const icons = { starting: CircleDashed, idle: CircleSmall, running: CirclePlay, 
 interface Props {
   language: string;
   pid: number;
-  /** It does not answer. */
+  /** The kernel does not respond. */
   silent: boolean;
 }
 
-/** The kernel: its language, and what it does. */
+/** A badge with the kernel's language and state. */
 export function KernelBadge({ language, pid, silent }: Props) {
   const state = useSelect(kernelState);
   const busy = useSelect(({ notebook }) => busyCells(notebook).length);

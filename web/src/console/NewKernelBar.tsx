@@ -5,7 +5,10 @@ import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
 import { showsOlder } from "./kernel";
 
-/** Says, until it has been read or all was run again, that cells show what another kernel has made. */
+/**
+ * A notice that outputs come from an earlier kernel. It stays until it is dismissed or all cells
+ * have run again.
+ */
 export function NewKernelBar({ pid }: { pid: number }) {
   const older = useSelect(showsOlder);
   const [read, setRead] = useState(0);

@@ -16,14 +16,14 @@ import styles from "./TopBar.module.css";
 import { useRunAll } from "./useRunAll";
 
 interface Props {
-  /** Why the kernel cannot be told anything; null: it can. */
+  /** Why commands cannot be sent to the kernel; null: they can. */
   refusal: string | null;
-  /** Why no cell can be added; null: it can. */
+  /** Why no cell can be added; null: cells can be added. */
   adding: string | null;
   onError: (text: string) => void;
 }
 
-/** What is done with the notebook as a whole. */
+/** The buttons for the whole notebook. */
 export function NotebookActions({ refusal, adding, onError }: Props) {
   const store = useStore();
   const commands = useCommands();
@@ -105,7 +105,7 @@ function progressWords({ at, of }: Progress): string {
   return `Running ${at} of ${of}`;
 }
 
-/** What a button does and, where it cannot be done, why. */
+/** Returns a button's tooltip: what it does and, if it is disabled, why. */
 function title(what: string, refusal: string | null): string {
   return refusal === null ? what : `${what}. ${refusal}`;
 }

@@ -10,10 +10,10 @@ interface Props {
   onDismiss: (id: number) => void;
 }
 
-/** How many are shown at once, the newest. */
+/** Number of notices on screen; the newest are shown. */
 const most = 3;
 
-/** What a person should know and sees nowhere else. Each stays until it is dismissed. */
+/** Notices of events that nothing else shows. Each stays until it is dismissed. */
 export function Notices({ notices, onDismiss }: Props) {
   const older = notices.length - most;
   const dismissAll = () => {

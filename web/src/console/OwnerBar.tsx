@@ -4,7 +4,7 @@ import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
 
-/** Says, until it has been read, that another console owns the session. */
+/** A notice that another console owns the session. It can be dismissed. */
 export function OwnerBar({ live: { isOwner, connection } }: { live: SessionSnapshot }) {
   const [read, setRead] = useState(false);
   if (isOwner || read || connection.state !== "connected") return null;

@@ -5,21 +5,24 @@ import styles from "./PanelFrame.module.css";
 import { useSheetFocus } from "./useSheetFocus";
 
 interface Props {
-  /** It lies over the notebook, and does not stand beside it. */
+  /** The panel covers the notebook instead of standing beside it. */
   sheet: boolean;
   open: boolean;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** The least width, in pixels; the most is a part of the window. */
+/** Minimum width in pixels. The maximum is a part of the window. */
 const least = 280;
 const mostOfWindow = 0.6;
 const usual = 420;
-/** How much of the window it takes before one has said how wide it is to be. */
+/** Initial width as a part of the window. */
 const firstOfWindow = 0.4;
 
-/** Where the panel is: beside the notebook, as wide as one likes, or over it. Closed, it is still there and not seen. */
+/**
+ * The frame of the side panel: beside the notebook with an adjustable width, or over it. A closed
+ * panel stays mounted but hidden.
+ */
 export function PanelFrame({ sheet, open, onClose, children }: Props) {
   const [width, setWidth] = useStored("panel.width", firstWidth(), isPixelSize);
   const frame = useSheetFocus(sheet && open);

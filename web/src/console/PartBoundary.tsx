@@ -3,12 +3,12 @@ import { RetryButtons } from "../ui/RetryButtons";
 import styles from "./PartBoundary.module.css";
 
 interface Props {
-  /** What the part is, as "The notebook". */
+  /** Name of the part, such as "The notebook". */
   name: string;
   children: ReactNode;
 }
 
-/** Keeps a part of the page that cannot be drawn from taking the others with it. */
+/** An error boundary: if this part of the page cannot be rendered, the others stay. */
 export class PartBoundary extends Component<Props, { error: Error | null }> {
   override state: { error: Error | null } = { error: null };
 

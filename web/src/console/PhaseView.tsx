@@ -2,7 +2,7 @@ import type { Phase } from "../agent/sessionSnapshot";
 import styles from "./PhaseView.module.css";
 import { phaseWords } from "./phaseWords";
 
-/** In the place of the notebook while the session is not there yet. */
+/** Shown in place of the notebook until the session has started. */
 export function PhaseView({ session, phase }: { session: string; phase: Phase | null }) {
   return (
     <div className={styles.view} role="status">

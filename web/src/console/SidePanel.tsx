@@ -8,7 +8,7 @@ import { Tabs } from "../ui/Tabs";
 import { PartBoundary } from "./PartBoundary";
 import styles from "./SidePanel.module.css";
 
-// Each comes when it is first shown: the notebook is drawn before them.
+// Each panel is loaded when it is first shown, after the notebook.
 const AgentPanel = lazyPart(async () => (await import("../agentPanel/AgentPanel")).AgentPanel);
 const Variables = lazyPart(async () => (await import("../variables/Variables")).Variables);
 const ReactiveGraph = lazyPart(async () => (await import("../variables/ReactiveGraph")).default);
@@ -30,11 +30,14 @@ interface Props {
   refused: string;
   refusal: string | null;
   config: Config;
-  /** Closes it, where it lies over the notebook; null: it stands beside. */
+  /** Closes the panel; null: it stands beside the notebook and cannot be closed here. */
   onClose: (() => void) | null;
 }
 
-/** What stands beside the notebook. The agent's part stays when another is shown: it may hold a question half written. */
+/**
+ * The side panel with its tabs. The agent's tab stays mounted when another is shown, because it may
+ * hold an unfinished prompt.
+ */
 export function SidePanel({ session, connected, refused, refusal, config, onClose }: Props) {
   const [tab, setTab] = useStored<TabId>("tab", "agent", isTab);
   const [seen, setSeen] = useState<ReadonlySet<TabId>>(new Set([tab]));

@@ -3,7 +3,10 @@ import { useCommands } from "../commands/commands";
 import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
 
-/** Says that the kernel does not answer, and what can be done. refusal: why that cannot be done here; null: it can. */
+/**
+ * A notice that the kernel does not respond, with a button to restart it. refusal: why it cannot be
+ * restarted; null: it can.
+ */
 export function SilentKernelBar({ refusal }: { refusal: string | null }) {
   const commands = useCommands();
   return (

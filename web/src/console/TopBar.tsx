@@ -21,18 +21,18 @@ interface Props {
   live: SessionSnapshot;
   session: string;
   refusal: string | null;
-  /** The kernel does not answer. */
+  /** The kernel does not respond. */
   silent: boolean;
-  /** The flow of messages is open. */
+  /** The drawer with the messages is open. */
   flow: boolean;
   onFlow: () => void;
-  /** The panel is open. */
+  /** The side panel is open. */
   panel: boolean;
   onPanel: () => void;
   onError: (text: string) => void;
 }
 
-/** What there is, how it is, and what can be done with it. */
+/** The bar at the top: status badges and the buttons for notebook, messages and panel. */
 export function TopBar({ live, session, refusal, silent, flow, onFlow, panel, onPanel, onError }: Props) {
   const [keys, setKeys] = useState(false);
   const over = useSelect((state) => state.verdict !== null);
@@ -56,11 +56,7 @@ export function TopBar({ live, session, refusal, silent, flow, onFlow, panel, on
           Runs
         </Link>
         <DownloadNotebook session={session} language={live.language} />
-        <IconButton
-          label={flow ? "Close the flow of messages" : "Open the flow of messages"}
-          aria-expanded={flow}
-          onClick={onFlow}
-        >
+        <IconButton label={flow ? "Close messages" : "Open messages"} aria-expanded={flow} onClick={onFlow}>
           <ArrowLeftRight />
         </IconButton>
         <IconButton label="Keys" onClick={() => setKeys(true)}>

@@ -118,7 +118,7 @@ const fourCells = [
   created("d", "code", 3, " "),
 ];
 const runs = (commands: Commands) => vi.mocked(commands.runCell).mock.calls.map(([id]) => id);
-/** A run of a cell, from its start to its end. */
+/** Returns the messages of one run of a cell. */
 const ran = (cell_id: string, run_sequencer: number, status = "ok"): OutgoingMessage[] => [
   { type: "start_cell", cell_id, run_sequencer },
   { type: "cell_result", cell_id, run_sequencer, status },

@@ -23,9 +23,9 @@ import { useSilence } from "./useSilence";
 import { useTitle } from "./useTitle";
 import styles from "./Workbench.module.css";
 
-const FlowDrawer = lazyPart(async () => (await import("../messages/FlowDrawer")).default);
+const FlowDrawer = lazyPart(async () => (await import("../messages/MessagesDrawer")).default);
 
-/** The notebook with all that stands around it. */
+/** The notebook with the bars, panels and notices around it. */
 export function Workbench({ live, session }: { live: SessionSnapshot; session: string }) {
   const config = useConfig();
   const sheet = useMedia(narrowWindow);
@@ -76,7 +76,7 @@ export function Workbench({ live, session }: { live: SessionSnapshot; session: s
           </PanelFrame>
         </div>
         {flow && (
-          <PartBoundary name="The flow of messages">
+          <PartBoundary name="The messages">
             <Suspense>
               <FlowDrawer source={source} renew={live.kernelPid} onClose={() => setFlow(false)} />
             </Suspense>

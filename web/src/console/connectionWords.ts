@@ -1,22 +1,22 @@
 import type { Connection, Role } from "../agent/sessionSnapshot";
 import { parseStartFailure } from "../agentPanel/log/startFailure";
 
-/** What a person may do about a connection that is not there: try it, take it over, or open the notebook as a view. */
+/** What the user can do without a connection: retry, take over the notebook here, or open it as a view. */
 export type WayOut = "retry" | "here" | "view";
 
-/** What the bar says of a connection that is not there. */
+/** The text of the bar that is shown without a connection. */
 export interface ConnectionWords {
-  /** What is the matter. */
+  /** What happened. */
   what: string;
-  /** What is lost, what is kept. */
+  /** What is lost and what is kept. */
   more: string;
-  /** null: nothing but to wait. */
+  /** null: nothing but wait. */
   wayOut: WayOut | null;
 }
 
-/** Another connection of the same console has taken the place of this one. */
+/** Close code: a newer connection of the same console has replaced this one. */
 const replaced = 4001;
-/** Somebody else holds the notebook. */
+/** Close code: another console holds the notebook. */
 export const held = 4009;
 const tooLarge = 1009;
 const refused = 1008;
@@ -27,7 +27,7 @@ const keptHere = "What you type is kept here and sent when the server is there a
 const kept =
   "What you type is kept here and sent when the connection is back. What kernel and agent do meanwhile is shown then. Cells cannot be run until then.";
 
-/** What to say while there is no connection; null: there is one, or the first is being made. */
+/** Returns the text to show without a connection; null if there is one or the first is being opened. */
 export function connectionWords(connection: Connection, role: Role): ConnectionWords | null {
   const { state, code, reason, retryAt } = connection;
   if (state === "connected" || code === null) return null;
@@ -68,10 +68,10 @@ export function connectionWords(connection: Connection, role: Role): ConnectionW
   return { what: "The connection to the server is lost.", more: `${because} ${kept}`.trim(), wayOut: "retry" };
 }
 
-/** Why, as a sentence; "": that is not known. */
+/** Returns the reason as a sentence; "" if it is not known. */
 function becauseOf(code: number, reason: string): string {
   if (reason === "") return "";
-  // An abnormal end has no reason of the server's: this one is the page's own.
+  // After an abnormal close the reason comes from the page itself, not from the server.
   if (code === abnormal) return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
   return `The server says: ${reason}.`;
 }

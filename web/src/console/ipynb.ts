@@ -3,7 +3,10 @@ import type { Output, RichOutput } from "../protocol/messages";
 import { isJSONType } from "../store/size";
 import type { Cell, Execution, State } from "../store/state";
 
-/** The notebook as the text of a Jupyter notebook, nbformat 4.5, with what its cells show. language: of its code cells. */
+/**
+ * Returns the notebook with its outputs as a Jupyter notebook (nbformat 4.5, JSON). language is
+ * that of the code cells.
+ */
 export function ipynbOf({ order, cells, executions }: State["notebook"], language: string): string {
   const ids = new Set<string>();
   const file = {
@@ -21,12 +24,12 @@ export function ipynbOf({ order, cells, executions }: State["notebook"], languag
   return `${JSON.stringify(file, null, 1)}\n`;
 }
 
-/** The name under which Jupyter knows the kernel. */
+/** Returns Jupyter's kernel name for a language. */
 function kernelOf(language: string): string {
   return language === "python" ? "python3" : language;
 }
 
-/** The id where nbformat allows it and no other cell has it; else one that is free. */
+/** Returns the id if nbformat allows it and no other cell has it, else a free one. */
 function idOf(id: string, taken: Set<string>): string {
   let own = /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : "cell-1";
   for (let n = 2; taken.has(own); n++) own = `cell-${n}`;
@@ -73,7 +76,7 @@ function isBinary(mime: string): boolean {
   return !mime.startsWith("text/") && !/[+/]xml$/.test(mime) && mime !== "application/javascript";
 }
 
-/** The text cut behind each line feed. */
+/** Splits a text after each line feed. */
 function linesIn(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

@@ -1,6 +1,6 @@
 import type { State } from "../store/state";
 
-/** What the kernel does: it starts, has nothing to do, executions a cell, is gone, or has ended with the attempt. */
+/** The kernel's state: starting, idle, running a cell, dead, or over with the attempt. */
 export type KernelState = "starting" | "idle" | "running" | "dead" | "ended";
 
 export function kernelState({ notebook, verdict }: State): KernelState {
@@ -9,17 +9,17 @@ export function kernelState({ notebook, verdict }: State): KernelState {
   return notebook.kernel === "running" ? "idle" : "starting";
 }
 
-/** Ids of the cells that run or wait to. */
+/** Returns the ids of the cells that are running or queued. */
 export function busyCells(notebook: State["notebook"]): string[] {
   return notebook.order.filter((id) => notebook.executions[id]?.status === "running");
 }
 
-/** Ids of the cells that can be run, in order. */
+/** Returns the ids of the code cells, in order. */
 export function codeCells(notebook: State["notebook"]): string[] {
   return notebook.order.filter((id) => notebook.cells[id]?.type === "code");
 }
 
-/** There is a kernel, and a cell shows what one before it has made. */
+/** Reports whether a kernel is running while some cell shows outputs of an earlier kernel. */
 export function showsOlder({ notebook }: State): boolean {
   if (notebook.kernel !== "running") return false;
   return codeCells(notebook).some((id) => {

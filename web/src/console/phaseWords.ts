@@ -8,7 +8,7 @@ const words: Readonly<Record<Phase, string>> = {
   stopped: "The session has ended",
 };
 
-/** Where a session is, in words. */
+/** Describes the phase of a session. */
 export function phaseWords(phase: Phase): string {
   return words[phase];
 }

@@ -2,7 +2,7 @@ import type { Execution, State } from "../store/state";
 import type { Store } from "../store/store";
 import { codeCells } from "./kernel";
 
-/** How far it is: which of how many cells, from 1. */
+/** The current cell and the number of cells, from 1. */
 export interface Progress {
   at: number;
   of: number;
@@ -11,19 +11,19 @@ export interface Progress {
 export interface RunAllConfig {
   store: Store;
   run(id: string): void;
-  /** null: it is over. */
+  /** null: finished. */
   onProgress(progress: Progress | null): void;
-  /** It has ended before its last cell: at which one, and why, for people. */
+  /** Called with the cell and the reason if the run ends before the last cell. */
   onStopped(id: string, why: string): void;
 }
 
-/** How long a cell may take until something is heard of its run, in milliseconds: what was typed is stored first. */
+/** How long to wait for a cell's run to start, in milliseconds. Edits are saved before it. */
 const patience = 20_000;
 
 /**
- * Runs all code cells in order, each when the one before has run, and stops at the
- * first that fails: what comes behind it is not begun at all. Cells that are deleted
- * meanwhile are passed over. What it returns ends it, and leaves what executions alone.
+ * Runs all code cells in order, each after the previous one has run, and stops at the first that
+ * fails, so that later cells do not start. Cells deleted meanwhile are skipped. The returned
+ * function ends this; a running cell goes on.
  */
 export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () => void {
   const ids = codeCells(store.get().notebook);
@@ -89,7 +89,7 @@ function nameOf({ notebook }: State, id: string): string {
   return `cell ${notebook.order.indexOf(id) + 1}`;
 }
 
-/** What has become of the cells behind it. */
+/** Returns a text about the cells that were not run. */
 function restWords(cells: number): string {
   if (cells === 0) return "";
   return cells === 1 ? "The cell behind it was not run." : `The ${cells} cells behind it were not run.`;

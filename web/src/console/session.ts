@@ -1,7 +1,7 @@
 import type { Role } from "../agent/sessionSnapshot";
 import type { Config } from "../api/config";
 
-/** Which session the page's address names, and in which role: `?session=` and `?role=`. */
+/** Returns the session and the role that the page's address names with ?session= and ?role=. */
 export function sessionOf(search: string, config: Config): { id: string; role: Role } {
   const query = new URLSearchParams(search);
   const role = query.get("role");

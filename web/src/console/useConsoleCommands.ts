@@ -4,7 +4,7 @@ import type { Commands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { addingRefusal } from "./refusal";
 
-/** What one may do here, and why no cell can be made where it cannot. told hears of each cell that is told to stop. */
+/** Returns the user's commands. onStop is called for each cell that is asked to stop. */
 export function useConsoleCommands(live: SessionSnapshot, told: (id: string) => void): Commands | null {
   const { commands } = live;
   const over = useSelect((state) => state.verdict !== null);

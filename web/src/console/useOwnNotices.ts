@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Notice, SessionSnapshot } from "../agent/sessionSnapshot";
 
-/** The session's notices and, behind them, those of the page itself, which have numbers below zero. */
+/** Returns the session's notices, followed by the page's own, which have negative numbers. */
 export function useOwnNotices(live: SessionSnapshot) {
   const [own, setOwn] = useState<readonly Notice[]>([]);
   const add = (text: string) =>

@@ -4,7 +4,10 @@ import { useNotebookNavigation } from "../commands/navigation";
 import { useStore } from "../store/store";
 import { type Progress, runAll } from "./runAll";
 
-/** Runs all cells. refusal: why none can be, which ends it; null: they can. onStopped is told where and why it has ended early. */
+/**
+ * Runs all cells. refusal is why no cell can run, which ends the run; null: cells can run.
+ * onStopped is called if it ends early.
+ */
 export function useRunAll(refusal: string | null, onStopped: (text: string) => void) {
   const store = useStore();
   const commands = useCommands();

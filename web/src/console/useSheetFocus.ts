@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from "react";
 
-/** Moves the focus into what lies over the page while it is open, and back where it was when it is closed. */
+/** Moves the focus into an overlay while it is open, and back when it is closed. */
 export function useSheetFocus(open: boolean): RefObject<HTMLElement | null> {
   const sheet = useRef<HTMLElement>(null);
   useEffect(() => {

@@ -2,18 +2,21 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import type { Execution, State } from "../store/state";
 import { useSelect, useStore } from "../store/store";
 
-/** A run that was told to stop, as it was then. */
+/** A run that was asked to stop, as it was at that time. */
 interface Told {
   id: string;
   run: Execution;
 }
 
-/** How long the kernel has to stop a run, in milliseconds: the server kills one whose cell executions on after 5 s. */
+/**
+ * How long the kernel has to stop a run, in milliseconds. The server kills a kernel whose cell is
+ * still running after 5 s.
+ */
 const patience = 7000;
 
 /**
- * Whether the kernel gives no sign although a cell was told to stop, so that it is
- * likely frozen; and what is to be told of each cell that is.
+ * Detects a kernel that does not respond: a cell was asked to stop and nothing has happened for 7
+ * s. Returns that and a function to call for each cell that is asked to stop.
  */
 export function useSilence(): { silent: boolean; told: (id: string) => void } {
   const store = useStore();
@@ -38,7 +41,10 @@ export function useSilence(): { silent: boolean; told: (id: string) => void } {
   return { silent: useSelect((state) => late !== null && isUnheard(state, late)), told };
 }
 
-/** The run goes on as it was. One that waits behind another cannot be expected to stop. */
+/**
+ * Reports whether the run is unchanged since it was asked to stop. A run that is queued behind
+ * another is not expected to stop.
+ */
 function isUnheard({ notebook }: State, { id, run }: Told): boolean {
   const now = notebook.executions[id];
   if (notebook.kernel !== "running" || now?.status !== "running") return false;

@@ -6,7 +6,7 @@ import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import { kernelState } from "./kernel";
 
-/** Lets the tab of the browser say what goes on, the most pressing first. */
+/** Shows the most important state in the title of the browser tab. */
 export function useTitle(session: string, connection: ConnectionState): void {
   const state = useSelect(stateWords);
   const title = connection === "disconnected" ? "○ disconnected" : state || session;
@@ -15,7 +15,7 @@ export function useTitle(session: string, connection: ConnectionState): void {
   }, [title]);
 }
 
-/** "" when nothing goes on. */
+/** Returns the state as a short text; "" if nothing is going on. */
 export function stateWords(state: State): string {
   if (state.verdict !== null) return passLabel(state.verdict).label.toLowerCase();
   if (kernelState(state) === "dead") return "○ kernel dead";

@@ -3,19 +3,19 @@ import type { ReactNode } from "react";
 import { formatBytes } from "../format/format";
 import { plainName } from "../text/displayText";
 import { IconButton } from "../ui/Button";
-import { EntryBody } from "./EntryBody";
+import { EntryMessage } from "./EntryMessage";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry, FlowRequest } from "./entry";
+import { nameText, timeText } from "./entryTexts";
 import type { FilterKind } from "./filters";
-import { Mark } from "./Mark";
-import { noteOf } from "./oddity";
-import { RequestWay } from "./RequestWay";
-import { nameText, timeText } from "./words";
+import { OddityMark } from "./OddityMark";
+import { oddityOfNote } from "./oddity";
+import { RequestPath } from "./RequestPath";
 
 interface Props {
   base: string;
   entry: FlowEntry;
-  /** Those that it is part of. */
+  /** Requests that the entry is part of. */
   requests: readonly FlowRequest[];
   complete: boolean;
   onSeq: (seq: number) => void;
@@ -23,9 +23,9 @@ interface Props {
   onClose: () => void;
 }
 
-/** All there is about the entry that is selected. */
+/** The details of the selected entry. */
 export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, onClose }: Props) {
-  const note = noteOf(entry.note);
+  const note = oddityOfNote(entry.note);
   const picks: readonly (readonly [string, FilterKind, string])[] = [
     ["Request", "tx", entry.txId],
     ["Action", "action", entry.action],
@@ -36,13 +36,13 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
     <section className={styles.panel} aria-label={`Entry ${entry.seq}`}>
       <header className={styles.head}>
         <h2>{`Entry ${entry.seq}`}</h2>
-        {note !== null && <Mark oddity={note} />}
-        <IconButton label="Close the entry" className={styles.close ?? ""} onClick={onClose}>
+        {note !== null && <OddityMark oddity={note} />}
+        <IconButton label="Close entry" className={styles.close ?? ""} onClick={onClose}>
           <X />
         </IconButton>
       </header>
       <dl className={styles.facts}>
-        <Fact name="Type">{nameText(entry.type) || "It is no message"}</Fact>
+        <Fact name="Type">{nameText(entry.type) || "No message"}</Fact>
         {entry.label !== "" && <Fact name="About">{nameText(entry.label)}</Fact>}
         {picks.map(
           ([name, kind, value]) =>
@@ -51,7 +51,7 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
                 <button
                   type="button"
                   className={styles.pick}
-                  title="Show only what is about this"
+                  title="Filter by this"
                   onClick={() => onFilter(kind, value)}
                 >
                   {plainName(value)}
@@ -61,13 +61,13 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
         )}
         <Fact name="Time">{`${timeText(entry.ms)} s`}</Fact>
         <Fact name="Size">{formatBytes(entry.bytes)}</Fact>
-        {entry.ref !== null && <Link name="Passed on from" seq={entry.ref} onSeq={onSeq} />}
+        {entry.ref !== null && <Link name="Forwarded from" seq={entry.ref} onSeq={onSeq} />}
         {entry.cause !== null && <Link name="Caused by" seq={entry.cause} onSeq={onSeq} />}
       </dl>
       {requests.map((request) => (
-        <RequestWay key={request.first} request={request} here={entry.seq} complete={complete} onSeq={onSeq} />
+        <RequestPath key={request.first} request={request} selectedSeq={entry.seq} complete={complete} onSeq={onSeq} />
       ))}
-      <EntryBody key={entry.seq} base={base} entry={entry} onSeq={onSeq} />
+      <EntryMessage key={entry.seq} base={base} entry={entry} onSeq={onSeq} />
     </section>
   );
 }

@@ -1,16 +1,16 @@
 import X from "lucide-react/icons/x";
 import { type FormEvent, type RefObject, useId, useState } from "react";
 import { Button } from "../ui/Button";
+import { nameText } from "./entryTexts";
 import styles from "./FilterBar.module.css";
-import { chipsOf, type FilterKind, type Filters, filterKinds, filterNames, hops, withFilter } from "./filters";
-import { nameText } from "./words";
+import { activeFilters, type FilterKind, type Filters, filterKinds, filterNames, hops, withFilter } from "./filters";
 
 interface Props {
   filters: Filters;
-  /** Actions to choose from. */
+  /** Suggestions for the action filter. */
   actions: readonly string[];
   onChange: (filters: Filters) => void;
-  /** The field that the key / goes to. */
+  /** The input that the key / focuses. */
   field: RefObject<HTMLElement | null>;
 }
 
@@ -20,10 +20,10 @@ const placeholders: Partial<Record<FilterKind, string>> = {
   late: "milliseconds",
 };
 
-/** What is picked, each as a chip that can be taken out, and a field for more. */
+/** A form that adds a filter, and the active filters, each with a button that removes it. */
 export function FilterBar({ filters, actions, onChange, field }: Props) {
   const [kind, setKind] = useState<FilterKind>("text");
-  const [written, setWritten] = useState("");
+  const [input, setInput] = useState("");
   const [problem, setProblem] = useState("");
   const ids = useId();
   const set = (value: string) => {
@@ -33,14 +33,14 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
       return;
     }
     setProblem("");
-    setWritten("");
+    setInput("");
     onChange(next);
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    if (written.trim() !== "") set(written);
+    if (input.trim() !== "") set(input);
   };
-  const take = (element: HTMLInputElement | HTMLSelectElement | null) => {
+  const setField = (element: HTMLInputElement | HTMLSelectElement | null) => {
     field.current = element;
   };
   return (
@@ -51,7 +51,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
           value={kind}
           onChange={(event) => {
             setKind(filterKinds.find((one) => one === event.target.value) ?? "text");
-            setWritten("");
+            setInput("");
             setProblem("");
           }}
         >
@@ -62,7 +62,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
           ))}
         </select>
         {kind === "hop" ? (
-          <select ref={take} aria-label="Hop" value={filters.hop} onChange={(event) => set(event.target.value)}>
+          <select ref={setField} aria-label="Hop" value={filters.hop} onChange={(event) => set(event.target.value)}>
             <option value="">any</option>
             {hops.map((hop) => (
               <option key={hop}>{hop}</option>
@@ -71,7 +71,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
         ) : (
           <>
             <input
-              ref={take}
+              ref={setField}
               aria-label={filterNames[kind]}
               aria-invalid={problem !== ""}
               aria-describedby={problem === "" ? undefined : `${ids}problem`}
@@ -80,8 +80,8 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
               list={kind === "action" ? `${ids}actions` : undefined}
               spellCheck={false}
               autoComplete="off"
-              value={written}
-              onChange={(event) => setWritten(event.target.value)}
+              value={input}
+              onChange={(event) => setInput(event.target.value)}
             />
             <Button type="submit">Filter</Button>
           </>
@@ -94,12 +94,12 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
           ))}
         </datalist>
       </form>
-      {chipsOf(filters).map(({ kind: one, text }) => (
+      {activeFilters(filters).map(({ kind: one, text }) => (
         <button
           key={one}
           type="button"
           className={styles.chip}
-          aria-label={`Take out the filter: ${filterNames[one]} ${nameText(text)}`}
+          aria-label={`Remove filter: ${filterNames[one]} ${nameText(text)}`}
           onClick={() => {
             const next = withFilter(filters, one, "");
             if (typeof next !== "string") onChange(next);

@@ -1,30 +1,30 @@
 import type { FlowEntry } from "./entry";
+import { nameText } from "./entryTexts";
 import styles from "./LaneCell.module.css";
-import { arrowOf, middleOf, peerOf } from "./lanes";
-import { nameText } from "./words";
+import { arrowOf, laneMiddle, serverPeer } from "./lanes";
 
-/** Notes of entries that went no further. */
-const lost = new Set(["dropped", "late", "duplicate", "orphaned", "malformed"]);
+/** Notes of entries that were not forwarded. */
+const notForwarded = new Set(["dropped", "late", "duplicate", "orphaned", "malformed"]);
 
-/** The arrow of an entry between the lanes, or its place on the server's. */
+/** An entry as an arrow between two lanes, or as a mark on the server's lane. */
 export function LaneCell({ entry }: { entry: FlowEntry }) {
   const arrow = arrowOf(entry.hop);
   if (arrow === null) {
     return (
       <div className={styles.lanes}>
-        <span className={styles.note} style={{ left: `${middleOf("server") * 100}%` }}>
+        <span className={styles.note} style={{ left: `${laneMiddle("server") * 100}%` }}>
           {nameText(entry.hop) || "no entry"}
         </span>
       </div>
     );
   }
-  const from = middleOf(arrow.from);
-  const to = middleOf(arrow.to);
+  const from = laneMiddle(arrow.from);
+  const to = laneMiddle(arrow.to);
   const names = [
     styles.arrow,
-    styles[peerOf(arrow)],
+    styles[serverPeer(arrow)],
     to < from ? styles.back : "",
-    lost.has(entry.note) ? styles.lost : "",
+    notForwarded.has(entry.note) ? styles.lost : "",
   ];
   const place = { left: `${Math.min(from, to) * 100}%`, width: `${Math.abs(to - from) * 100}%` };
   return (

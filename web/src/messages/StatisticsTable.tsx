@@ -3,10 +3,10 @@ import { useEffect, useState } from "react";
 import { Problem } from "../api/Problem";
 import { useLoad } from "../api/useLoad";
 import { IconButton } from "../ui/Button";
+import { delayText, nameText } from "./entryTexts";
 import type { Filters } from "./filters";
 import styles from "./StatisticsTable.module.css";
-import { readStatistics } from "./stats";
-import { delayText, nameText } from "./words";
+import { readStatistics } from "./statistics";
 
 interface Props {
   base: string;
@@ -16,25 +16,25 @@ interface Props {
 
 const columns = ["Kind", "Action", "Count", "Median", "99 %", "Longest", "Timed out", "Failed", "Unanswered"];
 
-/** How long requests took, by action, as of when it was opened. */
+/** Durations of requests by action, computed when the table is opened. */
 export function StatisticsTable({ base, filters, onClose }: Props) {
   const [done, setDone] = useState(0);
   const key = `${base} ${JSON.stringify(filters)}`;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it begins anew with another question
+  // biome-ignore lint/correctness/useExhaustiveDependencies: resets when a new trace or filter is loaded
   useEffect(() => setDone(0), [key]);
   const { data, error, reload } = useLoad(key, (signal) => readStatistics(base, filters, setDone, signal));
   return (
     <section className={styles.statistics} aria-label="Statistics">
-      <IconButton label="Close the statistics" className={styles.close ?? ""} onClick={onClose}>
+      <IconButton label="Close statistics" className={styles.close ?? ""} onClick={onClose}>
         <X />
       </IconButton>
-      {error !== null && <Problem what="The statistics could not be made" error={error} onRetry={reload} />}
+      {error !== null && <Problem what="The statistics could not be computed" error={error} onRetry={reload} />}
       {data === null && error === null && (
         <p className={styles.empty}>
-          Reading the trace… <progress value={done} aria-label="How much has been read" />
+          Reading the trace… <progress value={done} aria-label="Progress" />
         </p>
       )}
-      {data?.length === 0 && <p className={styles.empty}>There are no requests.</p>}
+      {data?.length === 0 && <p className={styles.empty}>No requests.</p>}
       {data !== null && data.length > 0 && (
         <div className={styles.scroll}>
           <table>

@@ -3,34 +3,34 @@ import ChevronDown from "lucide-react/icons/chevron-down";
 import ChevronUp from "lucide-react/icons/chevron-up";
 import { formatCountOf } from "../format/format";
 import { Button, IconButton } from "../ui/Button";
-import { isPicked } from "./filters";
-import { GoTo } from "./GoTo";
-import type { FlowView } from "./model";
-import type { Place } from "./place";
+import { hasFilter } from "./filters";
+import type { FlowView } from "./flowModel";
+import { GoToField } from "./GoToField";
 import styles from "./ToolBar.module.css";
-import type { Live } from "./useLive";
+import type { TracePosition } from "./tracePosition";
+import type { LiveState } from "./useLiveTrace";
 
 interface Props {
   view: FlowView;
-  live: Live;
-  /** What is being looked for, or was not found; "" is nothing. */
-  said: string;
-  /** Shows the pieces of replies, or leaves them out. */
+  live: LiveState;
+  /** Progress or failure of a search; "" for none. */
+  searchStatus: string;
+  /** Shows or hides stream frames. */
   onStreams: (shown: boolean) => void;
-  onGo: (place: Place) => void;
-  onOdd: (step: 1 | -1) => void;
+  onGo: (place: TracePosition) => void;
+  onNextOdd: (step: 1 | -1) => void;
   statistics: boolean;
   onStatistics: () => void;
 }
 
-/** How much there is, how it goes on, and the ways through it. */
-export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, onStatistics }: Props) {
+/** The number of messages, the connection state, and controls for searching and statistics. */
+export function ToolBar({ view, live, searchStatus, onStreams, onGo, onNextOdd, statistics, onStatistics }: Props) {
   return (
     <div className={styles.bar}>
       <span className={styles.count}>{countText(view)}</span>
       <label
         className={styles.streams}
-        title="The pieces in which replies of the model arrive. Each reply follows whole."
+        title="Pieces of the model's replies as they arrive. Each complete reply follows."
       >
         <input type="checkbox" checked={view.filters.streams} onChange={(event) => onStreams(event.target.checked)} />
         {streamsText(view)}
@@ -41,23 +41,26 @@ export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, 
           {live.why}
         </span>
       )}
-      {live.state === "ended" && live.again !== null && (
+      {live.state === "ended" && live.checkAgain !== null && (
         <span className={styles.said} role="status">
           {"The trace has ended. "}
-          <Button variant="quiet" onClick={live.again}>
-            Look again
+          <Button variant="quiet" onClick={live.checkAgain}>
+            Check again
           </Button>
         </span>
       )}
       <span className={styles.said} role="status">
-        {said}
+        {searchStatus}
       </span>
       <span className={styles.end}>
-        <GoTo onGo={onGo} />
-        <IconButton label="Previous odd one: late, dropped, timed out and so on (Shift+N)" onClick={() => onOdd(-1)}>
+        <GoToField onGo={onGo} />
+        <IconButton
+          label="Previous problem: late, dropped, timed out and so on (Shift+N)"
+          onClick={() => onNextOdd(-1)}
+        >
           <ChevronUp />
         </IconButton>
-        <IconButton label="Next odd one: late, dropped, timed out and so on (N)" onClick={() => onOdd(1)}>
+        <IconButton label="Next problem: late, dropped, timed out and so on (N)" onClick={() => onNextOdd(1)}>
           <ChevronDown />
         </IconButton>
         <IconButton label="Statistics" aria-expanded={statistics} onClick={onStatistics}>
@@ -71,7 +74,7 @@ export function ToolBar({ view, live, said, onStreams, onGo, onOdd, statistics, 
 function countText({ count, end, hidden, filters }: FlowView): string {
   if (count === null) return "…";
   const all = formatCountOf(end, "message");
-  const some = isPicked(filters) || (hidden !== null && hidden > 0);
+  const some = hasFilter(filters) || (hidden !== null && hidden > 0);
   return some ? `${count.toLocaleString("en")} of ${all}` : all;
 }
 

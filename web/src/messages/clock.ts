@@ -2,10 +2,10 @@ import { createContext } from "react";
 import { timeOf } from "../json/values";
 import type { Entry } from "../protocol/messages";
 
-/** When the trace on screen began, in milliseconds as of Date.now(); null: unknown. */
+/** When the trace on screen began, in milliseconds since 1970; null: unknown. */
 export const BeginningContext = createContext<number | null>(null);
 
-/** Returns when a trace began, in milliseconds as of Date.now(), from one of its entries; null: unknown. */
+/** Returns when a trace began, in milliseconds since 1970, from one of its entries; null: unknown. */
 export function beginningOf(entry: Entry | undefined): number | null {
   const at = timeOf(entry?.wall);
   return at === null || entry?.t_ns === undefined ? null : at - entry.t_ns / 1e6;

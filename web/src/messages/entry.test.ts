@@ -5,9 +5,9 @@ import { pageOf } from "./entry";
 
 const readPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
 
+import { aboutText, idText, nameText, pauseBefore, waitText } from "./entryTexts";
 import { arrowOf } from "./lanes";
-import { faultOf, isOdd, noteOf } from "./oddity";
-import { aboutText, idText, nameText, silenceMs, waitText } from "./words";
+import { faultOf, isOdd, oddityOfNote } from "./oddity";
 
 const hostile = [null, 7, "text", [], [[]], { seq: "1" }, { seq: -1 }, { seq: 1.5 }, { seq: Number.NaN }, {}];
 
@@ -61,9 +61,9 @@ test("a hop that is not known is a note on the server's lane", () => {
 });
 
 test("a note that is not known is said as it is", () => {
-  expect(noteOf("")).toBeNull();
-  expect(noteOf("timed_out")?.word).toBe("timed out");
-  expect(noteOf("constructor")).toEqual({ icon: "other", word: "constructor", tone: "plain" });
+  expect(oddityOfNote("")).toBeNull();
+  expect(oddityOfNote("timed_out")?.label).toBe("timed out");
+  expect(oddityOfNote("constructor")).toEqual({ icon: "other", label: "constructor", tone: "plain" });
 });
 
 test("texts that turn or hide others are spelt out, and long ones cut", () => {
@@ -77,10 +77,10 @@ test("texts that turn or hide others are spelt out, and long ones cut", () => {
 test("a silence is the time between two entries, if it is long", () => {
   const [a, b, c] = readPage({ entries: [1, 2, 3].map((seq) => ({ seq, t_ns: seq === 3 ? 5e9 : seq * 1e6 })) }).entries;
   if (a === undefined || b === undefined || c === undefined) throw new Error("no entries");
-  expect(silenceMs(null, a)).toBeNull();
-  expect(silenceMs(a, b)).toBeNull();
-  expect(silenceMs(b, c)).toBe(4998);
-  expect(silenceMs(c, a)).toBeNull();
+  expect(pauseBefore(null, a)).toBeNull();
+  expect(pauseBefore(a, b)).toBeNull();
+  expect(pauseBefore(b, c)).toBe(4998);
+  expect(pauseBefore(c, a)).toBeNull();
 });
 
 test("odd is what needs a look: notes of trouble, and requests that came to nothing", () => {
@@ -94,7 +94,7 @@ test("odd is what needs a look: notes of trouble, and requests that came to noth
   expect(page.entries.map((entry) => isOdd(entry, null, true))).toEqual([false, false, true, true]);
   expect(page.entries.slice(0, 1).map((entry) => isOdd(entry, waiting, false))).toEqual([false]);
   expect(page.entries.slice(0, 1).map((entry) => isOdd(entry, waiting, true))).toEqual([true]);
-  expect(faultOf(stale, true)?.word).toBe("late");
+  expect(faultOf(stale, true)?.label).toBe("late");
   expect(waitText(waiting, 3900)).toBe("waiting for kernel for 3.0 s");
   expect(waitText({ ...waiting, slowest: "run" }, 61_000)).toBe("running for 1 min 01 s");
 });

@@ -1,15 +1,15 @@
 import type { FlowEntry as WireEntry, FlowPage as WirePage, FlowRequest as WireRequest } from "../protocol/api.gen";
 
-// What /flow answers, read with care: an agent's names and ids are in it.
+// Responses of /flow. Names and ids in them may be any text, because agents choose them.
 
-/** An entry of the trace without what it carries. Texts are "" where it has none. */
+/** An entry of the trace without its message. Absent texts are "". */
 export interface FlowEntry {
   seq: number;
-  /** Since the trace began, in milliseconds. */
+  /** Milliseconds since the trace began. */
   ms: number;
-  /** Usually one of Hop. */
+  /** Usually one of Hop; an agent or an older trace may have others. */
   hop: string;
-  /** Which console, from 1; null: it was none. */
+  /** Number of the console, from 1; null: no console. */
   conn: number | null;
   type: string;
   action: string;
@@ -17,54 +17,57 @@ export interface FlowEntry {
   cellId: string;
   bytes: number;
   note: string;
-  /** Entries that this one was passed on from, or made out of. */
+  /** The entry that this one forwards, and the one that caused it; null: none. */
   ref: number | null;
   cause: number | null;
-  /** What stands for the action where there is none. */
+  /** Shown in place of the action if there is none. */
   label: string;
-  /** The requests that it is part of, each named by its first entry. */
+  /** Requests that the entry is part of, each named by the number of its first entry. */
   requests: readonly number[];
 }
 
-/** A request, as far as it has come. */
+/** A request and its progress. */
 export interface FlowRequest {
-  /** Its first entry. */
+  /** Number of its first entry. */
   first: number;
   kind: string;
   action: string;
   txId: string;
-  /** Under which the kernel was asked. */
+  /** The tx_id of the request to the kernel. */
   kernelTxId: string;
   /** answered, timed_out, failed or unanswered. */
   state: string;
-  /** null: nobody was answered. */
+  /** Milliseconds until the answer; null: not answered. */
   totalMs: number | null;
   hops: readonly { hop: string; ms: number }[];
-  /** Who took longest, or who is waited for. */
+  /** The slowest peer, or the one that has not answered. */
   slowest: string;
-  /** How much too late a reply came; null: none did. */
+  /** How late a late reply was, in milliseconds; null: not late. */
   lateMs: number | null;
-  /** What `assay trace` says of it. */
+  /** Summary, as `assay trace` prints it. */
   text: string;
-  /** Where it was asked, sent on, replied to, answered, and replied to too late; 0: it was not. */
+  /**
+   * Entry numbers of the request, its forwarding, the reply, the answer and a late reply; 0: there
+   * is none.
+   */
   seqs: readonly number[];
 }
 
 export interface FlowPage {
   entries: readonly FlowEntry[];
   requests: ReadonlyMap<number, FlowRequest>;
-  /** Entries that the filter picks; null: there was no filter. */
+  /** Number of entries that match the filter; null: no filter. */
   count: number | null;
-  /** Pieces of replies that were left out; null: none were to be. */
+  /** Number of stream frames left out; null: they are included. */
   hidden: number | null;
   next: number | null;
-  /** The newest entry of the trace. */
+  /** Number of the newest entry of the trace. */
   end: number;
   /** The trace has ended. */
   complete: boolean;
 }
 
-/** Returns a response of the API as the list uses it. Entries without a seq are left out. */
+/** Converts a response of the API. Entries without a valid number are left out. */
 export function pageOf(page: WirePage): FlowPage {
   const requests = Object.entries(page.requests);
   return {
@@ -78,7 +81,7 @@ export function pageOf(page: WirePage): FlowPage {
   };
 }
 
-/** Reports whether a number is that of an entry. */
+/** Reports whether a number is a valid entry number. */
 function isSeq(n: number | undefined): n is number {
   return Number.isSafeInteger(n) && Number(n) > 0;
 }

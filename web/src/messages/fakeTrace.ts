@@ -1,31 +1,31 @@
 import { problem } from "../api/fakeServer";
 
-/** A trace that the tests have the server answer from. */
+/** A fake trace that answers /flow and /trace in tests. */
 export class FakeTrace {
   complete = true;
-  /** Refuses to answer. */
-  broken = false;
-  /** By seq: what is another than in any entry. */
-  readonly special = new Map<number, Record<string, unknown>>();
+  /** Answers with an error. */
+  isBroken = false;
+  /** Fields that differ from the default entry, by entry number. */
+  readonly overrides = new Map<number, Record<string, unknown>>();
   requests: Record<string, unknown> = {};
 
   constructor(public length: number) {}
 
-  /** Is such an entry, of a seq, a piece of a reply. */
-  isPiece = (_seq: number): boolean => false;
+  /** Reports whether an entry is a stream frame. */
+  isStreamFrame = (_seq: number): boolean => false;
 
-  /** Answers /flow; any filter but streams=false picks each tenth entry. */
+  /** Answers /flow. Any filter but streams=false matches every tenth entry. */
   readonly flow = (url: URL): unknown => {
-    if (this.broken) return problem(500, "unreadable", "the trace is damaged");
+    if (this.isBroken) return problem(500, "unreadable", "the trace is damaged");
     const number = (name: string, otherwise: number) => Number(url.searchParams.get(name) ?? otherwise);
     const picked = ["text", "tx", "action", "hop", "cell", "late"].some((name) => url.searchParams.has(name));
     const whole = url.searchParams.get("streams") !== "false";
     const all = Array.from({ length: this.length }, (_, i) => i + 1).filter((seq) => !picked || seq % 10 === 0);
-    const shown = whole ? all : all.filter((seq) => !this.isPiece(seq));
+    const shown = whole ? all : all.filter((seq) => !this.isStreamFrame(seq));
     const behind = shown.filter((seq) => seq >= number("from", 1)).slice(number("skip", 0));
     const rows = behind.slice(0, number("limit", 500));
     return {
-      entries: rows.map((seq) => ({ ...entryOf(seq), ...this.special.get(seq) })),
+      entries: rows.map((seq) => ({ ...entryOf(seq), ...this.overrides.get(seq) })),
       requests: this.requests,
       ...(picked || !whole ? { count: shown.length } : {}),
       ...(whole ? {} : { hidden: all.length - shown.length }),
@@ -36,11 +36,14 @@ export class FakeTrace {
     };
   };
 
-  /** Answers /trace. */
+  /** Answers /trace with one entry. */
   readonly trace = (url: URL): unknown => {
     const seq = Number(url.searchParams.get("from") ?? 1);
     const msg = { type: "cell_output", of: seq };
-    return { entries: [{ ...entryOf(seq), wall: "2026-11-20T14:00:00Z", msg, ...this.special.get(seq) }], next: null };
+    return {
+      entries: [{ ...entryOf(seq), wall: "2026-11-20T14:00:00Z", msg, ...this.overrides.get(seq) }],
+      next: null,
+    };
   };
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { withQuery } from "../api/client";
-import { chipsOf, firstFilters, isPicked, noFilters, queryOf, withFilter } from "./filters";
-import { readPlace } from "./place";
+import { activeFilters, hasFilter, initialFilters, noFilters, queryParameters, withFilter } from "./filters";
+import { parsePosition } from "./tracePosition";
 
 test("no filters make no parameters", () => {
-  expect(withQuery("/flow", queryOf(noFilters))).toBe("/flow");
-  expect(isPicked(noFilters)).toBe(false);
+  expect(withQuery("/flow", queryParameters(noFilters))).toBe("/flow");
+  expect(hasFilter(noFilters)).toBe(false);
 });
 
 test("filters are the parameters of the API", () => {
@@ -18,15 +18,15 @@ test("filters are the parameters of the API", () => {
     cell: "",
     late: 5000,
   };
-  expect(withQuery("/flow", queryOf(filters))).toBe(
+  expect(withQuery("/flow", queryParameters(filters))).toBe(
     "/flow?text=Gr%C3%B6%C3%9Fe+%22&tx=tx_1%E2%80%A6&action=a%26b&hop=agent%3Eserver&late=5000",
   );
 });
 
 test("pieces of replies are left out when they are to be", () => {
-  expect(withQuery("/flow", queryOf(firstFilters))).toBe("/flow?streams=false");
-  expect(isPicked(firstFilters)).toBe(false);
-  expect(chipsOf(firstFilters)).toEqual([]);
+  expect(withQuery("/flow", queryParameters(initialFilters))).toBe("/flow?streams=false");
+  expect(hasFilter(initialFilters)).toBe(false);
+  expect(activeFilters(initialFilters)).toEqual([]);
 });
 
 test("what is written is trimmed, and an empty text takes a filter out", () => {
@@ -44,11 +44,11 @@ test("milliseconds may be written with their unit", () => {
 });
 
 test("a hop that the API does not know is refused", () => {
-  expect(withFilter(noFilters, "hop", "agent>moon")).toMatch(/no such hop/);
+  expect(withFilter(noFilters, "hop", "agent>moon")).toMatch(/Unknown hop/);
 });
 
 test("each filter that is set has a chip", () => {
-  const chips = chipsOf({ ...noFilters, cell: "c1", late: 40 });
+  const chips = activeFilters({ ...noFilters, cell: "c1", late: 40 });
   expect(chips).toEqual([
     { kind: "cell", text: "c1" },
     { kind: "late", text: "40 ms" },
@@ -56,11 +56,11 @@ test("each filter that is set has a chip", () => {
 });
 
 test("places are entries or seconds", () => {
-  expect(readPlace("120")).toEqual({ seq: 120 });
-  expect(readPlace(" #7 ")).toEqual({ seq: 7 });
-  expect(readPlace("0")).toEqual({ seq: 1 });
-  expect(readPlace("+12.5")).toEqual({ ms: 12_500 });
-  expect(readPlace("12s")).toEqual({ ms: 12_000 });
-  expect(readPlace(".25")).toEqual({ ms: 250 });
-  for (const text of ["", "-1", "later", "1,5", "9".repeat(40)]) expect(readPlace(text)).toBeNull();
+  expect(parsePosition("120")).toEqual({ seq: 120 });
+  expect(parsePosition(" #7 ")).toEqual({ seq: 7 });
+  expect(parsePosition("0")).toEqual({ seq: 1 });
+  expect(parsePosition("+12.5")).toEqual({ ms: 12_500 });
+  expect(parsePosition("12s")).toEqual({ ms: 12_000 });
+  expect(parsePosition(".25")).toEqual({ ms: 250 });
+  for (const text of ["", "-1", "later", "1,5", "9".repeat(40)]) expect(parsePosition(text)).toBeNull();
 });

@@ -1,29 +1,29 @@
 import type { Query } from "../api/client";
 import type { Hop } from "../protocol/messages";
 
-/** What is picked of a trace; all that is set must hold. "" and null are not set. */
+/** Filters of a trace; an entry must match all that are set. "" and null are not set. */
 export interface Filters {
-  /** Text in what a message carries, in its names or ids. */
+  /** Text in the message, its names or ids. */
   text: string;
   /** Id of a request. */
   tx: string;
   action: string;
   hop: string;
   cell: string;
-  /** Requests that took at least so many milliseconds or were never answered, and what came late. */
+  /** Requests that took at least this many milliseconds or were not answered, and late replies. */
   late: number | null;
-  /** The pieces are there in which replies arrive; false: they are left out. */
+  /** Includes stream frames, in which replies arrive piece by piece. */
   streams: boolean;
 }
 
-/** What a person writes or chooses. */
+/** Filters that the user sets in the form. */
 export type FilterKind = Exclude<keyof Filters, "streams">;
 
-/** All there is. */
+/** No filters. */
 export const noFilters: Filters = { text: "", tx: "", action: "", hop: "", cell: "", late: null, streams: true };
 
-/** What is shown at first: of a reply in ten thousand pieces the whole of it, which follows. */
-export const firstFilters: Filters = { ...noFilters, streams: false };
+/** The initial filters: stream frames are hidden, because the complete reply follows them. */
+export const initialFilters: Filters = { ...noFilters, streams: false };
 
 export const hops: readonly Hop[] = [
   "agent>server",
@@ -36,7 +36,7 @@ export const hops: readonly Hop[] = [
   "session",
 ];
 
-/** What each is called where one is chosen. */
+/** Names of the filters in the form. */
 export const filterNames: Readonly<Record<FilterKind, string>> = {
   text: "Text",
   tx: "Request id",
@@ -48,33 +48,36 @@ export const filterNames: Readonly<Record<FilterKind, string>> = {
 
 export const filterKinds = Object.keys(filterNames) as FilterKind[];
 
-const latestMs = 9e12;
+const maxDelayMs = 9e12;
 
-/** The parameters of /flow. */
-export function queryOf({ streams, ...picked }: Filters): Query {
+/** Returns the parameters of /flow. */
+export function queryParameters({ streams, ...picked }: Filters): Query {
   return streams ? picked : { ...picked, streams };
 }
 
-/** A person has picked some of it. */
-export function isPicked(filters: Filters): boolean {
+/** Reports whether the user has set a filter. */
+export function hasFilter(filters: Filters): boolean {
   return filterKinds.some((kind) => filters[kind] !== noFilters[kind]);
 }
 
-/** Sets what a person has written; a text, if it cannot be that. An empty one takes the filter out. */
+/**
+ * Returns the filters with one set from the user's input, or removed if that is empty; an error
+ * text if the input is not valid.
+ */
 export function withFilter(filters: Filters, kind: FilterKind, written: string): Filters | string {
   const value = written.trim();
   if (kind === "late") {
     const ms = Number(value.replace(/ *ms$/, ""));
     if (value === "") return { ...filters, late: null };
-    if (!Number.isInteger(ms) || ms < 1 || ms > latestMs) return "Give whole milliseconds, at least 1.";
+    if (!Number.isInteger(ms) || ms < 1 || ms > maxDelayMs) return "Enter whole milliseconds, at least 1.";
     return { ...filters, late: ms };
   }
-  if (kind === "hop" && value !== "" && !hops.some((hop) => hop === value)) return "There is no such hop.";
+  if (kind === "hop" && value !== "" && !hops.some((hop) => hop === value)) return "Unknown hop.";
   return { ...filters, [kind]: value };
 }
 
-/** What is set, as it is shown. */
-export function chipsOf(filters: Filters): readonly { kind: FilterKind; text: string }[] {
+/** Returns the filters that are set, with their values as text. */
+export function activeFilters(filters: Filters): readonly { kind: FilterKind; text: string }[] {
   return filterKinds
     .filter((kind) => filters[kind] !== noFilters[kind])
     .map((kind) => ({ kind, text: kind === "late" ? `${filters.late} ms` : String(filters[kind]) }));

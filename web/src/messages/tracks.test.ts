@@ -5,8 +5,8 @@ import { pageOf } from "./entry";
 
 const readPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
 
-import { statisticsOf } from "./stats";
-import { mostTracks, spansOf, strokesOf } from "./tracks";
+import { linePartsOf, maxTracks, spansOf } from "./requestSpans";
+import { statisticsOf } from "./statistics";
 
 function requests(made: Record<number, Record<string, unknown>>) {
   return [...readPage({ requests: made }).requests.values()];
@@ -48,13 +48,13 @@ test("a late reply belongs to its request, and one of a single entry needs no li
 
 test("there are never more lines than there is room for", () => {
   const many = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [i + 1, answered([i + 1, 0, 0, 100, 0])]));
-  expect(spansOf(requests(many), true)).toHaveLength(mostTracks);
+  expect(spansOf(requests(many), true)).toHaveLength(maxTracks);
 });
 
 test("a row knows where on a request it is", () => {
   const spans = spansOf(requests({ 1: answered([1, 2, 0, 4, 0]) }), true);
   const parts = [entry(1, [1]), entry(2, [1]), entry(3), entry(4, [1]), entry(5)].map((one) =>
-    strokesOf(spans, one, [1]).map(({ part, lit }) => `${part} ${lit}`),
+    linePartsOf(spans, one, [1]).map(({ part, isHighlighted }) => `${part} ${isHighlighted}`),
   );
   expect(parts).toEqual([["start true"], ["middle true"], ["pass true"], ["end true"], []]);
 });

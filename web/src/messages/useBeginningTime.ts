@@ -2,9 +2,9 @@ import { readTracePage } from "../api/readTrace";
 import { useLoad } from "../api/useLoad";
 import { beginningOf } from "./clock";
 
-/** When a trace began, in milliseconds as of Date.now(); null: not known. Only asked for what is wanted. */
-export function useBeginningTime(base: string, wanted: boolean): number | null {
+/** Returns when a trace began, in milliseconds since 1970; null: not known. Loads it only if enabled. */
+export function useBeginningTime(base: string, isEnabled: boolean): number | null {
   const load = async (signal: AbortSignal) =>
     beginningOf((await readTracePage(base, { limit: 1, brief: true }, signal)).entries[0]);
-  return useLoad(wanted ? base : null, load).data;
+  return useLoad(isEnabled ? base : null, load).data;
 }

@@ -1,15 +1,15 @@
 import { useState } from "react";
 import type { FlowEntry, FlowRequest } from "./entry";
-import type { FlowModel, FlowView } from "./model";
+import type { FlowModel, FlowView } from "./flowModel";
 
-/** The row where one is, and the entry that was there when one came. */
-export interface Selection {
+/** The current row and its entry when it became current. */
+export interface RowSelection {
   row: number;
-  /** How often one has gone to a row; 0: one has not, and the row is only the first. */
+  /** Number of times the row was set; 0: it is only the initial row. */
   moves: number;
-  /** null: none is selected, or it is not here yet. */
+  /** null: none is selected, or it is not loaded. */
   entry: FlowEntry | null;
-  /** Those that it is part of, as they are now, or as they were last. */
+  /** Requests of the entry; the last known ones if they are not loaded any more. */
   requests: readonly FlowRequest[];
   move: (row: number) => void;
   reset: () => void;
@@ -22,10 +22,10 @@ interface State {
   requests: readonly FlowRequest[];
 }
 
-const start: State = { row: 0, moves: 0, entry: null, requests: [] };
+const noSelection: State = { row: 0, moves: 0, entry: null, requests: [] };
 
-export function useSelection(model: FlowModel, view: FlowView): Selection {
-  const [state, setState] = useState(start);
+export function useSelection(model: FlowModel, view: FlowView): RowSelection {
+  const [state, setState] = useState(noSelection);
   const { row, moves, entry } = state;
   const there = view.count === null ? null : model.entryAt(row);
   const shown = entry ?? (moves > 0 ? there : null);
@@ -41,7 +41,7 @@ export function useSelection(model: FlowModel, view: FlowView): Selection {
     entry: shown,
     requests,
     move: (to) => setState((before) => ({ row: to, moves: before.moves + 1, entry: model.entryAt(to), requests: [] })),
-    reset: () => setState(start),
+    reset: () => setState(noSelection),
   };
 }
 

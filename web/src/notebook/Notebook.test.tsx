@@ -401,7 +401,7 @@ test("the table of keys is shown on asking", async () => {
   await focusCell("a");
   await press({ key: "?", shiftKey: true });
   const dialog = await screen.findByRole("dialog");
-  expect(dialog.textContent).toContain("Bring the cell back that was deleted last");
+  expect(dialog.textContent).toContain("Restore the last deleted cell");
   await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Close" })));
   expect(screen.queryByRole("dialog")).toBeNull();
 });
@@ -447,7 +447,7 @@ test("keys are held no longer than 5 s for a cell that does not come, and that i
   await press("j");
   clock.mockRestore();
   expect(focused()).toBe("b");
-  expect(screen.getByText(/^The server did not answer in time/)).toBeTruthy();
+  expect(screen.getByText(/^The server did not respond in time/)).toBeTruthy();
 });
 
 test("a cell whose deletion is seen before it is answered is brought back by the key that came between", async () => {

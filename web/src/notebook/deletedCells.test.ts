@@ -26,8 +26,8 @@ test("knows what the cell was and where it stood", () => {
     title: "Why",
     hadOutputs: false,
     position: 1,
-    before: "a",
-    after: null,
+    previousId: "a",
+    nextId: null,
   });
   expect(snapshotCell(state, "none", "")).toBeNull();
 });

@@ -7,14 +7,14 @@ const find = (wanted: string) => findAll(["a", "b", "c"], { source, outputs: () 
 
 test("finds the text in all cells, in order, whatever the case", () => {
   expect(find("one")).toEqual([
-    { id: "a", from: 0, to: 3, shown: null },
-    { id: "a", from: 10, to: 13, shown: null },
-    { id: "c", from: 1, to: 4, shown: null },
+    { id: "a", from: 0, to: 3, inOutputs: null },
+    { id: "a", from: 10, to: 13, inOutputs: null },
+    { id: "c", from: 1, to: 4, inOutputs: null },
   ]);
 });
 
 test("takes what means something in a pattern for itself", () => {
-  expect(find("(two)")).toEqual([{ id: "a", from: 4, to: 9, shown: null }]);
+  expect(find("(two)")).toEqual([{ id: "a", from: 4, to: 9, inOutputs: null }]);
   expect(find(".*")).toEqual([]);
   expect(find("")).toEqual([]);
 });

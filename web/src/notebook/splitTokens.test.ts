@@ -31,10 +31,10 @@ test("tokens are cut where what was found begins and ends", () => {
     { text: " total", classes: "" },
   ];
   expect(splitTokens(tokens, { id: "c", from: 2, to: 6, inOutputs: null })).toEqual([
-    { text: "de", classes: "k", at: 0, hit: false },
-    { text: "f", classes: "k", at: 2, hit: true },
-    { text: " to", classes: "", at: 3, hit: true },
-    { text: "tal", classes: "", at: 6, hit: false },
+    { text: "de", classes: "k", offset: 0, isHit: false },
+    { text: "f", classes: "k", offset: 2, isHit: true },
+    { text: " to", classes: "", offset: 3, isHit: true },
+    { text: "tal", classes: "", offset: 6, isHit: false },
   ]);
   expect(splitTokens(tokens, null).map(({ text }) => text)).toEqual(["def", " total"]);
 });

@@ -62,7 +62,7 @@ test("the overview needs the line, those around it and the beginning of the trac
   expect(screen.getByText("wait for the model 20.0 s")).toBeDefined();
   expect(screen.getByRole("row", { name: /Turns 3 3/ })).toBeDefined();
   expect(screen.getByRole("row", { name: /Tokens 1,000 no limit/ })).toBeDefined();
-  expect(screen.getByText("Held: read.")).toBeDefined();
+  expect(screen.getByText("Enforced: read.")).toBeDefined();
   const paths = new Set(server.requests.map((url) => url.pathname));
   expect([...paths].sort()).toEqual(["/api/runs/r/attempts", base, `${base}/trace`]);
   expect(server.requests.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe(

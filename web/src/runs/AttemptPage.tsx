@@ -1,8 +1,8 @@
 import { runPath, usePathSegment } from "../routes/paths";
 import { AttemptView } from "./attempt/AttemptView";
-import { Page } from "./parts/Page";
+import { RunsPageFrame } from "./parts/RunsPageFrame";
 
-/** One attempt at a case. */
+/** The page of one attempt. */
 export default function AttemptPage({ run, attempt }: { run: string; attempt: string }) {
   const runName = usePathSegment(1, run);
   const name = usePathSegment(2, attempt);
@@ -11,8 +11,8 @@ export default function AttemptPage({ run, attempt }: { run: string; attempt: st
     { label: runName, href: runPath(runName) },
   ];
   return (
-    <Page title={name} crumbs={crumbs} fixed>
+    <RunsPageFrame title={name} crumbs={crumbs} fixed>
       <AttemptView key={`${runName}/${name}`} run={runName} name={name} />
-    </Page>
+    </RunsPageFrame>
   );
 }

@@ -85,7 +85,7 @@ test("B of another case is shown as what it is", async () => {
   render(<ComparePage />);
   await waitFor(() => {
     const select = screen.getByLabelText("Attempt of B") as HTMLSelectElement;
-    expect(select.selectedOptions[0]?.textContent).toBe("b, not among these");
+    expect(select.selectedOptions[0]?.textContent).toBe("b (other case)");
   });
 });
 

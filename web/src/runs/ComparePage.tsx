@@ -1,26 +1,26 @@
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import { type AttemptName, comparePath, parseAttemptName, parseRunNames } from "../routes/paths";
+import { AttemptPicker } from "./compare/AttemptPicker";
 import styles from "./compare/Compare.module.css";
 import { CompareView } from "./compare/CompareView";
-import { Picker } from "./compare/Picker";
 import { RunsCompare } from "./compare/RunsCompare";
 import { useAttempt } from "./data/useAttempt";
-import { Page } from "./parts/Page";
-import { Quiet } from "./parts/Quiet";
+import { MutedText } from "./parts/MutedText";
+import { RunsPageFrame } from "./parts/RunsPageFrame";
 
 const crumbs = [{ label: "Runs", href: "/runs" }];
 
-/** Two attempts side by side, or two runs case by case; the address names them. */
+/** Compares two attempts side by side, or two runs case by case. The address names them. */
 export default function ComparePage() {
   return (
-    <Page title="Compare" crumbs={crumbs}>
-      <Chosen />
-    </Page>
+    <RunsPageFrame title="Compare" crumbs={crumbs}>
+      <ComparisonOfAddress />
+    </RunsPageFrame>
   );
 }
 
-function Chosen() {
+function ComparisonOfAddress() {
   const parameters = new URLSearchParams(useSearch());
   const runs = parseRunNames(parameters.get("runs"));
   const a = parseAttemptName(parameters.get("a"));
@@ -33,7 +33,7 @@ function Chosen() {
       {a !== null && b !== null ? (
         <CompareView key={comparePath(a, b)} a={a} b={b} />
       ) : (
-        <Quiet>Choose two attempts.</Quiet>
+        <MutedText>Choose two attempts.</MutedText>
       )}
     </>
   );
@@ -44,7 +44,7 @@ interface Sides {
   b: AttemptName | null;
 }
 
-/** B is chosen among attempts at the case of A. */
+/** Offers for B only attempts at the case of A. */
 function PickersOfCase({ a, b }: Sides & { a: AttemptName }) {
   const { data } = useAttempt(a.run, a.attempt);
   return <Pickers a={a} b={b} caseId={data?.case_id ?? ""} />;
@@ -54,8 +54,8 @@ function Pickers({ a, b, caseId }: Sides & { caseId: string }) {
   const [, navigate] = useLocation();
   return (
     <div className={styles.pickers}>
-      <Picker side="A" name={a} caseId="" onPick={(name) => navigate(comparePath(name, b))} />
-      <Picker side="B" name={b} caseId={caseId} onPick={(name) => navigate(comparePath(a, name))} />
+      <AttemptPicker side="A" name={a} caseId="" onPick={(name) => navigate(comparePath(name, b))} />
+      <AttemptPicker side="B" name={b} caseId={caseId} onPick={(name) => navigate(comparePath(a, name))} />
     </div>
   );
 }

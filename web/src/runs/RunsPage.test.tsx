@@ -46,7 +46,7 @@ test("runs are listed with what came of them, in one request; the broken one say
   for (const text of ["$1.50", "50 %", "1 min 05 s", "finished"]) expect(row("new").getByText(text)).toBeDefined();
   expect(row("old").getByText("interrupted")).toBeDefined();
   expect(row("old").getByText(/^2 lines of attempts.jsonl cannot be read .* line 5/)).toBeDefined();
-  expect(screen.getByText("It cannot be read: run.json: unexpected end")).toBeDefined();
+  expect(screen.getByText("Unreadable: run.json: unexpected end")).toBeDefined();
   expect(screen.queryByRole("link", { name: "bad" })).toBeNull();
   expect(server.requests).toHaveLength(1);
 });
@@ -82,7 +82,7 @@ test("two runs that are chosen can be compared", async () => {
   render(<RunsPage />);
   for (const name of ["one", "a,b", "two"])
     fireEvent.click(await screen.findByRole("checkbox", { name: `Compare ${name}` }));
-  const href = screen.getByRole("link", { name: "Compare the two chosen runs" }).getAttribute("href") ?? "";
+  const href = screen.getByRole("link", { name: "Compare the two selected runs" }).getAttribute("href") ?? "";
   expect(new URLSearchParams(href.split("?")[1]).get("runs")).toBe("a%2Cb,two");
 });
 

@@ -3,22 +3,22 @@ import { Problem } from "../api/Problem";
 import { runsComparePath } from "../routes/paths";
 import { Button } from "../ui/Button";
 import type { Run } from "./data/run";
-import { pathsOf, whoOf } from "./data/run";
-import { useChosen } from "./data/useChosen";
+import { agentText, casePaths } from "./data/run";
 import { useParameter } from "./data/useParameter";
 import { useRuns } from "./data/useRuns";
+import { useSelectedPair } from "./data/useSelectedPair";
 import { RunsTable } from "./list/RunsTable";
-import { Chosen } from "./parts/Chosen";
-import { Page } from "./parts/Page";
-import { Quiet } from "./parts/Quiet";
+import { CompareLink } from "./parts/CompareLink";
+import { MutedText } from "./parts/MutedText";
+import { RunsPageFrame } from "./parts/RunsPageFrame";
 import styles from "./RunsPage.module.css";
 
-/** All runs, newest first. */
+/** The list of all runs, newest first. */
 export default function RunsPage() {
   return (
-    <Page title="Runs">
+    <RunsPageFrame title="Runs">
       <Runs />
-    </Page>
+    </RunsPageFrame>
   );
 }
 
@@ -26,8 +26,8 @@ function Runs() {
   const { runs, next, error, loading, more, reload } = useRuns();
   const [text, setText] = useParameter("text");
   const wanted = useDeferredValue(text);
-  const [chosen, choose, clear] = useChosen();
-  const shown = runs?.filter((run) => matches(run, wanted)) ?? [];
+  const [chosen, choose, clear] = useSelectedPair();
+  const shown = runs?.filter((run) => isMatch(run, wanted)) ?? [];
   return (
     <>
       <div className={styles.head}>
@@ -42,14 +42,14 @@ function Runs() {
         />
       </div>
       {error && <Problem what="The runs could not be loaded" error={error} onRetry={reload} />}
-      {runs === null && error === null && <Quiet>Loading…</Quiet>}
-      {runs?.length === 0 && next === null && <Empty />}
-      <Chosen chosen={chosen} what="run" path={runsComparePath} onClear={clear} />
+      {runs === null && error === null && <MutedText>Loading…</MutedText>}
+      {runs?.length === 0 && next === null && <NoRuns />}
+      <CompareLink chosen={chosen} what="run" path={runsComparePath} onClear={clear} />
       {shown.length > 0 && <RunsTable runs={shown} chosen={chosen} onChoose={choose} />}
       {runs !== null && runs.length > 0 && (
         <div className={styles.more}>
           <span role="status">
-            {wanted === "" ? counted(runs.length, next) : found(shown.length, runs.length, next)}
+            {wanted === "" ? runCountText(runs.length, next) : matchCountText(shown.length, runs.length, next)}
           </span>
           {next !== null && (
             <Button onClick={more} disabled={loading}>
@@ -62,29 +62,32 @@ function Runs() {
   );
 }
 
-function counted(n: number, next: string | null): string {
+function runCountText(n: number, next: string | null): string {
   return next === null ? `${n} ${n === 1 ? "run" : "runs"}` : `The newest ${n} runs`;
 }
 
-function found(shown: number, of: number, next: string | null): string {
+function matchCountText(shown: number, of: number, next: string | null): string {
   return `${shown} of ${next === null ? `${of} runs` : `the newest ${of} runs`} match`;
 }
 
-/** Whether each word of text is somewhere in what is said of the run. */
-function matches(run: Run, text: string): boolean {
-  const said = [run.name, whoOf(run.config), ...pathsOf(run.config), run.problem].join(" ").toLowerCase();
+/**
+ * Reports whether each word of text occurs in the run's name, agent, model, paths or problem,
+ * ignoring case.
+ */
+function isMatch(run: Run, text: string): boolean {
+  const said = [run.name, agentText(run.config), ...casePaths(run.config), run.problem].join(" ").toLowerCase();
   return text
     .toLowerCase()
     .split(/\s+/)
     .every((word) => said.includes(word));
 }
 
-function Empty() {
+function NoRuns() {
   return (
     <div className={styles.empty}>
-      <p>There are no runs in this folder yet. A run is made on the command line, in the folder of the server:</p>
+      <p>No runs in this folder yet. Start one on the command line, in the server's folder:</p>
       <pre>assay run testcases/examples --agent oracle</pre>
-      <p>It appears here while it goes on. A server that looks at another folder is started with --runs.</p>
+      <p>It appears here when it starts. To show another folder, start the server with --runs.</p>
     </div>
   );
 }

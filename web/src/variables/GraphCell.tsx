@@ -7,26 +7,26 @@ import { useCellNames, useCellText } from "./useCellNames";
 interface Props {
   id: string;
   box: Box;
-  /** It ran again a moment ago. */
-  again: boolean;
+  /** The cell ran again a moment ago. */
+  isRerun: boolean;
 }
 
-/** A cell in the drawing, which leads to it. */
-export const GraphCell = memo(function GraphCell({ id, box, again }: Props) {
+/** A cell in the graph drawing. A click selects it in the notebook. */
+export const GraphCell = memo(function GraphCell({ id, box, isRerun }: Props) {
   const { jumpTo } = useNotebookNavigation();
   const name = useCellNames()(id);
   const text = useCellText(id);
   return (
     <button
       type="button"
-      className={`${styles.cell} ${again ? styles.again : ""}`}
+      className={`${styles.cell} ${isRerun ? styles.again : ""}`}
       style={{ ...box }}
       title={text}
       onClick={() => jumpTo(id)}
     >
       <span className={styles.place}>
         {name}
-        {again && " ran again"}
+        {isRerun && " re-run"}
       </span>
       <code>{text}</code>
     </button>

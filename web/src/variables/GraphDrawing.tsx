@@ -6,7 +6,7 @@ import { GraphCell } from "./GraphCell";
 import { GraphSignal } from "./GraphSignal";
 import { cellNode, type Graph, signalNode } from "./graph";
 import styles from "./ReactiveGraph.module.css";
-import { type Drawn, useLayout } from "./useLayout";
+import { type GraphWithLayout, useLayout } from "./useLayout";
 import { useWidth } from "./useWidth";
 
 interface Props {
@@ -15,42 +15,42 @@ interface Props {
   reruns: ReadonlySet<string>;
 }
 
-const least = 0.2;
-const greatest = 1.5;
+const minZoom = 0.2;
+const maxZoom = 1.5;
 
-/** The graph as a drawing, as soon as it is laid out. */
+/** Draws the graph when its layout has been computed. */
 export function GraphDrawing({ graph, reruns }: Props) {
   const drawn = useLayout(graph);
-  if (drawn === null) return <p className={styles.note}>The graph is being laid out.</p>;
-  if (drawn instanceof Error) return <p className={styles.bad}>The graph cannot be drawn: {drawn.message}</p>;
-  return <Drawing drawn={drawn} reruns={reruns} />;
+  if (drawn === null) return <p className={styles.note}>Computing the layout…</p>;
+  if (drawn instanceof Error) return <p className={styles.bad}>The graph could not be drawn: {drawn.message}</p>;
+  return <LaidOutGraph drawn={drawn} reruns={reruns} />;
 }
 
-function within(zoom: number, most: number): number {
-  return Math.min(most, Math.max(least, zoom));
+function clampZoom(zoom: number, most: number): number {
+  return Math.min(most, Math.max(minZoom, zoom));
 }
 
-/** Lines of SVG between buttons that lead to the cells. */
-function Drawing({ drawn: { graph, layout }, reruns }: { drawn: Drawn; reruns: Props["reruns"] }) {
+/** SVG lines between buttons for the cells and signals. */
+function LaidOutGraph({ drawn: { graph, layout }, reruns }: { drawn: GraphWithLayout; reruns: Props["reruns"] }) {
   const { width, height, boxes, lines } = layout;
-  const [chosen, setChosen] = useState<number | null>(null);
+  const [userZoom, setUserZoom] = useState<number | null>(null);
   const view = useRef<HTMLDivElement>(null);
   const available = useWidth(view);
   const arrow = useId();
-  // Until a person chooses, all of its width is to be seen, however wide graph and panel come to be.
-  const zoom = chosen ?? (available === 0 ? 1 : within(available / width, 1));
-  const scale = (by: number) => setChosen(within(by, greatest));
+  // Until the user zooms, the whole width is visible, even if the graph or the panel changes.
+  const zoom = userZoom ?? (available === 0 ? 1 : clampZoom(available / width, 1));
+  const scale = (by: number) => setUserZoom(clampZoom(by, maxZoom));
   const box = (id: string) => boxes.get(id) ?? { left: 0, top: 0, width: 0, height: 0 };
   return (
     <>
       <div className={styles.zoom}>
-        <IconButton label="Smaller" onClick={() => scale(zoom / 1.25)}>
+        <IconButton label="Zoom out" onClick={() => scale(zoom / 1.25)}>
           <ZoomOut />
         </IconButton>
-        <IconButton label="Larger" onClick={() => scale(zoom * 1.25)}>
+        <IconButton label="Zoom in" onClick={() => scale(zoom * 1.25)}>
           <ZoomIn />
         </IconButton>
-        <Button variant="quiet" onClick={() => setChosen(null)}>
+        <Button variant="quiet" onClick={() => setUserZoom(null)}>
           Fit
         </Button>
       </div>
@@ -69,7 +69,7 @@ function Drawing({ drawn: { graph, layout }, reruns }: { drawn: Drawn; reruns: P
               <GraphSignal key={signal.name} signal={signal} box={box(signalNode(signal.name))} />
             ))}
             {graph.cells.map((cell) => (
-              <GraphCell key={cell.id} id={cell.id} box={box(cellNode(cell.id))} again={reruns.has(cell.id)} />
+              <GraphCell key={cell.id} id={cell.id} box={box(cellNode(cell.id))} isRerun={reruns.has(cell.id)} />
             ))}
           </div>
         </div>

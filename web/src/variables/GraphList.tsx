@@ -11,7 +11,10 @@ interface Props {
   reruns: ReadonlySet<string>;
 }
 
-/** The graph as a list: what each cell makes, reads and runs after, in the order of the notebook. */
+/**
+ * The graph as a list in notebook order: what each cell defines, what it reads and after which
+ * cells it runs.
+ */
 export function GraphList({ graph, reruns }: Props) {
   const order = useSelect((state) => state.notebook.order);
   const cells = useMemo(() => {
@@ -24,28 +27,28 @@ export function GraphList({ graph, reruns }: Props) {
       <summary>As a list</summary>
       <ul>
         {cells.map((cell) => (
-          <Item key={cell.id} cell={cell} again={reruns.has(cell.id)} />
+          <CellItem key={cell.id} cell={cell} again={reruns.has(cell.id)} />
         ))}
       </ul>
     </details>
   );
 }
 
-function Item({ cell, again }: { cell: CellNode; again: boolean }) {
+function CellItem({ cell, again }: { cell: CellNode; again: boolean }) {
   const { jumpTo } = useNotebookNavigation();
   const nameOf = useCellNames();
   const text = useCellText(cell.id);
   const parts = [
-    told(
-      "makes",
-      cell.makes.map((name) => oneLine(name, 80)),
+    listText(
+      "defines",
+      cell.defines.map((name) => oneLine(name, 80)),
     ),
-    told(
+    listText(
       "reads",
       cell.reads.map((name) => oneLine(name, 80)),
     ),
-    told("runs after", cell.after.map(nameOf)),
-    again ? "ran again just now" : "",
+    listText("runs after", cell.runsAfter.map(nameOf)),
+    again ? "re-run just now" : "",
   ];
   return (
     <li>
@@ -58,6 +61,6 @@ function Item({ cell, again }: { cell: CellNode; again: boolean }) {
   );
 }
 
-function told(verb: string, names: readonly string[]): string {
+function listText(verb: string, names: readonly string[]): string {
   return names.length === 0 ? "" : `${verb} ${names.join(", ")}`;
 }

@@ -6,20 +6,20 @@ import type { Box } from "./layout";
 import styles from "./ReactiveGraph.module.css";
 import { useCellNames } from "./useCellNames";
 
-/** A signal in the drawing, which leads to the cell that made it. */
+/** A signal in the graph drawing. A click selects the cell that defines it. */
 export const GraphSignal = memo(function GraphSignal({ signal, box }: { signal: SignalNode; box: Box }) {
   const { jumpTo } = useNotebookNavigation();
   const nameOf = useCellNames();
-  const { name, maker } = signal;
-  const from = maker === null ? "made by no cell that is left" : `made by ${nameOf(maker)}`;
+  const { name, definedBy } = signal;
+  const from = definedBy === null ? "its cell was deleted" : `defined by ${nameOf(definedBy)}`;
   return (
     <button
       type="button"
       className={styles.signal}
       style={{ ...box }}
-      disabled={maker === null}
+      disabled={definedBy === null}
       title={`${oneLine(name)}, ${from}`}
-      onClick={() => maker !== null && jumpTo(maker)}
+      onClick={() => definedBy !== null && jumpTo(definedBy)}
     >
       <span className="visually-hidden">signal </span>
       {oneLine(signalLabel(signal), 80)}

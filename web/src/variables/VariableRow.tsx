@@ -5,9 +5,9 @@ import { Badge } from "../ui/Badge";
 import styles from "./Variables.module.css";
 import type { Details, Variable } from "./variable";
 
-/** One variable. Where the line does not say all of it, its name opens the rest. */
+/** One variable. If the row does not show everything, its name expands the details. */
 export const VariableRow = memo(function VariableRow({ variable }: { variable: Variable }) {
-  const { name, type, size, preview, failed, signal, details } = variable;
+  const { name, type, size, preview, isError, isSignal, details } = variable;
   const [open, setOpen] = useState(false);
   const id = useId();
   const shown = open && details !== null;
@@ -29,7 +29,7 @@ export const VariableRow = memo(function VariableRow({ variable }: { variable: V
               {name}
             </button>
           )}
-          {signal && (
+          {isSignal && (
             <Badge tone="accent" title="Cells that read it run again when it changes">
               signal
             </Badge>
@@ -39,15 +39,15 @@ export const VariableRow = memo(function VariableRow({ variable }: { variable: V
           {type}
         </td>
         <td className={styles.size}>{size}</td>
-        <td className={failed ? styles.failed : styles.preview} title={preview}>
-          {failed && "not inspected: "}
+        <td className={isError ? styles.failed : styles.preview} title={preview}>
+          {isError && "Error: "}
           {preview}
         </td>
       </tr>
       {shown && (
         <tr>
           <td id={id} colSpan={4} className={styles.details}>
-            <More details={details} />
+            <VariableDetails details={details} />
           </td>
         </tr>
       )}
@@ -55,7 +55,7 @@ export const VariableRow = memo(function VariableRow({ variable }: { variable: V
   );
 });
 
-function More({ details: { text, tables } }: { details: Details }) {
+function VariableDetails({ details: { text, tables } }: { details: Details }) {
   return (
     <>
       {text !== "" && <pre>{text}</pre>}

@@ -2,23 +2,23 @@ import ArrowDown from "lucide-react/icons/arrow-down";
 import ArrowUp from "lucide-react/icons/arrow-up";
 import { VariableRow } from "./VariableRow";
 import styles from "./Variables.module.css";
-import type { Order, Variable } from "./variable";
+import type { SortKey, Variable } from "./variable";
 
 interface Props {
   variables: readonly Variable[];
-  order: Order;
-  /** The greatest first. */
-  down: boolean;
-  onSort: (order: Order) => void;
+  order: SortKey;
+  /** Sorts in descending order. */
+  isDescending: boolean;
+  onSort: (order: SortKey) => void;
 }
 
-/** Variables in rows. The headings sort them. */
-export function VariableTable({ variables, order, down, onSort }: Props) {
-  const heading = (by: Order, text: string) => (
-    <th scope="col" aria-sort={by === order ? (down ? "descending" : "ascending") : "none"}>
+/** A table of variables. Clicking a heading sorts it. */
+export function VariableTable({ variables, order, isDescending, onSort }: Props) {
+  const heading = (by: SortKey, text: string) => (
+    <th scope="col" aria-sort={by === order ? (isDescending ? "descending" : "ascending") : "none"}>
       <button type="button" className={styles.sort} onClick={() => onSort(by)}>
         {text}
-        {by === order && (down ? <ArrowDown aria-hidden /> : <ArrowUp aria-hidden />)}
+        {by === order && (isDescending ? <ArrowDown aria-hidden /> : <ArrowUp aria-hidden />)}
       </button>
     </th>
   );

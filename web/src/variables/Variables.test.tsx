@@ -98,7 +98,7 @@ describe("Variables", () => {
   it("asks when it is on screen, and again when a run has ended", async () => {
     const { asked, run, wait } = setUp(<Variables />);
     await asked[0]?.answer({ summary });
-    expect(screen.getByText("2 names")).toBeDefined();
+    expect(screen.getByText("2 variables")).toBeDefined();
     await wait(1000);
     run({ started: true, sequencer: 1, count: 1 });
     run({ outputs: [] });
@@ -118,7 +118,7 @@ describe("Variables", () => {
     await asked[1]?.answer({ summary });
     await wait(1000);
     expect(asked.length).toBe(2);
-    expect(screen.getByText("2 names")).toBeDefined();
+    expect(screen.getByText("2 variables")).toBeDefined();
   });
 
   it("asks for nothing while it is out of sight", async () => {
@@ -150,8 +150,8 @@ describe("Variables", () => {
   it("says how old the answer of a busy kernel is, and that names are missing", async () => {
     const { asked } = setUp(<Variables />);
     await asked[0]?.answer({ summary, stale: true, age_ms: 12_345, truncated: true });
-    expect(screen.getByText(/this is how it was 12\.3 s before/)).toBeDefined();
-    expect(screen.getByText(/some are missing here/)).toBeDefined();
+    expect(screen.getByText(/These values are 12\.3 s old/)).toBeDefined();
+    expect(screen.getByText(/Not all variables are shown/)).toBeDefined();
   });
 
   it("says that the kernel is gone, asks it nothing, and asks the next one", async () => {
@@ -159,7 +159,7 @@ describe("Variables", () => {
     await asked[0]?.answer({ summary });
     await wait(1000);
     kernel("dead");
-    expect(screen.getByText(/The kernel is gone.*These were the last ones known/)).toBeDefined();
+    expect(screen.getByText(/The kernel has exited.*The last known ones are shown/)).toBeDefined();
     expect(asked.length).toBe(1);
     kernel("running");
     expect(asked.length).toBe(2);
@@ -168,7 +168,7 @@ describe("Variables", () => {
   it("has nobody to ask where the notebook is only looked at", () => {
     const { asked } = setUp(<Variables />, true);
     expect(asked.length).toBe(0);
-    expect(screen.getByText(/only looked at/)).toBeDefined();
+    expect(screen.getByText(/Read-only/)).toBeDefined();
   });
 
   it("filters, sorts and opens, and an open one stays open", async () => {
@@ -183,9 +183,9 @@ describe("Variables", () => {
     run({ sequencer: 1 });
     await asked[1]?.answer({ summary });
     expect(screen.getByText("int64")).toBeDefined();
-    fireEvent.change(screen.getByLabelText("Filter the variables"), { target: { value: "int" } });
+    fireEvent.change(screen.getByLabelText("Filter variables"), { target: { value: "int" } });
     await wait(0);
-    expect(screen.getByText("1 of 2 names")).toBeDefined();
+    expect(screen.getByText("1 of 2 variables")).toBeDefined();
   });
 });
 
@@ -203,7 +203,7 @@ describe("ReactiveGraph", () => {
     fireEvent.click(await drawn("signal least"));
     expect(jumpTo).toHaveBeenCalledWith("a");
     expect(screen.getAllByRole("listitem").map((item) => item.textContent)).toEqual([
-      "cell a makes a/least",
+      "cell a defines a/least",
       "cell b reads a/least; runs after cell a",
     ]);
   });
@@ -213,11 +213,11 @@ describe("ReactiveGraph", () => {
     await asked[0]?.answer({ cell_reactivity } as object);
     await drawn("signal least");
     run({ sequencer: 1 }, "a");
-    expect(screen.queryByText(/ran again/)).toBeNull();
+    expect(screen.queryByText(/re-run/)).toBeNull();
     run({ sequencer: 2 }, "b");
-    expect(screen.getByText("cell b ran again")).toBeDefined();
+    expect(screen.getByText("cell b re-run")).toBeDefined();
     await wait(5000);
-    expect(screen.queryByText(/ran again/)).toBeNull();
+    expect(screen.queryByText(/re-run/)).toBeNull();
   });
 
   it("is as wide as there is room when it is first seen, until a person chooses", async () => {
@@ -247,7 +247,7 @@ describe("ReactiveGraph", () => {
     expect(scale()).toBeCloseTo(0.5);
     give(wide * 3);
     expect(scale()).toBe(1);
-    fireEvent.click(screen.getByRole("button", { name: "Larger" }));
+    fireEvent.click(screen.getByRole("button", { name: "Zoom in" }));
     give(wide / 2);
     expect(scale()).toBeCloseTo(1.25);
     fireEvent.click(screen.getByRole("button", { name: "Fit" }));
@@ -257,6 +257,6 @@ describe("ReactiveGraph", () => {
   it("says that there is nothing yet, or nothing to be had", async () => {
     const { asked } = setUp(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity: 5 } as object);
-    expect(screen.getByText(/No cell makes or reads a signal yet/)).toBeDefined();
+    expect(screen.getByText(/No signals yet/)).toBeDefined();
   });
 });

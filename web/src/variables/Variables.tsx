@@ -4,87 +4,88 @@ import { type Globals, useCommands } from "../commands/commands";
 import { formatCountOf, formatDuration } from "../format/format";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
-import { type Asked, useAsked } from "./useAsked";
+import { type KernelResponse, useKernelResponse } from "./useKernelResponse";
 import styles from "./Variables.module.css";
 import { VariableTable } from "./VariableTable";
-import { arranged, keptSame, type Order, type Variable, variablesOf } from "./variable";
+import { filterAndSort, reuseUnchanged, type SortKey, type Variable, variablesOf } from "./variable";
 
-/** The names that the kernel holds, and what each is; asked for again after each run, while it is on screen. */
+/** The kernel's variables. Loads them again after each run while it is on screen. */
 export function Variables() {
-  const place = useRef<HTMLElement>(null);
+  const element = useRef<HTMLElement>(null);
   const commands = useCommands();
-  const gone = useSelect((state) => state.notebook.kernel === "dead");
-  const asked = useAsked<Globals>(commands === null || gone ? null : commands.globals, place);
+  const isKernelDead = useSelect((state) => state.notebook.kernel === "dead");
+  const response = useKernelResponse<Globals>(commands === null || isKernelDead ? null : commands.globals, element);
   const [text, setText] = useState("");
-  const [[order, down], setOrder] = useState<[Order, boolean]>(["name", false]);
+  const [[order, down], setOrder] = useState<[SortKey, boolean]>(["name", false]);
   const wanted = useDeferredValue(text);
-  const variables = useVariables(asked.answer);
-  const shown = useMemo(() => arranged(variables, wanted, order, down), [variables, wanted, order, down]);
-  const sort = (by: Order) => setOrder([by, by === order && !down]);
+  const variables = useVariables(response.answer);
+  const shown = useMemo(() => filterAndSort(variables, wanted, order, down), [variables, wanted, order, down]);
+  const sort = (by: SortKey) => setOrder([by, by === order && !down]);
   return (
-    <section ref={place} className={styles.variables} aria-label="Variables" aria-busy={asked.asking}>
+    <section ref={element} className={styles.variables} aria-label="Variables" aria-busy={response.isLoading}>
       <div className={styles.bar}>
         <input
           type="search"
           className={styles.filter}
-          aria-label="Filter the variables"
+          aria-label="Filter variables"
           placeholder="Filter"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <IconButton label="Ask again" disabled={commands === null || gone} onClick={asked.again}>
+        <IconButton label="Refresh" disabled={commands === null || isKernelDead} onClick={response.refresh}>
           <RefreshCw />
         </IconButton>
       </div>
       <div className={styles.notes}>
-        {commands === null && <p>The notebook is only looked at: there is no kernel to ask.</p>}
-        {gone && <p className={styles.bad}>{goneText(variables.length)}</p>}
-        {!gone && <Notes asked={asked} />}
-        {asked.answer !== null && <p role="status">{countText(shown.length, variables.length)}</p>}
+        {commands === null && <p>Read-only: there is no kernel.</p>}
+        {isKernelDead && <p className={styles.bad}>{kernelDeadText(variables.length)}</p>}
+        {!isKernelDead && <ResponseNotes asked={response} />}
+        {response.answer !== null && <p role="status">{countText(shown.length, variables.length)}</p>}
       </div>
-      {shown.length > 0 && <VariableTable variables={shown} order={order} down={down} onSort={sort} />}
+      {shown.length > 0 && <VariableTable variables={shown} order={order} isDescending={down} onSort={sort} />}
     </section>
   );
 }
 
-/** The variables of an answer. Those that have not changed stay the same, so that their rows are not drawn again. */
+/**
+ * Returns the variables of a response. Unchanged ones keep their identity, so that their rows do
+ * not re-render.
+ */
 function useVariables(answer: Globals | null): readonly Variable[] {
   const before = useRef<readonly Variable[]>([]);
   return useMemo(() => {
-    before.current = keptSame(before.current, variablesOf(answer?.summary));
+    before.current = reuseUnchanged(before.current, variablesOf(answer?.summary));
     return before.current;
   }, [answer]);
 }
 
-/** What is to be known of the answer. */
-function Notes({ asked: { answer, error, again } }: { asked: Asked<Globals> }) {
+/** Errors and warnings about the response. */
+function ResponseNotes({ asked: { answer, error, refresh } }: { asked: KernelResponse<Globals> }) {
   return (
     <>
       {error !== "" && (
         <div role="alert" className={styles.bad}>
-          The variables could not be asked for: {error} {answer !== null && "Those below are as they were before. "}
-          <Button onClick={again}>Try again</Button>
+          The variables could not be loaded: {error} {answer !== null && "The last known ones are shown. "}
+          <Button onClick={refresh}>Try again</Button>
         </div>
       )}
       {answer?.stale === true && (
-        <p className={styles.warn}>
-          The kernel was too busy to answer: this is how it was {formatDuration(answer.age_ms ?? null)} before.
-        </p>
+        <p className={styles.warn}>The kernel is busy. These values are {formatDuration(answer.age_ms ?? null)} old.</p>
       )}
       {answer?.truncated === true && (
-        <p className={styles.warn}>The kernel holds more names than it tells of: some are missing here.</p>
+        <p className={styles.warn}>Not all variables are shown: the kernel has too many.</p>
       )}
     </>
   );
 }
 
-function goneText(known: number): string {
-  const text = "The kernel is gone, and the variables with it.";
-  return known > 0 ? `${text} These were the last ones known.` : text;
+function kernelDeadText(known: number): string {
+  const text = "The kernel has exited. Its variables are lost.";
+  return known > 0 ? `${text} The last known ones are shown.` : text;
 }
 
 function countText(shown: number, all: number): string {
-  if (all === 0) return "The kernel holds no names yet.";
-  const names = formatCountOf(all, "name");
+  if (all === 0) return "No variables yet.";
+  const names = formatCountOf(all, "variable");
   return shown === all ? names : `${shown.toLocaleString("en")} of ${names}`;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { initial } from "../store/reducer";
 import type { Execution, State } from "../store/state";
-import { graphOf, whatIsRead } from "./graph";
-import { layoutOf } from "./layout";
-import { Reruns } from "./reruns";
+import { graphOf, withoutUnreadSignals } from "./graph";
+import { computeLayout } from "./layout";
+import { RerunDetector } from "./rerunDetector";
 
 const cell = (makes: string[], reads: string[], after: string[]) => ({
   signals_defined: makes,
@@ -33,7 +33,7 @@ describe("graphOf", () => {
   });
 
   it("leaves out what nobody reads, where it is to be drawn", () => {
-    const drawn = whatIsRead(graphOf({ ...reactivity, e: cell(["e/lonely"], [], []) }));
+    const drawn = withoutUnreadSignals(graphOf({ ...reactivity, e: cell(["e/lonely"], [], []) }));
     expect(drawn.signals.map(({ name }) => name)).toEqual(["a/least", "large"]);
     expect(drawn.cells.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
   });
@@ -47,13 +47,13 @@ describe("graphOf", () => {
   });
 
   it("is laid out with makers above readers, also in a circle and with odd names", () => {
-    const { boxes, lines, width } = layoutOf(graph);
+    const { boxes, lines, width } = computeLayout(graph);
     const top = (id: string) => boxes.get(id)?.top ?? Number.NaN;
     expect(top("cell a")).toBeLessThan(top("signal a/least"));
     expect(top("signal a/least")).toBeLessThan(top("cell b"));
     expect(lines.every(({ path }) => /^M[\d.,\s QL-]+$/.test(path))).toBe(true);
     expect(width).toBeGreaterThan(100);
-    const circle = layoutOf(
+    const circle = computeLayout(
       graphOf({ __proto__x: cell(["s"], ["s", "t"], []), "": cell(["t"], ["s"], ["constructor"]) }),
     );
     expect(circle.boxes.size).toBe(5);
@@ -61,14 +61,14 @@ describe("graphOf", () => {
 
   it("has straight lines from a cell that makes very many signals", () => {
     const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
-    const { lines } = layoutOf(graphOf({ a: cell(names, [], []), b: cell([], ["s3"], ["a"]) }));
+    const { lines } = computeLayout(graphOf({ a: cell(names, [], []), b: cell([], ["s3"], ["a"]) }));
     const made = lines.filter(({ kind }) => kind === "makes");
     expect(made.length).toBe(20);
     expect(made.every(({ path }) => /^M[-\d.]+,[-\d.]+ L[-\d.]+,[-\d.]+$/.test(path))).toBe(true);
   });
 
   it("is empty where there is nothing", () => {
-    expect(layoutOf(graphOf({})).boxes.size).toBe(0);
+    expect(computeLayout(graphOf({})).boxes.size).toBe(0);
   });
 });
 
@@ -93,8 +93,8 @@ describe("Reruns", () => {
   }
 
   function taken(...states: State[]): string[] {
-    const reruns = new Reruns();
-    return states.map((some) => reruns.take(some, graph)).at(-1) ?? [];
+    const reruns = new RerunDetector();
+    return states.map((some) => reruns.update(some, graph)).at(-1) ?? [];
   }
 
   it("finds the cells that ran after what they read", () => {

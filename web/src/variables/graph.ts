@@ -1,7 +1,7 @@
 import { anyList, read } from "../json/schema";
 import { isObject } from "../json/values";
 
-/** Cells and signals, and what leads from one to the other. */
+/** The reactive graph: cells, signals and the edges between them. */
 export interface Graph {
   cells: readonly CellNode[];
   signals: readonly SignalNode[];
@@ -10,25 +10,25 @@ export interface Graph {
 
 export interface CellNode {
   id: string;
-  makes: readonly string[];
+  defines: readonly string[];
   reads: readonly string[];
-  /** Ids of the cells whose runs make this one run again. */
-  after: readonly string[];
+  /** Ids of the cells after whose runs this one runs again. */
+  runsAfter: readonly string[];
 }
 
 export interface SignalNode {
   name: string;
-  /** Id of the cell that made it; null: none did. */
-  maker: string | null;
+  /** Id of the cell that defines it; null: none does. */
+  definedBy: string | null;
   /** Ids of the cells that read it. */
   readers: readonly string[];
 }
 
-/** From and to are ids of nodes: see cellNode and signalNode. */
+/** from and to are node ids: see cellNode and signalNode. */
 export interface Edge {
   from: string;
   to: string;
-  /** writes: the cell writes a signal that the other one reads and a third has made. */
+  /** writes: the cell writes a signal that a third cell defines and the other one reads. */
   kind: "makes" | "reads" | "writes";
 }
 
@@ -40,16 +40,16 @@ export function signalNode(name: string): string {
   return `signal ${name}`;
 }
 
-/** The graph of a reactivity summary's cell_reactivity, whatever it is. */
+/** Builds the graph from the cell_reactivity of a reactivity summary; it may have any shape. */
 export function graphOf(reactivity: unknown): Graph {
   const cells = Object.entries(isObject(reactivity) ? reactivity : {}).map(([id, told]) => cellOf(id, told));
-  const makers = new Map(cells.flatMap((cell) => cell.makes.map((name) => [name, cell.id] as const)));
+  const makers = new Map(cells.flatMap((cell) => cell.defines.map((name) => [name, cell.id] as const)));
   const readers = new Map<string, string[]>();
   for (const { id, reads } of cells) for (const name of reads) readers.set(name, [...(readers.get(name) ?? []), id]);
   const names = [...new Set([...makers.keys(), ...readers.keys()])];
   return {
-    cells: [...cells, ...strangers(cells)],
-    signals: names.map((name) => ({ name, maker: makers.get(name) ?? null, readers: readers.get(name) ?? [] })),
+    cells: [...cells, ...missingCells(cells)],
+    signals: names.map((name) => ({ name, definedBy: makers.get(name) ?? null, readers: readers.get(name) ?? [] })),
     edges: cells.flatMap((cell) => edgesOf(cell, makers)),
   };
 }
@@ -58,35 +58,40 @@ function cellOf(id: string, told: unknown): CellNode {
   const fields = isObject(told) ? told : {};
   return {
     id,
-    makes: texts(fields.signals_defined),
-    reads: texts(fields.depends_on_signals),
-    after: texts(fields.depends_on_cells),
+    defines: uniqueStrings(fields.signals_defined),
+    reads: uniqueStrings(fields.depends_on_signals),
+    runsAfter: uniqueStrings(fields.depends_on_cells),
   };
 }
 
-function texts(value: unknown): string[] {
+function uniqueStrings(value: unknown): string[] {
   return [...new Set(read(anyList, value).filter((item) => typeof item === "string"))];
 }
 
-/** Cells that others depend on and that are not told of themselves. */
-function strangers(cells: readonly CellNode[]): CellNode[] {
+/** Returns nodes for cells that others depend on but that are missing from the summary. */
+function missingCells(cells: readonly CellNode[]): CellNode[] {
   const known = new Set(cells.map((cell) => cell.id));
-  const others = new Set(cells.flatMap((cell) => cell.after).filter((id) => !known.has(id)));
-  return [...others].map((id) => ({ id, makes: [], reads: [], after: [] }));
+  const others = new Set(cells.flatMap((cell) => cell.runsAfter).filter((id) => !known.has(id)));
+  return [...others].map((id) => ({ id, defines: [], reads: [], runsAfter: [] }));
 }
 
-function edgesOf({ id, makes, reads, after }: CellNode, makers: ReadonlyMap<string, string>): Edge[] {
+function edgesOf({ id, defines, reads, runsAfter }: CellNode, makers: ReadonlyMap<string, string>): Edge[] {
   const to = cellNode(id);
   const made = new Set(reads.map((name) => makers.get(name)));
   return [
-    ...makes.map((name): Edge => ({ from: to, to: signalNode(name), kind: "makes" })),
+    ...defines.map((name): Edge => ({ from: to, to: signalNode(name), kind: "makes" })),
     ...reads.map((name): Edge => ({ from: signalNode(name), to, kind: "reads" })),
-    ...after.filter((other) => !made.has(other)).map((other): Edge => ({ from: cellNode(other), to, kind: "writes" })),
+    ...runsAfter
+      .filter((other) => !made.has(other))
+      .map((other): Edge => ({ from: cellNode(other), to, kind: "writes" })),
   ];
 }
 
-/** The graph without the signals that no cell reads, such as most widgets, and the cells that make only those. */
-export function whatIsRead({ cells, signals, edges }: Graph): Graph {
+/**
+ * Returns the graph without signals that no cell reads, such as most widgets, and without cells
+ * that define only those.
+ */
+export function withoutUnreadSignals({ cells, signals, edges }: Graph): Graph {
   const read = signals.filter((signal) => signal.readers.length > 0);
   const kept = new Set(read.map((signal) => signalNode(signal.name)));
   const lines = edges.filter((edge) => edge.kind !== "makes" || kept.has(edge.to));
@@ -94,7 +99,7 @@ export function whatIsRead({ cells, signals, edges }: Graph): Graph {
   return { cells: cells.filter((cell) => tied.has(cellNode(cell.id))), signals: read, edges: lines };
 }
 
-/** What a signal is called in the graph: a widget by its key within its cell. */
-export function signalLabel({ name, maker }: SignalNode): string {
-  return maker !== null && name.startsWith(`${maker}/`) ? name.slice(maker.length + 1) : name;
+/** Returns the label of a signal; for a widget, its key within its cell. */
+export function signalLabel({ name, definedBy }: SignalNode): string {
+  return definedBy !== null && name.startsWith(`${definedBy}/`) ? name.slice(definedBy.length + 1) : name;
 }

@@ -1,11 +1,11 @@
 import { graphlib, layout as place } from "@dagrejs/dagre";
 import { cellNode, type Edge, type Graph, signalNode } from "./graph";
 
-/** Where the parts of a graph are drawn, in pixels. */
+/** Positions of a graph's nodes and lines, in pixels. */
 export interface Layout {
   width: number;
   height: number;
-  /** By id of the node. */
+  /** By node id. */
   boxes: ReadonlyMap<string, Box>;
   lines: readonly Line[];
 }
@@ -18,7 +18,7 @@ export interface Box {
 }
 
 export interface Line extends Edge {
-  /** A path of SVG. */
+  /** An SVG path. */
   path: string;
 }
 
@@ -30,19 +30,19 @@ interface Point {
 const cellSize = { width: 168, height: 46 };
 const signalSize = { width: 124, height: 26 };
 
-// A cell that makes more signals than this has straight lines to them, which take no
-// part in the layout: ways around all the cells in between cost seconds.
-const mostMade = 8;
+// Lines to the signals of a cell that defines more than this many are straight and ignored by the
+// layout: routing them around all cells takes seconds.
+const maxRoutedSignals = 8;
 
-/** Lays a graph out from top to bottom, makers above readers. */
-export function layoutOf({ cells, signals, edges }: Graph): Layout {
+/** Computes the layout of a graph from top to bottom, defining cells above reading ones. */
+export function computeLayout({ cells, signals, edges }: Graph): Layout {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", ranker: "tight-tree", nodesep: 14, ranksep: 26, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const { id } of cells) graph.setNode(cellNode(id), { ...cellSize });
   for (const { name } of signals) graph.setNode(signalNode(name), { ...signalSize });
-  const made = countMade(edges);
-  const straight = ({ from, kind }: Edge) => kind === "makes" && (made.get(from) ?? 0) > mostMade;
+  const made = countDefinedSignals(edges);
+  const straight = ({ from, kind }: Edge) => kind === "makes" && (made.get(from) ?? 0) > maxRoutedSignals;
   edges.forEach((edge, index) => {
     if (!straight(edge)) graph.setEdge(edge.from, edge.to, {}, String(index));
   });
@@ -51,22 +51,22 @@ export function layoutOf({ cells, signals, edges }: Graph): Layout {
   const boxes = new Map(graph.nodes().map((id) => [id, boxOf(graph.node(id))]));
   const lines = edges.map((edge, index) => {
     const points = straight(edge)
-      ? between(boxes.get(edge.from), boxes.get(edge.to))
+      ? straightLine(boxes.get(edge.from), boxes.get(edge.to))
       : graph.edge(edge.from, edge.to, String(index)).points;
     return { ...edge, path: pathOf(points ?? []) };
   });
   return { width, height, boxes, lines };
 }
 
-/** How many signals each node makes. */
-function countMade(edges: readonly Edge[]): Map<string, number> {
+/** Counts the signals that each node defines. */
+function countDefinedSignals(edges: readonly Edge[]): Map<string, number> {
   const made = new Map<string, number>();
   for (const { from, kind } of edges) if (kind === "makes") made.set(from, (made.get(from) ?? 0) + 1);
   return made;
 }
 
-/** From the lower edge of a box to the upper one of another. */
-function between(from: Box | undefined, to: Box | undefined): Point[] {
+/** Returns a line from the bottom of one box to the top of another; [] if one is missing. */
+function straightLine(from: Box | undefined, to: Box | undefined): Point[] {
   if (from === undefined || to === undefined) return [];
   return [
     { x: from.left + from.width / 2, y: from.top + from.height },
@@ -78,7 +78,7 @@ function boxOf({ x = 0, y = 0, width = 0, height = 0 }: Partial<Point & Box>): B
   return { left: x - width / 2, top: y - height / 2, width, height };
 }
 
-/** A line through the points, rounded in between. */
+/** Returns an SVG path through the points with rounded corners. */
 function pathOf(points: readonly Point[]): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);

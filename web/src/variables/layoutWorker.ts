@@ -1,5 +1,6 @@
 import type { Graph } from "./graph";
-import { layoutOf } from "./layout";
+import { computeLayout } from "./layout";
 
-// Lays out one graph off the page's thread, which some hundred cells would hold up for a second.
-self.onmessage = ({ data }: MessageEvent<Graph>) => self.postMessage(layoutOf(data));
+// Computes the layout of one graph in a worker: some hundred cells would block the page for a
+// second.
+self.onmessage = ({ data }: MessageEvent<Graph>) => self.postMessage(computeLayout(data));

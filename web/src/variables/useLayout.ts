@@ -3,18 +3,21 @@ import type { Graph } from "./graph";
 import type { Layout } from "./layout";
 import { startWorker } from "./startWorker";
 
-export interface Drawn {
+export interface GraphWithLayout {
   graph: Graph;
   layout: Layout;
 }
 
-/** The newest graph that is laid out, which may be one before graph; null: none is yet. An Error: it cannot be. */
-export function useLayout(graph: Graph): Drawn | Error | null {
-  const [drawn, setDrawn] = useState<Drawn | Error | null>(null);
+/**
+ * Returns the newest graph with a layout, which may be an earlier one than graph; null: none yet;
+ * an Error if the layout failed.
+ */
+export function useLayout(graph: Graph): GraphWithLayout | Error | null {
+  const [drawn, setDrawn] = useState<GraphWithLayout | Error | null>(null);
   useEffect(() => {
     let over = false;
     const worker = startWorker();
-    layOut(graph, worker)
+    computeLayoutInWorker(graph, worker)
       .then(
         (layout) => ({ graph, layout }),
         (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
@@ -30,13 +33,13 @@ export function useLayout(graph: Graph): Drawn | Error | null {
   return drawn;
 }
 
-/** Lays a graph out in the worker; without one, or where it does not start, here. */
-async function layOut(graph: Graph, worker: Worker | null): Promise<Layout> {
-  const done = worker && (await answerOf(worker, graph));
-  return done ?? (await import("./layout")).layoutOf(graph);
+/** Computes the layout in the worker, or here if there is no worker or it does not start. */
+async function computeLayoutInWorker(graph: Graph, worker: Worker | null): Promise<Layout> {
+  const done = worker && (await workerResult(worker, graph));
+  return done ?? (await import("./layout")).computeLayout(graph);
 }
 
-function answerOf(worker: Worker, graph: Graph): Promise<Layout | null> {
+function workerResult(worker: Worker, graph: Graph): Promise<Layout | null> {
   return new Promise((resolve) => {
     worker.onmessage = ({ data }: MessageEvent<Layout>) => resolve(data);
     worker.onerror = () => resolve(null);

@@ -1,36 +1,36 @@
 import { useEffect, useState } from "react";
 import { useStore } from "../store/store";
 import type { Graph } from "./graph";
-import { Reruns } from "./reruns";
+import { RerunDetector } from "./rerunDetector";
 
-const shown = 4000; // milliseconds for which it is said that a cell ran again
+const rerunShownMs = 4000; // how long a rerun is shown, in milliseconds
 
-/** The ids of the cells that ran again a moment ago, because of what they read. */
+/** Returns the ids of the cells that ran again in the last four seconds because of their dependencies. */
 export function useReruns(graph: Graph): ReadonlySet<string> {
   const store = useStore();
-  const [reruns] = useState(() => new Reruns());
-  const [fresh, setFresh] = useState<ReadonlyMap<string, number>>(new Map());
+  const [reruns] = useState(() => new RerunDetector());
+  const [recent, setRecent] = useState<ReadonlyMap<string, number>>(new Map());
   useEffect(() => {
     let { executions } = store.get().notebook;
-    reruns.take(store.get(), graph);
+    reruns.update(store.get(), graph);
     return store.subscribe(() => {
       const state = store.get();
       if (state.notebook.executions === executions) return;
       executions = state.notebook.executions;
-      const again = reruns.take(state, graph);
+      const again = reruns.update(state, graph);
       if (again.length === 0) return;
       const now = performance.now();
-      setFresh((before) => new Map([...before, ...again.map((id) => [id, now] as const)]));
+      setRecent((before) => new Map([...before, ...again.map((id) => [id, now] as const)]));
     });
   }, [store, reruns, graph]);
   useEffect(() => {
-    if (fresh.size === 0) return;
-    const first = Math.min(...fresh.values());
+    if (recent.size === 0) return;
+    const first = Math.min(...recent.values());
     const timer = setTimeout(
-      () => setFresh((before) => new Map([...before].filter(([, at]) => at > first))),
-      first + shown - performance.now(),
+      () => setRecent((before) => new Map([...before].filter(([, at]) => at > first))),
+      first + rerunShownMs - performance.now(),
     );
     return () => clearTimeout(timer);
-  }, [fresh]);
-  return new Set(fresh.keys());
+  }, [recent]);
+  return new Set(recent.keys());
 }

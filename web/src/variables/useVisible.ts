@@ -1,16 +1,16 @@
 import { type RefObject, useEffect, useState } from "react";
 
-/** Whether an element is on screen, in a page that is. */
-export function useVisible(place: RefObject<HTMLElement | null>): boolean {
+/** Reports whether an element is on screen in a visible page. */
+export function useVisible(elementRef: RefObject<HTMLElement | null>): boolean {
   const [inView, setInView] = useState(false);
   const [shown, setShown] = useState(!document.hidden);
   useEffect(() => {
-    const element = place.current;
+    const element = elementRef.current;
     if (element === null) return;
     const observer = new IntersectionObserver((entries) => setInView(entries.at(-1)?.isIntersecting ?? false));
     observer.observe(element);
     return () => observer.disconnect();
-  }, [place]);
+  }, [elementRef]);
   useEffect(() => {
     const look = () => setShown(!document.hidden);
     document.addEventListener("visibilitychange", look);

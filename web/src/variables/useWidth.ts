@@ -1,16 +1,16 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** How wide an element is, in CSS pixels, without its scroll bar; 0: it is not to be seen. */
-export function useWidth(place: RefObject<HTMLElement | null>): number {
+/** Returns the width of an element in CSS pixels without its scroll bar; 0: it is not displayed. */
+export function useWidth(elementRef: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
-    const element = place.current;
+    const element = elementRef.current;
     if (element === null) return;
     const measure = () => setWidth(element.clientWidth);
     measure();
     const resized = new ResizeObserver(measure);
     resized.observe(element);
     return () => resized.disconnect();
-  }, [place]);
+  }, [elementRef]);
   return width;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { arranged, keptSame, variablesOf } from "./variable";
+import { filterAndSort, reuseUnchanged, variablesOf } from "./variable";
 
 const summary = {
   x10: { type: "int", repr: "3" },
@@ -41,7 +41,7 @@ describe("variablesOf", () => {
         ],
       },
     ]);
-    expect(known.df).toMatchObject({ preview: "a, b", signal: true });
+    expect(known.df).toMatchObject({ preview: "a, b", isSignal: true });
     expect(known.ad?.details?.tables.map(({ heading }) => heading)).toEqual(["By observation", "Embeddings"]);
   });
 
@@ -52,7 +52,7 @@ describe("variablesOf", () => {
   });
 
   it("tells why something could not be inspected", () => {
-    expect(known.bad).toMatchObject({ failed: true, preview: "its inspection takes over 0.1 s" });
+    expect(known.bad).toMatchObject({ isError: true, preview: "its inspection takes over 0.1 s" });
   });
 
   it("makes something of anything", () => {
@@ -71,7 +71,7 @@ describe("variablesOf", () => {
 describe("keptSame", () => {
   it("keeps the variables that say the same, and no others", () => {
     const before = variablesOf(summary);
-    const now = keptSame(before, variablesOf({ ...summary, x10: { type: "int", repr: "4" }, y: {} }));
+    const now = reuseUnchanged(before, variablesOf({ ...summary, x10: { type: "int", repr: "4" }, y: {} }));
     expect(now.map((variable, n) => variable === before[n])).toEqual([false, true, true, true, true, true, false]);
     expect(now[0]?.preview).toBe("4");
   });
@@ -79,7 +79,7 @@ describe("keptSame", () => {
 
 describe("arranged", () => {
   const names = (text: string, order: "name" | "type" | "size", down = false) =>
-    arranged(variablesOf(summary), text, order, down).map(({ name }) => name);
+    filterAndSort(variablesOf(summary), text, order, down).map(({ name }) => name);
 
   it("sorts by name as people count, by type, and by size", () => {
     expect(names("", "name")).toEqual(["ad", "bad", "df", "s", "x9", "x10"]);

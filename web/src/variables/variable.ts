@@ -3,29 +3,29 @@ import { anyList, number, read, string } from "../json/schema";
 import { type Fields, isObject } from "../json/values";
 import { collator, oneLine, showInvisible } from "../text/displayText";
 
-/** A name that the kernel holds, as it is shown. */
+/** A variable of the kernel as it is displayed. */
 export interface Variable {
-  /** The name as the kernel has it. */
+  /** The name in the kernel. */
   id: string;
   name: string;
   type: string;
-  /** As "3 × 2" or "12 items"; "" for what has none. */
+  /** Such as "3 × 2" or "12 items"; "" if it has no size. */
   size: string;
-  /** How many things are in it, for sorting; -1 for what has no size. */
+  /** Number of items, for sorting; -1 if it has no size. */
   count: number;
-  /** What it looks like, on one line. */
+  /** The value in one line. */
   preview: string;
-  /** The preview is why it could not be inspected. */
-  failed: boolean;
-  signal: boolean;
-  /** All there is to know of it, where the line does not say it; null: it does. */
+  /** The preview is the reason why the value could not be inspected. */
+  isError: boolean;
+  isSignal: boolean;
+  /** Everything that the row does not show; null: it shows everything. */
   details: Details | null;
 }
 
 export interface Details {
-  /** The whole preview; "": the line has it. */
+  /** The whole preview; "" if the row shows it. */
   text: string;
-  /** Names with their types, under a heading each. */
+  /** Names with their types, each table under a heading. */
   tables: readonly { heading: string; columns: readonly Column[] }[];
 }
 
@@ -34,19 +34,19 @@ export interface Column {
   dtype: string;
 }
 
-const line = 160; // characters of a preview that are on the line at most
-const narrow = 30; // characters of it that are in view in a narrow panel
-const longest = 10_000; // characters of it that are shown at all
-const mostColumns = 200;
+const maxLineChars = 160; // maximum characters of a preview in the row
+const narrowLineChars = 30; // characters that are visible in a narrow panel
+const maxDetailChars = 10_000; // maximum characters of a preview in the details
+const maxColumns = 200;
 
-/** The variables of a summary, whatever it is. */
+/** Reads the variables of a summary, which may have any shape. */
 export function variablesOf(summary: unknown): Variable[] {
   if (!isObject(summary)) return [];
   return Object.entries(summary).map(([name, info]) => variableOf(name, isObject(info) ? info : {}));
 }
 
-/** The newer variables, in which those that say the same as before are the ones from before. */
-export function keptSame(before: readonly Variable[], now: readonly Variable[]): Variable[] {
+/** Returns the new variables, reusing the old objects of those that have not changed. */
+export function reuseUnchanged(before: readonly Variable[], now: readonly Variable[]): Variable[] {
   const known = new Map(before.map((variable) => [variable.id, variable]));
   return now.map((variable) => {
     const old = known.get(variable.id);
@@ -55,25 +55,26 @@ export function keptSame(before: readonly Variable[], now: readonly Variable[]):
 }
 
 function variableOf(name: string, info: Fields): Variable {
-  const failed = typeof info.error === "string";
-  const text = failed ? read(string, info.error) : read(string, info.repr) || about(info);
-  const preview = oneLine(text, line);
+  const isError = typeof info.error === "string";
+  const text = isError ? read(string, info.error) : read(string, info.repr) || substituteRepr(info);
+  const preview = oneLine(text, maxLineChars);
   const tables = tablesOf(info);
-  const long = text.length > narrow || text.includes("\n");
+  const long = text.length > narrowLineChars || text.includes("\n");
   return {
     id: name,
     name: oneLine(name, 200),
     type: oneLine(read(string, info.type), 80) || "unknown",
     ...sizeOf(info),
     preview,
-    failed,
-    signal: info.signal === true,
-    details: long || tables.length > 0 ? { text: long ? showInvisible(text.slice(0, longest)) : "", tables } : null,
+    isError,
+    isSignal: info.signal === true,
+    details:
+      long || tables.length > 0 ? { text: long ? showInvisible(text.slice(0, maxDetailChars)) : "", tables } : null,
   };
 }
 
-/** What stands in for a repr where there is none: the dtype of an array, or the columns of a frame. */
-function about(info: Fields): string {
+/** Returns a substitute for a missing repr: the dtype of an array or the columns of a data frame. */
+function substituteRepr(info: Fields): string {
   if (typeof info.dtype === "string") return info.dtype;
   return read(anyList, info.columns)
     .map((value) => read(string, value))
@@ -96,22 +97,22 @@ function shapeOf(info: Fields): number[] {
   return numbers.length === shape.length ? numbers.slice(0, 8) : [];
 }
 
-/** The columns of a frame, and what is by row and by column of annotated data. */
+/** Returns the columns of a data frame and the annotations of annotated data. */
 function tablesOf(info: Fields): Details["tables"] {
   const parts = [
-    table("Columns", info.dtypes, info.columns, info.column_preview_truncated),
-    table("By observation", info.obs_dtypes, undefined, info.obs_dtypes_truncated),
-    table("By variable", info.var_dtypes, undefined, info.var_dtypes_truncated),
-    table("Embeddings", undefined, info.obsm_keys, false),
+    columnsTable("Columns", info.dtypes, info.columns, info.column_preview_truncated),
+    columnsTable("By observation", info.obs_dtypes, undefined, info.obs_dtypes_truncated),
+    columnsTable("By variable", info.var_dtypes, undefined, info.var_dtypes_truncated),
+    columnsTable("Embeddings", undefined, info.obsm_keys, false),
   ];
   return parts.filter((part) => part.columns.length > 0);
 }
 
-function table(what: string, dtypes: unknown, names: unknown, truncated: unknown) {
+function columnsTable(what: string, dtypes: unknown, names: unknown, truncated: unknown) {
   const types = isObject(dtypes) ? dtypes : {};
   const all = Array.isArray(names) ? names : Object.keys(types);
-  const columns = all.slice(0, mostColumns).map((name) => column(name, types));
-  const cut = truncated === true || all.length > mostColumns;
+  const columns = all.slice(0, maxColumns).map((name) => column(name, types));
+  const cut = truncated === true || all.length > maxColumns;
   return { heading: cut ? `${what}, the first ${columns.length}` : what, columns };
 }
 
@@ -120,10 +121,10 @@ function column(name: unknown, types: Record<string, unknown>): Column {
   return { name: oneLine(key, 200), dtype: Object.hasOwn(types, key) ? oneLine(read(string, types[key]), 80) : "" };
 }
 
-export type Order = "name" | "type" | "size";
+export type SortKey = "name" | "type" | "size";
 
-/** The variables in whose name, type or preview the text is, sorted; down: the other way round. */
-export function arranged(variables: readonly Variable[], text: string, order: Order, down: boolean): Variable[] {
+/** Returns the variables whose name, type or preview contains the text, sorted; down reverses the order. */
+export function filterAndSort(variables: readonly Variable[], text: string, order: SortKey, down: boolean): Variable[] {
   const wanted = text.trim().toLowerCase();
   const found = variables.filter(({ name, type, preview }) =>
     [name, type, preview].some((part) => part.toLowerCase().includes(wanted)),

@@ -1,7 +1,7 @@
 import { OutputList } from "../outputs/OutputList";
 import { useFreeOutputs } from "./useWidgets";
 
-/** What the last run of a cell has shown so far, but for the plots that are widgets. */
+/** The outputs of the cell's last run, except plots that are shown by widgets. */
 export function CellOutputs({ cellId }: { cellId: string }) {
   const outputs = useFreeOutputs(cellId);
   return outputs === undefined ? null : <OutputList outputs={outputs} />;

@@ -7,7 +7,7 @@ import { valueText } from "./text";
 import { useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-/** Yes or no. */
+/** A checkbox for a boolean. */
 export function Checkbox({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const about = useId();

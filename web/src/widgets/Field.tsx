@@ -8,13 +8,13 @@ interface Props {
   widgetKey: string;
   widget: Widget;
   control: Control;
-  /** Several controls make it up: they are a group, which the label names. */
+  /** The field has several controls, which form a group that the label names. */
   group?: boolean;
-  /** Draws what the label names, by the id that it is to have, described by the texts of the other id. */
+  /** Renders the control with the id that the label refers to, and the id of the texts that describe it. */
   children: (ids: { id: string; describedBy: string }) => ReactNode;
 }
 
-/** A control with its label and with all that is said about it. */
+/** A control with its label and description texts. */
 export function Field({ widgetKey, widget, control, group = false, children }: Props) {
   const id = useId();
   const describedBy = `${id}about`;
@@ -51,7 +51,7 @@ export function Field({ widgetKey, widget, control, group = false, children }: P
   );
 }
 
-/** What is said below a control. */
+/** The texts below a control: help, error and status. */
 export function About({ id, widget, control }: { id: string; widget: Widget; control: Control }) {
   const { help, error } = appearanceOf(widget);
   return (

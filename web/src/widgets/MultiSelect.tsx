@@ -10,10 +10,10 @@ import { jsonText, valueText } from "./text";
 import { useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-const most = 200; // options that are drawn at once
-const few = 12; // options that need no search
+const most = 200; // options drawn at once
+const few = 12; // up to this many options there is no search box
 
-/** Some of several options. */
+/** A control that selects several of some options. */
 export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);
@@ -71,7 +71,7 @@ export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
   );
 }
 
-/** The options that are chosen, by their JSON, and what is said of a value that is no such list. */
+/** Returns the selected options as JSON, and a message if the value is not a list of options. */
 function useChosen(value: unknown, options: readonly Option[]) {
   return useMemo(() => {
     const known = new Set(options.map((option) => option.json));
@@ -84,7 +84,7 @@ function useChosen(value: unknown, options: readonly Option[]) {
   }, [value, options]);
 }
 
-/** The options without those that say the same again. */
+/** Returns the options without duplicates. */
 function firsts(options: readonly Option[]): Option[] {
   return [...new Map(options.map((option) => [option.json, option])).values()];
 }

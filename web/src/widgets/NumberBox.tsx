@@ -5,7 +5,7 @@ import styles from "./Field.module.css";
 interface Props {
   id?: string | undefined;
   describedBy: string;
-  /** Its name; absent: a label names it by its id. */
+  /** Accessible name; absent: a label refers to the id. */
   label?: string | undefined;
   value: unknown;
   /** Why it cannot be set; "": it can. */
@@ -14,7 +14,7 @@ interface Props {
   onChange: (value: number) => void;
 }
 
-/** A number in a box, for sliders that have no two ends. It is sent with Enter and when the box is left. */
+/** A number input for sliders without two bounds. It is sent on Enter and when the input loses the focus. */
 export function NumberBox({ id, describedBy, label, value, why, placeholder, onChange }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
   const known = number.parse(value) ?? null;

@@ -7,7 +7,7 @@ import { type Option, optionOf } from "./options";
 import type { ChoiceProps } from "./Select";
 import { valueText } from "./text";
 
-/** Shows the option that is chosen, and all of them to be searched when it is pressed. */
+/** A button that shows the selected option and opens a searchable list of all options. */
 export function OptionPicker({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
@@ -28,7 +28,7 @@ export function OptionPicker({ id, describedBy, options, control, required, plac
     close();
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: Esc closes the list from wherever the focus is in it
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes the list wherever the focus is in it
     <div className={styles.picker} onKeyDown={onKeyDown}>
       <button
         type="button"

@@ -2,16 +2,16 @@ import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useSta
 import styles from "./OptionPicker.module.css";
 import { type Option, search } from "./options";
 
-const most = 200; // options that are drawn at once
+const most = 200; // options drawn at once
 
 interface Props {
   options: readonly Option[];
-  /** JSON of the option that is chosen. */
+  /** JSON of the selected option. */
   chosen: string | undefined;
   onChoose: (option: Option) => void;
 }
 
-/** A list of options with a box to search them. The arrow keys go through it, Enter chooses. */
+/** A list of options with a search box. Arrow keys move through the list, Enter selects. */
 export function OptionSearch({ options, chosen, onChoose }: Props) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
@@ -33,7 +33,7 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
   return (
     <div className={styles.search}>
       <input
-        // biome-ignore lint/a11y/noAutofocus: it has just been opened, to be typed into
+        // biome-ignore lint/a11y/noAutofocus: the user has just opened it to type
         autoFocus
         className={styles.words}
         role="combobox"
@@ -51,7 +51,7 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
       />
       <div id={id} role="listbox" aria-label="Options" className={styles.list}>
         {shown.map((option, place) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the search box, which has the focus
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the search box, which has the focus, handles the keys
           <div
             key={option.index}
             id={`${id}${option.index}`}
@@ -73,7 +73,7 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
   );
 }
 
-/** Says how many options there are of those that are looked for. */
+/** Returns a text with the number of options that match. */
 export function told(found: number, all: number): string {
   const of =
     found === all

@@ -12,12 +12,12 @@ import { WidgetView } from "./WidgetView";
 
 interface Props {
   cellId: string;
-  /** Those of the cell. */
+  /** The widgets of the cell. */
   widgets: Widgets;
   place: Place;
 }
 
-/** A widget in its place, with what is in it. */
+/** A widget with the widgets that its layout contains. */
 export const PlacedWidget = memo(function PlacedWidget({ cellId, widgets, place }: Props) {
   const widget = Object.hasOwn(widgets, place.key) ? widgets[place.key] : undefined;
   if (widget === undefined) return <Elsewhere name={place.key} />;
@@ -50,7 +50,7 @@ function span({ across, down }: Place, columns: number): CSSProperties {
   return { "--across": Math.min(across, columns), "--down": down } as CSSProperties;
 }
 
-/** What a layout names and its cell does not have: another cell's widget, or none. */
+/** Shown for a widget that a layout names but the cell does not have. */
 function Elsewhere({ name }: { name: string }) {
   const owner = useSelect((state) => ownerOf(state, name));
   const widget = useSelect((state) => (owner === null ? undefined : state.notebook.executions[owner]?.widgets[name]));

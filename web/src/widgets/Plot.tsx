@@ -5,7 +5,7 @@ import { Note } from "./Note";
 import { usePlot } from "./useWidgets";
 import type { WidgetProps } from "./WidgetView";
 
-/** A figure: the output of the cell that has the widget's key for a display id. */
+/** A plot: the output of the cell whose display id is the widget's key. */
 export function Plot({ cellId, widgetKey, widget }: WidgetProps) {
   const outputs = usePlot(cellId, widgetKey, widget);
   const { description, help, placeholder } = appearanceOf(widget);

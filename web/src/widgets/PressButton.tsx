@@ -6,7 +6,7 @@ import { appearanceOf, nameOf } from "./fields";
 import { useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-/** A button that makes the cells run that read it. */
+/** A button. Pressing it runs the cells that read it. */
 export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const about = useId();

@@ -10,7 +10,7 @@ import { valueText } from "./text";
 import { useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-/** One of several options, all in view. */
+/** A group of radio buttons for one of several options. */
 export function Radio({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);

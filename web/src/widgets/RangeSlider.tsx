@@ -13,7 +13,7 @@ import { valueText } from "./text";
 import { type Control, useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-/** Two numbers between two others, the smaller one first. */
+/** A slider with two thumbs, the smaller value first. */
 export function RangeSlider({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const scale = scaleOf(widget);
@@ -43,7 +43,7 @@ interface Props {
   name: string;
 }
 
-/** Each thumb stops at the other. */
+/** The two thumbs. Neither can pass the other. */
 function Thumbs({ widget, control, name, scale, low, high }: Props & { scale: Scale; low: number; high: number }) {
   const [from, to] = [shareOf(scale, low), shareOf(scale, high)];
   const shared = {

@@ -8,10 +8,10 @@ import { valueText } from "./text";
 import { type Control, useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-/** More options than a list without a search is good for. */
+/** Above this many options the list is searchable. */
 export const many = 60;
 
-/** One of several options, or none. */
+/** A control that selects one of several options, or none. */
 export function Select({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);
@@ -29,7 +29,7 @@ export interface ChoiceProps {
   describedBy: string;
   options: readonly Option[];
   control: Control;
-  /** There is no way back to none. */
+  /** The selection cannot be cleared. */
   required: boolean;
   placeholder: string;
 }

@@ -10,10 +10,10 @@ import styles from "./Track.module.css";
 import { useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-/** Milliseconds between two values that are sent while a thumb is dragged. */
+/** Minimum milliseconds between two values that are sent while a thumb is dragged. */
 export const pace = 100;
 
-/** A number between two others. */
+/** A slider for one number. */
 export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const scale = scaleOf(widget);

@@ -12,7 +12,7 @@ import type { WidgetProps } from "./WidgetView";
 const mostRows = 100;
 const mostColumns = 100;
 
-/** The first rows of a frame. */
+/** The first rows of a data frame. */
 export function Table({ widgetKey, widget }: WidgetProps) {
   const columns = useMemo(
     () =>
@@ -34,8 +34,8 @@ export function Table({ widgetKey, widget }: WidgetProps) {
       {columns.length === 0 && rows.length === 0 ? (
         <Note>{placeholder || "There is no table yet."}</Note>
       ) : (
-        // biome-ignore lint/a11y/useSemanticElements: a table is no part of a form
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
+        // biome-ignore lint/a11y/useSemanticElements: a table is not part of a form
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
         <div className={tableStyles.scroll} role="group" tabIndex={0} aria-label={nameOf(widget, widgetKey)}>
           <table className={tableStyles.table}>
             <thead>
@@ -51,10 +51,10 @@ export function Table({ widgetKey, widget }: WidgetProps) {
             </thead>
             <tbody>
               {rows.map((row, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: rows have nothing but their place
+                // biome-ignore lint/suspicious/noArrayIndexKey: rows are identified by position
                 <tr key={index}>
                   {row.slice(0, mostColumns).map((value, column) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                    // biome-ignore lint/suspicious/noArrayIndexKey: cells are identified by position
                     <td key={column} className={(number.parse(value) ?? null) === null ? "" : tableStyles.number}>
                       {value === null ? <span className={tableStyles.none}>none</span> : valueText(value, 200)}
                     </td>
@@ -76,7 +76,7 @@ function dtypeOf(dtypes: Readonly<Record<string, unknown>>, name: unknown): stri
   return typeof dtype === "string" ? oneLine(dtype, 40) : "";
 }
 
-/** Says how much of the frame is shown. */
+/** Returns a text that says how much of the data frame is shown. */
 function told(shape: unknown, rows: number, columns: number): string {
   const [allRows, allColumns] = read(anyList, shape).map((value) => number.parse(value) ?? null);
   return [part(rows, allRows ?? null, "row"), part(columns, allColumns ?? null, "column")].join(", ");

@@ -6,15 +6,15 @@ import { jsonText } from "./text";
 import { useSetting } from "./useSetting";
 import type { WidgetProps } from "./WidgetView";
 
-const pause = 500; // milliseconds without a key after which the text is sent
+const pause = 500; // pause in typing, in milliseconds, after which the text is sent
 
-/** A text. It is sent with Enter, when the box is left, and when typing pauses. */
+/** A text input. The text is sent on Enter, when the input loses the focus, and when typing pauses. */
 export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useSetting(cellId, widgetKey, widget);
   const [draft, setDraft] = useState<string | null>(null);
   const [composing, setComposing] = useState(false);
   const text = draft ?? textOf(control.value);
-  const lines = useRef(false); // once it has several, the box stays as it is
+  const lines = useRef(false); // an input that has had several lines stays a text area
   lines.current ||= text.includes("\n");
   const send = useRef(() => {});
   send.current = () => {
@@ -22,7 +22,7 @@ export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
     if (draft !== control.value) control.set(draft);
     setDraft(null);
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each key, which makes another draft, begins the pause anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each key changes the draft and restarts the timer
   useEffect(() => {
     if (composing) return;
     const timer = setTimeout(() => send.current(), pause);

@@ -3,7 +3,7 @@ import { Markdown } from "../outputs/Markdown";
 import { valueText } from "./text";
 import type { WidgetProps } from "./WidgetView";
 
-/** A text that a cell shows, as Markdown. */
+/** A Markdown text that a cell displays. */
 export function TextOutput({ widget }: WidgetProps) {
   const content = widget.content ?? widget.value;
   return <Markdown source={typeof content === "string" ? read(string, content) : valueText(content)} />;

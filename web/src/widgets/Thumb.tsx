@@ -4,24 +4,24 @@ import styles from "./Track.module.css";
 interface Props {
   id?: string | undefined;
   describedBy?: string | undefined;
-  /** Its name; absent: a label names it by its id. */
+  /** Accessible name; absent: a label refers to the id. */
   label?: string | undefined;
   scale: Scale;
-  /** The state names the step, so that values of a logarithmic scale keep to it. */
+  /** The state has a step, so values of a logarithmic scale are rounded to it. */
   stepped: boolean;
   value: number;
-  /** The value in words. */
+  /** The value as text. */
   text: string;
   /** Why it cannot be moved; "": it can. */
   why: string;
-  /** It is one of two; front: the one that is taken hold of where both lie. */
+  /** One of two thumbs; front: the one that is dragged if both are at the same place. */
   pair?: "front" | "back";
   onChange: (value: number) => void;
-  /** It was let go of. */
+  /** Called when the thumb is released. */
   onDone: () => void;
 }
 
-/** The thumb of a slider: HTML's own control, whose track is drawn by Track. */
+/** The thumb of a slider: an HTML range input, whose track is drawn by Track. */
 export function Thumb({ id, describedBy, label, scale, stepped, value, text, why, pair, onChange, onDone }: Props) {
   const { min, max, step, log } = scale;
   const ends = log

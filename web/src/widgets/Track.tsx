@@ -3,7 +3,7 @@ import type { Mark } from "./scale";
 import styles from "./Track.module.css";
 
 interface Props {
-  /** The part of the track that is chosen, each from 0 to 1. */
+  /** The selected part of the track, each end from 0 to 1. */
   from: number;
   to: number;
   marks: readonly Mark[];
@@ -11,7 +11,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** What the thumbs of a slider move along, with the marks below it. */
+/** The track of a slider with the marks below it. */
 export function Track({ from, to, marks, children }: Props) {
   return (
     <div className={styles.slider}>

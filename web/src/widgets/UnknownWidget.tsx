@@ -6,7 +6,7 @@ import styles from "./UnknownWidget.module.css";
 
 const most = 10_000; // characters of JSON that are shown
 
-/** A widget that there is no control for, as JSON. */
+/** The state of a widget without a control, as JSON. */
 export function UnknownWidget({ widget, why }: { widget: unknown; why: string }) {
   const json = useMemo(() => jsonText(widget, 2), [widget]);
   return (

@@ -7,7 +7,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** Shows a widget's state as JSON where it cannot be drawn, until another state comes. */
+/** An error boundary: shows a widget's state as JSON if it cannot be rendered, until the state changes. */
 export class WidgetBoundary extends Component<Props, { failed: unknown }> {
   override state: { failed: unknown } = { failed: undefined };
 

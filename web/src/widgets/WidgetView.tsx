@@ -18,9 +18,9 @@ import { TextOutput } from "./TextOutput";
 import { valueText } from "./text";
 import { UnknownWidget } from "./UnknownWidget";
 
-/** What every widget's component is given. */
+/** The properties of every widget component. */
 export interface WidgetProps {
-  /** The cell that has it. */
+  /** The cell that the widget belongs to. */
   cellId: string;
   /** Its absolute key. */
   widgetKey: string;
@@ -41,7 +41,7 @@ const views = new Map<unknown, ComponentType<WidgetProps>>([
   ["plot", Plot],
 ]);
 
-/** A widget that is no layout. */
+/** A widget that is not a layout. */
 export function WidgetView(props: WidgetProps) {
   const { widget, widgetKey } = props;
   const View = isObject(widget) ? views.get(widget.type) : undefined;

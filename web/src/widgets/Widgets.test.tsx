@@ -25,7 +25,7 @@ const idle: Execution = {
   widgets: {},
 };
 
-/** Gives a cell's run other fields; widgets by their key within the cell. */
+/** Changes fields of a cell's run. Widgets are given by their key within the cell. */
 function change(
   store: Store,
   { widgets, ...fields }: Partial<Omit<Execution, "widgets">> & { widgets?: States },
@@ -56,7 +56,7 @@ function show(widgets: States, { commands = true, canRun = true, runProblem = ""
   return { store, setWidget };
 }
 
-/** Says how many outputs are left for others to show. */
+/** Shows how many outputs are not shown by widgets. */
 function Rest() {
   return <p>{useFreeOutputs("c")?.length ?? 0} left</p>;
 }
@@ -225,7 +225,7 @@ describe("a control that cannot be used", () => {
 
   it("says that the notebook is only looked at", () => {
     show({ w }, { commands: false });
-    expect(why()).toEqual([true, "The notebook is only looked at."]);
+    expect(why()).toEqual([true, "Read-only."]);
   });
 
   it("says why nothing can be set here", () => {

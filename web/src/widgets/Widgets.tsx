@@ -6,9 +6,9 @@ import { useWhyNone } from "./useSetting";
 import { useWidgets } from "./useWidgets";
 import styles from "./Widgets.module.css";
 
-const most = 200; // widgets that are shown unasked
+const most = 200; // number of widgets that are shown at first
 
-/** The widgets of a cell, live: in the order in which they were made, those in a layout where it puts them. */
+/** The live widgets of a cell in the order of their creation, those in a layout at their place in it. */
 export function Widgets({ cellId }: { cellId: string }) {
   const widgets = useWidgets(cellId);
   const places = useMemo(() => arrange(cellId, widgets), [cellId, widgets]);
@@ -27,7 +27,7 @@ export function Widgets({ cellId }: { cellId: string }) {
   );
 }
 
-/** Says once why none of them can be set. */
+/** Shows once why no widget can be set. */
 function WhyNone() {
   const why = useWhyNone();
   return why === "" ? null : <p className={styles.note}>{why} Values cannot be set.</p>;

@@ -8,7 +8,7 @@ function row(...keys: unknown[]): Widget {
   return { type: "row", items: keys.map((key) => ({ key })) };
 }
 
-/** The keys as they are nested: "a" or "a(b c)". */
+/** Returns the nested keys as text: "a" or "a(b c)". */
 function told(places: readonly Place[]): string {
   return places.map(({ key, items }) => (items.length > 0 ? `${key}(${told(items)})` : key)).join(" ");
 }

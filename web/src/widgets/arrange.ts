@@ -2,22 +2,22 @@ import { anyList, number, read } from "../json/schema";
 import { isObject } from "../json/values";
 import type { Widget } from "../protocol/messages";
 
-/** A place for a widget, in the order of the page. */
+/** A widget's place on the page, in page order. */
 export interface Place {
   key: string;
-  /** What is in it, of a layout. */
+  /** The places in it, if it is a layout. */
   items: readonly Place[];
-  /** Columns and rows of a grid that it takes, from 1. */
+  /** Number of grid columns and rows that it spans, from 1. */
   across: number;
   down: number;
 }
 
 const layouts: ReadonlySet<unknown> = new Set(["row", "column", "grid"]);
-const deepest = 12; // layouts in layouts; what is deeper stands by itself
-const mostItems = 500; // of one layout
-const widest = 24; // columns and rows that one widget may take
+const deepest = 12; // maximum nesting of layouts; deeper ones are shown separately
+const mostItems = 500; // maximum number of items of one layout
+const widest = 24; // maximum number of columns and rows that one widget may span
 
-/** Tells whether a widget only arranges others. */
+/** Reports whether a widget only arranges others. */
 export function isLayout(widget: Widget | undefined): boolean {
   return layouts.has(widget?.type);
 }
@@ -25,9 +25,9 @@ export function isLayout(widget: Widget | undefined): boolean {
 export type Widgets = Readonly<Record<string, Widget>>;
 
 /**
- * Says where each widget of a cell is shown: once, in the first layout that names
- * it, else by itself. Layouts that go in a circle are opened where it was entered.
- * Items that the cell does not have are places too: they are another cell's, or missing.
+ * Returns where each widget of a cell is shown: once, in the first layout that names it, else
+ * separately. Cyclic layouts are cut where the cycle was entered. Items that the cell does not have
+ * are places too: they belong to another cell or are missing.
  */
 export function arrange(cellId: string, widgets: Widgets): Place[] {
   const items = (key: string) =>
@@ -61,7 +61,7 @@ function place(
   return { key, items, across, down };
 }
 
-/** The key that a layout means: a kernel may name widgets within their cell. */
+/** Returns the absolute key that a layout's item means: a kernel may use the key within the cell. */
 function known(cellId: string, widgets: Widgets, key: string): string {
   const absolute = `${cellId}/${key}`;
   return !Object.hasOwn(widgets, key) && Object.hasOwn(widgets, absolute) ? absolute : key;
@@ -81,7 +81,7 @@ function span(value: unknown): number {
   return Math.min(widest, Math.max(1, Math.floor(number.parse(value) ?? 1)));
 }
 
-/** How many columns a grid has, from 1. */
+/** Returns the number of columns of a grid, at least 1. */
 export function columnsOf(widget: Widget): number {
   return span(widget.columns);
 }

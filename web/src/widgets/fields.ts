@@ -2,30 +2,30 @@ import { anyObject, read, string } from "../json/schema";
 import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 
-/** What is shown beside a widget; "" where it has no label. */
+/** Returns the label of a widget; "" if it has none. */
 export function labelOf(widget: Widget): string {
   return oneLine(read(string, widget.label));
 }
 
-/** What a widget is called where its name has to be said: its label, else its key within its cell. */
+/** Returns a widget's name: its label, else its key within the cell. */
 export function nameOf(widget: Widget, key: string): string {
   return labelOf(widget) || oneLine(key.slice(key.indexOf("/") + 1)) || "widget";
 }
 
-/** The texts of a widget's appearance that are shown; "" for those that it has not. */
+/** The texts of a widget's appearance; "" for those that are absent. */
 export interface Appearance {
-  /** Beside the label, as a unit is. */
+  /** Shown beside the label, such as a unit. */
   detail: string;
-  /** Below the label. */
+  /** Shown below the label. */
   description: string;
   placeholder: string;
-  /** Below the control. */
+  /** Shown below the control. */
   help: string;
-  /** Below the control, as what is wrong. */
+  /** Shown below the control as an error. */
   error: string;
 }
 
-const longest = 2000; // characters of one of them
+const longest = 2000; // maximum characters of one of them
 
 export function appearanceOf(widget: Widget): Appearance {
   const fields = read(anyObject, widget.appearance);

@@ -3,18 +3,18 @@ import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 import { jsonText, valueText } from "./text";
 
-/** An option of a widget: any JSON, which is sent as it is. */
+/** An option of a widget: any JSON value, which is sent unchanged. */
 export interface Option {
-  /** Its place among the options, from 0. */
+  /** Index among the options, from 0. */
   index: number;
   value: unknown;
-  /** How it is shown. */
+  /** Its label. */
   text: string;
-  /** Its value as JSON, by which it is told from others. */
+  /** Its value as JSON, which identifies it. */
   json: string;
 }
 
-/** The options of a widget. Those that would look the same, as 1 and "1" do, are shown as JSON. */
+/** Returns the options of a widget. Options with equal labels, such as 1 and "1", are shown as JSON. */
 export function optionsOf(widget: Widget): Option[] {
   const options = read(anyList, widget.options).map((value, index) => ({
     index,
@@ -29,13 +29,13 @@ export function optionsOf(widget: Widget): Option[] {
   );
 }
 
-/** The first option of that value. */
+/** Returns the first option with this value. */
 export function optionOf(options: readonly Option[], value: unknown): Option | undefined {
   const json = jsonText(value);
   return options.find((option) => option.json === json);
 }
 
-/** The options in whose text all words of the search are, in whatever order and case. */
+/** Returns the options whose label contains all words of the search, in any order, ignoring case. */
 export function search(options: readonly Option[], words: string): readonly Option[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return options;

@@ -3,7 +3,7 @@ import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 import { valueText } from "./text";
 
-/** Where the values of a slider lie on its track. */
+/** Maps the values of a slider to positions on its track. */
 export interface Scale {
   min: number;
   max: number;
@@ -11,10 +11,10 @@ export interface Scale {
   log: boolean;
 }
 
-/** Steps of the track of a logarithmic scale. */
+/** Number of steps of a logarithmic track. */
 export const logSteps = 1000;
 
-/** The scale of a slider's state; a text that says why it has none. */
+/** Returns the scale of a slider's state; a text that says why there is none. */
 export function scaleOf(widget: Widget): Scale | string {
   const min = number.parse(widget.min) ?? null;
   const max = number.parse(widget.max) ?? null;
@@ -26,7 +26,10 @@ export function scaleOf(widget: Widget): Scale | string {
   return { min, max, step: stepOf(widget, max - min), log };
 }
 
-/** The step of the state; without one whole numbers, or a hundredth of a span that is too short for those. */
+/**
+ * Returns the step of the state; without one, 1, or a hundredth of the range if that is too short
+ * for integers.
+ */
 function stepOf(widget: Widget, span: number): number {
   const step = number.parse(widget.step) ?? null;
   if (step !== null && step > 0 && step <= span) return step;
@@ -36,14 +39,14 @@ function stepOf(widget: Widget, span: number): number {
   return whole && span > 2 ? 1 : span / 100 || 1;
 }
 
-/** Where on the track a value lies, from 0 to 1. */
+/** Returns the position of a value on the track, from 0 to 1. */
 export function shareOf({ min, max, log }: Scale, value: number): number {
   if (max <= min) return 0;
   const inside = Math.min(max, Math.max(min, value));
   return log ? Math.log(inside / min) / Math.log(max / min) : (inside - min) / (max - min);
 }
 
-/** The value at a share of a logarithmic track, on a step where the state names one. */
+/** Returns the value at a position of a logarithmic track, rounded to the step if there is one. */
 export function valueAt(scale: Scale, share: number, stepped: boolean): number {
   const raw = scale.min * (scale.max / scale.min) ** share;
   const value = stepped
@@ -52,12 +55,15 @@ export function valueAt(scale: Scale, share: number, stepped: boolean): number {
   return Math.min(scale.max, Math.max(scale.min, tidy(value)));
 }
 
-/** Without the last digits, in which sums of decimal fractions go wrong. */
+/** Removes the rounding errors of decimal fractions. */
 function tidy(value: number): number {
   return Number(value.toPrecision(12));
 }
 
-/** A value as its slider shows it: formatter is the state's tooltip_formatter, a name or a text with {value} in it. */
+/**
+ * Formats a value for its slider. formatter is the state's tooltip_formatter: a name or a text that
+ * contains {value}.
+ */
 export function formatted(value: unknown, formatter: unknown): string {
   const parsed = number.parse(value);
   if (parsed === undefined) return valueText(value, 40);
@@ -83,7 +89,7 @@ export interface Mark {
 
 const mostMarks = 50;
 
-/** The marks of a slider that lie on its scale, from left to right. */
+/** Returns the marks of a slider that are on its scale, from left to right. */
 export function marksOf(widget: Widget, scale: Scale): Mark[] {
   const marks: Mark[] = [];
   for (const [key, text] of Object.entries(read(anyObject, widget.marks))) {

@@ -7,7 +7,7 @@ interface Sent {
   refuse: (text: string) => Promise<void>;
 }
 
-/** A kernel whose answers and words are given by hand. */
+/** A fake kernel: the test gives its responses and values. */
 function kernel(first: unknown) {
   const listeners = new Set<() => void>();
   const sent: Sent[] = [];

@@ -1,30 +1,30 @@
 import { jsonText } from "./text";
 
-/** What a control shows of a value that is being set. */
+/** What a control shows while its value is being set. */
 export interface View {
-  /** What was asked for and is not yet the kernel's word; null: the kernel's word is shown. */
+  /** The requested value, until the kernel has confirmed it; null: the kernel's value is shown. */
   wanted: { value: unknown } | null;
-  /** sent: not answered; accepted: the kernel has not told of it, as a cell still runs. */
+  /** sent: no response yet. accepted: accepted but not reported back yet, because a cell is running. */
   phase: "idle" | "sent" | "accepted";
-  /** Why the last value was refused, and the JSON of the value that is kept; null: it was not. */
+  /** Why the last value was refused, and the JSON of the kernel's value; null: it was not refused. */
   refusal: { text: string; kept: string } | null;
 }
 
-/** What a setting must know of the widget's session. */
+/** What a setting needs to know of the session. */
 export interface Source {
-  /** The value as the kernel told it last; null: there is no such widget. */
+  /** Returns the last value reported by the kernel; null if the widget does not exist. */
   told(): { value: unknown } | null;
-  /** Nothing runs or waits to. */
+  /** Reports whether no cell is running or queued. */
   idle(): boolean;
-  /** Calls f whenever one of them may have changed. */
+  /** Calls f whenever told or idle may return something else. The returned function ends that. */
   subscribe(f: () => void): () => void;
 }
 
 export interface How {
   send: (value: unknown) => Promise<void>;
-  /** Milliseconds between two sends; what comes sooner waits, and the last wins. Default 0. */
+  /** Minimum milliseconds between two sends; of the values in between only the last is sent. Default 0. */
   pace?: number;
-  /** The kernel's word is not the value itself: a button tells how often it was pressed. */
+  /** The kernel reports something else than the value, such as the number of presses of a button. */
   press?: boolean;
 }
 
@@ -33,13 +33,16 @@ export interface Setting {
   view(): View;
   subscribe(f: () => void): () => void;
   set(value: unknown, how: How): void;
-  /** Sends at once what waits for its pace. */
+  /** Sends a value that is waiting for the minimum interval at once. */
   flush(): void;
 }
 
 const quiet: View = { wanted: null, phase: "idle", refusal: null };
 
-/** Milliseconds that an accepted value is shown while nothing runs and the kernel does not tell of it. */
+/**
+ * How long an accepted value is shown, in milliseconds, while nothing is running and the kernel
+ * does not report it.
+ */
 const grace = 2000;
 
 /**
@@ -54,13 +57,13 @@ const grace = 2000;
 export function createSetting(source: Source): Setting {
   let view = quiet;
   let how: How | null = null;
-  let value: unknown; // asked for last
+  let value: unknown; // the last requested value
   let newest = 0; // number of the last send
   let sentAt = Number.NEGATIVE_INFINITY;
   let unsent = false;
-  let echoes: string[] = []; // sent and not told of, oldest first
-  let told = ""; // JSON of what the kernel said last
-  let burst = 0; // sends since idle
+  let echoes: string[] = []; // values that were sent and not reported yet, oldest first
+  let told = ""; // JSON of the last value reported by the kernel
+  let burst = 0; // number of sends since idle
   let timer: ReturnType<typeof setTimeout> | undefined;
   let patience: ReturnType<typeof setTimeout> | undefined;
   let leave: (() => void) | null = null;
@@ -106,7 +109,7 @@ export function createSetting(source: Source): Setting {
     if (same && (burst === 1 || echoes.length === 0)) settle(null);
   };
 
-  /** What the kernel says now, as JSON. */
+  /** Returns the kernel's current value as JSON. */
   const tell = (): string | null => {
     const word = source.told();
     return word === null ? null : jsonText(word.value);
@@ -124,7 +127,10 @@ export function createSetting(source: Source): Setting {
     wait();
   };
 
-  /** Gives up on a value that nothing will tell of any more, such as one of a widget made anew. */
+  /**
+   * Gives up waiting for a value that will not be reported any more, such as one of a widget that
+   * was created anew.
+   */
   const wait = () => {
     if (view.phase !== "accepted" || unsent || !source.idle()) {
       clearTimeout(patience);
@@ -157,7 +163,7 @@ export function createSetting(source: Source): Setting {
   };
 }
 
-/** Resolves to null when the value was accepted, else to why not. Never rejects. */
+/** Resolves to null if the value was accepted, else to the reason why not. Never rejects. */
 async function answerOf(send: How["send"], value: unknown): Promise<string | null> {
   try {
     await send(value);

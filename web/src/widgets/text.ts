@@ -1,9 +1,9 @@
 import { oneLine } from "../text/displayText";
 
-/** The most characters of a label, an option or a cell of a table that are shown. */
+/** Characters of a label, an option or a table cell that are shown. */
 const most = 300;
 
-/** A value of any type as one short line of text; a text as it is. */
+/** Returns any value as one short line; a string without quotes. */
 export function valueText(value: unknown, limit: number = most): string {
   if (typeof value === "string") return value === "" ? "(empty text)" : oneLine(value, limit);
   if (value === null || value === undefined) return "none";
@@ -11,7 +11,7 @@ export function valueText(value: unknown, limit: number = most): string {
   return oneLine(float ?? jsonText(value), limit);
 }
 
-/** The value as JSON, indented where indent says so; a word in place of what has none. */
+/** Returns a value as JSON, with the given indentation; a word for a value that has no JSON. */
 export function jsonText(value: unknown, indent = 0): string {
   try {
     return JSON.stringify(value, null, indent) ?? String(value);
@@ -20,7 +20,7 @@ export function jsonText(value: unknown, indent = 0): string {
   }
 }
 
-/** What `{"$float": "nan"}` stands for: a number that JSON has none for. */
+/** Returns the number that {"$float": "nan"} stands for, as text; null if the value is something else. */
 function floatOf(value: unknown): string | null {
   if (typeof value !== "object" || value === null || !("$float" in value)) return null;
   const text = String(value.$float).toLowerCase();

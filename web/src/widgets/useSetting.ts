@@ -6,27 +6,27 @@ import { type Store, useSelect, useStore } from "../store/store";
 import { createSetting, type How, type Setting, type View } from "./setting";
 import { jsonText } from "./text";
 
-/** A widget's value, as a control shows and sets it. */
+/** A widget's value as a control shows and sets it. */
 export interface Control {
-  /** What is shown: what was asked for while it is on its way, else the kernel's word. */
+  /** The requested value while it is on its way, else the kernel's. */
   value: unknown;
   /** Why it cannot be set; "": it can. */
   why: string;
   /** Why the last value was refused; "": it was not. */
   error: string;
-  /** What is waited for, if that takes over a second; else "". */
+  /** What is waited for, if that takes longer than a second; else "". */
   waiting: string;
   set(value: unknown, how?: Omit<How, "send">): void;
-  /** Sends at once what waits for its pace. */
+  /** Sends a value that is waiting for the minimum interval at once. */
   flush(): void;
 }
 
-const patience = 1000; // milliseconds until it is said that something is waited for
+const patience = 1000; // milliseconds after which waiting is shown
 
-// Settings outlive their controls, which come and go as the notebook is scrolled.
+// Settings outlive their controls, which are unmounted when they scroll out of view.
 const all = new WeakMap<Store, Map<string, Setting>>();
 
-/** The value of the widget of that absolute key, which a cell has. */
+/** Returns the control of the widget with this absolute key. */
 export function useSetting(cellId: string, key: string, widget: Widget): Control {
   const store = useStore();
   const commands = useCommands();
@@ -47,16 +47,16 @@ export function useSetting(cellId: string, key: string, widget: Widget): Control
   };
 }
 
-/** Why the value was refused that is not there; when the kernel has said another since, that is over. */
+/** Returns why the value was refused; "" if the kernel has reported another value since. */
 function errorOf({ refusal }: View, widget: Widget): string {
   return refusal !== null && refusal.kept === jsonText(widget.value) ? refusal.text : "";
 }
 
-/** Why widgets of this session cannot be set; "": they can. */
+/** Returns why the widgets of this session cannot be set; "": they can. */
 export function useWhyNone(): string {
   const commands = useCommands();
   const kernel = useSelect((state) => state.notebook.kernel);
-  if (commands === null) return "The notebook is only looked at.";
+  if (commands === null) return "Read-only.";
   if (!commands.canRun) return commands.runProblem ?? "Widgets cannot be set here.";
   return kernel === "dead" ? "The kernel is gone." : "";
 }
@@ -66,7 +66,7 @@ function useWhyNot(widget: Widget): string {
   return none || (widget.readonly ? "The widget is read-only." : "");
 }
 
-/** Whether something has lasted for a second. */
+/** Reports whether a condition has lasted for a second. */
 function useLate(lasting: boolean): boolean {
   const [late, setLate] = useState(false);
   useEffect(() => {

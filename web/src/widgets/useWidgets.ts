@@ -9,9 +9,8 @@ import type { Widgets } from "./arrange";
 const none: Widgets = {};
 
 /**
- * The widgets of a cell. While the cell runs again they are those that it had, until
- * it has made others: a slider that its own cell reads would else go away under the
- * hand that drags it.
+ * Returns the widgets of a cell. While the cell runs again it keeps the old ones until it has
+ * created others: otherwise a slider that its own cell reads would vanish while it is dragged.
  */
 export function useWidgets(cellId: string): Widgets {
   const told = useSelect((state) => state.notebook.executions[cellId]?.widgets ?? none);
@@ -27,7 +26,7 @@ function isEmpty(widgets: Widgets): boolean {
   return true;
 }
 
-/** The outputs of a cell that no plot widget of it shows; undefined: it has not run. */
+/** Returns the outputs of a cell that no plot widget shows; undefined if it has not run. */
 export function useFreeOutputs(cellId: string): readonly Output[] | undefined {
   const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   const widgets = useWidgets(cellId);
@@ -37,12 +36,12 @@ export function useFreeOutputs(cellId: string): readonly Output[] | undefined {
   }, [outputs, widgets]);
 }
 
-/** The display ids that a widget shows: its key, or what it says. */
+/** Returns the display ids that a plot widget shows: its key and those in its state. */
 function plotIds(key: string, widget: Widget | undefined): string[] {
   return widget?.type === "plot" ? [read(string, widget.display_id) || key] : [];
 }
 
-/** The outputs of a cell that a plot widget shows. */
+/** Returns the outputs of a cell that a plot widget shows. */
 export function usePlot(cellId: string, key: string, widget: Widget): Output[] {
   const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   return useMemo(() => {
@@ -51,13 +50,13 @@ export function usePlot(cellId: string, key: string, widget: Widget): Output[] {
   }, [outputs, key, widget]);
 }
 
-/** The display id of an output; "" for one that has none. */
+/** Returns the display id of an output; "" if it has none. */
 function displayId(output: Output): string {
   if (!isObject(output) || !("transient" in output) || !isObject(output.transient)) return "";
   return read(string, output.transient.display_id);
 }
 
-/** The id of the cell that has the widget of an absolute key; null: none has. */
+/** Returns the id of the cell that has the widget with this absolute key; null if none has. */
 export function ownerOf({ notebook: { executions } }: State, key: string): string | null {
   for (let at = key.indexOf("/"); at >= 0; at = key.indexOf("/", at + 1)) {
     const id = key.slice(0, at);

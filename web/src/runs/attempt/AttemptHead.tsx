@@ -6,17 +6,17 @@ import type { AttemptLine } from "../../protocol/api.gen";
 import { comparePath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import { useNow } from "../../ui/useNow";
+import { attemptOf } from "../data/attempt";
 import { filesOf } from "../data/file";
-import { openMs } from "../data/lastSign";
-import { attemptOf } from "../data/line";
-import { isOpen, outcomeWords } from "../data/outcome";
+import { isUnfinished, outcomeText } from "../data/outcome";
+import { unfinishedDurationMs } from "../data/unfinishedDuration";
 import { DownloadLink } from "../parts/DownloadLink";
-import { Name } from "../parts/Name";
-import { VerdictMark } from "../parts/VerdictMark";
+import { ForeignName } from "../parts/ForeignName";
+import { VerdictBadge } from "../parts/VerdictBadge";
 import styles from "./AttemptHead.module.css";
-import { Neighbours } from "./Neighbours";
+import { NeighbourLinks } from "./NeighbourLinks";
 
-/** What there is to say of an attempt in a line or two. */
+/** The heading of an attempt with its main figures. */
 export function AttemptHead({ run, name, line }: { run: string; name: string; line: AttemptLine }) {
   const attempt = attemptOf(line);
   const running = attempt?.verdict === "running";
@@ -24,14 +24,14 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
   const base = `${runApiPath(run)}/attempts/${encodeURIComponent(name)}`;
   const file = filesOf(base, line).find((one) => one.name === "notebook.ipynb");
   if (attempt === null) return <h1 className={styles.title}>{plainName(name)}</h1>;
-  const facts: [string, string][] = isOpen(attempt.verdict)
+  const facts: [string, string][] = isUnfinished(attempt.verdict)
     ? [
-        [running ? "Running for" : "Ran for", formatDuration(openMs(line, now))],
-        ["Began", formatDateTime(timeOf(line.started))],
-        ["Last sign of life", formatDateTime(timeOf(line.changed))],
+        [running ? "Running for" : "Ran for", formatDuration(unfinishedDurationMs(line, now))],
+        ["Started", formatDateTime(timeOf(line.started))],
+        ["Last change", formatDateTime(timeOf(line.changed))],
       ]
     : [
-        ["Outcome", plainName(outcomeWords(attempt.outcome))],
+        ["Outcome", plainName(outcomeText(attempt.outcome))],
         ["Took", formatDuration(attempt.durationMs)],
         ["Turns", formatCount(attempt.turns)],
         ["Actions", formatCount(attempt.actions)],
@@ -43,9 +43,9 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
   return (
     <div className={styles.head}>
       <h1 className={styles.title}>
-        <Name text={attempt.caseId || line.slug || name} />
+        <ForeignName text={attempt.caseId || line.slug || name} />
       </h1>
-      <VerdictMark verdict={attempt.verdict} />
+      <VerdictBadge verdict={attempt.verdict} />
       <span className={styles.tries}>{tries}</span>
       <dl className={styles.facts}>
         {facts.map(([label, value]) => (
@@ -59,7 +59,7 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
         <Link href={comparePath({ run, attempt: name }, null)}>Compare with another</Link>
         {file !== undefined && <DownloadLink path={file.path} name={`${name}.ipynb`} />}
       </span>
-      {attempt.n > 0 && <Neighbours run={run} n={attempt.n} />}
+      {attempt.n > 0 && <NeighbourLinks run={run} n={attempt.n} />}
     </div>
   );
 }

@@ -5,15 +5,15 @@ import { PageBoundary } from "../../ui/PageBoundary";
 import { Tabs } from "../../ui/Tabs";
 import { useBeginning } from "../data/useBeginning";
 import { useParameter } from "../data/useParameter";
-import { Quiet } from "../parts/Quiet";
-import { useTravel } from "../timeline/useTravel";
+import { MutedText } from "../parts/MutedText";
+import { useTimeline } from "../timeline/useTimeline";
 import styles from "./AttemptTabs.module.css";
 import { Files } from "./Files";
 import { Overview } from "./Overview";
 import { Stderr } from "./Stderr";
 
-const TimeTravel = lazyPart(async () => (await import("../TimeTravel")).TimeTravel);
-const Flow = lazyPart(async () => (await import("../../messages/Flow")).default);
+const TimeTravel = lazyPart(async () => (await import("../TimelineView")).TimelineView);
+const Flow = lazyPart(async () => (await import("../../messages/MessagesView")).default);
 const WholeConversation = lazyPart(async () => (await import("./WholeConversation")).default);
 
 const tabs = [
@@ -27,16 +27,16 @@ const tabs = [
 
 interface Props {
   line: AttemptLine;
-  /** A trace that went on has ended. */
+  /** Called when a live trace has ended. */
   onEnd: () => void;
 }
 
-/** The parts of an attempt, each loaded when it is opened. Which one is in the address. */
+/** The tabs of an attempt, each loaded when it is opened. The address names the open one. */
 export function AttemptTabs({ line, onEnd }: Props) {
   const [wanted, setWanted] = useParameter("tab");
   const [, setMoment] = useParameter("seq");
   const openNotebook = () => {
-    setMoment(""); // it is shown as it was at the end
+    setMoment(""); // shows the end of the trace
     setWanted("notebook");
   };
   const current = tabs.some((tab) => tab.id === wanted) ? wanted : "overview";
@@ -50,7 +50,7 @@ export function AttemptTabs({ line, onEnd }: Props) {
       >
         <div className={styles.panel}>
           <PageBoundary key={current}>
-            <Suspense fallback={<Quiet>Loading…</Quiet>}>
+            <Suspense fallback={<MutedText>Loading…</MutedText>}>
               <Panel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
             </Suspense>
           </PageBoundary>
@@ -61,8 +61,8 @@ export function AttemptTabs({ line, onEnd }: Props) {
 }
 
 function Panel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNotebook: () => void }) {
-  const travel = useTravel();
-  const { source } = travel;
+  const timeline = useTimeline();
+  const { source } = timeline;
   const beginning = useBeginning(source.base);
   switch (tab) {
     case "notebook":
@@ -77,7 +77,7 @@ function Panel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNotebo
           base={source.base}
           line={line}
           onNotebook={() => {
-            travel.goTo("end");
+            timeline.goTo("end");
             onNotebook();
           }}
         />

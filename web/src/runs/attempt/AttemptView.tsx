@@ -3,18 +3,18 @@ import { attemptSource } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { useAttempt } from "../data/useAttempt";
-import { Quiet } from "../parts/Quiet";
-import { TravelProvider, useNewTravel } from "../timeline/useTravel";
+import { MutedText } from "../parts/MutedText";
+import { TimelineProvider, useNewTimeline } from "../timeline/useTimeline";
 import { AttemptHead } from "./AttemptHead";
 import { AttemptTabs } from "./AttemptTabs";
 
-/** An attempt: its line first, which is cheap, and the rest when it is looked at. */
+/** An attempt. Its line in attempts.jsonl is loaded first, the rest when its tab is opened. */
 export function AttemptView({ run, name }: { run: string; name: string }) {
   const { data: line, error, reload } = useAttempt(run, name);
   return (
     <>
       {error && <Problem what="The attempt could not be loaded" error={error} onRetry={reload} />}
-      {line === null && error === null && <Quiet>Loading…</Quiet>}
+      {line === null && error === null && <MutedText>Loading…</MutedText>}
       {line !== null && <AttemptHead run={run} name={name} line={line} />}
       {line !== null && <Parts run={run} name={name} line={line} onEnd={reload} />}
     </>
@@ -25,18 +25,21 @@ interface Props {
   run: string;
   name: string;
   line: AttemptLine;
-  /** A trace that went on has ended. */
+  /** Called when a live trace has ended. */
   onEnd: () => void;
 }
 
-/** Its parts. One that ran when it was opened stays where one is in it when it ends. */
+/**
+ * The tabs. If the attempt was running when the page was opened, its timeline keeps its position
+ * when it ends.
+ */
 function Parts({ run, name, line, onEnd }: Props) {
   const [source] = useState(() => attemptSource(run, name, line.state === "running"));
-  const travel = useNewTravel(source);
-  if (travel === null) return null;
+  const timeline = useNewTimeline(source);
+  if (timeline === null) return null;
   return (
-    <TravelProvider value={travel}>
+    <TimelineProvider value={timeline}>
       <AttemptTabs line={line} onEnd={onEnd} />
-    </TravelProvider>
+    </TimelineProvider>
   );
 }

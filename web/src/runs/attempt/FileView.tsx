@@ -5,16 +5,16 @@ import { useLoad } from "../../api/useLoad";
 import { formatBytes } from "../../format/format";
 import { JsonTree } from "../../outputs/JsonTree";
 import { plainName } from "../../text/displayText";
-import { type File, readText, sizeOf } from "../data/file";
-import { Quiet } from "../parts/Quiet";
+import { type AttemptFile, fileSize, readText } from "../data/file";
+import { MutedText } from "../parts/MutedText";
 import styles from "./Files.module.css";
 
-/** How much of a text is shown, and how large an image may be, in bytes. */
-const mostText = 256 * 1024;
-const mostImage = 16 * 1024 * 1024;
+/** Limits in bytes: the part of a text that is shown, and the largest image that is shown. */
+const maxTextBytes = 256 * 1024;
+const maxImageBytes = 16 * 1024 * 1024;
 
-/** What is in a file. A page, whatever it says, is a text here. */
-export function FileView({ file }: { file: File }) {
+/** The content of a file. HTML is shown as text. */
+export function FileView({ file }: { file: AttemptFile }) {
   return (
     <section className={styles.view} aria-label={plainName(file.name)}>
       {file.kind === "image" ? <ImageView file={file} /> : <TextView file={file} />}
@@ -22,23 +22,25 @@ export function FileView({ file }: { file: File }) {
   );
 }
 
-function TextView({ file }: { file: File }) {
-  const { data, error, reload } = useLoad(file.path, (signal) => readText(file.path, mostText, "beginning", signal));
+function TextView({ file }: { file: AttemptFile }) {
+  const { data, error, reload } = useLoad(file.path, (signal) =>
+    readText(file.path, maxTextBytes, "beginning", signal),
+  );
   if (error) return <Problem what="The file could not be loaded" error={error} onRetry={reload} />;
-  if (data === null) return <Quiet>Loading…</Quiet>;
-  const value = file.kind === "json" && !data.cut ? parsed(data.text) : undefined;
+  if (data === null) return <MutedText>Loading…</MutedText>;
+  const value = file.kind === "json" && !data.isCut ? parseJSON(data.text) : undefined;
   return (
     <>
-      {data.cut && (
-        <Quiet>{`The first ${formatBytes(mostText)} of ${formatBytes(data.total)}. Download it to see all.`}</Quiet>
+      {data.isCut && (
+        <MutedText>{`The first ${formatBytes(maxTextBytes)} of ${formatBytes(data.total)}. Download it to see the rest.`}</MutedText>
       )}
-      {data.total === 0 && <Quiet>The file is empty.</Quiet>}
+      {data.total === 0 && <MutedText>The file is empty.</MutedText>}
       {value === undefined ? <pre>{data.text}</pre> : <JsonTree value={value} />}
     </>
   );
 }
 
-function parsed(text: string): unknown {
+function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -46,20 +48,23 @@ function parsed(text: string): unknown {
   }
 }
 
-function ImageView({ file }: { file: File }) {
+function ImageView({ file }: { file: AttemptFile }) {
   const { data, error, reload } = useLoad(file.path, (signal) => loadImage(file, signal));
   const [broken, setBroken] = useState(false);
   const url = useBlobURL(data);
   if (error) return <Problem what="The image could not be loaded" error={error} onRetry={reload} />;
-  if (broken) return <Quiet>It is no image that can be shown. Download it instead.</Quiet>;
-  if (url === null) return <Quiet>Loading…</Quiet>;
+  if (broken) return <MutedText>The image cannot be displayed. Download it instead.</MutedText>;
+  if (url === null) return <MutedText>Loading…</MutedText>;
   return <img src={url} alt={plainName(file.name)} onError={() => setBroken(true)} />;
 }
 
-/** An image by its name's type: the server does not say which, and an <img> runs nothing. */
-async function loadImage(file: File, signal: AbortSignal): Promise<Blob> {
-  const bytes = await sizeOf(file.path, signal);
-  if (bytes !== null && bytes > mostImage) throw new Error(`it has ${formatBytes(bytes)}, too much to be shown here`);
+/**
+ * Loads an image with the type of its file extension, because the server sends none. An img element
+ * runs no scripts.
+ */
+async function loadImage(file: AttemptFile, signal: AbortSignal): Promise<Blob> {
+  const bytes = await fileSize(file.path, signal);
+  if (bytes !== null && bytes > maxImageBytes) throw new Error(`it has ${formatBytes(bytes)}, too large to display`);
   const blob = await (await getFile(file.path, { signal })).blob();
   const extension = file.name.split(".").at(-1)?.toLowerCase() ?? "";
   const type = { svg: "image/svg+xml", jpg: "image/jpeg" }[extension] ?? `image/${extension}`;

@@ -4,10 +4,10 @@ import { formatBytes } from "../../format/format";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
-import { type File, filesOf, sizeOf } from "../data/file";
+import { type AttemptFile, fileSize, filesOf } from "../data/file";
 import { DownloadLink } from "../parts/DownloadLink";
-import { Name } from "../parts/Name";
-import { Quiet } from "../parts/Quiet";
+import { ForeignName } from "../parts/ForeignName";
+import { MutedText } from "../parts/MutedText";
 import styles from "./Files.module.css";
 import { FileView } from "./FileView";
 
@@ -15,16 +15,16 @@ interface Props {
   /** The attempt's path in the API. */
   base: string;
   line: AttemptLine;
-  /** Shows the notebook as it was at the end. */
+  /** Opens the notebook tab at the end of the trace. */
   onNotebook: () => void;
 }
 
-/** The files of an attempt, of which small ones can be looked at. */
+/** The files of an attempt. Those of a known type can be opened. */
 export function Files({ base, line, onNotebook }: Props) {
   const files = useMemo(() => filesOf(base, line), [base, line]);
   const [open, setOpen] = useState<string | null>(null);
   const shown = files.find((file) => file.name === open);
-  if (files.length === 0) return <Quiet>There are no files.</Quiet>;
+  if (files.length === 0) return <MutedText>No files.</MutedText>;
   return (
     <div className={styles.files}>
       <table className={styles.table}>
@@ -42,7 +42,7 @@ export function Files({ base, line, onNotebook }: Props) {
         </thead>
         <tbody>
           {files.map((file) => (
-            <Row
+            <FileRow
               key={file.name}
               file={file}
               open={file.name === open}
@@ -58,19 +58,19 @@ export function Files({ base, line, onNotebook }: Props) {
 }
 
 interface RowProps {
-  file: File;
+  file: AttemptFile;
   open: boolean;
   onOpen: () => void;
   onNotebook: () => void;
 }
 
-/** The name of a file, as a button where there is a way to look at it. */
+/** The name of a file; a button if the file can be opened. */
 function FileName({ file, open, onOpen, onNotebook }: RowProps) {
-  const name = <Name text={file.name} />;
+  const name = <ForeignName text={file.name} />;
   if (file.kind === "other") return name;
   if (file.name === "notebook.ipynb") {
     return (
-      <Button variant="quiet" title="Show the notebook as it was at the end" onClick={onNotebook}>
+      <Button variant="quiet" title="Show the final notebook" onClick={onNotebook}>
         {name}
       </Button>
     );
@@ -82,8 +82,8 @@ function FileName({ file, open, onOpen, onNotebook }: RowProps) {
   );
 }
 
-function Row({ file, open, onOpen, onNotebook }: RowProps) {
-  const { data, error } = useLoad(file.path, (signal) => sizeOf(file.path, signal));
+function FileRow({ file, open, onOpen, onNotebook }: RowProps) {
+  const { data, error } = useLoad(file.path, (signal) => fileSize(file.path, signal));
   return (
     <tr className={open ? styles.open : ""}>
       <th scope="row">

@@ -1,18 +1,18 @@
 import { formatBytes, formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
 import type { AttemptLine } from "../../protocol/api.gen";
 import type { RunLimits } from "../../protocol/session.gen";
-import { tokensOf } from "../data/line";
+import { tokensOf } from "../data/attempt";
 import styles from "./Overview.module.css";
 
-interface Limit {
+interface UsedLimit {
   name: string;
   limit: number;
-  /** null: nobody has measured it. */
+  /** null: not measured. */
   used: number | null;
-  words: (value: number | null) => string;
+  format: (value: number | null) => string;
 }
 
-/** The limits of an attempt beside what it has used. */
+/** The limits of an attempt and how much of each it has used. */
 export function LimitsUsed({ line }: { line: AttemptLine }) {
   const limits = limitsOf(line);
   if (limits.length === 0) return null;
@@ -35,13 +35,13 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
           </tr>
         </thead>
         <tbody>
-          {limits.map(({ name, limit, used, words }) => (
+          {limits.map(({ name, limit, used, format }) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td className={styles.number}>{words(used)}</td>
-              <td className={styles.number}>{limit === 0 ? "no limit" : words(limit)}</td>
+              <td className={styles.number}>{format(used)}</td>
+              <td className={styles.number}>{limit === 0 ? "no limit" : format(limit)}</td>
               <td>
-                {used !== null && limit > 0 && words(used) !== impossibleText && (
+                {used !== null && limit > 0 && format(used) !== impossibleText && (
                   <meter aria-label={`Share of ${name}`} value={Math.min(used, limit)} max={limit} />
                 )}
               </td>
@@ -53,12 +53,12 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
   );
 }
 
-/** Those that the line names, in the order of the documentation. */
-function limitsOf(line: AttemptLine): Limit[] {
+/** Returns the limits in the attempt's line, in the order of the documentation. */
+function limitsOf(line: AttemptLine): UsedLimit[] {
   const { limits = {}, usage = {} } = line;
   const seconds = (s: number | null) => formatDuration(s === null ? null : s * 1000);
   const work = line.phases?.work_ms;
-  const all: [keyof RunLimits, string, number | null, Limit["words"]][] = [
+  const all: [keyof RunLimits, string, number | null, UsedLimit["format"]][] = [
     ["wall_s", "Wall time", work === undefined ? null : work / 1000, seconds],
     ["idle_s", "Idle time", null, seconds],
     ["cell_s", "Time of a cell", null, seconds],
@@ -70,6 +70,6 @@ function limitsOf(line: AttemptLine): Limit[] {
   ];
   return all.flatMap(([id, name, used, words]) => {
     const limit = limits[id];
-    return limit === undefined ? [] : [{ name, limit, used, words }];
+    return limit === undefined ? [] : [{ name, limit, used, format: words }];
   });
 }

@@ -5,14 +5,14 @@ import { list, read } from "../../json/schema";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { type EvalResult, graderResultSchema } from "../../protocol/messages";
 import type { Beginning } from "../data/useBeginning";
-import { Quiet } from "../parts/Quiet";
-import { Enforced } from "./Enforced";
+import { MutedText } from "../parts/MutedText";
 import { LimitsUsed } from "./LimitsUsed";
 import styles from "./Overview.module.css";
 import { Phases } from "./Phases";
+import { SandboxRules } from "./SandboxRules";
 import { Usage } from "./Usage";
 
-/** An attempt at a glance: what was to be done, what came of it, what it took. */
+/** An attempt at a glance: task, verdict, times, limits and usage. */
 export function Overview({ line, beginning }: { line: AttemptLine; beginning: LoadState<Beginning> }) {
   const { state: open = "", phases = {}, enforced = {} } = line;
   return (
@@ -24,7 +24,7 @@ export function Overview({ line, beginning }: { line: AttemptLine; beginning: Lo
         </section>
         <div>
           <h2>Verdict</h2>
-          {open === "" ? <Verdict result={resultOf(line)} /> : <Quiet>{openWords(open)}</Quiet>}
+          {open === "" ? <Verdict result={resultOf(line)} /> : <MutedText>{missingVerdictText(open)}</MutedText>}
         </div>
       </div>
       {open === "" && (
@@ -32,25 +32,25 @@ export function Overview({ line, beginning }: { line: AttemptLine; beginning: Lo
           <Phases phases={phases} />
           <LimitsUsed line={line} />
           <Usage line={line} />
-          <Enforced enforced={enforced} />
+          <SandboxRules enforced={enforced} />
         </div>
       )}
     </div>
   );
 }
 
-/** Why there is no verdict. */
-function openWords(state: string): string {
-  return state === "running" ? "It has not ended yet." : "There is none: its run was interrupted.";
+/** Returns why there is no verdict. */
+function missingVerdictText(state: string): string {
+  return state === "running" ? "Still running." : "None: the run was interrupted.";
 }
 
 function Task({ beginning }: { beginning: LoadState<Beginning> }) {
   const { data, error, reload } = beginning;
   if (error) return <Problem what="The task could not be loaded" error={error} onRetry={reload} />;
-  if (data === null) return <Quiet>Loading…</Quiet>;
-  if (data.task === "") return <Quiet>The agent was not told anything.</Quiet>;
+  if (data === null) return <MutedText>Loading…</MutedText>;
+  if (data.task === "") return <MutedText>The agent received no prompt.</MutedText>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
     <pre className={styles.task} tabIndex={0}>
       {data.task}
     </pre>

@@ -2,9 +2,9 @@ import { formatDuration, impossibleText } from "../../format/format";
 import type { RunPhaseTimes } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
-/** Where an attempt's time went. */
+/** The duration of each phase of an attempt. */
 export function Phases({ phases }: { phases: RunPhaseTimes }) {
-  const parts = partsOf(phases);
+  const parts = phaseTimes(phases);
   if (parts.length === 0) return null;
   return (
     <section aria-labelledby="phases">
@@ -26,14 +26,14 @@ export function Phases({ phases }: { phases: RunPhaseTimes }) {
   );
 }
 
-interface Part {
+interface PhaseTime {
   id: string;
   label: string;
   ms: number;
 }
 
-/** The phases that took any time. Waiting for the model is a part of the work. */
-function partsOf(phases: RunPhaseTimes): Part[] {
+/** Returns the phases that took any time. Time spent waiting for the model is taken out of the work. */
+function phaseTimes(phases: RunPhaseTimes): PhaseTime[] {
   const ms = (name: keyof RunPhaseTimes) => phases[name] ?? 0;
   const wait = Math.max(0, Math.min(ms("wait_ms"), ms("work_ms")));
   return [

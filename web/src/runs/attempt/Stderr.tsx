@@ -7,29 +7,29 @@ import { Terminal } from "../../outputs/terminal/terminal";
 import { Button } from "../../ui/Button";
 import { readText } from "../data/file";
 import { DownloadLink } from "../parts/DownloadLink";
-import { Quiet } from "../parts/Quiet";
+import { MutedText } from "../parts/MutedText";
 import styles from "./Stderr.module.css";
 
-/** How much of it is shown, in bytes. */
-const most = 4 * 1024 * 1024;
+/** Bytes that are shown, from the end. */
+const maxStderrBytes = 4 * 1024 * 1024;
 
-/** What kernel and agent printed, as a terminal shows it. base is the attempt's path in the API. */
+/** The output of kernel and agent, rendered as by a terminal. base is the attempt's path in the API. */
 export function Stderr({ base }: { base: string }) {
   const path = `${base}/stderr`;
-  const { data, error, loading, reload } = useLoad(path, (signal) => readText(path, most, "end", signal));
+  const { data, error, loading, reload } = useLoad(path, (signal) => readText(path, maxStderrBytes, "end", signal));
   const lines = useMemo(() => linesOf(data?.text ?? ""), [data]);
   if (error) return <Problem what="The file could not be loaded" error={error} onRetry={reload} />;
-  if (data === null) return <Quiet>Loading…</Quiet>;
+  if (data === null) return <MutedText>Loading…</MutedText>;
   return (
     <div className={styles.stderr}>
       <div className={styles.head}>
-        <Quiet>{headline(data.total, data.cut, lines.length)}</Quiet>
+        <MutedText>{headline(data.total, data.isCut, lines.length)}</MutedText>
         <DownloadLink path={path} name="stderr.txt" />
         <Button onClick={reload} disabled={loading}>
-          Load again
+          Refresh
         </Button>
       </div>
-      {lines.length > 0 && <LineWindow lines={lines} count={lines.length} label="What kernel and agent printed" />}
+      {lines.length > 0 && <LineWindow lines={lines} count={lines.length} label="Output of kernel and agent" />}
     </div>
   );
 }
@@ -41,7 +41,9 @@ function linesOf(text: string) {
 }
 
 function headline(total: number, cut: boolean, lines: number): string {
-  if (total === 0) return "Nothing was printed.";
+  if (total === 0) return "No output.";
   const all = formatCountOf(lines, "line");
-  return cut ? `The last ${formatBytes(most)} of ${formatBytes(total)}, ${all}.` : `${all}, ${formatBytes(total)}.`;
+  return cut
+    ? `The last ${formatBytes(maxStderrBytes)} of ${formatBytes(total)}, ${all}.`
+    : `${all}, ${formatBytes(total)}.`;
 }

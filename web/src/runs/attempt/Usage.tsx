@@ -2,7 +2,7 @@ import { formatCost, formatCount } from "../../format/format";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
-/** What an attempt has used, and what is odd about it. */
+/** The tokens, cost and calls of an attempt, and its tamper signals and interventions. */
 export function Usage({ line }: { line: AttemptLine }) {
   const n = (name: keyof RunUsage) => line.usage?.[name] ?? null;
   const facts: [string, string][] = [
@@ -26,15 +26,15 @@ export function Usage({ line }: { line: AttemptLine }) {
             <dd>{value}</dd>
           </div>
         ))}
-        <Odd name="Tamper signals" n={line.tamper ?? 0} />
-        <Odd name="Interventions" n={line.interventions ?? 0} />
+        <UnexpectedCount name="Tamper signals" n={line.tamper ?? 0} />
+        <UnexpectedCount name="Interventions" n={line.interventions ?? 0} />
       </dl>
     </section>
   );
 }
 
-/** A count that should be 0. */
-function Odd({ name, n }: { name: string; n: number }) {
+/** A count that is highlighted unless it is 0. */
+function UnexpectedCount({ name, n }: { name: string; n: number }) {
   return (
     <div>
       <dt>{name}</dt>

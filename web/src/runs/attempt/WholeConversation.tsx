@@ -1,23 +1,23 @@
 import { useEffect, useMemo } from "react";
 import { Conversation } from "../../agentPanel/Conversation";
-import { Quiet } from "../parts/Quiet";
-import { useMomentOf, useTravel } from "../timeline/useTravel";
+import { MutedText } from "../parts/MutedText";
+import { useTimeline, useTimelineValue } from "../timeline/useTimeline";
 import styles from "./AttemptTabs.module.css";
 
-/** All that was said in an attempt, and what is said while it goes on. */
+/** The whole conversation of an attempt, updated while the attempt runs. */
 export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
-  const travel = useTravel();
-  const heard = useMomentOf((moment) => moment.heard);
-  const loaded = useMomentOf((moment) => moment.loaded);
-  const problem = useMomentOf((moment) => moment.problem);
-  useEffect(() => travel.begin(onEnd), [travel, onEnd]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: heard says that the tape has grown
-  const agent = useMemo(() => travel.tape.at(Number.POSITIVE_INFINITY), [travel, heard]);
+  const timeline = useTimeline();
+  const heard = useTimelineValue((moment) => moment.agentEntryCount);
+  const loaded = useTimelineValue((moment) => moment.isLoaded);
+  const problem = useTimelineValue((moment) => moment.problem);
+  useEffect(() => timeline.begin(onEnd), [timeline, onEnd]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heard changes when checkpoints were added
+  const agent = useMemo(() => timeline.agentCheckpoints.at(Number.POSITIVE_INFINITY), [timeline, heard]);
   if (!loaded && problem !== null) return <p role="alert">{problem}</p>;
-  if (!loaded) return <Quiet>Loading…</Quiet>;
+  if (!loaded) return <MutedText>Loading…</MutedText>;
   return (
     <div className={styles.conversation}>
-      <Conversation items={agent.conversation} stream={agent.stream} live={travel.source.watch !== null} />
+      <Conversation items={agent.conversation} stream={agent.stream} live={timeline.source.watch !== null} />
     </div>
   );
 }

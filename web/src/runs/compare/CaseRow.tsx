@@ -1,12 +1,12 @@
 import { Link } from "wouter";
 import { attemptPath, comparePath } from "../../routes/paths";
-import { Name } from "../parts/Name";
-import { VerdictMark } from "../parts/VerdictMark";
-import type { CasePair, Side } from "./caseByCase";
+import { ForeignName } from "../parts/ForeignName";
+import { VerdictBadge } from "../parts/VerdictBadge";
+import type { CasePair, CaseResults } from "./caseByCase";
 import styles from "./RunsCompare.module.css";
 
-/** Epochs that are named one by one. */
-const most = 10;
+/** Epochs with a link each. */
+const maxEpochLinks = 10;
 
 interface Props {
   /** Names of the runs. */
@@ -15,21 +15,21 @@ interface Props {
   pair: CasePair;
 }
 
-/** What came of a case in two runs, with the ways to its attempts. */
+/** The results of a case in two runs, with links to its attempts. */
 export function CaseRow({ a, b, pair }: Props) {
-  const left = shownOf(pair.a);
-  const right = shownOf(pair.b);
+  const left = attemptToCompare(pair.a);
+  const right = attemptToCompare(pair.b);
   return (
     <tr className={pair.flipped ? styles.flipped : ""}>
       <th scope="row">
-        <Name text={pair.caseId} />
+        <ForeignName text={pair.caseId} />
         {pair.flipped && <span className="visually-hidden">, not the same</span>}
       </th>
       <td>
-        <SideView run={a} side={pair.a} />
+        <RunResults run={a} side={pair.a} />
       </td>
       <td>
-        <SideView run={b} side={pair.b} />
+        <RunResults run={b} side={pair.b} />
       </td>
       <td>
         {left && right && (
@@ -40,25 +40,25 @@ export function CaseRow({ a, b, pair }: Props) {
   );
 }
 
-/** The attempt to look at: the first that did not pass, or else the first. */
-function shownOf(side: Side | null) {
+/** Returns the attempt to compare: the first that did not pass, else the first. */
+function attemptToCompare(side: CaseResults | null) {
   return side?.attempts.find((attempt) => attempt.verdict !== "passed") ?? side?.attempts[0];
 }
 
-function SideView({ run, side }: { run: string; side: Side | null }) {
+function RunResults({ run, side }: { run: string; side: CaseResults | null }) {
   const first = side?.attempts[0];
   if (side === null || first === undefined) return <span className={styles.none}>not tried</span>;
   if (side.attempts.length === 1) {
     return (
       <Link href={attemptPath(run, first.name)}>
-        <VerdictMark verdict={first.verdict} />
+        <VerdictBadge verdict={first.verdict} />
       </Link>
     );
   }
   return (
     <span className={styles.epochs}>
       <span>{side.graded === 0 ? "ungraded" : `${side.passed}/${side.graded} passed`}</span>
-      {side.attempts.slice(0, most).map((attempt) => (
+      {side.attempts.slice(0, maxEpochLinks).map((attempt) => (
         <Link
           key={attempt.name}
           href={attemptPath(run, attempt.name)}

@@ -2,31 +2,31 @@ import { type ReactNode, useMemo, useState } from "react";
 import type { Cell } from "../../store/state";
 import { type Store, StoreProvider } from "../../store/store";
 import { CellOutputs } from "../../widgets/CellOutputs";
-import type { Pair } from "./alignCells";
+import type { MatchedCells } from "./alignCells";
 import styles from "./Compare.module.css";
 import { type DiffLine, lineDiff } from "./lineDiff";
 
 interface Props {
-  pair: Pair;
-  /** Where the two notebooks are. */
+  pair: MatchedCells;
+  /** Stores of the two notebooks. */
   stores: readonly [Store, Store];
-  /** Of the cells in their notebooks, from 1. */
+  /** Positions of the cells in their notebooks, from 1. */
   places: readonly [number, number];
 }
 
-/** Two cells that stand for each other, with the lines that differ marked. */
+/** Two matching cells with their differing lines marked. */
 export function CellPair({ pair, stores, places }: Props) {
   const { a, b } = pair;
   const lines = useMemo(() => lineDiff(a?.source ?? "", b?.source ?? ""), [a, b]);
   const same = a !== null && b !== null && a.source === b.source;
   return (
     <li className={styles.pair}>
-      <Side cell={a} place={places[0]} store={stores[0]} note={same ? "same" : noteOf(a, b, "only in A")}>
-        <Lines lines={lines} hidden="added" />
-      </Side>
-      <Side cell={b} place={places[1]} store={stores[1]} note={same ? "same" : noteOf(b, a, "only in B")}>
-        <Lines lines={lines} hidden="removed" />
-      </Side>
+      <CellSide cell={a} place={places[0]} store={stores[0]} note={same ? "same" : noteOf(a, b, "only in A")}>
+        <DiffLines lines={lines} hidden="added" />
+      </CellSide>
+      <CellSide cell={b} place={places[1]} store={stores[1]} note={same ? "same" : noteOf(b, a, "only in B")}>
+        <DiffLines lines={lines} hidden="removed" />
+      </CellSide>
     </li>
   );
 }
@@ -36,7 +36,7 @@ function noteOf(cell: Cell | null, other: Cell | null, alone: string): string {
   return other === null ? alone : "changed";
 }
 
-interface SideProps {
+interface CellSideProps {
   cell: Cell | null;
   place: number;
   store: Store;
@@ -44,21 +44,21 @@ interface SideProps {
   children: ReactNode;
 }
 
-function Side({ cell, place, store, note, children }: SideProps) {
+function CellSide({ cell, place, store, note, children }: CellSideProps) {
   if (cell === null) return <div className={styles.none}>no such cell</div>;
   return (
     <div className={styles.side}>
       <p className={styles.note}>{`Cell ${place}, ${cell.type === "markdown" ? "Markdown, " : ""}${note}`}</p>
       <pre className={styles.source}>{children}</pre>
       <StoreProvider value={store}>
-        <FoldedOutputs id={cell.id} store={store} />
+        <CollapsedOutputs id={cell.id} store={store} />
       </StoreProvider>
     </div>
   );
 }
 
-/** The outputs of a cell, drawn when they are asked for. */
-function FoldedOutputs({ id, store }: { id: string; store: Store }) {
+/** The outputs of a cell, rendered when opened. */
+function CollapsedOutputs({ id, store }: { id: string; store: Store }) {
   const [open, setOpen] = useState(false);
   const run = store.get().notebook.executions[id];
   if (run === undefined) return null;
@@ -73,17 +73,17 @@ function FoldedOutputs({ id, store }: { id: string; store: Store }) {
   );
 }
 
-const signs = { same: " ", removed: "−", added: "+" };
+const diffSigns = { same: " ", removed: "−", added: "+" };
 
-/** The lines of one side; those that only the other has are left out. */
-function Lines({ lines, hidden }: { lines: readonly DiffLine[]; hidden: DiffLine["kind"] }) {
+/** The lines of one side. Lines of the kind `hidden` exist only on the other side. */
+function DiffLines({ lines, hidden }: { lines: readonly DiffLine[]; hidden: DiffLine["kind"] }) {
   return lines.map(({ kind, text }, index) => {
     if (kind === hidden) return null;
     const Tag = kind === "same" ? "span" : kind === "removed" ? "del" : "ins";
     return (
-      // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place
+      // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by position
       <Tag key={index} className={`${styles.line} ${styles[kind]}`}>
-        <span className={styles.sign}>{signs[kind]}</span>
+        <span className={styles.sign}>{diffSigns[kind]}</span>
         {text}
         {"\n"}
       </Tag>

@@ -7,36 +7,36 @@ import { type AttemptName, attemptPath } from "../../routes/paths";
 import { lazyPart } from "../../ui/lazyPart";
 import { PageBoundary } from "../../ui/PageBoundary";
 import { useAttempt } from "../data/useAttempt";
-import { Name } from "../parts/Name";
-import { Quiet } from "../parts/Quiet";
-import { useNewTravel } from "../timeline/useTravel";
+import { ForeignName } from "../parts/ForeignName";
+import { MutedText } from "../parts/MutedText";
+import { useNewTimeline } from "../timeline/useTimeline";
 import styles from "./Compare.module.css";
-import { FigureTable } from "./FigureTable";
+import { ComparisonTable } from "./ComparisonTable";
 
-const Traces = lazyPart(async () => (await import("./Traces")).default);
+const Traces = lazyPart(async () => (await import("./TraceComparison")).default);
 
-/** Two attempts against each other. */
+/** The comparison of two attempts. */
 export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
   const left = useAttempt(a.run, a.attempt);
   const right = useAttempt(b.run, b.attempt);
   const error = left.error ?? right.error;
-  const travels = useTravels(a, b);
+  const timelines = useTimelines(a, b);
   return (
     <>
       <div className={styles.names}>
-        <Title side="A" name={a} line={left.data} />
-        <Title side="B" name={b} line={right.data} />
+        <AttemptTitle side="A" name={a} line={left.data} />
+        <AttemptTitle side="B" name={b} line={right.data} />
       </div>
       {error && <Problem what="An attempt could not be loaded" error={error} onRetry={left.reload} />}
       {left.data !== null && right.data !== null ? (
-        <FigureTable a={left.data} b={right.data} />
+        <ComparisonTable a={left.data} b={right.data} />
       ) : (
-        error === null && <Quiet>Loading…</Quiet>
+        error === null && <MutedText>Loading…</MutedText>
       )}
-      {travels && (
+      {timelines && (
         <PageBoundary>
-          <Suspense fallback={<Quiet>Loading…</Quiet>}>
-            <Traces travels={travels} />
+          <Suspense fallback={<MutedText>Loading…</MutedText>}>
+            <Traces travels={timelines} />
           </Suspense>
         </PageBoundary>
       )}
@@ -44,21 +44,21 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
   );
 }
 
-function useTravels(a: AttemptName, b: AttemptName) {
-  const left = useNewTravel(attemptSource(a.run, a.attempt, false));
-  const right = useNewTravel(attemptSource(b.run, b.attempt, false));
+function useTimelines(a: AttemptName, b: AttemptName) {
+  const left = useNewTimeline(attemptSource(a.run, a.attempt, false));
+  const right = useNewTimeline(attemptSource(b.run, b.attempt, false));
   return useMemo(() => (left && right ? ([left, right] as const) : null), [left, right]);
 }
 
-function Title({ side, name, line }: { side: string; name: AttemptName; line: AttemptLine | null }) {
+function AttemptTitle({ side, name, line }: { side: string; name: AttemptName; line: AttemptLine | null }) {
   return (
     <p className={styles.name}>
       <strong>{side}</strong>{" "}
       <Link href={attemptPath(name.run, name.attempt)}>
-        <Name text={line?.case_id || name.attempt} />
+        <ForeignName text={line?.case_id || name.attempt} />
       </Link>{" "}
       <span>
-        in <Name text={name.run} />
+        in <ForeignName text={name.run} />
       </span>
     </p>
   );

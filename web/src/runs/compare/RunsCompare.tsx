@@ -4,21 +4,21 @@ import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
 import { runPath, runsComparePath } from "../../routes/paths";
 import { Button } from "../../ui/Button";
-import { attemptsOf } from "../data/line";
+import { attemptsOf } from "../data/attempt";
 import { readLines } from "../data/readLines";
-import { Missing } from "../parts/Missing";
-import { Name } from "../parts/Name";
-import { Quiet } from "../parts/Quiet";
+import { ForeignName } from "../parts/ForeignName";
+import { MutedText } from "../parts/MutedText";
+import { UnreadableLinesNotice } from "../parts/UnreadableLinesNotice";
 import { CaseRow } from "./CaseRow";
 import { casePairs, type PairCounts, pairCounts } from "./caseByCase";
 import styles from "./RunsCompare.module.css";
 
-/** How many cases are shown at first. */
-const most = 300;
+/** Cases shown at first. */
+const maxCases = 300;
 
-/** Two runs case by case: what came of each, those first of which not the same came. */
+/** Two runs compared case by case, cases with different results first. */
 export function RunsCompare({ a, b }: { a: string; b: string }) {
-  const [left, right] = [useLines(a), useLines(b)];
+  const [left, right] = [useAttempts(a), useAttempts(b)];
   const pairs = useMemo(
     () => (left.data && right.data ? casePairs(left.data.attempts, right.data.attempts) : null),
     [left.data, right.data],
@@ -35,16 +35,16 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
       </p>
       {left.error && <Problem what="Run A could not be loaded" error={left.error} onRetry={left.reload} />}
       {right.error && <Problem what="Run B could not be loaded" error={right.error} onRetry={right.reload} />}
-      <Missing of="A: " leftOut={left.data?.leftOut ?? null} />
-      <Missing of="B: " leftOut={right.data?.leftOut ?? null} />
-      {pairs === null && left.error === null && right.error === null && <Quiet>Loading…</Quiet>}
-      {pairs?.length === 0 && <Quiet>Neither run has an attempt that has ended.</Quiet>}
+      <UnreadableLinesNotice of="A: " leftOut={left.data?.leftOut ?? null} />
+      <UnreadableLinesNotice of="B: " leftOut={right.data?.leftOut ?? null} />
+      {pairs === null && left.error === null && right.error === null && <MutedText>Loading…</MutedText>}
+      {pairs?.length === 0 && <MutedText>No finished attempts in either run.</MutedText>}
       {pairs !== null && pairs.length > 0 && (
         <>
-          <Counts counts={counts} />
+          <PairCountList counts={counts} />
           <div className={styles.scroller}>
             <table className={styles.table}>
-              <caption className="visually-hidden">Cases, those first that differ</caption>
+              <caption className="visually-hidden">Cases, differing ones first</caption>
               <thead>
                 <tr>
                   <th scope="col">Case</th>
@@ -56,13 +56,13 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
                 </tr>
               </thead>
               <tbody>
-                {pairs.slice(0, all ? pairs.length : most).map((pair) => (
+                {pairs.slice(0, all ? pairs.length : maxCases).map((pair) => (
                   <CaseRow key={pair.caseId} a={a} b={b} pair={pair} />
                 ))}
               </tbody>
             </table>
           </div>
-          {!all && pairs.length > most && (
+          {!all && pairs.length > maxCases && (
             <Button
               className={styles.all ?? ""}
               onClick={() => setAll(true)}
@@ -74,7 +74,7 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
   );
 }
 
-function useLines(run: string) {
+function useAttempts(run: string) {
   return useLoad(run, async (signal) => {
     const { lines, leftOut } = await readLines(run, 0, signal);
     return { attempts: attemptsOf(lines), leftOut };
@@ -86,13 +86,13 @@ function RunLink({ side, run }: { side: string; run: string }) {
     <span>
       <strong>{side}</strong>{" "}
       <Link href={runPath(run)}>
-        <Name text={run} />
+        <ForeignName text={run} />
       </Link>
     </span>
   );
 }
 
-function Counts({ counts }: { counts: PairCounts }) {
+function PairCountList({ counts }: { counts: PairCounts }) {
   const said: readonly (readonly [string, number])[] = [
     ["Both passed", counts.both],
     ["Only A", counts.onlyA],

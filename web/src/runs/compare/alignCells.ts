@@ -1,22 +1,22 @@
 import type { Cell, Notebook } from "../../store/state";
 
-/** Cells of two notebooks that stand for each other; null: the other notebook has none for it. */
-export interface Pair {
+/** Matching cells of two notebooks; null: the other notebook has no match. */
+export interface MatchedCells {
   a: Cell | null;
   b: Cell | null;
 }
 
-/** More pairs of cells than this are not weighed: then cells stand for each other by their place. */
-const mostPairs = 250_000;
-/** Cells with a smaller share of their words in common than this are different cells. */
-const leastAlike = 0.4;
+/** Above this product of cell counts, cells are matched by position. */
+const maxCellPairs = 250_000;
+/** Minimum share of common words for two cells to match. */
+const minSimilarity = 0.4;
 
-/** The cells of two notebooks side by side, each in its order, so that as much as can be is alike. */
-export function alignCells(a: Notebook, b: Notebook): readonly Pair[] {
+/** Matches the cells of two notebooks in order, maximising their similarity. */
+export function alignCells(a: Notebook, b: Notebook): readonly MatchedCells[] {
   const [left, right] = [cellsOf(a), cellsOf(b)];
-  if (left.length * right.length > mostPairs) return byPlace(left, right);
+  if (left.length * right.length > maxCellPairs) return matchByPosition(left, right);
   const width = right.length + 1;
-  const alike = likeness(left, right);
+  const alike = similarityOf(left, right);
   const best = new Float64Array((left.length + 1) * width);
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
@@ -28,7 +28,7 @@ export function alignCells(a: Notebook, b: Notebook): readonly Pair[] {
       );
     }
   }
-  const pairs: Pair[] = [];
+  const pairs: MatchedCells[] = [];
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
     const here = best[i * width + j] ?? 0;
@@ -48,15 +48,15 @@ function cellsOf({ order, cells }: Notebook): readonly Cell[] {
   return order.map((id) => cells[id]).filter((cell) => cell !== undefined);
 }
 
-function byPlace(a: readonly Cell[], b: readonly Cell[]): readonly Pair[] {
+function matchByPosition(a: readonly Cell[], b: readonly Cell[]): readonly MatchedCells[] {
   return Array.from({ length: Math.max(a.length, b.length) }, (_, place) => ({
     a: a[place] ?? null,
     b: b[place] ?? null,
   }));
 }
 
-/** How alike two cells are, by their places: 1 is the same source, 0 nothing in common. */
-function likeness(a: readonly Cell[], b: readonly Cell[]): (i: number, j: number) => number {
+/** Returns the similarity of cell i of a and cell j of b: 1 for the same source, 0 for no match. */
+function similarityOf(a: readonly Cell[], b: readonly Cell[]): (i: number, j: number) => number {
   const [left, right] = [a.map(wordsOf), b.map(wordsOf)];
   return (i, j) => {
     const [cell, other, words, others] = [a[i], b[j], left[i], right[j]];
@@ -64,7 +64,7 @@ function likeness(a: readonly Cell[], b: readonly Cell[]): (i: number, j: number
     if (cell.source === other.source) return 1;
     const both = [...words].filter((word) => others.has(word)).length;
     const share = (2 * both) / Math.max(1, words.size + others.size);
-    return share >= leastAlike ? share * 0.99 : 0;
+    return share >= minSimilarity ? share * 0.99 : 0;
   };
 }
 

@@ -1,38 +1,38 @@
 import { collator } from "../../text/displayText";
-import type { Attempt } from "../data/line";
+import type { Attempt } from "../data/attempt";
 
-/** What a run has come to at one case. */
-export interface Side {
-  /** The last try of each epoch, in their order. */
+/** The attempts of one run at one case. */
+export interface CaseResults {
+  /** The last try of each epoch, by epoch. */
   attempts: readonly Attempt[];
   passed: number;
-  /** Those that have a verdict, or should have. */
+  /** Number of attempts with a verdict, including infrastructure outcomes, which should have one. */
   graded: number;
 }
 
-/** A case that two runs, or one of them, have tried. */
+/** A case that was tried in at least one of two runs. */
 export interface CasePair {
   caseId: string;
-  /** null: this run has not tried it. */
-  a: Side | null;
-  b: Side | null;
-  /** Both have a verdict, and not as many of their epochs passed. */
+  /** null: not tried in this run. */
+  a: CaseResults | null;
+  b: CaseResults | null;
+  /** Both are graded, and a different share of their epochs passed. */
   flipped: boolean;
 }
 
-/** How many cases passed where. A case passed when all its epochs did. */
+/** Number of cases by the runs in which they passed. A case passed if all its epochs did. */
 export interface PairCounts {
   both: number;
   onlyA: number;
   onlyB: number;
   neither: number;
-  /** Cases with a verdict in not more than one of the runs. */
+  /** Cases that are graded in at most one of the runs. */
   single: number;
 }
 
-/** The cases of two runs: those that flipped first, then by id. */
+/** Returns the cases of two runs: flipped ones first, then by id. */
 export function casePairs(a: readonly Attempt[], b: readonly Attempt[]): readonly CasePair[] {
-  const [first, second] = [sidesOf(a), sidesOf(b)];
+  const [first, second] = [resultsByCase(a), resultsByCase(b)];
   const ids = [...new Set([...first.keys(), ...second.keys()])];
   const pairs = ids.map((caseId) => pairOf(caseId, first.get(caseId) ?? null, second.get(caseId) ?? null));
   return pairs.sort((x, y) => Number(y.flipped) - Number(x.flipped) || collator.compare(x.caseId, y.caseId));
@@ -40,42 +40,42 @@ export function casePairs(a: readonly Attempt[], b: readonly Attempt[]): readonl
 
 export function pairCounts(pairs: readonly CasePair[]): PairCounts {
   const counts = { both: 0, onlyA: 0, onlyB: 0, neither: 0, single: 0 };
-  for (const { a, b } of pairs) counts[placeOf(a, b)]++;
+  for (const { a, b } of pairs) counts[countedAs(a, b)]++;
   return counts;
 }
 
-function placeOf(a: Side | null, b: Side | null): keyof PairCounts {
+function countedAs(a: CaseResults | null, b: CaseResults | null): keyof PairCounts {
   if (!isGraded(a) || !isGraded(b)) return "single";
-  if (passes(a)) return passes(b) ? "both" : "onlyA";
-  return passes(b) ? "onlyB" : "neither";
+  if (hasPassed(a)) return hasPassed(b) ? "both" : "onlyA";
+  return hasPassed(b) ? "onlyB" : "neither";
 }
 
-function isGraded(side: Side | null): side is Side {
+function isGraded(side: CaseResults | null): side is CaseResults {
   return side !== null && side.graded > 0;
 }
 
-function passes(side: Side): boolean {
+function hasPassed(side: CaseResults): boolean {
   return side.passed === side.graded;
 }
 
-function pairOf(caseId: string, a: Side | null, b: Side | null): CasePair {
+function pairOf(caseId: string, a: CaseResults | null, b: CaseResults | null): CasePair {
   const flipped = isGraded(a) && isGraded(b) && a.passed * b.graded !== b.passed * a.graded;
   return { caseId, a, b, flipped };
 }
 
-function sidesOf(attempts: readonly Attempt[]): ReadonlyMap<string, Side> {
+function resultsByCase(attempts: readonly Attempt[]): ReadonlyMap<string, CaseResults> {
   const cases = new Map<string, Map<number, Attempt>>();
   for (const attempt of attempts) {
-    if (attempt.name === "") continue; // it was skipped
+    if (attempt.name === "") continue; // skipped
     const epochs = cases.get(attempt.caseId) ?? new Map<number, Attempt>();
     cases.set(attempt.caseId, epochs);
     const before = epochs.get(attempt.epoch ?? 0);
     if (before === undefined || (attempt.try ?? 0) >= (before.try ?? 0)) epochs.set(attempt.epoch ?? 0, attempt);
   }
-  return new Map([...cases].map(([caseId, epochs]) => [caseId, sideOf([...epochs.values()])]));
+  return new Map([...cases].map(([caseId, epochs]) => [caseId, resultsOf([...epochs.values()])]));
 }
 
-function sideOf(attempts: Attempt[]): Side {
+function resultsOf(attempts: Attempt[]): CaseResults {
   return {
     attempts: attempts.sort((x, y) => (x.epoch ?? 0) - (y.epoch ?? 0)),
     passed: attempts.filter((attempt) => attempt.verdict === "passed").length,

@@ -3,24 +3,24 @@ import { list, read } from "../../json/schema";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import { type GraderResult, graderResultSchema } from "../../protocol/messages";
 import { plainName } from "../../text/displayText";
-import { attemptOf } from "../data/line";
-import { outcomeWords } from "../data/outcome";
+import { attemptOf } from "../data/attempt";
+import { outcomeText } from "../data/outcome";
 
-/** A line of the table that sets two attempts against each other. */
-export interface Figure {
+/** A row of the comparison table. */
+export interface ComparedFigure {
   name: string;
   a: string;
   b: string;
-  /** How b differs, in words; "": it does not, or that cannot be said. */
+  /** The difference from a to b as text; "" if there is none or it is not a number. */
   difference: string;
-  /** The two are not the same. */
+  /** a and b differ. */
   differs: boolean;
 }
 
-/** What two attempts have come to and used, from their lines. */
-export function figuresOf(a: AttemptLine, b: AttemptLine): readonly Figure[] {
+/** Returns the figures of two attempts, from their lines in attempts.jsonl. */
+export function figuresOf(a: AttemptLine, b: AttemptLine): readonly ComparedFigure[] {
   const [first, second] = [attemptOf(a), attemptOf(b)];
-  const words = (name: string, x: string | undefined, y: string | undefined): Figure => ({
+  const words = (name: string, x: string | undefined, y: string | undefined): ComparedFigure => ({
     name,
     a: plainName(x ?? "–"),
     b: plainName(y ?? "–"),
@@ -31,18 +31,14 @@ export function figuresOf(a: AttemptLine, b: AttemptLine): readonly Figure[] {
     name: string,
     of: (line: AttemptLine) => number | null,
     say: (value: number | null) => string,
-  ): Figure => numbers(name, of(a), of(b), say);
+  ): ComparedFigure => numberFigure(name, of(a), of(b), say);
   const usage = (field: keyof RunUsage) => (line: AttemptLine) => line.usage?.[field] ?? null;
   return [
     words("Case", first?.caseId, second?.caseId),
     words("Verdict", first?.verdict, second?.verdict),
-    words(
-      "Outcome",
-      first ? outcomeWords(first.outcome) : undefined,
-      second ? outcomeWords(second.outcome) : undefined,
-    ),
+    words("Outcome", first ? outcomeText(first.outcome) : undefined, second ? outcomeText(second.outcome) : undefined),
     number("Score", (line) => line.score ?? null, formatScore),
-    ...graders(a, b),
+    ...graderFigures(a, b),
     number("Duration", (line) => line.duration_ms ?? null, formatDuration),
     number("Work", (line) => line.phases?.work_ms ?? null, formatDuration),
     number("Model calls", usage("model_calls"), formatCount),
@@ -55,30 +51,35 @@ export function figuresOf(a: AttemptLine, b: AttemptLine): readonly Figure[] {
   ];
 }
 
-function numbers(name: string, a: number | null, b: number | null, say: (value: number | null) => string): Figure {
-  return { name, a: say(a), b: say(b), difference: differenceWords(a, b, say), differs: a !== b };
+function numberFigure(
+  name: string,
+  a: number | null,
+  b: number | null,
+  say: (value: number | null) => string,
+): ComparedFigure {
+  return { name, a: say(a), b: say(b), difference: differenceText(a, b, say), differs: a !== b };
 }
 
-/** "+1.2 s, +35 %". */
-function differenceWords(a: number | null, b: number | null, say: (value: number | null) => string): string {
+/** Formats a difference: "+1.2 s, +35 %". */
+function differenceText(a: number | null, b: number | null, say: (value: number | null) => string): string {
   if (a === null || b === null || a === b) return "";
   const sign = b > a ? "+" : "−";
   const share = a === 0 ? "" : `, ${sign}${formatPercent(Math.abs(b - a) / Math.abs(a))}`;
   return `${sign}${say(Math.abs(b - a))}${share}`;
 }
 
-/** What each grader said, by its place. */
-function graders(a: AttemptLine, b: AttemptLine): Figure[] {
+/** Returns the result of each grader, matched by position. */
+function graderFigures(a: AttemptLine, b: AttemptLine): ComparedFigure[] {
   const [first, second] = [a, b].map(({ graders }) => read(list(graderResultSchema), graders));
   return Array.from({ length: Math.max(first?.length ?? 0, second?.length ?? 0) }, (_, place) => {
     const [x, y] = [first?.[place], second?.[place]];
     const type = plainName(x?.type || y?.type || "unknown");
-    const [said, other] = [ruling(x), ruling(y)];
+    const [said, other] = [graderVerdict(x), graderVerdict(y)];
     return { name: `Grader ${place + 1}, ${type}`, a: said, b: other, difference: "", differs: said !== other };
   });
 }
 
-function ruling(grader: GraderResult | undefined): string {
+function graderVerdict(grader: GraderResult | undefined): string {
   if (grader === undefined) return "–";
   if (grader.passed === true) return "passed";
   return grader.passed === false ? "failed" : "no verdict";

@@ -1,13 +1,13 @@
-/** A line of two texts: in both, or only in one of them. */
+/** A line that is in both texts, or only in the first (removed) or the second (added). */
 export interface DiffLine {
   kind: "same" | "removed" | "added";
   text: string;
 }
 
-/** More pairs of lines than this are not weighed one by one. */
-const mostPairs = 1_000_000;
+/** Above this product of line counts, all differing lines count as replaced. */
+const maxLinePairs = 1_000_000;
 
-/** What makes b of a, line by line: the fewest lines, but for very long texts. */
+/** Returns a minimal line diff from a to b; for very long texts not a minimal one. */
 export function lineDiff(a: string, b: string): readonly DiffLine[] {
   const [before, after] = [linesOf(a), linesOf(b)];
   let head = 0;
@@ -16,9 +16,9 @@ export function lineDiff(a: string, b: string): readonly DiffLine[] {
   const rest = Math.min(before.length, after.length) - head;
   while (tail < rest && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++;
   return [
-    ...before.slice(0, head).map(same),
-    ...middle(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
-    ...before.slice(before.length - tail).map(same),
+    ...before.slice(0, head).map(sameLine),
+    ...diffMiddle(before.slice(head, before.length - tail), after.slice(head, after.length - tail)),
+    ...before.slice(before.length - tail).map(sameLine),
   ];
 }
 
@@ -26,12 +26,12 @@ function linesOf(text: string): readonly string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
-const same = (text: string): DiffLine => ({ kind: "same", text });
-const removed = (text: string): DiffLine => ({ kind: "removed", text });
-const added = (text: string): DiffLine => ({ kind: "added", text });
+const sameLine = (text: string): DiffLine => ({ kind: "same", text });
+const removedLine = (text: string): DiffLine => ({ kind: "removed", text });
+const addedLine = (text: string): DiffLine => ({ kind: "added", text });
 
-function middle(a: readonly string[], b: readonly string[]): DiffLine[] {
-  if (a.length * b.length > mostPairs) return [...a.map(removed), ...b.map(added)];
+function diffMiddle(a: readonly string[], b: readonly string[]): DiffLine[] {
+  if (a.length * b.length > maxLinePairs) return [...a.map(removedLine), ...b.map(addedLine)];
   const width = b.length + 1;
   const common = commonLengths(a, b);
   const lines: DiffLine[] = [];
@@ -39,24 +39,24 @@ function middle(a: readonly string[], b: readonly string[]): DiffLine[] {
   while (i < a.length || j < b.length) {
     const [x, y] = [a[i], b[j]];
     if (x !== undefined && x === y) {
-      lines.push(same(x));
+      lines.push(sameLine(x));
       i++;
       j++;
     } else if (
       x !== undefined &&
       (y === undefined || at(common, (i + 1) * width + j) >= at(common, i * width + j + 1))
     ) {
-      lines.push(removed(x));
+      lines.push(removedLine(x));
       i++;
     } else if (y !== undefined) {
-      lines.push(added(y));
+      lines.push(addedLine(y));
       j++;
     }
   }
   return lines;
 }
 
-/** At i·(b.length+1)+j: the length of the longest common subsequence of a from i and b from j on. */
+/** Returns at i·(b.length+1)+j the length of the longest common subsequence of a[i..] and b[j..]. */
 function commonLengths(a: readonly string[], b: readonly string[]): Uint32Array {
   const width = b.length + 1;
   const lengths = new Uint32Array((a.length + 1) * width);

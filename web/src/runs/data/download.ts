@@ -1,6 +1,9 @@
 import { getFile } from "../../api/client";
 
-/** Saves a file under its name. It is fetched here, since a plain link would not carry the token. */
+/**
+ * Downloads a file and saves it under a name. It uses fetch because a plain link would not send the
+ * token. Rejects if the request fails.
+ */
 export async function download(path: string, name: string): Promise<void> {
   const blob = await (await getFile(path)).blob();
   const url = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
@@ -8,5 +11,5 @@ export async function download(path: string, name: string): Promise<void> {
   link.href = url;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the browser reads it after the click
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the browser reads the blob after the click
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readShown, type Shown, shownOf, writeShown } from "./filter";
-import { type Attempt, attemptsOf } from "./line";
+import { type Attempt, attemptsOf } from "./attempt";
+import { filterAndSort, parseTableView, type TableView, tableViewParameters } from "./filter";
 
 const attempts = attemptsOf([
   {
@@ -19,7 +19,7 @@ const attempts = attemptsOf([
 ]);
 
 function names(search: string): string[] {
-  return shownOf(attempts, readShown(search)).map((attempt: Attempt) => attempt.name || attempt.caseId);
+  return filterAndSort(attempts, parseTableView(search)).map((attempt: Attempt) => attempt.name || attempt.caseId);
 }
 
 test("filters hold together", () => {
@@ -38,12 +38,12 @@ test("numbers sort as numbers, and what is not known comes last in both directio
 });
 
 test("an address says again what it was written from", () => {
-  const shown: Shown = {
+  const shown: TableView = {
     filter: { verdict: "failed", outcome: "limit", tag: "a&b=c", text: "50% ö" },
     order: { by: "cost", descending: true },
   };
-  expect(readShown(writeShown(shown))).toEqual(shown);
-  expect(writeShown(readShown(""))).toBe("");
+  expect(parseTableView(tableViewParameters(shown))).toEqual(shown);
+  expect(tableViewParameters(parseTableView(""))).toBe("");
 });
 
 test("an address that makes no sense shows everything", () => {

@@ -1,17 +1,17 @@
 import { collator } from "../../text/displayText";
-import type { Attempt } from "./line";
+import type { Attempt } from "./attempt";
 import { type Verdict, verdicts } from "./outcome";
 
-/** Which attempts of a run are shown; "" is any. */
-export interface Filter {
+/** A filter on the attempts of a run; "" matches any. */
+export interface AttemptFilter {
   verdict: Verdict | "";
   outcome: string;
   tag: string;
-  /** Part of a case's id. */
+  /** Part of the case id. */
   text: string;
 }
 
-export type Column =
+export type SortColumn =
   | "case"
   | "epoch"
   | "verdict"
@@ -23,18 +23,18 @@ export type Column =
   | "cost"
   | "tamper";
 
-/** by null: as they came, the newest first. */
-export interface Order {
-  by: Column | null;
+/** Sort order of the table. by null: as in the file, newest first. */
+export interface SortOrder {
+  by: SortColumn | null;
   descending: boolean;
 }
 
-export interface Shown {
-  filter: Filter;
-  order: Order;
+export interface TableView {
+  filter: AttemptFilter;
+  order: SortOrder;
 }
 
-const columns: readonly string[] = [
+const sortColumns: readonly string[] = [
   "case",
   "epoch",
   "verdict",
@@ -47,8 +47,8 @@ const columns: readonly string[] = [
   "tamper",
 ];
 
-/** Reads what an address says; what makes no sense there says nothing. */
-export function readShown(search: string): Shown {
+/** Parses the query part of an address. Invalid parameters are ignored. */
+export function parseTableView(search: string): TableView {
   const parameters = new URLSearchParams(search);
   const get = (name: string) => parameters.get(name) ?? "";
   const sort = get("sort");
@@ -60,22 +60,22 @@ export function readShown(search: string): Shown {
       tag: get("tag"),
       text: get("text"),
     },
-    order: columns.includes(by)
-      ? { by: by as Column, descending: sort.startsWith("-") }
+    order: sortColumns.includes(by)
+      ? { by: by as SortColumn, descending: sort.startsWith("-") }
       : { by: null, descending: false },
   };
 }
 
-/** Writes it as the parameters of an address, without those that say nothing. */
-export function writeShown({ filter, order }: Shown): string {
+/** Returns the parameters of an address, without those that have their default. */
+export function tableViewParameters({ filter, order }: TableView): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) if (value !== "") parameters.set(name, value);
   if (order.by !== null) parameters.set("sort", `${order.descending ? "-" : ""}${order.by}`);
   return parameters.toString();
 }
 
-/** The attempts that a filter lets pass, in an order. */
-export function shownOf(attempts: readonly Attempt[], { filter, order }: Shown): readonly Attempt[] {
+/** Returns the attempts that match the filter, sorted. */
+export function filterAndSort(attempts: readonly Attempt[], { filter, order }: TableView): readonly Attempt[] {
   const text = filter.text.toLowerCase();
   const passing = attempts.filter(
     (attempt) =>
@@ -87,13 +87,13 @@ export function shownOf(attempts: readonly Attempt[], { filter, order }: Shown):
   const { by } = order;
   if (by === null) return passing;
   const sign = order.descending ? -1 : 1;
-  const ties = by === "case" ? byTry : () => 0;
-  return passing.sort((a, b) => compare(keys[by](a), keys[by](b), sign) || ties(a, b));
+  const ties = by === "case" ? compareTries : () => 0;
+  return passing.sort((a, b) => compareValues(sortValues[by](a), sortValues[by](b), sign) || ties(a, b));
 }
 
-type Key = string | number | null;
+type SortValue = string | number | null;
 
-const keys: Record<Column, (attempt: Attempt) => Key> = {
+const sortValues: Record<SortColumn, (attempt: Attempt) => SortValue> = {
   case: (a) => a.caseId,
   epoch: (a) => (a.epoch === null ? null : a.epoch * 1e6 + (a.try ?? 0)),
   verdict: (a) => verdicts.indexOf(a.verdict),
@@ -106,14 +106,14 @@ const keys: Record<Column, (attempt: Attempt) => Key> = {
   tamper: (a) => a.tamper,
 };
 
-/** Epochs and tries of one case stand together, in their order. */
-function byTry(a: Attempt, b: Attempt): number {
+/** Compares by case, then epoch and try. */
+function compareTries(a: Attempt, b: Attempt): number {
   if (a.caseId !== b.caseId) return a.caseId < b.caseId ? -1 : 1;
-  return compare(keys.epoch(a), keys.epoch(b), 1);
+  return compareValues(sortValues.epoch(a), sortValues.epoch(b), 1);
 }
 
-/** What is not known comes last in either direction. */
-function compare(a: Key, b: Key, sign: number): number {
+/** Compares two sort values; unknown ones (null) come last in either direction. */
+function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === "string" && typeof b === "string") return sign * collator.compare(a, b);
   return sign * (Number(a) - Number(b));

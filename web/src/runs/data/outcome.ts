@@ -1,10 +1,10 @@
 /**
- * What an attempt has come to. infrastructure: it ended for a reason that says nothing about the agent.
- * interrupted: it has not ended, and its run goes on no more.
+ * The result of an attempt. infrastructure: it ended for a reason that says nothing about the
+ * agent. interrupted: it has not ended and its run is not running.
  */
 export type Verdict = "passed" | "failed" | "ungraded" | "infrastructure" | "skipped" | "running" | "interrupted";
 
-/** In the order in which they are counted up. */
+/** All verdicts in display order. */
 export const verdicts: readonly Verdict[] = [
   "passed",
   "failed",
@@ -15,17 +15,17 @@ export const verdicts: readonly Verdict[] = [
   "interrupted",
 ];
 
-/** Whether there is an attempt that has come to its end. */
+/** Reports whether the attempt has ended. */
 export function hasEnded(verdict: Verdict): boolean {
-  return verdict !== "skipped" && !isOpen(verdict);
+  return verdict !== "skipped" && !isUnfinished(verdict);
 }
 
-/** Whether it is an attempt that has no line. */
-export function isOpen(verdict: Verdict): boolean {
+/** Reports whether the attempt is unfinished: it has no line in attempts.jsonl. */
+export function isUnfinished(verdict: Verdict): boolean {
   return verdict === "running" || verdict === "interrupted";
 }
 
-const infrastructure = new Set([
+const infrastructureOutcomes = new Set([
   "agent_error",
   "agent_exit",
   "console_lost",
@@ -34,14 +34,14 @@ const infrastructure = new Set([
   "cancelled",
 ]);
 
-/** The verdict on an attempt that has ended. passed is null where nothing was graded. */
+/** Returns the verdict of an attempt that has ended. passed null: nothing was graded. */
 export function verdictOf(outcome: string, passed: boolean | null): Verdict {
-  if (infrastructure.has(outcome) || (outcome === "kernel_exit" && passed === null)) return "infrastructure";
+  if (infrastructureOutcomes.has(outcome) || (outcome === "kernel_exit" && passed === null)) return "infrastructure";
   if (passed === null) return "ungraded";
   return passed ? "passed" : "failed";
 }
 
-/** An outcome in words: its name without underscores. */
-export function outcomeWords(outcome: string): string {
+/** Returns an outcome's name without underscores. */
+export function outcomeText(outcome: string): string {
   return outcome.replaceAll("_", " ");
 }

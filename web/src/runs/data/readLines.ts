@@ -1,28 +1,28 @@
 import { getJSON, runApiPath } from "../../api/client";
 import { type AttemptLine, attemptPageSchema } from "../../protocol/api.gen";
-import { type LeftOut, leftOutOf, withLeftOut } from "./leftOut";
+import { addUnreadableLines, type UnreadableLines, unreadableLinesOf } from "./unreadableLines";
 
-const perPage = 10_000;
+const linesPerPage = 10_000;
 
 /** Lines of a run's attempts.jsonl. */
-export interface Lines {
+export interface AttemptLines {
   lines: readonly AttemptLine[];
-  /** Number of the last line that was looked at. */
+  /** Number of the last line read. */
   last: number;
-  /** What could not be read; null: nothing. */
-  leftOut: LeftOut | null;
+  /** Unreadable lines; null: none. */
+  leftOut: UnreadableLines | null;
 }
 
-/** The lines behind number `after`, in brief, to the end. */
-export async function readLines(run: string, after: number, signal: AbortSignal): Promise<Lines> {
+/** Loads all lines after number `after`, without their long fields. */
+export async function readLines(run: string, after: number, signal: AbortSignal): Promise<AttemptLines> {
   const lines: AttemptLine[] = [];
-  let leftOut: LeftOut | null = null;
+  let leftOut: UnreadableLines | null = null;
   let last = after;
   for (;;) {
-    const query = { brief: true, limit: perPage, after: last };
+    const query = { brief: true, limit: linesPerPage, after: last };
     const page = await getJSON(`${runApiPath(run)}/attempts`, attemptPageSchema, query, signal);
     for (const line of page.attempts) lines.push(line);
-    leftOut = withLeftOut(leftOut, leftOutOf(page.left_out));
+    leftOut = addUnreadableLines(leftOut, unreadableLinesOf(page.left_out));
     const { next } = page;
     last = Math.max(last, page.last, next ?? last);
     if (next === null || next <= after) return { lines, last, leftOut };

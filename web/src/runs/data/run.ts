@@ -1,13 +1,13 @@
 import { integer, list, object, optional, read, string, unknown } from "../../json/schema";
 import { textOrJSON, timeOf } from "../../json/values";
 import type { RunHost, RunItem } from "../../protocol/api.gen";
-import { type LeftOut, leftOutOf } from "./leftOut";
 import type { Counts } from "./tally";
+import { type UnreadableLines, unreadableLinesOf } from "./unreadableLines";
 
-/** running: a program makes it right now. interrupted: none does, and it has not come to its end. */
+/** State of a run. running: a program is writing it. interrupted: no program is, and it is not finished. */
 export type RunState = "running" | "finished" | "interrupted";
 
-/** A run as the list and its own page know it. */
+/** A run as shown in the list and on its page. */
 export interface Run {
   name: string;
   /** Milliseconds since 1970. */
@@ -16,21 +16,21 @@ export interface Run {
   host: RunHost;
   counts: Counts;
   state: RunState;
-  /** The strict pass rate, as far as the run has come; null: nothing is graded. */
+  /** Strict pass rate so far, from 0 to 1; null: nothing is graded. */
   passRate: number | null;
-  /** null: a price is not known. */
+  /** Cost in US dollars; null: a price is not known. */
   costUsd: number | null;
-  /** What it took, or how long it has been going on. */
+  /** Milliseconds from start to end, or until now. */
   durationMs: number | null;
-  /** Lines that cannot be read; null: none. */
-  leftOut: LeftOut | null;
-  /** Names of the attempts without a line. */
+  /** Unreadable lines; null: none. */
+  leftOut: UnreadableLines | null;
+  /** Names of unfinished attempts. */
   running: readonly string[];
-  /** Why it cannot be read; "": it can. */
+  /** Why the run cannot be read; "": it can. */
   problem: string;
 }
 
-/** What a run was started with, from its run.json. All fields may be missing. */
+/** The configuration in run.json. Any field may be missing. */
 export interface RunConfig {
   agent: string;
   model: string;
@@ -41,9 +41,9 @@ export interface RunConfig {
   paths: readonly unknown[];
   /** Attempts per case. */
   epochs?: number;
-  /** Attempts at the same time. */
+  /** Attempts that run at the same time. */
   jobs?: number;
-  /** All fields, as they are in run.json. */
+  /** The whole configuration as in run.json. */
   all: unknown;
 }
 
@@ -57,7 +57,7 @@ const configSchema = object<Omit<RunConfig, "all">>({
   jobs: optional(integer),
 });
 
-/** Returns an item of the list of runs, or the answer about one run, as the pages show it. */
+/** Converts a run of the API. */
 export function runOf(run: RunItem): Run {
   const { summary = {} } = run;
   return {
@@ -71,36 +71,36 @@ export function runOf(run: RunItem): Run {
       ungraded: summary.ungraded ?? 0,
       infrastructure: summary.infrastructure ?? 0,
       skipped: summary.skipped ?? 0,
-      running: 0, // known by name, where it is
+      running: 0, // known by name only
       interrupted: 0,
     },
     state: stateOf(summary.state),
     passRate: summary.pass_rate ?? null,
     costUsd: summary.cost_usd ?? null,
     durationMs: summary.duration_ms ?? null,
-    leftOut: leftOutOf(summary.left_out),
+    leftOut: unreadableLinesOf(summary.left_out),
     running: run.running ?? [],
     problem: run.problem ?? "",
   };
 }
 
-/** A word that is none is that of a run of which nothing more is to be expected. */
+/** Returns the state of a run; "interrupted" for an unknown value. */
 function stateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
 }
 
-/** Attempts that have ended. */
-export function endedOf(counts: Counts): number {
+/** Returns the number of attempts that have ended. */
+export function endedCount(counts: Counts): number {
   return counts.passed + counts.failed + counts.infrastructure + counts.ungraded;
 }
 
-/** Who was tried: agent, model and strategy, as far as they say something. */
-export function whoOf({ agent, model, strategy }: RunConfig): string {
+/** Returns agent, model and strategy as text, without empty ones. */
+export function agentText({ agent, model, strategy }: RunConfig): string {
   const parts = [agent || "unknown agent", model, agent === "builtin" ? strategy : ""];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** What was tried: the paths of its cases. */
-export function pathsOf({ paths }: RunConfig): readonly string[] {
+/** Returns the paths of the cases as texts. */
+export function casePaths({ paths }: RunConfig): readonly string[] {
   return paths.map(textOrJSON);
 }

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { read } from "../../json/schema";
 import { type AttemptLine, attemptLineSchema } from "../../protocol/api.gen";
-import { type Attempt, attemptOf } from "./line";
-import { costOf, countsOf, passRatesOf, tagRatesOf, toldRates } from "./tally";
+import { type Attempt, attemptOf } from "./attempt";
+import { costOf, countsOf, passRatesOf, summaryRates, tagRatesOf } from "./tally";
 
 function attempt(caseId: string, outcome: string, passed: boolean | null, more: object = {}): Attempt {
   const made = attemptOf({ type: "attempt", case_id: caseId, outcome, passed, ...more });
@@ -42,7 +42,7 @@ test("the mean over a case's attempts is one observation", () => {
 });
 
 test("a run's own summary goes before what is computed", () => {
-  const told = toldRates(
+  const told = summaryRates(
     [
       { type: "summary", ...{ pass_rate: { strict: 0.3, excluding_infrastructure: null, ci95: [0.1, 0.5] } } },
     ] as unknown as AttemptLine[],
@@ -55,14 +55,14 @@ test("a run's own summary goes before what is computed", () => {
 test("a rate that cannot be is told by no summary", () => {
   const computed = passRatesOf(attempts);
   expect(
-    toldRates(
+    summaryRates(
       [
         { type: "summary", ...{ pass_rate: { strict: 1e308, excluding_infrastructure: -0.1 } } },
       ] as unknown as AttemptLine[],
       computed,
     ),
   ).toEqual(computed);
-  const told = toldRates(
+  const told = summaryRates(
     [{ type: "summary", ...{ pass_rate: { strict: 0.5, ci95: [-1e308, 1e308] } } }] as unknown as AttemptLine[],
     computed,
   );
@@ -70,7 +70,7 @@ test("a rate that cannot be is told by no summary", () => {
 });
 
 test("an interval without width is told by no summary", () => {
-  const told = toldRates(
+  const told = summaryRates(
     [{ type: "summary", ...{ pass_rate: { strict: 1, ci95: [1, 1] } } }] as unknown as AttemptLine[],
     passRatesOf([attempt("a", "completed", true)]),
   );
@@ -81,7 +81,9 @@ test.each([null, 3, { pass_rate: 7 }, { pass_rate: { strict: "1", ci95: 4 } }])(
   "of a strange summary nothing is taken: %j",
   (summary) => {
     const computed = passRatesOf(attempts);
-    expect(toldRates([read(attemptLineSchema, { type: "summary", ...Object(summary) })], computed)).toEqual(computed);
+    expect(summaryRates([read(attemptLineSchema, { type: "summary", ...Object(summary) })], computed)).toEqual(
+      computed,
+    );
   },
 );
 

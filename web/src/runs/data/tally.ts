@@ -1,24 +1,24 @@
 import type { AttemptLine } from "../../protocol/api.gen";
-import { type Rate, rateOf } from "./interval";
-import type { Attempt } from "./line";
+import type { Attempt } from "./attempt";
+import { type RateWithInterval, rateOf } from "./interval";
 import { hasEnded, type Verdict, verdicts } from "./outcome";
 
 export type Counts = Readonly<Record<Verdict, number>>;
 
-/** How many attempts there are of each verdict. */
+/** Counts attempts by verdict. */
 export function countsOf(attempts: readonly Attempt[]): Counts {
   const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<Verdict, number>;
   for (const attempt of attempts) counts[attempt.verdict]++;
   return counts;
 }
 
-/** The share of passes, once with infrastructure outcomes as failures and once without them. */
+/** Pass rates, with infrastructure outcomes as failures (strict) and without them. */
 export interface PassRates {
-  strict: Rate | null;
-  excludingInfrastructure: Rate | null;
+  strict: RateWithInterval | null;
+  excludingInfrastructure: RateWithInterval | null;
 }
 
-/** The rates by the rule of the command line: the mean over a case's attempts is one observation. */
+/** Computes the pass rates as the command line does: the mean over a case's attempts is one observation. */
 export function passRatesOf(attempts: readonly Attempt[]): PassRates {
   const cases = new Map<string, { passed: number; graded: number; infrastructure: number }>();
   for (const { caseId, verdict } of attempts) {
@@ -37,17 +37,17 @@ export function passRatesOf(attempts: readonly Attempt[]): PassRates {
   };
 }
 
-/** Returns a number from 0 to 1; null for anything else. */
-function shareOf(value: number | null | undefined): number | null {
+/** Returns the number if it is from 0 to 1, else null. */
+function validShare(value: number | null | undefined): number | null {
   return typeof value === "number" && value >= 0 && value <= 1 ? value : null;
 }
 
-/** The rates that a run's summary line tells; what it does not tell is as it was computed. */
-export function toldRates(lines: readonly AttemptLine[], computed: PassRates): PassRates {
+/** Returns the pass rates of the run's summary line; computed replaces those that are missing. */
+export function summaryRates(lines: readonly AttemptLine[], computed: PassRates): PassRates {
   const summary = lines.findLast((line) => line.type === "summary");
   const written = summary?.pass_rate;
-  const [strict, lenient] = [shareOf(written?.strict), shareOf(written?.excluding_infrastructure)];
-  const [low, high] = (written?.ci95 ?? []).map(shareOf);
+  const [strict, lenient] = [validShare(written?.strict), validShare(written?.excluding_infrastructure)];
+  const [low, high] = (written?.ci95 ?? []).map(validShare);
   const interval = typeof low === "number" && typeof high === "number" && low < high ? ([low, high] as const) : null;
   return {
     strict: strict === null ? computed.strict : { mean: strict, interval, n: computed.strict?.n ?? 0 },
@@ -65,10 +65,10 @@ export function toldRates(lines: readonly AttemptLine[], computed: PassRates): P
 export interface TagRate {
   tag: string;
   counts: Counts;
-  rate: Rate | null;
+  rate: RateWithInterval | null;
 }
 
-/** The strict rate of each tag, by name. An attempt counts for each tag of its case. */
+/** Returns the strict pass rate of each tag, sorted by tag. An attempt counts for every tag of its case. */
 export function tagRatesOf(attempts: readonly Attempt[]): TagRate[] {
   const byTag = new Map<string, Attempt[]>();
   for (const attempt of attempts) {
@@ -83,7 +83,7 @@ export function tagRatesOf(attempts: readonly Attempt[]): TagRate[] {
     .sort((a, b) => a.tag.localeCompare(b.tag));
 }
 
-/** What all attempts cost together; null: a price is not known, or there are none. */
+/** Returns the total cost in US dollars; null if a price is not known or no attempt has ended. */
 export function costOf(attempts: readonly Attempt[]): number | null {
   const ended = attempts.filter((attempt) => hasEnded(attempt.verdict));
   if (ended.length === 0) return null;

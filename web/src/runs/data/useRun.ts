@@ -2,14 +2,14 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { ApiError, getJSON, runApiPath } from "../../api/client";
 import { useTokenNeeded } from "../../api/TokenGate";
 import { type AttemptLine, runItemSchema } from "../../protocol/api.gen";
-import { type Attempt, attemptsOf, openOf } from "./line";
-import { type Lines, readLines } from "./readLines";
+import { type Attempt, attemptsOf, unfinishedAttempt } from "./attempt";
+import { type AttemptLines, readLines } from "./readLines";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 const pollMs = 2000;
 
-export interface WholeRun {
+export interface RunWithAttempts {
   /** null: it is not here yet. */
   run: Run | null;
   /** Those without a line first, then those that have ended and cases that were skipped, the newest line first. */
@@ -21,12 +21,12 @@ export interface WholeRun {
   reload: () => void;
 }
 
-const nothing: Lines = { lines: [], last: 0, leftOut: null };
+const noLines: AttemptLines = { lines: [], last: 0, leftOut: null };
 
 /** A run and all its attempts; while it goes on, what has been added is asked for every two seconds. */
-export function useRun(name: string): WholeRun {
+export function useRun(name: string): RunWithAttempts {
   const [run, setRun] = useState<Run | null>(null);
-  const [read, setRead] = useState<Lines>(nothing);
+  const [read, setRead] = useState<AttemptLines>(noLines);
   const [error, setError] = useState<Error | null>(null);
   const [loading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
@@ -59,7 +59,7 @@ export function useRun(name: string): WholeRun {
   return { run, attempts, lines: read.lines, error, loading, reload };
 }
 
-function grown(old: Lines, added: Lines): Lines {
+function grown(old: AttemptLines, added: AttemptLines): AttemptLines {
   return {
     lines: [...old.lines, ...added.lines],
     last: added.last,
@@ -72,5 +72,5 @@ function withOpen(open: string, verdict: "running" | "interrupted", ended: reado
   if (open === "") return ended;
   const done = new Set(ended.map((attempt) => attempt.name));
   const names = open.split("/").filter((name) => name !== "" && !done.has(name));
-  return [...names.map((name) => openOf(name, verdict)), ...ended];
+  return [...names.map((name) => unfinishedAttempt(name, verdict)), ...ended];
 }

@@ -5,15 +5,15 @@ import { type RunPage, runPageSchema } from "../../protocol/api.gen";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
-const page = 50;
-/** How often the list is asked for: while a run goes on, and to see whether one has begun. */
-const goingMs = 2000;
-const idleMs = 10_000;
+const pageSize = 50;
+/** Milliseconds between reloads of the list while a run is in progress, and otherwise. */
+const activePollMs = 2000;
+const idlePollMs = 10_000;
 
 export interface Runs {
-  /** null: none have come yet. */
+  /** null: not loaded yet. */
   runs: readonly Run[] | null;
-  /** Name behind which there are more; null: there are not. */
+  /** Name of the last run if there are more after it; else null. */
   next: string | null;
   error: Error | null;
   loading: boolean;
@@ -21,55 +21,58 @@ export interface Runs {
   reload: () => void;
 }
 
-interface Listed {
+interface RunList {
   runs: readonly Run[];
   next: string | null;
 }
 
-/** The runs, newest first, page by page. The first page is asked for again, the more often while one of its runs goes on. */
+/**
+ * Loads the runs, newest first, page by page. Reloads the first page regularly, more often while
+ * one of its runs is in progress.
+ */
 export function useRuns(): Runs {
-  const [listed, setListed] = useState<Listed | null>(null);
+  const [listed, setListed] = useState<RunList | null>(null);
   const [error, setError] = useState<Error | null>(null);
-  const [asking, setAsking] = useState(0);
+  const [pendingRequests, setPendingRequests] = useState(0);
   const refused = useTokenNeeded();
   const ask = useCallback(
     (after: string | null) => {
-      setAsking((n) => n + 1);
-      getJSON("/api/runs", runPageSchema, { limit: page, after })
+      setPendingRequests((n) => n + 1);
+      getJSON("/api/runs", runPageSchema, { limit: pageSize, after })
         .then((answer) => {
           const found = listedOf(answer);
-          setListed((old) => (old === null ? found : joined(old, found, after)));
+          setListed((old) => (old === null ? found : insertPage(old, found, after)));
           setError(null);
         })
         .catch((problem: Error) => {
           if (problem instanceof ApiError && problem.status === 401) refused();
           setError(problem);
         })
-        .finally(() => setAsking((n) => n - 1));
+        .finally(() => setPendingRequests((n) => n - 1));
     },
     [refused],
   );
   const reload = useCallback(() => ask(null), [ask]);
   useEffect(reload, [reload]);
-  const going = listed?.runs.slice(0, page).some((run) => run.state === "running" && run.problem === "") ?? false;
-  const again = going ? goingMs : idleMs;
-  useVisibleInterval(reload, listed !== null && asking === 0 ? again : null);
+  const going = listed?.runs.slice(0, pageSize).some((run) => run.state === "running" && run.problem === "") ?? false;
+  const again = going ? activePollMs : idlePollMs;
+  useVisibleInterval(reload, listed !== null && pendingRequests === 0 ? again : null);
   return {
     runs: listed?.runs ?? null,
     next: listed?.next ?? null,
     error,
-    loading: asking > 0,
+    loading: pendingRequests > 0,
     more: () => ask(listed?.next ?? null),
     reload,
   };
 }
 
-function listedOf({ runs, next }: RunPage): Listed {
+function listedOf({ runs, next }: RunPage): RunList {
   return { runs: runs.map(runOf).filter((run) => run.name !== ""), next: next || null };
 }
 
-/** The list with a page put into it: one behind `after`, or the first one again. */
-function joined(old: Listed, found: Listed, after: string | null): Listed {
+/** Inserts a page into the list: the one after the run `after`, or the first page again for null. */
+function insertPage(old: RunList, found: RunList, after: string | null): RunList {
   const fresh = new Set(found.runs.map((run) => run.name));
   const rest = old.runs.filter((run) => !fresh.has(run.name));
   if (after !== null) return { runs: [...rest, ...found.runs], next: found.next };

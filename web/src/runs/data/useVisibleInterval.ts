@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from "react";
 
-/** Calls f every ms milliseconds while somebody can see the page, and once when they look again; null: never. */
+/** Calls f every ms milliseconds while the page is visible, and whenever it becomes visible; null: never. */
 export function useVisibleInterval(f: () => void, ms: number | null): void {
   const tick = useEffectEvent(() => {
     if (document.visibilityState === "visible") f();

@@ -4,11 +4,11 @@ import { formatCost, formatDateTime, formatDuration, formatPercent } from "../..
 import { runPath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import { Badge } from "../../ui/Badge";
-import { leftOutWords } from "../data/leftOut";
-import { pathsOf, type Run, whoOf } from "../data/run";
-import { Name } from "../parts/Name";
+import { agentText, casePaths, type Run } from "../data/run";
+import { unreadableLinesText } from "../data/unreadableLines";
+import { ForeignName } from "../parts/ForeignName";
 import { OutcomeBar } from "../parts/OutcomeBar";
-import { StateBadge } from "../parts/StateBadge";
+import { RunStateBadge } from "../parts/RunStateBadge";
 import styles from "./RunsTable.module.css";
 
 interface Props {
@@ -17,12 +17,12 @@ interface Props {
   onChoose: (name: string) => void;
 }
 
-/** A run in the list of runs. */
+/** A row of the list of runs. */
 export const RunRow = memo(function RunRow(props: Props) {
-  return props.run.problem !== "" ? <BrokenRow run={props.run} /> : <SoundRow {...props} />;
+  return props.run.problem !== "" ? <UnreadableRunRow run={props.run} /> : <ReadableRunRow {...props} />;
 });
 
-function SoundRow({ run, chosen, onChoose }: Props) {
+function ReadableRunRow({ run, chosen, onChoose }: Props) {
   return (
     <tr>
       <td className={styles.choose}>
@@ -35,17 +35,17 @@ function SoundRow({ run, chosen, onChoose }: Props) {
       </td>
       <th scope="row">
         <Link href={runPath(run.name)}>
-          <Name text={run.name} />
+          <ForeignName text={run.name} />
         </Link>
         <span className={styles.under}>{formatDateTime(run.started)}</span>
       </th>
       <td>
-        <Name text={whoOf(run.config)} />
-        <span className={styles.under}>{plainName(pathsOf(run.config).map(lastPart).join(", "))}</span>
+        <ForeignName text={agentText(run.config)} />
+        <span className={styles.under}>{plainName(casePaths(run.config).map(lastPart).join(", "))}</span>
       </td>
       <td className={styles.outcomes}>
         <OutcomeBar counts={run.counts} />
-        {run.leftOut && <span className={styles.missing}>{leftOutWords(run.leftOut)}</span>}
+        {run.leftOut && <span className={styles.missing}>{unreadableLinesText(run.leftOut)}</span>}
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Pass rate </span>
@@ -56,22 +56,22 @@ function SoundRow({ run, chosen, onChoose }: Props) {
         {formatCost(run.costUsd)}
       </td>
       <td>
-        <StateBadge state={run.state} />
+        <RunStateBadge state={run.state} />
         <span className={styles.under}>{formatDuration(run.durationMs)}</span>
       </td>
     </tr>
   );
 }
 
-function BrokenRow({ run }: { run: Run }) {
+function UnreadableRunRow({ run }: { run: Run }) {
   return (
     <tr>
       <td className={styles.choose} />
       <th scope="row">
-        <Name text={run.name} />
+        <ForeignName text={run.name} />
       </th>
       <td colSpan={4} className={styles.problem}>
-        It cannot be read: {plainName(run.problem)}
+        Unreadable: {plainName(run.problem)}
       </td>
       <td>
         <Badge tone="bad">broken</Badge>

@@ -4,12 +4,12 @@ import styles from "./RunsTable.module.css";
 
 interface Props {
   runs: readonly Run[];
-  /** Names of those that were chosen, for to be compared. */
+  /** Names of the runs selected for comparison. */
   chosen: readonly string[];
   onChoose: (name: string) => void;
 }
 
-/** The runs as a table; narrow, each is a block. */
+/** The runs as a table; in narrow windows each row is a block. */
 export function RunsTable({ runs, chosen, onChoose }: Props) {
   return (
     <table className={styles.table}>

@@ -6,7 +6,7 @@ import { Button } from "../../ui/Button";
 import { download } from "../data/download";
 import styles from "./parts.module.css";
 
-/** Lets one keep a file. The server sends it as an attachment. */
+/** A link or button that downloads a file, which the server sends as an attachment. */
 export function DownloadLink({ path, name }: { path: string; name: string }) {
   const [problem, setProblem] = useState<string | null>(null);
   const label = `Download ${plainName(name)}`;

@@ -2,13 +2,13 @@ import { type Verdict, verdicts } from "../data/outcome";
 import type { Counts } from "../data/tally";
 import styles from "./OutcomeBar.module.css";
 
-/** The counts in words: "27 passed, 1 failed". */
-export function countWords(counts: Counts): string {
+/** Returns the counts as text: "27 passed, 1 failed". */
+export function countsText(counts: Counts): string {
   const parts = verdicts.filter((verdict) => counts[verdict] > 0).map((verdict) => `${counts[verdict]} ${verdict}`);
   return parts.length > 0 ? parts.join(", ") : "no attempts yet";
 }
 
-/** How many of what, as a bar and in words. */
+/** The number of attempts by verdict, as a bar and as text. */
 export function OutcomeBar({ counts }: { counts: Counts }) {
   const shown = verdicts.filter((verdict) => counts[verdict] > 0);
   return (
@@ -25,7 +25,7 @@ export function OutcomeBar({ counts }: { counts: Counts }) {
             {`${counts[verdict].toLocaleString("en")} ${verdict}`}
           </li>
         ))}
-        {shown.length === 0 && <li>none has ended yet</li>}
+        {shown.length === 0 && <li>none finished yet</li>}
       </ul>
     </div>
   );

@@ -5,28 +5,28 @@ import { useLocation } from "wouter";
 import { useTheme } from "../../browser/theme";
 import { useMedia } from "../../browser/useMedia";
 import { attemptPath } from "../../routes/paths";
-import type { Attempt } from "../data/line";
+import type { Attempt } from "../data/attempt";
 import styles from "./AttemptChart.module.css";
 import { drawChart } from "./drawChart";
-import { chartWords, measures, measuresOf, type Point, pointsOf } from "./measure";
+import { type ChartPoint, chartDescription, measures, measuresOf, pointsOf } from "./measure";
 
-/** A dot for each attempt. The table has the same figures. */
+/** A chart with a mark for each attempt. The table has the same figures. */
 export default function AttemptChart({ run, attempts }: { run: string; attempts: readonly Attempt[] }) {
   const [wanted, setWanted] = useState("duration");
   const offered = useMemo(() => measuresOf(attempts), [attempts]);
   const measure = offered.find((one) => one.id === wanted) ?? offered[0] ?? measures[0];
   const points = useMemo(() => (measure ? pointsOf(attempts, measure) : []), [attempts, measure]);
-  const [at, setAt] = useState<Point | null>(null);
+  const [at, setAt] = useState<ChartPoint | null>(null);
   const place = useRef<HTMLDivElement>(null);
   const [, navigate] = useLocation();
   const theme = useTheme();
   const dark = useMedia("(prefers-color-scheme: dark)");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are those of the theme
+  // biome-ignore lint/correctness/useExhaustiveDependencies: redraws in the colours of a new theme
   useEffect(() => {
     const element = place.current;
     if (!element || !measure || points.length === 0) return;
     setAt(null);
-    const onOpen = ({ attempt }: Point) => navigate(attemptPath(run, attempt.name));
+    const onOpen = ({ attempt }: ChartPoint) => navigate(attemptPath(run, attempt.name));
     return drawChart(element, { points, measure, onPoint: setAt, onOpen });
   }, [points, measure, run, navigate, theme, dark]);
   if (!measure || points.length === 0) return null;
@@ -42,15 +42,19 @@ export default function AttemptChart({ run, attempts }: { run: string; attempts:
           ))}
         </select>
       </div>
-      <div ref={place} role="img" aria-label={chartWords(points, measure)} className={styles.place} />
+      <div ref={place} role="img" aria-label={chartDescription(points, measure)} className={styles.place} />
       <p className={styles.words} aria-hidden="true">
-        {at === null ? <Key /> : `${plainName(at.attempt.caseId)}: ${measure.words(at.value)}, ${at.attempt.verdict}`}
+        {at === null ? (
+          <ChartLegend />
+        ) : (
+          `${plainName(at.attempt.caseId)}: ${measure.format(at.value)}, ${at.attempt.verdict}`
+        )}
       </p>
     </section>
   );
 }
 
-function Key() {
+function ChartLegend() {
   return (
     <>
       <span className={styles.passed}>● passed</span>

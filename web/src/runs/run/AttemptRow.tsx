@@ -4,26 +4,26 @@ import { Link } from "wouter";
 import { formatCost, formatCount, formatDuration, formatScore } from "../../format/format";
 import { attemptPath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
-import type { Attempt } from "../data/line";
-import { isOpen, outcomeWords } from "../data/outcome";
-import { Name } from "../parts/Name";
-import { VerdictMark } from "../parts/VerdictMark";
+import type { Attempt } from "../data/attempt";
+import { isUnfinished, outcomeText } from "../data/outcome";
+import { ForeignName } from "../parts/ForeignName";
+import { VerdictBadge } from "../parts/VerdictBadge";
 import styles from "./AttemptTable.module.css";
 import { RunningDuration } from "./RunningDuration";
 
 interface Props {
   run: string;
   attempt: Attempt;
-  /** Its place in the table, from 0. */
+  /** Index in the table, from 0. */
   row: number;
-  /** The tab key stops at it. */
+  /** The row is in the tab order. */
   current: boolean;
   chosen: boolean;
   onFocus: (row: number) => void;
   onChoose: (name: string) => void;
 }
 
-/** An attempt, or a case that was skipped, in the table of a run. */
+/** An attempt or a skipped case in the table of a run. */
 export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current, chosen, onFocus, onChoose }: Props) {
   const { name } = attempt;
   return (
@@ -48,38 +48,42 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
       </td>
       <th scope="row" className={styles.case}>
         {name === "" ? (
-          <Name text={attempt.caseId} />
+          <ForeignName text={attempt.caseId} />
         ) : (
           <Link href={attemptPath(run, name)} tabIndex={-1}>
-            <Name text={attempt.caseId === "" ? name : attempt.caseId} />
+            <ForeignName text={attempt.caseId === "" ? name : attempt.caseId} />
           </Link>
         )}
       </th>
-      <td>{tryWords(attempt)}</td>
+      <td>{tryText(attempt)}</td>
       <td>
-        <VerdictMark verdict={attempt.verdict} />
+        <VerdictBadge verdict={attempt.verdict} />
       </td>
       <td className={styles.outcome} title={plainName(attempt.detail)}>
-        {attempt.verdict === "skipped" ? plainName(attempt.detail) : plainName(outcomeWords(attempt.outcome))}
+        {attempt.verdict === "skipped" ? plainName(attempt.detail) : plainName(outcomeText(attempt.outcome))}
       </td>
       <td className={styles.number}>{formatScore(attempt.score)}</td>
       <td className={styles.number}>
-        {isOpen(attempt.verdict) ? <RunningDuration run={run} attempt={name} /> : formatDuration(attempt.durationMs)}
+        {isUnfinished(attempt.verdict) ? (
+          <RunningDuration run={run} attempt={name} />
+        ) : (
+          formatDuration(attempt.durationMs)
+        )}
       </td>
       <td className={styles.number}>{`${formatCount(attempt.turns)} / ${formatCount(attempt.actions)}`}</td>
       <td className={styles.number}>{formatCount(attempt.tokens)}</td>
       <td className={styles.number}>{formatCost(attempt.costUsd)}</td>
-      <td className={styles.number}>{attempt.tamper > 0 ? <Tamper signals={attempt.tamper} /> : "–"}</td>
+      <td className={styles.number}>{attempt.tamper > 0 ? <TamperCount signals={attempt.tamper} /> : "–"}</td>
     </tr>
   );
 });
 
-function tryWords({ epoch, try: again }: Attempt): string {
+function tryText({ epoch, try: again }: Attempt): string {
   if (epoch === null) return "–";
   return again !== null && again > 1 ? `${formatCount(epoch)}, again ${formatCount(again)}` : formatCount(epoch);
 }
 
-function Tamper({ signals }: { signals: number }) {
+function TamperCount({ signals }: { signals: number }) {
   return (
     <span className={styles.tamper}>
       <TriangleAlert aria-hidden="true" />

@@ -2,8 +2,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { attemptPath } from "../../routes/paths";
-import type { Column, Order } from "../data/filter";
-import type { Attempt } from "../data/line";
+import type { Attempt } from "../data/attempt";
+import type { SortColumn, SortOrder } from "../data/filter";
 import { AttemptRow } from "./AttemptRow";
 import styles from "./AttemptTable.module.css";
 
@@ -12,14 +12,14 @@ const rowHeight = 32;
 interface Props {
   run: string;
   attempts: readonly Attempt[];
-  order: Order;
-  onOrder: (order: Order) => void;
-  /** Names of those that were chosen, for to be compared. */
+  order: SortOrder;
+  onOrder: (order: SortOrder) => void;
+  /** Names of the attempts selected for comparison. */
   chosen: readonly string[];
   onChoose: (name: string) => void;
 }
 
-const columns: readonly { id: Column; label: string; number?: boolean }[] = [
+const columns: readonly { id: SortColumn; label: string; number?: boolean }[] = [
   { id: "case", label: "Case" },
   { id: "epoch", label: "Epoch" },
   { id: "verdict", label: "Verdict" },
@@ -32,7 +32,7 @@ const columns: readonly { id: Column; label: string; number?: boolean }[] = [
   { id: "tamper", label: "Tamper", number: true },
 ];
 
-/** The attempts of a run, of which only those are drawn that can be seen. */
+/** The virtualised table of a run's attempts. */
 export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
@@ -54,13 +54,13 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
   useEffect(() => {
     if (!focusing.current) return;
     const row = scroller.current?.querySelector<HTMLElement>(`[data-row="${at}"]`);
-    if (!row) return; // it is drawn when the table has scrolled
+    if (!row) return; // it is drawn after the table has scrolled
     focusing.current = false;
     row.focus();
   });
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (!(event.target instanceof HTMLTableRowElement)) return;
-    // Its place now: attempts that have come meanwhile may have pushed it down.
+    // The row's index now: new attempts may have moved it down.
     const row = Number(event.target.dataset.row);
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 2);
     const steps: Record<string, number> = {
@@ -83,7 +83,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
   return (
     <div ref={scroller} className={styles.scroller}>
       <table
-        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows are gone through by keys, and chosen
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its rows are navigated and selected by keyboard
         role="grid"
         className={styles.table}
         aria-label="Attempts"
@@ -112,7 +112,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
           </tr>
         </thead>
         <tbody>
-          <Space height={drawn[0]?.start ?? 0} />
+          <SpacerRow height={drawn[0]?.start ?? 0} />
           {drawn.map(({ index }) => {
             const attempt = attempts[index];
             return (
@@ -130,7 +130,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
               )
             );
           })}
-          <Space height={rows.getTotalSize() - (drawn.at(-1)?.end ?? 0)} />
+          <SpacerRow height={rows.getTotalSize() - (drawn.at(-1)?.end ?? 0)} />
         </tbody>
       </table>
     </div>
@@ -138,7 +138,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
 }
 
 /** In place of rows that are not drawn. */
-function Space({ height }: { height: number }) {
+function SpacerRow({ height }: { height: number }) {
   if (height <= 0) return null;
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it has no tabindex, nothing focuses it
@@ -149,7 +149,7 @@ function Space({ height }: { height: number }) {
 }
 
 /** A column is sorted up, then down, then not. */
-function nextOrder(order: Order, by: Column): Order {
+function nextOrder(order: SortOrder, by: SortColumn): SortOrder {
   if (order.by !== by) return { by, descending: false };
   return order.descending ? { by: null, descending: false } : { by, descending: true };
 }

@@ -3,11 +3,11 @@ import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
 import { comparePath } from "../../routes/paths";
 import { lazyPart } from "../../ui/lazyPart";
 import { PageBoundary } from "../../ui/PageBoundary";
-import { readShown, type Shown, shownOf, writeShown } from "../data/filter";
-import type { Attempt } from "../data/line";
-import { useChosen } from "../data/useChosen";
-import { Chosen } from "../parts/Chosen";
-import { Quiet } from "../parts/Quiet";
+import type { Attempt } from "../data/attempt";
+import { filterAndSort, parseTableView, type TableView, tableViewParameters } from "../data/filter";
+import { useSelectedPair } from "../data/useSelectedPair";
+import { CompareLink } from "../parts/CompareLink";
+import { MutedText } from "../parts/MutedText";
 import styles from "./Attempts.module.css";
 import { AttemptTable } from "./AttemptTable";
 import { FilterBar } from "./FilterBar";
@@ -24,9 +24,9 @@ interface Props {
 
 /** The attempts of a run: the table, filtered as the address says, and charts. */
 export function Attempts({ run, attempts, going }: Props) {
-  const [shown, setShown] = useShown();
-  const [chosen, choose, clear] = useChosen();
-  const rows = useMemo(() => shownOf(attempts, shown), [attempts, shown]);
+  const [shown, setShown] = useTableView();
+  const [chosen, choose, clear] = useSelectedPair();
+  const rows = useMemo(() => filterAndSort(attempts, shown), [attempts, shown]);
   return (
     <>
       <h2 className={styles.heading}>Attempts</h2>
@@ -36,16 +36,16 @@ export function Attempts({ run, attempts, going }: Props) {
         shown={rows.length}
         onChange={(filter) => setShown({ ...shown, filter })}
       />
-      <Chosen
+      <CompareLink
         chosen={chosen}
         what="attempt"
         path={(a, b) => comparePath({ run, attempt: a }, { run, attempt: b })}
         onClear={clear}
       />
       {rows.length === 0 ? (
-        <Quiet>
+        <MutedText>
           {attempts.length > 0 ? "No attempt matches." : going ? "No attempt has begun yet." : "There are no attempts."}
-        </Quiet>
+        </MutedText>
       ) : (
         <AttemptTable
           run={run}
@@ -69,13 +69,13 @@ export function Attempts({ run, attempts, going }: Props) {
 }
 
 /** What is shown is in the address, and follows it. */
-function useShown(): readonly [Shown, (shown: Shown) => void] {
+function useTableView(): readonly [TableView, (shown: TableView) => void] {
   const search = useSearch();
   const path = usePathname();
-  const shown = useMemo(() => readShown(search), [search]);
+  const shown = useMemo(() => parseTableView(search), [search]);
   const set = useCallback(
-    (next: Shown) => {
-      const parameters = writeShown(next);
+    (next: TableView) => {
+      const parameters = tableViewParameters(next);
       navigate(parameters === "" ? path : `${path}?${parameters}`, { replace: true });
     },
     [path],

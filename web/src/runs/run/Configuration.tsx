@@ -9,9 +9,9 @@ export function Configuration({ config, host }: { config: unknown; host: RunHost
     <details className={styles.configuration}>
       <summary>Configuration and machine</summary>
       <div className={styles.columns}>
-        <Values heading="Configuration" values={rows(config)} />
-        <Values heading="Limits set on the command line" values={rows(limitsOf(config))} />
-        <Values heading="Machine" values={rows(host)} />
+        <ConfigurationValues heading="Configuration" values={rows(config)} />
+        <ConfigurationValues heading="Limits set on the command line" values={rows(limitsOf(config))} />
+        <ConfigurationValues heading="Machine" values={rows(host)} />
       </div>
     </details>
   );
@@ -22,7 +22,7 @@ function limitsOf(config: unknown): object {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== 0));
 }
 
-function Values({ heading, values }: { heading: string; values: readonly (readonly [string, string])[] }) {
+function ConfigurationValues({ heading, values }: { heading: string; values: readonly (readonly [string, string])[] }) {
   return (
     <section>
       <h3>{heading}</h3>
@@ -42,13 +42,13 @@ function Values({ heading, values }: { heading: string; values: readonly (readon
 /** Names and values as texts; those that say nothing are left out, and limits, which stand by themselves. */
 function rows(fields: unknown): (readonly [string, string])[] {
   return Object.entries(isObject(fields) ? fields : {})
-    .filter(([name, value]) => name !== "limits" && !saysNothing(value))
+    .filter(([name, value]) => name !== "limits" && !isEmptyValue(value))
     .map(
       ([name, value]) => [name, plainName(typeof value === "string" ? value : (JSON.stringify(value) ?? ""))] as const,
     );
 }
 
-function saysNothing(value: unknown): boolean {
+function isEmptyValue(value: unknown): boolean {
   return value === null || value === "" || (typeof value === "object" && Object.values(value).every(isZero));
 }
 

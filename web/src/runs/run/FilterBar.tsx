@@ -2,26 +2,26 @@ import { useMemo } from "react";
 import { formatCountOf } from "../../format/format";
 import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
-import type { Filter } from "../data/filter";
-import type { Attempt } from "../data/line";
-import { outcomeWords, type Verdict, verdicts } from "../data/outcome";
+import type { Attempt } from "../data/attempt";
+import type { AttemptFilter } from "../data/filter";
+import { outcomeText, type Verdict, verdicts } from "../data/outcome";
 import styles from "./FilterBar.module.css";
 
 interface Props {
   attempts: readonly Attempt[];
-  filter: Filter;
+  filter: AttemptFilter;
   /** How many pass. */
   shown: number;
-  onChange: (filter: Filter) => void;
+  onChange: (filter: AttemptFilter) => void;
 }
 
-const all: Filter = { verdict: "", outcome: "", tag: "", text: "" };
+const all: AttemptFilter = { verdict: "", outcome: "", tag: "", text: "" };
 
 /** Says which attempts are shown, and how many that are. */
 export function FilterBar({ attempts, filter, shown, onChange }: Props) {
   const outcomes = useMemo(() => distinct(attempts.map((attempt) => attempt.outcome)), [attempts]);
   const tags = useMemo(() => distinct(attempts.flatMap((attempt) => attempt.tags)), [attempts]);
-  const set = (part: Partial<Filter>) => onChange({ ...filter, ...part });
+  const set = (part: Partial<AttemptFilter>) => onChange({ ...filter, ...part });
   const filtered = Object.values(filter).some((value) => value !== "");
   return (
     <search className={styles.bar}>
@@ -32,14 +32,16 @@ export function FilterBar({ attempts, filter, shown, onChange }: Props) {
         value={filter.text}
         onChange={(event) => set({ text: event.target.value })}
       />
-      <Choice
+      <FilterSelect
         label="Verdict"
         value={filter.verdict}
         values={verdicts.filter((verdict) => attempts.some((attempt) => attempt.verdict === verdict))}
         onChange={(verdict) => set({ verdict: verdict as Verdict | "" })}
       />
-      <Choice label="Outcome" value={filter.outcome} values={outcomes} onChange={(outcome) => set({ outcome })} />
-      {tags.length > 0 && <Choice label="Tag" value={filter.tag} values={tags} onChange={(tag) => set({ tag })} />}
+      <FilterSelect label="Outcome" value={filter.outcome} values={outcomes} onChange={(outcome) => set({ outcome })} />
+      {tags.length > 0 && (
+        <FilterSelect label="Tag" value={filter.tag} values={tags} onChange={(tag) => set({ tag })} />
+      )}
       <span role="status" className={styles.count}>
         {filtered ? `${shown} of ${attempts.length} shown` : formatCountOf(attempts.length, "line")}
       </span>
@@ -52,14 +54,14 @@ function distinct(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== "").sort();
 }
 
-interface ChoiceProps {
+interface FilterSelectProps {
   label: string;
   value: string;
   values: readonly string[];
   onChange: (value: string) => void;
 }
 
-function Choice({ label, value, values, onChange }: ChoiceProps) {
+function FilterSelect({ label, value, values, onChange }: FilterSelectProps) {
   const offered = value === "" || values.includes(value) ? values : [...values, value];
   return (
     <label className={styles.choice}>
@@ -68,7 +70,7 @@ function Choice({ label, value, values, onChange }: ChoiceProps) {
         <option value="">any</option>
         {offered.map((one) => (
           <option key={one} value={one}>
-            {plainName(outcomeWords(one))}
+            {plainName(outcomeText(one))}
           </option>
         ))}
       </select>

@@ -1,5 +1,5 @@
 import { formatPercent } from "../../format/format";
-import type { Rate } from "../data/interval";
+import type { RateWithInterval } from "../data/interval";
 import type { PassRates as Rates } from "../data/tally";
 import styles from "./PassRates.module.css";
 import { RateBar } from "./RateBar";
@@ -9,14 +9,14 @@ export function PassRates({ rates: { strict, excludingInfrastructure } }: { rate
   if (Math.abs((strict?.mean ?? 0) - (excludingInfrastructure?.mean ?? 0)) < 1e-9) {
     return (
       <dl className={styles.rates}>
-        <Bracket name="Pass rate" means="With and without what infrastructure broke" rate={strict} />
+        <PassRate name="Pass rate" means="With and without what infrastructure broke" rate={strict} />
       </dl>
     );
   }
   return (
     <dl className={styles.rates}>
-      <Bracket name="Pass rate" means="What infrastructure broke counts as failed" rate={strict} />
-      <Bracket
+      <PassRate name="Pass rate" means="What infrastructure broke counts as failed" rate={strict} />
+      <PassRate
         name="Without infrastructure"
         means="What infrastructure broke does not count"
         rate={excludingInfrastructure}
@@ -25,14 +25,14 @@ export function PassRates({ rates: { strict, excludingInfrastructure } }: { rate
   );
 }
 
-function Bracket({ name, means, rate }: { name: string; means: string; rate: Rate | null }) {
+function PassRate({ name, means, rate }: { name: string; means: string; rate: RateWithInterval | null }) {
   return (
     <div className={styles.bracket}>
       <dt>{name}</dt>
       <dd>
         <strong>{formatPercent(rate?.mean ?? null, 1)}</strong>
-        <span className={styles.interval} title={whyNoInterval(rate)}>
-          {intervalWords(rate)}
+        <span className={styles.interval} title={missingIntervalReason(rate)}>
+          {intervalText(rate)}
         </span>
         <RateBar rate={rate} />
         <span className={styles.means}>{means}.</span>
@@ -42,7 +42,7 @@ function Bracket({ name, means, rate }: { name: string; means: string; rate: Rat
 }
 
 /** The interval in words. */
-export function intervalWords(rate: Rate | null): string {
+export function intervalText(rate: RateWithInterval | null): string {
   if (rate === null) return "nothing graded yet";
   if (rate.interval === null) return `${rate.n} ${rate.n === 1 ? "case" : "cases"}, no interval`;
   const [low, high] = rate.interval;
@@ -50,7 +50,7 @@ export function intervalWords(rate: Rate | null): string {
 }
 
 /** Why a rate has no interval, in words; undefined: it has one, or there is no rate. */
-export function whyNoInterval(rate: Rate | null): string | undefined {
+export function missingIntervalReason(rate: RateWithInterval | null): string | undefined {
   if (rate === null || rate.interval !== null) return undefined;
   return rate.n === 1 ? "one case" : "no spread";
 }

@@ -1,8 +1,8 @@
-import type { Rate } from "../data/interval";
+import type { RateWithInterval } from "../data/interval";
 import styles from "./PassRates.module.css";
 
-/** A rate as a point on a line from 0 to 1, with its interval. What it shows stands beside it in words. */
-export function RateBar({ rate }: { rate: Rate | null }) {
+/** A rate and its interval on a scale from 0 to 1. The text beside it has the same numbers. */
+export function RateBar({ rate }: { rate: RateWithInterval | null }) {
   const [low, high] = rate?.interval ?? [rate?.mean ?? 0, rate?.mean ?? 0];
   return (
     <svg className={styles.line} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

@@ -1,41 +1,41 @@
 import { useMemo } from "react";
 import { Problem } from "../../api/Problem";
-import { countsOf, passRatesOf, toldRates } from "../data/tally";
-import { useRun, type WholeRun } from "../data/useRun";
-import { Missing } from "../parts/Missing";
-import { Name } from "../parts/Name";
+import { countsOf, passRatesOf, summaryRates } from "../data/tally";
+import { type RunWithAttempts, useRun } from "../data/useRun";
+import { ForeignName } from "../parts/ForeignName";
+import { MutedText } from "../parts/MutedText";
 import { OutcomeBar } from "../parts/OutcomeBar";
-import { Quiet } from "../parts/Quiet";
+import { UnreadableLinesNotice } from "../parts/UnreadableLinesNotice";
 import { Attempts } from "./Attempts";
 import { Configuration } from "./Configuration";
 import { PassRates } from "./PassRates";
 import { RunFacts } from "./RunFacts";
 import styles from "./RunView.module.css";
 
-/** A run: what it was, what came of it, and its attempts. */
+/** A run: its facts, results, attempts and configuration. */
 export function RunView({ name }: { name: string }) {
   const whole = useRun(name);
   const { run, error, reload } = whole;
   return (
     <>
       <h1 className={styles.title}>
-        <Name text={name} />
+        <ForeignName text={name} />
       </h1>
       {error && <Problem what="The run could not be loaded" error={error} onRetry={reload} />}
-      {run === null && error === null && <Quiet>Loading…</Quiet>}
-      {run !== null && <Loaded name={name} whole={whole} />}
+      {run === null && error === null && <MutedText>Loading…</MutedText>}
+      {run !== null && <LoadedRun name={name} whole={whole} />}
     </>
   );
 }
 
-function Loaded({ name, whole }: { name: string; whole: WholeRun }) {
+function LoadedRun({ name, whole }: { name: string; whole: RunWithAttempts }) {
   const { run, attempts, lines } = whole;
   const counts = useMemo(() => countsOf(attempts), [attempts]);
-  const rates = useMemo(() => toldRates(lines, passRatesOf(attempts)), [lines, attempts]);
+  const rates = useMemo(() => summaryRates(lines, passRatesOf(attempts)), [lines, attempts]);
   if (run === null) return null;
   return (
     <>
-      <Missing leftOut={run.leftOut} />
+      <UnreadableLinesNotice leftOut={run.leftOut} />
       <RunFacts run={run} attempts={attempts} />
       <OutcomeBar counts={counts} />
       <PassRates rates={rates} />

@@ -1,23 +1,23 @@
 import { useMemo, useState } from "react";
 import { formatPercent } from "../../format/format";
 import { Button } from "../../ui/Button";
-import type { Attempt } from "../data/line";
+import type { Attempt } from "../data/attempt";
 import { tagRatesOf } from "../data/tally";
-import { Name } from "../parts/Name";
-import { countWords } from "../parts/OutcomeBar";
-import { intervalWords, whyNoInterval } from "./PassRates";
+import { ForeignName } from "../parts/ForeignName";
+import { countsText } from "../parts/OutcomeBar";
+import { intervalText, missingIntervalReason } from "./PassRates";
 import { RateBar } from "./RateBar";
 import styles from "./TagRates.module.css";
 
-/** How many tags are shown at first. */
-const most = 8;
+/** Tags shown at first. */
+const maxTags = 8;
 
-/** The pass rate of each tag, at first of those that did not pass throughout. A tag leads to its attempts. */
+/** Pass rates by tag; at first only of tags below 100 %. Clicking a tag filters the attempts. */
 export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; onTag: (tag: string) => void }) {
   const rates = useMemo(() => tagRatesOf(attempts).filter(({ rate }) => rate !== null), [attempts]);
   const [all, setAll] = useState(false);
   if (rates.length === 0) return null;
-  const shown = all ? rates : rates.filter(({ rate }) => rate !== null && rate.mean < 1).slice(0, most);
+  const shown = all ? rates : rates.filter(({ rate }) => rate !== null && rate.mean < 1).slice(0, maxTags);
   return (
     <section aria-labelledby="tags" className={styles.tags}>
       <h2 id="tags">Pass rate by tag</h2>
@@ -36,15 +36,15 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
             <tr key={tag}>
               <th scope="row">
                 <button type="button" onClick={() => onTag(tag)}>
-                  <Name text={tag} />
+                  <ForeignName text={tag} />
                 </button>
               </th>
               <td className={styles.number}>{formatPercent(rate?.mean ?? null)}</td>
-              <td className={styles.bar} title={whyNoInterval(rate) ?? intervalWords(rate)}>
+              <td className={styles.bar} title={missingIntervalReason(rate) ?? intervalText(rate)}>
                 <RateBar rate={rate} />
-                <span className="visually-hidden">{intervalWords(rate)}</span>
+                <span className="visually-hidden">{intervalText(rate)}</span>
               </td>
-              <td className={styles.counts}>{countWords(counts)}</td>
+              <td className={styles.counts}>{countsText(counts)}</td>
             </tr>
           ))}
         </tbody>

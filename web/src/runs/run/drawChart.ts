@@ -1,33 +1,33 @@
 import uPlot from "uplot";
 import type { Verdict } from "../data/outcome";
-import type { Measure, Point } from "./measure";
+import type { ChartPoint, Measure } from "./measure";
 
-const height = 220;
-const radius = 3.5;
+const chartHeightPx = 220;
+const markRadiusPx = 3.5;
 
 interface Chart {
-  points: readonly Point[];
+  points: readonly ChartPoint[];
   measure: Measure;
-  /** The pointer is over a point, or over none. */
-  onPoint: (point: Point | null) => void;
-  onOpen: (point: Point) => void;
+  /** Called with the point under the pointer; null: none. */
+  onPoint: (point: ChartPoint | null) => void;
+  onOpen: (point: ChartPoint) => void;
 }
 
 type Shape = "dot" | "cross" | "ring";
 
-const shapes: Partial<Record<Verdict, Shape>> = { passed: "dot", failed: "cross" };
+const verdictShapes: Partial<Record<Verdict, Shape>> = { passed: "dot", failed: "cross" };
 
-/** Draws a chart into an element, and keeps it as wide as that; what it returns takes it away. */
+/** Draws a chart into an element and resizes it with the element. Returns a function that removes it. */
 export function drawChart(place: HTMLElement, chart: Chart): () => void {
   const { points, measure, onPoint, onOpen } = chart;
   const values = points.map((point) => point.value);
-  const colour = colours(place);
-  let at: Point | null = null;
+  const colour = colourResolver(place);
+  let at: ChartPoint | null = null;
   const axis = { stroke: colour("--fg-muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
   const plot = new uPlot(
     {
       width: place.clientWidth || 400,
-      height,
+      height: chartHeightPx,
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { setScale: false } },
       scales: { x: { time: false, range: [0.5, points.length + 0.5] }, y: scaleOf(values) },
@@ -36,7 +36,7 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
         {
           ...axis,
           size: 90,
-          values: (_plot, ticks) => ticks.map((tick) => (tick === null ? "" : measure.words(tick))),
+          values: (_plot, ticks) => ticks.map((tick) => (tick === null ? "" : measure.format(tick))),
         },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
@@ -55,7 +55,9 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
     place,
   );
   plot.over.addEventListener("click", () => at && onOpen(at));
-  const resized = new ResizeObserver(() => place.clientWidth > 0 && plot.setSize({ width: place.clientWidth, height }));
+  const resized = new ResizeObserver(
+    () => place.clientWidth > 0 && plot.setSize({ width: place.clientWidth, height: chartHeightPx }),
+  );
   resized.observe(place);
   return () => {
     resized.disconnect();
@@ -63,7 +65,7 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
   };
 }
 
-/** From 0 on; by powers of ten where values differ by more than a hundred times. */
+/** Returns a scale from 0; a logarithmic one if the values differ by a factor of more than 100. */
 function scaleOf(values: readonly number[]): uPlot.Scale {
   const least = values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   const most = values.reduce((a, b) => Math.max(a, b), 0);
@@ -71,18 +73,18 @@ function scaleOf(values: readonly number[]): uPlot.Scale {
   return { range: [0, most > 0 ? most * 1.08 : 1] };
 }
 
-function drawPoints(plot: uPlot, points: readonly Point[], colour: (token: string) => string): void {
+function drawPoints(plot: uPlot, points: readonly ChartPoint[], colour: (token: string) => string): void {
   const { ctx } = plot;
   const scale = devicePixelRatio;
   const paint = { dot: colour("--good"), cross: colour("--bad"), ring: colour("--fg-muted") };
   ctx.save();
   ctx.lineWidth = 1.5 * scale;
   points.forEach(({ attempt, value }, index) => {
-    const shape = shapes[attempt.verdict] ?? "ring";
+    const shape = verdictShapes[attempt.verdict] ?? "ring";
     const x = plot.valToPos(index + 1, "x", true);
     const y = plot.valToPos(value, "y", true);
     ctx.fillStyle = ctx.strokeStyle = paint[shape];
-    drawShape(ctx, shape, x, y, radius * scale);
+    drawShape(ctx, shape, x, y, markRadiusPx * scale);
   });
   ctx.restore();
 }
@@ -101,8 +103,11 @@ function drawShape(ctx: CanvasRenderingContext2D, shape: Shape, x: number, y: nu
   else ctx.stroke();
 }
 
-/** What a token's colour is now, as a canvas takes it: light-dark() only an element resolves. */
-function colours(place: HTMLElement): (token: string) => string {
+/**
+ * Returns a function that resolves a CSS colour token for a canvas: only an element resolves light-
+ * dark().
+ */
+function colourResolver(place: HTMLElement): (token: string) => string {
   return (token) => {
     const probe = document.createElement("span");
     probe.style.color = `var(${token})`;

@@ -3,7 +3,7 @@ import { useSelect } from "../../store/store";
 import { plainName } from "../../text/displayText";
 import styles from "./CellLink.module.css";
 
-/** Leads to a cell of the notebook beside it; one that is not there now is only named. */
+/** A link to a cell in the notebook beside it; plain text if the cell is not there. */
 export function CellLink({ id }: { id: string }) {
   const at = useSelect((state) => state.notebook.order.indexOf(id));
   const { jumpTo } = useNotebookNavigation();

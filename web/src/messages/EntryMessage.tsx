@@ -1,0 +1,68 @@
+import { useState } from "react";
+import { getJSON } from "../api/client";
+import { Problem } from "../api/Problem";
+import { useLoad } from "../api/useLoad";
+import { formatBytes } from "../format/format";
+import { anyObject, read } from "../json/schema";
+import { CopyButton } from "../outputs/CopyButton";
+import { JsonTree } from "../outputs/JsonTree";
+import { tracePageSchema } from "../protocol/session.gen";
+import { Button } from "../ui/Button";
+import styles from "./EntryPanel.module.css";
+import type { FlowEntry } from "./entry";
+
+/** Messages larger than this, in bytes, are loaded on request only. */
+const maxAutoLoadBytes = 2 * 1024 * 1024;
+
+interface Props {
+  base: string;
+  entry: FlowEntry;
+  onSeq: (seq: number) => void;
+}
+
+/** The message of an entry. */
+export function EntryMessage({ base, entry, onSeq }: Props) {
+  const [wanted, setWanted] = useState(entry.bytes <= maxAutoLoadBytes);
+  const from = entry.ref ?? entry.seq;
+  const { data, error, reload } = useLoad(wanted ? `${base} ${from}` : null, (signal) => readBody(base, from, signal));
+  if (!wanted) {
+    return (
+      <p className={styles.large}>
+        {`The message has ${formatBytes(entry.bytes)}. `}
+        <Button onClick={() => setWanted(true)}>Show</Button>
+      </p>
+    );
+  }
+  if (error !== null) return <Problem what="The message could not be loaded" error={error} onRetry={reload} />;
+  if (data === null) return <p className={styles.large}>Loading…</p>;
+  return (
+    <div className={styles.body}>
+      <div className={styles.bodyHead}>
+        <span>
+          Message
+          {entry.ref !== null && (
+            <>
+              , the same as{" "}
+              <button type="button" className={styles.pick} onClick={() => onSeq(from)}>{`entry ${from}`}</button>
+            </>
+          )}
+        </span>
+        <CopyButton text={() => copyText(data.msg)} />
+      </div>
+      {data.msg === undefined ? <p className={styles.large}>No content.</p> : <JsonTree value={data.msg} />}
+    </div>
+  );
+}
+
+/** Loads the message of an entry as it is in the trace, without checks. */
+async function readBody(base: string, seq: number, signal: AbortSignal): Promise<{ msg: unknown }> {
+  const { entries } = await getJSON(`${base}/trace`, tracePageSchema, { from: seq, limit: 1 }, signal);
+  const entry = read(anyObject, entries[0]);
+  if (entry.seq !== seq) throw new Error(`entry ${seq} is not in the trace`);
+  return { msg: entry.msg };
+}
+
+/** Returns the text to copy: a malformed message as it is, any other as JSON. */
+function copyText(msg: unknown): string {
+  return typeof msg === "string" ? msg : (JSON.stringify(msg, null, 2) ?? "");
+}

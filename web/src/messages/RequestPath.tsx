@@ -1,0 +1,71 @@
+import { plainName } from "../text/displayText";
+import styles from "./EntryPanel.module.css";
+import type { FlowRequest } from "./entry";
+import { nameText } from "./entryTexts";
+import { OddityMark } from "./OddityMark";
+import { faultOf } from "./oddity";
+
+interface Props {
+  request: FlowRequest;
+  /** Number of the selected entry. */
+  selectedSeq: number;
+  complete: boolean;
+  onSeq: (seq: number) => void;
+}
+
+const stepNames = ["asked", "sent", "replied", "answered", "late reply"];
+const runStepNames = ["asked", "queued", "began", "ended", "late"];
+
+/** A request: links to its entries in the trace, and how its time is divided between the hops. */
+export function RequestPath({ request, selectedSeq, complete, onSeq }: Props) {
+  const names = request.kind === "run" ? runStepNames : stepNames;
+  const fault = faultOf(request, complete);
+  const way = request.seqs.flatMap((seq, i) => (seq > 0 ? [{ seq, name: names[i] ?? "" }] : []));
+  const seen = way.filter(({ seq }, i) => way.findIndex((one) => one.seq === seq) === i);
+  return (
+    <div className={styles.request}>
+      <p className={styles.of}>
+        {`${nameText(request.kind) || "request"} `}
+        <b>{nameText(request.action)}</b>
+        {fault !== null && <OddityMark oddity={fault} />}
+      </p>
+      <p className={styles.delay}>{plainName(request.text, 400)}</p>
+      <HopTimesBar request={request} />
+      <ol className={styles.way}>
+        {seen.map(({ seq, name }) => (
+          <li key={seq}>
+            {name}
+            <button
+              type="button"
+              className={styles.pick}
+              aria-current={seq === selectedSeq ? "true" : undefined}
+              aria-label={`${name}: entry ${seq}`}
+              onClick={() => onSeq(seq)}
+            >
+              {seq}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** A bar divided in proportion to the time of each hop. */
+function HopTimesBar({ request: { hops } }: { request: FlowRequest }) {
+  const all = hops.reduce((sum, { ms }) => sum + Math.max(0, ms), 0);
+  if (all === 0) return null;
+  return (
+    <div className={styles.shares} aria-hidden="true">
+      {hops.map(({ hop, ms }, i) => (
+        <span
+          // biome-ignore lint/suspicious/noArrayIndexKey: a hop may occur twice, and the order is fixed
+          key={i}
+          className={styles[hop === "run" ? "kernel" : hop] ?? ""}
+          title={nameText(hop)}
+          style={{ flexGrow: Math.max(0, ms) / all }}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+// Texts of an entry, as `assay trace` prints them.
+
+import { formatDuration } from "../format/format";
+import { plainName } from "../text/displayText";
+import type { FlowEntry, FlowRequest } from "./entry";
+
+const maxNameChars = 60;
+const maxIdChars = 12;
+
+/** A pause that is shown, in milliseconds. */
+const longPauseMs = 1000;
+
+/** Formats milliseconds since the trace began as seconds: "+12.345". */
+export function timeText(ms: number): string {
+  return `+${(ms / 1000).toFixed(3)}`;
+}
+
+export function nameText(text: string): string {
+  return plainName(text, maxNameChars);
+}
+
+/** Shortens an id as `assay trace` does. */
+export function idText(id: string): string {
+  return plainName(id, maxIdChars);
+}
+
+/**
+ * Returns what an entry is about besides its type: the action, the type of an event, the state of
+ * the session.
+ */
+export function aboutText(entry: FlowEntry): string {
+  return nameText(entry.action || entry.label);
+}
+
+/**
+ * Returns the milliseconds since the previous entry; null if they are few, or unknown because an
+ * entry between them is hidden.
+ */
+export function pauseBefore(before: FlowEntry | null, entry: FlowEntry): number | null {
+  if (before === null || before.seq !== entry.seq - 1) return null;
+  const ms = entry.ms - before.ms;
+  return ms >= longPauseMs ? ms : null;
+}
+
+/** Returns what a request is waiting for and for how long (ms, milliseconds). */
+export function waitText(request: FlowRequest, ms: number): string {
+  const time = formatDuration(Math.floor(Math.max(0, ms) / 1000) * 1000);
+  if (request.slowest === "run") return `running for ${time}`;
+  if (request.slowest === "queue") return `waiting in the queue for ${time}`;
+  return `waiting for ${nameText(request.slowest) || "an answer"} for ${time}`;
+}
+
+/** Formats a delay as the server does, such as "12.3ms" or "1.012s"; "–" for null. */
+export function delayText(ms: number | null): string {
+  if (ms === null) return "–";
+  return ms < 1000 ? `${ms.toFixed(1)}ms` : `${(ms / 1000).toFixed(3)}s`;
+}

@@ -1,0 +1,68 @@
+import type { FlowEntry, FlowRequest } from "./entry";
+import { faultOf, isPending, type Tone } from "./oddity";
+
+/** The line of a request in the margin, from its first entry to its last. */
+export interface RequestSpan {
+  /** Number of the first entry, which identifies the request. */
+  first: number;
+  /** Infinity: not answered yet. */
+  last: number;
+  /** Which of the parallel lines, from 0. */
+  track: number;
+  tone: Tone;
+}
+
+/** Maximum number of parallel lines. Further requests have no line. */
+export const maxTracks = 4;
+
+/** The part of a request's line beside one row. */
+export interface LinePart {
+  track: number;
+  /** Number of the request's first entry. */
+  request: number;
+  part: "start" | "middle" | "end" | "pass";
+  /** The result of the request. */
+  tone: Tone;
+  /** It is a request of the selected entry. */
+  isHighlighted: boolean;
+}
+
+/** Assigns to each request with more than one entry a line that is free for its duration. */
+export function spansOf(requests: readonly FlowRequest[], complete: boolean): readonly RequestSpan[] {
+  const spans: RequestSpan[] = [];
+  const free: number[] = [];
+  for (const request of requests.toSorted((a, b) => a.first - b.first)) {
+    const waits = isPending(request, complete);
+    const last = waits ? Number.POSITIVE_INFINITY : Math.max(request.first, ...request.seqs);
+    if (last === request.first) continue;
+    let track = 0;
+    while (track < maxTracks && (free[track] ?? 0) >= request.first) track++;
+    if (track === maxTracks) continue;
+    free[track] = last;
+    const tone = waits ? "warn" : (faultOf(request, complete)?.tone ?? "plain");
+    spans.push({ first: request.first, last, track, tone });
+  }
+  return spans;
+}
+
+/** Returns the spans that overlap a range of entry numbers. */
+export function spansWithin(spans: readonly RequestSpan[], from: number, to: number): readonly RequestSpan[] {
+  return spans.filter(({ first, last }) => first <= to && last >= from);
+}
+
+/** Returns the lines beside an entry. highlighted has the first entries of the selected requests. */
+export function linePartsOf(
+  spans: readonly RequestSpan[],
+  { seq, requests }: FlowEntry,
+  highlighted: readonly number[],
+): readonly LinePart[] {
+  return spansWithin(spans, seq, seq).map(({ first, last, track, tone }) => {
+    const part = seq === first ? "start" : seq === last ? "end" : requests.includes(first) ? "middle" : "pass";
+    return { track, request: first, part, tone, isHighlighted: highlighted.includes(first) };
+  });
+}
+
+/** Reports whether two rows have the same lines. */
+export function isSameLineParts(a: readonly LinePart[], b: readonly LinePart[]): boolean {
+  return a.length === b.length && a.every((one, i) => JSON.stringify(one) === JSON.stringify(b[i]));
+}

@@ -1,0 +1,68 @@
+import { useCallback, useEffect, useEffectEvent, useState } from "react";
+import type { FlowModel } from "./flowModel";
+import { followTrace } from "./followTrace";
+
+/** The state of the connection to a trace. */
+export interface LiveState {
+  /** ended: nothing more is added. */
+  state: "following" | "lost" | "ended";
+  /** Why the connection was lost. */
+  why: string;
+  /** Checks for a new trace in place of one that has ended; null: there can be none. */
+  checkAgain: (() => void) | null;
+}
+
+/** Options for a trace that still grows. */
+export interface LiveOptions {
+  onEnd?: (() => void) | undefined;
+  /** A new number means that a new trace may have replaced one that has ended; 0: no. */
+  renew?: number | undefined;
+}
+
+/**
+ * Keeps the model up to date with its trace, as soon as the model knows where the trace ends. watch
+ * null: it has ended.
+ */
+export function useLiveTrace(
+  model: FlowModel,
+  known: boolean,
+  watch: string | null,
+  { onEnd, renew = 0 }: LiveOptions,
+): LiveState {
+  const [begun, setBegun] = useState(known);
+  if (known && !begun) setBegun(true);
+  const [state, setState] = useState<Omit<LiveState, "checkAgain">>({
+    state: watch === null ? "ended" : "following",
+    why: "",
+  });
+  const [round, setRound] = useState(0);
+  const [seen, setSeen] = useState(renew);
+  const ended = useEffectEvent(() => onEnd?.());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: round reconnects
+  useEffect(() => {
+    if (watch === null || !begun) return;
+    setState({ state: "following", why: "" });
+    return followTrace(watch, () => model.get().end + 1, {
+      onGrowth: () => void model.loadAdded(),
+      onEnd: () => {
+        setState({ state: "ended", why: "" });
+        ended();
+      },
+      onLost: (why) => {
+        setState(why === null ? { state: "following", why: "" } : { state: "lost", why });
+        if (why === null) void model.checkForNewTrace();
+      },
+    });
+  }, [model, watch, begun, round]);
+  const again = useCallback(async () => {
+    await model.checkForNewTrace();
+    setBegun(model.get().count !== null);
+    setRound((n) => n + 1);
+  }, [model]);
+  useEffect(() => {
+    if (state.state !== "ended" || watch === null || renew === 0 || renew === seen) return;
+    setSeen(renew);
+    void again();
+  }, [state.state, watch, renew, seen, again]);
+  return { ...state, checkAgain: watch?.includes("session=") ? () => void again() : null };
+}

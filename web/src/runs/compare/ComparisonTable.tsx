@@ -1,0 +1,36 @@
+import { useMemo } from "react";
+import type { AttemptLine } from "../../protocol/api.gen";
+import styles from "./Compare.module.css";
+import { figuresOf } from "./figures";
+
+/** The figures of two attempts in a table. */
+export function ComparisonTable({ a, b }: { a: AttemptLine; b: AttemptLine }) {
+  const figures = useMemo(() => figuresOf(a, b), [a, b]);
+  return (
+    <div className={styles.scroller}>
+      <table className={styles.figures}>
+        <caption className="visually-hidden">Figures of both attempts</caption>
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className="visually-hidden">Figure</span>
+            </th>
+            <th scope="col">A</th>
+            <th scope="col">B</th>
+            <th scope="col">B against A</th>
+          </tr>
+        </thead>
+        <tbody>
+          {figures.map((figure) => (
+            <tr key={figure.name} className={figure.differs ? styles.differs : ""}>
+              <th scope="row">{figure.name}</th>
+              <td>{figure.a}</td>
+              <td>{figure.b}</td>
+              <td>{figure.difference || (figure.differs ? "different" : "")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+import { timeOf } from "../../json/values";
+import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
+import { type Verdict, verdictOf } from "./outcome";
+
+/** A row of a run's attempt table: an attempt, finished or not, or a skipped case. */
+export interface Attempt {
+  /** Number of its line in attempts.jsonl; 0: none. */
+  n: number;
+  /** Name of its folder, used in paths; "" for a skipped case. */
+  name: string;
+  caseId: string;
+  epoch: number | null;
+  try: number | null;
+  verdict: Verdict;
+  /** Why it ended or was skipped. */
+  outcome: string;
+  detail: string;
+  passed: boolean | null;
+  score: number | null;
+  /** Milliseconds since 1970. */
+  started: number | null;
+  durationMs: number | null;
+  turns: number | null;
+  actions: number | null;
+  /** Input and output tokens. */
+  tokens: number | null;
+  costUsd: number | null;
+  /** Number of signs that the agent tried to manipulate the harness. */
+  tamper: number;
+  tags: readonly string[];
+}
+
+/** Converts a line of attempts.jsonl to a row; null if the line is not an attempt or a skipped case. */
+export function attemptOf(line: AttemptLine): Attempt | null {
+  if (line.type === "skipped") return skippedCase(line);
+  if (line.type !== "attempt") return null;
+  if (line.state === "running" || line.state === "interrupted") return unfinishedAttempt(line.name ?? "", line.state);
+  const { usage = {}, outcome = "", passed = null } = line;
+  return {
+    n: line.n ?? 0,
+    name: line.name ?? "",
+    caseId: line.case_id ?? "",
+    epoch: line.epoch ?? null,
+    try: line.try ?? null,
+    verdict: verdictOf(outcome, passed),
+    outcome,
+    detail: line.outcome_detail ?? "",
+    passed,
+    score: line.score ?? null,
+    started: timeOf(line.started),
+    durationMs: line.duration_ms ?? null,
+    turns: usage.model_calls ?? null,
+    actions: usage.actions ?? null,
+    tokens: tokensOf(usage),
+    costUsd: usage.cost_usd ?? null,
+    tamper: line.tamper ?? 0,
+    tags: line.tags ?? [],
+  };
+}
+
+/** Returns the sum of input and output tokens; null if neither is known. */
+export function tokensOf({ input_tokens: input, output_tokens: output }: RunUsage): number | null {
+  return input === undefined && output === undefined ? null : (input ?? 0) + (output ?? 0);
+}
+
+const emptyAttempt: Attempt = {
+  n: 0,
+  name: "",
+  caseId: "",
+  epoch: null,
+  try: null,
+  verdict: "skipped",
+  outcome: "",
+  detail: "",
+  passed: null,
+  score: null,
+  started: null,
+  durationMs: null,
+  turns: null,
+  actions: null,
+  tokens: null,
+  costUsd: null,
+  tamper: 0,
+  tags: [],
+};
+
+function skippedCase({ n = 0, case_id: caseId = "", reason: detail = "" }: AttemptLine): Attempt {
+  return { ...emptyAttempt, n, caseId, outcome: "skipped", detail };
+}
+
+const attemptFolderName = /^\d+-(.*)-e(\d+)-t(\d+)$/s;
+
+/** Returns an unfinished attempt with what the name of its folder contains. */
+export function unfinishedAttempt(name: string, verdict: "running" | "interrupted"): Attempt {
+  const [, slug = name, epoch, attempt] = attemptFolderName.exec(name) ?? [];
+  return {
+    ...emptyAttempt,
+    name,
+    caseId: slug,
+    epoch: epoch === undefined ? null : Number(epoch),
+    try: attempt === undefined ? null : Number(attempt),
+    verdict,
+    outcome: verdict,
+  };
+}
+
+/** Returns the attempts and skipped cases of some lines, in order. */
+export function attemptsOf(lines: readonly AttemptLine[]): Attempt[] {
+  return lines.map(attemptOf).filter((attempt) => attempt !== null);
+}

@@ -1,0 +1,17 @@
+import { Badge, type Tone } from "../../ui/Badge";
+import type { Verdict } from "../data/outcome";
+
+const verdictTones: Record<Verdict, Tone> = {
+  passed: "good",
+  failed: "bad",
+  ungraded: "neutral",
+  infrastructure: "warn",
+  skipped: "neutral",
+  running: "accent",
+  interrupted: "warn",
+};
+
+/** The verdict of an attempt as a badge. */
+export function VerdictBadge({ verdict }: { verdict: Verdict }) {
+  return <Badge tone={verdictTones[verdict]}>{verdict}</Badge>;
+}

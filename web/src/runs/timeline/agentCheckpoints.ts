@@ -1,0 +1,56 @@
+import type { Entry } from "../../protocol/messages";
+import { initial, reduceAll } from "../../store/reducer";
+import type { Agent, State } from "../../store/state";
+import { countThrough } from "./mark";
+
+/** Query parameters that select the entries which change the agent's state. */
+export const agentEntriesQuery = {
+  hop: "agent>server,server>agent,console>server,session",
+  type: "agent_status,agent_history_updated,agent_usage_update,agent_event,agent_error,agent_result,agent_query,agent_cancel,agent_clear_history,managed_process_exit",
+};
+
+/** The same with stream frames, for agents that send nothing else. */
+export const streamEntriesQuery = {
+  hop: agentEntriesQuery.hop,
+  type: `${agentEntriesQuery.type},agent_stream_start,agent_stream_block_start,agent_stream_delta,agent_stream_block_stop,agent_stream_complete`,
+};
+
+const checkpointEvery = 200;
+
+/** The agent's entries of a trace, with checkpoints of its state, to get the state at any entry quickly. */
+export class AgentCheckpoints {
+  readonly #entries: Entry[] = [];
+  /** The state after every 200 entries. */
+  readonly #checkpoints: State[] = [initial];
+
+  /** Appends entries, which must be in order. Known ones are ignored. */
+  add(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      if (entry.seq <= (this.#entries.at(-1)?.seq ?? 0)) continue;
+      this.#entries.push(entry);
+      if (this.#entries.length % checkpointEvery === 0) this.#checkpoint();
+    }
+  }
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  /** Returns the agent's state after entry seq of the trace. */
+  at(seq: number): Agent {
+    const end = countThrough(this.#entries, seq);
+    const from = Math.floor(end / checkpointEvery);
+    const base = this.#checkpoints[from] ?? initial;
+    return reduceAll(base, this.#entries.slice(from * checkpointEvery, end)).agent;
+  }
+
+  #checkpoint(): void {
+    const before = this.#checkpoints.at(-1) ?? initial;
+    this.#checkpoints.push(reduceAll(before, this.#entries.slice(-checkpointEvery)));
+  }
+}
+
+/** Reports whether an agent has sent complete messages. */
+export function hasHistory(entries: readonly Entry[]): boolean {
+  return entries.some((entry) => entry.msg?.type === "agent_history_updated");
+}

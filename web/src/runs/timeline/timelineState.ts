@@ -1,0 +1,47 @@
+import type { Entry } from "../../protocol/messages";
+import type { TimelineMark } from "./mark";
+
+export const speeds = [1, 4, 16] as const;
+export type Speed = (typeof speeds)[number];
+
+/** The state of a timeline. */
+export interface TimelineState {
+  /** The entry after which the notebook is shown; 0: before the first. */
+  seq: number;
+  /** The newest entry. */
+  end: number;
+  /** The trace has ended. */
+  isComplete: boolean;
+  /** Milliseconds since the trace began. */
+  ms: number;
+  /** The entry at seq; null: none, or not loaded. */
+  entry: Entry | null;
+  /** live: it follows a running attempt. */
+  mode: "still" | "playing" | "live";
+  /** The state at seq is being loaded. */
+  isLoading: boolean;
+  /** A console held the notebook, so its cells are known only in part. */
+  heldByConsole: boolean;
+  marks: readonly TimelineMark[];
+  /** Checkpoints and marks are loaded, except for entries still to come. */
+  isLoaded: boolean;
+  /** Number of agent entries that are loaded. */
+  agentEntryCount: number;
+  /** The last error; null: none. */
+  problem: string | null;
+}
+
+export const initialTimelineState: TimelineState = {
+  seq: 0,
+  end: 0,
+  isComplete: false,
+  ms: 0,
+  entry: null,
+  mode: "still",
+  isLoading: false,
+  heldByConsole: false,
+  marks: [],
+  isLoaded: false,
+  agentEntryCount: 0,
+  problem: null,
+};

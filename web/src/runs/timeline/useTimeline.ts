@@ -1,0 +1,40 @@
+import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
+import type { TraceSource } from "../../api/client";
+import { createStore } from "../../store/store";
+import { Timeline } from "./timeline";
+import { initialTimelineState, type TimelineState } from "./timelineState";
+
+/** Creates a timeline with its own store; null on the first render. It does nothing before begin(). */
+export function useNewTimeline({ base, watch }: TraceSource): Timeline | null {
+  const [timeline, setTravel] = useState<Timeline | null>(null);
+  useEffect(() => {
+    const made = new Timeline({ base, watch }, createStore());
+    setTravel(made);
+    return () => made.dispose();
+  }, [base, watch]);
+  return timeline;
+}
+
+const TimelineContext = createContext<Timeline | null>(null);
+
+export const TimelineProvider = TimelineContext.Provider;
+
+export function useTimeline(): Timeline {
+  const timeline = useContext(TimelineContext);
+  if (timeline === null) throw new Error("no TravelProvider above");
+  return timeline;
+}
+
+/** Returns the state of a timeline, and re-renders when it changes. */
+export function useTimelineState(timeline: Timeline | null): TimelineState {
+  return useSyncExternalStore(timeline?.subscribe ?? subscribeToNothing, timeline?.get ?? getInitialState);
+}
+
+/** Returns what select reads from the timeline's state, and re-renders when that changes. */
+export function useTimelineValue<T>(select: (moment: TimelineState) => T): T {
+  const timeline = useTimeline();
+  return useSyncExternalStore(timeline.subscribe, () => select(timeline.get()));
+}
+
+const subscribeToNothing = () => () => undefined;
+const getInitialState = () => initialTimelineState;
