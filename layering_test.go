@@ -69,6 +69,7 @@ testcases/grading/pyvalue/pyvaluetest: testcases/grading/pyvalue
 internal/client +http: internal/protocol
 internal/notebook:     internal/protocol
 internal/subprocess:   internal/sandbox internal/protocol
+internal/subprocess/subprocesstest: internal/subprocess internal/sandbox
 internal/trace:        internal/protocol
 internal/trace/flow:   internal/trace internal/protocol
 internal/model +http:           internal/model/rawjson
@@ -88,7 +89,7 @@ internal/protocol:
 `
 
 // order is the direction of imports between top-level folders: a package may import
-// packages of its own level or of a level further down.
+// packages of the same level or of a lower one.
 const order = "cmd > server > web > eval > router kernel agent testcases > internal"
 
 func TestImportsFollowTheTable(t *testing.T) {

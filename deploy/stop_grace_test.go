@@ -20,16 +20,16 @@ func longestShutdown(t *testing.T) time.Duration {
 		subprocess = "assay/internal/subprocess"
 	)
 	steps := []struct{ pkg, name string }{
-		{session, "InterruptGrace"},                 // running cells stop
-		{session, "CollectTimeout"},                 // context, globals and reactivity are read
-		{session, "stopTimeout"},                    // the agent stops
-		{session, "stopTimeout"},                    // the kernel stops
-		{"assay/router", "finishTimeout"},           // peers read what is queued for them
-		{"assay/internal/protocol", "closeTimeout"}, // consoles answer the close
-		{"assay/server", "shutdownTimeout"},         // HTTP requests end
-		{subprocess, "cgroupRemoveTimeout"},         // the reaper removes the cgroups
-		{subprocess, "cgroupRemoveTimeout"},         // the server checks them once more
-		{"assay/cmd/assay", "stderrFlush"},          // the log is written
+		{session, "InterruptGrace"},                           // running cells stop
+		{session, "CollectTimeout"},                           // context, globals and reactivity are read
+		{session, "stopTimeout"},                              // the agent stops
+		{session, "stopTimeout"},                              // the kernel stops
+		{"assay/router", "finishTimeout"},                     // peers read what is queued for them
+		{"assay/internal/protocol", "closeTimeout"},           // consoles answer the close
+		{"assay/server", "shutdownTimeout"},                   // HTTP requests end
+		{subprocess, "cgroupRemoveTimeout"},                   // the reaper removes the cgroups
+		{subprocess, "cgroupRemoveTimeout"},                   // the server checks them once more
+		{"assay/cmd/assay/internal/terminal", "flushTimeout"}, // the log is written
 	}
 	paths := make([]string, len(steps))
 	for i, step := range steps {

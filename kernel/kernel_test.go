@@ -13,25 +13,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 	"assay/kernel"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if subprocess.RunCleanupHelper(os.Stdin) != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { subprocesstest.Main(m, nil) }
 
 // testKernel is a running Python kernel with its working folder.
 type testKernel struct {
@@ -54,7 +43,7 @@ func startKernel(t *testing.T, change func(*kernel.Config)) *testKernel {
 // newSupervisor returns a supervisor of subprocesses that is closed after the test.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup

@@ -247,7 +247,7 @@ func (r *Router) sendToKernelFrom(p *Peer, f frame) {
 }
 
 // reportUnsentCommand says why a command was not sent to the kernel. If the command is a
-// run_cell the agent is told that the run failed, as it may wait for it. The console that sent
+// run_cell the agent receives an error for the run, because it may wait for it. The console that sent
 // the command gets an error; if the server's own document sent it, all consoles at /run do.
 func (r *Router) reportUnsentCommand(p *Peer, f frame, why string) {
 	if f.envelope.Type == protocol.TypeRunCell {

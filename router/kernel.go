@@ -259,7 +259,7 @@ func (r *Router) sendToKernelOrFail(request *pendingRequest, f frame) {
 }
 
 // answerKernelTimedOut replies with an error to a request that the kernel has not answered
-// before its deadline. If it is an execute_code, the kernel is told to interrupt the code.
+// before its deadline. If it is an execute_code, the kernel receives an interrupt for the code.
 func (r *Router) answerKernelTimedOut(request *pendingRequest) {
 	if request.action != protocol.TypeExecuteCode {
 		r.answerTimedOut(request)

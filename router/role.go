@@ -29,7 +29,7 @@ type role interface {
 	onEnded(p *Peer, unsent []frame)
 }
 
-// traceFeeder is a role whose peer is sent entries of the trace by a goroutine of its own: a
+// traceFeeder is a role whose peer is sent entries of the trace by its own goroutine: a
 // view.
 type traceFeeder interface {
 	// feed sends the peer what there is to send, until ctx ends. When stop is

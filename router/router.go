@@ -9,7 +9,7 @@
 //	             kernel frames │  ▼ run_cell, summaries, execute_code
 //	                          kernel
 //
-// The holder of the document is whoever answers the agent's actions on cells: the
+// The holder of the document is the peer that answers the agent's actions on cells: the
 // server's own document, or a console at /agent. If the server holds it, consoles
 // at /agent are views: they are shown what the trace brings.
 //

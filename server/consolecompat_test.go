@@ -156,7 +156,7 @@ func TestExampleConsoleInAnAttempt(t *testing.T) {
 	}
 }
 
-// A second console is told that another one holds the notebook.
+// A second console receives the error that another one holds the notebook.
 func TestSecondExampleConsoleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{})

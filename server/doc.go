@@ -58,5 +58,5 @@
 //   - A watcher that takes more than 10 s to read one message is closed with code
 //     1008. The session does not notice.
 //   - A session that cannot start leaves its error as the problem of the id; consoles
-//     that wait for it are told, and /readyz reports it.
+//     that wait for it receive an error, and /readyz reports it.
 package server

@@ -222,7 +222,7 @@ func isRunning(pid int) bool {
 	return err == nil && len(bytes.TrimSpace(args)) > 0
 }
 
-// When a kernel dies during a run, consoles are told, actions that wait for it and later
+// When a kernel dies during a run, consoles receive managed_process_exit, actions that wait for it and later
 // ones fail at once, and the notebook remains.
 func TestOriginalProtocolKernelThatDiesInARun(t *testing.T) {
 	t.Parallel()

@@ -198,7 +198,7 @@ func TestBadFrames(t *testing.T) {
 	s.entries.await(t, "the malformed message", func(e traceEntry) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.NoteMalformed })
 }
 
-// When the kernel is killed while a cell runs, consoles are told, and actions that wait for
+// When the kernel is killed while a cell runs, consoles receive managed_process_exit, and actions that wait for
 // it fail at once with an error that says how it died and what it printed last.
 func TestKernelKilled(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 // after loading.
 type Case struct {
 	ID     string
-	Task   string // what the agent is told, verbatim
+	Task   string // what the agent receives, verbatim
 	Notes  string // for people; never shown to the agent
 	Source Source
 

@@ -61,6 +61,7 @@ export default defineConfig(({ command }) => ({
       },
     },
     setupFiles: ["./vitest.setup.ts"],
+    testTimeout: 30_000, // milliseconds; many workers share a slow machine
     include: ["*.test.ts", "src/**/*.test.{ts,tsx}"],
     restoreMocks: true,
   },

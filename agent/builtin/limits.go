@@ -94,8 +94,8 @@ func (l Limits) check(used limitUse) error {
 	return nil
 }
 
-// LimitError ends the work on a query because a limit was reached. The server is told
-// with an event of type limit {limit, configured, measured}.
+// LimitError ends the work on a query because a limit was reached. The server receives
+// an event of type limit {limit, configured, measured}.
 type LimitError struct {
 	Limit                string // name of the limit, such as turns or max_eval_iters
 	Configured, Measured any    // numbers, in the unit of the limit

@@ -87,7 +87,7 @@ func (c *currentTask) awaitSubmission(ctx context.Context, task tools.ExternalTa
 	}
 }
 
-// instructions returns what a client is told when its session starts: the task, if there is
+// instructions returns what a client gets when its session starts: the task, if there is
 // one, and how to work in a notebook.
 func (s *toolServer) instructions() string {
 	parts := []string{"These tools work on a live notebook. A task is given, its answer is handed in with submit_response."}

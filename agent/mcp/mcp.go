@@ -69,7 +69,7 @@ type Config struct {
 // Run runs an agent on conn. It returns as [builtin.Run] does, closes conn and leaves nothing
 // running.
 //
-// With a Command, Run starts it for each query, in a process group of its own, with a file
+// With a Command, Run starts it for each query, in its own process group, with a file
 // .mcp.json in its folder that says how to reach the tools. {task} in an argument is replaced
 // by the query; without {task} the query is the Command's standard input. The exit of the
 // Command ends the query. The Command and its group are killed when the query is cancelled,

@@ -14,11 +14,11 @@ import (
 	"assay/internal/model"
 )
 
-// progressInterval is how often a client that asked for progress is told what its call waits
+// progressInterval is how often a client that asked for progress receives what its call waits
 // for.
 const progressInterval = time.Second
 
-// toolHints is what clients are told of a tool besides its schema.
+// toolHints describes a tool to clients, besides its schema.
 type toolHints struct {
 	title       string
 	readOnly    bool // changes nothing

@@ -99,7 +99,7 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 	return h, nil
 }
 
-// privatePath returns a path that only agents are told. A kernel knows the temporary
+// privatePath returns a path that only agents receive. A kernel knows the temporary
 // folder from its own arguments, but cannot list it.
 func (h *host) privatePath(name string) string {
 	return filepath.Join(h.supervisor.TempDir(), name+"-"+h.secret)

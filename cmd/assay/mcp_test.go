@@ -143,7 +143,7 @@ func firstText(t *testing.T, result *sdk.CallToolResult) string {
 	return text.Text
 }
 
-// Without --url assay mcp has a notebook of its own. It ends with the client and leaves no file.
+// Without --url assay mcp has its own notebook. It ends with the client and leaves no file.
 func TestMCP_OwnNotebook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"assay/testcases"
 )
 
-// solvedCase is an example case and the answer of its own solution.
+// solvedCase is an example case and the answer of its solution.
 type solvedCase struct {
 	testcases.Case
 	answer json.RawMessage

@@ -29,7 +29,7 @@ func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 }
 
 // grade extracts the agent's answer and, if the outcome allows it, runs the graders while the
-// kernel still lives. Each grader has a time limit of its own. If ctx ends meanwhile, the
+// kernel still lives. Each grader has its own time limit. If ctx ends meanwhile, the
 // outcome becomes cancelled and there is no verdict.
 func (a *attempt) grade(ctx context.Context) {
 	found, err := grading.ExtractAnswer(a.watcher.submitted.messages)

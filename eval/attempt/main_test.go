@@ -2,7 +2,6 @@ package attempt_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,39 +11,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"assay/agent"
 	"assay/eval/attempt"
 	"assay/eval/runs"
 	"assay/internal/protocol"
-	"assay/internal/sandbox"
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 	"assay/kernel"
 	"assay/testcases"
 )
 
 // TestMain makes the test binary play the subprocesses that tests start: the
-// supervisor's cleanup helper ("clean up"), the sandbox's launcher ("launch PLAN -- COMMAND..."),
+// supervisor's cleanup helper, the sandbox's launcher ("launch PLAN -- COMMAND..."),
 // and an agent ("agent ROLE FD").
 func TestMain(m *testing.M) {
-	switch {
-	case len(os.Args) > 3 && os.Args[1] == "agent":
-		os.Exit(playAgent(os.Args[2], os.Args[3]))
-	case len(os.Args) > 3 && os.Args[1] == "launch":
-		fmt.Fprintln(os.Stderr, sandbox.Exec(os.Args[2], os.Args[4:], os.Environ()))
-		os.Exit(1)
-	case len(os.Args) > 1 && os.Args[1] == "clean up":
-		if subprocess.RunCleanupHelper(os.Stdin) != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	// The race detector would delay the exit of each subprocess by a second.
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+	subprocesstest.Main(m, map[string]subprocesstest.Role{"agent": func(args []string) int { return playAgent(args[0], args[1]) }, "launch": subprocesstest.Launch})
 }
 
 // The roles of playAgent.
@@ -150,7 +132,7 @@ func runAttempt(t *testing.T, role string, fields map[string]any, configure ...f
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	cases, err := testcases.Load([]string{path}, testcases.Options{})
 	require.NoError(t, err)
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "clean up"}, Launcher: []string{os.Args[0], "launch"}})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}, Launcher: []string{os.Args[0], "launch"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, supervisor.Close()) })
 	python, err := kernel.ResolvePython(t.Context(), "python3", supervisor.TempDir())

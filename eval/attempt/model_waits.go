@@ -36,8 +36,8 @@ type agentEvent struct {
 	} `json:"metadata"`
 }
 
-// readAgentEvent processes an agent_event which says that the agent has reached one of its own
-// limits, will repeat a call of its model, or waits for a slot of the limiter. Other events,
+// readAgentEvent processes an agent_event which says that the agent has reached one of the
+// agent's limits, will repeat a call of its model, or waits for a slot of the limiter. Other events,
 // and malformed ones, are ignored.
 func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 	var event agentEvent

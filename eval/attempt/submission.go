@@ -126,7 +126,7 @@ func (s submission) isQuestion() bool {
 }
 
 // questionVerdict returns the verdict on a submission that asks a question: for the first one a
-// verdict with the question, which is to be answered, and for the second one the outcome
+// verdict with the question, which must be answered, and for the second one the outcome
 // asked_question, which ends the attempt.
 func (w *completionWatcher) questionVerdict(s submission) *watcherVerdict {
 	w.submitted.questionCount++

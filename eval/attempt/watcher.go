@@ -298,7 +298,7 @@ func (w *completionWatcher) completionVerdict() *watcherVerdict {
 }
 
 // turnEndVerdict returns the verdict on an agent whose last turn has ended without a marked
-// submission: that it has reached a limit of its own, or stopped without an answer. how says
+// submission: that it has reached its own limit, or stopped without an answer. how says
 // how the turn ended. After a marked submission it returns completed, or nil while something is
 // unfinished.
 func (w *completionWatcher) turnEndVerdict(how string) *watcherVerdict {

@@ -105,7 +105,7 @@ func kernelExitVerdict(err error) watcherVerdict {
 }
 
 // collectState collects the state of the notebook, stops the agent and writes state.json. It
-// does so even if ctx has ended, because every step has a time limit of its own. If state.json
+// does so even if ctx has ended, because every step has its own time limit. If state.json
 // cannot be written the outcome becomes harness_error.
 func (a *attempt) collectState(ctx context.Context) {
 	a.job.Progress.setActivity("collecting the notebook")

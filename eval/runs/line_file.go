@@ -24,7 +24,7 @@ type Line struct {
 }
 
 // LineFile is an open JSON Lines file, such as a trace, which may still be growing. It is safe
-// for concurrent use. Whoever opened it must Close it.
+// for concurrent use. The caller must Close it.
 type LineFile struct {
 	name      string // path in error texts
 	file      *os.File

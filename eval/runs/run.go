@@ -16,7 +16,7 @@ import (
 const maxRunJSONBytes = 16 << 20
 
 // Run is the folder of a run, open for reading. Methods with the parameter attempt take the
-// name of the attempt's folder. It is safe for concurrent use. Whoever opened it must Close it;
+// name of the attempt's folder. It is safe for concurrent use. The caller must Close it;
 // files opened through it stay open.
 type Run struct {
 	Name    string                     // of the folder

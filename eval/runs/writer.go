@@ -21,7 +21,7 @@ type attemptsHeader struct {
 }
 
 // Writer writes the folder of a run. While it is open, other processes see the run as running.
-// It is safe for concurrent use. Whoever created it must Close it.
+// It is safe for concurrent use. The caller must Close it.
 type Writer struct {
 	Dir  string // path of the folder
 	Name string // base name of the folder

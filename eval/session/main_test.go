@@ -9,38 +9,15 @@ import (
 	"strconv"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"assay/internal/protocol"
-	"assay/internal/sandbox"
-	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // TestMain makes the test binary play the subprocesses that tests start: a kernel or agent
-// ("play ROLE FD"), the supervisor's cleanup helper ("clean up") and the sandbox's launcher
+// ("play ROLE FD"), the supervisor's cleanup helper and the sandbox's launcher
 // ("launch PLAN -- [COMMAND...]").
 func TestMain(m *testing.M) {
-	if len(os.Args) > 3 && os.Args[1] == "play" {
-		os.Exit(playChild(os.Args[2], os.Args[3]))
-	}
-	if len(os.Args) > 3 && os.Args[1] == "launch" {
-		if err := sandbox.Exec(os.Args[2], os.Args[4:], os.Environ()); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0) // without a command: ProbeMachine only wants to know whether the plan works
-	}
-	if len(os.Args) > 1 && os.Args[1] == "clean up" {
-		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	// The race detector would keep each of our subprocesses for a second at exit.
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+	subprocesstest.Main(m, map[string]subprocesstest.Role{"play": func(args []string) int { return playChild(args[0], args[1]) }, "launch": subprocesstest.Launch})
 }
 
 // sandboxLauncherCommand returns the command with which the test binary starts another command

@@ -78,7 +78,7 @@ func (s *Session) startNewAgent(ctx context.Context) error {
 	return nil
 }
 
-// The types of the trace entries about a kernel whose code did not stop when it was told to;
+// The types of the trace entries about a kernel whose code did not stop on request;
 // see [KernelFailure].
 const (
 	TypeKernelStuck = "kernel_stuck" // the kernel is killed, and a new one is about to start

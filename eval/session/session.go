@@ -16,7 +16,7 @@
 //
 // The document (the cells and their order) is held by the server or by a console. With
 // [Config.AwaitConsole] the first console that connects decides which, for the whole
-// session: a holder brings a document of its own, a view shows the server's. Until then the
+// session: a holder brings its own document, a view shows the server's. Until then the
 // agent's actions on the document wait. See [Session.AttachHolder] and [Session.AttachView].
 //
 // # Order of the end
@@ -135,7 +135,7 @@ type Config struct {
 }
 
 // Session is a live notebook: a kernel, an agent and the router that connects them to consoles.
-// It is safe for concurrent use. Whoever started it must End it.
+// It is safe for concurrent use. The caller must End it.
 type Session struct {
 	cfg         Config
 	log         *slog.Logger

@@ -18,7 +18,7 @@ import (
 // An action is carried out and answered, without a tx_id only carried out. The messages
 // that it causes for the kernel (run_cell, stop_cell, dispose_cell, set_widget_value)
 // are written to conn right after the answer. A set_widget is not answered: its
-// set_widget_value has the action's tx_id as agent_tx_id, and whoever gets the kernel's
+// set_widget_value has the action's tx_id as agent_tx_id, and a peer that gets the kernel's
 // answer to it must answer the action.
 //
 // A change is caused by the agent, unless the action's tx_id is one of the server's: then

@@ -9,7 +9,7 @@ import (
 // [NewStream], [NewWebSocket] and [Pipe]; users need not know which one they have.
 //
 // One goroutine may call Read while another one calls Write. Any goroutine may call Close, more
-// than once; it unblocks both. Whoever opened a Conn must close it, even if Read or Write has
+// than once; it unblocks both. The caller must close a Conn, even if Read or Write has
 // failed.
 type Conn interface {
 	// Read returns the next body. The caller may keep it but not change it, as

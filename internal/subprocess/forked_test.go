@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // forkingParent is a [subprocess.Forker] for one process: it starts a subprocess, which
@@ -111,7 +112,7 @@ func playServerWithoutPidfd() int {
 		fmt.Println(err)
 		return 1
 	}
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
 	if err != nil {
 		fmt.Println(err)
 		return 1

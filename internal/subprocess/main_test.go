@@ -11,10 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // roleEnvVar is the environment variable that makes the test binary play a subprocess.
@@ -25,17 +24,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleEnvVar); role != "" {
 		os.Exit(playRole(role))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	// The race detector would keep each of our subprocesses for a second at exit.
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+	subprocesstest.Main(m, nil)
 }
 
 // playRole is the main function of the test binary in a role, such as "echo" or
@@ -159,7 +148,7 @@ func writeFlood() {
 // and the server's temporary folder, and waits to be killed.
 func playServer() int {
 	_ = os.Unsetenv(roleEnvVar)
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
 	if err != nil {
 		return 103
 	}

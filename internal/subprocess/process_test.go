@@ -15,6 +15,7 @@ import (
 
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // testWaitTimeout is the longest time that a test waits for something that takes
@@ -24,7 +25,7 @@ const testWaitTimeout = 20 * time.Second
 // newSupervisor returns a supervisor that is closed when the test ends.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], "reap"}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, sup.Close())

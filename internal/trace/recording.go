@@ -7,7 +7,7 @@ import (
 )
 
 // Recording is a journal and the trace file to which it is written. It is safe for concurrent
-// use. Whoever made it must Close it.
+// use. The caller must Close it.
 type Recording struct {
 	Journal *Journal
 	Path    string // of the file

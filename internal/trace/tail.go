@@ -20,9 +20,9 @@ const (
 	maxKeptLineBytes = 1 << 20
 )
 
-// Tail reads the lines of a trace file that may still grow. It has a file descriptor of its own
+// Tail reads the lines of a trace file that may still grow. It has its own file descriptor
 // and reads at its own pace, so it does not delay the writer. Only one goroutine may use it.
-// Whoever opened it must Close it.
+// The caller must Close it.
 type Tail struct {
 	file        *os.File
 	reader      *bufio.Reader

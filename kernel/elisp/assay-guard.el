@@ -3,7 +3,7 @@
 ;;; Commentary:
 
 ;; The server interrupts with SIGUSR2.  If `debug-on-event' says so, Emacs then
-;; quits wherever it is, and calls the debugger for that quit.  Here:
+;; quits at any point, and calls the debugger for that quit.  Here:
 ;;
 ;; - the signal has an effect only while code of the user runs; elsewhere
 ;;   `debug-on-event' is nil;

@@ -8,21 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 	"assay/kernel/elisp"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "reap" {
-		if subprocess.RunCleanupHelper(os.Stdin) != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { subprocesstest.Main(m, nil) }
 
 func TestUnpack(t *testing.T) {
 	t.Parallel()

@@ -153,7 +153,7 @@ func TestFailedStartEndsTheAdapter(t *testing.T) {
 	require.True(t, strings.HasSuffix(k.printedText(), "the Jupyter kernel made exited with status 4\n"), k.printedText())
 }
 
-// A kernel that exits when it is told to use Unix sockets is started again with TCP ports.
+// A kernel that exits if its connection file asks for Unix sockets is started again with TCP ports.
 func TestKernelWithoutUnixSocketsUsesTCP(t *testing.T) {
 	t.Parallel()
 	python := installedSpec(t, "python3").Executable

@@ -14,19 +14,14 @@ import (
 	"go.uber.org/goleak"
 
 	"assay/internal/protocol"
+	"assay/internal/subprocess/subprocesstest"
 	"assay/kernel/jupyter"
 )
 
 // TestMain runs the adapter instead of the tests if the process was started like "assay
 // jupyter".
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "jupyter" {
-		os.Exit(runAdapterProcess(os.Args[2], os.Args[3]))
-	}
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+	subprocesstest.Main(m, map[string]subprocesstest.Role{"jupyter": func(args []string) int { return runAdapterProcess(args[0], args[1]) }})
 }
 
 // runAdapterProcess is the main function of an adapter process: path is its kernel.json,

@@ -42,7 +42,7 @@ type resetTask struct {
 // executeRequest is never called, since a restart needs no request to the kernel.
 func (*resetTask) executeRequest(language) executeRequest { return executeRequest{} }
 
-// timeLimit returns 0: a restart has no time limit of its own.
+// timeLimit returns 0: a restart has no separate time limit.
 func (*resetTask) timeLimit() time.Duration { return 0 }
 
 // addText does nothing: a restart prints nothing that the answer could hold.

@@ -30,7 +30,7 @@ const (
 	// maxConsoleFrameBytes is the size of the largest message of a console.
 	maxConsoleFrameBytes = 256 << 10
 
-	// actionTimeout is how long an action may take, whoever answers it.
+	// actionTimeout is how long an action may take, no matter which peer answers it.
 	actionTimeout = 700 * time.Millisecond
 
 	attemptSessionID   = "case"  // in whose place attempts are made
@@ -163,7 +163,7 @@ func (c *chaosRun) publishAttempts(ctx context.Context) {
 }
 
 // errorLog is a slog.Handler that reports errors as faults, except that a session could
-// not start: consoles are told of that. Faults of peers are logged as warnings, which
+// not start: consoles receive a message about that. Faults of peers are logged as warnings, which
 // it ignores.
 type errorLog struct{ *chaosRun }
 

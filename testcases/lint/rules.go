@@ -73,7 +73,7 @@ func AllRules() []Rule {
 		{"W022", "an unknown field of a grader", graders},
 		{"W030", "the grader does not read this key of its config", graders},
 		{"W031", "the answer template has a field that no grader reads", template},
-		{"W070", "a field of the ground truth has no tolerance of its own", numbers},
+		{"W070", "a field of the ground truth has no tolerance", numbers},
 		{"W080", "the percentages are more than 5 away from 100 in sum", "docs/graders.md#distribution_comparison"},
 		{"W085", "both tolerance and tolerances", numbers},
 		{"W086", "ground_truth_labels stands in for canonical_markers", "docs/graders.md#marker_gene_precision_recall"},

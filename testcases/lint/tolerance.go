@@ -71,7 +71,7 @@ func (g *graderChecker) checkFieldTolerances() {
 	}
 	for field := range truth.All() {
 		if !tolerances.Has(field) {
-			g.addIssue("W070", g.configLocation("ground_truth."+field), "no tolerance of its own: unless there is one for all, the number must be met exactly")
+			g.addIssue("W070", g.configLocation("ground_truth."+field), "no tolerance for this field: unless there is one for all fields, the number must match exactly")
 		}
 	}
 }

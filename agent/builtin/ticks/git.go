@@ -30,7 +30,7 @@ type gitRepository struct {
 
 // openRepository returns the repository in a folder. It creates one in a folder that is
 // empty or has only files of a store, also if the folder lies in another repository. A
-// folder with other files and without a repository of its own is an error. It returns nil
+// folder with other files and without its own repository is an error. It returns nil
 // and no error if git is not installed.
 func openRepository(dir string) (*gitRepository, error) {
 	git, err := exec.LookPath("git")

@@ -224,7 +224,7 @@ func TestTK2_RepositoryOfTheUser(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "hooked"))
 }
 
-// A state folder inside another repository gets a repository of its own. A folder with other
+// A state folder inside another repository gets its own repository. A folder with other
 // files does not.
 func TestTK2_WhichFolderIsARepository(t *testing.T) {
 	t.Parallel()

@@ -146,7 +146,7 @@ func (s *strategy) finishTick(reply modelReply) (rests bool, err error) {
 }
 
 // modelReply is a parsed reply of the model and the response that it came in. A reply that
-// submits is added to the conversation only at the end of the tick, because whoever sees it
+// submits is added to the conversation only at the end of the tick, because a console that sees it
 // may take the work for finished.
 type modelReply struct {
 	tickReply

@@ -189,7 +189,7 @@ func TestEV8_CallsAreIgnored(t *testing.T) {
 	require.Len(t, model.ToolUses(p.History()[3].Content), 1)
 }
 
-// noObjectNoteText is what the model is told about a reply without an object.
+// noObjectNoteText is the text that the model gets about a reply without an object.
 const noObjectNoteText = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
 	`{"eval": "code or null", "thought": "…", "mood": "…", "confidence": 0.5, "monologue": "…", "reply": "text or null", "continue": false}`
 

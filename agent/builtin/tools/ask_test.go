@@ -17,7 +17,7 @@ import (
 	"assay/internal/model"
 )
 
-// ask calls Ask with a scripted model, and with a memory of its own unless cfg has one.
+// ask calls Ask with a scripted model, and with its own memory unless cfg has one.
 func ask(t *testing.T, cfg tools.Config, lines ...string) (answer string, r *agenttest.RequestRecorder, err error) {
 	t.Helper()
 	r = &agenttest.RequestRecorder{Client: agenttest.ParseScript(t, lines...).Client()}

@@ -16,7 +16,7 @@ import (
 type toolExecutor struct {
 	tools        map[string]tool
 	schemas      map[string]*inputSchema
-	offeredTools []model.Tool // the tools as the model is told of them, in order
+	offeredTools []model.Tool // the tools as the model sees them, in order
 }
 
 // newExecutor returns an executor that runs these tools, or an error if the schema of one is

@@ -301,7 +301,7 @@ func TestCO11_QueryCancelledWhileWaitingIsNoTask(t *testing.T) {
 	require.EqualValues(t, 2, h.taskCount.Load())
 }
 
-// Calls that run the same cell wait for each other; each gets the result of its own run.
+// Calls that run the same cell wait for each other; each gets its own result.
 func TestCO3_ExternalCallsRunACellOneAtATime(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)

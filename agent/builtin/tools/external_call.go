@@ -147,7 +147,7 @@ func (a *ExternalAgent) sendCallLocked(c *externalCall, result model.Block) {
 	a.sendMessage(builtin.UserMessage(result), c.query)
 }
 
-// runSubmission runs a submission once no other call is active: whoever sees it may take
+// runSubmission runs a submission once no other call is active: a console that sees it may take
 // the work for finished. An invalid submission, and one for a query that is no longer open,
 // is only reported as an error.
 func (a *ExternalAgent) runSubmission(ctx context.Context, c *externalCall) {

@@ -11,7 +11,7 @@ import (
 var rulesMarkdown string
 
 // NotebookRules returns the part of the system prompt that says how to work in a notebook
-// with these tools, for a program that instructs a model of its own.
+// with these tools, for a program that instructs its own model.
 func NotebookRules() string { return strings.TrimSpace(rulesMarkdown) }
 
 // systemPrompt returns the system prompt: the agent's name, its memory, the rules.

@@ -21,7 +21,7 @@ type tool struct {
 
 // toolError is the error of a tool call.
 type toolError struct {
-	text      string // what the model is told
+	text      string // what the model gets
 	malformed bool   // the call was wrong: unknown tool or invalid input
 }
 

@@ -58,7 +58,7 @@ func (t *queryTurn) finishTurn() (status string) {
 
 // runCalls runs the calls of a reply, adds their results and returns the status with which
 // the turn ends, or "". A submission runs last, and a reply with a submission is sent to the
-// server only after its other calls: whoever sees it may take the work for finished.
+// server only after its other calls: a console that sees it may take the work for finished.
 func (t *queryTurn) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
 	work, submissions := separateSubmissions(calls)
 	if len(submissions) == 0 {

@@ -93,7 +93,7 @@ func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
 	}
 }
 
-// A submission is sent and run after all other calls of its reply, because whoever sees it may
+// A submission is sent and run after all other calls of its reply, because a console that sees it may
 // take the work for finished. The results keep the order of the calls.
 func TestTL6_SubmissionComesLast(t *testing.T) {
 	t.Parallel()

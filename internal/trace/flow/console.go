@@ -20,7 +20,7 @@ func (j *Joiner) joinFromConsole(r trace.Record) *Request {
 		return j.openRequest(r, Request{Kind: KindQuery, ConsoleID: r.ConsoleID, Answerer: hopAgent})
 	case protocol.TypeRunCell:
 		if j.serverHolds {
-			return nil // the server edits the cell and sends a run_cell of its own
+			return nil // the server edits the cell and sends its own run_cell
 		}
 		return j.openRequest(r, Request{Kind: KindRun, ConsoleID: r.ConsoleID, Answerer: hopKernel})
 	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState,

@@ -30,7 +30,7 @@ type LineFormatter struct {
 
 // FormatLine formats a frame as one line without a newline: seconds since the trace began,
 // hop, type, action, the id of the request or else of the cell, size, and then the
-// text of an agent's event, the note and the delay, as far as there are any.
+// text of an agent's event, the note and the delay, if there are any.
 //
 //	+12.345 agent>server agent_action create_cell tx_1a2b3c4d5… 312 B  answered in 0.1ms: notebook 0.1ms
 //

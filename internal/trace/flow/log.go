@@ -34,7 +34,7 @@ const maxLogTextBytes = 160
 
 // Log logs the messages of a session, each once. It returns nil when the journal is
 // closed and everything is logged, and the cause of ctx if that ends first. It does not
-// delay whoever appends to the journal. A nil log discards.
+// delay the goroutine that appends to the journal. A nil log discards.
 //
 // A frame is logged where it comes in. A frame that the server makes, or has asked the
 // kernel for, is logged where it goes out: only there has an answer of the kernel the
@@ -64,8 +64,8 @@ func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	}
 }
 
-// messageLogger logs the trace entries of one session. It remembers what it needs to know who
-// sends each message to whom.
+// messageLogger logs the trace entries of one session. It keeps what it needs to
+// know the sender and the receiver of each message.
 type messageLogger struct {
 	log       *slog.Logger
 	sessionID string

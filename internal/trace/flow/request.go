@@ -2,8 +2,8 @@ package flow
 
 import "time"
 
-// RequestKind says who asks whom in a [Request], for example the agent, or a console the
-// kernel.
+// RequestKind says which peer asks and which answers a [Request], for example the agent asks
+// the document, or a console asks the kernel.
 type RequestKind string
 
 // The kinds. The values are those of JSON and of docs/trace.md.

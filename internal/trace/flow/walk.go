@@ -34,7 +34,7 @@ type Frame struct {
 // The requests in a frame have their final state, and the delay of a request is shown with its
 // first frame. It stops at the first error, of a source or of each, and returns it.
 //
-// It calls open twice: the second source is read ahead of the first, as far as needed to know
+// It calls open twice: the second source is read ahead of the first until it is known
 // how requests end. Only the requests between the two readers are in memory: those that are
 // asked while one waits, and the 4,096 that a [Joiner] keeps.
 func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, error), each func(Frame) error) error {
@@ -103,7 +103,7 @@ func newLookahead(reader *recordReader) *lookahead {
 }
 
 // resultOf returns the request that began with the same entry as q in its final state. It reads
-// ahead as far as necessary, and fails if that fails.
+// ahead until it knows, and fails if that fails.
 func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
 	for {
 		if settled := l.endedByFirstSeq[q.Asked.Seq]; settled != nil {

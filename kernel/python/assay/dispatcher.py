@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Dispatcher:
-    """Handles the server's requests on a thread of its own, while the main thread runs the user's code.
+    """Handles the server's requests on its own thread, while the main thread runs the user's code.
 
     Requests to run code are put into the schedule, requests to stop it interrupt the main thread,
     and all others are answered directly. It never runs the user's code and never waits for it.

@@ -65,7 +65,7 @@ class TestStop(KernelTest):
                 self.run_and_stop("import package", within=5.0)
 
     def make_package(self, source: str) -> None:
-        """Writes a Python package that imports a module of its own and then runs source."""
+        """Writes a Python package that imports its own module and then runs source."""
         folder = self.kernel.folder / "cwd" / "package"
         folder.mkdir(exist_ok=True)
         (folder / "part.py").write_text("value = 7")

@@ -48,7 +48,7 @@ class PrettyPrinter(LineBreaker):
         self._class_printers = _class_printers()
 
     def pretty(self, value: object) -> None:
-        """Adds the text of value to the output, in a group of its own."""
+        """Adds the text of value to the output, in its own group."""
         self._being_printed.append(id(value))
         self.begin_group()
         self._add_value(value)

@@ -94,7 +94,7 @@ class WarmParent:
             os.setpgid(0, 0)
             return child
         try:
-            os.setpgid(pid, pid)  # in both processes, so that it is done before the server is told
+            os.setpgid(pid, pid)  # in both processes, so that it is done before the server hears of the child
         except OSError:
             pass
         self._kernels.add(pid)

@@ -34,7 +34,7 @@ class Schedule:
         self._is_idle = True  # as the server was told last
 
     def add(self, work: Work) -> None:
-        """Queues a work at the end. The server is told about the queue, unless the work can run at once.
+        """Queues a work at the end. The server receives about the queue, unless the work can run at once.
 
         If a re-run of the same cell is queued, the work takes its place, so that the cell runs only
         once.
@@ -59,7 +59,7 @@ class Schedule:
         """Queues runs of cells whose signals have changed, except cells that are queued already.
 
         They come before all other works, together with earlier re-runs, in the order that the
-        function order returns. The server is told about the queue.
+        function order returns. The server receives about the queue.
         """
         with self._lock:
             waiting = {work.cell_id for work in self._waiting}
@@ -161,7 +161,7 @@ class Schedule:
             self._channel.send({"type": "run_queue", "queue": queue})
 
     def _announce_idle(self) -> None:
-        """Tells the server that no cell runs or waits, unless it was told so already or something runs."""
+        """Tells the server that no cell runs or waits, unless it has already told it or something runs."""
         if not self._is_idle and not self._waiting and not self._running:
             self._is_idle = True
             self._channel.send(start_cell_frame(None, self._run_number))

@@ -83,7 +83,7 @@ class Work:
 
 
 class _ForegroundWork:
-    """Holds the work to which code without a work of its own belongs, for example a thread of the user's."""
+    """Holds the work to which code without its own work belongs, for example a thread of the user's."""
 
     work: Work
 

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Emulator is a terminal as far as tests need one: it moves the cursor up, erases to the
+// Emulator is a terminal with what tests need: it moves the cursor up, erases to the
 // right of the cursor and below it, breaks lines that are too long, and keeps what has
 // scrolled off. It is safe for concurrent use.
 type Emulator struct {
