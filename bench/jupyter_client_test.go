@@ -109,9 +109,11 @@ func (c *jupyterClient) kernelPID() (pid int) {
 func (c *jupyterClient) timeToResult(code string) time.Duration {
 	return c.callForDuration("time_to_result", code)
 }
+
 func (c *jupyterClient) timeToFirstText(code string) time.Duration {
 	return c.callForDuration("time_to_first_text", code)
 }
+
 func (c *jupyterClient) timeToInterrupt(code string) time.Duration {
 	return c.callForDuration("time_to_interrupt", code)
 }
