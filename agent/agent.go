@@ -21,7 +21,8 @@ import (
 // DefaultReadyTimeout is how long an agent may take until it sends its ready message.
 const DefaultReadyTimeout = 30 * time.Second
 
-// Config says which agent to start and where.
+// Config configures [Start]: the agent's command, its working folder and environment, its
+// sandbox and its limits.
 type Config struct {
 	Command []string // required; the number of the socket's descriptor is appended
 	Workdir string   // working folder
@@ -53,8 +54,9 @@ type Agent struct {
 	ReadyFrame []byte
 }
 
-// Start starts an agent and waits for its ready message. If that fails it stops the
-// agent.
+// Start starts an agent process under sup and waits for its ready message. It returns an
+// error, after it has stopped the process, if the process exits, breaks the framing or sends
+// no ready message within cfg.ReadyTimeout, or if ctx ends.
 func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent, error) {
 	plan, err := cfg.Sandbox.PlanFor(cfg.Workdir)
 	if err != nil {
@@ -78,8 +80,9 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 	return &Agent{Process: proc, ReadyFrame: frame}, nil
 }
 
-// agentEnvironment returns the agent's environment: the server's without the variables that
-// configure the server, and the variables of the session.
+// agentEnvironment returns the environment of an agent process: cfg.Environ without the
+// variables whose name begins with ASSAY_ (except cfg.PassVariables), AGENT_DEBUG=1, and the
+// variables that every subprocess of a session gets.
 func agentEnvironment(cfg Config) []string {
 	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.PassVariables, name)

@@ -47,15 +47,16 @@ type actionResult struct {
 	body    json.RawMessage // the whole response; nil if none came
 }
 
-// do sends an action and waits for its response, at most for timeout. params are
-// written as JSON.
+// do sends an action with params as JSON and waits for its response. The result is a failure
+// if the action cannot be sent, if no response comes within timeout, or if ctx ends first.
 func (c *actionClient) do(ctx context.Context, action string, params any, timeout time.Duration) actionResult {
 	return c.doWithLateHandler(ctx, action, params, timeout, nil)
 }
 
-// doWithLateHandler is do for an action that needs to be undone: if ctx ends before the
-// response comes, onLateResponse gets the response when it does come. It is called on
-// the goroutine that reads the connection and must not block. nil ignores the response.
+// doWithLateHandler sends an action and waits for its response like do. If ctx ends before
+// the response comes, onLateResponse is called with the response when it does come, so that
+// the caller can undo the action. It is called on the goroutine that reads the connection
+// and must not block. If onLateResponse is nil, a late response is ignored.
 func (c *actionClient) doWithLateHandler(ctx context.Context, action string, params any, timeout time.Duration, onLateResponse func(actionResult)) actionResult {
 	txID := c.newTxID()
 	response := make(chan actionResult, 1)
@@ -83,7 +84,9 @@ func failedAction(txID, format string, args ...any) actionResult {
 	return actionResult{txID: txID, failure: fmt.Sprintf(format, args...)}
 }
 
-// send writes an agent_action. A caller that wants the response registers first.
+// send writes an agent_action frame with params as JSON and does not wait for the response;
+// a caller that wants the response calls register first. It returns an error if params
+// cannot be written as JSON or the connection is lost.
 func (c *actionClient) send(action string, params any, txID string) error {
 	raw, err := protocol.Marshal(params)
 	if err != nil {
@@ -96,8 +99,9 @@ func (c *actionClient) send(action string, params any, txID string) error {
 	return c.server.send(protocol.AgentAction{Type: protocol.TypeAgentAction, Action: action, Params: raw, TxID: txID})
 }
 
-// handleResponse hands an agent_action_response to the caller that waits for it. It
-// ignores late, repeated and foreign responses.
+// handleResponse passes an agent_action_response to the caller that waits for it, or to the
+// late-response handler of an abandoned action. It ignores responses with an unknown tx_id
+// and repeated ones.
 func (c *actionClient) handleResponse(env protocol.Envelope, body []byte) {
 	r := actionResult{txID: env.TxID, body: body}
 	if env.Status == protocol.StatusError {
@@ -119,8 +123,9 @@ func (c *actionClient) handleResponse(env protocol.Envelope, body []byte) {
 	}
 }
 
-// abandon remembers an action so that its late response can be handled. If the response
-// has just come it is handled at once.
+// abandon remembers an action that its caller no longer waits for, so that handleResponse
+// can call its late-response handler. If the response is in the channel already, abandon
+// calls the handler at once.
 func (c *actionClient) abandon(a abandonedAction, response chan actionResult) {
 	if a.onLateResponse == nil {
 		return
@@ -138,7 +143,7 @@ func (c *actionClient) abandon(a abandonedAction, response chan actionResult) {
 	c.abandoned = c.abandoned[max(0, len(c.abandoned)-maxAbandonedActions):]
 }
 
-// register makes handleResponse send the response with that tx_id to a channel.
+// register makes handleResponse send the response with tx_id txID to the channel response.
 func (c *actionClient) register(txID string, response chan actionResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,15 +157,15 @@ func (c *actionClient) unregister(txID string) {
 	delete(c.pending, txID)
 }
 
-// sentCount returns how many actions have been sent.
+// sentCount returns how many actions the agent has sent since it started.
 func (c *actionClient) sentCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sent
 }
 
-// decode decodes the response into out, unless out is nil. A failure is returned as an
-// error.
+// decode decodes the JSON body of an action's response into out, unless out is nil. It
+// returns an error if the action failed or the body cannot be decoded.
 func (r actionResult) decode(out any) error {
 	if r.failure != "" {
 		return errors.New(r.failure)

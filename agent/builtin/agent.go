@@ -24,7 +24,8 @@ var (
 // the server has ended.
 var ErrConnectionEnded = errors.New("the connection to the server ended")
 
-// Agent is one agent on one connection to a server. NewAgent makes one, Run runs it.
+// Agent is a built-in agent on one connection to a server: it reads frames, queues queries
+// and runs them with its strategy. [NewAgent] creates one; [Agent.Run] runs it.
 type Agent struct {
 	*AgentCore
 	conn         protocol.Conn
@@ -69,20 +70,22 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// QueueToolCall queues a call of a tool that another program made. It runs beside
-// queries and other calls, but not while an init is applied or the history is
-// cleared. The context that run gets ends with ctx, or when an init or
-// agent_clear_history cancels all jobs.
+// QueueToolCall queues run, which calls a tool for an external program. The call runs beside
+// queries and other calls, but not while an init is applied or the history is cleared. The
+// context that run gets ends with ctx, or when an init or agent_clear_history cancels all
+// jobs.
 func (a *Agent) QueueToolCall(ctx context.Context, run func(context.Context)) {
 	a.jobs.addToolCall(ctx, run)
 }
 
-// IsInitialised reports whether an init has been applied. It may be called only by
-// jobs: tasks and queued tool calls.
+// IsInitialised reports whether the agent has applied an init message. Only tasks and queued
+// tool calls may call it, because it is not locked.
 func (a *Agent) IsInitialised() bool { return a.initialised }
 
-// readFrames handles every frame that the server sends. It must never block: the
-// responses that other goroutines wait for arrive here.
+// readFrames handles the frames that the server sends, one after the other, without
+// blocking: the responses that other goroutines wait for arrive here too. It returns
+// ErrConnectionEnded when the server closes the connection, the cause of ctx when ctx ends,
+// or a read error.
 func (a *Agent) readFrames(ctx context.Context) error {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
@@ -104,7 +107,8 @@ func (a *Agent) readFrames(ctx context.Context) error {
 	}
 }
 
-// handleFrame handles one frame without blocking. Unknown frames are ignored.
+// handleFrame handles one frame from the server without blocking. Frames of unknown types
+// are ignored.
 func (a *Agent) handleFrame(ctx context.Context, env protocol.Envelope, body []byte) {
 	switch env.Type {
 	case protocol.TypeActionResponse:
@@ -125,7 +129,8 @@ func (a *Agent) handleFrame(ctx context.Context, env protocol.Envelope, body []b
 	}
 }
 
-// queueQuery queues an agent_query, or an error if its text is empty.
+// queueQuery queues the work on an agent_query. For a query without text it queues an
+// agent_error and the status done instead; a query that cannot be decoded is only logged.
 func (a *Agent) queueQuery(ctx context.Context, body []byte) {
 	var query protocol.AgentQuery
 	if err := json.Unmarshal(body, &query); err != nil {
@@ -140,7 +145,8 @@ func (a *Agent) queueQuery(ctx context.Context, body []byte) {
 	a.jobs.addQuery(ctx, task.Conversation, query.RequestID, func(ctx context.Context) { a.answerQuery(ctx, query.RequestID, task) })
 }
 
-// cancelQuery handles agent_cancel.
+// cancelQuery handles an agent_cancel frame: it cancels the query with the frame's request
+// id, or the first unfinished query if the frame has no id.
 func (a *Agent) cancelQuery(body []byte) {
 	var command protocol.AgentCommand
 	if err := json.Unmarshal(body, &command); err != nil {
@@ -150,7 +156,9 @@ func (a *Agent) cancelQuery(body []byte) {
 	a.jobs.cancelQuery(command.RequestID, errQueryCancelled)
 }
 
-// queueInit cancels all jobs and queues an init.
+// queueInit handles an init frame: it cancels all queries and tool calls, and queues a
+// command that applies the init and sends the status ready. An init that cannot be decoded
+// or applied is answered with a fatal agent_error.
 func (a *Agent) queueInit(body []byte) {
 	a.jobs.cancelAll(errSessionReinitialised)
 	var message protocol.AgentInit
@@ -168,8 +176,9 @@ func (a *Agent) queueInit(body []byte) {
 	})
 }
 
-// applyInit takes over the settings of the session. Conversations keep their
-// transcripts, which are repaired.
+// applyInit applies the session settings of an init message. Conversations keep their
+// transcripts, which are repaired. It returns an error if the message asks for another
+// strategy than the agent has, or if its limits cannot be read.
 func (a *Agent) applyInit(message protocol.AgentInit) error {
 	if message.Strategy != "" && message.Strategy != a.strategyName {
 		return fmt.Errorf("the session wants the strategy %q, and this agent was started with %q", message.Strategy, a.strategyName)
@@ -184,8 +193,9 @@ func (a *Agent) applyInit(message protocol.AgentInit) error {
 	return nil
 }
 
-// answerQuery works on a query and sends the status with which it ends, unless
-// another query is still being worked on.
+// answerQuery runs the task of a query. Then it sends the status that the task ended with,
+// unless another query is still in progress. A query that comes before the first init is
+// answered with an agent_error.
 func (a *Agent) answerQuery(ctx context.Context, requestID string, t Task) {
 	if !a.initialised {
 		a.SendError("agent_query came before init")
@@ -239,8 +249,9 @@ func (a *Agent) runTask(ctx context.Context, t Task) (status string) {
 	return status
 }
 
-// reportFailure sends the fatal error that has ended a query. An evaluation ends
-// with it and has no further status; in a live session the agent is ready again.
+// reportFailure logs err, sends it as the fatal error that has ended a query, and returns
+// the agent's next status: ready in a live session, "" (none) in an evaluation, which has
+// ended.
 func (a *Agent) reportFailure(err error, c *Conversation) (status string) {
 	a.log().Error("query failed", "request_id", c.requestID, "error", err)
 	a.server.sendError(err.Error(), true)
@@ -250,15 +261,16 @@ func (a *Agent) reportFailure(err error, c *Conversation) (status string) {
 	return protocol.AgentReady
 }
 
-// sendEndedEvent tells the user of a live session, where several queries may be in
-// progress at once, that one of them has ended.
+// sendEndedEvent sends an event of type ended for the query of a conversation, because a
+// live session may have several queries in progress. It sends nothing in an evaluation, or
+// for a query without a request id.
 func (a *Agent) sendEndedEvent(c *Conversation) {
 	if !a.EvalMode && c.requestID != "" {
 		c.sendEvent("ended", "", nil)
 	}
 }
 
-// isDisconnected reports whether ctx ended because the connection to the server did.
+// isDisconnected reports whether ctx ended because the connection to the server ended.
 func isDisconnected(ctx context.Context) bool {
 	return errors.Is(context.Cause(ctx), ErrConnectionEnded)
 }

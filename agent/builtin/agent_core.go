@@ -38,9 +38,9 @@ func NewAgentCore(conn protocol.Conn, cfg Config) *AgentCore {
 	}
 }
 
-// applySession takes over the settings of a session and resets what counts towards
-// the limits. It returns an error, and changes nothing, if the limits in the message
-// cannot be read.
+// applySession applies the settings in an init message (limits, session id, evaluation mode,
+// language) and makes the limits count from 0 again. It returns an error, and changes
+// nothing, if the limits in the message cannot be read.
 func (c *AgentCore) applySession(message protocol.AgentInit) error {
 	limits, err := c.Config.Limits.withOverrides(message.Limits)
 	if err != nil {
@@ -55,22 +55,24 @@ func (c *AgentCore) applySession(message protocol.AgentInit) error {
 	return nil
 }
 
-// SendStatus tells the server what the agent is doing; see protocol.AgentStatus.
+// SendStatus sends an agent_status frame with one of the protocol.Agent… status values, such
+// as thinking. A write error is only logged.
 func (c *AgentCore) SendStatus(status string) { c.server.sendStatus(status) }
 
-// SendError reports an error that does not end the work on the query.
+// SendError sends text as an agent_error that does not end the query. A write error is only
+// logged.
 func (c *AgentCore) SendError(text string) { c.server.sendError(text, false) }
 
-// SendMessage sends a message of a transcript to the server. requestID is that of the
-// query that the message belongs to, "" for none; usage is nil for messages that no
-// model call returned.
+// SendMessage sends a transcript message to the server. requestID is the id of the query
+// that the message belongs to, or ""; usage is nil for messages that no model call returned.
+// A write error is only logged.
 func (c *AgentCore) SendMessage(requestID string, m model.Message, usage *model.Usage) {
 	c.server.sendMessage(c.sessionID, requestID, c.Config.Clock(), m, usage)
 }
 
-// QueryText returns what the model is given of a query: its text, followed by its
-// contextual_node_data (the files that came with it) if there are any. Surrounding
-// white space is removed; "" means that the query is empty.
+// QueryText returns the text of a query as the model gets it: the query, followed by its
+// contextual_node_data (the files that came with it) if there are any. Surrounding white
+// space is removed. It returns "" for an empty query.
 func QueryText(query protocol.AgentQuery) string {
 	text := query.Query
 	if files := strings.TrimSpace(string(query.ContextualNodeData)); files != "" && files != "null" {

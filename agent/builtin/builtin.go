@@ -53,7 +53,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// Config configures an agent. The zero value works for agents that call no model.
+// Config configures a built-in agent: its model, limits, log and clock. The zero value works
+// for agents that call no model.
 type Config struct {
 	Model        model.Client // required by [Run]
 	ModelName    string       // such as anthropic/claude-opus-4-5; selects price and context size
@@ -110,11 +111,10 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Run runs an agent that calls a model until conn ends, which is no error, or until
-// ctx ends, whose cause it then returns. It closes conn and leaves no goroutine
-// behind. Errors of newStrategy and a missing Config.Model are returned before the
-// first frame is sent. A query that fails is reported to the server and ends only
-// that query.
+// Run runs a built-in agent that calls a model until conn ends, which is no error, or until
+// ctx ends, whose cause it then returns. It closes conn and leaves no goroutine behind.
+// Errors of newStrategy and a missing Config.Model are returned before the first frame is
+// sent. A query that fails is reported to the server and ends only that query.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config, strategyName string, newStrategy func(*AgentCore) (Strategy, error)) error {
 	a, err := NewAgent(conn, cfg, strategyName, func(core *AgentCore) (Strategy, error) {
 		if core.Config.Model == nil {
@@ -128,5 +128,5 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config, strategyName strin
 	return a.Run(ctx)
 }
 
-// ErrNoModel is returned for an agent that needs a model and has none.
+// ErrNoModel is the error of [Run] and tools.Ask for a configuration without a model.
 var ErrNoModel = errors.New("the agent needs a model")

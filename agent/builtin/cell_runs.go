@@ -10,13 +10,13 @@ import (
 	"assay/internal/protocol"
 )
 
-// cellRunTracker follows the cell runs that this agent asked for, by the kernel messages
-// that the server relays. It is safe for concurrent use.
+// cellRunTracker matches the results of cells in the kernel messages that the server relays
+// with the runs that this agent has requested. It is safe for concurrent use.
 //
-// A cell_result belongs to an expected run if its run started after the agent asked for
-// it. It may arrive before the response to the request and, for a new cell, before the
-// agent knows the cell's id. So results of unknown cells are kept while a request for a
-// new cell is open.
+// A cell_result belongs to an expected run if its run started after the agent requested it.
+// It may arrive before the response to the request and, for a new cell, before the agent
+// knows the cell's id. So results of unknown cells are kept while a request for a new cell
+// is open.
 type cellRunTracker struct {
 	mu           sync.Mutex
 	running      map[string]int          // cell id: run_sequencer of the run that has started
@@ -25,7 +25,8 @@ type cellRunTracker struct {
 	earlyResults map[string][]byte       // cell id: result that came while unnamedRuns > 0
 }
 
-// expectedRun is a run that this agent asked for.
+// expectedRun is a run of a cell that this agent has requested and whose result has not come
+// yet.
 type expectedRun struct {
 	foreignRun *int        // run_sequencer of the run that was in progress at the request; nil after the next start
 	result     chan []byte // buffer of 1: gets the cell_result
@@ -35,9 +36,9 @@ func newCellRunTracker() *cellRunTracker {
 	return &cellRunTracker{running: map[string]int{}, expected: map[string]*expectedRun{}, earlyResults: map[string][]byte{}}
 }
 
-// expectRun is called before a run is requested. The id is "" for a cell that the same
-// request creates. The caller then calls assignCell for a new cell that was created, or
-// abandon if the request failed.
+// expectRun registers a run of a cell and must be called before the run is requested. cellID
+// is "" if the same request creates the cell; the caller must then call assignCell when it
+// knows the cell's id. If the request fails, the caller must call abandon.
 func (t *cellRunTracker) expectRun(cellID string) *expectedRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +66,8 @@ func (t *cellRunTracker) assignCell(run *expectedRun, cellID string) {
 	t.endUnnamedLocked()
 }
 
-// abandon forgets a run that was expected. The cell id must be the one given to expectRun.
+// abandon makes the tracker stop waiting for the result of run. cellID must be the one given
+// to expectRun.
 func (t *cellRunTracker) abandon(run *expectedRun, cellID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +80,8 @@ func (t *cellRunTracker) abandon(run *expectedRun, cellID string) {
 	}
 }
 
-// endUnnamedLocked is called when the response to a request for a new cell has come. After the
-// last one it drops the results that were kept for such requests.
+// endUnnamedLocked counts an expected run of a new cell as named or abandoned. When no such
+// run is left it drops the early results that were kept for them. The caller must hold mu.
 func (t *cellRunTracker) endUnnamedLocked() {
 	t.unnamedRuns--
 	if t.unnamedRuns == 0 {
@@ -87,7 +89,8 @@ func (t *cellRunTracker) endUnnamedLocked() {
 	}
 }
 
-// handleKernelMessage handles a kernel_message, which is valid JSON.
+// handleKernelMessage handles a relayed kernel message: the start of a cell's run, its
+// result, or, if it names no cell, the end of all runs. body must be valid JSON.
 func (t *cellRunTracker) handleKernelMessage(body []byte) {
 	message := gjson.GetBytes(body, "message")
 	cellID, sequencer := message.Get("cell_id").String(), int(message.Get("run_sequencer").Int())
@@ -109,8 +112,9 @@ func (t *cellRunTracker) handleKernelMessage(body []byte) {
 	}
 }
 
-// endAllLocked ends all started runs with status ok. It is called for a message without a
-// cell: a kernel that sends no cell_result shows the end of its runs only by being idle.
+// endAllLocked ends all started runs with status ok. It is called for a kernel message
+// without a cell id: a kernel that sends no cell_result shows the end of its runs only by
+// becoming idle. The caller must hold mu.
 func (t *cellRunTracker) endAllLocked() {
 	for cellID, sequencer := range t.running {
 		delete(t.running, cellID)
@@ -118,8 +122,9 @@ func (t *cellRunTracker) endAllLocked() {
 	}
 }
 
-// deliverLocked hands a result to the expected run of its cell, or keeps it as an early
-// result. Results of runs that the agent did not ask for are dropped.
+// deliverLocked passes a cell_result to the expected run of its cell. If the cell is unknown
+// while a new cell is being created, it keeps the result as an early one. It drops results
+// of runs that the agent did not request. The caller must hold mu.
 func (t *cellRunTracker) deliverLocked(cellID string, sequencer int, result []byte) {
 	run, ok := t.expected[cellID]
 	switch {

@@ -6,19 +6,20 @@ import (
 	"assay/internal/model"
 )
 
-// keptRounds is how many rounds a compacted transcript keeps.
+// keptRounds is how many of the latest rounds stay in a transcript when it is compacted.
 const keptRounds = 3
 
-// Compaction says which messages may be dropped from a conversation that is too long. A
-// round is a message in which the model acts and the next message, which holds only the
-// outcome. The zero value allows nothing to be dropped.
+// Compaction defines which messages may be dropped from a conversation that is longer than
+// the model's context. They are dropped in rounds: a round is a message in which the model
+// acts, and the next message, which holds only the outcome. The zero value drops nothing.
 type Compaction struct {
 	IsRound func(act, outcome model.Message) bool // nil: there are no rounds
 	Note    string                                // text for the model in place of what was dropped
 }
 
-// Compact replaces all rounds but the last three by the note and returns how many it
-// dropped.
+// Compact returns messages with all rounds except the last three replaced by one message
+// with the note, and the number of dropped rounds. If there are at most three rounds it
+// returns messages unchanged and 0.
 func (c Compaction) Compact(messages []model.Message) (compacted []model.Message, dropped int) {
 	starts := c.roundStarts(messages)
 	if len(starts) <= keptRounds {
@@ -36,7 +37,7 @@ func (c Compaction) Compact(messages []model.Message) (compacted []model.Message
 	return compacted, len(drop)
 }
 
-// roundStarts returns the indexes of the messages with which rounds begin.
+// roundStarts returns, in order, the indexes of the messages that begin a round.
 func (c Compaction) roundStarts(messages []model.Message) []int {
 	var starts []int
 	for i := range len(messages) - 1 {

@@ -12,7 +12,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// EmptyReplyText replaces the content of a reply that has no content worth keeping.
+// EmptyReplyText is the text that a transcript has in place of a model reply without any
+// content that can be kept.
 const EmptyReplyText = "[The reply was empty.]"
 
 const (
@@ -24,15 +25,17 @@ const (
 	CompleteMarker = "[EVAL_COMPLETE]"
 )
 
-// Submission is the input of a call of [SubmitTool].
+// Submission is the decoded input of a submit_response call: the answer, and the status with
+// which the agent goes on.
 type Submission struct {
 	Summary    string `json:"summary"`            // the answer, or what the agent has to say
 	NextStatus string `json:"next_status"`        // a protocol.AgentStatus value, or fixing
 	Continue   bool   `json:"continue,omitempty"` // go on at once if NextStatus names an activity
 }
 
-// EndStatus returns the status with which the submission ends the agent's turn, or ""
-// if the agent continues.
+// EndStatus returns the agent's status after the submission, such as done or
+// awaiting_user_response, or "" if the submission does not end the turn because it asks to
+// continue.
 func (s *Submission) EndStatus() string {
 	switch s.NextStatus {
 	case protocol.AgentAwaitingUser, protocol.AgentAwaitingCell, protocol.AgentAwaitingWidget:
@@ -46,8 +49,9 @@ func (s *Submission) EndStatus() string {
 	return protocol.AgentDone
 }
 
-// Conversation is a transcript and the model that continues it. Every message that is
-// added is sent to the server. It is used by one goroutine at a time.
+// Conversation is a transcript and the model that continues it. Unless a method says
+// otherwise, every message that is added is also sent to the server. It is used by one
+// goroutine at a time.
 type Conversation struct {
 	*AgentCore
 	Label string // tells conversations of one agent apart; "" if there is only one
@@ -62,15 +66,15 @@ type Conversation struct {
 	submissions int
 }
 
-// NewConversation returns an agent's new conversation, which has no messages.
+// NewConversation returns a conversation without messages for the agent of core.
 func NewConversation(core *AgentCore) *Conversation { return &Conversation{AgentCore: core} }
 
-// UserMessage returns a message of the user.
+// UserMessage returns a transcript message with the role user and this content.
 func UserMessage(content ...model.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: content}
 }
 
-// AssistantMessage returns a message of the assistant.
+// AssistantMessage returns a transcript message with the role assistant and this content.
 func AssistantMessage(content ...model.Block) model.Message {
 	return model.Message{Role: model.RoleAssistant, Content: content}
 }
@@ -78,15 +82,17 @@ func AssistantMessage(content ...model.Block) model.Message {
 // Messages returns the messages of the conversation. The caller must not change them.
 func (c *Conversation) Messages() []model.Message { return c.messages }
 
-// Clear removes all messages from the conversation. If its requests are numbered, the next one
-// has the number 1.
+// Clear removes all messages from the conversation and, if its requests are numbered, starts
+// their numbers at 1 again.
 func (c *Conversation) Clear() { c.messages, c.RequestNumber = nil, min(c.RequestNumber, 1) }
 
-// DropMessages removes all messages from the conversation. Numbered requests continue counting.
+// DropMessages removes all messages from the conversation. If its requests are numbered, the
+// numbers go on.
 func (c *Conversation) DropMessages() { c.messages = nil }
 
-// SendEvent sends an agent_event about the current query. Channel and mode default to
-// "ai" and "NL"; the ids of query and conversation are added to the metadata.
+// SendEvent sends an agent_event about the current query. It adds the query's request id and
+// the conversation's label to the metadata. Channel and mode default to "ai" and "NL". A
+// write error is only logged.
 func (c *Conversation) SendEvent(event protocol.AgentEvent) {
 	metadata := map[string]any{}
 	if c.requestID != "" {
@@ -100,15 +106,17 @@ func (c *Conversation) SendEvent(event protocol.AgentEvent) {
 	c.server.sendEvent(event)
 }
 
-// sendEvent sends an event whose metadata has that type and further fields.
+// sendEvent sends an agent_event with text whose metadata has kind as its type, and the
+// members of fields.
 func (c *Conversation) sendEvent(kind, text string, fields map[string]any) {
 	metadata := map[string]any{"type": kind}
 	maps.Copy(metadata, fields)
 	c.SendEvent(protocol.AgentEvent{Text: text, Metadata: metadata})
 }
 
-// repairTranscript makes the transcript one that the API takes; see repairMessages. It
-// sends the messages that it adds at the end.
+// repairTranscript makes the messages of a conversation a transcript that the Messages API
+// accepts; see repairMessages. It sends the server the messages that the repair adds at the
+// end.
 func (c *Conversation) repairTranscript() {
 	before := len(c.messages)
 	c.messages = repairMessages(c.messages)
@@ -117,7 +125,8 @@ func (c *Conversation) repairTranscript() {
 	}
 }
 
-// AddMessage adds a message that no model call returned, and sends it to the server.
+// AddMessage adds a message that no model call returned to the conversation, and sends it to
+// the server.
 func (c *Conversation) AddMessage(m model.Message) { c.addWithUsage(m, nil) }
 
 // AddUnsentMessages adds messages to the conversation without sending them to the server.
@@ -129,8 +138,9 @@ func (c *Conversation) AddUnsentMessages(messages ...model.Message) {
 // server.
 func (c *Conversation) AddUserText(text string) { c.addWithUsage(UserMessage(model.Text(text)), nil) }
 
-// AddToolResults adds the results of tool calls to the conversation and sends them to the
-// server. In results it replaces images for which the conversation has no room by a text.
+// AddToolResults adds the results of tool calls to the conversation as one user message and
+// sends it to the server. An image for which a request has no more room is replaced, in
+// results itself, by a text.
 func (c *Conversation) AddToolResults(results []model.Block) {
 	c.limitImages(results)
 	c.addWithUsage(UserMessage(results...), nil)
@@ -149,10 +159,10 @@ func (c *Conversation) addWithUsage(m model.Message, usage *model.Usage) {
 	c.SendMessage(c.requestID, m, usage)
 }
 
-// Submit submits a final reply for a strategy whose model has no tool for that. The
-// server gets the blocks of otherBlocks and a call of [SubmitTool] with the summary
-// and the status done. The transcript gets the summary as text instead, because
-// nothing would answer the call.
+// Submit submits summary as the final answer, for a strategy whose model has no tool for
+// that. The server gets a message with otherBlocks and a submit_response call that has the
+// summary and the status done. The transcript gets the summary as text instead of the call,
+// because nothing would answer the call.
 func (c *Conversation) Submit(summary string, usage *model.Usage, otherBlocks ...model.Block) error {
 	input, err := protocol.Marshal(Submission{Summary: summary, NextStatus: protocol.AgentDone})
 	if err != nil {
@@ -165,9 +175,9 @@ func (c *Conversation) Submit(summary string, usage *model.Usage, otherBlocks ..
 	return nil
 }
 
-// callModel sends the transcript to the model and returns its reply, which is not added
-// to the transcript. It retries calls that fail temporarily. The error is a
-// [LimitError] if a limit has been reached before a try.
+// callModel sends the transcript to the model and returns its reply, which is not added to
+// the transcript. It retries calls that fail temporarily. It returns a [LimitError] if a
+// limit has been reached before a try, the cause of ctx, or the error of the last try.
 func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model.Response, error) {
 	c.repairTranscript()
 	req.Turn, req.Messages = c.RequestNumber, markUserTurns(c.messages)
@@ -191,8 +201,8 @@ func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model
 	}
 }
 
-// callModelOnce tries a model call once and streams the reply to the server while it
-// arrives.
+// callModelOnce acquires a model slot, calls the model once, and streams the reply to the
+// server while it arrives. It does not retry.
 func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*model.Response, error) {
 	release, err := c.acquireModelSlot(ctx)
 	if err != nil {
@@ -205,18 +215,19 @@ func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*m
 	return reply, err
 }
 
-// ReplyText returns the text of a reply without surrounding white space.
+// ReplyText returns the text blocks of a model reply as one text without surrounding white
+// space, "" if it has none.
 func ReplyText(reply *model.Response) string {
 	return strings.TrimSpace(model.JoinTextBlocks(reply.Content))
 }
 
-// WithoutBlocks returns a copy of blocks without those of that type.
+// WithoutBlocks returns a copy of blocks without those of type blockType.
 func WithoutBlocks(blockType string, blocks []model.Block) []model.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool { return b.Type == blockType })
 }
 
-// SystemPromptIntro returns the first sentence of the system prompt of an agent with that
-// name.
+// SystemPromptIntro returns the first sentence of a system prompt, which tells the model its
+// name and that it works in a live notebook.
 func SystemPromptIntro(name string) string {
 	return "You are " + name + ", an agent that works in a live notebook to solve the task that the user gives you."
 }

@@ -8,7 +8,8 @@ import (
 	"assay/internal/model"
 )
 
-// imageCount counts the images of a transcript, of which an API takes only so many.
+// imageCount counts the images in a transcript, because an API accepts only a limited number
+// per request.
 type imageCount struct {
 	count    int
 	hasLarge bool // one is larger than is allowed among many images
@@ -34,14 +35,16 @@ func (n *imageCount) addIfImage(b model.Block) {
 	}
 }
 
-// isLargeImage reports whether an image is larger than is allowed among many images.
+// isLargeImage reports whether a side of an image is longer than
+// model.MaxManyImagesSidePixels, the limit for requests with more than
+// model.MaxFullSizeImages images.
 func isLargeImage(b model.Block) bool {
 	_, size := model.ParseImageHeader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(b.Source.Data)))
 	return max(size.X, size.Y) > model.MaxManyImagesSidePixels
 }
 
-// admitImage counts and returns an image if a request may hold it beside the ones
-// counted before; otherwise it returns a text that says why the image is not shown.
+// admitImage counts an image and returns it if a request has room for it beside the images
+// counted before; otherwise it returns a text block that says why the image is not shown.
 func (n *imageCount) admitImage(b model.Block) model.Block {
 	switch {
 	case n.count >= model.MaxImagesPerRequest:
@@ -54,8 +57,8 @@ func (n *imageCount) admitImage(b model.Block) model.Block {
 	return b
 }
 
-// limitImages replaces, in place, each image in results for which the conversation has
-// no room by a text.
+// limitImages replaces, in results itself, each image for which the conversation has no more
+// room by a text that says so.
 func (c *Conversation) limitImages(results []model.Block) {
 	var images *imageCount
 	for _, result := range results {

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// jobQueue holds everything that the agent was asked to do and has not finished, in
-// the order of arrival. It is unbounded: adding a job never blocks. What a job waits
-// for depends on its kind:
+// jobQueue holds the agent's unfinished jobs in order of arrival: queries, tool calls of an
+// external program, and commands such as applying an init. It is unbounded: adding a job
+// never blocks. What a job waits for depends on its kind:
 //
 //	query      the earlier queries of its conversation
 //	tool call  nothing
@@ -22,8 +22,8 @@ type jobQueue struct {
 	jobs []*job // waiting and running
 }
 
-// job is something that an agent has to do: a query, a command (such as applying an init), or
-// a tool call of an external program.
+// job is one unit of work of an agent: a query, a command (such as applying an init), or a
+// tool call of an external program.
 type job struct {
 	run          func()
 	conversation *Conversation // nil for a command; a new one for each tool call
@@ -35,22 +35,24 @@ type job struct {
 
 func newJobQueue() *jobQueue { return &jobQueue{wake: make(chan struct{}, 1)} }
 
-// addCommand queues a job that runs alone and cannot be cancelled.
+// addCommand queues a command: a job that waits for all earlier jobs, runs alone and cannot
+// be cancelled.
 func (q *jobQueue) addCommand(run func()) { q.addJob(&job{run: run}) }
 
-// addQuery queues a query. The context that run gets ends with ctx, or when the query
-// is cancelled.
+// addQuery queues the work on a query of conversation c. The context that run gets ends with
+// ctx, or when the query is cancelled.
 func (q *jobQueue) addQuery(ctx context.Context, c *Conversation, requestID string, run func(context.Context)) {
 	q.addCancellable(ctx, &job{conversation: c, isQuery: true, requestID: requestID}, run)
 }
 
-// addToolCall queues a call of a tool. The context that run gets ends with ctx, or
-// when all jobs are cancelled.
+// addToolCall queues a tool call of an external program. The context that run gets ends with
+// ctx, or when all jobs are cancelled.
 func (q *jobQueue) addToolCall(ctx context.Context, run func(context.Context)) {
 	q.addCancellable(ctx, &job{conversation: &Conversation{}}, run)
 }
 
-// addCancellable queues j with a context derived from ctx, which j.cancel cancels.
+// addCancellable queues job j, which calls run with a context derived from ctx. j.cancel
+// cancels that context.
 func (q *jobQueue) addCancellable(ctx context.Context, j *job, run func(context.Context)) {
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	j.run = func() {
@@ -67,8 +69,8 @@ func (q *jobQueue) addJob(j *job) {
 	q.wakeWorker()
 }
 
-// wakeWorker tells the goroutine that runs the jobs to look for startable ones. It never
-// blocks.
+// wakeWorker makes the goroutine that runs the jobs check which jobs can be started. It
+// never blocks.
 func (q *jobQueue) wakeWorker() {
 	select {
 	case q.wake <- struct{}{}:
@@ -76,8 +78,9 @@ func (q *jobQueue) wakeWorker() {
 	}
 }
 
-// cancelQuery cancels the query with that request id, or the first query if the id is
-// "". A query that still waits ends when its turn comes.
+// cancelQuery cancels the context of the unfinished query with that request id, or of the
+// first one if requestID is "". It does nothing if there is none. A query that has not
+// started stays in the queue and ends when its turn comes.
 func (q *jobQueue) cancelQuery(requestID string, cause error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +92,8 @@ func (q *jobQueue) cancelQuery(requestID string, cause error) {
 	}
 }
 
-// cancelAll cancels all queries and tool calls that are in the queue now.
+// cancelAll cancels the contexts of all unfinished queries and tool calls with cause.
+// Commands are not cancelled.
 func (q *jobQueue) cancelAll(cause error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,7 +124,8 @@ func (q *jobQueue) run(ctx context.Context) error {
 	}
 }
 
-// takeStartable marks the jobs that wait for nothing as started and returns them.
+// takeStartable returns the jobs that have not started and need not wait for others, and
+// marks them as started.
 func (q *jobQueue) takeStartable() []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()

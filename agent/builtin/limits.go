@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Limits bound what an agent may use. In an evaluation they count from the first query
-// on; otherwise they start anew with each query that arrives while no other is being
-// worked on. The server enforces its own limits as well.
+// Limits are the maximum turns, tokens, cost, actions and times of an agent. In an
+// evaluation they count from the first query on; otherwise they start anew with each query
+// that arrives while no other is in progress. The server enforces limits of its own as well.
 type Limits struct {
 	// Checked before each call of the model. 0 means no limit.
 	MaxTurns    int           // calls of the model that returned a reply
@@ -31,8 +31,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// withOverrides returns the limits with those of an init message, a JSON object. A
-// limit that the message lacks or that is not positive keeps its value.
+// withOverrides returns a copy of the limits in which those of an init message (raw, a JSON
+// object) replace the old values. A limit that raw lacks, or that is not positive there,
+// keeps its value. It returns an error if raw cannot be decoded.
 func (l Limits) withOverrides(raw json.RawMessage) (Limits, error) {
 	var in struct {
 		WallS   float64 `json:"wall_s"`
@@ -65,10 +66,11 @@ func positiveOr[T int | int64 | float64 | time.Duration](value, fallback T) T {
 	return fallback
 }
 
-// secondsToDuration converts a number of seconds.
+// secondsToDuration returns a number of seconds as a time.Duration.
 func secondsToDuration(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// limitUse is what has been used since the limits began to count.
+// limitUse is how much of each limit the agent has used in the current limit period: turns,
+// tokens, cost in US dollars, actions and wall-clock time.
 type limitUse struct {
 	turns   int
 	tokens  int64
@@ -77,7 +79,8 @@ type limitUse struct {
 	wall    time.Duration
 }
 
-// check returns a [LimitError] for the first limit that has been reached, or nil.
+// check compares the use of an agent with its limits. It returns a [LimitError] for the
+// first limit that has been reached, nil if none has.
 func (l Limits) check(used limitUse) error {
 	switch {
 	case l.MaxTurns > 0 && used.turns >= l.MaxTurns:
@@ -94,8 +97,8 @@ func (l Limits) check(used limitUse) error {
 	return nil
 }
 
-// LimitError ends the work on a query because a limit was reached. The server receives
-// an event of type limit {limit, configured, measured}.
+// LimitError is the error that ends the work on a query because a limit was reached. The
+// agent reports it to the server as an event of type limit {limit, configured, measured}.
 type LimitError struct {
 	Limit                string // name of the limit, such as turns or max_eval_iters
 	Configured, Measured any    // numbers, in the unit of the limit
@@ -109,7 +112,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit reached: %s %v of %v", e.Limit, e.Measured, e.Configured)
 }
 
-// eventMetadata returns the metadata of the event of type limit.
+// eventMetadata returns the metadata of the limit event: the limit's name, its configured
+// value and the measured value.
 func (e *LimitError) eventMetadata() map[string]any {
 	return map[string]any{"limit": e.Limit, "configured": e.Configured, "measured": e.Measured}
 }

@@ -12,22 +12,24 @@ import (
 	"assay/internal/protocol"
 )
 
-// truncatedReplyText replaces a truncated reply that had no text yet.
+// truncatedReplyText is the text that a transcript has in place of a reply that was cut off
+// before it had any text.
 const truncatedReplyText = "[The reply was cut off.]"
 
-// maxPausedReplies is how many replies in a row may end with the stop reason
-// pause_turn.
+// maxPausedReplies is how many replies in a row may end with the stop reason pause_turn
+// before the query ends with a DeclinedError.
 const maxPausedReplies = 20
 
-// DeclinedError ends the work on a query because the model does not continue: it
-// refused, paused too often or gave an unknown stop reason. The server has been told.
+// DeclinedError is the error that ends the work on a query because the model does not
+// continue: it refused, paused too often in a row or gave an unknown stop reason. It has
+// already been reported to the server.
 type DeclinedError struct{ Reason string }
 
 func (e *DeclinedError) Error() string { return e.Reason }
 
-// ModelCall gets complete replies from the model for one query (for one tick in
-// ticks). It asks again after a reply that was cut off and drops old rounds from a
-// conversation that is too long. It is used by one goroutine at a time.
+// ModelCall calls the model until it has a complete reply, for one query (in the strategy
+// ticks: for one tick). It calls again after a reply that was cut off, and drops old rounds
+// from a conversation that is too long. It is used by one goroutine at a time.
 type ModelCall struct {
 	*Conversation
 	System         []model.Block // does not change between calls, so that the API can cache it
@@ -40,9 +42,9 @@ type ModelCall struct {
 	compacted     bool            // rounds have been dropped
 }
 
-// Reply calls the model until a reply is complete and returns that. The caller adds it
-// to the conversation; incomplete replies before it have been added already. The error
-// may be a [LimitError] or a [DeclinedError].
+// Reply calls the model until a reply is complete, and returns that reply, which the caller
+// must add to the conversation; incomplete replies before it have been added already. The
+// error is a [LimitError], a [DeclinedError], the cause of ctx, or that of the model call.
 func (m *ModelCall) Reply(ctx context.Context) (*model.Response, error) {
 	for {
 		m.SendStatus(protocol.AgentThinking)
@@ -71,8 +73,8 @@ func (m *ModelCall) request() model.Request {
 	}
 }
 
-// params returns the settings of the next call, with twice the max_tokens after a
-// truncated reply.
+// params returns the model settings of the next call. After a reply that was cut off,
+// max_tokens is doubled.
 func (m *ModelCall) params() model.Params {
 	params := m.Config.Params
 	if m.truncated != nil {
@@ -81,8 +83,9 @@ func (m *ModelCall) params() model.Params {
 	return params
 }
 
-// handleStopReason reports whether a reply is complete. A reply that is not, or that
-// ends the query, is added to the conversation.
+// handleStopReason reports whether a reply of the model is complete, which its stop reason
+// says. A reply that is incomplete or refused is added to the conversation. It returns a
+// [LimitError] or [DeclinedError] if the query must end.
 func (m *ModelCall) handleStopReason(reply *model.Response) (complete bool, err error) {
 	again := m.truncated != nil
 	m.truncated = nil
@@ -109,14 +112,16 @@ func (m *ModelCall) handleStopReason(reply *model.Response) (complete bool, err 
 	}
 }
 
-// declined reports to the server why the model does not continue, and returns a DeclinedError.
+// declined sends the server an agent_error that says why the model does not continue, and
+// returns a DeclinedError with that reason.
 func (m *ModelCall) declined(reason string) error {
 	m.SendError(reason)
 	return &DeclinedError{reason}
 }
 
-// addPausedReply adds a reply that ended with pause_turn. The model continues it when
-// it is sent again as it is, but the API rejects white space at its end.
+// addPausedReply adds a reply with the stop reason pause_turn to the conversation, so that
+// the next call continues it. White space at its end is removed, because the API rejects it.
+// It returns a [DeclinedError] after too many such replies in a row.
 func (m *ModelCall) addPausedReply(reply *model.Response) error {
 	content := sanitizeReply(reply.Content)
 	if last := &content[len(content)-1]; last.Type == model.BlockText {
@@ -129,9 +134,10 @@ func (m *ModelCall) addPausedReply(reply *model.Response) error {
 	return m.declined(fmt.Sprintf("the model paused %d times in a row", maxPausedReplies))
 }
 
-// addTruncatedReply adds the text of a reply that reached max_tokens. The model gets
-// one more try with twice the tokens; again is true if this was it, and the error is
-// then a [LimitError].
+// addTruncatedReply adds the text of a reply that was cut off at max_tokens to the
+// conversation, and a note that asks the model to say it again. If again is true, the call
+// had twice the tokens already: addTruncatedReply then adds no note and returns a
+// [LimitError].
 func (m *ModelCall) addTruncatedReply(reply *model.Response, again bool) error {
 	maxTokens := m.Config.Params.MaxTokens
 	m.truncated = reply
@@ -144,8 +150,8 @@ func (m *ModelCall) addTruncatedReply(reply *model.Response, again bool) error {
 	return nil
 }
 
-// addTextOf adds the text of a reply that was cut off, without its tool calls, and
-// after it a note to the model unless that is "".
+// addTextOf adds the text of a reply that was cut off to the conversation, without its tool
+// calls. Unless note is "", it adds note as a user message after it.
 func (m *ModelCall) addTextOf(reply *model.Response, note string) {
 	text := ReplyText(reply)
 	if text == "" {
@@ -163,17 +169,18 @@ func isBadRequest(err error) bool {
 	return ok && api.Status == 400
 }
 
-// maxTokensLimit returns the limit that a truncated reply reached if the API rejects
-// twice its max_tokens. It reports the rejection to the server.
+// maxTokensLimit reports to the server that the API has rejected a call with twice the
+// max_tokens, and returns a [LimitError] for the original max_tokens, at which the reply was
+// cut off.
 func (m *ModelCall) maxTokensLimit(rejection error) error {
 	maxTokens := m.Config.Params.MaxTokens
 	m.SendError(fmt.Sprintf("a reply of up to %d tokens, as the last was cut off at %d, was refused: %v", 2*maxTokens, maxTokens, rejection))
 	return &LimitError{Limit: "max_tokens", Configured: maxTokens, Measured: m.truncated.Usage.OutputTokens}
 }
 
-// compactTranscript drops the oldest rounds from the conversation and sends an event
-// of type compacted. It returns a [LimitError] if there is nothing to drop or if
-// rounds have been dropped before.
+// compactTranscript drops the oldest rounds from the conversation and sends an event of type
+// compacted. It returns a [LimitError] if there is nothing to drop or if this ModelCall has
+// dropped rounds before.
 func (m *ModelCall) compactTranscript() error {
 	messages, dropped := m.Compaction.Compact(m.messages)
 	if m.compacted || dropped == 0 {
@@ -185,8 +192,8 @@ func (m *ModelCall) compactTranscript() error {
 	return nil
 }
 
-// contextLimit returns the limit of a conversation that is longer than the model's
-// context.
+// contextLimit returns a [LimitError] that says that the conversation is longer than the
+// model's context, whose size in tokens it names if it is known.
 func (m *ModelCall) contextLimit() error {
 	limit := &LimitError{
 		Limit: "context", Configured: "the model's context", Measured: "more",

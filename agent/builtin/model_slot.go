@@ -14,9 +14,10 @@ const (
 	modelSlotReportInterval = 10 * time.Second
 )
 
-// acquireModelSlot blocks until a call of the model may be made; see
-// Config.AcquireModelSlot. Long waits are reported with events of type waiting
-// {for, waited_ms, over}, of which the last has over true.
+// acquireModelSlot waits until the conversation may call the model; see
+// Config.AcquireModelSlot. It returns a function that gives the slot back, or the error of
+// Config.AcquireModelSlot. A wait of more than 1 s is reported with events of type waiting
+// {for, waited_ms, over}, the last of which has over true.
 func (c *Conversation) acquireModelSlot(ctx context.Context) (release func(), err error) {
 	if c.Config.AcquireModelSlot == nil {
 		return func() {}, nil
@@ -28,7 +29,8 @@ func (c *Conversation) acquireModelSlot(ctx context.Context) (release func(), er
 	return release, err
 }
 
-// modelSlotWait reports one wait for a model slot while it lasts.
+// modelSlotWait sends events about one wait for a model slot: the first after 1 s, then one
+// every 10 s, and one when the wait is over.
 type modelSlotWait struct {
 	conversation *Conversation
 	since        time.Time
@@ -39,14 +41,15 @@ type modelSlotWait struct {
 	over     bool
 }
 
-// start schedules the first report of a wait.
+// start schedules the first event about a wait for a model slot.
 func (w *modelSlotWait) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(modelSlotReportDelay, w.report)
 }
 
-// report sends an event about a wait that goes on, and schedules the next report.
+// report sends an event about a wait for a model slot that goes on, and schedules the next
+// event.
 func (w *modelSlotWait) report() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +61,8 @@ func (w *modelSlotWait) report() {
 	w.timer.Reset(modelSlotReportInterval)
 }
 
-// stop ends the reports of a wait. It sends a last one if the wait was reported before.
+// stop ends the events about a wait for a model slot. It sends a last event if there were
+// any before.
 func (w *modelSlotWait) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,8 +73,8 @@ func (w *modelSlotWait) stop() {
 	}
 }
 
-// sendWaitingEvent sends an event of type waiting. Its text is format with the seconds waited
-// so far.
+// sendWaitingEvent sends an event of type waiting. Its text is format, whose %s is the
+// number of seconds waited so far.
 func (w *modelSlotWait) sendWaitingEvent(format string) {
 	waited := w.conversation.Config.Clock().Sub(w.since)
 	w.conversation.sendEvent("waiting", fmt.Sprintf(format, formatRounded(waited)), map[string]any{

@@ -13,12 +13,12 @@ import (
 	"assay/internal/protocol"
 )
 
-// executeCodeGrace is how much longer than the server the agent waits for the end of an
-// execute_code, which the server ends itself.
+// executeCodeGrace is how much longer than the server the agent waits for the response to
+// execute_code, so that the server's timeout comes first.
 const executeCodeGrace = 2 * time.Second
 
-// Notebook sends actions to the session's notebook and waits for the cells and the code
-// that they run. It is safe for concurrent use.
+// Notebook sends notebook actions to the server, and waits for their responses and for the
+// ends of the cells and code that they run. It is safe for concurrent use.
 type Notebook struct {
 	actions   *actionClient
 	runs      *cellRunTracker
@@ -33,24 +33,27 @@ func newNotebook(server *serverConn, cfg Config) *Notebook {
 	}
 }
 
-// CellTimeout returns how long to wait for the end of a cell or of code.
+// CellTimeout returns the cell limit: how long the agent waits for the end of a cell or of
+// code without a cell.
 func (n *Notebook) CellTimeout() time.Duration { return n.limits.CellTimeout }
 
-// DoAction sends an action, waits for its response and decodes it into out, unless out is
-// nil. params are written as JSON. The error is what the notebook answered, or says that
-// no response came within the action limit or before ctx ended.
+// DoAction sends an action with params as JSON, waits for its response and decodes it into
+// out, unless out is nil. It returns an error if the response reports one, if no response
+// comes within the action limit, or if ctx ends.
 func (n *Notebook) DoAction(ctx context.Context, action string, params, out any) error {
 	return n.actions.do(ctx, action, params, n.limits.ActionTimeout).decode(out)
 }
 
-// Overview is the content of a notebook, as get_context returns it.
+// Overview is the content of a notebook, as the response to get_context has it: its name and
+// all its cells.
 type Overview struct {
 	Count int           `json:"cell_count"`
 	Name  string        `json:"notebook_name"`
 	Cells []render.Cell `json:"cells"`
 }
 
-// Overview returns the content of the notebook.
+// Overview returns the name and all cells of the notebook, which it gets with get_context.
+// It fails as DoAction does.
 func (n *Notebook) Overview(ctx context.Context) (Overview, error) {
 	var answer struct {
 		Context Overview `json:"context"`
@@ -59,7 +62,8 @@ func (n *Notebook) Overview(ctx context.Context) (Overview, error) {
 	return answer.Context, err
 }
 
-// CellIDs returns the ids of all cells in notebook order.
+// CellIDs returns the ids of all cells in notebook order, which it gets with get_context. It
+// fails as DoAction does.
 func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
 	var answer struct {
 		Context struct {
@@ -78,7 +82,8 @@ func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// CreateCell sends an action that creates a cell and returns the cell's id.
+// CreateCell sends an action that creates a cell without running it, and returns the new
+// cell's id. It fails as DoAction does, or if the response has no id.
 func (n *Notebook) CreateCell(ctx context.Context, action string, params any) (cellID string, err error) {
 	return createdCellID(n.actions.do(ctx, action, params, n.limits.ActionTimeout))
 }
@@ -96,16 +101,18 @@ func createdCellID(r actionResult) (string, error) {
 	return created.CellID, nil
 }
 
-// CellRun is the outcome of a run of a cell.
+// CellRun is the outcome of one run of a cell: its result, or that it still runs after the
+// cell limit.
 type CellRun struct {
 	CellID string
 	Result *protocol.KernelMessageResult // nil if the cell was still running after the cell limit
 	Waited time.Duration                 // the cell limit, if the cell was still running
 }
 
-// CreateAndRunCell creates a code cell with auto_run and waits for the end of its run. If
-// ctx ends before the response has named the cell, the cell is stopped when the response
-// comes.
+// CreateAndRunCell creates a code cell that is run at once, and waits for the end of its
+// run, at most for the cell limit. It returns an error if the cell is not created or ctx
+// ends; if ctx ends before the response has named the new cell, the cell is stopped when the
+// response comes.
 func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, error) {
 	run := n.runs.expectRun("")
 	cellID, err := createdCellID(n.actions.doWithLateHandler(ctx, "create_cell", params, n.limits.ActionTimeout, n.queueLateCell))
@@ -117,8 +124,8 @@ func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, e
 	return n.awaitRun(ctx, run, cellID)
 }
 
-// queueLateCell handles the late response to an abandoned create_cell: it queues the created
-// cell for stopLateCells. It never blocks.
+// queueLateCell handles the response to a create_cell that its caller has abandoned: it
+// queues the created cell for stopLateCells. It never blocks.
 func (n *Notebook) queueLateCell(r actionResult) {
 	cellID, err := createdCellID(r)
 	if err != nil {
@@ -143,7 +150,9 @@ func (n *Notebook) stopLateCells(ctx context.Context) error {
 	}
 }
 
-// RunCell sends an action that runs an existing cell and waits for the end of the run.
+// RunCell sends an action that runs an existing cell, and waits for the end of the run, at
+// most for the cell limit. It returns an error if the action fails or ctx ends, in which
+// case it also stops the cell.
 func (n *Notebook) RunCell(ctx context.Context, action, cellID string, params any) (CellRun, error) {
 	run := n.runs.expectRun(cellID)
 	r := n.actions.do(ctx, action, params, n.limits.ActionTimeout)
@@ -159,8 +168,8 @@ func (n *Notebook) RunCell(ctx context.Context, action, cellID string, params an
 	return n.awaitRun(ctx, run, cellID)
 }
 
-// awaitRun waits for the end of a run, at most for the cell limit. If ctx ends first it
-// stops the cell.
+// awaitRun waits for the end of a cell's run, at most for the cell limit. If ctx ends first
+// it stops the cell and returns an error.
 func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string) (CellRun, error) {
 	timeout := n.limits.CellTimeout
 	timer := time.NewTimer(timeout)
@@ -180,15 +189,16 @@ func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string
 	}
 }
 
-// stopRun stops a cell when the agent no longer waits for the end of its run.
+// stopRun sends stop_cell for a cell and makes the agent ignore the result of its run.
 func (n *Notebook) stopRun(run *expectedRun, cellID string) {
 	n.runs.abandon(run, cellID)
 	n.sendStop("cell_id", cellID)
 }
 
-// ExecuteCode runs code in the kernel without a cell and waits for its end, at most for
-// timeout, which params should name as timeout_s too. Code that raises an exception is no
-// error. The code is stopped if ctx ends first.
+// ExecuteCode runs code in the kernel without a cell and returns the kernel's response. It
+// waits at most for timeout, which params should also contain as timeout_s. Code that raises
+// an exception is no error. If ctx ends first, ExecuteCode stops the code and returns an
+// error.
 func (n *Notebook) ExecuteCode(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	r := n.actions.do(ctx, "execute_code", params, timeout+executeCodeGrace)
 	if ctx.Err() != nil {
@@ -202,8 +212,8 @@ func (n *Notebook) ExecuteCode(ctx context.Context, params any, timeout time.Dur
 	return end, err
 }
 
-// stopStartedCells stops every cell that this agent has run and that is still running,
-// except the runs in others.
+// stopStartedCells sends stop_cell for every cell whose run this agent has requested and
+// which has not ended, except the runs in others.
 func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
 	open := n.runs.openRuns()
 	for _, cellID := range slices.Sorted(maps.Keys(open)) {
@@ -213,7 +223,8 @@ func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
 	}
 }
 
-// sendStop sends stop_cell with one parameter and does not wait for the response.
+// sendStop sends stop_cell with one parameter (cell_id or agent_tx_id) and does not wait for
+// the response. A write error is only logged.
 func (n *Notebook) sendStop(param, value string) {
 	if err := n.actions.send("stop_cell", map[string]string{param: value}, n.actions.newTxID()); err != nil {
 		n.actions.server.log.Warn("stop_cell not sent", "error", err)

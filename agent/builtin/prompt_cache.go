@@ -7,14 +7,14 @@ import (
 	"assay/internal/model"
 )
 
-// cachedUserTurns is how many turns of the user get a cache marker. The API writes its
-// prompt cache up to the last marker and reads up to the one before, where the previous
-// call wrote it.
+// cachedUserTurns is how many of the latest user turns get a cache marker. The API writes
+// its prompt cache up to the last marker and reads it up to the one before, where the
+// previous call wrote it.
 const cachedUserTurns = 2
 
-// markLastBlock returns blocks with a cache marker on the last one that can have one.
-// Like markLastTool and markUserTurns it marks a copy: the stored transcript has no
-// markers, so that it is the same in every call.
+// markLastBlock returns a copy of blocks with a prompt-cache marker on the last block that
+// can have one, or blocks itself if none can. The stored transcript never has markers, so
+// that it is the same in every call.
 func markLastBlock(blocks []model.Block) []model.Block {
 	for i := range slices.Backward(blocks) {
 		if isCacheable(blocks[i]) {
@@ -26,7 +26,8 @@ func markLastBlock(blocks []model.Block) []model.Block {
 	return blocks
 }
 
-// isCacheable reports whether the API accepts a cache marker on a block.
+// isCacheable reports whether the API accepts a prompt-cache marker on a block: images, tool
+// calls, tool results, and texts that are not blank.
 func isCacheable(b model.Block) bool {
 	switch b.Type {
 	case model.BlockText:
@@ -37,7 +38,8 @@ func isCacheable(b model.Block) bool {
 	return false
 }
 
-// markLastTool returns tools with a cache marker on the last one.
+// markLastTool returns a copy of the tool definitions with a prompt-cache marker on the last
+// one.
 func markLastTool(tools []model.Tool) []model.Tool {
 	if len(tools) == 0 {
 		return tools
@@ -47,9 +49,9 @@ func markLastTool(tools []model.Tool) []model.Tool {
 	return tools
 }
 
-// markUserTurns returns messages with cache markers at the ends of the last two turns
-// of the user. Consecutive messages of the user are one turn. A turn without a block
-// that can have a marker does not count.
+// markUserTurns returns a copy of messages with prompt-cache markers at the ends of the last
+// two user turns. Consecutive user messages are one turn. A turn without a block that can
+// have a marker does not count.
 func markUserTurns(messages []model.Message) []model.Message {
 	messages = slices.Clone(messages)
 	marked, turnMarked := 0, false

@@ -8,25 +8,25 @@ import (
 	"assay/internal/protocol"
 )
 
-// replyStreamer sends replies to the server while they arrive, one at a time, because
-// the stream frames do not name their conversation. A reply that begins while another
-// is being streamed is not streamed; the server gets it when it is added to its
-// conversation. It is safe for concurrent use.
+// replyStreamer sends model replies to the server while they arrive, one reply at a time,
+// because stream frames do not name their conversation. A reply that begins while another is
+// being streamed is not streamed; the server gets it when it is added to its conversation.
+// It is safe for concurrent use.
 type replyStreamer struct {
 	server *serverConn
 	clock  func() time.Time
 	busy   sync.Mutex
 }
 
-// replyStream sends one reply piece by piece. The server may drop its frames on the way
-// to slow watchers. A nil replyStream sends nothing.
+// replyStream sends one model reply to the server piece by piece. The server may drop these
+// frames for slow watchers. A nil replyStream sends nothing.
 type replyStream struct {
 	*replyStreamer
 	started bool
 }
 
-// tryStart returns a stream, or nil if another one is open. The caller must call finish
-// on a stream.
+// tryStart returns a stream for a model reply, or nil if another reply is being streamed.
+// The caller must call finish on the stream.
 func (s *replyStreamer) tryStart() *replyStream {
 	if !s.busy.TryLock() {
 		return nil
@@ -34,7 +34,8 @@ func (s *replyStreamer) tryStart() *replyStream {
 	return &replyStream{replyStreamer: s}
 }
 
-// sendDelta sends one piece of a reply: the start, a part of the text, or the end of a block.
+// sendDelta sends one piece of a model reply: the start of a block, a part of its text, or
+// its end. A write error is only logged.
 func (s *replyStream) sendDelta(d model.Delta) {
 	if s == nil {
 		return
@@ -55,8 +56,8 @@ func (s *replyStream) sendDelta(d model.Delta) {
 	s.server.sendOrLog(frame)
 }
 
-// finish ends the stream. err says why the reply broke off; nil means that it is
-// complete.
+// finish sends the end of a streamed model reply and lets the next reply be streamed. err
+// says why the reply broke off; nil means that it is complete.
 func (s *replyStream) finish(err error) {
 	if s == nil {
 		return

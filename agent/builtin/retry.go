@@ -27,17 +27,17 @@ const (
 	maxRetryReasonBytes = 500
 )
 
-// retryState decides, after each failed try of one model call, whether and when the call
-// is tried again.
+// retryState counts the failed tries of one model call, and decides whether and when the
+// call is retried.
 type retryState struct {
 	*Conversation
 	failures int // tries that have failed so far
 }
 
-// waitAfter blocks until the next try is due after a try that failed with err. It
-// returns an error if there is no next try: err if a retry cannot help, err wrapped
-// if all tries are used up or the next one would come after the wall-clock limit,
-// the cause of ctx if that has ended.
+// waitAfter blocks until a model call that failed with err is due to be retried. It returns
+// an error if there is no retry: err itself if a retry cannot help, err wrapped if all tries
+// are used up or the next one would come after the wall-clock limit, the cause of ctx if ctx
+// has ended.
 func (r *retryState) waitAfter(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -56,8 +56,8 @@ func (r *retryState) waitAfter(ctx context.Context, err error) error {
 	return r.wait(ctx, delay)
 }
 
-// nextDelay returns the delay before the next try: what the API asked for, plus a
-// random part of the current bound.
+// nextDelay returns the delay before the next try of a model call: the Retry-After of the
+// API, plus a random part of a bound that doubles with each failure.
 func (r *retryState) nextDelay(err error) time.Duration {
 	delay := time.Duration(r.Config.Jitter() * float64(min(maxBackoffDelay, firstBackoffDelay<<(r.failures-1))))
 	if api, ok := errors.AsType[*model.APIError](err); ok {
@@ -66,9 +66,9 @@ func (r *retryState) nextDelay(err error) time.Duration {
 	return delay
 }
 
-// sendRetryEvent sends an event of type retry {status, attempt, error, wait_ms,
-// waited_ms}. status is the HTTP status of the refusal, 0 if there was none; waited_ms
-// is the sum of all earlier delays of the agent.
+// sendRetryEvent sends an event of type retry {status, attempt, error, wait_ms, waited_ms}.
+// status is the HTTP status of the API's error response, 0 if there was none; waited_ms is
+// the sum of all earlier retry delays of the agent.
 func (r *retryState) sendRetryEvent(err error, delay time.Duration) {
 	status := 0
 	if api, ok := errors.AsType[*model.APIError](err); ok {
@@ -82,8 +82,9 @@ func (r *retryState) sendRetryEvent(err error, delay time.Duration) {
 	})
 }
 
-// wait blocks for the delay and adds it to the usage, or the part of it that passed
-// before ctx ended. It sends the status thinking every minute as a sign of life.
+// wait blocks for delay, and adds the time that has passed to the agent's retry delays. It
+// sends the status thinking after each minute. If ctx ends first it returns the cause of
+// ctx.
 func (r *retryState) wait(ctx context.Context, delay time.Duration) error {
 	for left := delay; left > 0; left -= maxBackoffDelay {
 		part, began := min(left, maxBackoffDelay), r.Config.Clock()
@@ -97,7 +98,7 @@ func (r *retryState) wait(ctx context.Context, delay time.Duration) error {
 	return nil
 }
 
-// formatRounded writes a duration in seconds with at most two decimals.
+// formatRounded returns a duration as a number of seconds, rounded to two decimals.
 func formatRounded(d time.Duration) string {
 	return render.FormatSeconds(d.Round(10 * time.Millisecond))
 }

@@ -13,15 +13,17 @@ import (
 	"assay/internal/protocol"
 )
 
-// MaxInputDepth is how many levels deep the JSON input of a tool call may be nested. The
-// server rejects messages that are much deeper.
+// MaxInputDepth is the maximum nesting depth, in levels, of the JSON input of a tool call.
+// The server rejects messages that are much deeper.
 const MaxInputDepth = 200
 
-// maxCallNameBytes bounds the id and the name of a tool call.
+// maxCallNameBytes is the maximum length in bytes of a tool call's id and of its tool's
+// name.
 const maxCallNameBytes = 64
 
-// sanitizeReply returns the content of a reply as it is added to a transcript: without
-// what the API would reject if it were sent back, and never empty.
+// sanitizeReply returns the content of a model reply as it is added to a transcript: blocks
+// that the API would reject in a later request are removed or changed. Empty content becomes
+// EmptyReplyText.
 func sanitizeReply(content []model.Block) []model.Block {
 	content = sendableBlocks(AssistantMessage(content...), map[string]bool{})
 	if len(content) == 0 {
@@ -36,8 +38,9 @@ func sanitizeReply(content []model.Block) []model.Block {
 	return content
 }
 
-// assignCallIDs returns content in which every tool call has an id that the API accepts
-// and that no other call of the transcript has. Ids that are valid and unique stay.
+// assignCallIDs returns a copy of a reply's content in which every tool call has an id that
+// the API accepts and that no other call of the transcript has. Ids that are valid and
+// unique are kept.
 func (c *Conversation) assignCallIDs(content []model.Block) []model.Block {
 	used := map[string]bool{}
 	for _, m := range c.messages {
@@ -64,8 +67,8 @@ func uniqueID(id string, used map[string]bool) string {
 	return free
 }
 
-// sanitizeName returns a name that the API accepts: at most 64 of A-Z, a-z, 0-9, - and _.
-// Other characters become _, an empty name becomes fallback.
+// sanitizeName returns a tool call's name or id in a form that the API accepts: at most 64
+// of A-Z, a-z, 0-9, - and _. Other characters become _, and an empty name becomes fallback.
 func sanitizeName(name, fallback string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -77,16 +80,17 @@ func sanitizeName(name, fallback string) string {
 	return cmp.Or(name[:min(len(name), maxCallNameBytes)], fallback)
 }
 
-// sanitizeCall returns a tool call that the API accepts back, whatever the model wrote.
-// The tool itself is run with the call as the model wrote it.
+// sanitizeCall returns a copy of a tool call whose name and input the API accepts in a later
+// request. (The tool itself is run with the call as the model wrote it.)
 func sanitizeCall(b model.Block) model.Block {
 	b.Name, b.Input = sanitizeName(b.Name, "unnamed"), SanitizeInput(b.Input)
 	return b
 }
 
-// SanitizeInput returns the input of a tool call as API and server accept it: a JSON
-// object in UTF-8, at most [MaxInputDepth] levels deep, whose escaped surrogates come in
-// pairs. Valid input keeps its bytes; input that is no such object becomes {}.
+// SanitizeInput returns the input of a tool call in a form that the API and the server
+// accept: a JSON object in UTF-8, at most [MaxInputDepth] levels deep, whose escaped
+// surrogates come in pairs. Valid input keeps its bytes; input that is not such an object
+// becomes {}.
 func SanitizeInput(input json.RawMessage) json.RawMessage {
 	var object map[string]any
 	dec := json.NewDecoder(bytes.NewReader(input))
@@ -104,8 +108,9 @@ func SanitizeInput(input json.RawMessage) json.RawMessage {
 	return again
 }
 
-// trimThinking returns the content of a message of the assistant without thinking at its
-// end, which the API rejects. Content that is only thinking gets a text behind it.
+// trimThinking returns the content of an assistant message without thinking blocks at its
+// end, which the API rejects. If all blocks are thinking, it keeps them and appends
+// EmptyReplyText.
 func trimThinking(content []model.Block) []model.Block {
 	end := len(content)
 	for end > 0 && (content[end-1].Type == model.BlockThinking || content[end-1].Type == model.BlockRedactedThinking) {

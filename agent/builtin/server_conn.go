@@ -13,7 +13,7 @@ import (
 	"assay/internal/protocol"
 )
 
-// serverConn is the sending side of the agent's connection to the server. It is safe
+// serverConn writes the agent's frames to the server, and a debug log to stderr. It is safe
 // for concurrent use.
 type serverConn struct {
 	conn   protocol.Conn
@@ -22,8 +22,9 @@ type serverConn struct {
 	mu     sync.Mutex // serialises frames and lines on stderr
 }
 
-// send writes a message as one frame. It blocks while the server does not read, and
-// fails only if the connection is lost, which the reader notices as well.
+// send writes a message as one JSON frame. It blocks while the server does not read. It
+// returns an error if the message cannot be marshalled or the connection is lost, which the
+// goroutine that reads the connection notices as well.
 func (s *serverConn) send(message any) error {
 	body, err := protocol.Marshal(message)
 	if err != nil {
@@ -34,7 +35,7 @@ func (s *serverConn) send(message any) error {
 	return s.conn.Write(body)
 }
 
-// sendOrLog writes a message that needs no response. A failure is only logged.
+// sendOrLog writes a message as one JSON frame, and logs a warning if that fails.
 func (s *serverConn) sendOrLog(message any) {
 	if err := s.send(message); err != nil {
 		s.log.Warn("frame not sent", "error", err)
@@ -58,8 +59,8 @@ func (s *serverConn) sendError(text string, fatal bool) {
 	s.sendOrLog(protocol.AgentError{Type: protocol.TypeAgentError, Error: text, Fatal: fatal})
 }
 
-// sendMessage sends a message of a transcript as agent_history_updated. usage is nil
-// for messages that did not come from a call of the model.
+// sendMessage sends a transcript message to the server in an agent_history_updated frame.
+// usage is nil for messages that no model call returned. An error is only logged.
 func (s *serverConn) sendMessage(sessionID, requestID string, at time.Time, m model.Message, usage *model.Usage) {
 	entry := protocol.HistoryEntry{
 		Type: protocol.EntryAnthropicMessage, Role: m.Role, RequestID: requestID, Timestamp: formatTimestamp(at),
@@ -81,7 +82,8 @@ func (s *serverConn) sendMessage(sessionID, requestID string, at time.Time, m mo
 // formatTimestamp writes a time as RFC 3339 in UTC with milliseconds.
 func formatTimestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// printToStderr writes a line to stderr for people who debug the agent.
+// printToStderr writes a line to stderr, for people who debug the agent. Write errors are
+// ignored.
 func (s *serverConn) printToStderr(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

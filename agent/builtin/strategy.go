@@ -6,7 +6,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// Strategy turns queries into calls of the model and actions on the notebook.
+// Strategy decides how an agent works on queries: which calls of the model and which
+// notebook actions it makes.
 type Strategy interface {
 	// Dispatch returns the task for a query. It is called with each query in the
 	// order of arrival, on the goroutine that reads the connection, and must not
@@ -21,8 +22,8 @@ type Strategy interface {
 	ClearHistory()
 }
 
-// Task is the work on one query. Tasks of one conversation run one after the other,
-// those of several conversations side by side.
+// Task is the work that a strategy does on one query. Tasks of one conversation run one
+// after the other, those of several conversations concurrently.
 type Task struct {
 	Conversation *Conversation
 
@@ -32,27 +33,28 @@ type Task struct {
 	Run func(ctx context.Context) (status string, err error)
 }
 
-// singleConversation is a strategy with one conversation.
+// singleConversation is a [Strategy] that puts all queries into one conversation and answers
+// them with a function.
 type singleConversation struct {
 	conversation *Conversation
 	answer       func(ctx context.Context, query protocol.AgentQuery) (status string, err error)
 }
 
-// NewSingleConversation returns a strategy with one conversation. It calls answer for each
-// query; [Task] says what answer returns.
+// NewSingleConversation returns a strategy that puts all queries into one conversation and
+// calls answer for each of them; [Task] says what answer returns.
 func NewSingleConversation(conversation *Conversation, answer func(ctx context.Context, query protocol.AgentQuery) (status string, err error)) Strategy {
 	return &singleConversation{conversation, answer}
 }
 
-// Dispatch implements [Strategy].
+// Dispatch returns the task that answers query in the strategy's only conversation.
 func (s *singleConversation) Dispatch(query protocol.AgentQuery, _ bool) Task {
 	return Task{s.conversation, func(ctx context.Context) (string, error) { return s.answer(ctx, query) }}
 }
 
-// Conversations implements [Strategy].
+// Conversations returns a list with the strategy's only conversation.
 func (s *singleConversation) Conversations() []*Conversation {
 	return []*Conversation{s.conversation}
 }
 
-// ClearHistory implements [Strategy].
+// ClearHistory removes all messages from the strategy's only conversation.
 func (s *singleConversation) ClearHistory() { s.conversation.Clear() }

@@ -7,13 +7,14 @@ import (
 	"assay/internal/model"
 )
 
-// interruptedCallText is the result of a tool call that never got one.
+// interruptedCallText is the text of the error result that a transcript gets for a tool call
+// without a result.
 const interruptedCallText = "The call was interrupted: it has no result, and what it did is not known."
 
-// repairMessages returns a transcript that the Messages API accepts, wherever the given
-// one was cut off: the user speaks first, every tool call has exactly one result at the
-// start of the next message, every result has its call, and no text is blank. A valid
-// transcript is returned unchanged.
+// repairMessages turns a transcript that was cut off anywhere into one that the Messages API
+// accepts: the user speaks first, every tool call has exactly one result at the start of the
+// next message, every result has its call, and no text is blank. A valid transcript is
+// returned unchanged.
 func repairMessages(messages []model.Message) []model.Message {
 	var out []model.Message
 	var open []string // ids of the calls of the last message, which wait for results
@@ -38,8 +39,8 @@ func repairMessages(messages []model.Message) []model.Message {
 	return out
 }
 
-// resultsForCalls returns one result per open call: first those that content has, in their
-// order, then an error result for each of the others.
+// resultsForCalls returns one tool result for each of the call ids in open: first the
+// results that content has, in their order, then an error result for each call without one.
 func resultsForCalls(open []string, content []model.Block) []model.Block {
 	var results []model.Block
 	waiting := slices.Clone(open)
@@ -55,9 +56,9 @@ func resultsForCalls(open []string, content []model.Block) []model.Block {
 	return results
 }
 
-// sendableBlocks returns the blocks of a message that the API accepts in that place,
-// except tool results. used has the ids of the calls of earlier messages; sendableBlocks
-// drops calls that repeat one and adds the others.
+// sendableBlocks returns the blocks of a message that the API accepts, except tool results.
+// used is the set of call ids of earlier messages: sendableBlocks drops calls whose id is in
+// it, and adds the ids of the others.
 func sendableBlocks(m model.Message, used map[string]bool) []model.Block {
 	var content []model.Block
 	for _, b := range m.Content {
@@ -83,7 +84,7 @@ func sendableBlocks(m model.Message, used map[string]bool) []model.Block {
 	return content
 }
 
-// callIDs returns the ids of the tool calls among some blocks.
+// callIDs returns the ids of the tool calls in content, in order.
 func callIDs(content []model.Block) []string {
 	var ids []string
 	for _, call := range model.ToolUses(content) {

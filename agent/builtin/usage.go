@@ -28,22 +28,23 @@ type usageTracker struct {
 	period      limitPeriod
 }
 
-// callTotals is the number of some model calls and the sums of their tokens and cost.
+// callTotals is the number of model calls in a period, and the sums of their tokens and of
+// their cost in US dollars.
 type callTotals struct {
 	calls   int
 	usage   model.Usage
 	costUSD float64 // 0 if the price is not known
 }
 
-// limitPeriod is the time over which the limits count.
+// limitPeriod is the time since which the limits count, and what the agent has used since.
 type limitPeriod struct {
 	since         time.Time // zero: the next query starts a period
 	actionsBefore int       // actions sent before the period
 	totals        callTotals
 }
 
-// newUsageTracker returns a tracker with a limit period that starts now. An agent that never
-// gets an init stays in this period.
+// newUsageTracker returns a tracker whose limit period starts now. If the agent never gets
+// an init, this period goes on.
 func newUsageTracker(cfg Config, server *serverConn, notebook *Notebook) *usageTracker {
 	t := &usageTracker{
 		clock: cfg.Clock, server: server, notebook: notebook, modelName: cfg.ModelName,
@@ -55,8 +56,8 @@ func newUsageTracker(cfg Config, server *serverConn, notebook *Notebook) *usageT
 	return t
 }
 
-// resetLimits makes the next query start a new period. It sends an error if the cost
-// limit cannot be enforced because the price of the model is not known.
+// resetLimits makes the next query start a new limit period. It sends an agent_error if the
+// cost limit cannot be enforced because the price of the model is not known.
 func (t *usageTracker) resetLimits() {
 	t.mu.Lock()
 	t.period = limitPeriod{}
@@ -66,8 +67,8 @@ func (t *usageTracker) resetLimits() {
 	}
 }
 
-// beginQuery is called when the work on a query begins. It starts a new period if there
-// is none, or if this is no evaluation and no other query is being worked on.
+// beginQuery counts a query as in progress. It starts a new limit period if there is none,
+// or, outside of an evaluation, if no other query is in progress.
 func (t *usageTracker) beginQuery(evalMode bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,8 +78,7 @@ func (t *usageTracker) beginQuery(evalMode bool) {
 	t.openQueries++
 }
 
-// endQuery is called when the work on a query has ended. It reports whether no other
-// query is being worked on.
+// endQuery counts a query as ended. It returns true if no other query is in progress.
 func (t *usageTracker) endQuery() (last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,15 +86,16 @@ func (t *usageTracker) endQuery() (last bool) {
 	return t.openQueries == 0
 }
 
-// recordCall adds the usage of a model call and sends the new sum as
-// agent_usage_update.
+// recordCall adds the tokens of a model call to the agent's totals and sends the new totals
+// as agent_usage_update.
 func (t *usageTracker) recordCall(u model.Usage) {
 	t.sendMu.Lock()
 	defer t.sendMu.Unlock()
 	t.server.sendOrLog(t.addToTotals(u))
 }
 
-// addToTotals adds the usage of a model call and returns the sum over all calls.
+// addToTotals adds the tokens and the cost of a model call to the totals of the agent and of
+// the limit period, and returns the agent's totals as the message for the server.
 func (t *usageTracker) addToTotals(u model.Usage) protocol.UsageUpdate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +114,8 @@ func (t *usageTracker) addToTotals(u model.Usage) protocol.UsageUpdate {
 	return update
 }
 
-// addCall adds one model call. usd is its cost in US dollars, nil if the price is not known.
+// addCall adds the tokens and the cost of one model call to the totals. usd is the cost in
+// US dollars, nil if the price is not known.
 func (c *callTotals) addCall(u model.Usage, usd *float64) {
 	c.calls++
 	c.usage = c.usage.Add(u)
@@ -122,7 +124,8 @@ func (c *callTotals) addCall(u model.Usage, usd *float64) {
 	}
 }
 
-// costUSD returns the cost of some calls in US dollars, or nil if the price is not known.
+// costUSD returns the cost of the model calls in c in US dollars, or nil if the model's
+// price is not known.
 func (t *usageTracker) costUSD(c callTotals) *float64 {
 	if t.modelCard == nil {
 		return nil
@@ -144,17 +147,19 @@ func (t *usageTracker) totalRetryWait() time.Duration {
 	return t.retryWait
 }
 
-// timeLeft returns how much of the wall-clock limit is left; it is negative after the limit.
-// limited is false if there is no such limit.
+// timeLeft returns how much of the wall-clock limit is left, which is negative once it has
+// passed. limited is false if there is no wall-clock limit.
 func (t *usageTracker) timeLeft() (left time.Duration, limited bool) {
 	timeout := t.notebook.limits.WallTimeout
 	return timeout - t.limitUse().wall, timeout > 0
 }
 
-// checkLimits returns a [LimitError] for the first limit that has been reached, or nil.
+// checkLimits compares what the agent has used with its limits. It returns a [LimitError]
+// for the first limit that has been reached, nil if none has.
 func (t *usageTracker) checkLimits() error { return t.notebook.limits.check(t.limitUse()) }
 
-// limitUse returns the turns, tokens, cost, actions and time used in the current limit period.
+// limitUse returns the turns, tokens, cost in US dollars, actions and wall-clock time that
+// the agent has used in the current limit period.
 func (t *usageTracker) limitUse() limitUse {
 	t.mu.Lock()
 	defer t.mu.Unlock()

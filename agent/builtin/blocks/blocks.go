@@ -16,27 +16,30 @@ import (
 	"assay/internal/protocol"
 )
 
-// StrategyName is the name of the strategy.
+// StrategyName is the name by which configurations and init messages select the code block
+// strategy.
 const StrategyName = "blocks"
 
-// defaultMaxRounds is the default of Config.MaxRounds.
+// defaultMaxRounds is how many rounds of running code and returning its output a query may
+// have if Config.MaxRounds is 0.
 const defaultMaxRounds = 5
 
-// markerReminder is sent once per query of an evaluation, to a model whose final reply
-// lacks the marker.
+// markerReminder is the message that reminds a model, once per query of an evaluation, that
+// its final reply lacks builtin.CompleteMarker.
 const markerReminder = "Nothing has been submitted yet: your reply does not contain " + builtin.CompleteMarker + ". " +
 	"If your work is finished, say your whole answer again with the marker, as the task asks for it; otherwise go on with code blocks."
 
 //go:embed rules.md
 var rulesMarkdown string
 
-// Config configures an agent of this strategy.
+// Config configures an agent whose model writes fenced code blocks.
 type Config struct {
 	Agent     builtin.Config
 	MaxRounds int // how often per query code is run and its output returned; 0 means 5
 }
 
-// Run runs an agent of this strategy on conn; see [builtin.Run].
+// Run runs an agent whose model writes fenced code blocks, until conn or ctx ends; see
+// [builtin.Run].
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if cfg.MaxRounds == 0 {
 		cfg.MaxRounds = defaultMaxRounds
@@ -46,7 +49,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	})
 }
 
-// strategy is the builtin.Strategy of an agent with code blocks.
+// strategy is the builtin.Strategy of an agent whose model writes fenced code blocks.
 type strategy struct {
 	core          *builtin.AgentCore
 	maxRounds     int
@@ -54,10 +57,11 @@ type strategy struct {
 	crossLabelLog crossLabelLog
 }
 
-// Conversations implements [builtin.Strategy].
+// Conversations returns the conversations of all labels; see [builtin.Strategy].
 func (s *strategy) Conversations() []*builtin.Conversation { return s.labels.all() }
 
-// ClearHistory implements [builtin.Strategy].
+// ClearHistory removes all messages from the conversations of all labels, and all entries of
+// the log that labels share.
 func (s *strategy) ClearHistory() {
 	for _, c := range s.labels.all() {
 		c.Clear()
@@ -65,7 +69,8 @@ func (s *strategy) ClearHistory() {
 	s.crossLabelLog.clear()
 }
 
-// Dispatch implements [builtin.Strategy]. In an evaluation a query cannot choose a label.
+// Dispatch returns the task for a query and assigns it to a label's conversation. Outside of
+// an evaluation a query "@label text" switches to that label.
 func (s *strategy) Dispatch(query protocol.AgentQuery, evalMode bool) builtin.Task {
 	conversation, text := s.labels.conversationFor(query.Query, !evalMode)
 	query.Query = text
@@ -80,7 +85,8 @@ func (s *strategy) Dispatch(query protocol.AgentQuery, evalMode bool) builtin.Ta
 	}}
 }
 
-// systemPrompt returns the system prompt: the agent's name and how its blocks are run.
+// systemPrompt returns the system prompt: the agent's name, and the rules by which its code
+// blocks are run.
 func (s *strategy) systemPrompt() string {
 	tags := languageTags(s.core.Language)
 	for i, tag := range tags {
@@ -92,7 +98,8 @@ func (s *strategy) systemPrompt() string {
 	return builtin.SystemPromptIntro(s.core.Config.Name) + "\n\n" + text
 }
 
-// queryTurn is the work on one query.
+// queryTurn answers one query: it calls the model, runs the code blocks of its replies and
+// returns their outputs to the model.
 type queryTurn struct {
 	*builtin.ModelCall
 	maxRounds     int
@@ -101,8 +108,10 @@ type queryTurn struct {
 	reminded      bool
 }
 
-// run calls the model and runs its blocks until a reply has no code. It returns the status
-// with which the turn ends.
+// run answers a query: it calls the model and runs the code blocks of each reply until a
+// reply has none, or until a block ends the turn. It returns the agent's status at the end.
+// It fails with a builtin.LimitError after maxRounds rounds, with the cause of ctx, or with
+// the error of a model call.
 func (t *queryTurn) run(ctx context.Context, prompt string) (status string, err error) {
 	t.addFirstMessage(ctx, prompt)
 	for round := 0; ; round++ {
@@ -129,16 +138,17 @@ func (t *queryTurn) run(ctx context.Context, prompt string) (status string, err 
 	}
 }
 
-// addFirstMessage adds the first message of a query: what other labels have said, the
-// names that are defined in the kernel, and the prompt.
+// addFirstMessage adds the first user message of a query to the conversation: the log of the
+// other labels, the variables that are defined in the kernel, and the prompt.
 func (t *queryTurn) addFirstMessage(ctx context.Context, prompt string) {
 	sections := []string{t.crossLabelLog.sectionFor(t.Label), namespaceSection(ctx, t.Notebook), prompt}
 	t.AddUserText(strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n"))
 	t.crossLabelLog.add(t.Label, speakerUser, prompt)
 }
 
-// nextReply returns the model's next reply and the code in it, none if the reply is final.
-// In an evaluation it reminds the model once if a final reply lacks the marker.
+// nextReply returns the model's next reply and the code blocks in it, nil if the reply is
+// final. In an evaluation, if a final reply lacks the completion marker, nextReply reminds
+// the model once per query and calls it again. Its error is that of the model call.
 func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, error) {
 	for {
 		reply, err := t.Reply(ctx)
@@ -160,7 +170,8 @@ func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, e
 	}
 }
 
-// addFinalReply adds the final reply, in an evaluation as the submission.
+// addFinalReply adds the final reply to the conversation; in an evaluation it submits the
+// reply as the answer instead.
 func (t *queryTurn) addFinalReply(reply *model.Response) error {
 	if !t.EvalMode {
 		t.AddReply(reply)
@@ -169,8 +180,8 @@ func (t *queryTurn) addFinalReply(reply *model.Response) error {
 	return t.Submit(builtin.ReplyText(reply), &reply.Usage, builtin.WithoutBlocks(model.BlockText, reply.Content)...)
 }
 
-// sendEvent sends a reply or, with a number from 1, a block or its output as an event of
-// that type.
+// sendEvent sends an agent_event of the given type. The text is a reply of the model if
+// block is 0, otherwise the code or the output of block number block, counted from 1.
 func (t *queryTurn) sendEvent(eventType, text string, block int) {
 	event := protocol.AgentEvent{Text: text, Metadata: map[string]any{"type": eventType, "task": t.taskName}}
 	if block > 0 {
@@ -179,7 +190,8 @@ func (t *queryTurn) sendEvent(eventType, text string, block int) {
 	t.SendEvent(event)
 }
 
-// codeCompaction lets replies with code be dropped together with their outputs.
+// codeCompaction returns the Compaction that drops each reply with code together with the
+// message that has its outputs.
 func codeCompaction(language string) builtin.Compaction {
 	heading := fmt.Sprintf(outputHeading, 1)
 	return builtin.Compaction{

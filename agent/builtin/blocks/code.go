@@ -12,17 +12,20 @@ import (
 	"assay/internal/protocol"
 )
 
-// noOutputText replaces the output of a block that has none.
+// noOutputText is what the model gets as the output of a code block that printed and
+// returned nothing.
 const noOutputText = "(no output)"
 
-// outputHeading stands above the output of a block. Blocks are counted from 1.
+// outputHeading is the format of the line above the output of a code block; %d is the number
+// of the block in its reply, from 1.
 const outputHeading = "[Block %d output]\n"
 
-// maxFeedbackBytes bounds the outputs of all blocks of one reply together.
+// maxFeedbackBytes is the maximum size, in bytes, of the outputs of all code blocks of one
+// reply together.
 const maxFeedbackBytes = 8 * render.MaxTextBytes
 
-// runnableCode returns the code of the blocks of a reply that are run: those that are
-// closed and tagged with the kernel's language or with none.
+// runnableCode returns the code of those fenced blocks of a reply that must be run: blocks
+// that are closed and have the language tag of the kernel, or no tag.
 func runnableCode(reply, language string) []string {
 	var code []string
 	for _, block := range markdown.FencedBlocks(reply) {
@@ -45,9 +48,9 @@ func languageTags(language string) []string {
 	return []string{language}
 }
 
-// runBlocks runs blocks one after the other and returns their outputs as a message for the
-// model. ended is true if a block, or somebody outside, has ended the work; the remaining
-// blocks are then not run.
+// runBlocks runs the code blocks of a reply one after the other and returns their outputs as
+// a message for the model. ended is true if a block was interrupted, raised an exception
+// that ends the turn, or ctx has ended; the remaining blocks are then not run.
 func (t *queryTurn) runBlocks(ctx context.Context, code []string) (feedback string, ended bool) {
 	t.SendStatus(protocol.AgentExecuting)
 	outputs := make([]string, len(code))
@@ -67,15 +70,17 @@ func (t *queryTurn) runBlocks(ctx context.Context, code []string) (feedback stri
 	return render.Clip(strings.Join(outputs, "\n"), maxFeedbackBytes), false
 }
 
-// runBlock runs code in the kernel, side by side with the code of other labels. Its error
-// says why the code could not be run, or that it took longer than the cell limit.
+// runBlock runs one code block in the kernel, concurrently with the code of other labels,
+// and returns the kernel's response. It returns an error if the code could not be run or
+// took longer than the cell limit; an exception in the code is no error.
 func (t *queryTurn) runBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
 	timeout := t.Notebook.CellTimeout()
 	return t.Notebook.ExecuteCode(ctx, map[string]any{"code": code, "session": t.Label, "timeout_s": timeout.Seconds()}, timeout)
 }
 
-// blockOutput returns what the model sees of a block: stdout, stderr and the value or the
-// exception, or err if that is not nil.
+// blockOutput returns the output of a code block as text for the model, clipped to
+// render.MaxTextBytes: stdout, stderr, and the value or the exception; the text of err
+// instead if err is not nil.
 func blockOutput(response protocol.ExecuteCodeResponse, err error) string {
 	parts := []string{response.Stdout, response.Stderr}
 	if response.Result != nil {
@@ -94,8 +99,8 @@ func blockOutput(response protocol.ExecuteCodeResponse, err error) string {
 	return render.Clip(cmp.Or(strings.Join(lines, "\n"), noOutputText), render.MaxTextBytes)
 }
 
-// endsTurn reports whether a block was interrupted from outside, or raised an exception
-// that is meant to end more than the block.
+// endsTurn reports whether the response to a code block ends the work on the query: the code
+// was interrupted, or raised SystemExit, KeyboardInterrupt or CancelledError.
 func endsTurn(response protocol.ExecuteCodeResponse) bool {
 	switch response.EName {
 	case "SystemExit", "KeyboardInterrupt", "CancelledError":

@@ -21,9 +21,9 @@ const (
 	maxSectionChars   = 2000 // of a section of the first message
 )
 
-// crossLabelLog records in short what was said in all labels, so that each label can be told
-// about the others. Every prompt, reply and feedback is an entry of one line. It is safe
-// for concurrent use.
+// crossLabelLog records, for all labels of an agent, every prompt, reply and block output as
+// one short line, so that the first message of a query can show a label what happened in the
+// others. It is safe for concurrent use.
 type crossLabelLog struct {
 	mu      sync.Mutex
 	entries []labelLogEntry // in the order in which they were said
@@ -31,8 +31,8 @@ type crossLabelLog struct {
 
 type labelLogEntry struct{ label, line string }
 
-// add records what a speaker said in a label. The label's oldest entry is dropped if there are
-// too many.
+// add appends an entry: the speaker (user, assistant or output), and the text shortened to
+// 200 characters. It drops the oldest entry of the label if the label has more than 20.
 func (o *crossLabelLog) add(label, speaker, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,9 +52,9 @@ func (o *crossLabelLog) clear() {
 	o.entries = nil
 }
 
-// sectionFor returns the section of the first message that shows a label what was said last
-// in the others, oldest first, or "" if nothing was said. It has as many of the newest
-// entries as fit.
+// sectionFor returns a prompt section with the newest log entries of all labels except
+// label, oldest first: at most 20 entries and 2,000 characters. It returns "" if the other
+// labels have no entries.
 func (o *crossLabelLog) sectionFor(label string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

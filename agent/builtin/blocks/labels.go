@@ -17,8 +17,8 @@ const (
 	maxTaskNameChars = 30 // of the query in the name of a task
 )
 
-// labelledConversations holds the conversations, one per label. A conversation is created by the first
-// query to its label. It is safe for concurrent use.
+// labelledConversations holds one conversation per label; the first query to a label creates
+// its conversation. It is safe for concurrent use.
 type labelledConversations struct {
 	core *builtin.AgentCore
 
@@ -31,9 +31,9 @@ func newLabels(core *builtin.AgentCore) *labelledConversations {
 	return &labelledConversations{core: core, current: firstLabel, conversations: map[string]*builtin.Conversation{}}
 }
 
-// conversationFor returns the conversation of a query, and the query's text. If canSwitch,
-// a query "@label text" switches to the label, and its text is what follows. Any other
-// query goes to the label of the query before, unchanged.
+// conversationFor returns the conversation that a query belongs to, and the query's text
+// without its label. If canSwitch, a query "@label text" switches to that label; any other
+// query stays in the label of the previous query.
 func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c *builtin.Conversation, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c
 	return l.conversations[l.current], query
 }
 
-// all returns all conversations in the order of their labels.
+// all returns the conversations of all labels, sorted by label.
 func (l *labelledConversations) all() []*builtin.Conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,8 +59,9 @@ func (l *labelledConversations) all() []*builtin.Conversation {
 	return all
 }
 
-// cutLabel splits "@label text". ok is false if there is no label of letters, digits, - and
-// _, at most 64 bytes long, and white space behind it.
+// cutLabel splits a query "@label text" into label and text. ok is false unless the query
+// begins with @ and a label of letters, digits, - and _ of at most 64 bytes, followed by
+// white space.
 func cutLabel(query string) (label, text string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(query), "@")
 	end := strings.IndexFunc(rest, unicode.IsSpace)
@@ -70,15 +71,16 @@ func cutLabel(query string) (label, text string, ok bool) {
 	return rest[:end], strings.TrimSpace(rest[end:]), true
 }
 
-// isInvalidLabelRune reports whether a character may not stand in a label.
+// isInvalidLabelRune reports whether a character is neither a letter, a digit, - nor _, so
+// that a label may not contain it.
 func isInvalidLabelRune(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 }
 
-// NameTask returns the label to which an agent assigns a query, and the name of the work on
-// it, ai:LABEL:TEXT. current is the label of the query before, "" for the first query.
-// hasLabels says whether the agent uses this strategy; agents of other strategies keep the
-// first label.
+// NameTask returns the label to which an agent assigns a query, and the name of the query's
+// task, "ai:LABEL:TEXT". current is the label of the previous query, "" for the first query.
+// hasLabels says whether the agent uses the blocks strategy; agents of other strategies keep
+// one label.
 func NameTask(query, current string, hasLabels bool) (label, name string) {
 	label = cmp.Or(current, firstLabel)
 	if hasLabels {
@@ -89,15 +91,15 @@ func NameTask(query, current string, hasLabels bool) (label, name string) {
 	return label, taskName(label, query)
 }
 
-// taskName returns the name of the work on a query, one line with the first 30 characters
-// of the query.
+// taskName returns the name of a query's task, "ai:LABEL:TEXT", on one line; TEXT is the
+// first 30 characters of the query.
 func taskName(label, query string) string {
 	runes := []rune(strings.TrimSpace(query))
 	runes = runes[:min(len(runes), maxTaskNameChars)]
 	return "ai:" + label + ":" + strings.Map(spaceForControl, string(runes))
 }
 
-// spaceForControl replaces white space and control characters by a space.
+// spaceForControl returns a space if r is white space or a control character, otherwise r.
 func spaceForControl(r rune) rune {
 	if unicode.IsSpace(r) || unicode.IsControl(r) {
 		return ' '

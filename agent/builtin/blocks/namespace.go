@@ -18,7 +18,8 @@ const (
 	maxReprChars     = 60 // of a name, a type and a repr
 )
 
-// variableInfo is what the kernel's summary says about one global variable.
+// variableInfo describes one global variable of the kernel, as request_globals_summary
+// returns it.
 type variableInfo struct {
 	Type  string          `json:"type"`
 	Repr  *string         `json:"repr"`
@@ -26,9 +27,10 @@ type variableInfo struct {
 	Error string          `json:"error"` // why it could not be inspected
 }
 
-// namespaceSection returns the section of the first message that lists the variables which
-// the user's code has defined, or "" if there are none. It uses the kernel's own summary,
-// which neither waits for running code nor runs code of the user.
+// namespaceSection returns a prompt section that lists the variables which the user's code
+// has defined in the kernel, "" if there are none. It asks the kernel for its globals
+// summary, which neither waits for running code nor runs code of the user. If that fails,
+// the section says why.
 func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
 	var answer struct {
 		Summary map[string]json.RawMessage `json:"summary"`
@@ -50,12 +52,14 @@ func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
 	return namespaceHeading + "\n\n" + joinFittingLines(lines)
 }
 
-// isHiddenType reports whether values of a type are left out: modules, functions, macros.
+// isHiddenType reports whether the list of variables omits values of the type with this
+// name: modules, functions, methods and macros.
 func isHiddenType(name string) bool {
 	return slices.Contains([]string{"module", "function", "builtin_function_or_method", "method", "macro"}, name)
 }
 
-// line returns one line such as "x: int = 3", "table: DataFrame, shape [3, 2]" or "x: T".
+// line describes the variable with this name on one line, such as "x: int = 3", "table:
+// DataFrame, shape [3, 2]" or "x: T".
 func (v variableInfo) line(name string) string {
 	line := shortenToOneLine(name, maxReprChars) + ": " + cmp.Or(shortenToOneLine(v.Type, maxReprChars), "unknown")
 	switch {
@@ -69,8 +73,8 @@ func (v variableInfo) line(name string) string {
 	return line
 }
 
-// joinFittingLines joins as many of the first lines as fit into the section below its heading,
-// and says how many more there are.
+// joinFittingLines joins lines with newlines, up to the 2,000 characters that a prompt
+// section may have. If some do not fit, the last line says how many more there are.
 func joinFittingLines(lines []string) string {
 	room := maxSectionChars - len(namespaceHeading) - 1
 	if countFittingLines(lines, room) < len(lines) {
@@ -81,8 +85,8 @@ func joinFittingLines(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// countFittingLines returns how many of the first lines have at most room characters together,
-// each with a newline before it.
+// countFittingLines returns how many of the first lines have at most room characters in
+// total, counting one newline per line.
 func countFittingLines(lines []string, room int) int {
 	for i, line := range lines {
 		if room -= utf8.RuneCountInString(line) + 1; room < 0 {
@@ -92,8 +96,8 @@ func countFittingLines(lines []string, room int) int {
 	return len(lines)
 }
 
-// shortenToOneLine returns a text on one line of at most limit characters. A text that is cut ends
-// in "...", which counts.
+// shortenToOneLine returns text on one line of at most limit characters, with single spaces
+// between words. A text that is cut ends in "...", which is part of the limit.
 func shortenToOneLine(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(text) <= limit {

@@ -3,17 +3,20 @@ package markdown
 
 import "strings"
 
-// maxFenceIndent is how many spaces may stand before a fence.
+// maxFenceIndent is the maximum number of spaces before the fence of a code block; a line
+// that is indented further is no fence.
 const maxFenceIndent = 3
 
-// FencedBlock is a fenced code block.
+// FencedBlock is a fenced code block of a Markdown text: its language, its code, and whether
+// it has a closing fence.
 type FencedBlock struct {
 	Language string // first word after the opening fence, in lower case; "" if there is none
 	Text     string // lines joined by \n, without the indentation of the opening fence
 	Closed   bool   // false if the text ended before the closing fence
 }
 
-// fence is a line that may open or close a block.
+// fence is a parsed line of at least three backticks or tildes, which may open or close a
+// code block.
 type fence struct {
 	indent int    // spaces before it
 	mark   byte   // ` or ~
@@ -51,13 +54,13 @@ func FencedBlocks(text string) []FencedBlock {
 	return blocks
 }
 
-// withNewlines replaces all line endings by \n.
+// withNewlines returns text with all line endings (\r\n, \r) replaced by \n.
 func withNewlines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// parseFence reads a line as a fence. It returns nil if the line is none: after backticks
-// a line may have no further backtick, because that would be inline code.
+// parseFence parses a line as a code fence. It returns nil if the line is not a fence,
+// including one of backticks with a further backtick after them, which is inline code.
 func parseFence(line string) *fence {
 	rest := strings.TrimLeft(line, " ")
 	indent := len(line) - len(rest)
@@ -73,12 +76,14 @@ func parseFence(line string) *fence {
 	return &fence{indent: indent, mark: mark, length: length, info: strings.Trim(info, " \t")}
 }
 
-// closes reports whether f, which may be nil, ends the block that open began.
+// closes reports whether f closes the code block that the fence open began: it has the same
+// mark, at least the same length, and no text after it. A nil f closes nothing.
 func (f *fence) closes(open *fence) bool {
 	return f != nil && f.mark == open.mark && f.length >= open.length && f.info == ""
 }
 
-// language returns the first word of the info string in lower case.
+// language returns the first word after the opening fence of a code block, in lower case, ""
+// if there is none.
 func (f *fence) language() string {
 	words := strings.Fields(strings.ToLower(f.info))
 	if len(words) == 0 {
@@ -87,8 +92,8 @@ func (f *fence) language() string {
 	return words[0]
 }
 
-// outdent removes that many columns of white space, at most three, from the start of a
-// line. A tab reaches to the fourth column; what is left of it becomes spaces.
+// outdent removes columns (at most three) columns of leading white space from a line of a
+// code block. A tab reaches to the fourth column; what is left of it becomes spaces.
 func outdent(line string, columns int) string {
 	spaces := len(line) - len(strings.TrimLeft(line, " "))
 	if rest, ok := strings.CutPrefix(line[min(spaces, columns):], "\t"); ok && spaces < columns {

@@ -20,15 +20,16 @@ import (
 	"assay/internal/protocol"
 )
 
-// Solution is the solution of a case: cells and an answer, or the turns of a scripted
-// model.
+// Solution is the reference solution of a case: sources of cells and an answer, or the turns
+// of a scripted model.
 type Solution struct {
 	Cells  []string        // sources
 	Answer json.RawMessage // nil: the last line that the last cell printed
 	Turns  *script.Script  // instead of Cells and Answer
 }
 
-// ReadSolution reads a solution from a file; see [ParseSolution].
+// ReadSolution reads the reference solution of a case from a file; see [ParseSolution]. It
+// returns an error if the file cannot be read or parsed.
 func ReadSolution(file string) (Solution, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -41,8 +42,10 @@ func ReadSolution(file string) (Solution, error) {
 	return s, nil
 }
 
-// ParseSolution parses a solution in JSON: {cells: [source], answer?} or {turns: [line of a
-// script]}. A list of strings means cells, a list of objects turns.
+// ParseSolution parses a case's reference solution in JSON: {cells: [source], answer?} or
+// {turns: [line of a script]}. A bare list of strings is taken as cells, a bare list of
+// objects as turns. It returns an error if the JSON is invalid, has other fields, or has
+// both turns and cells.
 func ParseSolution(data []byte) (Solution, error) {
 	var in struct {
 		Cells  []string          `json:"cells"`
@@ -74,7 +77,7 @@ func ParseSolution(data []byte) (Solution, error) {
 	return Solution{Turns: parsed}, err
 }
 
-// parseTurns parses turns as a script, whose format is one turn per line.
+// parseTurns parses a solution's turns as a model script, in which each line is one turn.
 func parseTurns(turns []json.RawMessage) (*script.Script, error) {
 	var lines bytes.Buffer
 	for _, turn := range turns {
@@ -86,10 +89,10 @@ func parseTurns(turns []json.RawMessage) (*script.Script, error) {
 	return script.Parse("turns", lines.Bytes())
 }
 
-// Run runs the agent that plays a solution, until conn or ctx ends; see [builtin.Run]. For
-// each query it creates the solution's cells at the end of the notebook and runs them in
-// order, whether they fail or not, and submits the answer. A solution with turns is played
-// as the model of an agent with tools.
+// Run runs an agent that plays a case's reference solution, until conn or ctx ends; see
+// [builtin.Run]. For each query it creates the solution's cells at the end of the notebook,
+// runs them in order, whether they fail or not, and submits the answer. If the solution has
+// turns, Run instead runs an agent with tools whose model replies with these turns.
 func Run(ctx context.Context, conn protocol.Conn, solution Solution, cfg builtin.Config) error {
 	if solution.Turns != nil {
 		cfg.Model, cfg.ModelName = solution.Turns.Client(), ""
@@ -100,8 +103,8 @@ func Run(ctx context.Context, conn protocol.Conn, solution Solution, cfg builtin
 	})
 }
 
-// RunNoop runs the agent that does nothing, until conn or ctx ends; see [builtin.Run]. It
-// answers every query with one sentence and submits nothing.
+// RunNoop runs an agent that does nothing, until conn or ctx ends; see [builtin.Run]. It
+// answers every query with the sentence "I do nothing." and submits nothing.
 func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
 	return runSingleConversation(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
 		return func(context.Context, protocol.AgentQuery) (string, error) {
@@ -111,11 +114,12 @@ func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error 
 	})
 }
 
-// answerFunc works on a query; see [builtin.Task].
+// answerFunc is a function that works on a query and returns the agent's status after it;
+// see [builtin.Task].
 type answerFunc = func(context.Context, protocol.AgentQuery) (status string, err error)
 
-// runSingleConversation runs an agent with one conversation. It passes for an agent with tools when a
-// session asks for a strategy.
+// runSingleConversation runs an agent that has one conversation and answers queries with the
+// function that newAnswer returns. It accepts an init that asks for the strategy tools.
 func runSingleConversation(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newAnswer func(*builtin.Conversation) answerFunc) error {
 	a, err := builtin.NewAgent(conn, cfg, tools.StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		conversation := builtin.NewConversation(core)
@@ -127,13 +131,15 @@ func runSingleConversation(ctx context.Context, conn protocol.Conn, cfg builtin.
 	return a.Run(ctx)
 }
 
-// solutionPlayer plays the cells of a solution.
+// solutionPlayer answers queries by running the cells of a case's solution and submitting
+// its answer.
 type solutionPlayer struct {
 	solution     Solution
 	conversation *builtin.Conversation
 }
 
-// answer plays the solution for one query and submits its answer.
+// answer runs the cells of the solution and submits its answer, whatever the query says. It
+// returns the status done, or an error if the notebook's cells cannot be listed or ctx ends.
 func (p *solutionPlayer) answer(ctx context.Context, _ protocol.AgentQuery) (status string, err error) {
 	p.conversation.SendStatus(protocol.AgentExecuting)
 	printed, failure, err := p.runCells(ctx)
@@ -150,9 +156,10 @@ func (p *solutionPlayer) answer(ctx context.Context, _ protocol.AgentQuery) (sta
 	return protocol.AgentDone, nil
 }
 
-// runCells creates and runs the cells. It returns what the last cell printed, and a
-// sentence about the first cell that failed, "" if none did. A cell that cannot be created
-// or does not end in time is reported as an error, and the next one is tried.
+// runCells creates and runs the cells of the solution. It returns what the last cell
+// printed, and a sentence about the first cell that raised an exception, "" if none did. A
+// cell that cannot be created or does not end in time is reported to the server as an error,
+// and the next one is tried.
 func (p *solutionPlayer) runCells(ctx context.Context) (printed, failure string, err error) {
 	existing, err := p.conversation.Notebook.CellIDs(ctx)
 	if err != nil {
@@ -181,9 +188,9 @@ func (p *solutionPlayer) runCells(ctx context.Context) (printed, failure string,
 	return printed, failure, nil
 }
 
-// answerJSON returns the answer as JSON: that of the solution, otherwise the last printed
-// line, as a string if it is not JSON itself. It returns "" if there is neither. < and > are
-// escaped, so that nothing in the answer passes for a tag.
+// answerJSON returns the answer to submit as JSON: the one of the solution, otherwise the
+// last line of printed, as a JSON string unless the line is JSON itself. It returns "" if
+// there is neither. < and > are escaped, so that the answer contains no tag.
 func (s Solution) answerJSON(printed string) string {
 	answer := []byte(s.Answer)
 	if answer == nil {

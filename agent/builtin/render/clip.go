@@ -8,11 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTextBytes bounds the text of one tool result, or of one output that a model sees.
+// MaxTextBytes is the maximum size of the text of one tool result, or of one code output,
+// that a model gets.
 const MaxTextBytes = 16 << 10
 
-// Clip shortens a text to at most limit bytes. It keeps the head and the tail and puts a
-// line between them that says how many bytes are missing. Characters stay whole.
+// Clip shortens text to about limit bytes: it keeps the head and the tail and puts a line
+// between them that says how many bytes are missing. It does not cut UTF-8 characters. A
+// text of at most limit bytes stays as it is.
 func Clip(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -29,7 +31,8 @@ func Clip(text string, limit int) string {
 	return text[:head] + fmt.Sprintf(marker, tail-head) + text[tail:]
 }
 
-// OneLine clips a text to about limit bytes and joins its words with single spaces.
+// OneLine clips a text to about limit bytes and puts it on one line with single spaces
+// between its words.
 func OneLine(text string, limit int) string {
 	return strings.Join(strings.Fields(Clip(text, limit)), " ")
 }

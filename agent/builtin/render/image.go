@@ -10,9 +10,9 @@ import (
 	"assay/internal/model"
 )
 
-// imageBlock returns an image, given in base64, as a block that the API accepts. Its MIME
-// type is that of its content, because the API checks it too. The error says in a few
-// words why the image cannot be sent.
+// imageBlock returns an image (data is base64) as a content block for the model. The MIME
+// type is taken from the image itself, because the API checks it. The error says in a few
+// words why the image cannot be sent: too large, no valid base64, or an unknown format.
 func imageBlock(data string) (model.Block, error) {
 	if len(data) > model.MaxImageDataBytes {
 		return model.Block{}, fmt.Errorf("%d bytes, too large to be shown", len(data)/4*3)
@@ -30,7 +30,7 @@ func imageBlock(data string) (model.Block, error) {
 	return model.Image(mime, data), nil
 }
 
-// base64Reader decodes base64.
+// base64Reader returns a reader of the bytes that data encodes in standard base64.
 func base64Reader(data string) io.Reader {
 	return base64.NewDecoder(base64.StdEncoding, strings.NewReader(data))
 }

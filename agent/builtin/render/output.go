@@ -9,7 +9,7 @@ import (
 	"assay/internal/model"
 )
 
-// cellOutput is an output of a cell as nbformat 4 has it.
+// cellOutput is one decoded output of a cell in the notebook format nbformat 4.
 type cellOutput struct {
 	Type      string                     `json:"output_type"`
 	Name      string                     `json:"name"` // of a stream
@@ -20,7 +20,8 @@ type cellOutput struct {
 	Traceback []string                   `json:"traceback"`
 }
 
-// parseOutput reads an output. JSON that is none becomes one that shows the JSON.
+// parseOutput decodes one output of a cell. If it cannot be decoded, parseOutput returns an
+// output that shows the JSON itself.
 func parseOutput(raw json.RawMessage) cellOutput {
 	var o cellOutput
 	if err := json.Unmarshal(raw, &o); err != nil {
@@ -29,8 +30,8 @@ func parseOutput(raw json.RawMessage) cellOutput {
 	return o
 }
 
-// text returns an output as text. If it is an image, text appends that to images and
-// returns a note; a nil images leaves images out.
+// text returns a cell's output as text for a model. For an image it returns a note and
+// appends the image to images; if images is nil, the image is left out.
 func (o cellOutput) text(images *[]model.Block) string {
 	switch o.Type {
 	case "stream":
@@ -49,8 +50,9 @@ func (o cellOutput) text(images *[]model.Block) string {
 	return o.mostReadableText()
 }
 
-// mostReadableText returns the representation of the data that is easiest to read, or a list
-// of the MIME types if none is text.
+// mostReadableText returns the first text representation that a cell's output has of plain
+// text, Markdown, LaTeX, JSON and HTML; otherwise a list of its MIME types, "" if it has
+// none.
 func (o cellOutput) mostReadableText() string {
 	for _, mime := range []string{"text/plain", "text/markdown", "text/latex", "application/json", "text/html"} {
 		if value, ok := o.Data[mime]; ok {
@@ -68,8 +70,9 @@ func (o cellOutput) mostReadableText() string {
 	return fmt.Sprintf("[%s, not shown]", strings.Join(mimeTypes, ", "))
 }
 
-// addImage appends an image to images and returns a note that it is shown, or why it is
-// not. For an image that is too large the kernel sends its size instead of its content.
+// addImage appends an image of a cell's output to images, and returns a note that it is
+// shown below or why it is not. If the image was too large for the kernel to send, value is
+// its size instead of its content.
 func addImage(mime string, value json.RawMessage, images *[]model.Block) string {
 	var tooLarge struct {
 		Bytes int64 `json:"bytes"`
@@ -92,7 +95,8 @@ func addImage(mime string, value json.RawMessage, images *[]model.Block) string 
 	return fmt.Sprintf("[%s, shown below]", mime)
 }
 
-// plainText returns a value of nbformat as text: a string, a list of lines, or JSON.
+// plainText returns a text value of the notebook format, which is a string or a list of
+// lines, as one text. Any other value is returned as JSON.
 func plainText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

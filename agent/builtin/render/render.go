@@ -13,9 +13,10 @@ import (
 	"assay/internal/protocol"
 )
 
-// CellResultBlocks returns what a model sees of a finished run of a cell: the status first and
-// the traceback last, so that both survive when the middle is clipped, then the images.
-// The duration is left out, because it differs from run to run and a replay must not.
+// CellResultBlocks returns the content for a model about a finished run of a cell: the
+// status first and the traceback last, so that both survive when the middle is clipped, then
+// the images. The duration is left out, because it differs from run to run, and a replayed
+// request must not differ.
 func CellResultBlocks(cellID string, result *protocol.KernelMessageResult) []model.Block {
 	var p contentBuilder
 	p.addLine("cell_id: " + cellID)
@@ -33,14 +34,15 @@ func CellResultBlocks(cellID string, result *protocol.KernelMessageResult) []mod
 	return p.blocks()
 }
 
-// StillRunningBlocks returns what a model sees of a cell that still runs after the time that
-// was waited for it.
+// StillRunningBlocks returns the content for a model about a cell that still runs after
+// waited.
 func StillRunningBlocks(cellID string, waited time.Duration) []model.Block {
 	return []model.Block{model.Text(fmt.Sprintf("cell_id: %s\nstatus: running\n\nThe cell still runs after %s seconds. "+
 		"It goes on in the kernel: look at it with get_context, or end it with stop_cell.", cellID, FormatSeconds(waited)))}
 }
 
-// ExecuteCodeBlocks returns what a model sees of code that was run without a cell.
+// ExecuteCodeBlocks returns the content for a model about code that was run without a cell:
+// status, stdout, stderr, and the value or the exception.
 func ExecuteCodeBlocks(response protocol.ExecuteCodeResponse) []model.Block {
 	var p contentBuilder
 	status := response.Status
@@ -57,7 +59,8 @@ func ExecuteCodeBlocks(response protocol.ExecuteCodeResponse) []model.Block {
 	return p.blocks()
 }
 
-// Cell is a cell as the response to get_context has it.
+// Cell is a notebook cell with its outputs and widgets, as the response to get_context has
+// it.
 type Cell struct {
 	Index    int               `json:"index"`
 	CellID   string            `json:"cell_id"`
@@ -74,8 +77,8 @@ type Cell struct {
 	} `json:"widgets"`
 }
 
-// Text returns a cell as text: a line about it, its source, its outputs without images,
-// and its widgets.
+// Text returns a notebook cell as text for a model: its index, id, type and status, its
+// source, its outputs without images, and its widgets.
 func (c Cell) Text() string {
 	var p contentBuilder
 	p.addLine(fmt.Sprintf("\n[%d] cell_id: %s, %s, %s %s", c.Index, c.CellID, c.CellType, c.Status, c.Name))
@@ -90,7 +93,7 @@ func (c Cell) Text() string {
 	return p.text.String()
 }
 
-// contentBuilder collects the text and the images of one result.
+// contentBuilder collects text and images for one message to a model.
 type contentBuilder struct {
 	text   strings.Builder
 	images []model.Block
@@ -98,7 +101,7 @@ type contentBuilder struct {
 
 func (p *contentBuilder) addLine(text string) { p.text.WriteString(text + "\n") }
 
-// addSection adds a heading and a text. A blank text adds nothing.
+// addSection appends a heading and text to the content. It appends nothing if text is blank.
 func (p *contentBuilder) addSection(name, text string) {
 	if strings.TrimSpace(text) != "" {
 		p.addLine("\n--- " + name)
@@ -106,7 +109,7 @@ func (p *contentBuilder) addSection(name, text string) {
 	}
 }
 
-// blocks returns the text as one block, followed by the images.
+// blocks returns the collected content: one text block, followed by the images.
 func (p *contentBuilder) blocks() []model.Block {
 	return append([]model.Block{model.Text(p.text.String())}, p.images...)
 }
