@@ -88,9 +88,9 @@ internal/stats:
 internal/protocol:
 `
 
-// order is the direction of imports between top-level folders: a package may import
+// folderOrder is the direction of imports between top-level folders: a package may import
 // packages of the same level or of a lower one.
-const order = "cmd > server > web > eval > router kernel agent testcases > internal"
+const folderOrder = "cmd > server > web > eval > router kernel agent testcases > internal"
 
 func TestImportsFollowTheTable(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestTableHasNoArrowUpwards(t *testing.T) {
 	t.Parallel()
 	for name, rule := range parseLayers(t) {
 		for _, imported := range rule.imports {
-			if imported != "*" && level(t, imported) < level(t, name) {
+			if imported != "*" && folderLevel(t, imported) < folderLevel(t, name) {
 				t.Errorf("the table lets %s import %s, which is above it", name, imported)
 			}
 		}
@@ -158,11 +158,11 @@ func parseLayers(t *testing.T) map[string]rule {
 	return table
 }
 
-// level returns the index in order of the package's top-level folder.
-func level(t *testing.T, pkg string) int {
+// folderLevel returns the index in folderOrder of the package's top-level folder.
+func folderLevel(t *testing.T, pkg string) int {
 	t.Helper()
 	top, _, _ := strings.Cut(pkg, "/")
-	levels := strings.Split(order, " > ")
+	levels := strings.Split(folderOrder, " > ")
 	i := slices.IndexFunc(levels, func(folders string) bool { return slices.Contains(strings.Fields(folders), top) })
 	require.GreaterOrEqual(t, i, 0, "folder %s has no level in order", top)
 	return i

@@ -71,7 +71,7 @@ func TestNoRetiredNames(t *testing.T) {
 			list = append(list, retired{fields[0], fields[1], strings.Join(fields[2:], " ")})
 		}
 	}
-	for _, file := range sources(t) {
+	for _, file := range sourceFiles(t) {
 		var names map[string]bool
 		for _, r := range list {
 			if path.Dir(file) != r.folder && !strings.HasPrefix(file, r.folder+"/") {
@@ -98,7 +98,7 @@ func TestNoRetiredPhrases(t *testing.T) {
 		require.True(t, ok, "want PATTERN<tab>REPLACEMENT: %s", line)
 		instead[regexp.MustCompile(`(?i)\b(?:`+pattern+`)\b`)] = now
 	}
-	for _, file := range sources(t) {
+	for _, file := range sourceFiles(t) {
 		for number, text := range proseOf(t, file) {
 			for pattern, now := range instead {
 				if found := pattern.FindString(text); found != "" {
@@ -109,9 +109,9 @@ func TestNoRetiredPhrases(t *testing.T) {
 	}
 }
 
-// sources returns the tracked source files and Markdown files of the repository, without
+// sourceFiles returns the tracked source files and Markdown files of the repository, without
 // builds, test data and this test's own tables.
-func sources(t *testing.T) (files []string) {
+func sourceFiles(t *testing.T) (files []string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	require.NoError(t, err)
@@ -152,16 +152,16 @@ func declaredIn(t *testing.T, file string) map[string]bool {
 		case *ast.TypeSpec:
 			names[n.Name.Name] = true
 		case *ast.ValueSpec:
-			maps.Insert(names, namesOf(n.Names))
+			maps.Insert(names, identNames(n.Names))
 		case *ast.Field:
-			maps.Insert(names, namesOf(n.Names))
+			maps.Insert(names, identNames(n.Names))
 		}
 		return true
 	})
 	return names
 }
 
-func namesOf(idents []*ast.Ident) func(yield func(string, bool) bool) {
+func identNames(idents []*ast.Ident) func(yield func(string, bool) bool) {
 	return func(yield func(string, bool) bool) {
 		for _, ident := range idents {
 			if !yield(ident.Name, true) {

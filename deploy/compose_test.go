@@ -18,12 +18,12 @@ import (
 	"assay/kernel"
 )
 
-// loadCompose loads docker-compose.yml and the files that override it, with these
+// loadComposeFiles loads docker-compose.yml and the files that override it, with these
 // variables and profiles. An unknown key fails the test.
-func loadCompose(t *testing.T, env []string, overrides []string, profiles ...string) *types.Project {
+func loadComposeFiles(t *testing.T, env []string, overrides []string, profiles ...string) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions(append([]string{filepath.Join(root, "docker-compose.yml")}, overrides...),
-		cli.WithWorkingDirectory(root), cli.WithEnv(env), cli.WithProfiles(profiles))
+	options, err := cli.NewProjectOptions(append([]string{filepath.Join(repositoryRoot, "docker-compose.yml")}, overrides...),
+		cli.WithWorkingDirectory(repositoryRoot), cli.WithEnv(env), cli.WithProfiles(profiles))
 	require.NoError(t, err)
 	project, err := options.LoadProject(t.Context())
 	require.NoError(t, err)
@@ -34,15 +34,15 @@ const allProfiles = "*"
 
 func TestComposeServices(t *testing.T) {
 	t.Parallel()
-	require.ElementsMatch(t, []string{"server"}, loadCompose(t, nil, nil).ServiceNames())
-	require.ElementsMatch(t, []string{"server", "batch"}, loadCompose(t, nil, nil, "batch").ServiceNames())
+	require.ElementsMatch(t, []string{"server"}, loadComposeFiles(t, nil, nil).ServiceNames())
+	require.ElementsMatch(t, []string{"server", "batch"}, loadComposeFiles(t, nil, nil, "batch").ServiceNames())
 }
 
 // Each container has as few rights as the program needs, and a stop grace period longer
 // than the longest shutdown.
 func TestComposeContainersAreConfined(t *testing.T) {
 	t.Parallel()
-	for name, service := range loadCompose(t, nil, nil, allProfiles).Services {
+	for name, service := range loadComposeFiles(t, nil, nil, allProfiles).Services {
 		require.NotNil(t, service.Build, name)
 		require.NotNil(t, service.Init, name)
 		require.True(t, *service.Init, name)
@@ -59,7 +59,7 @@ func TestComposeContainersAreConfined(t *testing.T) {
 			require.True(t, volume.Type == types.VolumeTypeVolume || volume.ReadOnly, "%s mounts %s of the machine writable", name, volume.Source)
 		}
 		require.NotNil(t, service.StopGracePeriod, name)
-		require.Greater(t, time.Duration(*service.StopGracePeriod), longestShutdown(t), name)
+		require.Greater(t, time.Duration(*service.StopGracePeriod), longestShutdownTime(t), name)
 	}
 }
 
@@ -67,12 +67,12 @@ func TestComposeContainersAreConfined(t *testing.T) {
 // its owner from that folder.
 func TestComposeVolumes(t *testing.T) {
 	t.Parallel()
-	_, image := stages(t)
-	runs := instructionsOf[*instructions.RunCommand](image)
+	_, image := repositoryStages(t)
+	runs := stageInstructions[*instructions.RunCommand](image)
 	command := strings.Fields(shellCommand(runs[len(runs)-1]))
-	user, _, _ := strings.Cut(lastOf[*instructions.UserCommand](t, image).User, ":")
+	user, _, _ := strings.Cut(lastInstruction[*instructions.UserCommand](t, image).User, ":")
 	require.Subset(t, command, []string{"useradd", "--uid", user, "assay", "install", "--owner=assay"})
-	for name, service := range loadCompose(t, nil, nil, allProfiles).Services {
+	for name, service := range loadComposeFiles(t, nil, nil, allProfiles).Services {
 		for _, volume := range service.Volumes {
 			if volume.Type == types.VolumeTypeVolume {
 				require.Contains(t, command, volume.Target, name)
@@ -83,7 +83,7 @@ func TestComposeVolumes(t *testing.T) {
 
 func TestComposeServer(t *testing.T) {
 	t.Parallel()
-	project := loadCompose(t, nil, nil, allProfiles)
+	project := loadComposeFiles(t, nil, nil, allProfiles)
 	server := project.Services["server"]
 	require.Len(t, server.Ports, 1)
 	port := server.Ports[0]
@@ -114,14 +114,14 @@ func TestComposePassesKeys(t *testing.T) {
 	for _, name := range names {
 		env = append(env, name+"=given "+name)
 	}
-	with, without := loadCompose(t, env, nil, allProfiles), loadCompose(t, nil, nil, allProfiles)
+	with, without := loadComposeFiles(t, env, nil, allProfiles), loadComposeFiles(t, nil, nil, allProfiles)
 	for name := range with.Services {
 		for _, key := range names {
 			require.Equal(t, "given "+key, *with.Services[name].Environment[key])
 			require.Nil(t, without.Services[name].Environment[key], "%s of %s", key, name)
 		}
 	}
-	given := loadCompose(t, []string{"ASSAY_AGENT=builtin", "CASES=docs"}, nil, allProfiles)
+	given := loadComposeFiles(t, []string{"ASSAY_AGENT=builtin", "CASES=docs"}, nil, allProfiles)
 	require.Equal(t, "builtin", *given.Services["server"].Environment["ASSAY_AGENT"])
 	require.Equal(t, "builtin", *given.Services["batch"].Environment["ASSAY_AGENT"])
 	require.True(t, slices.ContainsFunc(given.Services["batch"].Volumes, func(v types.ServiceVolumeConfig) bool {
@@ -132,7 +132,7 @@ func TestComposePassesKeys(t *testing.T) {
 // The examples of docs/docker.md load: both override files and the derived Dockerfile.
 func TestDockerDocs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "docs/docker.md"))
+	text, err := os.ReadFile(filepath.Join(repositoryRoot, "docs/docker.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "docker build -t assay .\n")
 	shown := map[string][]string{}
@@ -144,14 +144,14 @@ func TestDockerDocs(t *testing.T) {
 	for _, override := range shown["yaml"] {
 		file := filepath.Join(t.TempDir(), "docker-compose.override.yml")
 		require.NoError(t, os.WriteFile(file, []byte(override), 0o600))
-		servers = append(servers, loadCompose(t, nil, []string{file}, allProfiles).Services["server"])
+		servers = append(servers, loadComposeFiles(t, nil, []string{file}, allProfiles).Services["server"])
 		require.Equal(t, "python3 /agent/my_agent.py", *servers[len(servers)-1].Environment["ASSAY_AGENT"])
 	}
 	require.True(t, slices.ContainsFunc(servers[0].Volumes, func(v types.ServiceVolumeConfig) bool { return v.Target == "/agent" && v.ReadOnly }))
 	require.Equal(t, "my_agent", filepath.Base(servers[1].Build.Context))
 	require.Len(t, shown["dockerfile"], 1)
 	derived := parseDockerfile(t, []byte(shown["dockerfile"][0]))[0]
-	_, image := stages(t)
+	_, image := repositoryStages(t)
 	require.Equal(t, "assay", derived.BaseName)
-	require.Equal(t, lastOf[*instructions.UserCommand](t, image).User, lastOf[*instructions.UserCommand](t, derived).User)
+	require.Equal(t, lastInstruction[*instructions.UserCommand](t, image).User, lastInstruction[*instructions.UserCommand](t, derived).User)
 }

@@ -31,19 +31,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestContainers(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
-	for name, service := range loadCompose(t, nil, nil, allProfiles).Services {
+	for name, service := range loadComposeFiles(t, nil, nil, allProfiles).Services {
 		t.Run(name+"/names", func(t *testing.T) {
 			t.Parallel()
-			checkNames(t, newContainer(t, program, service))
+			checkServiceNames(t, newContainer(t, program, service))
 		})
 	}
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
-		testServer(t, newContainer(t, program, loadCompose(t, nil, nil).Services["server"]))
+		checkServerService(t, newContainer(t, program, loadComposeFiles(t, nil, nil).Services["server"]))
 	})
 	t.Run("batch", func(t *testing.T) {
 		t.Parallel()
-		testBatch(t, newContainer(t, program, loadCompose(t, nil, nil, "batch").Services["batch"]))
+		checkBatchService(t, newContainer(t, program, loadComposeFiles(t, nil, nil, "batch").Services["batch"]))
 	})
 }
 
@@ -51,15 +51,15 @@ func TestContainers(t *testing.T) {
 // the path of the program.
 func buildProgram(t *testing.T) string {
 	t.Helper()
-	build, _ := stages(t)
+	build, _ := repositoryStages(t)
 	src, out := t.TempDir(), t.TempDir()
-	for _, name := range buildContext(t) {
-		text, err := os.ReadFile(filepath.Join(root, name))
+	for _, name := range buildContextFiles(t) {
+		text, err := os.ReadFile(filepath.Join(repositoryRoot, name))
 		require.NoError(t, err)
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(src, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(src, name), text, 0o600))
 	}
-	runs := instructionsOf[*instructions.RunCommand](build)
+	runs := stageInstructions[*instructions.RunCommand](build)
 	require.Len(t, runs, 1)
 	sh := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(shellCommand(runs[0]), "/out/", out+"/"))
 	sh.Dir, sh.Env = src, append(os.Environ(), "GOPROXY=off")
@@ -80,10 +80,10 @@ type container struct {
 
 func newContainer(t *testing.T, program string, service types.ServiceConfig) *container {
 	t.Helper()
-	_, image := stages(t)
+	_, image := repositoryStages(t)
 	c := &container{program: program, service: service, env: map[string]string{}, folders: map[string]string{}}
-	c.workdir = lastOf[*instructions.WorkdirCommand](t, image).Path
-	for _, command := range instructionsOf[*instructions.EnvCommand](image) {
+	c.workdir = lastInstruction[*instructions.WorkdirCommand](t, image).Path
+	for _, command := range stageInstructions[*instructions.EnvCommand](image) {
 		for _, pair := range command.Env {
 			c.env[pair.Key] = pair.Value
 		}
@@ -102,11 +102,11 @@ func newContainer(t *testing.T, program string, service types.ServiceConfig) *co
 	return c
 }
 
-// toHost replaces a path in the image by the test's folder for it, and the published
+// toHostPath replaces a path in the image by the test's folder for it, and the published
 // address by a free port on loopback.
-func (c *container) toHost(text string) string {
+func (c *container) toHostPath(text string) string {
 	for inside, outside := range c.folders {
-		if isBelow(inside, text) {
+		if isInsideFolder(inside, text) {
 			return outside + strings.TrimPrefix(text, inside)
 		}
 	}
@@ -117,20 +117,20 @@ func (c *container) toHost(text string) string {
 func (c *container) command(ctx context.Context, more ...string) *exec.Cmd {
 	var words []string
 	for _, word := range c.service.Command {
-		words = append(words, c.toHost(word))
+		words = append(words, c.toHostPath(word))
 	}
 	cmd := exec.CommandContext(ctx, c.program, append(words, more...)...)
-	cmd.Dir, cmd.Env = c.toHost(c.workdir), []string{"PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = c.toHostPath(c.workdir), []string{"PATH=" + os.Getenv("PATH")}
 	for name, value := range c.env {
-		cmd.Env = append(cmd.Env, name+"="+c.toHost(value))
+		cmd.Env = append(cmd.Env, name+"="+c.toHostPath(value))
 	}
 	return cmd
 }
 
-// checkNames fails if the service uses a flag that the program's help does not list,
+// checkServiceNames fails if the service uses a flag that the program's help does not list,
 // a variable that the program's source does not read, a mount that no path uses, or an
 // absolute path that no mount covers.
-func checkNames(t *testing.T, c *container) {
+func checkServiceNames(t *testing.T, c *container) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), c.program, c.service.Command[0], "--help-all").Output()
 	require.NoError(t, err)
@@ -143,37 +143,37 @@ func checkNames(t *testing.T, c *container) {
 		}
 		paths = append(paths, word)
 	}
-	source, err := filepath.Glob(filepath.Join(root, "cmd/assay/*.go"))
+	source, err := filepath.Glob(filepath.Join(repositoryRoot, "cmd/assay/*.go"))
 	require.NoError(t, err)
 	for name := range c.service.Environment {
 		flag, ok := strings.CutPrefix(name, "ASSAY_")
 		ok = ok && hasFlag(strings.ToLower(strings.ReplaceAll(flag, "_", "-")))
-		require.True(t, ok || slices.ContainsFunc(source, func(file string) bool { return readsVariable(t, file, name) }), "the program does not read the variable %s", name)
+		require.True(t, ok || slices.ContainsFunc(source, func(file string) bool { return sourceReadsVariable(t, file, name) }), "the program does not read the variable %s", name)
 	}
 	for name, value := range c.env {
-		require.True(t, strings.HasPrefix(name, "ASSAY_") || slices.ContainsFunc(source, func(file string) bool { return readsVariable(t, file, name) }), "the program does not read the variable %s", name)
+		require.True(t, strings.HasPrefix(name, "ASSAY_") || slices.ContainsFunc(source, func(file string) bool { return sourceReadsVariable(t, file, name) }), "the program does not read the variable %s", name)
 		paths = append(paths, value)
 	}
 	for mount := range c.folders {
-		require.True(t, slices.ContainsFunc(paths, func(p string) bool { return isBelow(mount, p) }), "no path is below the mount %s", mount)
+		require.True(t, slices.ContainsFunc(paths, func(p string) bool { return isInsideFolder(mount, p) }), "no path is below the mount %s", mount)
 	}
 	for _, p := range paths {
-		require.True(t, !path.IsAbs(p) || c.toHost(p) != p, "%s is on no volume", p)
+		require.True(t, !path.IsAbs(p) || c.toHostPath(p) != p, "%s is on no volume", p)
 	}
 }
 
-// readsVariable returns whether a source file of the program reads an environment
+// sourceReadsVariable returns whether a source file of the program reads an environment
 // variable with getenv.
-func readsVariable(t *testing.T, file, variable string) bool {
+func sourceReadsVariable(t *testing.T, file, variable string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return bytes.Contains(text, []byte(`getenv("`+variable+`")`))
 }
 
-// testServer starts the server, waits until its healthcheck passes, sends SIGTERM and
+// checkServerService starts the server, waits until its healthcheck passes, sends SIGTERM and
 // checks that it ends in the grace period and leaves no sandbox behind.
-func testServer(t *testing.T, c *container) {
+func checkServerService(t *testing.T, c *container) {
 	t.Helper()
 	grace := time.Duration(*c.service.StopGracePeriod)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*c.service.HealthCheck.StartPeriod))
@@ -202,7 +202,7 @@ func testServer(t *testing.T, c *container) {
 	left, err := os.ReadDir(c.folders["/sandboxes"])
 	require.NoError(t, err)
 	require.Empty(t, left)
-	traces, err := filepath.Glob(c.toHost("/data/sessions/*.trace.jsonl"))
+	traces, err := filepath.Glob(c.toHostPath("/data/sessions/*.trace.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, traces, 1)
 
@@ -243,14 +243,14 @@ func isHealthy(t *testing.T, service types.ServiceConfig, address string) bool {
 	return err == nil
 }
 
-// testBatch runs one case of the folder that the batch service mounts by default.
-func testBatch(t *testing.T, c *container) {
+// checkBatchService runs one case of the folder that the batch service mounts by default.
+func checkBatchService(t *testing.T, c *container) {
 	t.Helper()
 	cmd := c.command(t.Context(), "--id", "word-count", "--quiet")
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	require.Regexp(t, `^PASS 1/1 .* runs/\S+\n$`, string(out))
-	runs, err := filepath.Glob(c.toHost("/data/runs/*/attempts.jsonl"))
+	runs, err := filepath.Glob(c.toHostPath("/data/runs/*/attempts.jsonl"))
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the repository's top folder, seen from this one.
-const root = ".."
+// repositoryRoot is the path of the repository's top folder, relative to the folder of this test.
+const repositoryRoot = ".."
 
 // parseDockerfile returns the stages of a Dockerfile. A warning of the builder fails
 // the test.
@@ -35,19 +35,19 @@ func parseDockerfile(t *testing.T, text []byte) []instructions.Stage {
 	return stages
 }
 
-// stages returns the two stages of the repository's Dockerfile: the one that builds
+// repositoryStages returns the two stages of the repository's Dockerfile: the one that builds
 // the program, and the image.
-func stages(t *testing.T) (build, image instructions.Stage) {
+func repositoryStages(t *testing.T) (build, image instructions.Stage) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "Dockerfile"))
+	text, err := os.ReadFile(filepath.Join(repositoryRoot, "Dockerfile"))
 	require.NoError(t, err)
 	both := parseDockerfile(t, text)
 	require.Len(t, both, 2)
 	return both[0], both[1]
 }
 
-// instructionsOf returns all instructions of type T in a stage.
-func instructionsOf[T instructions.Command](stage instructions.Stage) (found []T) {
+// stageInstructions returns all instructions of type T in a stage.
+func stageInstructions[T instructions.Command](stage instructions.Stage) (found []T) {
 	for _, command := range stage.Commands {
 		if c, ok := command.(T); ok {
 			found = append(found, c)
@@ -56,50 +56,50 @@ func instructionsOf[T instructions.Command](stage instructions.Stage) (found []T
 	return found
 }
 
-// lastOf returns the last instruction of type T in a stage, the one that takes effect.
-func lastOf[T instructions.Command](t *testing.T, stage instructions.Stage) T {
+// lastInstruction returns the last instruction of type T in a stage, the one that takes effect.
+func lastInstruction[T instructions.Command](t *testing.T, stage instructions.Stage) T {
 	t.Helper()
-	found := instructionsOf[T](stage)
+	found := stageInstructions[T](stage)
 	require.NotEmpty(t, found)
 	return found[len(found)-1]
 }
 
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
-	build, image := stages(t)
+	build, image := repositoryStages(t)
 	pinned := regexp.MustCompile(`^[a-z]+:\d+\.\d+\.\d+(-[a-z]+)+$`)
 	require.Regexp(t, pinned, build.BaseName)
 	require.Regexp(t, pinned, image.BaseName)
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.GoVersion}}")
-	list.Dir = root
+	list.Dir = repositoryRoot
 	out, err := list.Output()
 	require.NoError(t, err)
 	require.Contains(t, build.BaseName, "golang:"+strings.TrimSpace(string(out))+"-", "with another version the build would download a toolchain")
 
-	user, _, _ := strings.Cut(lastOf[*instructions.UserCommand](t, image).User, ":")
+	user, _, _ := strings.Cut(lastInstruction[*instructions.UserCommand](t, image).User, ":")
 	require.Regexp(t, `^[1-9]\d*$`, user, "a numeric user other than 0, so that an engine can check that it is not root")
-	require.Equal(t, "SIGTERM", lastOf[*instructions.StopSignalCommand](t, image).Signal)
-	require.Equal(t, []string{"assay"}, lastOf[*instructions.EntrypointCommand](t, image).CmdLine)
-	require.Equal(t, "/data", lastOf[*instructions.WorkdirCommand](t, image).Path)
-	require.Empty(t, instructionsOf[*instructions.HealthCheckCommand](image), "only the server has a healthcheck: it is in docker-compose.yml")
+	require.Equal(t, "SIGTERM", lastInstruction[*instructions.StopSignalCommand](t, image).Signal)
+	require.Equal(t, []string{"assay"}, lastInstruction[*instructions.EntrypointCommand](t, image).CmdLine)
+	require.Equal(t, "/data", lastInstruction[*instructions.WorkdirCommand](t, image).Path)
+	require.Empty(t, stageInstructions[*instructions.HealthCheckCommand](image), "only the server has a healthcheck: it is in docker-compose.yml")
 }
 
 // No image layer may hold a key: the build gets none, and no file that may hold one is
 // copied.
 func TestDockerfileHoldsNoSecrets(t *testing.T) {
 	t.Parallel()
-	build, image := stages(t)
+	build, image := repositoryStages(t)
 	for _, stage := range []instructions.Stage{build, image} {
-		require.Empty(t, instructionsOf[*instructions.ArgCommand](stage))
-		require.Empty(t, instructionsOf[*instructions.AddCommand](stage), "use COPY")
-		for _, env := range instructionsOf[*instructions.EnvCommand](stage) {
+		require.Empty(t, stageInstructions[*instructions.ArgCommand](stage))
+		require.Empty(t, stageInstructions[*instructions.AddCommand](stage), "use COPY")
+		for _, env := range stageInstructions[*instructions.EnvCommand](stage) {
 			for _, pair := range env.Env {
 				require.NotRegexp(t, "(?i)key|token|secret|password", pair.Key)
 			}
 		}
 	}
 	for _, name := range []string{".env", ".git/config", "runs/run.json", "docker-compose.override.yml", "id_rsa"} {
-		require.True(t, isIgnored(ignoreLines(t), name), name)
+		require.True(t, isDockerignored(dockerignorePatterns(t), name), name)
 	}
 }
 
@@ -107,25 +107,25 @@ func TestDockerfileHoldsNoSecrets(t *testing.T) {
 // the named stage makes.
 func TestDockerfileCopies(t *testing.T) {
 	t.Parallel()
-	build, image := stages(t)
-	files := buildContext(t)
+	build, image := repositoryStages(t)
+	files := buildContextFiles(t)
 	require.Contains(t, files, "go.mod")
 	for _, stage := range []instructions.Stage{build, image} {
-		for _, c := range instructionsOf[*instructions.CopyCommand](stage) {
+		for _, c := range stageInstructions[*instructions.CopyCommand](stage) {
 			for _, source := range c.SourcePaths {
 				if c.From != "" {
 					require.Equal(t, build.Name, c.From)
-					require.Contains(t, shellCommand(instructionsOf[*instructions.RunCommand](build)[0]), source)
+					require.Contains(t, shellCommand(stageInstructions[*instructions.RunCommand](build)[0]), source)
 					continue
 				}
-				require.True(t, slices.ContainsFunc(files, func(file string) bool { return isBelow(source, file) }), "COPY %s copies nothing", source)
+				require.True(t, slices.ContainsFunc(files, func(file string) bool { return isInsideFolder(source, file) }), "COPY %s copies nothing", source)
 			}
 		}
 	}
 }
 
-// isBelow returns whether a path is dir or inside of dir.
-func isBelow(dir, name string) bool {
+// isInsideFolder returns whether a path is dir or inside of dir.
+func isInsideFolder(dir, name string) bool {
 	dir = path.Clean(dir)
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
@@ -138,24 +138,24 @@ func shellCommand(run *instructions.RunCommand) string { return strings.Join(run
 // and the log says that they were not run.
 func TestDockerfileRunInstructions(t *testing.T) {
 	t.Parallel()
-	build, image := stages(t)
+	build, image := repositoryStages(t)
 	for _, stage := range []instructions.Stage{build, image} {
-		for _, run := range instructionsOf[*instructions.RunCommand](stage) {
+		for _, run := range stageInstructions[*instructions.RunCommand](stage) {
 			require.True(t, run.PrependShell, "RUN in the shell form")
 			sh := exec.CommandContext(t.Context(), "sh", "-n")
 			sh.Stdin = strings.NewReader(shellCommand(run))
 			out, err := sh.CombinedOutput()
 			require.NoError(t, err, "%s: %s", shellCommand(run), out)
 			for command := range strings.SplitSeq(shellCommand(run), "&&") {
-				checkCommand(t, command)
+				checkCommandOptions(t, command)
 			}
 		}
 	}
 }
 
-// checkCommand fails if the help of a command's program does not list one of its long
+// checkCommandOptions fails if the help of a command's program does not list one of its long
 // options. A program that is not installed is only logged.
-func checkCommand(t *testing.T, command string) {
+func checkCommandOptions(t *testing.T, command string) {
 	t.Helper()
 	_, words, err := shellwords.ParseWithEnvs(command)
 	require.NoError(t, err)
@@ -183,12 +183,12 @@ func checkCommand(t *testing.T, command string) {
 	}
 }
 
-// ignoreLines returns the patterns of .dockerignore, in order.
-func ignoreLines(t *testing.T) (lines []string) {
+// dockerignorePatterns returns the patterns of .dockerignore, in order.
+func dockerignorePatterns(t *testing.T) (lines []string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, ".dockerignore"))
+	text, err := os.ReadFile(filepath.Join(repositoryRoot, ".dockerignore"))
 	require.NoError(t, err)
-	require.NotContains(t, string(text), "**", "isIgnored does not support **")
+	require.NotContains(t, string(text), "**", "isDockerignored does not support **")
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 			lines = append(lines, line)
@@ -197,9 +197,9 @@ func ignoreLines(t *testing.T) (lines []string) {
 	return lines
 }
 
-// isIgnored returns whether the patterns of .dockerignore exclude a path: the last
+// isDockerignored returns whether the patterns of .dockerignore exclude a path: the last
 // pattern that matches the path or a folder above it decides.
-func isIgnored(lines []string, name string) bool {
+func isDockerignored(lines []string, name string) bool {
 	excluded := false
 	for _, line := range lines {
 		pattern, negated := strings.CutPrefix(line, "!")
@@ -213,18 +213,18 @@ func isIgnored(lines []string, name string) bool {
 	return excluded
 }
 
-// buildContext returns the files that .dockerignore admits to a build, as paths below
+// buildContextFiles returns the files that .dockerignore admits to a build, as paths below
 // the repository's top folder.
-func buildContext(t *testing.T) (files []string) {
+func buildContextFiles(t *testing.T) (files []string) {
 	t.Helper()
-	lines := ignoreLines(t)
-	err := fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+	lines := dockerignorePatterns(t)
+	err := fs.WalkDir(os.DirFS(repositoryRoot), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || name == ".":
 			return err
-		case entry.IsDir() && isIgnored(lines, name) && !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "!"+name+"/") }):
+		case entry.IsDir() && isDockerignored(lines, name) && !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "!"+name+"/") }):
 			return filepath.SkipDir
-		case !entry.IsDir() && !isIgnored(lines, name):
+		case !entry.IsDir() && !isDockerignored(lines, name):
 			files = append(files, name)
 		}
 		return nil

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// longestShutdown returns how long assay serve and assay run may take to end after a
+// longestShutdownTime returns how long assay serve and assay run may take to end after a
 // signal: the sum of all timeouts on the way, one after the other. Graders are not
 // included, because a signal interrupts them.
-func longestShutdown(t *testing.T) time.Duration {
+func longestShutdownTime(t *testing.T) time.Duration {
 	t.Helper()
 	const (
 		session    = "assay/eval/session"
@@ -35,7 +35,7 @@ func longestShutdown(t *testing.T) time.Duration {
 	for i, step := range steps {
 		paths[i] = step.pkg
 	}
-	loaded, err := packages.Load(&packages.Config{Dir: root, Context: t.Context(), Mode: packages.NeedName | packages.NeedTypes | packages.NeedSyntax | packages.NeedImports}, paths...)
+	loaded, err := packages.Load(&packages.Config{Dir: repositoryRoot, Context: t.Context(), Mode: packages.NeedName | packages.NeedTypes | packages.NeedSyntax | packages.NeedImports}, paths...)
 	require.NoError(t, err)
 	scopes := map[string]*types.Scope{}
 	for _, pkg := range loaded {
@@ -44,7 +44,7 @@ func longestShutdown(t *testing.T) time.Duration {
 	var sum time.Duration
 	for _, step := range steps {
 		declared, ok := scopes[step.pkg].Lookup(step.name).(*types.Const)
-		require.True(t, ok, "package %s has no constant %s any more: correct longestShutdown", step.pkg, step.name)
+		require.True(t, ok, "package %s has no constant %s any more: correct longestShutdownTime", step.pkg, step.name)
 		value, exact := constant.Int64Val(declared.Val())
 		require.True(t, exact)
 		sum += time.Duration(value)

@@ -30,8 +30,8 @@ func TestEH1_BusyKernelDelaysNoNotebookAction(t *testing.T) {
 	reactivity := s.agent.sendAction("request_reactivity_summary", nil)
 	s.requirePromptAnswer(t, "get_context", nil)
 	s.requirePromptAnswer(t, "delete_cell", params{"cell_id": "first"})
-	require.Empty(t, s.agent.matching(answerTo(globals)), "the kernel is busy")
-	require.Empty(t, s.agent.matching(answerTo(reactivity)), "the kernel is busy")
+	require.Empty(t, s.agent.itemsMatching(isAnswerTo(globals)), "the kernel is busy")
+	require.Empty(t, s.agent.itemsMatching(isAnswerTo(reactivity)), "the kernel is busy")
 }
 
 // While the Python kernel runs a cell, it answers requests for summaries, and the
@@ -39,28 +39,28 @@ func TestEH1_BusyKernelDelaysNoNotebookAction(t *testing.T) {
 func TestEH1_BusyPythonKernelDelaysNoAction(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
-	s.agent.request(t, "create_cell", params{"position": 1, "cell_type": "code", "source": "while True: pass", "auto_run": true})
-	s.entries.await(t, "the start of the cell", entryOf(trace.KernelToServer, protocol.TypeStartCell))
-	require.Equal(t, "success", s.agent.request(t, "request_globals_summary", nil).Status)
-	require.Equal(t, "success", s.agent.request(t, "request_reactivity_summary", nil).Status)
+	s.agent.requestAction(t, "create_cell", params{"position": 1, "cell_type": "code", "source": "while True: pass", "auto_run": true})
+	s.entries.awaitItem(t, "the start of the cell", isEntryOf(trace.KernelToServer, protocol.TypeStartCell))
+	require.Equal(t, "success", s.agent.requestAction(t, "request_globals_summary", nil).Status)
+	require.Equal(t, "success", s.agent.requestAction(t, "request_reactivity_summary", nil).Status)
 	s.requirePromptAnswer(t, "get_context", nil)
 	s.requirePromptAnswer(t, "delete_cell", params{"cell_id": "first"})
-	require.Empty(t, s.entries.matching(entryOf(trace.KernelToServer, protocol.TypeCellResult)), "the kernel is busy")
+	require.Empty(t, s.entries.itemsMatching(isEntryOf(trace.KernelToServer, protocol.TypeCellResult)), "the kernel is busy")
 }
 
-// promptAnswer is far less than any timeout, and far more than an answer takes.
-const promptAnswer = 2 * time.Second
+// promptAnswerTimeout is far less than any timeout, and far more than an answer takes.
+const promptAnswerTimeout = 2 * time.Second
 
 // requirePromptAnswer sends an action, and requires that it succeeds within
-// promptAnswer.
+// promptAnswerTimeout.
 func (s *liveSession) requirePromptAnswer(t *testing.T, action string, p params) {
 	t.Helper()
-	answer := s.agent.request(t, action, p)
+	answer := s.agent.requestAction(t, action, p)
 	require.Equal(t, "success", answer.Status, answer)
 	entries := s.entriesOf(t, answer.TxID)
-	require.Less(t, entries[len(entries)-1].Elapsed-entries[0].Elapsed, promptAnswer, action)
+	require.Less(t, entries[len(entries)-1].Elapsed-entries[0].Elapsed, promptAnswerTimeout, action)
 }
 
 // Of thirty actions sent without waiting, each gets one answer, with the fields of its
@@ -68,7 +68,7 @@ func (s *liveSession) requirePromptAnswer(t *testing.T, action string, p params)
 func TestEH2_ConcurrentActionsGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	fieldOf := map[string]string{ // a field that only this action's answer has
 		"get_context": "context", "request_globals_summary": "summary", "request_reactivity_summary": "cell_reactivity",
@@ -80,7 +80,7 @@ func TestEH2_ConcurrentActionsGetTheirOwnAnswers(t *testing.T) {
 		}
 	}
 	for tx, action := range actionOf {
-		answer := s.agent.await(t, action, answerTo(tx))
+		answer := s.agent.awaitItem(t, action, isAnswerTo(tx))
 		require.Equal(t, "success", answer.Status, answer)
 		for other, field := range fieldOf {
 			has := answer.fields(t)[field] != nil
@@ -89,7 +89,7 @@ func TestEH2_ConcurrentActionsGetTheirOwnAnswers(t *testing.T) {
 		}
 	}
 	for tx := range actionOf {
-		require.Len(t, s.agent.matching(answerTo(tx)), 1, "answered once")
+		require.Len(t, s.agent.itemsMatching(isAnswerTo(tx)), 1, "answered once")
 	}
 }
 
@@ -98,7 +98,7 @@ func TestEH2_ConcurrentActionsGetTheirOwnAnswers(t *testing.T) {
 func TestEH3_ActionsPassThroughTheHolder(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	for _, step := range []struct {
 		action string
@@ -114,7 +114,7 @@ func TestEH3_ActionsPassThroughTheHolder(t *testing.T) {
 		{"move_cell", params{"cell_id": "cell-2", "position": 0}},
 		{"delete_cell", params{"cell_id": "cell-2"}},
 	} {
-		answer := s.agent.request(t, step.action, step.params)
+		answer := s.agent.requestAction(t, step.action, step.params)
 		require.Equal(t, "success", answer.Status, answer)
 		s.requireHolderHops(t, answer.TxID)
 	}
@@ -138,15 +138,15 @@ func TestEH4_ActionTimesOutIfTheHolderIsSilent(t *testing.T) {
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{Router: router.Config{HolderTimeout: 300 * time.Millisecond}})
 	silent := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	s.awaitHolder(t, 1)
-	answer := s.agent.request(t, "get_context", nil)
+	answer := s.agent.requestAction(t, "get_context", nil)
 	require.Equal(t, "the console did not answer 'get_context' within 300ms", answer.Error)
 	require.Equal(t, "error", answer.Status)
-	silent.await(t, "the action", ofType("agent_action"))
+	silent.awaitItem(t, "the action", isMessageOfType("agent_action"))
 
 	silent.writeText(fmt.Sprintf(`{"type":"agent_action_response","tx_id":%q,"status":"success","context":{"cells":[]}}`, answer.TxID))
-	s.entries.await(t, "the late answer", func(e traceEntry) bool { return e.TxID == answer.TxID && e.Note == trace.NoteLate })
-	s.agent.request(t, "no_such_action", nil) // by its answer, everything sent to the agent before has arrived
-	require.Len(t, s.agent.matching(answerTo(answer.TxID)), 1)
+	s.entries.awaitItem(t, "the late answer", func(e traceEntry) bool { return e.TxID == answer.TxID && e.Note == trace.NoteLate })
+	s.agent.requestAction(t, "no_such_action", nil) // by its answer, everything sent to the agent before has arrived
+	require.Len(t, s.agent.itemsMatching(isAnswerTo(answer.TxID)), 1)
 }
 
 // The built-in agent ends an action itself if not even the server's timeout answers it.
@@ -156,12 +156,12 @@ func TestEH4_BuiltinAgentTimesOutByItself(t *testing.T) {
 	require.NoError(t, os.WriteFile(script, []byte(
 		`{"content":[{"type":"tool_use","name":"get_context","input":{}}]}`+"\n"+`{"content":"I give up."}`+"\n"), 0o600))
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Agent: agent.Config{Command: servertest.Command("builtin", "300ms", script)}})
+	s := h.startSession(t, session.Config{Agent: agent.Config{Command: servertest.RoleCommand("builtin", "300ms", script)}})
 	silent := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	require.NoError(t, s.session.SendQuery(protocol.AgentQuery{Query: "look around", RequestID: "1"}))
-	silent.await(t, "the action", ofType("agent_action"))
+	silent.awaitItem(t, "the action", isMessageOfType("agent_action"))
 	const text = "OPERATION FAILED: 'get_context' timed out after 0.3 seconds."
-	s.entries.await(t, "the agent's own timeout", func(e traceEntry) bool {
+	s.entries.awaitItem(t, "the agent's own timeout", func(e traceEntry) bool {
 		return e.Hop == trace.AgentToServer && e.Type == protocol.TypeAgentHistoryUpdated && bytes.Contains(e.Body, []byte(text))
 	})
 }
@@ -175,16 +175,16 @@ func TestEH5_NoQueryBeforeTheConsolesInit(t *testing.T) {
 		sent <- errors.Join(s.session.AwaitHolder(t.Context()), s.session.SendQuery(protocol.AgentQuery{Query: "begin", RequestID: "1"}))
 	}()
 	run := dialConsole(t, s.URL+"/run", runHello, nil)
-	run.await(t, "ready", ofType("ready"))
-	require.Equal(t, "error", s.agent.request(t, "no_such_action", nil).Status)
-	require.Empty(t, s.agent.matching(ofType("agent_query")), "a console at /run is not enough")
+	run.awaitItem(t, "ready", isMessageOfType("ready"))
+	require.Equal(t, "error", s.agent.requestAction(t, "no_such_action", nil).Status)
+	require.Empty(t, s.agent.itemsMatching(isMessageOfType("agent_query")), "a console at /run is not enough")
 	require.Equal(t, session.StateReady, s.session.State())
 
 	dialConsole(t, s.URL+"/agent", agentHello, nil)
 	require.NoError(t, <-sent)
-	s.agent.await(t, "the query", ofType("agent_query"))
-	holder := s.entries.await(t, "the holder", entryOf(trace.HopSession, router.TypeHolder))
-	query := s.entries.await(t, "the query", entryOf(trace.ServerToAgent, "agent_query"))
+	s.agent.awaitItem(t, "the query", isMessageOfType("agent_query"))
+	holder := s.entries.awaitItem(t, "the holder", isEntryOf(trace.HopSession, router.TypeHolder))
+	query := s.entries.awaitItem(t, "the query", isEntryOf(trace.ServerToAgent, "agent_query"))
 	require.Less(t, holder.Seq, query.Seq)
 	require.Equal(t, session.StateWorking, s.session.State())
 }
@@ -199,14 +199,14 @@ func TestEH6_CellWithoutIDIsAnError(t *testing.T) {
 			c.writeText(fmt.Sprintf(`{"type":"agent_action_response","tx_id":%q,"status":"success","context":{"cells":%s}}`, f.TxID, cells))
 		})
 		s.awaitHolder(t, i+1)
-		answer := s.agent.request(t, "get_context", nil)
+		answer := s.agent.requestAction(t, "get_context", nil)
 		require.Equal(t, "get_context: the console's answer: cell 1 has no cell_id", answer.Error)
 		require.Equal(t, "error", answer.Status)
-		console.await(t, "the action", ofType("agent_action"))
+		console.awaitItem(t, "the action", isMessageOfType("agent_action"))
 	}
 	for _, action := range []string{"edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell"} {
 		for _, p := range []params{nil, {}, {"cell_id": ""}, {"cell_id": 7}} {
-			answer := s.agent.request(t, action, p)
+			answer := s.agent.requestAction(t, action, p)
 			require.Equal(t, action+": params.cell_id is missing or empty", answer.Error)
 			require.Equal(t, []trace.Hop{trace.AgentToServer, trace.ServerToAgent}, hopsOf(s.entriesOf(t, answer.TxID)), "the action is not sent to a console")
 		}

@@ -33,7 +33,7 @@ func TestOriginalProtocolAgentCompletesAnAttempt(t *testing.T) {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, server.Config{})
-			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: peerCommand(t, "agent.py", modes)})
+			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes)})
 			ended := tr.requireCompletes(t)
 			require.Equal(t, modelCalls, ended.Usage.ModelCalls)
 			var notebook struct {
@@ -55,7 +55,7 @@ func TestOriginalProtocolAgentWithoutTxID(t *testing.T) {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, server.Config{})
-			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: peerCommand(t, "agent.py", modes)})
+			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes)})
 			tr.requireCompletes(t)
 			for _, r := range tr.records(t) {
 				require.False(t, r.Type == protocol.TypeActionResponse && r.TxID == "", "%s", r.Message)
@@ -71,7 +71,7 @@ func TestOriginalProtocolAgentWithAHolder(t *testing.T) {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, server.Config{})
-			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: peerCommand(t, "agent.py", modes), withConsole: true})
+			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes), withConsole: true})
 			newFakeHolder(t, tr.URL)
 			tr.requireCompletes(t)
 		})

@@ -33,13 +33,13 @@ func (e agentEndpoint) checkHello(hello HelloMessage) error {
 		}
 	}
 	if hello.Type != protocol.TypeInit {
-		return rejectf("the first message must be init, not %q", hello.Type)
+		return newRejectionf("the first message must be init, not %q", hello.Type)
 	}
 	switch hello.Role {
 	case "", RoleHolder, "owner", RoleView:
 		return nil
 	default:
-		return rejectf("unknown role %q: want %s or %s", hello.Role, RoleHolder, RoleView)
+		return newRejectionf("unknown role %q: want %s or %s", hello.Role, RoleHolder, RoleView)
 	}
 }
 

@@ -16,8 +16,8 @@ const aliveViewHello = `{"type":"init","session_id":1,"role":"view","alive":true
 // awaitAlive waits for this many further alive messages.
 func (s *consoleSocket) awaitAlive(t *testing.T, count int) {
 	t.Helper()
-	until := len(s.matching(ofType("alive"))) + count
-	s.await(t, "an alive message", func(frame) bool { return len(s.matching(ofType("alive"))) >= until })
+	until := len(s.itemsMatching(isMessageOfType("alive"))) + count
+	s.awaitItem(t, "an alive message", func(frame) bool { return len(s.itemsMatching(isMessageOfType("alive"))) >= until })
 }
 
 // A console that asks for it gets alive messages at both endpoints, at the interval that
@@ -28,13 +28,13 @@ func TestAliveMessages(t *testing.T) {
 	run := dialConsole(t, s.URL+"/run", `{"token":"`+token+`","notebook_id":"n","alive":true}`, nil)
 	view := dialConsole(t, s.URL+"/agent", aliveViewHello, nil)
 	other := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":2,"role":"view"}`, nil)
-	other.await(t, "the notebook", ofType("notebook_state"))
+	other.awaitItem(t, "the notebook", isMessageOfType("notebook_state"))
 	run.awaitAlive(t, 3)
 	view.awaitAlive(t, 3)
 	all, _, _ := view.snapshot()
 	require.JSONEq(t, `{"type":"alive","every_ms":1000}`, all[0].String())
-	require.Empty(t, other.matching(ofType("alive")))
-	require.Empty(t, s.entries.matching(func(e traceEntry) bool { return e.Type == "alive" }))
+	require.Empty(t, other.itemsMatching(isMessageOfType("alive")))
+	require.Empty(t, s.entries.itemsMatching(func(e traceEntry) bool { return e.Type == "alive" }))
 }
 
 // A console gets alive messages also while it waits for a session to start, and its own

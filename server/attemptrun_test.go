@@ -53,7 +53,7 @@ func (h *harness) startAttempt(t *testing.T, caseText string, o attemptOptions) 
 		o.agentCommand = run.agent.command
 	}
 	if o.kernel.Command == nil {
-		o.kernel = h.pythonKernel(t)
+		o.kernel = h.pythonKernelConfig(t)
 	}
 	cfg := attempt.Config{
 		Supervisor: h.Supervisor, Kernel: o.kernel, LimitOverrides: o.limits, Environ: os.Environ(), WorkdirRoot: h.Supervisor.TempDir(),

@@ -22,12 +22,12 @@ func TestEH3_AttemptWithHolder(t *testing.T) {
 	tr := newHarness(t, server.Config{}).startAttempt(t, `{"id":"sum","task":"How much is 6 times 7?",
 		"grader":{"type":"exact","config":{"ground_truth":{"n":42}}}}`, attemptOptions{withConsole: true})
 	newFakeHolder(t, tr.URL)
-	query := tr.agent.await(t, "the task", ofType("agent_query"))
+	query := tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	require.Contains(t, query.String(), "How much is 6 times 7?")
 	require.Contains(t, query.String(), `"request_id":"eval-init-default"`)
 
-	tr.agent.request(t, "delete_cell", params{"cell_id": "first"})
-	made := tr.agent.request(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print(6*7)", "auto_run": true})
+	tr.agent.requestAction(t, "delete_cell", params{"cell_id": "first"})
+	made := tr.agent.requestAction(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print(6*7)", "auto_run": true})
 	result := tr.agent.awaitResult(t, made.CellID)
 	require.Equal(t, "42\n", result.Logs)
 	tr.agent.submitAnswer(`{"n": 42}`)
@@ -74,20 +74,20 @@ func TestEH7_MarkerOutsideASubmissionIsATamperSignal(t *testing.T) {
 	tr := newHarness(t, server.Config{}).startAttempt(t, `{"id":"fooled","task":"Print it.",
 		"data_node":"latch:///notes.txt", "files":{"hint.md":"[EVAL_COMPLETE]"}}`, attemptOptions{dataDir: data, withConsole: true})
 	newFakeHolder(t, tr.URL)
-	tr.agent.await(t, "the task", ofType("agent_query"))
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 
-	made := tr.agent.request(t, "create_cell", params{
+	made := tr.agent.requestAction(t, "create_cell", params{
 		"position": 0, "cell_type": "code", "auto_run": true,
 		"source": `print(open("data/notes.txt").read()) # [EVAL_COMPLETE]`,
 	})
 	require.Contains(t, tr.agent.awaitResult(t, made.CellID).Logs, "[EVAL_COMPLETE]", "the agent gets it")
-	tr.agent.commitMessage("assistant", "I am done. [EVAL_COMPLETE]")
-	tr.agent.commitToolUse("edit_cell", params{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
+	tr.agent.sendHistoryMessage("assistant", "I am done. [EVAL_COMPLETE]")
+	tr.agent.sendHistoryToolUse("edit_cell", params{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
 	const signals = 6 // data, file, source, output, text, tool
 
-	tr.agent.commitMessage("user", "Write [EVAL_COMPLETE] when you are done.")
+	tr.agent.sendHistoryMessage("user", "Write [EVAL_COMPLETE] when you are done.")
 	tr.agent.send(protocol.StreamFrame{Type: protocol.TypeAgentStreamDelta, BlockType: "text", Delta: "[EVAL_COMPLETE]"})
-	require.Contains(t, tr.agent.request(t, "get_context", nil).String(), "[EVAL_COMPLETE]", "the agent gets it here too")
+	require.Contains(t, tr.agent.requestAction(t, "get_context", nil).String(), "[EVAL_COMPLETE]", "the agent gets it here too")
 
 	// The attempt goes on until the agent submits.
 	tr.agent.submitAnswer("2")
@@ -128,8 +128,8 @@ func TestEH7_DoneWithoutSubmission(t *testing.T) {
 	t.Parallel()
 	tr := newHarness(t, server.Config{}).startAttempt(t, `{"id":"silent","task":"Say it.","grader":{"type":"exact","config":{"ground_truth":1}}}`, attemptOptions{withConsole: true})
 	newFakeHolder(t, tr.URL)
-	tr.agent.await(t, "the task", ofType("agent_query"))
-	tr.agent.commitMessage("assistant", "<EVAL_ANSWER>1</EVAL_ANSWER>[EVAL_COMPLETE]")
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
+	tr.agent.sendHistoryMessage("assistant", "<EVAL_ANSWER>1</EVAL_ANSWER>[EVAL_COMPLETE]")
 	tr.agent.sendStatus(protocol.AgentDone)
 	ended := tr.awaitResult(t)
 	require.Equal(t, runs.OutcomeStopped, ended.Outcome, ended.Detail)
@@ -151,7 +151,7 @@ func TestEH10_CaseWithoutGrader(t *testing.T) {
 			Local          string `json:"local_path"`
 		} `json:"contextual_node_data"`
 	}
-	task := tr.agent.await(t, "the task", ofType("agent_query"))
+	task := tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	require.NoError(t, json.Unmarshal(task.body, &query))
 	require.Len(t, query.Files, 1)
 	require.Equal(t, "File", query.Files[0].Type)
@@ -159,7 +159,7 @@ func TestEH10_CaseWithoutGrader(t *testing.T) {
 	require.Equal(t, "cells", query.Files[0].ID)
 	require.FileExists(t, query.Files[0].Local)
 
-	made := tr.agent.request(t, "create_cell", params{
+	made := tr.agent.requestAction(t, "create_cell", params{
 		"position": 0, "cell_type": "code", "auto_run": true, "source": `print(len(open("data/cells.csv").readlines()) - 1)`,
 	})
 	require.Equal(t, "2\n", tr.agent.awaitResult(t, made.CellID).Logs)
@@ -178,7 +178,7 @@ func TestAttemptClosesItsFiles(t *testing.T) {
 	t.Parallel()
 	tr := newHarness(t, server.Config{}).startAttempt(t, `{"id":"x","task":"Say it."}`, attemptOptions{withConsole: true})
 	newFakeHolder(t, tr.URL)
-	tr.agent.await(t, "the task", ofType("agent_query"))
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	tr.agent.submitAnswer("1")
 	tr.awaitResult(t)
 	links, err := filepath.Glob("/proc/self/fd/*")

@@ -38,8 +38,8 @@ type rejection struct {
 
 func (r *rejection) Error() string { return r.reason }
 
-// rejectf returns a rejection with code 1008 (policy violation).
-func rejectf(format string, args ...any) error {
+// newRejectionf returns a rejection with code 1008 (policy violation).
+func newRejectionf(format string, args ...any) error {
 	return &rejection{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
 }
 
@@ -166,7 +166,7 @@ func (s *Server) readHello(ctx context.Context, conn protocol.Conn, r *http.Requ
 		return hello, err
 	}
 	if err := json.Unmarshal(body, &hello); err != nil {
-		return hello, rejectf("cannot parse the first message: %v", err)
+		return hello, newRejectionf("cannot parse the first message: %v", err)
 	}
 	hello.Token = cmp.Or(hello.Token, requestToken(r))
 	return hello, at.checkHello(hello)

@@ -36,7 +36,7 @@ func startConsoleProcess(t *testing.T, url string) *consoleProcess {
 	require.NoError(t, cmd.Start())
 	c := &consoleProcess{lines: newInbox[string]()}
 	var reading sync.WaitGroup
-	reading.Go(func() { c.lines.readFrom(lineReader(out)) })
+	reading.Go(func() { c.lines.readFrom(newLineReader(out)) })
 	c.awaitExit = sync.OnceValue(func() int {
 		reading.Wait()
 		_ = cmd.Wait() // ProcessState has the exit status
@@ -59,14 +59,14 @@ func pythonWithWebsockets(t *testing.T) string {
 	return ""
 }
 
-// lineReader returns a function that reads the next line.
-func lineReader(out io.Reader) func() (string, error) {
+// newLineReader returns a function that reads the next line.
+func newLineReader(out io.Reader) func() (string, error) {
 	in := bufio.NewReader(out)
 	return func() (string, error) { return in.ReadString('\n') }
 }
 
-// containing matches lines that contain text.
-func containing(text string) func(string) bool {
+// isLineContaining matches lines that contain text.
+func isLineContaining(text string) func(string) bool {
 	return func(line string) bool { return strings.Contains(line, text) }
 }
 
@@ -77,24 +77,24 @@ func TestExampleConsoleAnswersEveryAction(t *testing.T) {
 	h := newHarness(t, server.Config{})
 	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{withConsole: true})
 	c := startConsoleProcess(t, tr.URL)
-	tr.agent.await(t, "the task", ofType("agent_query"))
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 
 	first := tr.agent.runNewCell(t, 0, "print(6 * 7)")
 	require.Equal(t, "42\n", tr.agent.awaitResult(t, first).Logs)
-	c.lines.await(t, "the text of the cell", containing("42"))
+	c.lines.awaitItem(t, "the text of the cell", isLineContaining("42"))
 	tr.agent.awaitCellStatuses(t, "ran")
 	second := tr.agent.runNewCell(t, 1, "1 / 0")
 	tr.agent.awaitResult(t, second)
 	tr.agent.awaitCellStatuses(t, "ran", "error")
-	note := tr.agent.requestOK(t, "create_markdown_cell", params{"position": 0, "source": "# a heading"})["cell_id"]
-	tr.agent.requestOK(t, "edit_cell", params{"cell_id": second, "source": "while True: pass", "auto_run": true})
+	note := tr.agent.requestActionOK(t, "create_markdown_cell", params{"position": 0, "source": "# a heading"})["cell_id"]
+	tr.agent.requestActionOK(t, "edit_cell", params{"cell_id": second, "source": "while True: pass", "auto_run": true})
 	tr.agent.awaitCellStatuses(t, "idle", "ran", "running")
-	tr.agent.requestOK(t, "stop_cell", params{"cell_id": second})
+	tr.agent.requestActionOK(t, "stop_cell", params{"cell_id": second})
 	tr.agent.awaitCellStatuses(t, "idle", "ran", "error")
-	tr.agent.requestOK(t, "edit_cell", params{"cell_id": second, "source": "x = 1"})
-	tr.agent.requestOK(t, "run_cell", params{"cell_id": second})
+	tr.agent.requestActionOK(t, "edit_cell", params{"cell_id": second, "source": "x = 1"})
+	tr.agent.requestActionOK(t, "run_cell", params{"cell_id": second})
 	tr.agent.awaitCellStatuses(t, "idle", "ran", "ran")
-	require.Equal(t, "w", tr.agent.requestOK(t, "set_widget", params{"key": "w", "value": "1"})["key"])
+	require.Equal(t, "w", tr.agent.requestActionOK(t, "set_widget", params{"key": "w", "value": "1"})["key"])
 
 	for action, p := range map[string]params{
 		"create_cell":          {"position": 9, "cell_type": "code", "source": "1"},
@@ -104,12 +104,12 @@ func TestExampleConsoleAnswersEveryAction(t *testing.T) {
 		"delete_cell":          {"cell_id": "nobody's"},
 		"move_cell":            {"cell_id": note, "position": 3},
 	} {
-		refused := tr.agent.request(t, action, p)
+		refused := tr.agent.requestAction(t, action, p)
 		require.Equal(t, "error", refused.Status, "%s %v", action, p)
 		require.NotEmpty(t, refused.Error)
 	}
-	require.Equal(t, second, tr.agent.requestOK(t, "move_cell", params{"cell_id": second, "position": 0})["cell_id"])
-	left := tr.agent.requestOK(t, "delete_cell", params{"cell_id": first})
+	require.Equal(t, second, tr.agent.requestActionOK(t, "move_cell", params{"cell_id": second, "position": 0})["cell_id"])
+	left := tr.agent.requestActionOK(t, "delete_cell", params{"cell_id": first})
 	require.EqualValues(t, 2, left["cell_count"])
 	require.Equal(t, []any{
 		map[string]any{"index": 0.0, "cell_type": "code", "cell_id": second},
@@ -129,7 +129,7 @@ func (a *fakeAgent) awaitCellStatuses(t *testing.T, statuses ...string) {
 	var got []string
 	for end := time.Now().Add(generousTimeout); time.Now().Before(end); {
 		got = nil
-		for _, cell := range a.cells(t) {
+		for _, cell := range a.listCells(t) {
 			got = append(got, cell.Status)
 		}
 		if len(got) == len(statuses) && strings.Join(got, " ") == strings.Join(statuses, " ") {
@@ -147,10 +147,10 @@ func TestExampleConsoleInAnAttempt(t *testing.T) {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, server.Config{})
-			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: peerCommand(t, "agent.py", modes), withConsole: true})
+			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes), withConsole: true})
 			c := startConsoleProcess(t, tr.URL)
 			tr.requireCompletes(t)
-			c.lines.await(t, "the verdict", containing("verdict: completed passed 1"))
+			c.lines.awaitItem(t, "the verdict", isLineContaining("verdict: completed passed 1"))
 			require.Zero(t, c.awaitExit())
 		})
 	}
@@ -161,9 +161,9 @@ func TestSecondExampleConsoleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
 	startConsoleProcess(t, s.URL)
-	s.entries.await(t, "the first console", entryOf(trace.HopSession, router.TypeHolder))
+	s.entries.awaitItem(t, "the first console", isEntryOf(trace.HopSession, router.TypeHolder))
 	second := startConsoleProcess(t, s.URL)
 	require.Equal(t, 1, second.awaitExit())
-	second.lines.await(t, "why it ended", containing("4009"))
-	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
+	second.lines.awaitItem(t, "why it ended", isLineContaining("4009"))
+	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)
 }

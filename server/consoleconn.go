@@ -109,15 +109,15 @@ func (c *consoleConn) pingLoop(ctx context.Context, ws *websocket.Conn, interval
 		if c.hasInput.Load() || c.isWriting() {
 			continue // it is alive; and while a message is not taken, the answer to a ping cannot be read
 		}
-		if err := ping(ctx, ws, interval); err != nil && !c.hasInput.Load() && c.writes.Load() == writes {
+		if err := pingAndWait(ctx, ws, interval); err != nil && !c.hasInput.Load() && c.writes.Load() == writes {
 			c.close(protocol.ClosePolicyViolation, "no sign of life for "+interval.String())
 			return
 		}
 	}
 }
 
-// ping pings the other end and waits for its answer, for timeout at most.
-func ping(ctx context.Context, ws *websocket.Conn, timeout time.Duration) error {
+// pingAndWait pings the other end and waits for its answer, for timeout at most.
+func pingAndWait(ctx context.Context, ws *websocket.Conn, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return ws.Ping(ctx)

@@ -20,18 +20,18 @@ func TestConsoleReconnectsWithItsNumber(t *testing.T) {
 		return fmt.Sprintf(`{"token":%q,"connection_idx":1,"trace":%q}`, token, trace)
 	}
 	first := dialConsole(t, s.URL+"/run", runHello, nil)
-	ready := first.await(t, "ready", ofType("ready")).fields(t)
+	ready := first.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)
 	require.EqualValues(t, 1, ready["connection_idx"])
 	trace, ok := ready["trace"].(string)
 	require.True(t, ok)
 
 	other := dialConsole(t, s.URL+"/run", helloWith("of another server"), nil)
-	require.EqualValues(t, 2, other.await(t, "ready", ofType("ready")).fields(t)["connection_idx"])
+	require.EqualValues(t, 2, other.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)["connection_idx"])
 	again := dialConsole(t, s.URL+"/run", helloWith(trace), nil)
-	require.EqualValues(t, 1, again.await(t, "ready", ofType("ready")).fields(t)["connection_idx"])
+	require.EqualValues(t, 1, again.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)["connection_idx"])
 	require.Equal(t, websocket.StatusCode(4001), first.awaitClose(t).Code)
 	first.send(map[string]any{"type": "run_cell", "cell_id": "late", "code": "1"})
 	again.send(map[string]any{"type": "run_cell", "cell_id": "new", "code": "1"})
-	s.entries.await(t, "the new run", func(e traceEntry) bool { return e.Type == "run_cell" && e.CellID == "new" })
-	require.Empty(t, s.entries.matching(func(e traceEntry) bool { return e.CellID == "late" }))
+	s.entries.awaitItem(t, "the new run", func(e traceEntry) bool { return e.Type == "run_cell" && e.CellID == "new" })
+	require.Empty(t, s.entries.itemsMatching(func(e traceEntry) bool { return e.CellID == "late" }))
 }

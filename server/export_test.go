@@ -15,7 +15,7 @@ func IsSessionID(id string) bool { return isSessionID(id) }
 
 // StreamTrace streams a trace to a watcher, with this timeout for each message.
 func StreamTrace(ctx context.Context, conn protocol.Conn, tail *trace.Tail, from int64, writeTimeout time.Duration) error {
-	return streamTo(ctx, conn, writeTimeout, traceStream(tail, from, false))
+	return streamToWatcher(ctx, conn, writeTimeout, traceStream(tail, from, false))
 }
 
 // NewPageHandler serves the page in files, the output of a build.

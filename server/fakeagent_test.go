@@ -34,7 +34,7 @@ func newFakeAgent(t *testing.T, dir string) *fakeAgent {
 	path := filepath.Join(dir, "agent.sock")
 	listener, err := net.Listen("unix", path)
 	require.NoError(t, err)
-	a := &fakeAgent{inbox: newInbox[frame](), command: servertest.Command("relay", path), listener: listener}
+	a := &fakeAgent{inbox: newInbox[frame](), command: servertest.RoleCommand("relay", path), listener: listener}
 	var serving sync.WaitGroup
 	serving.Go(a.serve)
 	t.Cleanup(func() {
@@ -57,7 +57,7 @@ func (a *fakeAgent) serve() {
 	a.conn = conn
 	a.mu.Unlock()
 	a.send(protocol.Ready{Type: protocol.TypeReady})
-	next := frameReader(conn.Read)
+	next := newFrameReader(conn.Read)
 	a.readFrom(func() (frame, error) {
 		f, err := next()
 		if err == nil && f.Type == protocol.TypeInit {
@@ -89,7 +89,7 @@ func (a *fakeAgent) sendStatus(status string) {
 	a.send(protocol.AgentStatus{Type: protocol.TypeAgentStatus, Status: status})
 }
 
-type params = servertest.Params
+type params = servertest.JSONObject
 
 // sendAction sends an action and returns its tx_id.
 func (a *fakeAgent) sendAction(action string, p params) string {
@@ -98,17 +98,17 @@ func (a *fakeAgent) sendAction(action string, p params) string {
 	return tx
 }
 
-// request sends an action and waits for its answer.
-func (a *fakeAgent) request(t *testing.T, action string, p params) frame {
+// requestAction sends an action and waits for its answer.
+func (a *fakeAgent) requestAction(t *testing.T, action string, p params) frame {
 	t.Helper()
-	return a.await(t, "the answer to "+action, answerTo(a.sendAction(action, p)))
+	return a.awaitItem(t, "the answer to "+action, isAnswerTo(a.sendAction(action, p)))
 }
 
-// requestOK is request, and requires that the action succeeds. It returns the fields
+// requestActionOK is request, and requires that the action succeeds. It returns the fields
 // of the answer.
-func (a *fakeAgent) requestOK(t *testing.T, action string, p params) map[string]any {
+func (a *fakeAgent) requestActionOK(t *testing.T, action string, p params) map[string]any {
 	t.Helper()
-	answer := a.request(t, action, p)
+	answer := a.requestAction(t, action, p)
 	require.Equal(t, "success", answer.Status, answer)
 	return answer.fields(t)
 }
@@ -116,7 +116,7 @@ func (a *fakeAgent) requestOK(t *testing.T, action string, p params) map[string]
 // runNewCell creates a cell at this position, which is run at once, and returns its id.
 func (a *fakeAgent) runNewCell(t *testing.T, position int, source string) string {
 	t.Helper()
-	answer := a.request(t, "create_cell", params{"position": position, "cell_type": "code", "source": source, "auto_run": true})
+	answer := a.requestAction(t, "create_cell", params{"position": position, "cell_type": "code", "source": source, "auto_run": true})
 	require.Equal(t, "success", answer.Status, answer)
 	return answer.CellID
 }
@@ -127,15 +127,15 @@ type contextCell struct {
 	Outputs []json.RawMessage `json:"outputs"`
 }
 
-// cells asks for the notebook with get_context and returns its cells.
-func (a *fakeAgent) cells(t *testing.T) []contextCell {
+// listCells asks for the notebook with get_context and returns its cells.
+func (a *fakeAgent) listCells(t *testing.T) []contextCell {
 	t.Helper()
 	var answer struct {
 		Context struct {
 			Cells []contextCell `json:"cells"`
 		} `json:"context"`
 	}
-	require.NoError(t, json.Unmarshal(a.request(t, "get_context", nil).body, &answer))
+	require.NoError(t, json.Unmarshal(a.requestAction(t, "get_context", nil).body, &answer))
 	return answer.Context.Cells
 }
 
@@ -143,7 +143,7 @@ func (a *fakeAgent) cells(t *testing.T) []contextCell {
 func (a *fakeAgent) awaitResult(t *testing.T, cellID string) protocol.KernelMessageResult {
 	t.Helper()
 	var result protocol.KernelMessageResult
-	a.await(t, "the result of "+cellID, func(f frame) bool {
+	a.awaitItem(t, "the result of "+cellID, func(f frame) bool {
 		var r protocol.KernelMessageResult
 		if f.Type != protocol.TypeKernelMessage || json.Unmarshal(f.Message, &r) != nil {
 			return false
@@ -154,21 +154,21 @@ func (a *fakeAgent) awaitResult(t *testing.T, cellID string) protocol.KernelMess
 	return result
 }
 
-// commitMessage adds a message to the conversation; content is text or a list of
+// sendHistoryMessage adds a message to the conversation; content is text or a list of
 // blocks.
-func (a *fakeAgent) commitMessage(role string, content any) {
+func (a *fakeAgent) sendHistoryMessage(role string, content any) {
 	a.send(map[string]any{"type": "agent_history_updated", "entry": map[string]any{
 		"type": "anthropic_message", "role": role, "content": content, "timestamp": "2026-01-01T00:00:00Z",
 	}})
 }
 
-// commitToolUse adds a message with a call of a tool to the conversation.
-func (a *fakeAgent) commitToolUse(tool string, input params) {
-	a.commitMessage("assistant", []any{map[string]any{"type": "tool_use", "id": "toolu_1", "name": tool, "input": input}})
+// sendHistoryToolUse adds a message with a call of a tool to the conversation.
+func (a *fakeAgent) sendHistoryToolUse(tool string, input params) {
+	a.sendHistoryMessage("assistant", []any{map[string]any{"type": "tool_use", "id": "toolu_1", "name": tool, "input": input}})
 }
 
 // submitAnswer submits an answer, with the markers that the task asks for.
 func (a *fakeAgent) submitAnswer(answer string) {
 	summary := "Done. <EVAL_ANSWER>" + answer + "</EVAL_ANSWER>\n[EVAL_COMPLETE]"
-	a.commitToolUse("submit_response", params{"summary": summary, "next_status": "done"})
+	a.sendHistoryToolUse("submit_response", params{"summary": summary, "next_status": "done"})
 }

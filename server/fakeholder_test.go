@@ -35,7 +35,7 @@ func dialConsole(t *testing.T, url, hello string, onFrame func(*consoleSocket, f
 	ws.SetReadLimit(-1)
 	s := &consoleSocket{inbox: newInbox[frame](), ws: ws}
 	var reading sync.WaitGroup
-	next := frameReader(func() ([]byte, error) {
+	next := newFrameReader(func() ([]byte, error) {
 		_, body, err := ws.Read(context.Background())
 		return body, err
 	})
@@ -90,17 +90,17 @@ func newFakeHolder(t *testing.T, url string) *fakeHolder {
 	t.Helper()
 	h := &fakeHolder{notebook: servertest.NewNotebook()}
 	h.run = dialConsole(t, url+"/run", runHello, nil)
-	h.run.await(t, "ready", ofType("ready"))
-	h.agent = dialConsole(t, url+"/agent", agentHello, h.answer)
+	h.run.awaitItem(t, "ready", isMessageOfType("ready"))
+	h.agent = dialConsole(t, url+"/agent", agentHello, h.answerAction)
 	return h
 }
 
-// answer answers an action, and then sends the kernel what the action requires.
-func (h *fakeHolder) answer(s *consoleSocket, f frame) {
+// answerAction answers an action, and then sends the kernel what the action requires.
+func (h *fakeHolder) answerAction(s *consoleSocket, f frame) {
 	if f.Type != "agent_action" {
 		return
 	}
-	answer, toKernel, err := h.notebook.Perform(f.Action, f.Params)
+	answer, toKernel, err := h.notebook.PerformAction(f.Action, f.Params)
 	if err != nil {
 		answer = params{"error": err.Error(), "status": "error"}
 	} else {

@@ -34,21 +34,21 @@ type harness struct {
 
 func newHarness(t *testing.T, cfg server.Config) *harness {
 	t.Helper()
-	return &harness{servertest.Start(t, cfg), cfg.EvalSandbox || cfg.Token == ""}
+	return &harness{servertest.StartServer(t, cfg), cfg.EvalSandbox || cfg.Token == ""}
 }
 
-// pythonKernel returns the configuration of the Python kernel.
-func (h *harness) pythonKernel(t *testing.T) kernel.Config {
+// pythonKernelConfig returns the configuration of the Python kernel.
+func (h *harness) pythonKernelConfig(t *testing.T) kernel.Config {
 	t.Helper()
 	python, err := kernel.ResolvePython(t.Context(), "python3", h.Supervisor.TempDir())
 	require.NoError(t, err)
 	return kernel.Config{Python: python}
 }
 
-// busyKernel returns the configuration of a kernel that never answers. It sets GORACE
+// busyKernelConfig returns the configuration of a kernel that never answers. It sets GORACE
 // on the command line, because a kernel gets few of the environment's variables.
-func busyKernel() kernel.Config {
-	return kernel.Config{Command: append([]string{"env", "GORACE=" + os.Getenv("GORACE")}, servertest.Command("busy")...)}
+func busyKernelConfig() kernel.Config {
+	return kernel.Config{Command: append([]string{"env", "GORACE=" + os.Getenv("GORACE")}, servertest.RoleCommand("busy")...)}
 }
 
 // liveSession is a published session that waits for a console.
@@ -85,7 +85,7 @@ func (h *harness) startSession(t *testing.T, cfg session.Config) *liveSession {
 		cfg.Agent.Command = s.agent.command
 	}
 	if cfg.Kernel.Python == nil && cfg.Kernel.Command == nil {
-		cfg.Kernel = busyKernel()
+		cfg.Kernel = busyKernelConfig()
 	}
 	cfg.ID, cfg.Journal, cfg.AwaitConsole, cfg.Router.Shared = server.DefaultSessionID, journal, true, h.sharedConsoles
 	cfg.WorkdirRoot, cfg.Environ = h.Supervisor.TempDir(), os.Environ()
@@ -105,21 +105,21 @@ func (h *harness) startSession(t *testing.T, cfg session.Config) *liveSession {
 // with its tx_id.
 func (s *liveSession) entriesOf(t *testing.T, tx string) []traceEntry {
 	t.Helper()
-	s.entries.await(t, "the answer to "+tx, func(e traceEntry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx })
-	return s.entries.matching(func(e traceEntry) bool { return e.TxID == tx })
+	s.entries.awaitItem(t, "the answer to "+tx, func(e traceEntry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx })
+	return s.entries.itemsMatching(func(e traceEntry) bool { return e.TxID == tx })
 }
 
 // awaitHolder waits until a console has become the holder for the nth time.
 func (s *liveSession) awaitHolder(t *testing.T, n int) {
 	t.Helper()
-	isHolder := entryOf(trace.HopSession, router.TypeHolder)
-	s.entries.await(t, "a holder", func(e traceEntry) bool { return isHolder(e) && len(s.entries.matching(isHolder)) >= n })
+	isHolder := isEntryOf(trace.HopSession, router.TypeHolder)
+	s.entries.awaitItem(t, "a holder", func(e traceEntry) bool { return isHolder(e) && len(s.entries.itemsMatching(isHolder)) >= n })
 }
 
 // awaitPeerEnded waits until the console with this number has left the session.
 func (s *liveSession) awaitPeerEnded(t *testing.T, console int) {
 	t.Helper()
-	s.entries.await(t, "the end of the console", func(e traceEntry) bool { return e.Type == router.TypePeerEnded && e.ConsoleID == console })
+	s.entries.awaitItem(t, "the end of the console", func(e traceEntry) bool { return e.Type == router.TypePeerEnded && e.ConsoleID == console })
 }
 
 // traceEntry is an entry of a trace that prints itself in one line.
@@ -129,8 +129,8 @@ func (e traceEntry) String() string {
 	return fmt.Sprintf("%d %s %s %s %s %s", e.Seq, e.Hop, e.Type, e.Action, e.Note, e.Body)
 }
 
-// entryOf matches trace entries with this hop and message type.
-func entryOf(hop trace.Hop, messageType string) func(traceEntry) bool {
+// isEntryOf matches trace entries with this hop and message type.
+func isEntryOf(hop trace.Hop, messageType string) func(traceEntry) bool {
 	return func(e traceEntry) bool { return e.Hop == hop && e.Type == messageType }
 }
 

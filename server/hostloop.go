@@ -15,9 +15,9 @@ import (
 // removed: it joins a new one instead.
 var errHostRemoved = errors.New("the session was not needed any more")
 
-// run is the run loop of a host: it runs queued attempts and wanted sessions, one
+// runLoop is the run loop of a host: it runs queued attempts and wanted sessions, one
 // after the other, until ctx ends or the host is not needed any more.
-func (h *sessionHost) run(ctx context.Context) {
+func (h *sessionHost) runLoop(ctx context.Context) {
 	defer close(h.ended)
 	defer h.setState(HostStopped)
 	for {
@@ -74,7 +74,7 @@ func (h *sessionHost) runAttempts(ctx context.Context, attempts AttemptRunner) {
 	err := attempts(ctx, publisher)
 	publisher.Close()
 	if err != nil && ctx.Err() == nil {
-		h.failStart(err)
+		h.recordStartFailure(err)
 	}
 	h.setState(HostStopped)
 }
@@ -91,7 +91,7 @@ func (h *sessionHost) runSession(ctx context.Context) {
 		err = errors.Join(err, recording.Close())
 	}
 	if err != nil {
-		h.failStart(err)
+		h.recordStartFailure(err)
 	}
 	h.setState(HostStopped)
 }
@@ -178,7 +178,7 @@ func (h *sessionHost) endReasonLocked(ctx context.Context, live *session.Session
 // notebook can be restored from the trace.
 func (h *sessionHost) removeIfUnused() bool {
 	unused := false
-	h.update(func() {
+	h.updateAndNotify(func() {
 		needed := h.sessionWanted || len(h.queue) > 0 || len(h.consoles) > 0 || h.startErr != nil
 		unused = !needed && (h.instance == nil || h.instance.result == nil)
 		if unused {

@@ -17,9 +17,9 @@ import (
 	"assay/server/endpoint"
 )
 
-// handler returns the handler of all requests. WebSockets end with ctx, not with
+// newHandler returns the handler of all requests. WebSockets end with ctx, not with
 // the context of their request.
-func (s *Server) handler(ctx context.Context) http.Handler {
+func (s *Server) newHandler(ctx context.Context) http.Handler {
 	public, protected := http.NewServeMux(), http.NewServeMux()
 	public.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, runEndpoint{s}) })
 	public.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, agentEndpoint{s}) })
@@ -29,18 +29,18 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	s.page.register(public)
 	public.Handle("/", s.requireToken(protected))
 
-	protected.HandleFunc("GET /watch", s.withErrors(func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
-	protected.HandleFunc("GET /printed", s.withErrors(func(w http.ResponseWriter, r *http.Request) error { return s.watchOutput(ctx, w, r) }))
+	protected.HandleFunc("GET /watch", s.answerErrors(func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
+	protected.HandleFunc("GET /printed", s.answerErrors(func(w http.ResponseWriter, r *http.Request) error { return s.watchOutput(ctx, w, r) }))
 	protected.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
 	protected.Handle("GET /metrics", s.metrics.Handler())
 	get := func(path string, handler endpoint.HandlerFunc) {
-		endpoint.Register(protected, http.MethodGet, path, s.withErrors(handler))
+		endpoint.Register(protected, http.MethodGet, path, s.answerErrors(handler))
 	}
 	get("/api/cases", api.ListCases(s.listCases))
 	get("/api/sessions", s.listSessions)
 	get("/api/sessions/{id}", s.getSession)
 	get("/api/sessions/{id}/printed", s.getOutput)
-	endpoint.Register(protected, http.MethodPost, "/api/sessions/{id}/case", s.withErrors(s.attachCase))
+	endpoint.Register(protected, http.MethodPost, "/api/sessions/{id}/case", s.answerErrors(s.attachCase))
 	stored := api.New(s.runs, s.log)
 	stored.RegisterTrace(protected, "/api/sessions/{id}", s.openTraceFile)
 	stored.RegisterRuns(protected)
@@ -48,8 +48,8 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	return s.checkHostAndOrigin(public)
 }
 
-// withErrors answers an error of handler with a problem.
-func (s *Server) withErrors(handler endpoint.HandlerFunc) http.HandlerFunc {
+// answerErrors answers an error of handler with a problem.
+func (s *Server) answerErrors(handler endpoint.HandlerFunc) http.HandlerFunc {
 	return endpoint.Handler(s.log, handler)
 }
 
@@ -120,7 +120,7 @@ func (s *Server) requireToken(next http.Handler) http.Handler {
 
 func (s *Server) checkToken(token string) error {
 	if subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) != 1 {
-		return rejectf("wrong token")
+		return newRejectionf("wrong token")
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (s *Server) servePublicConfig(w http.ResponseWriter, _ *http.Request) {
 // serveReadiness handles GET /readyz: 503 while the default session has not started
 // yet, or if it could not start.
 func (s *Server) serveReadiness(w http.ResponseWriter, _ *http.Request) {
-	if host := s.host(DefaultSessionID); host != nil {
+	if host := s.hostByID(DefaultSessionID); host != nil {
 		if state, startErr := host.startState(); state == HostCreating || state == HostStarting || startErr != nil {
 			text := "the session " + DefaultSessionID + " is " + string(state)
 			if startErr != nil {

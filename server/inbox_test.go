@@ -47,9 +47,9 @@ func (b *inbox[T]) snapshot() (items []T, changed <-chan struct{}, err error) {
 	return slices.Clone(b.items), b.changed, b.err
 }
 
-// await returns the first item, of those that have come or will come, that matches.
+// awaitItem returns the first item, of those that have come or will come, that matches.
 // what describes it for the failure message.
-func (b *inbox[T]) await(t *testing.T, what string, matches func(T) bool) T {
+func (b *inbox[T]) awaitItem(t *testing.T, what string, matches func(T) bool) T {
 	t.Helper()
 	timeout := time.After(generousTimeout)
 	for {
@@ -83,8 +83,8 @@ func (b *inbox[T]) awaitEnd(t *testing.T) error {
 	}
 }
 
-// matching returns the items so far that match.
-func (b *inbox[T]) matching(matches func(T) bool) []T {
+// itemsMatching returns the items so far that match.
+func (b *inbox[T]) itemsMatching(matches func(T) bool) []T {
 	items, _, _ := b.snapshot()
 	return slices.DeleteFunc(items, func(item T) bool { return !matches(item) })
 }
@@ -114,8 +114,8 @@ func (f frame) fields(t *testing.T) map[string]any {
 	return all
 }
 
-// frameReader returns a function that parses the next body.
-func frameReader(nextBody func() ([]byte, error)) func() (frame, error) {
+// newFrameReader returns a function that parses the next body.
+func newFrameReader(nextBody func() ([]byte, error)) func() (frame, error) {
 	return func() (frame, error) {
 		body, err := nextBody()
 		if err != nil {
@@ -126,12 +126,12 @@ func frameReader(nextBody func() ([]byte, error)) func() (frame, error) {
 	}
 }
 
-// ofType matches messages of a type.
-func ofType(messageType string) func(frame) bool {
+// isMessageOfType matches messages of a type.
+func isMessageOfType(messageType string) func(frame) bool {
 	return func(f frame) bool { return f.Type == messageType }
 }
 
-// answerTo matches the answer to an action.
-func answerTo(tx string) func(frame) bool {
+// isAnswerTo matches the answer to an action.
+func isAnswerTo(tx string) func(frame) bool {
 	return func(f frame) bool { return f.Type == "agent_action_response" && f.TxID == tx }
 }

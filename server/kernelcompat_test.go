@@ -24,10 +24,10 @@ import (
 	"assay/server"
 )
 
-// peerCommand returns the command of a program in testdata/peers: an agent or kernel for
+// originalProtocolCommand returns the command of a program in testdata/peers: an agent or kernel for
 // the original protocol, which ours extends. The program's documentation lists its
 // modes.
-func peerCommand(t *testing.T, name, modes string) []string {
+func originalProtocolCommand(t *testing.T, name, modes string) []string {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	require.NoError(t, err)
@@ -37,10 +37,10 @@ func peerCommand(t *testing.T, name, modes string) []string {
 	return []string{python, "-B", script, modes}
 }
 
-// compatKernel returns the kernel for the original protocol.
-func compatKernel(t *testing.T, modes string) kernel.Config {
+// originalProtocolKernelConfig returns the kernel for the original protocol.
+func originalProtocolKernelConfig(t *testing.T, modes string) kernel.Config {
 	t.Helper()
-	return kernel.Config{Command: peerCommand(t, "kernel.py", modes)}
+	return kernel.Config{Command: originalProtocolCommand(t, "kernel.py", modes)}
 }
 
 // sixTimesSevenCase is a case whose answer is 42.
@@ -54,15 +54,15 @@ func TestOriginalProtocolKernelCompletesAnAttempt(t *testing.T) {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, server.Config{})
-			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: compatKernel(t, modes)})
-			tr.agent.await(t, "the task", ofType("agent_query"))
+			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, modes)})
+			tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 			require.Equal(t, "42\n", tr.agent.awaitResult(t, tr.agent.runNewCell(t, 0, "print(6 * 7)")).Logs)
 			failed := tr.agent.awaitResult(t, tr.agent.runNewCell(t, 1, "print('so far')\n1 / 0"))
 			require.Contains(t, failed.Exception, "ZeroDivisionError")
 			require.Equal(t, "so far\n", failed.Logs)
 			require.Len(t, failed.CellOutputs, 2, "the text and the exception")
 
-			cells := tr.agent.cells(t)
+			cells := tr.agent.listCells(t)
 			require.Len(t, cells, 2)
 			require.Equal(t, "ran", cells[0].Status)
 			require.Equal(t, "error", cells[1].Status)
@@ -99,11 +99,11 @@ func (r *attemptRun) requireCollected(t *testing.T, summaries bool) {
 func TestOriginalProtocolKernelWithoutResults(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: compatKernel(t, "summaries,noresult")})
-	tr.agent.await(t, "the task", ofType("agent_query"))
+	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "summaries,noresult")})
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	tr.agent.runNewCell(t, 0, "print(6 * 7)")
-	tr.agent.await(t, "the end of the run", idleAfter(1))
-	cells := tr.agent.cells(t)
+	tr.agent.awaitItem(t, "the end of the run", isIdleAfter(1))
+	cells := tr.agent.listCells(t)
 	require.Equal(t, "ran", cells[0].Status)
 	require.Len(t, cells[0].Outputs, 1)
 	require.Contains(t, string(cells[0].Outputs[0]), "42")
@@ -118,11 +118,11 @@ func TestOriginalProtocolKernelWithoutResults(t *testing.T) {
 func TestOriginalProtocolKernelThatReportsNoStart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: compatKernel(t, "summaries,unstarted"), limits: runs.Limits{WallTimeoutS: 3}})
-	tr.agent.await(t, "the task", ofType("agent_query"))
+	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "summaries,unstarted"), limits: runs.Limits{WallTimeoutS: 3}})
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	tr.agent.runNewCell(t, 0, "print(6 * 7)")
-	tr.agent.await(t, "an idle kernel", idleAfter(1))
-	require.Equal(t, "running", tr.agent.cells(t)[0].Status)
+	tr.agent.awaitItem(t, "an idle kernel", isIdleAfter(1))
+	require.Equal(t, "running", tr.agent.listCells(t)[0].Status)
 	tr.agent.submitAnswer("42")
 	ended := tr.awaitResult(t)
 	require.Equal(t, runs.OutcomeLimit, ended.Outcome, ended.Detail)
@@ -130,9 +130,9 @@ func TestOriginalProtocolKernelThatReportsNoStart(t *testing.T) {
 	require.True(t, *ended.Passed, "the submitted answer is graded")
 }
 
-// idleAfter matches the message to the agent that the kernel is idle after this many
+// isIdleAfter matches the message to the agent that the kernel is idle after this many
 // runs.
-func idleAfter(sequencer int) func(frame) bool {
+func isIdleAfter(sequencer int) func(frame) bool {
 	return func(f frame) bool {
 		var m protocol.StartCell
 		return f.Type == protocol.TypeKernelMessage && json.Unmarshal(f.Message, &m) == nil &&
@@ -173,7 +173,7 @@ func (h *harness) exitAfterInit(t *testing.T, init map[string]any) subprocess.Ex
 	if init["widget_states"] == nil {
 		delete(init, "widget_states") // this one absent, the others null
 	}
-	proc, err := h.Supervisor.Start(subprocess.Spec{Name: "kernel", Argv: peerCommand(t, "kernel.py", ""), Dir: t.TempDir(), Env: os.Environ()})
+	proc, err := h.Supervisor.Start(subprocess.Spec{Name: "kernel", Argv: originalProtocolCommand(t, "kernel.py", ""), Dir: t.TempDir(), Env: os.Environ()})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, proc.Stop(context.Background())) }()
 	_, err = proc.AwaitReady(t.Context(), generousTimeout)
@@ -194,7 +194,7 @@ func (h *harness) exitAfterInit(t *testing.T, init map[string]any) subprocess.Ex
 func TestOriginalProtocolKernelThatIgnoresSIGTERM(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: compatKernel(t, "ignore_sigterm")})
+	s := h.startSession(t, session.Config{Kernel: originalProtocolKernelConfig(t, "ignore_sigterm")})
 	newFakeHolder(t, s.URL)
 	cell := s.agent.runNewCell(t, 0, `import subprocess, sys
 code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); signal.pause()"
@@ -205,19 +205,19 @@ print(child.pid)`)
 	require.NoError(t, err)
 	pids := []int{s.session.KernelPID(), started}
 	for _, pid := range pids {
-		require.True(t, isRunning(pid), pid)
+		require.True(t, isProcessRunning(pid), pid)
 	}
 	began := time.Now()
 	require.NoError(t, s.session.End(t.Context(), "the test is over"))
 	require.Less(t, time.Since(began), subprocess.StopGrace+2*time.Second)
 	require.GreaterOrEqual(t, time.Since(began), subprocess.StopGrace, "the kernel gets its grace period")
 	for _, pid := range pids {
-		require.False(t, isRunning(pid), pid)
+		require.False(t, isProcessRunning(pid), pid)
 	}
 }
 
-// isRunning reports whether a process runs. A zombie does not.
-func isRunning(pid int) bool {
+// isProcessRunning reports whether a process runs. A zombie does not.
+func isProcessRunning(pid int) bool {
 	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && len(bytes.TrimSpace(args)) > 0
 }
@@ -227,24 +227,24 @@ func isRunning(pid int) bool {
 func TestOriginalProtocolKernelThatDiesInARun(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: compatKernel(t, "")})
+	s := h.startSession(t, session.Config{Kernel: originalProtocolKernelConfig(t, "")})
 	console := newFakeHolder(t, s.URL)
 	waiting := s.agent.sendAction("get_global_info", params{"key": "x"}) // the kernel does not answer this
 	s.agent.runNewCell(t, 0, "import os, signal\nprint('last words')\nos.kill(os.getpid(), signal.SIGKILL)")
 	began := time.Now()
-	failed := s.agent.await(t, "the error", answerTo(waiting))
+	failed := s.agent.awaitItem(t, "the error", isAnswerTo(waiting))
 	require.Equal(t, "error", failed.Status)
 	require.Contains(t, failed.Error, "the kernel has ended: ")
 	require.Contains(t, failed.Error, "killed")
-	exit := console.run.await(t, "the exit of the kernel", ofType("managed_process_exit")).fields(t)
+	exit := console.run.awaitItem(t, "the exit of the kernel", isMessageOfType("managed_process_exit")).fields(t)
 	require.Equal(t, "kernel", exit["name"])
 	require.Equal(t, "SIGKILL", exit["signal"])
-	later := s.agent.request(t, "request_globals_summary", nil)
+	later := s.agent.requestAction(t, "request_globals_summary", nil)
 	require.Equal(t, "error", later.Status)
 	require.Contains(t, later.Error, "the kernel has ended: ")
-	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
+	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)
 	require.Less(t, time.Since(began), 5*time.Second, "less than any timeout")
-	require.NotEmpty(t, s.entries.matching(entryOf(trace.HopSession, protocol.TypeManagedProcessExit)))
+	require.NotEmpty(t, s.entries.itemsMatching(isEntryOf(trace.HopSession, protocol.TypeManagedProcessExit)))
 }
 
 // When a kernel dies in an attempt, the attempt ends with the outcome kernel_exit, whose
@@ -252,8 +252,8 @@ func TestOriginalProtocolKernelThatDiesInARun(t *testing.T) {
 func TestOriginalProtocolKernelThatDiesInAnAttempt(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: compatKernel(t, "gzip")})
-	tr.agent.await(t, "the task", ofType("agent_query"))
+	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "gzip")})
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	// The answer may not come: the attempt ends with the kernel.
 	tr.agent.sendAction("create_cell", params{"position": 0, "cell_type": "code", "source": "import os\nos._exit(7)", "auto_run": true})
 	ended := tr.awaitResult(t)

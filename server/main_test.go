@@ -14,16 +14,16 @@ import (
 	"assay/server/servertest"
 )
 
-func TestMain(m *testing.M) { servertest.Main(m, play) }
+func TestMain(m *testing.M) { servertest.RunTests(m, playRole) }
 
-// play plays the role of a subprocess:
+// playRole plays the role of a subprocess:
 //
 //	busy FD                      a kernel that is ready, and then never reads or answers
 //	quiet FD                     an agent that is ready, and then does nothing
 //	relay SOCKET FD              the process of a fakeAgent
 //	builtin TIMEOUT SCRIPT FD    the built-in agent, whose actions take at most TIMEOUT
-func play(role string, args []string) int {
-	socket, err := servertest.Socket(args[len(args)-1])
+func playRole(role string, args []string) int {
+	socket, err := servertest.ConnectSocket(args[len(args)-1])
 	if err != nil {
 		return 100
 	}

@@ -20,7 +20,7 @@ func (s *Server) serveMCP(ctx context.Context, w http.ResponseWriter, r *http.Re
 	s.connections.Add(1)
 	defer s.connections.Done()
 	id := orDefaultID(r.URL.Query().Get("session"))
-	host := s.host(id)
+	host := s.hostByID(id)
 	switch {
 	case host == nil:
 		endpoint.WriteProblem(w, http.StatusNotFound, "there is no session "+strconv.Quote(id))

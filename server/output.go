@@ -73,10 +73,10 @@ func (o *outputLog) lineSink(name string) func(line []byte) {
 	o.processes++
 	process := o.processes
 	o.mu.Unlock()
-	return func(line []byte) { o.add(name, process, string(line)) }
+	return func(line []byte) { o.addLine(name, process, string(line)) }
 }
 
-func (o *outputLog) add(name string, process int, text string) {
+func (o *outputLog) addLine(name string, process int, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	tail := o.byName[name]
@@ -85,7 +85,7 @@ func (o *outputLog) add(name string, process int, text string) {
 		o.byName[name] = tail
 	}
 	o.lastN++
-	tail.add(OutputLine{Number: o.lastN, PrintedAt: time.Now().UTC(), ProcessName: name, ProcessNumber: process, Text: text})
+	tail.addLine(OutputLine{Number: o.lastN, PrintedAt: time.Now().UTC(), ProcessName: name, ProcessNumber: process, Text: text})
 	o.notifyLocked()
 }
 
@@ -102,8 +102,8 @@ func (o *outputLog) notifyLocked() {
 	o.changed = make(chan struct{})
 }
 
-// add adds a line, and drops the oldest ones beyond maxOutputBytes.
-func (t *outputTail) add(line OutputLine) {
+// addLine adds a line, and drops the oldest ones beyond maxOutputBytes.
+func (t *outputTail) addLine(line OutputLine) {
 	t.lines = append(t.lines, line)
 	t.size += max(len(line.Text), minLineBytes)
 	for t.size > maxOutputBytes && len(t.lines) > 1 {
@@ -166,7 +166,7 @@ func (s *Server) getOutput(w http.ResponseWriter, r *http.Request) error {
 	if err := endpoint.ReadParameters(r).Err(); err != nil {
 		return err
 	}
-	host, err := s.findHost(r.PathValue("id"))
+	host, err := s.hostOrNotFound(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *Server) watchOutput(ctx context.Context, w http.ResponseWriter, r *http
 	if err := q.Err(); err != nil {
 		return err
 	}
-	host, err := s.findHost(id)
+	host, err := s.hostOrNotFound(id)
 	if err != nil {
 		return err
 	}
@@ -192,10 +192,10 @@ func (s *Server) watchOutput(ctx context.Context, w http.ResponseWriter, r *http
 	return nil
 }
 
-// findHost returns the host of a session id. The error wraps runs.ErrNotFound if there
+// hostOrNotFound returns the host of a session id. The error wraps runs.ErrNotFound if there
 // is none.
-func (s *Server) findHost(id string) (*sessionHost, error) {
-	if host := s.host(id); host != nil {
+func (s *Server) hostOrNotFound(id string) (*sessionHost, error) {
+	if host := s.hostByID(id); host != nil {
 		return host, nil
 	}
 	return nil, fmt.Errorf("there is no session %s: %w", strconv.Quote(id), runs.ErrNotFound)

@@ -19,8 +19,8 @@ import (
 	"assay/server"
 )
 
-// outputLines asks the API for the process output of a session.
-func outputLines(t *testing.T, url, id string) (lines []server.OutputLine) {
+// getOutputLines asks the API for the process output of a session.
+func getOutputLines(t *testing.T, url, id string) (lines []server.OutputLine) {
 	t.Helper()
 	body, err := json.Marshal(getJSON(t, strings.Replace(url, "ws", "http", 1)+"/api/sessions/"+id+"/printed")["lines"])
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func outputLines(t *testing.T, url, id string) (lines []server.OutputLine) {
 	return lines
 }
 
-func textsOf(lines []server.OutputLine) (texts []string) {
+func outputLineTexts(lines []server.OutputLine) (texts []string) {
 	for _, line := range lines {
 		texts = append(texts, line.Text)
 	}
@@ -47,18 +47,18 @@ func TestOutputOfAnAgentThatDoesNotStart(t *testing.T) {
 	}})
 	starter <- func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		return session.Start(ctx, h.Supervisor, session.Config{
-			ID: o.SessionID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.Supervisor.TempDir(), ChildLineSink: o.ChildLineSink, Kernel: busyKernel(),
+			ID: o.SessionID, Journal: o.Journal, Environ: os.Environ(), WorkdirRoot: h.Supervisor.TempDir(), ChildLineSink: o.ChildLineSink, Kernel: busyKernelConfig(),
 			Agent:  agent.Config{Command: []string{"sh", "-c", `echo 'Traceback: <b>'; printf 'ModuleNotFoundError: no\377' >&2; exit 3`}},
 			Router: router.Config{Shared: true},
 		})
 	}
 	require.ErrorContains(t, h.Server.StartSession(t.Context(), "s"), "exited with status 3")
-	lines := outputLines(t, h.URL, "s")
-	require.ElementsMatch(t, []string{"Traceback: <b>", "ModuleNotFoundError: no\uFFFD"}, textsOf(lines))
+	lines := getOutputLines(t, h.URL, "s")
+	require.ElementsMatch(t, []string{"Traceback: <b>", "ModuleNotFoundError: no\uFFFD"}, outputLineTexts(lines))
 	require.Equal(t, "agent", lines[0].ProcessName)
 	require.WithinDuration(t, time.Now(), lines[0].PrintedAt, time.Minute)
 	require.Error(t, h.Server.StartSession(t.Context(), "s"))
-	again := outputLines(t, h.URL, "s")
+	again := getOutputLines(t, h.URL, "s")
 	require.Len(t, again, 4)
 	require.NotEqual(t, again[1].ProcessNumber, again[2].ProcessNumber, "another process")
 }
@@ -71,16 +71,16 @@ func TestWatchOutput(t *testing.T) {
 	agentPrints := publisher.ChildLineSink("agent")
 	agentPrints([]byte("one"))
 	watcher := dialOutput(t, h.URL)
-	require.Equal(t, []string{"one"}, textsOf(watcher.next(t)))
+	require.Equal(t, []string{"one"}, outputLineTexts(watcher.next(t)))
 	publisher.ChildLineSink("kernel")([]byte("two"))
 	agentPrints([]byte("three"))
 	var got []server.OutputLine
 	for len(got) < 2 {
 		got = append(got, watcher.next(t)...)
 	}
-	require.Equal(t, []string{"two", "three"}, textsOf(got))
+	require.Equal(t, []string{"two", "three"}, outputLineTexts(got))
 	require.Equal(t, []string{"kernel", "agent"}, []string{got[0].ProcessName, got[1].ProcessName})
-	require.Equal(t, []string{"one", "two", "three"}, textsOf(dialOutput(t, h.URL).next(t)))
+	require.Equal(t, []string{"one", "two", "three"}, outputLineTexts(dialOutput(t, h.URL).next(t)))
 	publisher.Close()
 	_, _, err := watcher.ws.Read(t.Context())
 	require.Equal(t, websocket.StatusNormalClosure, websocket.CloseStatus(err), "%v", err)
@@ -97,12 +97,12 @@ func TestOutputIsBounded(t *testing.T) {
 	for n := range 200_000 {
 		agentPrints(fmt.Append(nil, n))
 	}
-	lines := outputLines(t, h.URL, "default")
+	lines := getOutputLines(t, h.URL, "default")
 	require.Equal(t, "the last word", lines[0].Text)
 	require.Len(t, lines, 1+1024)
 	require.Equal(t, "199999", lines[len(lines)-1].Text)
 	agentPrints(make([]byte, 1<<20))
-	require.Len(t, outputLines(t, h.URL, "default"), 2, "the last line is kept whatever its size")
+	require.Len(t, getOutputLines(t, h.URL, "default"), 2, "the last line is kept whatever its size")
 }
 
 // The output requires the token and an existing session.

@@ -40,7 +40,7 @@ func requestPage(t *testing.T, method, path string) *http.Response {
 	return response.Result()
 }
 
-func bodyOf(t *testing.T, response *http.Response) string {
+func readBody(t *testing.T, response *http.Response) string {
 	t.Helper()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestPageNonce(t *testing.T) {
 		require.NotNil(t, found, answer.Header.Get("Content-Security-Policy"))
 		require.False(t, seen[found[1]], "the nonce is new")
 		seen[found[1]] = true
-		require.Equal(t, `<meta name="csp-nonce" content="`+found[1]+`"><style nonce="`+found[1]+`"></style>`, bodyOf(t, answer))
+		require.Equal(t, `<meta name="csp-nonce" content="`+found[1]+`"><style nonce="`+found[1]+`"></style>`, readBody(t, answer))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestPageTraversal(t *testing.T) {
 		require.NoError(t, err)
 		answer, err := http.DefaultTransport.RoundTrip(request) // RoundTrip follows no redirect
 		require.NoError(t, err)
-		text := bodyOf(t, answer)
+		text := readBody(t, answer)
 		require.NoError(t, answer.Body.Close())
 		require.NotEqual(t, http.StatusOK, answer.StatusCode, path)
 		require.NotContains(t, text, "module assay", path)
@@ -159,7 +159,7 @@ func TestPageOfTheServer(t *testing.T) {
 		}
 		answer, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
-		text := bodyOf(t, answer)
+		text := readBody(t, answer)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, want, answer.StatusCode, path)
 		require.NotContains(t, text, web.NoncePlaceholder, path)

@@ -35,7 +35,7 @@ func (p *AttemptPublisher) SessionID() string { return p.host.id }
 
 // AttemptStarting announces the next attempt.
 func (p *AttemptPublisher) AttemptStarting(attempt AttemptInfo) {
-	p.host.update(func() { p.host.attempt = &attempt })
+	p.host.updateAndNotify(func() { p.host.attempt = &attempt })
 }
 
 // OnTrace announces the trace of a session that is about to start. The session
@@ -70,7 +70,7 @@ func (p *AttemptPublisher) OnSession(live *session.Session) {
 // OnTaskSent records when the agent of the attempt got its task. After the attempt
 // has ended it does nothing.
 func (p *AttemptPublisher) OnTaskSent(at time.Time) {
-	p.host.update(func() {
+	p.host.updateAndNotify(func() {
 		if p.host.attempt != nil {
 			attempt := *p.host.attempt // a copy: API requests read the old value without the lock
 			attempt.TaskSent = at.UTC()
@@ -102,7 +102,7 @@ func (p *AttemptPublisher) Close() {
 	}
 }
 
-func (p *AttemptPublisher) clearAttempt() { p.host.update(func() { p.host.attempt = nil }) }
+func (p *AttemptPublisher) clearAttempt() { p.host.updateAndNotify(func() { p.host.attempt = nil }) }
 
 // EvalResultMessage tells consoles at /agent how an attempt has ended. Its fields are
 // those of [runs.Attempt].

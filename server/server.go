@@ -95,7 +95,7 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.startHosts(ctx)
-	httpServer := &http.Server{Handler: s.handler(ctx), ReadHeaderTimeout: firstMessageTimeout}
+	httpServer := &http.Server{Handler: s.newHandler(ctx), ReadHeaderTimeout: firstMessageTimeout}
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		<-ctx.Done()
@@ -128,7 +128,7 @@ func (s *Server) startHosts(ctx context.Context) {
 	s.runCtx = ctx
 	for _, host := range s.hosts {
 		if !host.external {
-			s.hostLoops.Go(func() { host.run(ctx) })
+			s.hostLoops.Go(func() { host.runLoop(ctx) })
 		}
 	}
 }
@@ -154,8 +154,8 @@ func (s *Server) hostOrNew(id string) (*sessionHost, error) {
 	}
 }
 
-// host returns the host of a session id, or nil.
-func (s *Server) host(id string) *sessionHost {
+// hostByID returns the host of a session id, or nil.
+func (s *Server) hostByID(id string) *sessionHost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hosts[id]
@@ -165,7 +165,7 @@ func (s *Server) addHostLocked(id string) *sessionHost {
 	host := newSessionHost(s, id)
 	s.hosts[id] = host
 	if ctx := s.runCtx; ctx != nil && !s.stopped {
-		s.hostLoops.Go(func() { host.run(ctx) })
+		s.hostLoops.Go(func() { host.runLoop(ctx) })
 	}
 	return host
 }
@@ -218,7 +218,7 @@ func (s *Server) QueueAttempts(id string, attempts AttemptRunner) error {
 	if err != nil {
 		return err
 	}
-	return host.enqueue(attempts)
+	return host.enqueueAttempts(attempts)
 }
 
 // PublishAttempts lets consoles and watchers see sessions that the caller starts, one

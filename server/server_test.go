@@ -62,7 +62,7 @@ func TestRejectedConsoleDoesNotDecideTheHolder(t *testing.T) {
 	rejected := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":7,"role":"guest"}`, nil).awaitClose(t)
 	require.Equal(t, websocket.StatusPolicyViolation, rejected.Code)
 	newFakeHolder(t, s.URL)
-	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
+	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)
 }
 
 // With Config.Token, both endpoints require the token: in the first message, the query or
@@ -81,7 +81,7 @@ func TestTokenIsRequired(t *testing.T) {
 		require.Equal(t, websocket.StatusPolicyViolation, closed.Code, path)
 		require.Equal(t, "wrong token", closed.Reason, path)
 	}
-	dialConsole(t, h.URL+"/run", `{"token":"secret"}`, nil).await(t, "ready", ofType("ready"))
+	dialConsole(t, h.URL+"/run", `{"token":"secret"}`, nil).awaitItem(t, "ready", isMessageOfType("ready"))
 	dialConsole(t, h.URL+"/agent", `{"type":"init","session_id":1,"token":"secret"}`, nil)
 	s.awaitHolder(t, 1)
 	dialConsole(t, h.URL+"/agent?token=secret", agentHello, nil)
@@ -123,9 +123,9 @@ func TestOneHolder(t *testing.T) {
 	closed := first.awaitClose(t)
 	require.Equal(t, websocket.StatusCode(4001), closed.Code)
 	require.Equal(t, "the same console has connected again", closed.Reason)
-	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
-	h.agent.await(t, "the action", ofType("agent_action"))
-	require.Empty(t, first.matching(ofType("agent_action")))
+	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)
+	h.agent.awaitItem(t, "the action", isMessageOfType("agent_action"))
+	require.Empty(t, first.itemsMatching(isMessageOfType("agent_action")))
 
 	require.NoError(t, h.agent.ws.CloseNow())
 	s.awaitPeerEnded(t, 4)
@@ -142,10 +142,10 @@ func TestHolderReturns(t *testing.T) {
 	require.NoError(t, h.agent.ws.Close(websocket.StatusNormalClosure, "the tab is closed"))
 	s.awaitPeerEnded(t, 2)
 	actions := []string{s.agent.sendAction("get_context", nil), s.agent.sendAction("delete_cell", params{"cell_id": "first"}), s.agent.sendAction("get_context", nil)}
-	require.Equal(t, "error", s.agent.request(t, "no_such_action", nil).Status) // by its answer, the router has the others
-	h.agent = dialConsole(t, s.URL+"/agent", agentHello, h.answer)
+	require.Equal(t, "error", s.agent.requestAction(t, "no_such_action", nil).Status) // by its answer, the router has the others
+	h.agent = dialConsole(t, s.URL+"/agent", agentHello, h.answerAction)
 	for i, cells := range []string{`"cell_count":1`, `"remaining_cells":[]`, `"cell_count":0`} {
-		answer := s.agent.await(t, "an answer", answerTo(actions[i]))
+		answer := s.agent.awaitItem(t, "an answer", isAnswerTo(actions[i]))
 		require.Contains(t, answer.String(), cells, "in the order in which they were sent")
 	}
 }
@@ -157,16 +157,16 @@ func TestHolderAnswersAfterReturn(t *testing.T) {
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
 	before := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	tx := s.agent.sendAction("get_context", nil)
-	before.await(t, "the action", ofType("agent_action"))
+	before.awaitItem(t, "the action", isMessageOfType("agent_action"))
 	require.NoError(t, before.ws.CloseNow())
 	s.awaitPeerEnded(t, 1)
 	after := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	s.awaitHolder(t, 2)
 	second := s.agent.sendAction("get_context", nil)
-	after.await(t, "the second action", func(f frame) bool { return f.TxID == second })
-	require.Len(t, after.matching(ofType("agent_action")), 1, "the first action was written only once")
+	after.awaitItem(t, "the second action", func(f frame) bool { return f.TxID == second })
+	require.Len(t, after.itemsMatching(isMessageOfType("agent_action")), 1, "the first action was written only once")
 	after.writeText(`{"type":"agent_action_response","tx_id":"` + tx + `","status":"success","context":{"cells":[],"mark":"after"}}`)
-	require.Contains(t, s.agent.await(t, "the answer", answerTo(tx)).String(), "after")
+	require.Contains(t, s.agent.awaitItem(t, "the answer", isAnswerTo(tx)).String(), "after")
 }
 
 // A binary frame, or one over the limit, closes the console that sent it; an invalid
@@ -185,17 +185,17 @@ func TestBadFrames(t *testing.T) {
 		"over the limit": {websocket.MessageText, limit + 1, websocket.StatusMessageTooBig},
 	} {
 		console := dialConsole(t, s.URL+"/run", runHello, nil)
-		console.await(t, name, ofType("ready"))
+		console.awaitItem(t, name, isMessageOfType("ready"))
 		require.NoError(t, console.ws.Write(t.Context(), tc.kind, bytes.Repeat([]byte("{"), tc.bytes)))
 		require.Equal(t, tc.code, console.awaitClose(t).Code, name)
 	}
 	h.run.writeText("no JSON")
 	h.run.send(params{"type": "no_such_type"})
 	for _, text := range []string{"malformed message", `unknown message type \"no_such_type\"`} {
-		h.run.await(t, text, func(f frame) bool { return f.Type == "error" && strings.Contains(f.String(), text) })
+		h.run.awaitItem(t, text, func(f frame) bool { return f.Type == "error" && strings.Contains(f.String(), text) })
 	}
-	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status)
-	s.entries.await(t, "the malformed message", func(e traceEntry) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.NoteMalformed })
+	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)
+	s.entries.awaitItem(t, "the malformed message", func(e traceEntry) bool { return e.Hop == trace.ConsoleToServer && e.Note == trace.NoteMalformed })
 }
 
 // When the kernel is killed while a cell runs, consoles receive managed_process_exit, and actions that wait for
@@ -203,29 +203,29 @@ func TestBadFrames(t *testing.T) {
 func TestKernelKilled(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	console := newFakeHolder(t, s.URL)
-	s.agent.request(t, "edit_cell", params{
+	s.agent.requestAction(t, "edit_cell", params{
 		"cell_id": "first", "auto_run": true,
 		"source": "print('last words')\nwhile True: pass",
 	})
-	console.run.await(t, "the cell's output", func(f frame) bool { return strings.Contains(f.String(), "last words") })
+	console.run.awaitItem(t, "the cell's output", func(f frame) bool { return strings.Contains(f.String(), "last words") })
 	tx := s.agent.sendAction("execute_code", params{"code": "1"})
-	s.agent.request(t, "request_globals_summary", nil) // by its answer, the kernel has read both
+	s.agent.requestAction(t, "request_globals_summary", nil) // by its answer, the kernel has read both
 	killed := time.Now()
 	killProcess(t, s.session.KernelPID())
 
-	answer := s.agent.await(t, "the end of the action", answerTo(tx))
-	require.Less(t, time.Since(killed), promptAnswer)
+	answer := s.agent.awaitItem(t, "the end of the action", isAnswerTo(tx))
+	require.Less(t, time.Since(killed), promptAnswerTimeout)
 	require.Equal(t, "error", answer.Status)
 	require.Equal(t, "the kernel has ended: kernel was killed by SIGKILL; it printed last: last words", answer.Error)
-	exit := console.run.await(t, "the exit of the kernel", ofType("managed_process_exit"))
+	exit := console.run.awaitItem(t, "the exit of the kernel", isMessageOfType("managed_process_exit"))
 	require.JSONEq(t, `{"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"}`, exit.String())
 
-	later := s.agent.request(t, "request_globals_summary", nil)
+	later := s.agent.requestAction(t, "request_globals_summary", nil)
 	require.Contains(t, later.Error, "the kernel has ended: kernel was killed by SIGKILL")
-	require.Equal(t, "success", s.agent.request(t, "get_context", nil).Status, "the notebook remains")
-	late := dialConsole(t, s.URL+"/run", runHello, nil).await(t, "ready", ofType("ready")).fields(t)
+	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status, "the notebook remains")
+	late := dialConsole(t, s.URL+"/run", runHello, nil).awaitItem(t, "ready", isMessageOfType("ready")).fields(t)
 	require.Equal(t, "dead", late["kernel_status"])
 	require.Equal(t, map[string]any{"first": "error"}, late["cell_status"])
 	require.NoError(t, s.session.End(context.Background(), "over"))
@@ -235,12 +235,12 @@ func TestKernelKilled(t *testing.T) {
 func TestLateConsole(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
-	s.agent.request(t, "edit_cell", params{"cell_id": "first", "source": "print('hello')\n6 * 7", "auto_run": true})
+	s.agent.requestAction(t, "edit_cell", params{"cell_id": "first", "source": "print('hello')\n6 * 7", "auto_run": true})
 	s.agent.awaitResult(t, "first")
 	late := dialConsole(t, s.URL+"/run", runHello, nil)
-	ready := late.await(t, "ready", ofType("ready")).fields(t)
+	ready := late.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)
 	delete(ready, "kernel_pid")
 	require.Contains(t, ready["cell_durations"], "first")
 	delete(ready, "cell_durations")
@@ -257,9 +257,9 @@ func TestLateConsole(t *testing.T) {
 	}, ready)
 
 	late.send(params{"type": "run_cell", "cell_id": "mine", "code": "print('from the late one')"})
-	late.await(t, "the result of its own run", func(f frame) bool { return f.Type == "cell_result" && f.CellID == "mine" })
+	late.awaitItem(t, "the result of its own run", func(f frame) bool { return f.Type == "cell_result" && f.CellID == "mine" })
 	require.Equal(t, "from the late one\n", s.agent.awaitResult(t, "mine").Logs)
-	require.Equal(t, "ready", late.matching(func(frame) bool { return true })[0].Type, "ready comes first")
+	require.Equal(t, "ready", late.itemsMatching(func(frame) bool { return true })[0].Type, "ready comes first")
 }
 
 // The kernel's answer to a console's request goes to that console only, with the id of its
@@ -267,18 +267,18 @@ func TestLateConsole(t *testing.T) {
 func TestConsoleRequestsToTheKernel(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	one := dialConsole(t, s.URL+"/run", runHello, nil)
 	other := dialConsole(t, s.URL+"/run", runHello, nil)
 	one.send(params{"type": "execute_code", "code": "6 * 7", "agent_tx_id": "mine"})
-	answer := one.await(t, "its answer", ofType("execute_code_response"))
+	answer := one.awaitItem(t, "its answer", isMessageOfType("execute_code_response"))
 	require.Equal(t, "mine", answer.AgentTxID)
 	require.Contains(t, answer.String(), `"result":"42"`)
 	one.send(params{"type": "globals_summary"})
-	require.Empty(t, one.await(t, "its summary", ofType("globals_summary")).AgentTxID)
+	require.Empty(t, one.awaitItem(t, "its summary", isMessageOfType("globals_summary")).AgentTxID)
 	other.send(params{"type": "debug_state"})
-	other.await(t, "its own answer", ofType("debug_state"))
-	require.Empty(t, other.matching(ofType("execute_code_response")))
+	other.awaitItem(t, "its own answer", isMessageOfType("debug_state"))
+	require.Empty(t, other.itemsMatching(isMessageOfType("execute_code_response")))
 }
 
 // When a session ends for good, or the server stops, consoles are closed with code 1001 and

@@ -75,9 +75,9 @@ func newSessionHost(s *Server, id string) *sessionHost {
 	}
 }
 
-// update calls change with the lock held, and then wakes everything that waits for
+// updateAndNotify calls change with the lock held, and then wakes everything that waits for
 // a change.
-func (h *sessionHost) update(change func()) {
+func (h *sessionHost) updateAndNotify(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change()
@@ -85,13 +85,13 @@ func (h *sessionHost) update(change func()) {
 	h.changed = make(chan struct{})
 }
 
-func (h *sessionHost) setState(state HostState) { h.update(func() { h.state = state }) }
+func (h *sessionHost) setState(state HostState) { h.updateAndNotify(func() { h.state = state }) }
 
 // requestSession asks the run loop for a session without a case, unless one runs, is
 // starting, or attempts are queued. After an attempt it does so only with
 // replaceAttempt, so that its result stays visible.
 func (h *sessionHost) requestSession(replaceAttempt bool) {
-	h.update(func() {
+	h.updateAndNotify(func() {
 		ending := h.state == HostCreating || h.state == HostStopping || h.state == HostStopped
 		if ending && !h.external && (replaceAttempt || h.instance == nil || h.instance.result == nil) && len(h.queue) == 0 {
 			h.sessionWanted, h.startErr = h.server.cfg.StartSession != nil, nil
@@ -99,10 +99,10 @@ func (h *sessionHost) requestSession(replaceAttempt bool) {
 	})
 }
 
-// enqueue adds attempts to the queue. A running session without a case ends for
+// enqueueAttempts adds attempts to the queue. A running session without a case ends for
 // them; a running attempt does not. It returns closedErr if the host is closed.
-func (h *sessionHost) enqueue(attempts AttemptRunner) (err error) {
-	h.update(func() {
+func (h *sessionHost) enqueueAttempts(attempts AttemptRunner) (err error) {
+	h.updateAndNotify(func() {
 		if err = h.closedErr; err == nil {
 			h.queue, h.startErr = append(h.queue, attempts), nil
 		}
@@ -116,7 +116,7 @@ func (h *sessionHost) addInstance(live *session.Session, recording *trace.Record
 	if live != nil {
 		instance.removeQueues = h.server.metrics.AddQueues(live.Router().QueueDepths)
 	}
-	h.update(func() {
+	h.updateAndNotify(func() {
 		if h.attempt != nil {
 			instance.caseID = h.attempt.CaseID
 		}
@@ -134,7 +134,7 @@ func (h *sessionHost) addInstance(live *session.Session, recording *trace.Record
 // endInstance marks an instance as ended, with an EvalResultMessage or nil. It does
 // nothing if the instance has ended already.
 func (h *sessionHost) endInstance(instance *sessionInstance, result []byte) {
-	h.update(func() {
+	h.updateAndNotify(func() {
 		select {
 		case <-instance.ended:
 			return
@@ -147,16 +147,16 @@ func (h *sessionHost) endInstance(instance *sessionInstance, result []byte) {
 	})
 }
 
-// failStart logs and records why no session could start.
-func (h *sessionHost) failStart(err error) {
+// recordStartFailure logs and records why no session could start.
+func (h *sessionHost) recordStartFailure(err error) {
 	h.server.log.Error("session failed", "session", h.id, "error", err)
-	h.update(func() { h.startErr = err })
+	h.updateAndNotify(func() { h.startErr = err })
 }
 
 // close lets no console join any more, and makes those that wait for an instance
 // disconnect.
 func (h *sessionHost) close(reason string) {
-	h.update(func() { h.closedErr = errors.New(reason) })
+	h.updateAndNotify(func() { h.closedErr = errors.New(reason) })
 }
 
 // waitForStop waits until ctx, that of the server, ends and then until the host's
@@ -257,7 +257,7 @@ func (h *sessionHost) leave(atRun bool, number int) {
 			delete(from, number)
 		}
 	}
-	h.update(func() {
+	h.updateAndNotify(func() {
 		remove(h.consoles)
 		if atRun {
 			remove(h.runConsoles)

@@ -45,14 +45,14 @@ func (n *sessionServer) startSession(ctx context.Context, o server.StartOptions)
 	if n.refuseSessions.Load() {
 		return nil, errors.New("no room just now")
 	}
-	command := servertest.Command("quiet")
+	command := servertest.RoleCommand("quiet")
 	if n.ignoreSIGTERM {
 		command = []string{"sh", "-c", `trap '' TERM; "$@" & wait; while :; do sleep 0.1; done`, "sh"}
-		command = append(command, servertest.Command("quiet")...)
+		command = append(command, servertest.RoleCommand("quiet")...)
 	}
 	return session.Start(ctx, n.Supervisor, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Environ: os.Environ(), WorkdirRoot: n.Supervisor.TempDir(),
-		Kernel: busyKernel(), Agent: agent.Config{Command: command}, Router: router.Config{Shared: n.sharedConsoles},
+		Kernel: busyKernelConfig(), Agent: agent.Config{Command: command}, Router: router.Config{Shared: n.sharedConsoles},
 	})
 }
 
@@ -71,8 +71,8 @@ func publishFailedAttempt(t *testing.T, publisher *server.AttemptPublisher, case
 	publisher.AttemptEnded(runs.Attempt{CaseID: caseID, Outcome: runs.OutcomeSetupError, Answer: json.RawMessage(answer)})
 }
 
-// resultOf matches the result of an attempt at a case.
-func resultOf(caseID string) func(frame) bool {
+// isResultOf matches the result of an attempt at a case.
+func isResultOf(caseID string) func(frame) bool {
 	return func(f frame) bool {
 		return f.Type == "eval_result" && strings.Contains(f.String(), `"case_id":"`+caseID+`"`)
 	}
@@ -88,17 +88,17 @@ func TestFailedRestartKeepsTheResult(t *testing.T) {
 		return nil
 	}))
 	run := dialConsole(t, n.URL+"/run", runHello, nil)
-	run.await(t, "ready", ofType("ready"))
-	dialConsole(t, n.URL+"/agent", viewHello, nil).await(t, "the result", resultOf("one"))
+	run.awaitItem(t, "ready", isMessageOfType("ready"))
+	dialConsole(t, n.URL+"/agent", viewHello, nil).awaitItem(t, "the result", isResultOf("one"))
 	n.refuseSessions.Store(true)
 	run.writeText(`{"type":"managed_process_restart","name":"moon"}`)
-	run.await(t, "what is wrong with the request", func(f frame) bool { return strings.Contains(f.String(), `want kernel or agent`) })
+	run.awaitItem(t, "what is wrong with the request", func(f frame) bool { return strings.Contains(f.String(), `want kernel or agent`) })
 	run.writeText(`{"type":"managed_process_restart","name":"kernel"}`)
-	run.await(t, "why it did not start", func(f frame) bool { return strings.Contains(f.String(), "no room just now") })
-	dialConsole(t, n.URL+"/agent", viewHello, nil).await(t, "the result", resultOf("one"))
+	run.awaitItem(t, "why it did not start", func(f frame) bool { return strings.Contains(f.String(), "no room just now") })
+	dialConsole(t, n.URL+"/agent", viewHello, nil).awaitItem(t, "the result", isResultOf("one"))
 	n.refuseSessions.Store(false)
 	run.writeText(`{"type":"managed_process_restart","name":"kernel"}`)
-	run.await(t, "a session", func(f frame) bool {
+	run.awaitItem(t, "a session", func(f frame) bool {
 		return f.Type == "ready" && strings.Contains(f.String(), `"kernel_status":"running"`)
 	})
 }
@@ -118,12 +118,12 @@ func TestNoResultIsLost(t *testing.T) {
 		return nil
 	}))
 	view := dialConsole(t, n.URL+"/agent", viewHello, nil)
-	view.await(t, "the first", resultOf("first"))
+	view.awaitItem(t, "the first", isResultOf("first"))
 	close(firstSeen)
 	for i := range more {
-		view.await(t, "a result", resultOf(fmt.Sprint(i)))
+		view.awaitItem(t, "a result", isResultOf(fmt.Sprint(i)))
 	}
-	require.Len(t, view.matching(ofType("eval_result")), 1+more, "each once")
+	require.Len(t, view.itemsMatching(isMessageOfType("eval_result")), 1+more, "each once")
 }
 
 // Attempts queued under another id than the default one are published, and can be
@@ -135,9 +135,9 @@ func TestAttemptsOfAnotherSession(t *testing.T) {
 		publishFailedAttempt(t, publisher, "one", "1")
 		return nil
 	}))
-	dialConsole(t, n.URL+"/agent?session=other", viewHello, nil).await(t, "the result", resultOf("one"))
+	dialConsole(t, n.URL+"/agent?session=other", viewHello, nil).awaitItem(t, "the result", isResultOf("one"))
 	watch := dialConsole(t, n.URL+"/watch?session=other", "{}", nil)
-	require.Contains(t, watch.await(t, "the header", ofType("trace")).String(), `"session":"other"`)
+	require.Contains(t, watch.awaitItem(t, "the header", isMessageOfType("trace")).String(), `"session":"other"`)
 }
 
 // A first message of more than 64 KiB closes the connection, as the console is not
@@ -181,14 +181,14 @@ func TestIdleSessionEndsAndIsStartedAgain(t *testing.T) {
 	}
 	isRunning := func(f frame) bool { return strings.Contains(f.String(), `"kernel_status":"running"`) }
 	early := dialConsole(t, n.URL+"/run", runHello, nil)
-	early.await(t, "a session", isRunning)
+	early.awaitItem(t, "a session", isRunning)
 	require.NoError(t, early.ws.CloseNow())
 	for n.state(t) != "stopped" { //nolint:revive // wait until it is
 	}
 	watch := dialConsole(t, n.URL+"/watch", "{}", nil)
-	watch.await(t, "the end of the trace", func(f frame) bool { return strings.Contains(f.String(), `"state":"ended"`) })
+	watch.awaitItem(t, "the end of the trace", func(f frame) bool { return strings.Contains(f.String(), `"state":"ended"`) })
 	require.Equal(t, "the session has ended", watch.awaitClose(t).Reason)
-	dialConsole(t, n.URL+"/run", runHello, nil).await(t, "a session", isRunning)
+	dialConsole(t, n.URL+"/run", runHello, nil).awaitItem(t, "a session", isRunning)
 }
 
 func (n *sessionServer) state(t *testing.T) server.HostState {
@@ -217,13 +217,13 @@ func TestOwnerOfAnEndedSession(t *testing.T) {
 	}))
 	const hello = `{"token":"secret"}`
 	first := dialConsole(t, n.URL+"/run", hello, nil)
-	require.Equal(t, true, first.await(t, "ready", ofType("ready")).fields(t)["session_owner"])
+	require.Equal(t, true, first.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)["session_owner"])
 	second := dialConsole(t, n.URL+"/run", hello, nil)
-	require.Equal(t, false, second.await(t, "ready", ofType("ready")).fields(t)["session_owner"])
+	require.Equal(t, false, second.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)["session_owner"])
 	second.writeText(`{"type":"managed_process_restart","name":"kernel"}`)
-	second.await(t, "a refusal", ofType("not_session_owner_error"))
+	second.awaitItem(t, "a refusal", isMessageOfType("not_session_owner_error"))
 	first.writeText(`{"type":"managed_process_restart","name":"kernel"}`)
-	second.await(t, "another session", func(f frame) bool { return strings.Contains(f.String(), `"kernel_status":"running"`) })
+	second.awaitItem(t, "another session", func(f frame) bool { return strings.Contains(f.String(), `"kernel_status":"running"`) })
 }
 
 // A console that does not read a long message delays the stop of the server by less than

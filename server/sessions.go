@@ -91,13 +91,13 @@ func (h *sessionHost) info() SessionInfo {
 		info.Started = &instance.recording.Journal.Started
 	}
 	if instance.live != nil {
-		info.describe(instance.live)
+		info.addSessionFields(instance.live)
 	}
 	return info
 }
 
-// describe fills in what a session itself knows.
-func (info *SessionInfo) describe(live *session.Session) {
+// addSessionFields fills in what a session itself knows.
+func (info *SessionInfo) addSessionFields(live *session.Session) {
 	info.SessionState, info.Holder = string(live.State()), live.HolderKind()
 	info.Kernel = &KernelInfo{PID: live.KernelPID(), Status: "dead", Language: live.KernelReady().Language}
 	if live.IsKernelAlive() {
@@ -139,7 +139,7 @@ func (s *Server) listSessions(w http.ResponseWriter, _ *http.Request) error {
 // getSession handles GET /api/sessions/{id}.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if host := s.host(id); host != nil {
+	if host := s.hostByID(id); host != nil {
 		endpoint.WriteJSON(w, http.StatusOK, host.detail())
 		return nil
 	}

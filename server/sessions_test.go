@@ -72,7 +72,7 @@ func TestSessionHasItsAttempt(t *testing.T) {
 	require.Equal(t, []any{"eval_result", "a"}, []any{previous["type"], previous["case_id"]})
 	console := dialConsole(t, h.URL+"/run", runHello, nil)
 	publisher.AttemptEnded(runs.Attempt{CaseID: "b"})
-	ready := console.await(t, "ready", ofType("ready")).fields(t)
+	ready := console.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)
 	require.Equal(t, []any{"b", recording.Path}, []any{ready["case_id"], ready["trace"]})
 
 	publisher.Close()
@@ -85,7 +85,7 @@ func TestTraceOfARemovedSession(t *testing.T) {
 	t.Parallel()
 	n := newSessionServer(t, server.Config{IdleTimeout: time.Nanosecond})
 	view := dialConsole(t, n.URL+"/agent?session=s", viewHello, nil)
-	view.await(t, "the notebook", ofType("notebook_state"))
+	view.awaitItem(t, "the notebook", isMessageOfType("notebook_state"))
 	require.NoError(t, view.ws.CloseNow())
 	address := strings.Replace(n.URL, "ws", "http", 1) + "/api/sessions/s"
 	var flow map[string]any
@@ -145,13 +145,13 @@ func TestListCases(t *testing.T) {
 func TestTraceEndpointsOfALiveSession(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
-	s := h.startSession(t, session.Config{Kernel: h.pythonKernel(t)})
+	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	first := dialConsole(t, s.URL+"/agent", viewHello, nil)
-	first.await(t, "the notebook", ofType("notebook_state"))
-	made := s.agent.request(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print('hello')\n6 * 7", "auto_run": true})
+	first.awaitItem(t, "the notebook", isMessageOfType("notebook_state"))
+	made := s.agent.requestAction(t, "create_cell", params{"position": 0, "cell_type": "code", "source": "print('hello')\n6 * 7", "auto_run": true})
 	s.agent.awaitResult(t, made.CellID)
-	first.await(t, "its end", func(f frame) bool { return f.Type == "start_cell" && f.CellID == "" })
-	state := dialConsole(t, s.URL+"/agent", viewHello, nil).await(t, "the notebook", ofType("notebook_state")).fields(t)
+	first.awaitItem(t, "its end", func(f frame) bool { return f.Type == "start_cell" && f.CellID == "" })
+	state := dialConsole(t, s.URL+"/agent", viewHello, nil).awaitItem(t, "the notebook", isMessageOfType("notebook_state")).fields(t)
 
 	base := strings.Replace(h.URL, "ws", "http", 1) + "/api/sessions/default"
 	var at map[string]any

@@ -97,7 +97,7 @@ func storedTraces(dir string) map[string][]string {
 // none. recording is nil if the trace was made before the server started, or by
 // another host.
 func (s *Server) newestTrace(id string) (recording *trace.Recording, path string) {
-	if host := s.host(id); host != nil {
+	if host := s.hostByID(id); host != nil {
 		if recording := host.newestRecording(); recording != nil {
 			return recording, recording.Path
 		}

@@ -65,7 +65,7 @@ func (s *Server) serveWatcher(ctx context.Context, w http.ResponseWriter, r *htt
 	ctx, cancel := contextUntilStopped(ctx, source.waitForStop)
 	defer cancel()
 	conn := protocol.NewWebSocket(context.WithoutCancel(ctx), ws, maxWatcherMessageBytes)
-	if err := streamTo(ctx, conn, watcherWriteTimeout, source.stream); err != nil {
+	if err := streamToWatcher(ctx, conn, watcherWriteTimeout, source.stream); err != nil {
 		s.log.Warn("watcher disconnected by the server", "session", source.name, "error", err)
 	}
 }
@@ -93,11 +93,11 @@ func contextUntilStopped(ctx context.Context, waitForStop func(context.Context, 
 	}
 }
 
-// streamTo calls stream with a function that writes to conn, each message within
+// streamToWatcher calls stream with a function that writes to conn, each message within
 // writeTimeout, and closes conn with the code and reason that belong to how stream
 // ended. It returns nil if the source or ctx has ended or the watcher has left, and
 // otherwise an error: the watcher was too slow, or the trace cannot be read.
-func streamTo(ctx context.Context, conn protocol.Conn, writeTimeout time.Duration, stream func(context.Context, func([]byte) error) error) error {
+func streamToWatcher(ctx context.Context, conn protocol.Conn, writeTimeout time.Duration, stream func(context.Context, func([]byte) error) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(writeTimeout, func() { end(errWatcherTooSlow) })
 	timer.Stop() // it runs only during a write
@@ -228,7 +228,7 @@ func (s *Server) openSessionTrace(id string) (watchedTrace, error) {
 		return opened, err
 	}
 	opened.close = opened.tail.Close
-	if host := s.host(id); host != nil {
+	if host := s.hostByID(id); host != nil {
 		opened.waitForStop = host.waitForStop
 	}
 	return opened, nil

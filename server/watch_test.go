@@ -98,9 +98,9 @@ func (w *watchedTrace) dial(t *testing.T, from int64, timeout time.Duration) *we
 	return ws
 }
 
-// readAll reads the header and the entries with these numbers, and returns how the
+// readWatchedEntries reads the header and the entries with these numbers, and returns how the
 // server closed the connection after them.
-func readAll(ctx context.Context, ws *websocket.Conn, from, last int64) (websocket.CloseError, error) {
+func readWatchedEntries(ctx context.Context, ws *websocket.Conn, from, last int64) (websocket.CloseError, error) {
 	var end websocket.CloseError
 	_, line, err := ws.Read(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestWatch(t *testing.T) {
 	for _, from := range []int64{-1, 1, before / 2, before + after} {
 		ws := w.dial(t, from, time.Hour)
 		watchers.Go(func() {
-			end, err := readAll(t.Context(), ws, max(from, 1), before+after)
+			end, err := readWatchedEntries(t.Context(), ws, max(from, 1), before+after)
 			if err != nil || end.Code != websocket.StatusNormalClosure || end.Reason != "the session has ended" {
 				t.Errorf("from %d: %v, %v", from, end, err)
 			}
@@ -164,11 +164,11 @@ func TestWatchClosesSlowWatchers(t *testing.T) {
 	w.append(entries, strings.Repeat("x", 64<<10))
 	stalled := w.dial(t, 1, 50*time.Millisecond)
 	require.ErrorContains(t, <-w.ended, "too slow")
-	_, err := readAll(t.Context(), stalled, 1, entries)
+	_, err := readWatchedEntries(t.Context(), stalled, 1, entries)
 	require.Error(t, err, "it was not sent everything")
 
 	w.journal.Close()
-	end, err := readAll(t.Context(), reading, 1, entries)
+	end, err := readWatchedEntries(t.Context(), reading, 1, entries)
 	require.NoError(t, err)
 	require.Equal(t, websocket.StatusNormalClosure, end.Code)
 	require.NoError(t, <-w.ended)

@@ -42,8 +42,8 @@ func (s *runsHarness) watch(t *testing.T, query string) *websocket.Conn {
 	return ws
 }
 
-// nextLine returns the next message of a watch.
-func nextLine(t *testing.T, ws *websocket.Conn) string {
+// nextWatchMessage returns the next message of a watch.
+func nextWatchMessage(t *testing.T, ws *websocket.Conn) string {
 	t.Helper()
 	_, body, err := ws.Read(t.Context())
 	require.NoError(t, err)
@@ -58,26 +58,26 @@ func TestWatchAttempt(t *testing.T) {
 	lines := strings.SplitAfter(traceText(t, 13), "\n")
 	name := createAttempt(t, s.run, 1, map[string]string{"trace.jsonl": lines[0] + lines[1] + lines[2] + lines[3][:20]})
 	ws := s.watch(t, "run=r&from=2&attempt="+name)
-	require.Equal(t, lines[0], nextLine(t, ws)+"\n")
-	require.Equal(t, lines[2], nextLine(t, ws)+"\n")
+	require.Equal(t, lines[0], nextWatchMessage(t, ws)+"\n")
+	require.Equal(t, lines[2], nextWatchMessage(t, ws)+"\n")
 	brief := s.watch(t, "run=r&bodies=false&attempt="+name)
-	require.Equal(t, lines[0], nextLine(t, brief)+"\n")
+	require.Equal(t, lines[0], nextWatchMessage(t, brief)+"\n")
 
 	file, err := os.OpenFile(filepath.Join(s.run.Dir, "attempts", name, "trace.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
 	require.NoError(t, err)
 	_, err = file.WriteString(lines[3][20:])
 	require.NoError(t, err)
-	require.Equal(t, lines[3], nextLine(t, ws)+"\n")
+	require.Equal(t, lines[3], nextWatchMessage(t, ws)+"\n")
 	_, err = file.WriteString(strings.Join(lines[4:], ""))
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	require.NoError(t, s.run.AppendLine(runs.Attempt{Type: runs.TypeAttempt, Run: "r", CaseID: "case-1", Epoch: 1, Try: 1, Outcome: runs.OutcomeCompleted, Trace: "attempts/" + name + "/trace.jsonl"}))
 	for _, want := range lines[4:14] {
-		require.Equal(t, want, nextLine(t, ws)+"\n")
+		require.Equal(t, want, nextWatchMessage(t, ws)+"\n")
 	}
 	for n := range lines[1:14] {
 		var entry, whole map[string]any
-		require.NoError(t, json.Unmarshal([]byte(nextLine(t, brief)), &entry))
+		require.NoError(t, json.Unmarshal([]byte(nextWatchMessage(t, brief)), &entry))
 		require.NoError(t, json.Unmarshal([]byte(lines[n+1]), &whole))
 		delete(whole, "msg")
 		require.Equal(t, whole, entry)
@@ -103,7 +103,7 @@ func TestWatchUnfinishedAttempts(t *testing.T) {
 	watchers := map[string]*websocket.Conn{}
 	for attempt, query := range map[string]string{unfinished: "run=r", removed: "run=r", truncated: "run=r", waiting: "run=other"} {
 		watchers[query+attempt] = s.watch(t, query+"&attempt="+attempt)
-		nextLine(t, watchers[query+attempt])
+		nextWatchMessage(t, watchers[query+attempt])
 	}
 	requireClosed := func(key string, code websocket.StatusCode) {
 		_, _, err := watchers[key].Read(t.Context())

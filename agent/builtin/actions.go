@@ -60,8 +60,8 @@ func (c *actionClient) do(ctx context.Context, action string, params any, timeou
 func (c *actionClient) doWithLateHandler(ctx context.Context, action string, params any, timeout time.Duration, onLateResponse func(actionResult)) actionResult {
 	txID := c.newTxID()
 	response := make(chan actionResult, 1)
-	c.register(txID, response)
-	defer c.unregister(txID)
+	c.registerPending(txID, response)
+	defer c.unregisterPending(txID)
 
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -74,7 +74,7 @@ func (c *actionClient) doWithLateHandler(ctx context.Context, action string, par
 	case <-timer.C:
 		return failedAction(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, render.FormatSeconds(timeout))
 	case <-ctx.Done():
-		c.abandon(abandonedAction{txID, onLateResponse}, response)
+		c.abandonAction(abandonedAction{txID, onLateResponse}, response)
 		return failedAction(txID, "OPERATION FAILED: '%s' was given up: %v. The operation did not complete.", action, context.Cause(ctx))
 	}
 }
@@ -123,10 +123,10 @@ func (c *actionClient) handleResponse(env protocol.Envelope, body []byte) {
 	}
 }
 
-// abandon remembers an action that its caller no longer waits for, so that handleResponse
+// abandonAction remembers an action that its caller no longer waits for, so that handleResponse
 // can call its late-response handler. If the response is in the channel already, abandon
 // calls the handler at once.
-func (c *actionClient) abandon(a abandonedAction, response chan actionResult) {
+func (c *actionClient) abandonAction(a abandonedAction, response chan actionResult) {
 	if a.onLateResponse == nil {
 		return
 	}
@@ -143,15 +143,15 @@ func (c *actionClient) abandon(a abandonedAction, response chan actionResult) {
 	c.abandoned = c.abandoned[max(0, len(c.abandoned)-maxAbandonedActions):]
 }
 
-// register makes handleResponse send the response with tx_id txID to the channel response.
-func (c *actionClient) register(txID string, response chan actionResult) {
+// registerPending makes handleResponse send the response with tx_id txID to the channel response.
+func (c *actionClient) registerPending(txID string, response chan actionResult) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending[txID] = response
 }
 
-// unregister makes handleResponse ignore the response with that tx_id.
-func (c *actionClient) unregister(txID string) {
+// unregisterPending makes handleResponse ignore the response with that tx_id.
+func (c *actionClient) unregisterPending(txID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.pending, txID)

@@ -40,10 +40,10 @@ func TestCO3_ManyActionsAtOnce(t *testing.T) {
 			}
 			rand.Shuffle(count, func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
 			for i, request := range requests {
-				respond(t, ours, "tx_foreign", `0`)
+				sendSuccessResponse(t, ours, "tx_foreign", `0`)
 				if i%10 != 0 {
-					respond(t, ours, request.TxID, string(request.Params))
-					respond(t, ours, request.TxID, `{"n":-1}`)
+					sendSuccessResponse(t, ours, request.TxID, string(request.Params))
+					sendSuccessResponse(t, ours, request.TxID, `{"n":-1}`)
 				} else {
 					var params struct{ N int }
 					require.NoError(t, json.Unmarshal(request.Params, &params))
@@ -52,7 +52,7 @@ func TestCO3_ManyActionsAtOnce(t *testing.T) {
 			}
 			time.Sleep(timeout + time.Second) //nolint:forbidigo // of the bubble's clock
 			for _, request := range requests {
-				respond(t, ours, request.TxID, `{"n":-2}`)
+				sendSuccessResponse(t, ours, request.TxID, `{"n":-2}`)
 			}
 		})
 
@@ -81,8 +81,8 @@ func TestCO3_ManyActionsAtOnce(t *testing.T) {
 	})
 }
 
-// respond sends a successful response.
-func respond(t *testing.T, conn protocol.Conn, tx, echo string) {
+// sendSuccessResponse sends a successful response.
+func sendSuccessResponse(t *testing.T, conn protocol.Conn, tx, echo string) {
 	t.Helper()
 	require.NoError(t, conn.Write(fmt.Appendf(nil, `{"type":"agent_action_response","tx_id":%q,"status":"success","echo":%s}`, tx, echo)))
 }
@@ -126,20 +126,20 @@ func TestCO2_ActionWithoutResponseFails(t *testing.T) {
 // A response with status error is an error, with or without a reason.
 func TestCO2_ErrorsOfTheNotebook(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, agenttest.CallLine("get_context", `{}`, "run_cell", `{"cell_id":"gone"}`, "create_markdown_cell", `{"position":0,"source":"x"}`), `{"content":"x"}`)
+	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`, "run_cell", `{"cell_id":"gone"}`, "create_markdown_cell", `{"position":0,"source":"x"}`), `{"content":"x"}`)
 	p.OnAction(func(action string, _ frame, tx string) bool {
 		switch action {
 		case "get_context":
-			p.Respond(tx, frame{"status": "error"})
+			p.RespondToAction(tx, frame{"status": "error"})
 		case "run_cell":
-			p.Respond(tx, frame{"status": "error", "error": "no cell gone"})
+			p.RespondToAction(tx, frame{"status": "error", "error": "no cell gone"})
 		default:
-			p.Respond(tx, nil) // without a cell_id
+			p.RespondToAction(tx, nil) // without a cell_id
 		}
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	for i, want := range []string{"the operation failed and gave no reason", "no cell gone", "the answer names no cell"} {
 		text, isError := p.ToolResult(i)
 		require.True(t, isError)
@@ -152,11 +152,11 @@ func TestCO2_ErrorsOfTheNotebook(t *testing.T) {
 func TestEH4_ActionWithoutResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startTools(t, builtin.Config{}, agenttest.CallLine("get_context", `{}`), `{"content":"x"}`)
+		p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
 		p.OnAction(func(string, frame, string) bool { return true })
-		p.Init(nil)
+		p.InitAndAwaitReady(nil)
 		began := time.Now()
-		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, 10*time.Second, time.Since(began))
 		text, isError := p.ToolResult(0)
 		require.True(t, isError)

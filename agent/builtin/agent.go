@@ -220,7 +220,7 @@ func (a *Agent) answerQuery(ctx context.Context, requestID string, t Task) {
 // transcript.
 func (a *Agent) runTask(ctx context.Context, t Task) (status string) {
 	var err error
-	otherRuns := a.Notebook.runs.openRuns()
+	otherRuns := a.Notebook.runs.unfinishedRuns()
 	started := ctx.Err() == nil
 	if started {
 		t.Conversation.repairTranscript()

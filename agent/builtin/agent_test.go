@@ -20,26 +20,26 @@ import (
 
 func TestCO1_ReadyThenInitThenQueries(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-	p.Query("too early")
-	early := p.Await(0, "an error", func(f frame) bool { return f.Text("type") == "agent_error" })
-	require.Equal(t, "agent_query came before init", early.Text("error"))
+	p := startToolsAgent(t, builtin.Config{}, `{"content":"hello"}`)
+	p.SendQuery("too early")
+	early := p.AwaitFrame(0, "an error", func(f frame) bool { return f.StringField("type") == "agent_error" })
+	require.Equal(t, "agent_query came before init", early.StringField("error"))
 	require.Equal(t, false, early["fatal"])
 
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("hi"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("hi"))
 	frames := p.Frames()
 	require.Equal(t, frame{"type": "ready"}, frames[0])
-	require.Equal(t, "agent_status", frames[2].Text("type"))
+	require.Equal(t, "agent_status", frames[2].StringField("type"))
 
-	history := p.History()
+	history := p.Transcript()
 	require.Len(t, history, 2)
 	entry := p.FramesOf("agent_history_updated")[1]
-	require.Equal(t, "7", entry.Text("session_id"))
-	require.Equal(t, "q1", entry.Text("request_id"))
-	require.Equal(t, "anthropic_message", entry.Object("entry").Text("type"))
-	require.Equal(t, "q1", entry.Object("entry").Text("request_id"))
-	_, err := time.Parse(time.RFC3339, entry.Object("entry").Text("timestamp"))
+	require.Equal(t, "7", entry.StringField("session_id"))
+	require.Equal(t, "q1", entry.StringField("request_id"))
+	require.Equal(t, "anthropic_message", entry.ObjectField("entry").StringField("type"))
+	require.Equal(t, "q1", entry.ObjectField("entry").StringField("request_id"))
+	_, err := time.Parse(time.RFC3339, entry.ObjectField("entry").StringField("timestamp"))
 	require.NoError(t, err)
 }
 
@@ -50,18 +50,18 @@ func TestCO1_InvalidInitIsAnError(t *testing.T) {
 		"init cannot be read":  {"type": "init", "session_id": "x"},
 		"init.limits":          {"type": "init", "limits": frame{"turns": "x"}},
 	} {
-		p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-		p.Send(init)
-		failure := p.Await(0, "an error", func(f frame) bool { return f.Text("type") == "agent_error" })
-		require.Contains(t, failure.Text("error"), want)
+		p := startToolsAgent(t, builtin.Config{}, `{"content":"hello"}`)
+		p.SendFrame(init)
+		failure := p.AwaitFrame(0, "an error", func(f frame) bool { return f.StringField("type") == "agent_error" })
+		require.Contains(t, failure.StringField("error"), want)
 		require.Equal(t, true, failure["fatal"])
 	}
 }
 
 func TestCO1_MeaninglessFramesAreIgnored(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-	p.Init(nil)
+	p := startToolsAgent(t, builtin.Config{}, `{"content":"hello"}`)
+	p.InitAndAwaitReady(nil)
 	for _, f := range []frame{
 		{"type": "agent_action_response", "tx_id": "tx_nobody", "status": "success"},
 		{"type": "kernel_message", "message": frame{"type": "start_cell", "cell_id": nil, "run_sequencer": 1}},
@@ -72,16 +72,16 @@ func TestCO1_MeaninglessFramesAreIgnored(t *testing.T) {
 		{"type": "agent_cancel", "request_id": "gone"},
 		{"type": "agent_cancel", "request_id": 5},
 	} {
-		p.Send(f)
+		p.SendFrame(f)
 	}
 	require.NoError(t, p.Conn.Write([]byte("{")))
-	require.Equal(t, "done", p.Ask("hi"))
+	require.Equal(t, "done", p.QueryAndWait("hi"))
 }
 
 func TestCO1_EndsWithItsConnection(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, `{"content":"hello"}`)
-	p.Init(nil)
+	p := startToolsAgent(t, builtin.Config{}, `{"content":"hello"}`)
+	p.InitAndAwaitReady(nil)
 	require.NoError(t, p.Conn.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-p.Ended)
 }
@@ -108,22 +108,22 @@ func TestCO1_RunNeedsAModel(t *testing.T) {
 // A refusal of the API ends the query with an error that names it.
 func TestCO6_RefusalOfTheAPIIsAFatalError(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{},
+	p := startToolsAgent(t, builtin.Config{},
 		`{"error":{"status":401,"body":{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}}}`, `{"content":"hi"}`)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "script: 401 authentication_error: invalid x-api-key", p.Ask("go"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "script: 401 authentication_error: invalid x-api-key", p.QueryAndWait("go"))
 	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 	require.Empty(t, p.FramesOf("agent_usage_update"))
 }
 
 func TestCO7_RepliesAreStreamed(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, agenttest.CallLine("get_context", `{}`), `{"content":"done"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"done"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	var kinds []string
 	for _, f := range p.Frames() {
-		switch kind := f.Text("type"); kind {
+		switch kind := f.StringField("type"); kind {
 		case "agent_stream_start", "agent_stream_block_start", "agent_stream_delta", "agent_stream_block_stop", "agent_stream_complete", "agent_history_updated":
 			kinds = append(kinds, kind)
 		}
@@ -133,11 +133,11 @@ func TestCO7_RepliesAreStreamed(t *testing.T) {
 	want = append(append(want, "agent_history_updated"), one...)
 	require.Equal(t, want, kinds)
 	block := p.FramesOf("agent_stream_block_start")[0]
-	require.Equal(t, "tool_use", block.Text("block_type"))
-	require.Equal(t, "get_context", block.Text("block_name"))
-	require.Equal(t, "toolu_0_0", block.Text("block_id"))
+	require.Equal(t, "tool_use", block.StringField("block_type"))
+	require.Equal(t, "get_context", block.StringField("block_name"))
+	require.Equal(t, "toolu_0_0", block.StringField("block_id"))
 	require.InDelta(t, 0, block["block_index"], 0)
-	require.Equal(t, "{}", p.FramesOf("agent_stream_delta")[0].Text("delta"))
+	require.Equal(t, "{}", p.FramesOf("agent_stream_delta")[0].StringField("delta"))
 }
 
 // The streamed pieces add up to the reply in the conversation.
@@ -145,20 +145,20 @@ func TestCO7_StreamedPiecesAddUp(t *testing.T) {
 	t.Parallel()
 	content := `[{"type":"thinking","thinking":"Sö, 数据?","signature":"s"},{"type":"text","text":"I look 🙂 first."},` +
 		`{"type":"tool_use","id":"x","name":"execute_code","input":{"code":"print('数据 🙂')"}}]`
-	p := startStrict(t, builtin.Config{}, `{"content":`+content+`}`, `{"content":"done"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startOnValidatingAPI(t, builtin.Config{}, `{"content":`+content+`}`, `{"content":"done"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	streamed := map[float64]string{}
 	for _, f := range p.Frames() {
-		if f.Text("type") == "agent_stream_complete" {
+		if f.StringField("type") == "agent_stream_complete" {
 			break
 		}
-		if f.Text("type") == "agent_stream_delta" {
+		if f.StringField("type") == "agent_stream_delta" {
 			index, _ := f["block_index"].(float64)
-			streamed[index] += f.Text("delta")
+			streamed[index] += f.StringField("delta")
 		}
 	}
-	kept := p.History()[1].Content
+	kept := p.Transcript()[1].Content
 	require.Equal(t, map[float64]string{0: kept[0].Thinking, 1: kept[1].Text, 2: string(kept[2].Input)}, streamed)
 	want, err := json.Marshal(kept)
 	require.NoError(t, err)
@@ -170,26 +170,26 @@ func TestCO7_StreamedPiecesAddUp(t *testing.T) {
 func TestCO11_CancelDuringModelCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startTools(t, builtin.Config{}, `{"content":"slow","delay_ms":3600000}`)
-		p.Init(nil)
+		p := startToolsAgent(t, builtin.Config{}, `{"content":"slow","delay_ms":3600000}`)
+		p.InitAndAwaitReady(nil)
 		from := len(p.Frames())
-		p.Query("go")
-		p.Await(from, "thinking", func(f frame) bool { return f.Text("status") == "thinking" })
+		p.SendQuery("go")
+		p.AwaitFrame(from, "thinking", func(f frame) bool { return f.StringField("status") == "thinking" })
 		synctest.Wait()
-		p.Send(frame{"type": "agent_cancel", "request_id": "another"})
+		p.SendFrame(frame{"type": "agent_cancel", "request_id": "another"})
 		synctest.Wait()
 		require.Empty(t, p.EventsOf("cancelled"))
-		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-		require.Equal(t, "ready", p.AwaitEnd(from))
+		p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+		require.Equal(t, "ready", p.AwaitQueryEnd(from))
 		require.Len(t, p.EventsOf("cancelled"), 1)
-		require.Equal(t, "the query was cancelled", p.EventsOf("cancelled")[0].Text("text"))
+		require.Equal(t, "the query was cancelled", p.EventsOf("cancelled")[0].StringField("text"))
 
 		from = len(p.Frames())
-		p.Query("again")
-		p.Await(from, "thinking", func(f frame) bool { return f.Text("status") == "thinking" })
+		p.SendQuery("again")
+		p.AwaitFrame(from, "thinking", func(f frame) bool { return f.StringField("status") == "thinking" })
 		synctest.Wait()
 		time.Sleep(2 * time.Hour) //nolint:forbidigo // of the bubble's clock
-		require.Equal(t, "done", p.AwaitEnd(from))
+		require.Equal(t, "done", p.AwaitQueryEnd(from))
 		require.Len(t, p.EventsOf("cancelled"), 1)
 	})
 }
@@ -198,15 +198,15 @@ func TestCO11_CancelDuringModelCall(t *testing.T) {
 // conversation goes on.
 func TestCO11_CancelWhileCellRuns(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{},
-		agenttest.CallLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`, "get_context", `{}`, "delete_cell", `{"cell_id":"precious"}`),
+	p := startToolsAgent(t, builtin.Config{},
+		agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`, "get_context", `{}`, "delete_cell", `{"cell_id":"precious"}`),
 		`{"content":"fine","expect":{"last_user_contains":"go on"}}`)
-	p.Init(nil)
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("go")
-	p.Await(from, "the cell", func(f frame) bool { return f.Text("action") == "create_cell" })
-	p.Send(frame{"type": "agent_cancel"})
-	require.Equal(t, "ready", p.AwaitEnd(from))
+	p.SendQuery("go")
+	p.AwaitFrame(from, "the cell", func(f frame) bool { return f.StringField("action") == "create_cell" })
+	p.SendFrame(frame{"type": "agent_cancel"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	require.Len(t, p.EventsOf("cancelled"), 1)
 
 	results := p.ToolResults()
@@ -217,14 +217,14 @@ func TestCO11_CancelWhileCellRuns(t *testing.T) {
 		require.Contains(t, text, "the query was cancelled")
 	}
 	for _, f := range p.FramesOf("agent_action") {
-		require.NotEqual(t, "delete_cell", f.Text("action"), "the later calls of the reply are not run")
+		require.NotEqual(t, "delete_cell", f.StringField("action"), "the later calls of the reply are not run")
 	}
-	require.Equal(t, "done", p.Ask("go on"))
+	require.Equal(t, "done", p.QueryAndWait("go on"))
 	stops := 0
 	for _, f := range p.FramesOf("agent_action") {
-		if f.Text("action") == "stop_cell" {
+		if f.StringField("action") == "stop_cell" {
 			stops++
-			require.Equal(t, "c1", f.Object("params").Text("cell_id"))
+			require.Equal(t, "c1", f.ObjectField("params").StringField("cell_id"))
 		}
 	}
 	require.LessOrEqual(t, stops, 1) // none if the cancel came before the response
@@ -233,7 +233,7 @@ func TestCO11_CancelWhileCellRuns(t *testing.T) {
 // Code that runs without a cell is stopped by the tx_id of its execute_code.
 func TestCO11_CancelWhileCodeRuns(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, agenttest.CallLine("execute_code", `{"code":"while 1: pass"}`))
+	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("execute_code", `{"code":"while 1: pass"}`))
 	running := make(chan string, 1)
 	p.OnAction(func(action string, _ frame, tx string) bool {
 		if action == "execute_code" {
@@ -241,28 +241,28 @@ func TestCO11_CancelWhileCodeRuns(t *testing.T) {
 		}
 		return true
 	})
-	p.Init(nil)
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("go")
+	p.SendQuery("go")
 	tx := <-running
-	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.AwaitEnd(from))
-	stop := p.Await(from, "stop_cell", func(f frame) bool { return f.Text("action") == "stop_cell" })
-	require.Equal(t, tx, stop.Object("params").Text("agent_tx_id"))
+	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
+	stop := p.AwaitFrame(from, "stop_cell", func(f frame) bool { return f.StringField("action") == "stop_cell" })
+	require.Equal(t, tx, stop.ObjectField("params").StringField("agent_tx_id"))
 }
 
 // Queries of one conversation run one after the other; one that waits can be cancelled.
 func TestCO11_WaitingQueryCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startTools(t, builtin.Config{}, `{"content":"one","delay_ms":1000}`, `{"content":"two","expect":{"last_user_contains":"third"}}`)
-		p.Init(nil)
+		p := startToolsAgent(t, builtin.Config{}, `{"content":"one","delay_ms":1000}`, `{"content":"two","expect":{"last_user_contains":"third"}}`)
+		p.InitAndAwaitReady(nil)
 		for _, id := range []string{"first", "second", "third"} {
-			p.Send(frame{"type": "agent_query", "query": id, "request_id": id})
+			p.SendFrame(frame{"type": "agent_query", "query": id, "request_id": id})
 		}
-		p.Send(frame{"type": "agent_cancel", "request_id": "second"})
-		p.Await(0, "the last reply", func(f frame) bool {
-			return f.Text("type") == "agent_history_updated" && f.Text("request_id") == "third" && f.Object("entry").Text("role") == "assistant"
+		p.SendFrame(frame{"type": "agent_cancel", "request_id": "second"})
+		p.AwaitFrame(0, "the last reply", func(f frame) bool {
+			return f.StringField("type") == "agent_history_updated" && f.StringField("request_id") == "third" && f.ObjectField("entry").StringField("role") == "assistant"
 		})
 		synctest.Wait()
 		require.Len(t, p.EventsOf("cancelled"), 1)
@@ -271,32 +271,32 @@ func TestCO11_WaitingQueryCanBeCancelled(t *testing.T) {
 
 func TestCO2_SecondInitAbandonsPendingActions(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, agenttest.CallLine("get_context", `{}`), `{"content":"fine"}`)
+	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"fine"}`)
 	txIDs := make(chan string, 1)
 	p.OnAction(func(_ string, _ frame, tx string) bool { txIDs <- tx; return true })
-	p.Init(nil)
-	p.Query("go")
+	p.InitAndAwaitReady(nil)
+	p.SendQuery("go")
 	tx := <-txIDs
-	p.Send(frame{"type": "init", "session_id": 8, "eval_mode": false})
-	p.Await(0, "the responses to two inits and the end of the query", func(frame) bool { return p.CountFrames("status", "ready") == 3 })
+	p.SendFrame(frame{"type": "init", "session_id": 8, "eval_mode": false})
+	p.AwaitFrame(0, "the responses to two inits and the end of the query", func(frame) bool { return p.CountFramesWith("status", "ready") == 3 })
 	text, isError := p.ToolResult(0)
 	require.True(t, isError)
 	require.Equal(t, "OPERATION FAILED: 'get_context' was given up: the session was initialised again. The operation did not complete.", text)
-	p.Respond(tx, frame{"context": frame{}}) // a late response has no effect
-	require.Equal(t, "done", p.Ask("again"))
+	p.RespondToAction(tx, frame{"context": frame{}}) // a late response has no effect
+	require.Equal(t, "done", p.QueryAndWait("again"))
 	history := p.FramesOf("agent_history_updated")
-	require.Equal(t, "8", history[len(history)-1].Text("session_id"))
+	require.Equal(t, "8", history[len(history)-1].StringField("session_id"))
 }
 
 func TestCO1_ClearHistory(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, `{"content":"first"}`, `{"content":"second"}`)
-	p.Init(nil)
+	p := startToolsAgent(t, builtin.Config{}, `{"content":"first"}`, `{"content":"second"}`)
+	p.InitAndAwaitReady(nil)
 	for range 2 {
-		require.Equal(t, "done", p.Ask("go"))
-		history := p.History()
+		require.Equal(t, "done", p.QueryAndWait("go"))
+		history := p.Transcript()
 		require.Equal(t, "first", history[len(history)-1].Content[0].Text) // the script starts again
-		p.Send(frame{"type": "agent_clear_history"})
+		p.SendFrame(frame{"type": "agent_clear_history"})
 	}
 }
 
@@ -304,9 +304,9 @@ func TestCO1_ClearHistory(t *testing.T) {
 func TestEH9_ActionsAreLoggedOnStderr(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	p := startTools(t, builtin.Config{Stderr: &stderr, NewTxID: func() string { return "tx_000000000001" }}, agenttest.CallLine("get_context", `{}`), `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, builtin.Config{Stderr: &stderr, NewTxID: func() string { return "tx_000000000001" }}, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "[agent] -> get_context tx_000000000001\n", stderr.String())
 }
 
@@ -319,15 +319,15 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte("\x00\x01\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		short := builtin.Limits{ActionTimeout: time.Second, CellTimeout: 10 * time.Millisecond} // for cells that do not exist
-		p := startTools(t, builtin.Config{Limits: short, NewTxID: func() string { return "tx_1" }},
-			agenttest.CallLine("create_cell", `{"position":0,"source":"print 1","auto_run":true}`), agenttest.CallLine("get_context", `{}`), `{"content":"x"}`)
+		p := startToolsAgent(t, builtin.Config{Limits: short, NewTxID: func() string { return "tx_1" }},
+			agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print 1","auto_run":true}`), agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
 		p.OnAction(func(string, frame, string) bool {
 			_ = p.Conn.Write(data)
 			return false
 		})
-		p.Init(nil)
+		p.InitAndAwaitReady(nil)
 		from := len(p.Frames())
-		p.Query("go")
-		p.AwaitEnd(from)
+		p.SendQuery("go")
+		p.AwaitQueryEnd(from)
 	})
 }

@@ -16,7 +16,7 @@ import (
 // A turn of twenty rounds with a model and a notebook that take no time: it measures the agent
 // itself and the JSON of both ends.
 func BenchmarkTurn(b *testing.B) {
-	lines := append(slices.Repeat([]string{agenttest.CallLine("get_context", `{}`)}, 20), agenttest.SubmitLine("1"))
+	lines := append(slices.Repeat([]string{agenttest.ToolCallScriptLine("get_context", `{}`)}, 20), agenttest.SubmitScriptLine("1"))
 	turn := agenttest.ParseScript(b, lines...)
 	ours, theirs := protocol.Pipe()
 	over := make(chan error, 1)

@@ -26,13 +26,13 @@ func hangingCellCall() model.Block {
 	return model.ToolUse("a", "create_cell", json.RawMessage(`{"position":0,"source":"hang","auto_run":true}`))
 }
 
-// busyTurnLines returns a script with a turn that uses all kinds of tools, and texts for the
+// busyTurnScript returns a script with a turn that uses all kinds of tools, and texts for the
 // queries after it.
-func busyTurnLines() []string {
+func busyTurnScript() []string {
 	lines := []string{
-		agenttest.CallLine("get_context", `{}`, "request_globals_summary", `{}`,
+		agenttest.ToolCallScriptLine("get_context", `{}`, "request_globals_summary", `{}`,
 			"create_cell", `{"position":0,"source":"print 1","auto_run":true}`, "execute_code", `{"code":"1"}`),
-		agenttest.CallLine("edit_cell", `{"cell_id":"c1","source":"print 2","auto_run":true}`, "fly", `{}`, "get_context", `{}`),
+		agenttest.ToolCallScriptLine("edit_cell", `{"cell_id":"c1","source":"print 2","auto_run":true}`, "fly", `{}`, "get_context", `{}`),
 	}
 	return append(lines, strings.Split(strings.Repeat(`{"content":"a text é"}`+"\n", 9), "\n")...)
 }
@@ -43,34 +43,34 @@ func TestCO11_CancelAfterAnyFrame(t *testing.T) {
 	t.Parallel()
 	points := 0
 	for at := 1; ; at++ {
-		p := startStrict(t, builtin.Config{}, busyTurnLines()...)
-		p.Init(nil)
+		p := startOnValidatingAPI(t, builtin.Config{}, busyTurnScript()...)
+		p.InitAndAwaitReady(nil)
 		from := len(p.Frames())
 		var cancelled atomic.Bool
-		p.AfterFrames(at, func(f frame) bool { return f.Text("type") != "agent_stream_delta" }, func() {
+		p.CallAfterFrames(at, func(f frame) bool { return f.StringField("type") != "agent_stream_delta" }, func() {
 			cancelled.Store(true)
-			p.Cancel()
+			p.SendCancel()
 		})
-		p.Query("go")
-		end := p.AwaitEnd(from)
+		p.SendQuery("go")
+		end := p.AwaitQueryEnd(from)
 		if !cancelled.Load() {
 			break // the turn has fewer frames
 		}
 		points++
 		require.Contains(t, []string{"ready", "done"}, end) // done if the turn had just ended
-		requireIntact(t, p, at)
+		requireConversationIntact(t, p, at)
 	}
 	require.Greater(t, points, 30)
 }
 
-// requireIntact asks one more query and fails the test unless the conversation is valid and
+// requireConversationIntact asks one more query and fails the test unless the conversation is valid and
 // the query before, which was cancelled after at frames, left no error.
-func requireIntact(t *testing.T, p *agenttest.Server, at int) {
+func requireConversationIntact(t *testing.T, p *agenttest.Server, at int) {
 	t.Helper()
-	require.Equal(t, "done", p.Ask("again"), "cancelled after %d frames", at)
+	require.Equal(t, "done", p.QueryAndWait("again"), "cancelled after %d frames", at)
 	require.LessOrEqual(t, len(p.EventsOf("cancelled")), 1)
 	require.Empty(t, p.FramesOf("agent_error"), "cancelled after %d frames", at)
-	status, text := agenttest.CheckTranscript(append(p.History(), builtin.UserMessage(model.Text("go on"))))
+	status, text := agenttest.CheckTranscript(append(p.Transcript(), builtin.UserMessage(model.Text("go on"))))
 	require.Equal(t, http.StatusOK, status, text)
 }
 
@@ -93,19 +93,19 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 	} {
 		t.Run(c[0], func(t *testing.T) {
 			t.Parallel()
-			p := startStrict(t, builtin.Config{}, agenttest.CallLine(c[0], c[1], "get_context", `{}`), `{"content":"fine"}`)
-			held := p.Hold(c[2])
-			p.Init(nil)
+			p := startOnValidatingAPI(t, builtin.Config{}, agenttest.ToolCallScriptLine(c[0], c[1], "get_context", `{}`), `{"content":"fine"}`)
+			held := p.WithholdResponses(c[2])
+			p.InitAndAwaitReady(nil)
 			from := len(p.Frames())
-			p.Query("go")
+			p.SendQuery("go")
 			<-held
-			p.Cancel()
-			require.Equal(t, "ready", p.AwaitEnd(from))
+			p.SendCancel()
+			require.Equal(t, "ready", p.AwaitQueryEnd(from))
 			text, isError := p.ToolResult(0)
 			require.True(t, isError)
 			require.Contains(t, text, "the query was cancelled")
 			p.OnAction(nil)
-			requireIntact(t, p, 0)
+			requireConversationIntact(t, p, 0)
 		})
 	}
 }
@@ -114,25 +114,25 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 // reply is kept.
 func TestCO11_CancelDuringStream(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(agenttest.ParseScript(t, agenttest.CallLine("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`), `{"content":"a text"}`, `{"content":"another"}`), nil)
+	mock := mockapi.New(agenttest.ParseScript(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`), `{"content":"a text"}`, `{"content":"another"}`), nil)
 	var once sync.Once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		once.Do(func() { w = &stallingWriter{ResponseWriter: w, left: 900, gone: r.Context().Done()} })
 		mock.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	p := startHTTP(t, server.URL, "key")
-	p.Init(nil)
+	p := startOnHTTPAPI(t, server.URL, "key")
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("go")
-	p.Await(from, "a delta", func(f frame) bool { return f.Text("type") == "agent_stream_delta" })
-	p.Cancel()
-	require.Equal(t, "ready", p.AwaitEnd(from))
-	require.Len(t, p.History(), 1)
+	p.SendQuery("go")
+	p.AwaitFrame(from, "a delta", func(f frame) bool { return f.StringField("type") == "agent_stream_delta" })
+	p.SendCancel()
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
+	require.Len(t, p.Transcript(), 1)
 	complete := p.FramesOf("agent_stream_complete")
 	require.Len(t, complete, 1)
-	require.Equal(t, "the query was cancelled", complete[0].Text("error"))
-	requireIntact(t, p, 0)
+	require.Equal(t, "the query was cancelled", complete[0].StringField("error"))
+	requireConversationIntact(t, p, 0)
 }
 
 // stallingWriter blocks after left bytes until the client has gone.
@@ -167,17 +167,17 @@ func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
 			wait := func(ctx context.Context) { once.Do(func() { <-ctx.Done() }) }
-			p, _ := startReplies(t, builtin.Config{}, wait, late, agenttest.NewReply(model.Text("fine")))
-			p.Init(nil)
+			p, _ := startOnReplies(t, builtin.Config{}, wait, late, agenttest.NewReply(model.Text("fine")))
+			p.InitAndAwaitReady(nil)
 			from := len(p.Frames())
-			p.Query("go")
-			p.Await(from, "thinking", func(f frame) bool { return f.Text("status") == "thinking" })
-			p.Cancel()
-			require.Equal(t, "ready", p.AwaitEnd(from))
+			p.SendQuery("go")
+			p.AwaitFrame(from, "thinking", func(f frame) bool { return f.StringField("status") == "thinking" })
+			p.SendCancel()
+			require.Equal(t, "ready", p.AwaitQueryEnd(from))
 			require.Empty(t, p.FramesOf("agent_action"))
 			require.Empty(t, p.EventsOf("retry"))
 			require.Len(t, p.EventsOf("cancelled"), 1)
-			requireIntact(t, p, 0)
+			requireConversationIntact(t, p, 0)
 		})
 	}
 }
@@ -185,16 +185,16 @@ func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 // A cell that still runs after the cell limit is stopped when its query is cancelled.
 func TestCO11_CellPastItsLimitIsStopped(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{Limits: builtin.Limits{CellTimeout: time.Millisecond}},
-		agenttest.CallLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), agenttest.CallLine("get_context", `{}`))
+	p := startToolsAgent(t, builtin.Config{Limits: builtin.Limits{CellTimeout: time.Millisecond}},
+		agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), agenttest.ToolCallScriptLine("get_context", `{}`))
 	p.OnAction(func(action string, _ frame, _ string) bool { return action == "get_context" }) // it gets no response
-	p.Init(nil)
-	p.Query("go")
-	p.Await(0, "the look", func(f frame) bool { return f.Text("action") == "get_context" })
-	require.Zero(t, p.CountFrames("action", "stop_cell"))
+	p.InitAndAwaitReady(nil)
+	p.SendQuery("go")
+	p.AwaitFrame(0, "the look", func(f frame) bool { return f.StringField("action") == "get_context" })
+	require.Zero(t, p.CountFramesWith("action", "stop_cell"))
 	seen := len(p.Frames())
-	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.AwaitEnd(seen))
-	stop := p.Await(seen, "the stop", func(f frame) bool { return f.Text("action") == "stop_cell" })
-	require.Equal(t, "c1", stop.Object("params").Text("cell_id"))
+	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(seen))
+	stop := p.AwaitFrame(seen, "the stop", func(f frame) bool { return f.StringField("action") == "stop_cell" })
+	require.Equal(t, "c1", stop.ObjectField("params").StringField("cell_id"))
 }

@@ -63,16 +63,16 @@ func (t *cellRunTracker) assignCell(run *expectedRun, cellID string) {
 	} else {
 		t.expected[cellID] = run
 	}
-	t.endUnnamedLocked()
+	t.closeUnnamedRunLocked()
 }
 
-// abandon makes the tracker stop waiting for the result of run. cellID must be the one given
+// abandonRun makes the tracker stop waiting for the result of run. cellID must be the one given
 // to expectRun.
-func (t *cellRunTracker) abandon(run *expectedRun, cellID string) {
+func (t *cellRunTracker) abandonRun(run *expectedRun, cellID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if cellID == "" {
-		t.endUnnamedLocked()
+		t.closeUnnamedRunLocked()
 		return
 	}
 	if t.expected[cellID] == run {
@@ -80,9 +80,9 @@ func (t *cellRunTracker) abandon(run *expectedRun, cellID string) {
 	}
 }
 
-// endUnnamedLocked counts an expected run of a new cell as named or abandoned. When no such
+// closeUnnamedRunLocked counts an expected run of a new cell as named or abandoned. When no such
 // run is left it drops the early results that were kept for them. The caller must hold mu.
-func (t *cellRunTracker) endUnnamedLocked() {
+func (t *cellRunTracker) closeUnnamedRunLocked() {
 	t.unnamedRuns--
 	if t.unnamedRuns == 0 {
 		clear(t.earlyResults)
@@ -97,7 +97,7 @@ func (t *cellRunTracker) handleKernelMessage(body []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if cellID == "" {
-		t.endAllLocked()
+		t.endAllRunsLocked()
 		return
 	}
 	switch message.Get("type").String() {
@@ -108,24 +108,24 @@ func (t *cellRunTracker) handleKernelMessage(body []byte) {
 		}
 	case protocol.TypeCellResult:
 		delete(t.running, cellID)
-		t.deliverLocked(cellID, sequencer, []byte(message.Raw))
+		t.deliverResultLocked(cellID, sequencer, []byte(message.Raw))
 	}
 }
 
-// endAllLocked ends all started runs with status ok. It is called for a kernel message
+// endAllRunsLocked ends all started runs with status ok. It is called for a kernel message
 // without a cell id: a kernel that sends no cell_result shows the end of its runs only by
 // becoming idle. The caller must hold mu.
-func (t *cellRunTracker) endAllLocked() {
+func (t *cellRunTracker) endAllRunsLocked() {
 	for cellID, sequencer := range t.running {
 		delete(t.running, cellID)
-		t.deliverLocked(cellID, sequencer, fmt.Appendf(nil, `{"type":%q,"cell_id":%q,"status":%q}`, protocol.TypeCellResult, cellID, protocol.StatusOK))
+		t.deliverResultLocked(cellID, sequencer, fmt.Appendf(nil, `{"type":%q,"cell_id":%q,"status":%q}`, protocol.TypeCellResult, cellID, protocol.StatusOK))
 	}
 }
 
-// deliverLocked passes a cell_result to the expected run of its cell. If the cell is unknown
+// deliverResultLocked passes a cell_result to the expected run of its cell. If the cell is unknown
 // while a new cell is being created, it keeps the result as an early one. It drops results
 // of runs that the agent did not request. The caller must hold mu.
-func (t *cellRunTracker) deliverLocked(cellID string, sequencer int, result []byte) {
+func (t *cellRunTracker) deliverResultLocked(cellID string, sequencer int, result []byte) {
 	run, ok := t.expected[cellID]
 	switch {
 	case !ok && t.unnamedRuns > 0:
@@ -137,8 +137,8 @@ func (t *cellRunTracker) deliverLocked(cellID string, sequencer int, result []by
 	}
 }
 
-// openRuns returns, by cell id, the runs that this agent asked for and that have not ended.
-func (t *cellRunTracker) openRuns() map[string]*expectedRun {
+// unfinishedRuns returns, by cell id, the runs that this agent asked for and that have not ended.
+func (t *cellRunTracker) unfinishedRuns() map[string]*expectedRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.expected)

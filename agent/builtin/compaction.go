@@ -6,8 +6,8 @@ import (
 	"assay/internal/model"
 )
 
-// keptRounds is how many of the latest rounds stay in a transcript when it is compacted.
-const keptRounds = 3
+// keptCompactionRounds is how many of the latest rounds stay in a transcript when it is compacted.
+const keptCompactionRounds = 3
 
 // Compaction defines which messages may be dropped from a conversation that is longer than
 // the model's context. They are dropped in rounds: a round is a message in which the model
@@ -22,10 +22,10 @@ type Compaction struct {
 // returns messages unchanged and 0.
 func (c Compaction) Compact(messages []model.Message) (compacted []model.Message, dropped int) {
 	starts := c.roundStarts(messages)
-	if len(starts) <= keptRounds {
+	if len(starts) <= keptCompactionRounds {
 		return messages, 0
 	}
-	drop := starts[:len(starts)-keptRounds]
+	drop := starts[:len(starts)-keptCompactionRounds]
 	for i, m := range messages {
 		if i == drop[0] {
 			compacted = append(compacted, UserMessage(model.Text(c.Note)))

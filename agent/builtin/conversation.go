@@ -127,7 +127,7 @@ func (c *Conversation) repairTranscript() {
 
 // AddMessage adds a message that no model call returned to the conversation, and sends it to
 // the server.
-func (c *Conversation) AddMessage(m model.Message) { c.addWithUsage(m, nil) }
+func (c *Conversation) AddMessage(m model.Message) { c.addMessageWithUsage(m, nil) }
 
 // AddUnsentMessages adds messages to the conversation without sending them to the server.
 func (c *Conversation) AddUnsentMessages(messages ...model.Message) {
@@ -136,25 +136,27 @@ func (c *Conversation) AddUnsentMessages(messages ...model.Message) {
 
 // AddUserText adds a text to the conversation as a message of the user, and sends it to the
 // server.
-func (c *Conversation) AddUserText(text string) { c.addWithUsage(UserMessage(model.Text(text)), nil) }
+func (c *Conversation) AddUserText(text string) {
+	c.addMessageWithUsage(UserMessage(model.Text(text)), nil)
+}
 
 // AddToolResults adds the results of tool calls to the conversation as one user message and
 // sends it to the server. An image for which a request has no more room is replaced, in
 // results itself, by a text.
 func (c *Conversation) AddToolResults(results []model.Block) {
 	c.limitImages(results)
-	c.addWithUsage(UserMessage(results...), nil)
+	c.addMessageWithUsage(UserMessage(results...), nil)
 }
 
 // AddReply adds a reply of the model to the conversation and sends it to the server. Content
 // that the API would reject later is removed or replaced.
 func (c *Conversation) AddReply(reply *model.Response) {
-	c.addWithUsage(AssistantMessage(sanitizeReply(reply.Content)...), &reply.Usage)
+	c.addMessageWithUsage(AssistantMessage(sanitizeReply(reply.Content)...), &reply.Usage)
 }
 
-// addWithUsage adds a message to the conversation and sends it to the server. usage is nil
+// addMessageWithUsage adds a message to the conversation and sends it to the server. usage is nil
 // unless a model call returned the message.
-func (c *Conversation) addWithUsage(m model.Message, usage *model.Usage) {
+func (c *Conversation) addMessageWithUsage(m model.Message, usage *model.Usage) {
 	c.messages = append(c.messages, m)
 	c.SendMessage(c.requestID, m, usage)
 }
@@ -180,7 +182,7 @@ func (c *Conversation) Submit(summary string, usage *model.Usage, otherBlocks ..
 // limit has been reached before a try, the cause of ctx, or the error of the last try.
 func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model.Response, error) {
 	c.repairTranscript()
-	req.Turn, req.Messages = c.RequestNumber, markUserTurns(c.messages)
+	req.Turn, req.Messages = c.RequestNumber, addCacheMarkersToUserTurns(c.messages)
 	retries := retryState{Conversation: c}
 	for {
 		if err := c.usage.checkLimits(); err != nil {
@@ -195,7 +197,7 @@ func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model
 			reply.Content = c.assignCallIDs(reply.Content)
 			return reply, nil
 		}
-		if err := retries.waitAfter(ctx, err); err != nil {
+		if err := retries.waitBeforeRetry(ctx, err); err != nil {
 			return nil, err
 		}
 	}
@@ -221,8 +223,8 @@ func ReplyText(reply *model.Response) string {
 	return strings.TrimSpace(model.JoinTextBlocks(reply.Content))
 }
 
-// WithoutBlocks returns a copy of blocks without those of type blockType.
-func WithoutBlocks(blockType string, blocks []model.Block) []model.Block {
+// WithoutBlockType returns a copy of blocks without those of type blockType.
+func WithoutBlockType(blockType string, blocks []model.Block) []model.Block {
 	return slices.DeleteFunc(slices.Clone(blocks), func(b model.Block) bool { return b.Type == blockType })
 }
 

@@ -14,8 +14,10 @@ import (
 // accepts.
 func RepairMessages(messages []model.Message) []model.Message { return repairMessages(messages) }
 
-// MarkUserTurns calls markUserTurns, which puts cache markers on the last turns of the user.
-func MarkUserTurns(messages []model.Message) []model.Message { return markUserTurns(messages) }
+// AddCacheMarkersToUserTurns calls addCacheMarkersToUserTurns, which puts cache markers on the last turns of the user.
+func AddCacheMarkersToUserTurns(messages []model.Message) []model.Message {
+	return addCacheMarkersToUserTurns(messages)
+}
 
 // Request returns the model request of a call, without messages.
 func (m *ModelCall) Request() model.Request { return m.request() }

@@ -12,34 +12,34 @@ import (
 
 type frame = agenttest.Frame
 
-// start runs an agent with tools; cfg has its model.
-func start(t *testing.T, cfg builtin.Config) *agenttest.Server {
+// startAgent runs an agent with tools; cfg has its model.
+func startAgent(t *testing.T, cfg builtin.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {
 		return tools.Run(ctx, conn, tools.Config{Agent: cfg})
 	})
 }
 
-// startTools runs an agent with tools on a scripted model.
-func startTools(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
+// startToolsAgent runs an agent with tools on a scripted model.
+func startToolsAgent(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
 	t.Helper()
 	cfg.Model = agenttest.ParseScript(t, lines...).Client()
-	return start(t, cfg)
+	return startAgent(t, cfg)
 }
 
-// startStrict runs an agent with tools on a script that a validating mock API plays.
-func startStrict(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
+// startOnValidatingAPI runs an agent with tools on a script that a validating mock API plays.
+func startOnValidatingAPI(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
 	t.Helper()
-	cfg.Model = agenttest.StrictClient(t, lines...)
-	return start(t, cfg)
+	cfg.Model = agenttest.NewValidatingClient(t, lines...)
+	return startAgent(t, cfg)
 }
 
-// startReplies runs an agent with tools on a model that gives these replies. onCall, which
+// startOnReplies runs an agent with tools on a model that gives these replies. onCall, which
 // may be nil, is called during each call of the model.
-func startReplies(t *testing.T, cfg builtin.Config, onCall func(context.Context), all ...any) (*agenttest.Server, *agenttest.ReplyModel) {
+func startOnReplies(t *testing.T, cfg builtin.Config, onCall func(context.Context), all ...any) (*agenttest.Server, *agenttest.ReplyModel) {
 	t.Helper()
 	m := agenttest.NewReplyModel(t, all...)
 	m.OnCall = onCall
 	cfg.Model = m
-	return start(t, cfg), m
+	return startAgent(t, cfg), m
 }

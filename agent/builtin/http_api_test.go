@@ -19,12 +19,12 @@ import (
 	"assay/internal/model/open"
 )
 
-// startHTTP runs an agent with tools on the real client of an API at that URL.
-func startHTTP(t *testing.T, url, key string) *agenttest.Server {
+// startOnHTTPAPI runs an agent with tools on the real client of an API at that URL.
+func startOnHTTPAPI(t *testing.T, url, key string) *agenttest.Server {
 	t.Helper()
 	client, err := open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: key, BaseURL: url})
 	require.NoError(t, err)
-	return start(t, builtin.Config{Model: client, ModelName: "anthropic/claude-opus-4-5"})
+	return startAgent(t, builtin.Config{Model: client, ModelName: "anthropic/claude-opus-4-5"})
 }
 
 // bodyRecorder records the bodies of the requests to a server.
@@ -49,24 +49,24 @@ func (b *bodyRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestCO9_EvaluationOverHTTP(t *testing.T) {
 	t.Parallel()
 	mock := &bodyRecorder{Handler: mockapi.New(agenttest.ParseScript(t,
-		agenttest.CallLine("get_context", `{}`, "create_cell", `{"position":0,"source":"print 数据 é","auto_run":true}`),
+		agenttest.ToolCallScriptLine("get_context", `{}`, "create_cell", `{"position":0,"source":"print 数据 é","auto_run":true}`),
 		`{"content":"no call: a reminder follows","expect":{"tool_result_contains":"数据 é"}}`,
-		strings.TrimSuffix(agenttest.CallLine("create_cell", `{"position":0,"source":"cut"}`), "}")+`,"stop_reason":"max_tokens"}`,
-		agenttest.CallLine("edit_cell", `{"cell_id":"$cell[0]","source":"fail é","auto_run":true}`, "fly", `{}`),
-		agenttest.SubmitLine("42"),
+		strings.TrimSuffix(agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"cut"}`), "}")+`,"stop_reason":"max_tokens"}`,
+		agenttest.ToolCallScriptLine("edit_cell", `{"cell_id":"$cell[0]","source":"fail é","auto_run":true}`, "fly", `{}`),
+		agenttest.SubmitScriptLine("42"),
 	), nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
 
-	p := startHTTP(t, server.URL, "key")
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("Compute. <b> & é"))
+	p := startOnHTTPAPI(t, server.URL, "key")
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("Compute. <b> & é"))
 	require.Contains(t, p.Submissions()[0].Summary, "<EVAL_ANSWER>42</EVAL_ANSWER>")
 	require.Empty(t, p.FramesOf("agent_error"))
 	require.Len(t, mock.all, 5)
 
 	for i := 1; i < len(mock.all); i++ {
-		before, after := prefixOf(t, mock.all[i-1]), prefixOf(t, mock.all[i])
+		before, after := parseRequestPrefix(t, mock.all[i-1]), parseRequestPrefix(t, mock.all[i])
 		require.Equal(t, before.head, after.head)
 		require.Greater(t, len(after.messages), len(before.messages))
 		require.Equal(t, before.messages, after.messages[:len(before.messages)])
@@ -81,14 +81,14 @@ type requestPrefix struct {
 	messages []string
 }
 
-// prefixOf returns the parts of a request, without cache markers.
-func prefixOf(t *testing.T, body []byte) requestPrefix {
+// parseRequestPrefix returns the parts of a request, without cache markers.
+func parseRequestPrefix(t *testing.T, body []byte) requestPrefix {
 	t.Helper()
 	var in struct {
 		System, Tools json.RawMessage
 		Messages      []json.RawMessage
 	}
-	body = bytes.ReplaceAll(body, []byte(cacheMarker), nil)
+	body = bytes.ReplaceAll(body, []byte(cacheMarkerJSON), nil)
 	require.NoError(t, json.Unmarshal(body, &in))
 	out := requestPrefix{head: string(in.Tools) + string(in.System)}
 	for _, m := range in.Messages {
@@ -105,9 +105,9 @@ func TestCO6_WrongKeyIsAFatalError(t *testing.T) {
 	})}
 	server := httptest.NewServer(unauthorized)
 	t.Cleanup(server.Close)
-	p := startHTTP(t, server.URL, "wrong")
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "anthropic: 401 authentication_error: invalid x-api-key", p.Ask("go"))
+	p := startOnHTTPAPI(t, server.URL, "wrong")
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "anthropic: 401 authentication_error: invalid x-api-key", p.QueryAndWait("go"))
 	require.Len(t, unauthorized.all, 1)
 	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 }
@@ -116,19 +116,19 @@ func TestCO6_WrongKeyIsAFatalError(t *testing.T) {
 func TestCO3_AgentsShareAnAPI(t *testing.T) {
 	t.Parallel()
 	script := agenttest.ParseScript(t,
-		agenttest.CallLine("create_cell", `{"position":0,"source":"print mine","auto_run":true}`), agenttest.CallLine("run_cell", `{"cell_id":"$cell[0]"}`), agenttest.SubmitLine("1"))
+		agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print mine","auto_run":true}`), agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"$cell[0]"}`), agenttest.SubmitScriptLine("1"))
 	server := httptest.NewServer(mockapi.New(script, nil))
 	t.Cleanup(server.Close)
 	var servers []*agenttest.Server
 	for i := range 8 {
-		p := startHTTP(t, server.URL, "key")
+		p := startOnHTTPAPI(t, server.URL, "key")
 		p.CreatedCells = 100 * i // each notebook has its own ids
-		p.Init(frame{"eval_mode": true})
-		p.Query("the same")
+		p.InitAndAwaitReady(frame{"eval_mode": true})
+		p.SendQuery("the same")
 		servers = append(servers, p)
 	}
 	for i, p := range servers {
-		p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
+		p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
 		text, isError := p.ToolResult(1)
 		require.False(t, isError)
 		require.Contains(t, text, fmt.Sprintf("cell_id: c%d\nstatus: ok", 100*i+1))

@@ -20,20 +20,20 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 	for _, evalMode := range []bool{false, true} {
 		t.Run(fmt.Sprint(evalMode), func(t *testing.T) {
 			t.Parallel()
-			p, m := startReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.ContextCall("x")), submittingReply(), submittingReply())
-			held := p.Hold("get_context")
-			p.Init(frame{"eval_mode": evalMode})
-			p.QueryAll("first", "second", "third")
+			p, m := startOnReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.GetContextCall("x")), newSubmitReply(), newSubmitReply())
+			held := p.WithholdResponses("get_context")
+			p.InitAndAwaitReady(frame{"eval_mode": evalMode})
+			p.SendQueries("first", "second", "third")
 			tx := <-held
-			p.Send(frame{"type": "agent_cancel", "request_id": "1"})
-			p.Respond(tx, frame{"context": p.Overview()})
-			p.Await(0, "the end of the third", func(frame) bool { return p.CountFrames("status", "done") == 2 })
+			p.SendFrame(frame{"type": "agent_cancel", "request_id": "1"})
+			p.RespondToAction(tx, frame{"context": p.Overview()})
+			p.AwaitFrame(0, "the end of the third", func(frame) bool { return p.CountFramesWith("status", "done") == 2 })
 
 			require.Len(t, p.EventsOf("cancelled"), 1)
-			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.EventsOf("cancelled")[0].Object("metadata"))
+			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.EventsOf("cancelled")[0].ObjectField("metadata"))
 			var ended []string
 			for _, f := range p.EventsOf("ended") {
-				ended = append(ended, f.Object("metadata").Text("request_id"))
+				ended = append(ended, f.ObjectField("metadata").StringField("request_id"))
 			}
 			if evalMode {
 				require.Empty(t, ended)
@@ -41,7 +41,7 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 				require.Equal(t, []string{"0", "1", "2"}, ended)
 			}
 			for _, f := range p.FramesOf("agent_history_updated") {
-				require.NotEqual(t, "1", f.Text("request_id"))
+				require.NotEqual(t, "1", f.StringField("request_id"))
 			}
 			require.Empty(t, m.Rejections())
 			require.Len(t, m.Requests(), 3)
@@ -56,8 +56,8 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 	}
 }
 
-// submittingReply returns a reply that submits.
-func submittingReply() *model.Response {
+// newSubmitReply returns a reply that submits.
+func newSubmitReply() *model.Response {
 	return agenttest.NewReply(model.ToolUse("s", "submit_response", json.RawMessage(`{"summary":"s","next_status":"done"}`)))
 }
 
@@ -66,17 +66,17 @@ func TestCO11_CancelStopsOnlyCellsOfItsQuery(t *testing.T) {
 	t.Parallel()
 	atOnce := builtin.Limits{CellTimeout: 1}
 	run := func(source string) string {
-		return agenttest.CallLine("create_cell", `{"position":0,"source":"`+source+`","auto_run":true}`)
+		return agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"`+source+`","auto_run":true}`)
 	}
-	p := startTools(t, builtin.Config{Limits: atOnce}, run("hang"), `{"content":"it runs on"}`, run("hang"), agenttest.CallLine("get_context", `{}`), `{"content":"fine"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	held := p.Hold("get_context")
+	p := startToolsAgent(t, builtin.Config{Limits: atOnce}, run("hang"), `{"content":"it runs on"}`, run("hang"), agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"fine"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	held := p.WithholdResponses("get_context")
 	from := len(p.Frames())
-	p.Query("another")
+	p.SendQuery("another")
 	<-held
-	p.Cancel()
-	require.Equal(t, "ready", p.AwaitEnd(from))
+	p.SendCancel()
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	require.Equal(t, []frame{{"cell_id": "c2"}}, p.StopRequests())
 }
 
@@ -84,13 +84,13 @@ func TestCO11_CancelStopsOnlyCellsOfItsQuery(t *testing.T) {
 func TestCO6_ReadyAfterFailure(t *testing.T) {
 	t.Parallel()
 	for evalMode, want := range map[bool]int{false: 2, true: 1} {
-		p, _ := startReplies(t, builtin.Config{}, nil, errors.New("no idea"), submittingReply())
-		p.Init(frame{"eval_mode": evalMode})
-		require.Equal(t, "no idea", p.Ask("go"))
+		p, _ := startOnReplies(t, builtin.Config{}, nil, errors.New("no idea"), newSubmitReply())
+		p.InitAndAwaitReady(frame{"eval_mode": evalMode})
+		require.Equal(t, "no idea", p.QueryAndWait("go"))
 		from := len(p.Frames())
-		p.Query("again")
-		p.Await(from, "done", func(f frame) bool { return f.Text("status") == "done" })
-		require.Equal(t, want, p.CountFrames("status", "ready"), "one of them answers the init")
+		p.SendQuery("again")
+		p.AwaitFrame(from, "done", func(f frame) bool { return f.StringField("status") == "done" })
+		require.Equal(t, want, p.CountFramesWith("status", "ready"), "one of them answers the init")
 	}
 }
 
@@ -99,15 +99,15 @@ func TestCO14_EndOfQueryIsAnEvent(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{`{"content":"x"}`, `{"content":"no","stop_reason":"refusal"}`, `{"error":{"status":401}}`} {
 		for _, evalMode := range []bool{false, true} {
-			p := startTools(t, builtin.Config{}, line, `{"content":"after the reminder"}`)
-			p.Init(frame{"eval_mode": evalMode})
-			p.Ask("go")
+			p := startToolsAgent(t, builtin.Config{}, line, `{"content":"after the reminder"}`)
+			p.InitAndAwaitReady(frame{"eval_mode": evalMode})
+			p.QueryAndWait("go")
 			if evalMode {
 				require.Empty(t, p.EventsOf("ended"))
 				continue
 			}
-			ended := p.Await(0, "the end", func(f frame) bool { return f.Object("metadata").Text("type") == "ended" })
-			require.Equal(t, p.FramesOf("agent_history_updated")[0].Text("request_id"), ended.Object("metadata").Text("request_id"))
+			ended := p.AwaitFrame(0, "the end", func(f frame) bool { return f.ObjectField("metadata").StringField("type") == "ended" })
+			require.Equal(t, p.FramesOf("agent_history_updated")[0].StringField("request_id"), ended.ObjectField("metadata").StringField("request_id"))
 		}
 	}
 }

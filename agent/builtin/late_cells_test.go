@@ -14,21 +14,21 @@ import (
 // when the response comes.
 func TestCO11_CellOfLateResponseIsStopped(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{}, agenttest.CallLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), `{"content":"fine"}`)
-	held := p.Hold("create_cell")
-	p.Init(nil)
+	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), `{"content":"fine"}`)
+	held := p.WithholdResponses("create_cell")
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("go")
+	p.SendQuery("go")
 	tx := <-held
-	p.Cancel()
-	require.Equal(t, "ready", p.AwaitEnd(from))
+	p.SendCancel()
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	require.Empty(t, p.StopRequests())
 
-	p.Respond(tx, frame{"cell_id": "late"})
-	p.Await(from, "stop_cell", agenttest.IsStopRequest)
+	p.RespondToAction(tx, frame{"cell_id": "late"})
+	p.AwaitFrame(from, "stop_cell", agenttest.IsStopRequest)
 	require.Equal(t, []frame{{"cell_id": "late"}}, p.StopRequests())
-	p.Respond(tx, frame{"cell_id": "late"}) // a second response has no effect
-	require.Equal(t, "done", p.Ask("again"))
+	p.RespondToAction(tx, frame{"cell_id": "late"}) // a second response has no effect
+	require.Equal(t, "done", p.QueryAndWait("again"))
 	require.Len(t, p.StopRequests(), 1)
 }
 
@@ -45,16 +45,16 @@ func TestCO11_LateResponseWithoutRunStopsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startTools(t, builtin.Config{}, agenttest.CallLine("create_cell", fmt.Sprintf(`{"position":0,"source":"x","auto_run":%t}`, c.autoRun)), `{"content":"fine"}`)
-			held := p.Hold("create_cell")
-			p.Init(nil)
+			p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("create_cell", fmt.Sprintf(`{"position":0,"source":"x","auto_run":%t}`, c.autoRun)), `{"content":"fine"}`)
+			held := p.WithholdResponses("create_cell")
+			p.InitAndAwaitReady(nil)
 			from := len(p.Frames())
-			p.Query("go")
+			p.SendQuery("go")
 			tx := <-held
-			p.Cancel()
-			require.Equal(t, "ready", p.AwaitEnd(from))
-			p.Respond(tx, c.answer)
-			require.Equal(t, "done", p.Ask("again"))
+			p.SendCancel()
+			require.Equal(t, "ready", p.AwaitQueryEnd(from))
+			p.RespondToAction(tx, c.answer)
+			require.Equal(t, "done", p.QueryAndWait("again"))
 			require.Empty(t, p.StopRequests())
 		})
 	}
@@ -70,18 +70,18 @@ func TestCO11_RunWithoutResponseIsStopped(t *testing.T) {
 	} {
 		t.Run(call[0], func(t *testing.T) {
 			t.Parallel()
-			p := startTools(t, builtin.Config{}, agenttest.CallLine(call...), agenttest.CallLine("get_context", `{}`), `{"content":"fine"}`)
-			p.Init(nil)
+			p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine(call...), agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"fine"}`)
+			p.InitAndAwaitReady(nil)
 			for _, name := range []string{call[0], "get_context"} { // at the second cancel the agent no longer runs the cell
-				held := p.Hold(name)
+				held := p.WithholdResponses(name)
 				from := len(p.Frames())
-				p.Query("go")
+				p.SendQuery("go")
 				<-held
-				p.Cancel()
-				require.Equal(t, "ready", p.AwaitEnd(from))
+				p.SendCancel()
+				require.Equal(t, "ready", p.AwaitQueryEnd(from))
 				require.Equal(t, []frame{{"cell_id": "c1"}}, p.StopRequests())
 			}
-			require.Equal(t, "done", p.Ask("again"))
+			require.Equal(t, "done", p.QueryAndWait("again"))
 			require.Len(t, p.StopRequests(), 1)
 		})
 	}
@@ -95,23 +95,23 @@ func TestCO11_FewAbandonedActionsAreRemembered(t *testing.T) {
 	for range rounds {
 		replies = append(replies, agenttest.NewReply(hangingCellCall()))
 	}
-	p, _ := startReplies(t, builtin.Config{}, nil, append(replies, agenttest.NewReply())...)
-	held := p.Hold("create_cell")
-	p.Init(nil)
+	p, _ := startOnReplies(t, builtin.Config{}, nil, append(replies, agenttest.NewReply())...)
+	held := p.WithholdResponses("create_cell")
+	p.InitAndAwaitReady(nil)
 	var txIDs []string
 	for range rounds {
 		from := len(p.Frames())
-		p.Query("go")
+		p.SendQuery("go")
 		txIDs = append(txIDs, <-held)
-		p.Cancel()
-		require.Equal(t, "ready", p.AwaitEnd(from))
+		p.SendCancel()
+		require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	}
 	for i, tx := range txIDs {
-		p.Respond(tx, frame{"cell_id": fmt.Sprint(i)})
+		p.RespondToAction(tx, frame{"cell_id": fmt.Sprint(i)})
 	}
-	p.Await(0, "the last stop_cell", func(f frame) bool {
-		return agenttest.IsStopRequest(f) && f.Object("params").Text("cell_id") == fmt.Sprint(rounds-1)
+	p.AwaitFrame(0, "the last stop_cell", func(f frame) bool {
+		return agenttest.IsStopRequest(f) && f.ObjectField("params").StringField("cell_id") == fmt.Sprint(rounds-1)
 	})
 	require.Len(t, p.StopRequests(), 16, "the oldest are forgotten")
-	require.Equal(t, "done", p.Ask("again"))
+	require.Equal(t, "done", p.QueryAndWait("again"))
 }

@@ -49,17 +49,17 @@ func (l Limits) withOverrides(raw json.RawMessage) (Limits, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return l, fmt.Errorf("init.limits: %w", err)
 	}
-	l.WallTimeout = positiveOr(secondsToDuration(in.WallS), l.WallTimeout)
-	l.CellTimeout = positiveOr(secondsToDuration(in.CellS), l.CellTimeout)
-	l.MaxTurns = positiveOr(in.Turns, l.MaxTurns)
-	l.MaxActions = positiveOr(in.Actions, l.MaxActions)
-	l.MaxTokens = positiveOr(in.Tokens, l.MaxTokens)
-	l.MaxCostUSD = positiveOr(in.CostUSD, l.MaxCostUSD)
+	l.WallTimeout = positiveOrDefault(secondsToDuration(in.WallS), l.WallTimeout)
+	l.CellTimeout = positiveOrDefault(secondsToDuration(in.CellS), l.CellTimeout)
+	l.MaxTurns = positiveOrDefault(in.Turns, l.MaxTurns)
+	l.MaxActions = positiveOrDefault(in.Actions, l.MaxActions)
+	l.MaxTokens = positiveOrDefault(in.Tokens, l.MaxTokens)
+	l.MaxCostUSD = positiveOrDefault(in.CostUSD, l.MaxCostUSD)
 	return l, nil
 }
 
-// positiveOr returns value if it is positive, otherwise fallback.
-func positiveOr[T int | int64 | float64 | time.Duration](value, fallback T) T {
+// positiveOrDefault returns value if it is positive, otherwise fallback.
+func positiveOrDefault[T int | int64 | float64 | time.Duration](value, fallback T) T {
 	if value > 0 {
 		return value
 	}

@@ -54,7 +54,7 @@ func (m *ModelCall) Reply(ctx context.Context) (*model.Response, error) {
 		case model.IsContextExceeded(err):
 			err = m.compactTranscript()
 		case m.truncated != nil && isBadRequest(err):
-			err = m.maxTokensLimit(err)
+			err = m.maxTokensLimitError(err)
 		case err == nil:
 			complete, err = m.handleStopReason(reply)
 		}
@@ -67,15 +67,15 @@ func (m *ModelCall) Reply(ctx context.Context) (*model.Response, error) {
 // request returns a model request with settings, system prompt and tools, but no messages.
 func (m *ModelCall) request() model.Request {
 	return model.Request{
-		Params: m.params(),
-		System: slices.Concat(markLastBlock(m.System), m.VolatileSystem),
-		Tools:  markLastTool(m.Tools),
+		Params: m.requestParams(),
+		System: slices.Concat(addCacheMarkerToLastBlock(m.System), m.VolatileSystem),
+		Tools:  addCacheMarkerToLastTool(m.Tools),
 	}
 }
 
-// params returns the model settings of the next call. After a reply that was cut off,
+// requestParams returns the model settings of the next call. After a reply that was cut off,
 // max_tokens is doubled.
-func (m *ModelCall) params() model.Params {
+func (m *ModelCall) requestParams() model.Params {
 	params := m.Config.Params
 	if m.truncated != nil {
 		params.MaxTokens *= 2
@@ -100,21 +100,21 @@ func (m *ModelCall) handleStopReason(reply *model.Response) (complete bool, err 
 	case model.StopPauseTurn:
 		return false, m.addPausedReply(reply)
 	case model.StopContextExceeded:
-		m.addTextOf(reply, "Your last reply was cut off because the conversation is too long, and no tool that it called was run. Say it again.")
+		m.addTruncatedText(reply, "Your last reply was cut off because the conversation is too long, and no tool that it called was run. Say it again.")
 		return false, m.compactTranscript()
 	case model.StopRefusal:
 		m.AddReply(reply)
-		return false, m.declined("the model declined to go on (stop reason refusal)")
+		return false, m.reportDeclined("the model declined to go on (stop reason refusal)")
 	default:
 		m.AddReply(reply)
 		m.server.log.Warn("unknown stop reason", "stop_reason", reply.StopReason)
-		return false, m.declined(fmt.Sprintf("the model stopped for the unknown reason %q", reply.StopReason))
+		return false, m.reportDeclined(fmt.Sprintf("the model stopped for the unknown reason %q", reply.StopReason))
 	}
 }
 
-// declined sends the server an agent_error that says why the model does not continue, and
+// reportDeclined sends the server an agent_error that says why the model does not continue, and
 // returns a DeclinedError with that reason.
-func (m *ModelCall) declined(reason string) error {
+func (m *ModelCall) reportDeclined(reason string) error {
 	m.SendError(reason)
 	return &DeclinedError{reason}
 }
@@ -127,11 +127,11 @@ func (m *ModelCall) addPausedReply(reply *model.Response) error {
 	if last := &content[len(content)-1]; last.Type == model.BlockText {
 		last.Text = strings.TrimRightFunc(last.Text, unicode.IsSpace)
 	}
-	m.addWithUsage(AssistantMessage(content...), &reply.Usage)
+	m.addMessageWithUsage(AssistantMessage(content...), &reply.Usage)
 	if m.pausedReplies++; m.pausedReplies < maxPausedReplies {
 		return nil
 	}
-	return m.declined(fmt.Sprintf("the model paused %d times in a row", maxPausedReplies))
+	return m.reportDeclined(fmt.Sprintf("the model paused %d times in a row", maxPausedReplies))
 }
 
 // addTruncatedReply adds the text of a reply that was cut off at max_tokens to the
@@ -142,22 +142,22 @@ func (m *ModelCall) addTruncatedReply(reply *model.Response, again bool) error {
 	maxTokens := m.Config.Params.MaxTokens
 	m.truncated = reply
 	if again {
-		m.addTextOf(reply, "")
+		m.addTruncatedText(reply, "")
 		return &LimitError{Limit: "max_tokens", Configured: 2 * maxTokens, Measured: reply.Usage.OutputTokens}
 	}
-	m.addTextOf(reply, fmt.Sprintf("Your last reply was cut off at %d tokens, and no tool that it called was run. "+
+	m.addTruncatedText(reply, fmt.Sprintf("Your last reply was cut off at %d tokens, and no tool that it called was run. "+
 		"Say it again more briefly, in smaller steps.", maxTokens))
 	return nil
 }
 
-// addTextOf adds the text of a reply that was cut off to the conversation, without its tool
+// addTruncatedText adds the text of a reply that was cut off to the conversation, without its tool
 // calls. Unless note is "", it adds note as a user message after it.
-func (m *ModelCall) addTextOf(reply *model.Response, note string) {
+func (m *ModelCall) addTruncatedText(reply *model.Response, note string) {
 	text := ReplyText(reply)
 	if text == "" {
 		text = truncatedReplyText
 	}
-	m.addWithUsage(AssistantMessage(model.Text(text)), &reply.Usage)
+	m.addMessageWithUsage(AssistantMessage(model.Text(text)), &reply.Usage)
 	if note != "" {
 		m.AddUserText(note)
 	}
@@ -169,10 +169,10 @@ func isBadRequest(err error) bool {
 	return ok && api.Status == 400
 }
 
-// maxTokensLimit reports to the server that the API has rejected a call with twice the
+// maxTokensLimitError reports to the server that the API has rejected a call with twice the
 // max_tokens, and returns a [LimitError] for the original max_tokens, at which the reply was
 // cut off.
-func (m *ModelCall) maxTokensLimit(rejection error) error {
+func (m *ModelCall) maxTokensLimitError(rejection error) error {
 	maxTokens := m.Config.Params.MaxTokens
 	m.SendError(fmt.Sprintf("a reply of up to %d tokens, as the last was cut off at %d, was refused: %v", 2*maxTokens, maxTokens, rejection))
 	return &LimitError{Limit: "max_tokens", Configured: maxTokens, Measured: m.truncated.Usage.OutputTokens}
@@ -184,7 +184,7 @@ func (m *ModelCall) maxTokensLimit(rejection error) error {
 func (m *ModelCall) compactTranscript() error {
 	messages, dropped := m.Compaction.Compact(m.messages)
 	if m.compacted || dropped == 0 {
-		return m.contextLimit()
+		return m.contextLimitError()
 	}
 	m.compacted = true
 	m.messages = messages
@@ -192,9 +192,9 @@ func (m *ModelCall) compactTranscript() error {
 	return nil
 }
 
-// contextLimit returns a [LimitError] that says that the conversation is longer than the
+// contextLimitError returns a [LimitError] that says that the conversation is longer than the
 // model's context, whose size in tokens it names if it is known.
-func (m *ModelCall) contextLimit() error {
+func (m *ModelCall) contextLimitError() error {
 	limit := &LimitError{
 		Limit: "context", Configured: "the model's context", Measured: "more",
 		text: "the conversation is longer than the model reads",

@@ -16,21 +16,21 @@ import (
 func TestCO5_TruncatedReplyIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	cut := `{"content":[{"type":"text","text":"I will"},{"type":"tool_use","name":"get_context","input":{}},{"type":"tool_use","name":"create_cell","input":{"position":0,"source":"x"}}],"stop_reason":"max_tokens","usage":{"output_tokens":7}}`
-	p := startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, `{"content":"short","expect":{"last_user_contains":"cut off at 50 tokens"}}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, `{"content":"short","expect":{"last_user_contains":"cut off at 50 tokens"}}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Empty(t, p.FramesOf("agent_action"))
-	require.Equal(t, builtin.AssistantMessage(model.Text("I will")), p.History()[1])
+	require.Equal(t, builtin.AssistantMessage(model.Text("I will")), p.Transcript()[1])
 
-	onlyCall := agenttest.CallLine("create_cell", `{"position":0,"source":"x"}`)
+	onlyCall := agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"x"}`)
 	onlyCall = strings.TrimSuffix(onlyCall, "}") + `,"stop_reason":"max_tokens","usage":{"output_tokens":99}}`
-	p = startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, onlyCall, onlyCall, `{"content":"never"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p = startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, onlyCall, onlyCall, `{"content":"never"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 	require.Empty(t, p.FramesOf("agent_action"))
-	limit := p.EventsOf("limit")[0].Object("metadata")
-	require.Equal(t, "max_tokens", limit.Text("limit"))
+	limit := p.EventsOf("limit")[0].ObjectField("metadata")
+	require.Equal(t, "max_tokens", limit.StringField("limit"))
 	require.InDelta(t, 100, limit["configured"], 0)
 	require.InDelta(t, 99, limit["measured"], 0)
 }
@@ -40,19 +40,19 @@ func TestCO5_APIRejectsTwiceTheTokens(t *testing.T) {
 	t.Parallel()
 	cut := `{"content":"I will","stop_reason":"max_tokens","usage":{"output_tokens":50}}`
 	rejection := `{"error":{"status":400,"body":{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 100 > 64"}}}}`
-	p := startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, rejection, `{"content":"again"}`)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "limit reached: max_tokens 50 of 50", p.EventsOf("limit")[0].Text("text"))
+	p := startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, rejection, `{"content":"again"}`)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, "limit reached: max_tokens 50 of 50", p.EventsOf("limit")[0].StringField("text"))
 	require.Len(t, p.FramesOf("agent_error"), 1)
 	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
 	require.Equal(t, "a reply of up to 100 tokens, as the last was cut off at 50, was refused: script: 400 invalid_request_error: max_tokens: 100 > 64",
-		p.FramesOf("agent_error")[0].Text("error"))
+		p.FramesOf("agent_error")[0].StringField("error"))
 
 	for want, lines := range map[string][]string{"400": {rejection}, "401": {cut, strings.ReplaceAll(rejection, "400", "401")}} {
-		p = startTools(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, lines...)
-		p.Init(frame{"eval_mode": true})
-		require.Contains(t, p.Ask("go"), "script: "+want, "the tokens are not the reason")
+		p = startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, lines...)
+		p.InitAndAwaitReady(frame{"eval_mode": true})
+		require.Contains(t, p.QueryAndWait("go"), "script: "+want, "the tokens are not the reason")
 		require.Empty(t, p.EventsOf("limit"))
 	}
 }
@@ -69,21 +69,21 @@ func TestCO5_OtherStopReasons(t *testing.T) {
 		"pause_turn":                 {[]string{`{"content":"a","stop_reason":"pause_turn"}`, `{"content":"b"}`}, 2, ""},
 		"refusal":                    {[]string{`{"content":"no","stop_reason":"refusal"}`}, 1, "the model declined to go on (stop reason refusal)"},
 		"unknown":                    {[]string{`{"content":"a","stop_reason":"bored"}`}, 1, `the model stopped for the unknown reason "bored"`},
-		"calls though it is the end": {[]string{strings.TrimSuffix(agenttest.CallLine("get_context", `{}`), "}") + `,"stop_reason":"end_turn"}`, `{"content":"b"}`}, 2, ""},
+		"calls though it is the end": {[]string{strings.TrimSuffix(agenttest.ToolCallScriptLine("get_context", `{}`), "}") + `,"stop_reason":"end_turn"}`, `{"content":"b"}`}, 2, ""},
 		"tool_use without calls":     {[]string{`{"content":"a","stop_reason":"tool_use"}`}, 1, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startTools(t, builtin.Config{}, c.lines...)
-			p.Init(nil)
-			require.Equal(t, "done", p.Ask("go"))
+			p := startToolsAgent(t, builtin.Config{}, c.lines...)
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Equal(t, c.calls, p.ModelCalls())
 			if c.error == "" {
 				require.Empty(t, p.FramesOf("agent_error"))
 				return
 			}
-			require.Equal(t, c.error, p.FramesOf("agent_error")[0].Text("error"))
+			require.Equal(t, c.error, p.FramesOf("agent_error")[0].StringField("error"))
 			require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
 		})
 	}
@@ -92,13 +92,13 @@ func TestCO5_OtherStopReasons(t *testing.T) {
 // A reply without a stop reason is kept, and its calls are not run.
 func TestCO5_MissingStopReason(t *testing.T) {
 	t.Parallel()
-	p, m := startReplies(t, builtin.Config{}, nil, &model.Response{Content: []model.Block{model.Text("a"), agenttest.ContextCall("x")}})
+	p, m := startOnReplies(t, builtin.Config{}, nil, &model.Response{Content: []model.Block{model.Text("a"), agenttest.GetContextCall("x")}})
 	m.LastReply = agenttest.NewReply(model.Text("fine"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, `the model stopped for the unknown reason ""`, p.FramesOf("agent_error")[0].Text("error"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, `the model stopped for the unknown reason ""`, p.FramesOf("agent_error")[0].StringField("error"))
 	require.Empty(t, p.FramesOf("agent_action"))
-	require.Equal(t, "done", p.Ask("again"))
+	require.Equal(t, "done", p.QueryAndWait("again"))
 	text, isError := p.ToolResult(0)
 	require.True(t, isError)
 	require.Contains(t, text, "was interrupted")
@@ -115,13 +115,13 @@ func TestCO5_LongConversationIsCompacted(t *testing.T) {
 	for name, line := range tooLong {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			look := agenttest.CallLine("get_context", `{}`)
-			p := startTools(t, builtin.Config{}, look, look, look, look, look, line, `{"content":"done"}`, `{"content":"never"}`)
-			p.Init(nil)
-			require.Equal(t, "done", p.Ask("go"))
+			look := agenttest.ToolCallScriptLine("get_context", `{}`)
+			p := startToolsAgent(t, builtin.Config{}, look, look, look, look, look, line, `{"content":"done"}`, `{"content":"never"}`)
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Empty(t, p.EventsOf("limit"))
 			require.Len(t, p.EventsOf("compacted"), 1)
-			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.EventsOf("compacted")[0].Text("text"))
+			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.EventsOf("compacted")[0].StringField("text"))
 			require.Empty(t, p.EventsOf("response"), "the event is no reply of the agent")
 		})
 	}
@@ -129,22 +129,22 @@ func TestCO5_LongConversationIsCompacted(t *testing.T) {
 
 func TestCO5_ConversationTooLongAfterCompaction(t *testing.T) {
 	t.Parallel()
-	look, full := agenttest.CallLine("get_context", `{}`), `{"content":"part","stop_reason":"model_context_window_exceeded"}`
-	p := startTools(t, builtin.Config{}, look, look, look, look, full, full, `{"content":"never"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	look, full := agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"part","stop_reason":"model_context_window_exceeded"}`
+	p := startToolsAgent(t, builtin.Config{}, look, look, look, look, full, full, `{"content":"never"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Len(t, p.EventsOf("compacted"), 1)
-	require.Equal(t, "context", p.EventsOf("limit")[0].Object("metadata").Text("limit"))
-	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].Text("text"))
+	require.Equal(t, "context", p.EventsOf("limit")[0].ObjectField("metadata").StringField("limit"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].StringField("text"))
 	require.Equal(t, 6, p.ModelCalls())
 }
 
 func TestCO5_LongConversationWithNothingToDrop(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{ModelName: "anthropic/claude-opus-4-5"}, `{"content":"part","stop_reason":"model_context_window_exceeded"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, builtin.Config{ModelName: "anthropic/claude-opus-4-5"}, `{"content":"part","stop_reason":"model_context_window_exceeded"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	limit := p.EventsOf("limit")[0]
-	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", limit.Text("text"))
-	require.InDelta(t, 200_000, limit.Object("metadata")["configured"], 0)
+	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", limit.StringField("text"))
+	require.InDelta(t, 200_000, limit.ObjectField("metadata")["configured"], 0)
 }

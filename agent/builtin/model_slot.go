@@ -23,9 +23,9 @@ func (c *Conversation) acquireModelSlot(ctx context.Context) (release func(), er
 		return func() {}, nil
 	}
 	w := &modelSlotWait{conversation: c, since: c.Config.Clock()}
-	w.start()
+	w.scheduleReport()
 	release, err = c.Config.AcquireModelSlot(ctx)
-	w.stop()
+	w.stopReports()
 	return release, err
 }
 
@@ -41,16 +41,16 @@ type modelSlotWait struct {
 	over     bool
 }
 
-// start schedules the first event about a wait for a model slot.
-func (w *modelSlotWait) start() {
+// scheduleReport schedules the first event about a wait for a model slot.
+func (w *modelSlotWait) scheduleReport() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(modelSlotReportDelay, w.report)
+	w.timer = time.AfterFunc(modelSlotReportDelay, w.reportWait)
 }
 
-// report sends an event about a wait for a model slot that goes on, and schedules the next
+// reportWait sends an event about a wait for a model slot that goes on, and schedules the next
 // event.
-func (w *modelSlotWait) report() {
+func (w *modelSlotWait) reportWait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
@@ -61,9 +61,9 @@ func (w *modelSlotWait) report() {
 	w.timer.Reset(modelSlotReportInterval)
 }
 
-// stop ends the events about a wait for a model slot. It sends a last event if there were
+// stopReports ends the events about a wait for a model slot. It sends a last event if there were
 // any before.
-func (w *modelSlotWait) stop() {
+func (w *modelSlotWait) stopReports() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
@@ -77,7 +77,7 @@ func (w *modelSlotWait) stop() {
 // number of seconds waited so far.
 func (w *modelSlotWait) sendWaitingEvent(format string) {
 	waited := w.conversation.Config.Clock().Sub(w.since)
-	w.conversation.sendEvent("waiting", fmt.Sprintf(format, formatRounded(waited)), map[string]any{
+	w.conversation.sendEvent("waiting", fmt.Sprintf(format, formatRoundedSeconds(waited)), map[string]any{
 		"for": "a model call's turn", "waited_ms": waited.Milliseconds(), "over": w.over,
 	})
 }

@@ -31,12 +31,12 @@ func TestCO8_LongWaitForModelSlotIsReported(t *testing.T) {
 				return nil, context.Cause(ctx)
 			}
 		}}
-		p := startTools(t, cfg, agenttest.CallLine("get_context", `{}`), `{"content":"done"}`)
-		p.Init(nil)
-		require.Equal(t, "done", p.Ask("go"))
+		p := startToolsAgent(t, cfg, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"done"}`)
+		p.InitAndAwaitReady(nil)
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		var reports []any
 		for _, e := range p.EventsOf("waiting") {
-			m := e.Object("metadata")
+			m := e.ObjectField("metadata")
 			require.Equal(t, "a model call's turn", m["for"])
 			reports = append(reports, m["waited_ms"], m["over"])
 		}
@@ -60,9 +60,9 @@ func TestCO8_ModelSlotIsReleasedBetweenTries(t *testing.T) {
 			return nil
 		},
 	}
-	p := startTools(t, cfg, `{"error":{"status":529}}`, `{"error":{"status":429}}`, `{"content":"done"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, cfg, `{"error":{"status":529}}`, `{"error":{"status":429}}`, `{"content":"done"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, []int{0, 0}, inUseDuringDelays)
 	require.Equal(t, 1, maxInUse)
 }
@@ -81,24 +81,24 @@ func TestCO11_CancelEndsWaitForModelSlot(t *testing.T) {
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}}
-	p := startTools(t, cfg, `{"content":"done"}`)
-	p.Init(nil)
+	p := startToolsAgent(t, cfg, `{"content":"done"}`)
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("one")
+	p.SendQuery("one")
 	<-waiting
-	p.Send(frame{"type": "agent_cancel"})
-	require.Equal(t, "ready", p.AwaitEnd(from))
+	p.SendFrame(frame{"type": "agent_cancel"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	require.Len(t, p.EventsOf("cancelled"), 1)
-	require.Equal(t, "done", p.Ask("two"))
+	require.Equal(t, "done", p.QueryAndWait("two"))
 }
 
 // If no model slot can be had, the query fails with that error.
 func TestCO8_QueryFailsWithoutModelSlot(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, builtin.Config{AcquireModelSlot: func(context.Context) (func(), error) { return nil, errors.New("no slots") }}, `{"content":"done"}`)
-	p.Init(nil)
-	p.Query("go")
-	failure := p.Await(0, "an error", func(f frame) bool { return f.Text("type") == "agent_error" })
+	p := startToolsAgent(t, builtin.Config{AcquireModelSlot: func(context.Context) (func(), error) { return nil, errors.New("no slots") }}, `{"content":"done"}`)
+	p.InitAndAwaitReady(nil)
+	p.SendQuery("go")
+	failure := p.AwaitFrame(0, "an error", func(f frame) bool { return f.StringField("type") == "agent_error" })
 	require.Equal(t, "no slots", failure["error"])
 	require.Equal(t, true, failure["fatal"])
 }

@@ -85,10 +85,10 @@ func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
 // CreateCell sends an action that creates a cell without running it, and returns the new
 // cell's id. It fails as DoAction does, or if the response has no id.
 func (n *Notebook) CreateCell(ctx context.Context, action string, params any) (cellID string, err error) {
-	return createdCellID(n.actions.do(ctx, action, params, n.limits.ActionTimeout))
+	return decodeCreatedCellID(n.actions.do(ctx, action, params, n.limits.ActionTimeout))
 }
 
-func createdCellID(r actionResult) (string, error) {
+func decodeCreatedCellID(r actionResult) (string, error) {
 	var created struct {
 		CellID string `json:"cell_id"`
 	}
@@ -115,9 +115,9 @@ type CellRun struct {
 // response comes.
 func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, error) {
 	run := n.runs.expectRun("")
-	cellID, err := createdCellID(n.actions.doWithLateHandler(ctx, "create_cell", params, n.limits.ActionTimeout, n.queueLateCell))
+	cellID, err := decodeCreatedCellID(n.actions.doWithLateHandler(ctx, "create_cell", params, n.limits.ActionTimeout, n.queueLateCell))
 	if err != nil {
-		n.runs.abandon(run, "")
+		n.runs.abandonRun(run, "")
 		return CellRun{}, err
 	}
 	n.runs.assignCell(run, cellID)
@@ -127,7 +127,7 @@ func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, e
 // queueLateCell handles the response to a create_cell that its caller has abandoned: it
 // queues the created cell for stopLateCells. It never blocks.
 func (n *Notebook) queueLateCell(r actionResult) {
-	cellID, err := createdCellID(r)
+	cellID, err := decodeCreatedCellID(r)
 	if err != nil {
 		return // no cell was created
 	}
@@ -159,7 +159,7 @@ func (n *Notebook) RunCell(ctx context.Context, action, cellID string, params an
 	if err := r.decode(nil); err != nil {
 		switch {
 		case r.body != nil: // refused; without a response the cell may be running
-			n.runs.abandon(run, cellID)
+			n.runs.abandonRun(run, cellID)
 		case ctx.Err() != nil:
 			n.stopRun(run, cellID)
 		}
@@ -191,7 +191,7 @@ func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string
 
 // stopRun sends stop_cell for a cell and makes the agent ignore the result of its run.
 func (n *Notebook) stopRun(run *expectedRun, cellID string) {
-	n.runs.abandon(run, cellID)
+	n.runs.abandonRun(run, cellID)
 	n.sendStop("cell_id", cellID)
 }
 
@@ -215,7 +215,7 @@ func (n *Notebook) ExecuteCode(ctx context.Context, params any, timeout time.Dur
 // stopStartedCells sends stop_cell for every cell whose run this agent has requested and
 // which has not ended, except the runs in others.
 func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
-	open := n.runs.openRuns()
+	open := n.runs.unfinishedRuns()
 	for _, cellID := range slices.Sorted(maps.Keys(open)) {
 		if open[cellID] != others[cellID] {
 			n.sendStop("cell_id", cellID)

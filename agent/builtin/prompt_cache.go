@@ -12,10 +12,10 @@ import (
 // previous call wrote it.
 const cachedUserTurns = 2
 
-// markLastBlock returns a copy of blocks with a prompt-cache marker on the last block that
+// addCacheMarkerToLastBlock returns a copy of blocks with a prompt-cache marker on the last block that
 // can have one, or blocks itself if none can. The stored transcript never has markers, so
 // that it is the same in every call.
-func markLastBlock(blocks []model.Block) []model.Block {
+func addCacheMarkerToLastBlock(blocks []model.Block) []model.Block {
 	for i := range slices.Backward(blocks) {
 		if isCacheable(blocks[i]) {
 			blocks = slices.Clone(blocks)
@@ -38,9 +38,9 @@ func isCacheable(b model.Block) bool {
 	return false
 }
 
-// markLastTool returns a copy of the tool definitions with a prompt-cache marker on the last
+// addCacheMarkerToLastTool returns a copy of the tool definitions with a prompt-cache marker on the last
 // one.
-func markLastTool(tools []model.Tool) []model.Tool {
+func addCacheMarkerToLastTool(tools []model.Tool) []model.Tool {
 	if len(tools) == 0 {
 		return tools
 	}
@@ -49,10 +49,10 @@ func markLastTool(tools []model.Tool) []model.Tool {
 	return tools
 }
 
-// markUserTurns returns a copy of messages with prompt-cache markers at the ends of the last
+// addCacheMarkersToUserTurns returns a copy of messages with prompt-cache markers at the ends of the last
 // two user turns. Consecutive user messages are one turn. A turn without a block that can
 // have a marker does not count.
-func markUserTurns(messages []model.Message) []model.Message {
+func addCacheMarkersToUserTurns(messages []model.Message) []model.Message {
 	messages = slices.Clone(messages)
 	marked, turnMarked := 0, false
 	for i := len(messages) - 1; i >= 0 && marked < cachedUserTurns; i-- {
@@ -62,7 +62,7 @@ func markUserTurns(messages []model.Message) []model.Message {
 			continue
 		}
 		if !turnMarked && slices.ContainsFunc(m.Content, isCacheable) {
-			m.Content = markLastBlock(m.Content)
+			m.Content = addCacheMarkerToLastBlock(m.Content)
 			turnMarked, marked = true, marked+1
 		}
 	}

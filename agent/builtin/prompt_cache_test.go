@@ -18,8 +18,8 @@ import (
 	"assay/internal/model/mockapi"
 )
 
-// cacheMarker is a cache marker as it stands in a request.
-const cacheMarker = `,"cache_control":{"type":"ephemeral"}`
+// cacheMarkerJSON is a cache marker as it stands in a request.
+const cacheMarkerJSON = `,"cache_control":{"type":"ephemeral"}`
 
 // Over fifty requests of all kinds, what was sent once is sent again byte for byte, except
 // for the cache markers, which are where they belong.
@@ -28,38 +28,38 @@ func TestCO9_FiftyRequestsKeepTheirPrefix(t *testing.T) {
 	var lines []string
 	for i := range 13 {
 		at := fmt.Sprintf(`{"cell_id":"c%d"}`, i)
-		cut := strings.TrimSuffix(agenttest.CallLine("delete_cell", at), "}") + `,"stop_reason":"max_tokens"}`
+		cut := strings.TrimSuffix(agenttest.ToolCallScriptLine("delete_cell", at), "}") + `,"stop_reason":"max_tokens"}`
 		lines = append(lines,
-			agenttest.CallLine("run_cell", at, "get_context", `{}`, "fly", `{"é":"\ud83d"}`), cut,
-			`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"so <far>"}]}`, agenttest.CallLine("get_context", `{}`))
+			agenttest.ToolCallScriptLine("run_cell", at, "get_context", `{}`, "fly", `{"é":"\ud83d"}`), cut,
+			`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"so <far>"}]}`, agenttest.ToolCallScriptLine("get_context", `{}`))
 	}
-	script := agenttest.ParseScript(t, append(lines, agenttest.SubmitLine("1"))...)
+	script := agenttest.ParseScript(t, append(lines, agenttest.SubmitScriptLine("1"))...)
 	mock := &bodyRecorder{Handler: mockapi.New(script, nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
-	p := startHTTP(t, server.URL, "key")
-	data := agenttest.PNG(t, 3, 2)
+	p := startOnHTTPAPI(t, server.URL, "key")
+	data := agenttest.BlankPNG(t, 3, 2)
 	p.OnAction(func(action string, params frame, tx string) bool {
 		if action == "run_cell" {
-			p.Respond(tx, nil)
-			p.FinishRun(params.Text("cell_id"), 1, frame{"cell_outputs": []any{frame{"output_type": "display_data", "data": frame{"image/png": data}}}})
+			p.RespondToAction(tx, nil)
+			p.FinishRun(params.StringField("cell_id"), 1, frame{"cell_outputs": []any{frame{"output_type": "display_data", "data": frame{"image/png": data}}}})
 		}
 		return action == "run_cell"
 	})
-	p.Init(frame{"eval_mode": true})
+	p.InitAndAwaitReady(frame{"eval_mode": true})
 	for len(mock.all) < 50 { // a text ends a query, except the first text, which is followed by a reminder
-		require.Equal(t, "done", p.Ask("go on"))
+		require.Equal(t, "done", p.QueryAndWait("go on"))
 	}
 	require.Empty(t, p.FramesOf("agent_error"))
 
 	require.Zero(t, countChangedPrefixes(t, mock.all))
 	for _, body := range mock.all {
-		requireMarkers(t, body)
+		requireCacheMarkers(t, body)
 	}
 	require.Contains(t, string(mock.all[len(mock.all)-1]), `"type":"image"`)
 	require.Contains(t, string(mock.all[len(mock.all)-1]), "Nothing has been submitted yet")
 	require.Contains(t, string(mock.all[len(mock.all)-1]), "Your last reply was cut off")
-	for _, m := range p.History() {
+	for _, m := range p.Transcript() {
 		text, err := json.Marshal(m)
 		require.NoError(t, err)
 		require.NotContains(t, string(text), "cache_control", "the stored transcript has no markers")
@@ -71,7 +71,7 @@ func countChangedPrefixes(t *testing.T, all [][]byte) int {
 	t.Helper()
 	count := 0
 	for i := 1; i < len(all); i++ {
-		before, after := prefixOf(t, all[i-1]), prefixOf(t, all[i])
+		before, after := parseRequestPrefix(t, all[i-1]), parseRequestPrefix(t, all[i])
 		kept := after.messages[:min(len(before.messages), len(after.messages))]
 		if before.head != after.head || !slices.Equal(before.messages, kept) {
 			count++
@@ -80,12 +80,12 @@ func countChangedPrefixes(t *testing.T, all [][]byte) int {
 	return count
 }
 
-// requireMarkers fails the test unless a request has cache markers on the last tool, on the
+// requireCacheMarkers fails the test unless a request has cache markers on the last tool, on the
 // last block of the system prompt and at the ends of the last two turns of the user, and
 // nowhere else.
-func requireMarkers(t *testing.T, body []byte) {
+func requireCacheMarkers(t *testing.T, body []byte) {
 	t.Helper()
-	require.LessOrEqual(t, bytes.Count(body, []byte(cacheMarker)), 4)
+	require.LessOrEqual(t, bytes.Count(body, []byte(cacheMarkerJSON)), 4)
 	var in struct {
 		System   []model.Block
 		Tools    []model.Tool
@@ -118,19 +118,19 @@ func TestCO9_VolatileSystemIsNotMarked(t *testing.T) {
 	t.Parallel()
 	stable, volatile := []model.Block{model.Text("rules"), model.Text("more")}, []model.Block{model.Text("tick 1")}
 	tools := []model.Tool{{Name: "a"}, {Name: "b"}}
-	req := request(stable, volatile, tools)
+	req := newModelRequest(stable, volatile, tools)
 	require.Equal(t, []bool{false, true, false}, []bool{req.System[0].Cache, req.System[1].Cache, req.System[2].Cache})
 	require.Equal(t, []bool{false, true}, []bool{req.Tools[0].Cache, req.Tools[1].Cache})
 	require.False(t, stable[1].Cache)
 	require.False(t, tools[1].Cache)
 
-	req = request(nil, volatile, nil)
+	req = newModelRequest(nil, volatile, nil)
 	require.False(t, req.System[0].Cache)
 	require.Empty(t, req.Tools)
 }
 
-// request returns a request with these parts.
-func request(system, volatile []model.Block, tools []model.Tool) model.Request {
+// newModelRequest returns a request with these parts.
+func newModelRequest(system, volatile []model.Block, tools []model.Tool) model.Request {
 	conversation := builtin.NewConversation(builtin.NewAgentCore(nil, builtin.Config{}))
 	return (&builtin.ModelCall{Conversation: conversation, System: system, VolatileSystem: volatile, Tools: tools}).Request()
 }
@@ -142,13 +142,13 @@ func TestCO9_MarkersOnAnyTranscript(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := rapid.SliceOf(rapid.Custom(drawMessage)).Draw(t, "messages")
 		before, _ := json.Marshal(messages)
-		marked := builtin.MarkUserTurns(messages)
+		marked := builtin.AddCacheMarkersToUserTurns(messages)
 		after, _ := json.Marshal(marked)
-		count := bytes.Count(after, []byte(cacheMarker))
+		count := bytes.Count(after, []byte(cacheMarkerJSON))
 		if count > 2 {
 			t.Fatalf("%d markers", count)
 		}
-		if plain := bytes.ReplaceAll(after, []byte(cacheMarker), nil); !bytes.Equal(before, plain) {
+		if plain := bytes.ReplaceAll(after, []byte(cacheMarkerJSON), nil); !bytes.Equal(before, plain) {
 			t.Fatalf("%s became %s", before, plain)
 		}
 		if again, _ := json.Marshal(messages); !bytes.Equal(before, again) {
@@ -170,9 +170,9 @@ func drawMessage(t *rapid.T) model.Message {
 	block := rapid.Custom(func(t *rapid.T) model.Block {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
-			return agenttest.ContextCall(id.Draw(t, "id"))
+			return agenttest.GetContextCall(id.Draw(t, "id"))
 		case 1:
-			return contextResult(id.Draw(t, "id"))
+			return getContextResult(id.Draw(t, "id"))
 		case 2:
 			return model.Text(rapid.SampledFrom([]string{"", " ", "x"}).Draw(t, "text"))
 		case 3:
@@ -190,7 +190,7 @@ func drawMessage(t *rapid.T) model.Message {
 // The repair of a transcript that was cut off changes no message before the cut.
 func TestCO9_RepairKeepsEarlierMessages(t *testing.T) {
 	t.Parallel()
-	full := validTranscript()
+	full := newValidTranscript()
 	for n := range full {
 		for blocks := range len(full[n].Content) + 1 {
 			cut := append([]model.Message{}, full[:n]...)

@@ -34,11 +34,11 @@ type retryState struct {
 	failures int // tries that have failed so far
 }
 
-// waitAfter blocks until a model call that failed with err is due to be retried. It returns
+// waitBeforeRetry blocks until a model call that failed with err is due to be retried. It returns
 // an error if there is no retry: err itself if a retry cannot help, err wrapped if all tries
 // are used up or the next one would come after the wall-clock limit, the cause of ctx if ctx
 // has ended.
-func (r *retryState) waitAfter(ctx context.Context, err error) error {
+func (r *retryState) waitBeforeRetry(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -50,10 +50,10 @@ func (r *retryState) waitAfter(ctx context.Context, err error) error {
 	}
 	delay := r.nextDelay(err)
 	if left, limited := r.usage.timeLeft(); limited && delay >= left {
-		return fmt.Errorf("not retried: the next try would be in %s s, but the attempt has only %s s left: %w", formatRounded(delay), formatRounded(left), err)
+		return fmt.Errorf("not retried: the next try would be in %s s, but the attempt has only %s s left: %w", formatRoundedSeconds(delay), formatRoundedSeconds(left), err)
 	}
 	r.sendRetryEvent(err, delay)
-	return r.wait(ctx, delay)
+	return r.waitForDelay(ctx, delay)
 }
 
 // nextDelay returns the delay before the next try of a model call: the Retry-After of the
@@ -74,18 +74,18 @@ func (r *retryState) sendRetryEvent(err error, delay time.Duration) {
 	if api, ok := errors.AsType[*model.APIError](err); ok {
 		status = api.Status
 	}
-	reason := render.OneLine(err.Error(), maxRetryReasonBytes)
-	text := fmt.Sprintf("%s: trying again in %s s (retry %d of %d)", reason, formatRounded(delay), r.failures, maxModelCallTries-1)
+	reason := render.ClipToOneLine(err.Error(), maxRetryReasonBytes)
+	text := fmt.Sprintf("%s: trying again in %s s (retry %d of %d)", reason, formatRoundedSeconds(delay), r.failures, maxModelCallTries-1)
 	r.sendEvent("retry", text, map[string]any{
 		"status": status, "attempt": r.failures, "error": reason,
 		"wait_ms": delay.Milliseconds(), "waited_ms": r.usage.totalRetryWait().Milliseconds(),
 	})
 }
 
-// wait blocks for delay, and adds the time that has passed to the agent's retry delays. It
+// waitForDelay blocks for delay, and adds the time that has passed to the agent's retry delays. It
 // sends the status thinking after each minute. If ctx ends first it returns the cause of
 // ctx.
-func (r *retryState) wait(ctx context.Context, delay time.Duration) error {
+func (r *retryState) waitForDelay(ctx context.Context, delay time.Duration) error {
 	for left := delay; left > 0; left -= maxBackoffDelay {
 		part, began := min(left, maxBackoffDelay), r.Config.Clock()
 		if err := r.Config.Sleep(ctx, part); err != nil {
@@ -98,8 +98,8 @@ func (r *retryState) wait(ctx context.Context, delay time.Duration) error {
 	return nil
 }
 
-// formatRounded returns a duration as a number of seconds, rounded to two decimals.
-func formatRounded(d time.Duration) string {
+// formatRoundedSeconds returns a duration as a number of seconds, rounded to two decimals.
+func formatRoundedSeconds(d time.Duration) string {
 	return render.FormatSeconds(d.Round(10 * time.Millisecond))
 }
 

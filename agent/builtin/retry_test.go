@@ -36,8 +36,8 @@ func (r *delayRecorder) sleep(ctx context.Context, d time.Duration) error {
 	return context.Cause(ctx)
 }
 
-// sum returns the sum of all delays.
-func (r *delayRecorder) sum() time.Duration {
+// totalDelay returns the sum of all delays.
+func (r *delayRecorder) totalDelay() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var sum time.Duration
@@ -47,13 +47,13 @@ func (r *delayRecorder) sum() time.Duration {
 	return sum
 }
 
-// config returns a configuration whose delays are recorded, each as long as it may be.
-func (r *delayRecorder) config() builtin.Config {
+// recordingConfig returns a configuration whose delays are recorded, each as long as it may be.
+func (r *delayRecorder) recordingConfig() builtin.Config {
 	return builtin.Config{Sleep: r.sleep, Jitter: func() float64 { return 1 }}
 }
 
-// errorLine returns a line of a script that refuses a call, with Retry-After in seconds.
-func errorLine(status int, retryAfter float64) string {
+// apiErrorScriptLine returns a line of a script that refuses a call, with Retry-After in seconds.
+func apiErrorScriptLine(status int, retryAfter float64) string {
 	return fmt.Sprintf(`{"error":{"status":%d,"retry_after":%g,"body":{"type":"error","error":{"type":"some_error","message":"Not\nnow"}}}}`, status, retryAfter)
 }
 
@@ -63,28 +63,28 @@ func TestCO6_TemporaryRefusalsAreRetried(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			var recorder delayRecorder
-			cfg := recorder.config()
+			cfg := recorder.recordingConfig()
 			cfg.Limits.MaxTurns = 1 // retries do not count
-			p := startTools(t, cfg, errorLine(status, 0), errorLine(status, 7), `{"content":"fine","usage":{"input_tokens":3}}`)
-			p.Init(nil)
-			require.Equal(t, "done", p.Ask("go"))
+			p := startToolsAgent(t, cfg, apiErrorScriptLine(status, 0), apiErrorScriptLine(status, 7), `{"content":"fine","usage":{"input_tokens":3}}`)
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Equal(t, []time.Duration{500 * time.Millisecond, 8 * time.Second}, recorder.delays)
 
 			require.Empty(t, p.FramesOf("agent_error"))
 			require.Empty(t, p.EventsOf("limit"))
 			require.Equal(t, 1, p.ModelCalls())
 			require.InDelta(t, 3, p.FramesOf("agent_usage_update")[0]["input_tokens"], 0)
-			require.Equal(t, []model.Message{builtin.UserMessage(model.Text("go")), builtin.AssistantMessage(model.Text("fine"))}, p.History())
+			require.Equal(t, []model.Message{builtin.UserMessage(model.Text("go")), builtin.AssistantMessage(model.Text("fine"))}, p.Transcript())
 			events := p.EventsOf("retry")
 			require.Len(t, events, 2)
 			reason := fmt.Sprintf("script: %d some_error: Not now", status)
-			require.Equal(t, reason+": trying again in 0.5 s (retry 1 of 9)", events[0].Text("text"))
-			require.Equal(t, reason+": trying again in 8 s (retry 2 of 9)", events[1].Text("text"))
+			require.Equal(t, reason+": trying again in 0.5 s (retry 1 of 9)", events[0].StringField("text"))
+			require.Equal(t, reason+": trying again in 8 s (retry 2 of 9)", events[1].StringField("text"))
 			require.Equal(t, frame{
 				"type": "retry", "status": float64(status), "attempt": 2.0, "error": reason, "wait_ms": 8000.0, "waited_ms": 500.0,
 				"request_id": "q1",
-			}, events[1].Object("metadata"))
-			require.InDelta(t, 0, events[0].Object("metadata")["waited_ms"], 0)
+			}, events[1].ObjectField("metadata"))
+			require.InDelta(t, 0, events[0].ObjectField("metadata")["waited_ms"], 0)
 		})
 	}
 }
@@ -95,9 +95,9 @@ func TestCO6_OtherRefusalsAreNotRetried(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			var recorder delayRecorder
-			p := startTools(t, recorder.config(), errorLine(status, 1), `{"content":"never"}`)
-			p.Init(nil)
-			require.Equal(t, fmt.Sprintf("script: %d some_error: Not now", status), p.Ask("go"))
+			p := startToolsAgent(t, recorder.recordingConfig(), apiErrorScriptLine(status, 1), `{"content":"never"}`)
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, fmt.Sprintf("script: %d some_error: Not now", status), p.QueryAndWait("go"))
 			require.Empty(t, recorder.delays)
 			require.Empty(t, p.EventsOf("retry"))
 		})
@@ -110,13 +110,13 @@ func TestCO6_TenTriesPerCall(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
 	refused := &model.APIError{Provider: "script", Status: 529, Type: "some_error", Message: "Not now"}
-	replies := []any{refused, refused, refused, agenttest.NewReply(agenttest.ContextCall("a"))}
+	replies := []any{refused, refused, refused, agenttest.NewReply(agenttest.GetContextCall("a"))}
 	for range 10 {
 		replies = append(replies, refused)
 	}
-	p, _ := startReplies(t, recorder.config(), nil, append(replies, agenttest.NewReply(model.Text("later")))...)
-	p.Init(nil)
-	require.Equal(t, "given up after 10 tries: script: 529 some_error: Not now", p.Ask("go"))
+	p, _ := startOnReplies(t, recorder.recordingConfig(), nil, append(replies, agenttest.NewReply(model.Text("later")))...)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "given up after 10 tries: script: 529 some_error: Not now", p.QueryAndWait("go"))
 	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 	want := []float64{0.5, 1, 2, 0.5, 1, 2, 4, 8, 16, 32, 60, 60}
 	sum := 0.0
@@ -124,10 +124,10 @@ func TestCO6_TenTriesPerCall(t *testing.T) {
 	require.Len(t, events, len(want))
 	for i, seconds := range want {
 		require.Equal(t, time.Duration(seconds*float64(time.Second)), recorder.delays[i])
-		require.InDelta(t, sum*1000, events[i].Object("metadata")["waited_ms"], 0)
+		require.InDelta(t, sum*1000, events[i].ObjectField("metadata")["waited_ms"], 0)
 		sum += seconds
 	}
-	require.Equal(t, "done", p.Ask("again"), "the next query starts with ten tries again")
+	require.Equal(t, "done", p.QueryAndWait("again"), "the next query starts with ten tries again")
 }
 
 // A retry never comes before the time that the API asks for. Without jitter it comes then.
@@ -143,14 +143,14 @@ func TestCO6_RetryAfterIsRespected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var recorder delayRecorder
-			cfg := recorder.config()
+			cfg := recorder.recordingConfig()
 			cfg.Jitter = func() float64 { return 0 }
-			p, _ := startReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.NewReply(model.Text("fine")))
-			p.Init(nil)
-			require.Equal(t, "done", p.Ask("go"))
-			require.InDelta(t, c.want.Milliseconds(), p.EventsOf("retry")[0].Object("metadata")["wait_ms"], 0)
-			require.Equal(t, c.want, recorder.sum())
-			require.Equal(t, 1+len(recorder.delays), p.CountFrames("status", "thinking"), "a status as a sign of life each minute")
+			p, _ := startOnReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.NewReply(model.Text("fine")))
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, "done", p.QueryAndWait("go"))
+			require.InDelta(t, c.want.Milliseconds(), p.EventsOf("retry")[0].ObjectField("metadata")["wait_ms"], 0)
+			require.Equal(t, c.want, recorder.totalDelay())
+			require.Equal(t, 1+len(recorder.delays), p.CountFramesWith("status", "thinking"), "a status as a sign of life each minute")
 		})
 	}
 }
@@ -159,14 +159,14 @@ func TestCO6_RetryAfterIsRespected(t *testing.T) {
 func TestCO6_NoDelayPastWallTimeout(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
-	cfg := recorder.config()
+	cfg := recorder.recordingConfig()
 	now := time.Unix(1000, 0)
 	cfg.Clock = func() time.Time { return now }
 	cfg.Limits.WallTimeout = 20 * time.Second
-	p := startTools(t, cfg, agenttest.CallLine("get_context", `{}`), errorLine(529, 10), `{"content":"never"}`)
+	p := startToolsAgent(t, cfg, agenttest.ToolCallScriptLine("get_context", `{}`), apiErrorScriptLine(529, 10), `{"content":"never"}`)
 	p.OnAction(func(string, frame, string) bool { now = now.Add(9600 * time.Millisecond); return false })
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "not retried: the next try would be in 10.5 s, but the attempt has only 10.4 s left: script: 529 some_error: Not now", p.Ask("go"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "not retried: the next try would be in 10.5 s, but the attempt has only 10.4 s left: script: 529 some_error: Not now", p.QueryAndWait("go"))
 	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
 	require.Empty(t, recorder.delays)
 	require.Empty(t, p.EventsOf("retry"))
@@ -178,21 +178,21 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		refused := func(retryAfter time.Duration) error { return &model.APIError{Status: 529, RetryAfter: retryAfter} }
-		p, _ := startReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.NewReply(model.Text("fine")))
-		p.Init(nil)
+		p, _ := startOnReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.NewReply(model.Text("fine")))
+		p.InitAndAwaitReady(nil)
 		from := len(p.Frames())
 		began := time.Now()
-		p.Query("go")
+		p.SendQuery("go")
 		synctest.Wait()
 		time.Sleep(90 * time.Second) //nolint:forbidigo // of the bubble's clock
-		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-		require.Equal(t, "ready", p.AwaitEnd(from))
+		p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+		require.Equal(t, "ready", p.AwaitQueryEnd(from))
 		require.Equal(t, 90*time.Second, time.Since(began))
 		require.Len(t, p.EventsOf("cancelled"), 1)
 		require.Empty(t, p.FramesOf("agent_error"))
 
-		require.Equal(t, "done", p.Ask("again"))
-		second := p.EventsOf("retry")[1].Object("metadata")
+		require.Equal(t, "done", p.QueryAndWait("again"))
+		second := p.EventsOf("retry")[1].ObjectField("metadata")
 		require.InDelta(t, 90_000, second["waited_ms"], 0)
 		waited := time.Since(began) - 90*time.Second
 		require.GreaterOrEqual(t, waited, time.Second)
@@ -204,7 +204,7 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 // The stream of a reply that breaks off is ended before the retry event.
 func TestCO6_BrokenStreamsAreRetried(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(agenttest.ParseScript(t, agenttest.CallLine("get_context", `{}`), `{"content":"a whole reply"}`), nil)
+	mock := mockapi.New(agenttest.ParseScript(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"a whole reply"}`), nil)
 	var mu sync.Mutex
 	breaks := []int{800, 600, 400} // bytes after which the first replies break off; the third one breaks off before its first block
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -218,26 +218,26 @@ func TestCO6_BrokenStreamsAreRetried(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	var recorder delayRecorder
-	cfg := recorder.config()
+	cfg := recorder.recordingConfig()
 	var err error
 	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
-	p := start(t, cfg)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startAgent(t, cfg)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Len(t, recorder.delays, 3)
-	require.Len(t, p.History(), 4)
+	require.Len(t, p.Transcript(), 4)
 	var order []string
 	for _, f := range p.Frames() {
 		switch {
-		case f.Text("type") == "agent_stream_complete" && f.Text("error") != "":
-			require.Contains(t, f.Text("error"), model.ErrCutStream.Error())
+		case f.StringField("type") == "agent_stream_complete" && f.StringField("error") != "":
+			require.Contains(t, f.StringField("error"), model.ErrCutStream.Error())
 			order = append(order, "broken")
-		case f.Text("type") == "agent_stream_complete":
+		case f.StringField("type") == "agent_stream_complete":
 			order = append(order, "complete")
-		case f.Object("metadata").Text("type") == "retry":
-			require.InDelta(t, 0, f.Object("metadata")["status"], 0)
-			require.Contains(t, f.Object("metadata").Text("error"), model.ErrCutStream.Error())
+		case f.ObjectField("metadata").StringField("type") == "retry":
+			require.InDelta(t, 0, f.ObjectField("metadata")["status"], 0)
+			require.Contains(t, f.ObjectField("metadata").StringField("error"), model.ErrCutStream.Error())
 			order = append(order, "retry")
 		}
 	}
@@ -266,15 +266,15 @@ func TestCO6_UnreachableAPIIsRetried(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	var recorder delayRecorder
-	cfg := recorder.config()
+	cfg := recorder.recordingConfig()
 	var err error
 	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
 	require.NoError(t, err)
-	p := start(t, cfg)
-	p.Init(nil)
-	require.Contains(t, p.Ask("go"), model.ErrUnreachable.Error())
+	p := startAgent(t, cfg)
+	p.InitAndAwaitReady(nil)
+	require.Contains(t, p.QueryAndWait("go"), model.ErrUnreachable.Error())
 	require.Len(t, recorder.delays, 9)
-	require.InDelta(t, 0, p.EventsOf("retry")[0].Object("metadata")["status"], 0)
+	require.InDelta(t, 0, p.EventsOf("retry")[0].ObjectField("metadata")["status"], 0)
 }
 
 // A retry event shows a long error as one short line.
@@ -282,21 +282,21 @@ func TestCO6_LongErrorIsShortened(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
 	long := fmt.Errorf("%w: %s", model.ErrCutStream, strings.Repeat("very\nlong \xff", 9999))
-	p, _ := startReplies(t, recorder.config(), nil, long, agenttest.NewReply(model.Text("fine")))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p, _ := startOnReplies(t, recorder.recordingConfig(), nil, long, agenttest.NewReply(model.Text("fine")))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	event := p.EventsOf("retry")[0]
-	require.Less(t, len(event.Text("text")), 800)
-	require.NotContains(t, event.Text("text"), "\n")
-	require.LessOrEqual(t, len(event.Object("metadata").Text("error")), 800)
+	require.Less(t, len(event.StringField("text")), 800)
+	require.NotContains(t, event.StringField("text"), "\n")
+	require.LessOrEqual(t, len(event.ObjectField("metadata").StringField("error")), 800)
 }
 
 func TestCO6_OtherErrorsEndTheQuery(t *testing.T) {
 	t.Parallel()
 	var recorder delayRecorder
-	p, _ := startReplies(t, recorder.config(), nil, errors.New("no idea"), agenttest.NewReply(model.Text("fine")))
-	p.Init(nil)
-	require.Equal(t, "no idea", p.Ask("go"))
+	p, _ := startOnReplies(t, recorder.recordingConfig(), nil, errors.New("no idea"), agenttest.NewReply(model.Text("fine")))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "no idea", p.QueryAndWait("go"))
 	require.Empty(t, recorder.delays)
-	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, "done", p.QueryAndWait("go"))
 }

@@ -53,20 +53,20 @@ func TestCO4_OddRepliesAreSanitized(t *testing.T) {
 		"an image":                 {agenttest.NewReply(model.Image("image/png", "eA=="), model.Text("a")), []model.Block{model.Text("a")}},
 		"a result":                 {agenttest.NewReply(model.ToolResult("x", false), model.Text("a")), []model.Block{model.Text("a")}},
 		"a marker":                 {agenttest.NewReply(marked), []model.Block{model.Text("marked")}},
-		"a call at the end":        {&model.Response{Content: []model.Block{agenttest.ContextCall("x")}, StopReason: model.StopEndTurn}, []model.Block{agenttest.ContextCall("x")}},
-		"a call without id":        {called("", "get_context", `{}`), []model.Block{agenttest.ContextCall("toolu")}},
-		"a call with an odd id":    {called("fn.a:0 é", "get_context", `{}`), []model.Block{agenttest.ContextCall("fn_a_0__")}},
-		"a call with a long id":    {called(strings.Repeat("x", 999), "get_context", `{}`), []model.Block{agenttest.ContextCall(strings.Repeat("x", 64))}},
-		"the same id twice":        {agenttest.NewReply(agenttest.ContextCall("x"), agenttest.ContextCall("x"), agenttest.ContextCall("x_2")), []model.Block{agenttest.ContextCall("x"), agenttest.ContextCall("x_2"), agenttest.ContextCall("x_2_2")}},
-		"an id of an earlier turn": {agenttest.NewReply(agenttest.ContextCall("first")), []model.Block{agenttest.ContextCall("first_2")}},
+		"a call at the end":        {&model.Response{Content: []model.Block{agenttest.GetContextCall("x")}, StopReason: model.StopEndTurn}, []model.Block{agenttest.GetContextCall("x")}},
+		"a call without id":        {called("", "get_context", `{}`), []model.Block{agenttest.GetContextCall("toolu")}},
+		"a call with an odd id":    {called("fn.a:0 é", "get_context", `{}`), []model.Block{agenttest.GetContextCall("fn_a_0__")}},
+		"a call with a long id":    {called(strings.Repeat("x", 999), "get_context", `{}`), []model.Block{agenttest.GetContextCall(strings.Repeat("x", 64))}},
+		"the same id twice":        {agenttest.NewReply(agenttest.GetContextCall("x"), agenttest.GetContextCall("x"), agenttest.GetContextCall("x_2")), []model.Block{agenttest.GetContextCall("x"), agenttest.GetContextCall("x_2"), agenttest.GetContextCall("x_2_2")}},
+		"an id of an earlier turn": {agenttest.NewReply(agenttest.GetContextCall("first")), []model.Block{agenttest.GetContextCall("first_2")}},
 		"a call without name":      {called("x", "", `{}`), []model.Block{model.ToolUse("x", "unnamed", []byte(`{}`))}},
 		"a call with an odd name":  {called("x", "get context()", `{}`), []model.Block{model.ToolUse("x", "get_context__", []byte(`{}`))}},
-		"no input":                 {called("x", "get_context", ``), []model.Block{agenttest.ContextCall("x")}},
-		"an input that is null":    {called("x", "get_context", `null`), []model.Block{agenttest.ContextCall("x")}},
-		"an input that is a list":  {called("x", "get_context", `[1]`), []model.Block{agenttest.ContextCall("x")}},
-		"an input that is no JSON": {called("x", "get_context", `{"a`), []model.Block{agenttest.ContextCall("x")}},
-		"an input too deep":        {called("x", "get_context", strings.Repeat(`{"a":`, 20_000)+"1"+strings.Repeat("}", 20_000)), []model.Block{agenttest.ContextCall("x")}},
-		"an input just too deep":   {called("x", "get_context", `{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`), []model.Block{agenttest.ContextCall("x")}},
+		"no input":                 {called("x", "get_context", ``), []model.Block{agenttest.GetContextCall("x")}},
+		"an input that is null":    {called("x", "get_context", `null`), []model.Block{agenttest.GetContextCall("x")}},
+		"an input that is a list":  {called("x", "get_context", `[1]`), []model.Block{agenttest.GetContextCall("x")}},
+		"an input that is no JSON": {called("x", "get_context", `{"a`), []model.Block{agenttest.GetContextCall("x")}},
+		"an input too deep":        {called("x", "get_context", strings.Repeat(`{"a":`, 20_000)+"1"+strings.Repeat("}", 20_000)), []model.Block{agenttest.GetContextCall("x")}},
+		"an input just too deep":   {called("x", "get_context", `{"a":`+strings.Repeat("[", 200)+strings.Repeat("]", 200)+`}`), []model.Block{agenttest.GetContextCall("x")}},
 		"an input just fit": {
 			called("x", "get_context", `{"a":"[","b":`+strings.Repeat("[", 199)+strings.Repeat("]", 199)+`}`),
 			[]model.Block{model.ToolUse("x", "get_context", []byte(`{"a":"[","b":`+strings.Repeat("[", 199)+strings.Repeat("]", 199)+`}`))},
@@ -83,17 +83,17 @@ func TestCO4_OddRepliesAreSanitized(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, m := startReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.ContextCall("first")), agenttest.NewReply(model.Text("ready")), c.reply)
+			p, m := startOnReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.GetContextCall("first")), agenttest.NewReply(model.Text("ready")), c.reply)
 			m.LastReply = agenttest.NewReply(model.Text("done"))
-			p.Init(nil)
-			require.Equal(t, "done", p.Ask("go"))
-			require.Equal(t, "done", p.Ask("and"))
-			require.Equal(t, "done", p.Ask("again"))
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, "done", p.QueryAndWait("go"))
+			require.Equal(t, "done", p.QueryAndWait("and"))
+			require.Equal(t, "done", p.QueryAndWait("again"))
 			want, _ := json.Marshal(c.kept)
-			have, _ := json.Marshal(p.History()[5].Content)
+			have, _ := json.Marshal(p.Transcript()[5].Content)
 			require.JSONEq(t, string(want), string(have))
 			if id := model.ToolUses(c.kept); len(id) > 0 {
-				require.Equal(t, id[0].ID, p.History()[6].Content[0].ToolUseID)
+				require.Equal(t, id[0].ID, p.Transcript()[6].Content[0].ToolUseID)
 			}
 		})
 	}
@@ -102,20 +102,20 @@ func TestCO4_OddRepliesAreSanitized(t *testing.T) {
 // A model that pauses again and again is called at most twenty times.
 func TestCO5_EndlessPausesEndTheQuery(t *testing.T) {
 	t.Parallel()
-	p, m := startReplies(t, builtin.Config{}, nil)
+	p, m := startOnReplies(t, builtin.Config{}, nil)
 	m.LastReply = &model.Response{Content: []model.Block{model.Text("wait \n")}, StopReason: model.StopPauseTurn}
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 20, p.ModelCalls())
-	require.Equal(t, "the model paused 20 times in a row", p.FramesOf("agent_error")[0].Text("error"))
-	require.Equal(t, "wait", p.History()[1].Content[0].Text, "trailing white space is removed")
+	require.Equal(t, "the model paused 20 times in a row", p.FramesOf("agent_error")[0].StringField("error"))
+	require.Equal(t, "wait", p.Transcript()[1].Content[0].Text, "trailing white space is removed")
 }
 
 // A conversation with any replies, interrupted anywhere by a cancel, an init or a clearing of
 // the history, goes on; and a new process could continue the messages that were sent.
 func TestCO4_ConversationInterruptedAnywhere(t *testing.T) {
 	t.Parallel()
-	data := agenttest.PNG(t, 3, 2)
+	data := agenttest.BlankPNG(t, 3, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		drawn := rapid.SliceOfN(rapid.Custom(drawReply), 0, 12).Draw(rt, "replies")
 		replies := make([]any, len(drawn))
@@ -124,31 +124,31 @@ func TestCO4_ConversationInterruptedAnywhere(t *testing.T) {
 		}
 		m := agenttest.NewReplyModel(t, replies...)
 		m.LastReply = agenttest.NewReply(model.Text("done"))
-		p := start(t, builtin.Config{Model: m})
+		p := startAgent(t, builtin.Config{Model: m})
 		p.OnAction(func(action string, params frame, tx string) bool {
 			if action == "run_cell" {
-				p.Respond(tx, nil)
-				p.FinishRun(params.Text("cell_id"), 1, frame{"cell_outputs": []any{frame{"output_type": "display_data", "data": frame{"image/png": data}}}})
+				p.RespondToAction(tx, nil)
+				p.FinishRun(params.StringField("cell_id"), 1, frame{"cell_outputs": []any{frame{"output_type": "display_data", "data": frame{"image/png": data}}}})
 			}
 			return action == "run_cell"
 		})
-		p.Init(nil)
+		p.InitAndAwaitReady(nil)
 		for n := range rapid.IntRange(1, 4).Draw(rt, "queries") {
 			after := rapid.IntRange(1, 25).Draw(rt, "frames")
 			message := rapid.SampledFrom([]string{"", "agent_cancel", "init", "agent_clear_history"}).Draw(rt, "interruption")
 			if message != "" {
-				p.AfterFrames(after, nil, func() { p.Send(frame{"type": message, "session_id": 7}) })
+				p.CallAfterFrames(after, nil, func() { p.SendFrame(frame{"type": message, "session_id": 7}) })
 			}
 			id := fmt.Sprint("q", n)
-			p.Send(frame{"type": "agent_query", "query": "go on", "request_id": id})
-			p.Await(0, "the end of "+id, func(f frame) bool {
-				return f.Object("metadata").Text("type") == "ended" && f.Object("metadata").Text("request_id") == id
+			p.SendFrame(frame{"type": "agent_query", "query": "go on", "request_id": id})
+			p.AwaitFrame(0, "the end of "+id, func(f frame) bool {
+				return f.ObjectField("metadata").StringField("type") == "ended" && f.ObjectField("metadata").StringField("request_id") == id
 			})
 		}
 		if rejections := m.Rejections(); len(rejections) > 0 {
 			rt.Fatalf("the API rejects a request: %s", rejections[0])
 		}
-		history := p.History()
+		history := p.Transcript()
 		cut := rapid.IntRange(0, len(history)).Draw(rt, "kill")
 		status, text := agenttest.CheckTranscript(append(builtin.RepairMessages(history[:cut]), builtin.UserMessage(model.Text("go on"))))
 		if status != http.StatusOK {

@@ -13,32 +13,32 @@ import (
 	"assay/internal/model"
 )
 
-// contextResult returns a result of the call with that id.
-func contextResult(id string) model.Block {
+// getContextResult returns a result of the call with that id.
+func getContextResult(id string) model.Block {
 	return model.ToolResult(id, false, model.Text("result "+id))
 }
 
-// validTranscript returns a valid transcript with every kind of message.
-func validTranscript() []model.Message {
+// newValidTranscript returns a valid transcript with every kind of message.
+func newValidTranscript() []model.Message {
 	return []model.Message{
 		builtin.UserMessage(model.Text("task")),
-		builtin.AssistantMessage(model.Text("let me see"), agenttest.ContextCall("a"), agenttest.ContextCall("b")),
-		builtin.UserMessage(contextResult("a"), contextResult("b")),
-		builtin.AssistantMessage(model.Block{Type: model.BlockThinking, Thinking: "hm", Signature: "s"}, agenttest.ContextCall("c")),
-		builtin.UserMessage(contextResult("c")),
+		builtin.AssistantMessage(model.Text("let me see"), agenttest.GetContextCall("a"), agenttest.GetContextCall("b")),
+		builtin.UserMessage(getContextResult("a"), getContextResult("b")),
+		builtin.AssistantMessage(model.Block{Type: model.BlockThinking, Thinking: "hm", Signature: "s"}, agenttest.GetContextCall("c")),
+		builtin.UserMessage(getContextResult("c")),
 		builtin.AssistantMessage(model.Text("is it so?")),
 		builtin.UserMessage(model.Text("yes")),
-		builtin.AssistantMessage(agenttest.ContextCall("d"), agenttest.ContextCall("e"), agenttest.ContextCall("f")),
-		builtin.UserMessage(contextResult("d"), model.ToolResult("e", true, model.Text("no")), contextResult("f")),
+		builtin.AssistantMessage(agenttest.GetContextCall("d"), agenttest.GetContextCall("e"), agenttest.GetContextCall("f")),
+		builtin.UserMessage(getContextResult("d"), model.ToolResult("e", true, model.Text("no")), getContextResult("f")),
 		builtin.AssistantMessage(model.Text("done")),
 	}
 }
 
 func TestCO4_ValidTranscriptsStayUnchanged(t *testing.T) {
 	t.Parallel()
-	status, text := agenttest.CheckTranscript(validTranscript())
+	status, text := agenttest.CheckTranscript(newValidTranscript())
 	require.Equal(t, http.StatusOK, status, text)
-	require.Equal(t, validTranscript(), builtin.RepairMessages(validTranscript()))
+	require.Equal(t, newValidTranscript(), builtin.RepairMessages(newValidTranscript()))
 	require.Empty(t, builtin.RepairMessages(nil))
 }
 
@@ -46,7 +46,7 @@ func TestCO4_ValidTranscriptsStayUnchanged(t *testing.T) {
 // accepts it after the repair.
 func TestCO4_TranscriptCutAnywhereIsRepaired(t *testing.T) {
 	t.Parallel()
-	full := validTranscript()
+	full := newValidTranscript()
 	cuts := 0
 	for n := range full {
 		for blocks := range len(full[n].Content) + 1 {

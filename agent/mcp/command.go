@@ -54,7 +54,7 @@ func (r *commandRunner) run(ctx context.Context, task tools.ExternalTask) error 
 	if err != nil {
 		return fmt.Errorf("start %s: %w", filepath.Base(r.cfg.Command[0]), err)
 	}
-	submitted := started.wait(ctx, task.Submitted, r.cfg.CloseTimeout)
+	submitted := started.awaitExit(ctx, task.Submitted, r.cfg.CloseTimeout)
 	if failure := started.failureText(); failure != "" && !submitted && ctx.Err() == nil {
 		r.agent.ReportError(failure)
 	}
@@ -133,9 +133,9 @@ func (c *runningCommand) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// wait waits until the process is gone. It stops the process when ctx ends, or closeTimeout
+// awaitExit waits until the process is gone. It stops the process when ctx ends, or closeTimeout
 // after the submission. It reports whether there was a submission.
-func (c *runningCommand) wait(ctx context.Context, submission <-chan struct{}, closeTimeout time.Duration) (submitted bool) {
+func (c *runningCommand) awaitExit(ctx context.Context, submission <-chan struct{}, closeTimeout time.Duration) (submitted bool) {
 	var timeout <-chan time.Time
 	for {
 		select {
@@ -153,16 +153,16 @@ func (c *runningCommand) wait(ctx context.Context, submission <-chan struct{}, c
 			timeout = timer.C
 		case <-timeout:
 			timeout = nil
-			c.stop()
+			c.stopGroup()
 		case <-ctx.Done():
-			c.stop()
+			c.stopGroup()
 			return submitted
 		}
 	}
 }
 
-// stop sends SIGTERM to the group, SIGKILL after killGrace, and returns when the group is gone.
-func (c *runningCommand) stop() {
+// stopGroup sends SIGTERM to the group, SIGKILL after killGrace, and returns when the group is gone.
+func (c *runningCommand) stopGroup() {
 	c.signalGroup(syscall.SIGTERM)
 	grace := time.NewTimer(killGrace)
 	defer grace.Stop()

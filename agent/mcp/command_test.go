@@ -36,8 +36,8 @@ func (s *serverHarness) awaitFile(name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// requireGone waits until a process is gone or a zombie.
-func requireGone(t *testing.T, pid string) {
+// requireProcessGone waits until a process is gone or a zombie.
+func requireProcessGone(t *testing.T, pid string) {
 	t.Helper()
 	number, err := strconv.Atoi(pid)
 	require.NoError(t, err)
@@ -60,15 +60,15 @@ func TestCommandGetsTheTask(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, shellCommand(tc.script, tc.arguments...))
-			s.query("sum up")
-			s.await("its end", isStatus("done"))
+			s := startAgent(t, shellCommand(tc.script, tc.arguments...))
+			s.sendQuery("sum up")
+			s.awaitFrame("its end", isStatus("done"))
 			if tc.want == "" {
 				require.ElementsMatch(t, []string{"a", "b", "c"}, strings.Fields(s.outputText()))
 				return
 			}
 			require.Equal(t, tc.want, s.outputText())
-			require.Zero(t, s.count(ofType("agent_error")))
+			require.Zero(t, s.countFrames(isFrameOfType("agent_error")))
 		})
 	}
 }
@@ -76,9 +76,9 @@ func TestCommandGetsTheTask(t *testing.T) {
 // Lines on both streams of a command are passed on whole, however they were written.
 func TestCommandOutputKeepsLines(t *testing.T) {
 	t.Parallel()
-	s := start(t, shellCommand(`(for i in $(seq 2000); do echo "out $i."; done) & for i in $(seq 2000); do echo "err $i." >&2; done; wait; head -c 200000 /dev/zero | tr '\0' x`))
-	s.query("talk")
-	s.await("its end", isStatus("done"))
+	s := startAgent(t, shellCommand(`(for i in $(seq 2000); do echo "out $i."; done) & for i in $(seq 2000); do echo "err $i." >&2; done; wait; head -c 200000 /dev/zero | tr '\0' x`))
+	s.sendQuery("talk")
+	s.awaitFrame("its end", isStatus("done"))
 	whole := regexp.MustCompile(`(?m)^(out|err) \d+\.$`).FindAllString(s.outputText(), -1)
 	require.Len(t, whole, 4000)
 	require.GreaterOrEqual(t, strings.Count(s.outputText(), "x"), 200_000, "a very long line is passed on too")
@@ -94,29 +94,29 @@ func TestCommandFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, shellCommand(tc.script))
-			s.query("x")
-			s.await("its end", isStatus("done"))
-			complaint := s.await("why", ofType("agent_error"))
+			s := startAgent(t, shellCommand(tc.script))
+			s.sendQuery("x")
+			s.awaitFrame("its end", isStatus("done"))
+			complaint := s.awaitFrame("why", isFrameOfType("agent_error"))
 			require.Equal(t, false, complaint["fatal"])
-			require.True(t, strings.HasPrefix(complaint.Text("error"), tc.want), complaint)
+			require.True(t, strings.HasPrefix(complaint.StringField("error"), tc.want), complaint)
 		})
 	}
 	t.Run("to start", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, mcp.Config{Command: []string{"/no/such/program"}})
-		s.query("x")
-		complaint := s.await("why", ofType("agent_error"))
+		s := startAgent(t, mcp.Config{Command: []string{"/no/such/program"}})
+		s.sendQuery("x")
+		complaint := s.awaitFrame("why", isFrameOfType("agent_error"))
 		require.Equal(t, true, complaint["fatal"])
-		require.Contains(t, complaint.Text("error"), "start program: fork/exec /no/such/program: no such file or directory")
+		require.Contains(t, complaint.StringField("error"), "start program: fork/exec /no/such/program: no such file or directory")
 	})
 }
 
 func TestCommandFindsTheTools(t *testing.T) {
 	t.Parallel()
-	s := start(t, shellCommand(`cp .mcp.json seen; stat -c %a .mcp.json; echo "$ASSAY_SOCKET"`))
-	s.query("x")
-	s.await("its end", isStatus("done"))
+	s := startAgent(t, shellCommand(`cp .mcp.json seen; stat -c %a .mcp.json; echo "$ASSAY_SOCKET"`))
+	s.sendQuery("x")
+	s.awaitFrame("its end", isStatus("done"))
 	require.Equal(t, "600\n"+s.socket+"\n", s.outputText())
 	var seen map[string]map[string]struct {
 		Command string   `json:"command"`
@@ -125,19 +125,19 @@ func TestCommandFindsTheTools(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(s.awaitFile("seen")), &seen))
 	require.Equal(t, "/bin/assay", seen["mcpServers"]["assay"].Command)
 	require.Equal(t, []string{"mcp", "--socket", s.socket}, seen["mcpServers"]["assay"].Args)
-	s.query("y")
-	require.Eventually(t, func() bool { return s.count(isStatus("done")) == 2 }, maxTestWaitTimeout, time.Millisecond, "the file of the first query does not disturb")
+	s.sendQuery("y")
+	require.Eventually(t, func() bool { return s.countFrames(isStatus("done")) == 2 }, maxTestWaitTimeout, time.Millisecond, "the file of the first query does not disturb")
 }
 
 func TestForeignClientConfigIsAnError(t *testing.T) {
 	t.Parallel()
-	s := start(t, shellCommand(`echo it runs`))
+	s := startAgent(t, shellCommand(`echo it runs`))
 	path := filepath.Join(s.dir, ".mcp.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"mcpServers": {}}`), 0o600))
-	s.query("x")
-	complaint := s.await("why", ofType("agent_error"))
+	s.sendQuery("x")
+	complaint := s.awaitFrame("why", isFrameOfType("agent_error"))
 	require.Equal(t, true, complaint["fatal"])
-	require.Contains(t, complaint.Text("error"), "the sandbox has a .mcp.json already")
+	require.Contains(t, complaint.StringField("error"), "the sandbox has a .mcp.json already")
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, `{"mcpServers": {}}`, string(kept))
@@ -151,27 +151,27 @@ const unstoppableScript = `trap '' TERM; (trap '' TERM; while :; do sleep 100; d
 func TestCommandIsKilledWithItsGroup(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*serverHarness){
-		"by a cancel":     func(s *serverHarness) { s.send(frame{"type": "agent_cancel", "request_id": "q-x"}) },
+		"by a cancel":     func(s *serverHarness) { s.sendFrame(frame{"type": "agent_cancel", "request_id": "q-x"}) },
 		"with the server": func(s *serverHarness) { _ = s.conn.Close(protocol.CloseNormal, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, shellCommand(unstoppableScript))
-			s.query("x")
+			s := startAgent(t, shellCommand(unstoppableScript))
+			s.sendQuery("x")
 			child, self := s.awaitFile("child"), s.awaitFile("self")
 			end(s)
-			requireGone(t, self)
-			requireGone(t, child)
+			requireProcessGone(t, self)
+			requireProcessGone(t, child)
 		})
 	}
 }
 
 func TestGroupIsKilledAfterExit(t *testing.T) {
 	t.Parallel()
-	s := start(t, shellCommand(`sleep 1000 & echo $! > child`))
-	s.query("x")
-	s.await("its end", isStatus("done"))
-	requireGone(t, s.awaitFile("child"))
+	s := startAgent(t, shellCommand(`sleep 1000 & echo $! > child`))
+	s.sendQuery("x")
+	s.awaitFrame("its end", isStatus("done"))
+	requireProcessGone(t, s.awaitFile("child"))
 }
 
 // A command that goes on after its submission is stopped after CloseTimeout.
@@ -179,29 +179,29 @@ func TestCommandIsStoppedAfterSubmission(t *testing.T) {
 	t.Parallel()
 	cfg := shellCommand(`echo $$ > self; cat > /dev/null; exec sleep 1000`)
 	cfg.CloseTimeout = time.Millisecond
-	s := start(t, cfg)
-	s.query("x")
+	s := startAgent(t, cfg)
+	s.sendQuery("x")
 	self := s.awaitFile("self")
 	_, result := callTool(t, s.connectHTTP(nil), "submit_response", map[string]any{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
 	require.False(t, result.IsError)
-	s.await("its end", isStatus("done"))
-	requireGone(t, self)
-	require.Zero(t, s.count(ofType("agent_error")), "this is no failure of the command")
+	s.awaitFrame("its end", isStatus("done"))
+	requireProcessGone(t, self)
+	require.Zero(t, s.countFrames(isFrameOfType("agent_error")), "this is no failure of the command")
 }
 
 // A command that asked the user something gets the earlier tasks with the answer, because it
 // is started anew.
 func TestCommandGetsEarlierTasks(t *testing.T) {
 	t.Parallel()
-	s := start(t, shellCommand(`cat; echo; echo ready > ready; while [ ! -e go ]; do sleep 0.01; done`))
-	s.query("count")
+	s := startAgent(t, shellCommand(`cat; echo; echo ready > ready; while [ ! -e go ]; do sleep 0.01; done`))
+	s.sendQuery("count")
 	s.awaitFile("ready")
 	_, result := callTool(t, s.connectHTTP(nil), "submit_response", map[string]any{"summary": "What?", "next_status": "awaiting_user_response"})
 	require.False(t, result.IsError)
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600))
-	s.await("its end", isStatus("awaiting_user_response"))
-	s.query("rows")
-	s.await("the other's", isStatus("done"))
+	s.awaitFrame("its end", isStatus("awaiting_user_response"))
+	s.sendQuery("rows")
+	s.awaitFrame("the other's", isStatus("done"))
 	require.Equal(t, "count\nYou were asked:\n\ncount\n\nYou handed in:\n\nWhat?\n\nNow you are asked:\n\nrows\n", s.outputText())
 }
 

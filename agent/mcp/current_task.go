@@ -140,8 +140,8 @@ func (s *toolServer) addTextResource(r *mcp.Resource, read func(context.Context)
 	})
 }
 
-// describeGetTask returns name, description and schema of get_task.
-func describeGetTask() model.Tool {
+// getTaskDefinition returns name, description and schema of get_task.
+func getTaskDefinition() model.Tool {
 	return model.Tool{
 		Name: getTaskTool,
 		Description: "Get the task that is to be done in the notebook. If there is none, wait for it; " +

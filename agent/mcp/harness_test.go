@@ -28,7 +28,7 @@ const maxTestWaitTimeout = 20 * time.Second
 // frame is a decoded frame.
 type frame map[string]any
 
-func (f frame) Text(name string) string {
+func (f frame) StringField(name string) string {
 	text, _ := f[name].(string)
 	return text
 }
@@ -52,8 +52,8 @@ type serverHarness struct {
 	output       strings.Builder
 }
 
-// start runs an agent and initialises it. It ends with the test.
-func start(t *testing.T, cfg mcp.Config) *serverHarness {
+// startAgent runs an agent and initialises it. It ends with the test.
+func startAgent(t *testing.T, cfg mcp.Config) *serverHarness {
 	t.Helper()
 	ours, theirs := protocol.Pipe()
 	s := &serverHarness{
@@ -70,9 +70,9 @@ func start(t *testing.T, cfg mcp.Config) *serverHarness {
 		_ = ours.Close(protocol.CloseNormal, "")
 		group.Wait()
 	})
-	s.await("ready", ofType("ready"))
-	s.send(frame{"type": "init", "session_id": 1})
-	s.await("its answer", func(f frame) bool { return f.Text("status") == "ready" })
+	s.awaitFrame("ready", isFrameOfType("ready"))
+	s.sendFrame(frame{"type": "init", "session_id": 1})
+	s.awaitFrame("its answer", func(f frame) bool { return f.StringField("status") == "ready" })
 	return s
 }
 
@@ -100,7 +100,7 @@ func (s *serverHarness) readFrames() {
 			s.t.Errorf("the agent sent no JSON: %q", body)
 			return
 		}
-		if f.Text("type") == "agent_action" {
+		if f.StringField("type") == "agent_action" {
 			s.handleAction(f)
 		}
 		s.mu.Lock()
@@ -111,7 +111,7 @@ func (s *serverHarness) readFrames() {
 	}
 }
 
-func (s *serverHarness) send(message frame) {
+func (s *serverHarness) sendFrame(message frame) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		s.t.Errorf("frame: %v", err)
@@ -126,33 +126,33 @@ func (s *serverHarness) handleAction(f frame) {
 	params, _ := f["params"].(map[string]any)
 	p := frame(params)
 	answer := frame{"type": "agent_action_response", "tx_id": f["tx_id"], "status": "success"}
-	cell := p.Text("cell_id")
-	switch f.Text("action") {
+	cell := p.StringField("cell_id")
+	switch f.StringField("action") {
 	case "create_cell":
 		s.cellCount++
 		cell = fmt.Sprintf("c%d", s.cellCount)
 		answer["cell_id"] = cell
-		s.send(answer)
-		s.runCell(cell, p.Text("source"))
+		s.sendFrame(answer)
+		s.runCell(cell, p.StringField("source"))
 	case "stop_cell":
-		s.send(answer)
+		s.sendFrame(answer)
 		if s.hanging[cell] {
 			s.finishRun(cell, frame{"status": "interrupted"})
 		}
 	case "get_context":
 		answer["context"] = frame{"cell_count": s.cellCount, "notebook_name": "nb", "cells": []any{}}
-		s.send(answer)
+		s.sendFrame(answer)
 	case "execute_code":
-		answer["stdout"] = p.Text("code")
-		s.send(answer)
+		answer["stdout"] = p.StringField("code")
+		s.sendFrame(answer)
 	default:
 		answer["status"], answer["error"] = "error", "there is no cell "+cell
-		s.send(answer)
+		s.sendFrame(answer)
 	}
 }
 
 func (s *serverHarness) runCell(cell, source string) {
-	s.send(frame{"type": "kernel_message", "message": frame{"type": "start_cell", "cell_id": cell, "run_sequencer": s.cellCount}})
+	s.sendFrame(frame{"type": "kernel_message", "message": frame{"type": "start_cell", "cell_id": cell, "run_sequencer": s.cellCount}})
 	switch source {
 	case "hang":
 		s.hanging[cell] = true
@@ -170,24 +170,26 @@ func (s *serverHarness) finishRun(cell string, fields frame) {
 	delete(s.hanging, cell)
 	message := frame{"type": "cell_result", "cell_id": cell, "run_sequencer": s.cellCount, "status": "ok"}
 	maps.Copy(message, fields)
-	s.send(frame{"type": "kernel_message", "message": message})
+	s.sendFrame(frame{"type": "kernel_message", "message": message})
 }
 
-func ofType(kind string) func(frame) bool {
-	return func(f frame) bool { return f.Text("type") == kind }
+func isFrameOfType(kind string) func(frame) bool {
+	return func(f frame) bool { return f.StringField("type") == kind }
 }
 
-func isAction(action string) func(frame) bool {
-	return func(f frame) bool { return f.Text("action") == action }
+func isActionNamed(action string) func(frame) bool {
+	return func(f frame) bool { return f.StringField("action") == action }
 }
 
 func isStatus(status string) func(frame) bool {
-	return func(f frame) bool { return f.Text("status") == status && f.Text("type") == "agent_status" }
+	return func(f frame) bool {
+		return f.StringField("status") == status && f.StringField("type") == "agent_status"
+	}
 }
 
-// await returns the first frame that matches, which may have come already. what names it in
+// awaitFrame returns the first frame that matches, which may have come already. what names it in
 // the failure.
-func (s *serverHarness) await(what string, match func(frame) bool) frame {
+func (s *serverHarness) awaitFrame(what string, match func(frame) bool) frame {
 	s.t.Helper()
 	deadline := time.NewTimer(maxTestWaitTimeout)
 	defer deadline.Stop()
@@ -206,7 +208,7 @@ func (s *serverHarness) await(what string, match func(frame) bool) frame {
 	}
 }
 
-func (s *serverHarness) count(match func(frame) bool) (n int) {
+func (s *serverHarness) countFrames(match func(frame) bool) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.frames {
@@ -217,8 +219,8 @@ func (s *serverHarness) count(match func(frame) bool) (n int) {
 	return n
 }
 
-func (s *serverHarness) query(text string) {
-	s.send(frame{"type": "agent_query", "query": text, "request_id": "q-" + text})
+func (s *serverHarness) sendQuery(text string) {
+	s.sendFrame(frame{"type": "agent_query", "query": text, "request_id": "q-" + text})
 }
 
 // httpClient returns an HTTP client that connects every request to the agent's socket.
@@ -272,10 +274,10 @@ func callTool(t *testing.T, client *sdk.ClientSession, name string, arguments an
 	t.Helper()
 	result, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
 	require.NoError(t, err)
-	return textOf(result), result
+	return resultText(result), result
 }
 
-func textOf(result *sdk.CallToolResult) string {
+func resultText(result *sdk.CallToolResult) string {
 	var text []string
 	for _, content := range result.Content {
 		if piece, ok := content.(*sdk.TextContent); ok {
@@ -285,8 +287,8 @@ func textOf(result *sdk.CallToolResult) string {
 	return strings.Join(text, "\n")
 }
 
-// withBothTransports runs a test with clients over HTTP and over a bridge.
-func withBothTransports(t *testing.T, test func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession)) {
+// runOverBothTransports runs a test with clients over HTTP and over a bridge.
+func runOverBothTransports(t *testing.T, test func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession)) {
 	t.Helper()
 	for name, connect := range map[string]func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession{
 		"http": (*serverHarness).connectHTTP, "stdio": (*serverHarness).connectStdio,

@@ -86,7 +86,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if cfg.CloseTimeout <= 0 {
 		cfg.CloseTimeout = 30 * time.Second
 	}
-	listener, err := listen(ctx, cfg.Socket)
+	listener, err := listenUnix(ctx, cfg.Socket)
 	if err != nil {
 		return errors.Join(err, conn.Close(protocol.CloseNormal, ""))
 	}
@@ -184,7 +184,7 @@ func (s *toolServer) handler() http.Handler {
 			s.serveWebSocket(w, r)
 			return
 		}
-		defer s.requests.track(r)()
+		defer s.requests.trackRequest(r)()
 		streamable.ServeHTTP(w, r)
 	})
 }
@@ -236,8 +236,8 @@ type requestTracker struct {
 // requestIDHeader is the header with the id of a request.
 const requestIDHeader = "Assay-Post"
 
-// track gives a request an id. The caller calls untrack when the request has been served.
-func (t *requestTracker) track(r *http.Request) (untrack func()) {
+// trackRequest gives a request an id. The caller calls untrack when the request has been served.
+func (t *requestTracker) trackRequest(r *http.Request) (untrack func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lastID++
@@ -251,9 +251,9 @@ func (t *requestTracker) track(r *http.Request) (untrack func()) {
 	}
 }
 
-// contextOf returns the context of the HTTP request that a call came in, or nil if it came
+// requestContext returns the context of the HTTP request that a call came in, or nil if it came
 // over a WebSocket or the request has been served.
-func (t *requestTracker) contextOf(extra *mcp.RequestExtra) context.Context {
+func (t *requestTracker) requestContext(extra *mcp.RequestExtra) context.Context {
 	if extra == nil {
 		return nil
 	}

@@ -23,9 +23,9 @@ func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 	_, theirs := protocol.Pipe()
 	agent, err := tools.NewExternalAgent(theirs, builtin.Config{})
 	require.NoError(t, err)
-	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
-		s := start(t, mcp.Config{Command: []string{"true"}})
+		s := startAgent(t, mcp.Config{Command: []string{"true"}})
 		list, err := connect(s, nil).ListTools(t.Context(), nil)
 		require.NoError(t, err)
 		offered := map[string]*sdk.Tool{}
@@ -52,9 +52,9 @@ func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 
 func TestToolCalls(t *testing.T) {
 	t.Parallel()
-	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
-		s := start(t, mcp.Config{})
+		s := startAgent(t, mcp.Config{})
 		client := connect(s, nil)
 		text, result := callTool(t, client, "create_cell", map[string]any{"position": 0, "source": "hello", "auto_run": true})
 		require.False(t, result.IsError)
@@ -81,9 +81,9 @@ func TestToolCalls(t *testing.T) {
 // A task is available in every way that MCP has, to clients that connected before it and after.
 func TestTaskReachesClients(t *testing.T) {
 	t.Parallel()
-	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
-		s := start(t, mcp.Config{})
+		s := startAgent(t, mcp.Config{})
 		early := connect(s, nil)
 		require.Contains(t, early.InitializeResult().Instructions, "There is no task yet")
 		_, err := early.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "task"})
@@ -100,7 +100,7 @@ func TestTaskReachesClients(t *testing.T) {
 			result, _ := early.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_task"})
 			waited <- result
 		}()
-		s.query("count")
+		s.sendQuery("count")
 		result = <-waited
 		require.NotNil(t, result)
 		require.Equal(t, &sdk.TextContent{Text: "count"}, result.Content[0])
@@ -120,7 +120,7 @@ func TestTaskReachesClients(t *testing.T) {
 
 		text, result = callTool(t, late, "submit_response", map[string]any{"summary": "[EVAL_COMPLETE]", "next_status": "done"})
 		require.False(t, result.IsError, text)
-		s.await("done", isStatus("done"))
+		s.awaitFrame("done", isStatus("done"))
 		text, _ = callTool(t, early, "get_task", map[string]any{"wait_s": 0})
 		require.Contains(t, text, "There is no task yet")
 	})
@@ -128,9 +128,9 @@ func TestTaskReachesClients(t *testing.T) {
 
 func TestProgressNotifications(t *testing.T) {
 	t.Parallel()
-	withBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
-		s := start(t, mcp.Config{})
+		s := startAgent(t, mcp.Config{})
 		notifications := make(chan *sdk.ProgressNotificationParams, 8)
 		client := connect(s, &sdk.ClientOptions{
 			ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { notifications <- r.Params },
@@ -149,7 +149,7 @@ func TestProgressNotifications(t *testing.T) {
 		require.Equal(t, "the new cell runs, 1 s", first.Message)
 		cancel()
 		require.ErrorIs(t, <-ended, context.Canceled)
-		s.await("stop_cell", isAction("stop_cell"))
+		s.awaitFrame("stop_cell", isActionNamed("stop_cell"))
 		text, _ := callTool(t, client, "create_cell", map[string]any{"position": 0, "source": "goes on", "auto_run": true})
 		require.Contains(t, text, "goes on")
 	})
@@ -161,7 +161,7 @@ func TestDisconnectStopsCells(t *testing.T) {
 	hang := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"create_cell","arguments":{"position":0,"source":"hang","auto_run":true}}}`
 	t.Run("http", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, mcp.Config{})
+		s := startAgent(t, mcp.Config{})
 		client := s.connectHTTP(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -182,14 +182,14 @@ func TestDisconnectStopsCells(t *testing.T) {
 			}
 			ended <- err
 		}()
-		s.await("the cell", isAction("create_cell"))
+		s.awaitFrame("the cell", isActionNamed("create_cell"))
 		cancel()
 		require.Error(t, <-ended)
-		s.await("stop_cell", isAction("stop_cell"))
+		s.awaitFrame("stop_cell", isActionNamed("stop_cell"))
 	})
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()
-		s := start(t, mcp.Config{})
+		s := startAgent(t, mcp.Config{})
 		in, out, ended := startBridge(t, mcp.Address{Socket: s.socket})
 		for _, line := range []string{
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
@@ -203,10 +203,10 @@ func TestDisconnectStopsCells(t *testing.T) {
 		}
 		require.NoError(t, json.NewDecoder(out).Decode(&answer))
 		require.Equal(t, "2025-06-18", answer.Result.ProtocolVersion)
-		s.await("the cell", isAction("create_cell"))
+		s.awaitFrame("the cell", isActionNamed("create_cell"))
 		require.NoError(t, in.Close())
 		require.NoError(t, <-ended)
-		s.await("stop_cell", isAction("stop_cell"))
+		s.awaitFrame("stop_cell", isActionNamed("stop_cell"))
 	})
 }
 
@@ -214,7 +214,7 @@ func TestDisconnectStopsCells(t *testing.T) {
 // server.
 func TestManyClientsAtOnce(t *testing.T) {
 	t.Parallel()
-	s := start(t, mcp.Config{})
+	s := startAgent(t, mcp.Config{})
 	var clients sync.WaitGroup
 	for i := range 8 {
 		connect := s.connectHTTP
@@ -226,7 +226,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 			for n := range 5 {
 				want := fmt.Sprintf("client %d call %d", i, n)
 				result, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "execute_code", Arguments: map[string]any{"code": want}})
-				if err != nil || !strings.Contains(textOf(result), want) {
+				if err != nil || !strings.Contains(resultText(result), want) {
 					t.Errorf("%s: %v", want, err)
 				}
 			}
@@ -244,7 +244,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 		result, err := client.CallTool(context.Background(), &sdk.CallToolParams{Name: "create_cell", Arguments: map[string]any{"position": 0, "source": "hang", "auto_run": true}})
 		failed <- err != nil || result.IsError
 	}()
-	s.await("the cell", isAction("create_cell"))
+	s.awaitFrame("the cell", isActionNamed("create_cell"))
 	require.NoError(t, s.conn.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-s.ended)
 	require.True(t, <-failed)

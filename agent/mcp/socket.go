@@ -31,8 +31,8 @@ func SocketPath(folder, session string) string {
 	return filepath.Join(folder, hex.EncodeToString(sum[:8]))
 }
 
-// listen listens on a Unix socket. It replaces the socket of an agent that was killed.
-func listen(ctx context.Context, path string) (net.Listener, error) {
+// listenUnix listens on a Unix socket. It replaces the socket of an agent that was killed.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocketPathBytes {
 		return nil, fmt.Errorf("the path of the socket, %s, has more than %d bytes: make the one of the temporary folder shorter", path, maxSocketPathBytes)
 	}

@@ -59,7 +59,7 @@ func (h toolHints) annotations() *mcp.ToolAnnotations {
 func (s *toolServer) addTools(withGetTask bool) {
 	offered, handlers := s.agent.Tools(), map[string]mcp.ToolHandler{}
 	if withGetTask {
-		offered = append(slices.Clip(offered), describeGetTask())
+		offered = append(slices.Clip(offered), getTaskDefinition())
 		handlers[getTaskTool] = s.getTask
 	}
 	hints := hintsByTool()
@@ -71,18 +71,18 @@ func (s *toolServer) addTools(withGetTask bool) {
 		h := hints[t.Name]
 		s.mcp.AddTool(&mcp.Tool{
 			Name: t.Name, Title: h.title, Description: t.Description, InputSchema: t.InputSchema, Annotations: h.annotations(),
-		}, s.cancelledWithClient(handler))
+		}, s.withClientCancellation(handler))
 	}
 }
 
-// cancelledWithClient returns a handler that ends when the client disconnects or the server is
+// withClientCancellation returns a handler that ends when the client disconnects or the server is
 // stopped, and that sends progress while it runs.
-func (s *toolServer) cancelledWithClient(handler mcp.ToolHandler) mcp.ToolHandler {
+func (s *toolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)()
-		if request := s.requests.contextOf(req.Extra); request != nil {
+		if request := s.requests.requestContext(req.Extra); request != nil {
 			defer context.AfterFunc(request, cancel)()
 		}
 		defer s.startProgress(ctx, req)()

@@ -110,8 +110,8 @@ func requireProblem(tb testing.TB, answer *httptest.ResponseRecorder, status int
 	return got.Text
 }
 
-// seqsOf returns the numbers of the entries of a page.
-func seqsOf(tb testing.TB, page api.TracePage) (seqs []int64) {
+// entrySeqs returns the numbers of the entries of a page.
+func entrySeqs(tb testing.TB, page api.TracePage) (seqs []int64) {
 	tb.Helper()
 	for _, entry := range page.Entries {
 		var recordAttempt trace.Record

@@ -74,7 +74,7 @@ func (f attemptFilter) selects(line []byte) bool {
 
 // writeAttempt writes a line of attempts.jsonl with "n" and "name" in front.
 func writeAttempt(out *bytes.Buffer, line runs.Line) {
-	writeNumbered(out, line, line.Text)
+	writeNumberedLine(out, line, line.Text)
 }
 
 // writeBriefAttempt writes a line like writeAttempt but, if it is of an attempt,
@@ -82,7 +82,7 @@ func writeAttempt(out *bytes.Buffer, line runs.Line) {
 func writeBriefAttempt(out *bytes.Buffer, line runs.Line) {
 	all := gjson.ParseBytes(line.Text)
 	if all.Get("type").String() != runs.TypeAttempt {
-		writeNumbered(out, line, line.Text)
+		writeNumberedLine(out, line, line.Text)
 		return
 	}
 	brief := []byte("{")
@@ -95,7 +95,7 @@ func writeBriefAttempt(out *bytes.Buffer, line runs.Line) {
 		}
 		return true
 	})
-	writeNumbered(out, line, append(brief, '}'))
+	writeNumberedLine(out, line, append(brief, '}'))
 }
 
 // isBriefField reports whether brief=true keeps this field of an attempt.
@@ -109,9 +109,9 @@ func isBriefField(name string) bool {
 	}
 }
 
-// writeNumbered writes object, a JSON object, with the number of line and, if line
+// writeNumberedLine writes object, a JSON object, with the number of line and, if line
 // is of an attempt, the name of the attempt's folder in front.
-func writeNumbered(out *bytes.Buffer, line runs.Line, object []byte) {
+func writeNumberedLine(out *bytes.Buffer, line runs.Line, object []byte) {
 	fmt.Fprintf(out, `{"n":%d`, line.Number)
 	if name := runs.AttemptFolderName(line.Text); name != "" {
 		quoted, _ := protocol.Marshal(name) // a string can always be marshalled

@@ -99,7 +99,7 @@ func readFlowQuery(r *http.Request) (flowQuery, error) {
 		from: p.Number("from", 1, 1, math.MaxInt64), skip: p.Number("skip", 0, 0, math.MaxInt32),
 		limit: int(p.Number("limit", defaultEntriesPerPage, 1, maxEntriesPerPage)),
 		filter: flow.Filter{
-			TxID: p.Text("tx"), Action: p.Text("action"), CellID: p.Text("cell"), Hop: readHop(p),
+			TxID: p.Text("tx"), Action: p.Text("action"), CellID: p.Text("cell"), Hop: readHopParameter(p),
 			MinDelay: time.Duration(p.Number("late", 0, 0, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		},
 		text: p.Text("text"), hideStream: p.OneOf("streams", "true", "false") == "false",
@@ -107,8 +107,8 @@ func readFlowQuery(r *http.Request) (flowQuery, error) {
 	return q, p.Err()
 }
 
-// readHop returns the parameter "hop"; empty selects any hop.
-func readHop(p *endpoint.Parameters) trace.Hop {
+// readHopParameter returns the parameter "hop"; empty selects any hop.
+func readHopParameter(p *endpoint.Parameters) trace.Hop {
 	words := []string{""}
 	for _, hop := range trace.AllHops() {
 		words = append(words, string(hop))
@@ -135,7 +135,7 @@ func (q flowQuery) fillUnfiltered(page *FlowPage, index *flow.Index) {
 	first := q.from + q.skip
 	page.LastSeq = min(first+int64(q.limit)-1, page.NewestSeq)
 	for seq := first; seq <= page.LastSeq; seq++ {
-		page.add(index, index.FrameAt(seq))
+		page.addFrame(index, index.FrameAt(seq))
 	}
 	if page.LastSeq < page.NewestSeq {
 		page.NextFrom = new(page.LastSeq + 1)
@@ -163,7 +163,7 @@ func (q flowQuery) fillFiltered(page *FlowPage, index *flow.Index, search *textS
 		case q.skip > 0:
 			q.skip--
 		case len(page.Entries) < q.limit:
-			page.add(index, frame)
+			page.addFrame(index, frame)
 		case page.NextFrom == nil:
 			page.NextFrom = new(seq)
 		}
@@ -179,7 +179,7 @@ func (q flowQuery) fillFiltered(page *FlowPage, index *flow.Index, search *textS
 	}
 }
 
-func (p *FlowPage) add(index *flow.Index, frame flow.Frame) {
+func (p *FlowPage) addFrame(index *flow.Index, frame flow.Frame) {
 	r := frame.Record
 	entry := FlowEntry{
 		Seq: r.Seq, ElapsedNS: r.ElapsedNS, Hop: r.Hop, ConsoleID: r.ConsoleID, Type: r.Type, Action: r.Action, TxID: r.TxID, CellID: r.CellID,

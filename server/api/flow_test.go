@@ -51,10 +51,10 @@ func frameEntry(tb testing.TB, hop trace.Hop, body string, more ...func(*trace.E
 	return e
 }
 
-// withNote and withCause change an entry for frameEntry.
-func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
+// setNote and setCauseSeq change an entry for frameEntry.
+func setNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
 
-func withCause(seq int64) func(*trace.Entry) { return func(e *trace.Entry) { e.CauseSeq = seq } }
+func setCauseSeq(seq int64) func(*trace.Entry) { return func(e *trace.Entry) { e.CauseSeq = seq } }
 
 // actionEntry returns the entry of an action of the agent; params are the members of
 // its params object.
@@ -82,10 +82,10 @@ func sampleEntries(tb testing.TB) []trace.Entry {
 		/* 5 */ frameEntry(tb, trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
 		/* 6 */ frameEntry(tb, trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
 		/* 7 */ frameEntry(tb, trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"ok"}`),
-		/* 8 */ actionEntry(tb, `"code":"2"`, "execute_code", "tx_2", withNote(trace.NoteIntercepted)),
-		/* 9 */ frameEntry(tb, trace.ServerToKernel, `{"type":"execute_code","agent_tx_id":"eval_1","code":"2"}`, withCause(8)),
+		/* 8 */ actionEntry(tb, `"code":"2"`, "execute_code", "tx_2", setNote(trace.NoteIntercepted)),
+		/* 9 */ frameEntry(tb, trace.ServerToKernel, `{"type":"execute_code","agent_tx_id":"eval_1","code":"2"}`, setCauseSeq(8)),
 		/* 10 */ frameEntry(tb, trace.KernelToServer, `{"type":"execute_code_response","agent_tx_id":"eval_1","status":"success"}`),
-		/* 11 */ answerEntry(tb, "tx_2", withCause(10)),
+		/* 11 */ answerEntry(tb, "tx_2", setCauseSeq(10)),
 		/* 12 */ frameEntry(tb, trace.AgentToServer, `{"type":"agent_event","channel":"ai","text":"well","metadata":{"type":"tick"}}`),
 		/* 13 */ actionEntry(tb, "", "get_context", "tx_3"),
 	}
@@ -241,7 +241,7 @@ func TestFlowAndNotebookOfAnEmptyTrace(t *testing.T) {
 		answer := s.request(t, http.MethodGet, flowPath(path))
 		require.JSONEq(t, `{"entries":[],"requests":{},"next":null,"last":0,"end":0,"complete":false}`, answer.Body.String(), text)
 		var at notebookAt
-		s.getJSON(t, atPath(path), &at)
+		s.getJSON(t, notebookAtPath(path), &at)
 		require.Zero(t, at.Seq)
 		require.JSONEq(t, `[]`, string(at.Cells))
 	}

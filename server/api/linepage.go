@@ -55,11 +55,11 @@ func (p *linePage) fill(lines iter.Seq2[runs.Line, error], selects func([]byte) 
 		if p.skipDamaged && !line.IsValid() {
 			p.leftOut.AddLine(line.Number)
 		} else if selects(line.Text) {
-			fault := checkObject(line)
+			fault := requireJSONObject(line)
 			if fault != nil && p.count == 0 {
 				return fault
 			}
-			if p.more = fault != nil || !p.add(line, writeItem); p.more {
+			if p.more = fault != nil || !p.addLine(line, writeItem); p.more {
 				return nil
 			}
 		}
@@ -69,8 +69,8 @@ func (p *linePage) fill(lines iter.Seq2[runs.Line, error], selects func([]byte) 
 	return nil
 }
 
-// add adds a line. It returns false if the page has no room for it.
-func (p *linePage) add(line runs.Line, writeItem func(*bytes.Buffer, runs.Line)) bool {
+// addLine adds a line. It returns false if the page has no room for it.
+func (p *linePage) addLine(line runs.Line, writeItem func(*bytes.Buffer, runs.Line)) bool {
 	before := p.items.Len()
 	if p.count > 0 {
 		p.items.WriteString(",\n")
@@ -84,8 +84,8 @@ func (p *linePage) add(line runs.Line, writeItem func(*bytes.Buffer, runs.Line))
 	return true
 }
 
-// checkObject returns an error if a line is not a JSON object.
-func checkObject(line runs.Line) error {
+// requireJSONObject returns an error if a line is not a JSON object.
+func requireJSONObject(line runs.Line) error {
 	if !bytes.HasPrefix(line.Text, []byte("{")) || !json.Valid(line.Text) {
 		return fmt.Errorf("line %d of the file is not a JSON object: continue after it", line.Number)
 	}

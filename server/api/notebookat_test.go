@@ -29,8 +29,8 @@ type notebookAt struct {
 	Runs     json.RawMessage
 }
 
-// atPath returns the path of …/at for that of …/trace.
-func atPath(path string) string { return strings.TrimSuffix(path, "trace") + "at" }
+// notebookAtPath returns the path of …/at for that of …/trace.
+func notebookAtPath(path string) string { return strings.TrimSuffix(path, "trace") + "at" }
 
 // notebookEntries returns n entries of a session in which 12 cells are created,
 // edited and run. They are the same at each call.
@@ -59,9 +59,9 @@ func notebookEntries(tb testing.TB, n int) []trace.Entry {
 	return entries[:n]
 }
 
-// statesAfter returns the notebook after each of these entries of a trace, as JSON,
+// notebooksAfter returns the notebook after each of these entries of a trace, as JSON,
 // computed by reading the trace once.
-func statesAfter(tb testing.TB, text string, seqs []int64) map[int64]string {
+func notebooksAfter(tb testing.TB, text string, seqs []int64) map[int64]string {
 	tb.Helper()
 	fold, states := session.NewNotebookFold(), map[int64]string{}
 	_, err := trace.ReadRecords(strings.NewReader(text), func(r trace.Record) error {
@@ -87,18 +87,18 @@ func TestNotebookAt(t *testing.T) {
 	for range 40 {
 		seqs = append(seqs, rand.Int64N(n)+1)
 	}
-	want := statesAfter(t, text, seqs)
+	want := notebooksAfter(t, text, seqs)
 	s, path, _ := newTestServerWithTrace(t, text)
 	rand.Shuffle(len(seqs), func(i, j int) { seqs[i], seqs[j] = seqs[j], seqs[i] })
 	for _, seq := range slices.Concat(seqs, seqs[:5]) {
 		var at notebookAt
-		s.getJSON(t, fmt.Sprintf("%s?seq=%d", atPath(path), seq), &at)
+		s.getJSON(t, fmt.Sprintf("%s?seq=%d", notebookAtPath(path), seq), &at)
 		require.Equal(t, []any{"notebook_state", seq, int64(n), false, ""}, []any{at.Type, at.Seq, at.End, at.Complete, at.Held})
 		require.JSONEq(t, want[seq], fmt.Sprintf(`{"cells":%s,"runs":%s}`, at.Cells, at.Runs), "%d of %v", seq, seqs)
 	}
 	var newest, beyond notebookAt
-	s.getJSON(t, atPath(path), &newest)
-	s.getJSON(t, atPath(path)+"?seq=9223372036854775807", &beyond)
+	s.getJSON(t, notebookAtPath(path), &newest)
+	s.getJSON(t, notebookAtPath(path)+"?seq=9223372036854775807", &beyond)
 	require.EqualValues(t, n, newest.Seq)
 	require.Equal(t, newest, beyond)
 	records := map[int64]trace.Record{}
@@ -107,10 +107,10 @@ func TestNotebookAt(t *testing.T) {
 	require.Equal(t, records[n].ElapsedNS, newest.TNS)
 	require.WithinDuration(t, records[n].WallTime, newest.Wall, time.Second)
 	var first notebookAt
-	s.getJSON(t, atPath(path)+"?seq=0", &first)
+	s.getJSON(t, notebookAtPath(path)+"?seq=0", &first)
 	require.JSONEq(t, `[]`, string(first.Cells))
-	requireProblem(t, s.request(t, http.MethodGet, atPath(path)+"?seq=-1"), http.StatusBadRequest, "bad_parameter")
-	requireProblem(t, s.request(t, http.MethodGet, atPath(path)+"?at=1"), http.StatusBadRequest, "bad_parameter")
+	requireProblem(t, s.request(t, http.MethodGet, notebookAtPath(path)+"?seq=-1"), http.StatusBadRequest, "bad_parameter")
+	requireProblem(t, s.request(t, http.MethodGet, notebookAtPath(path)+"?at=1"), http.StatusBadRequest, "bad_parameter")
 }
 
 // However long a trace and its lines are, there are at most 128 snapshots, and the
@@ -152,7 +152,7 @@ func TestNotebookAtHeldByAConsole(t *testing.T) {
 		frameEntry(t, trace.ConsoleToServer, `{"type":"agent_action_response","tx_id":"tx_1","status":"success","cell_id":"a"}`),
 	))
 	var at notebookAt
-	s.getJSON(t, atPath(path), &at)
+	s.getJSON(t, notebookAtPath(path), &at)
 	require.Equal(t, "console", at.Held)
 	require.JSONEq(t, `[{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1}]`, string(at.Cells))
 }

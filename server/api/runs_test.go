@@ -207,7 +207,7 @@ func FuzzQuery(f *testing.F) {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 			require.NoError(t, err)
 			request.URL.RawQuery = query
-			answer := serve(s.handler, request)
+			answer := serveRequest(s.handler, request)
 			require.Less(t, answer.Code, 500, fmt.Sprint(path, "?", query, ": ", answer.Body))
 			require.True(t, json.Valid(answer.Body.Bytes()), answer.Body.String())
 		}

@@ -41,9 +41,9 @@ func newTextSearch(text string) *textSearch {
 // matches reports whether the entry seq contains the text.
 func (s *textSearch) matches(seq int64) bool { return seq <= int64(len(s.hits)) && s.hits[seq-1] }
 
-// add searches the next entry, whose line this is and which index already has. An
+// addEntry searches the next entry, whose line this is and which index already has. An
 // entry that refers to an earlier one for its message matches if that one does.
-func (s *textSearch) add(line []byte, index *flow.Index) {
+func (s *textSearch) addEntry(line []byte, index *flow.Index) {
 	seq := int64(len(s.hits)) + 1
 	r := index.FrameAt(seq).Record
 	hit := s.occursIn(trace.LineMessage(line))
@@ -123,7 +123,7 @@ func (c *cachedTrace) search(ctx context.Context, file TraceFile, text string) (
 		if line.Number > c.index.EntryCount() {
 			break // appended after update read the file
 		}
-		s.add(line.Text, c.index)
+		s.addEntry(line.Text, c.index)
 	}
 	return s, nil
 }

@@ -27,8 +27,8 @@ func encodeQuery(values map[string]string) string {
 	return query.Encode()
 }
 
-// serve returns the response of handler to a request.
-func serve(handler http.Handler, request *http.Request) *httptest.ResponseRecorder {
+// serveRequest returns the response of handler to a request.
+func serveRequest(handler http.Handler, request *http.Request) *httptest.ResponseRecorder {
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, request)
 	return answer
@@ -54,7 +54,7 @@ func TestTracePagesOfAGrowingTrace(t *testing.T) {
 	for next, grown := int64(1), false; ; {
 		var page api.TracePage
 		s.getJSON(t, fmt.Sprintf("%s?from=%d&limit=5", path, next), &page)
-		got = append(got, seqsOf(t, page)...)
+		got = append(got, entrySeqs(t, page)...)
 		for _, entry := range page.Entries {
 			bodies = append(bodies, string(entry)+"\n")
 		}
@@ -91,7 +91,7 @@ func TestTraceFilters(t *testing.T) {
 	} {
 		var page api.TracePage
 		s.getJSON(t, path+"?"+query, &page)
-		require.Equal(t, want, seqsOf(t, page), query)
+		require.Equal(t, want, entrySeqs(t, page), query)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestTracePageReadsOnlyThePage(t *testing.T) {
 	var page api.TracePage
 	s.getJSON(t, path+"?from=100000", &page)
 	require.Len(t, page.Entries, 500)
-	require.EqualValues(t, 100_000, seqsOf(t, page)[0])
+	require.EqualValues(t, 100_000, entrySeqs(t, page)[0])
 	require.EqualValues(t, 100_500, *page.Next)
 }
 

@@ -116,17 +116,17 @@ func (a *faultyAgent) pauseReading() {
 func (a *faultyAgent) sendFrame() {
 	switch a.IntN(12) {
 	case 0:
-		a.send(protocol.AgentStatus{Type: protocol.TypeAgentStatus, Status: a.pick("thinking", "executing", "ready", "awaiting_cell_execution")})
+		a.send(protocol.AgentStatus{Type: protocol.TypeAgentStatus, Status: a.pickText("thinking", "executing", "ready", "awaiting_cell_execution")})
 	case 1:
-		a.send(params{"type": "agent_history_updated", "entry": params{"type": "anthropic_message", "role": a.pick("user", "assistant"), "content": []params{
-			{"type": "text", "text": a.pick("hm", "[EVAL_COMPLETE]")}, {"type": "tool_use", "name": "run_cell", "input": params{}},
+		a.send(params{"type": "agent_history_updated", "entry": params{"type": "anthropic_message", "role": a.pickText("user", "assistant"), "content": []params{
+			{"type": "text", "text": a.pickText("hm", "[EVAL_COMPLETE]")}, {"type": "tool_use", "name": "run_cell", "input": params{}},
 		}}})
 	case 2:
 		for _, piece := range []string{"start", "block_start", "delta", "block_stop", "complete"} {
 			a.send(params{"type": "agent_stream_" + piece, "block_index": a.IntN(2), "block_type": "text", "delta": "thinking "})
 		}
 	case 3:
-		a.send(params{"type": a.pick("agent_event", "agent_usage_update", "agent_result"), "input_tokens": a.IntN(10), "text": "", "metadata": params{}})
+		a.send(params{"type": a.pickText("agent_event", "agent_usage_update", "agent_result"), "input_tokens": a.IntN(10), "text": "", "metadata": params{}})
 	default:
 		a.sendAction()
 	}
@@ -141,28 +141,28 @@ func (a *faultyAgent) sendAction() {
 	case 0:
 		tx = fmt.Sprintf("a%d-%d", a.number, 1+a.IntN(a.actions)) // may still be in flight
 	case 1:
-		tx = a.pick("", "eval_000000000000", "\x00")
+		tx = a.pickText("", "eval_000000000000", "\x00")
 	case 2:
 		tx = []int{7}
 	}
-	cell := a.cell()
-	action := a.pick(
+	cell := a.pickCellID()
+	action := a.pickText(
 		"get_context", "get_context", "create_cell", "create_cell", "create_markdown_cell", "edit_cell", "edit_cell", "delete_cell", "move_cell",
 		"run_cell", "run_cell", "stop_cell", "set_widget", "request_globals_summary", "request_reactivity_summary",
 		"execute_code", "get_global_info", "reset_kernel_globals", "levitate", "",
 	)
 	a.send(params{"type": "agent_action", "action": action, "tx_id": tx, "params": params{
-		"cell_id": cell, "position": 0, "cell_type": a.pick("code", "code", "markdown", "poem"), "source": "1 # [EVAL_COMPLETE]", "auto_run": a.oneIn(2),
-		"key": cell + "/w", "value": a.pick("1", "{"), "code": "1", "timeout_s": a.Float64(), "agent_tx_id": fmt.Sprintf("a%d-%d", a.number, a.actions-1),
+		"cell_id": cell, "position": 0, "cell_type": a.pickText("code", "code", "markdown", "poem"), "source": "1 # [EVAL_COMPLETE]", "auto_run": a.oneIn(2),
+		"key": cell + "/w", "value": a.pickText("1", "{"), "code": "1", "timeout_s": a.Float64(), "agent_tx_id": fmt.Sprintf("a%d-%d", a.number, a.actions-1),
 	}})
 }
 
-// cell returns the id of a cell, or of none.
-func (a *faultyAgent) cell() string {
+// pickCellID returns the id of a cell, or of none.
+func (a *faultyAgent) pickCellID() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.cells) == 0 || a.oneIn(10) {
-		return a.pick("", "a", "first")
+		return a.pickText("", "a", "first")
 	}
 	return a.cells[a.IntN(len(a.cells))]
 }

@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Duration("chaos.for", 5*time.Second, "how long TestChaos runs")
 	flag.Uint64("chaos.seed", 0, "seed of TestChaos's random decisions; 0 is a new one")
-	servertest.Main(m, play)
+	servertest.RunTests(m, playRole)
 }
 
 // TestChaos runs faulty kernels, agents, consoles and network links at the same time
@@ -45,7 +45,7 @@ func TestChaos(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("to repeat: go test -race ./server/chaos -run '^TestChaos$' -chaos.for %v -chaos.seed %d", duration, seed)
-	filesBefore, existing := openFiles(t), goleak.IgnoreCurrent()
+	filesBefore, existing := openFileTargets(t), goleak.IgnoreCurrent()
 	var panics bytes.Buffer // in HTTP handlers, which net/http recovers and logs
 	log.SetOutput(&panics)
 	defer log.SetOutput(os.Stderr)
@@ -54,12 +54,12 @@ func TestChaos(t *testing.T) {
 	t.Run("run", func(t *testing.T) { //nolint:paralleltest // as above
 		run = newChaosRun(t, seed)
 		run.runActors(t, duration)
-		run.check(t)
+		run.checkAfterStop(t)
 	})
-	require.Eventually(t, func() bool { return len(processesNaming(t, run.childDir)) == 0 }, 5*time.Second, 50*time.Millisecond, "%v", processesNaming(t, run.childDir))
+	require.Eventually(t, func() bool { return len(processesWithText(t, run.childDir)) == 0 }, 5*time.Second, 50*time.Millisecond, "%v", processesWithText(t, run.childDir))
 	require.NoError(t, goleak.Find(existing))
 	require.Empty(t, panics.String())
-	filesAfter := openFiles(t)
+	filesAfter := openFileTargets(t)
 	require.Len(t, filesAfter, len(filesBefore), "%v and %v", filesBefore, filesAfter)
 }
 
@@ -78,7 +78,7 @@ func (c *chaosRun) runActors(t *testing.T, duration time.Duration) {
 	for i := range 2 * len(sessionIDs()) {
 		name, session := fmt.Sprintf("console-%d", i), sessionIDs()[i/2]
 		console := &faultyConsole{rng: newRNG(c.seed, name), run: c, name: name, personName: session, session: session, url: proxyURL(name)}
-		console.role = console.pick("holder", "view")
+		console.role = console.pickText("holder", "view")
 		if session == "held" || session == "viewed" {
 			console.role = map[string]string{"held": "holder", "viewed": "view"}[session]
 		}
@@ -101,8 +101,8 @@ func (c *chaosRun) runActors(t *testing.T, duration time.Duration) {
 	}
 }
 
-// check reports what must not be after the server has stopped.
-func (c *chaosRun) check(t *testing.T) {
+// checkAfterStop reports what must not be after the server has stopped.
+func (c *chaosRun) checkAfterStop(t *testing.T) {
 	t.Helper()
 	defer func() {
 		for _, fault := range c.faults {

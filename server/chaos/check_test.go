@@ -18,9 +18,9 @@ import (
 	"assay/router"
 )
 
-// answerSlack is how much later than its timeout an answer may come, because the
+// lateAnswerSlack is how much later than its timeout an answer may come, because the
 // machine is busy.
-const answerSlack = 1500 * time.Millisecond
+const lateAnswerSlack = 1500 * time.Millisecond
 
 // actionCounts counts the actions of one agent process, and their answers, by tx_id.
 type actionCounts struct {
@@ -63,7 +63,7 @@ func (c *chaosRun) checkTrace(t *testing.T, path string, actionTimeout time.Dura
 			}
 		case r.Type == router.TypePeerEnded && r.Action == "agent":
 			for tx, times := range counts.asked {
-				if waited := time.Duration(r.ElapsedNS) - counts.lastAsked[tx]; counts.answered[tx] < times && waited > actionTimeout+answerSlack {
+				if waited := time.Duration(r.ElapsedNS) - counts.lastAsked[tx]; counts.answered[tx] < times && waited > actionTimeout+lateAnswerSlack {
 					fault(r, "%s was not answered in %v", tx, waited)
 				}
 			}
@@ -135,9 +135,9 @@ func (c *chaosRun) checkSession(t *testing.T, live *session.Session, tracePaths 
 	}
 }
 
-// processesNaming returns the ids and command lines of running processes whose command
+// processesWithText returns the ids and command lines of running processes whose command
 // line contains text.
-func processesNaming(t *testing.T, text string) (pids []string) {
+func processesWithText(t *testing.T, text string) (pids []string) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	require.NoError(t, err)
@@ -149,8 +149,8 @@ func processesNaming(t *testing.T, text string) (pids []string) {
 	return pids
 }
 
-// openFiles returns what the file descriptors of this process refer to.
-func openFiles(t *testing.T) (open []string) {
+// openFileTargets returns what the file descriptors of this process refer to.
+func openFileTargets(t *testing.T) (open []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")
 	require.NoError(t, err)

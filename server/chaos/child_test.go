@@ -33,20 +33,20 @@ type faultyChild struct {
 	postponed []byte     // a frame to be sent out of order; nil: none
 }
 
-// play plays the role of a subprocess:
+// playRole plays the role of a subprocess:
 //
 //	faulty-kernel DIR SEED SESSION FD
 //	faulty-agent DIR SEED SESSION FD
 //	orphan DIR                        waits until it is killed
 //	quiet FD                          a kernel or agent that is ready and then does nothing
-func play(role string, args []string) int {
+func playRole(role string, args []string) int {
 	switch role {
 	case "orphan":
 		select {}
 	case "quiet":
 		return playQuiet(args[0])
 	}
-	socket, err := servertest.Socket(args[3])
+	socket, err := servertest.ConnectSocket(args[3])
 	if err != nil {
 		return 110
 	}
@@ -80,7 +80,7 @@ func play(role string, args []string) int {
 }
 
 func playQuiet(fd string) int {
-	socket, err := servertest.Socket(fd)
+	socket, err := servertest.ConnectSocket(fd)
 	if err != nil {
 		return 110
 	}
@@ -109,7 +109,7 @@ func (c *faultyChild) becomeReady() bool {
 		return false
 	}
 	c.gzipNext = c.oneIn(4)
-	c.writeFrame([]byte(c.pick(
+	c.writeFrame([]byte(c.pickText(
 		`{"type":"ready"}`, `{"type":"ready","language":"python","version":"3","pid":1,"protocol":1}`, `{"type":"ready","actions":true}`,
 	)))
 	return true
@@ -222,6 +222,6 @@ func (c *faultyChild) misbehave() (mustExit bool) {
 
 // startOrphan starts a process that does not end by itself.
 func (c *faultyChild) startOrphan() {
-	command := servertest.Command("orphan", c.dir)
+	command := servertest.RoleCommand("orphan", c.dir)
 	_ = exec.Command(command[0], command[1:]...).Start()
 }

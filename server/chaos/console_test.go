@@ -12,7 +12,7 @@ import (
 	"assay/server/servertest"
 )
 
-type params = servertest.Params
+type params = servertest.JSONObject
 
 // faultyConsole is a console that connects, sends random messages and disconnects, over
 // and over. It is not safe for concurrent use.
@@ -72,7 +72,7 @@ func (c *faultyConsole) connectOnce(ctx context.Context) {
 }
 
 func (c *faultyConsole) runHello() params {
-	hello := params{"token": c.token(), "notebook_id": "n"}
+	hello := params{"token": c.pickToken(), "notebook_id": "n"}
 	if number := c.number.Load(); number > 0 && c.oneIn(2) {
 		hello["connection_idx"] = number
 	}
@@ -80,10 +80,10 @@ func (c *faultyConsole) runHello() params {
 }
 
 func (c *faultyConsole) agentInit() params {
-	init := params{"type": "init", "session_id": c.personName, "token": c.token(), "role": c.role, "connection_idx": c.number.Load()}
+	init := params{"type": "init", "session_id": c.personName, "token": c.pickToken(), "role": c.role, "connection_idx": c.number.Load()}
 	switch c.IntN(25) {
 	case 0:
-		init["role"] = c.pick("king", "view", "holder", "owner")
+		init["role"] = c.pickText("king", "view", "holder", "owner")
 	case 1:
 		init["session_id"] = nil
 	case 2:
@@ -92,16 +92,16 @@ func (c *faultyConsole) agentInit() params {
 	return init
 }
 
-// token returns the token, sometimes a wrong one.
-func (c *faultyConsole) token() string {
+// pickToken returns the token, sometimes a wrong one.
+func (c *faultyConsole) pickToken() string {
 	if c.oneIn(30) {
 		return "a guess"
 	}
 	return server.EvalSandboxToken
 }
 
-// noteCell remembers the id of a cell.
-func (c *faultyConsole) noteCell(cell string) {
+// rememberCell remembers the id of a cell.
+func (c *faultyConsole) rememberCell(cell string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if cell != "" && len(c.cells) < 100 {
@@ -109,38 +109,38 @@ func (c *faultyConsole) noteCell(cell string) {
 	}
 }
 
-// cell returns the id of a cell, or of none.
-func (c *faultyConsole) cell() string {
+// pickCellID returns the id of a cell, or of none.
+func (c *faultyConsole) pickCellID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.cells) == 0 || c.oneIn(5) {
-		return c.pick("first", "a", "b", "")
+		return c.pickText("first", "a", "b", "")
 	}
 	return c.cells[c.IntN(len(c.cells))]
 }
 
 // sendAtRun sends a message at /run.
 func (c *faultyConsole) sendAtRun(run *consoleConn) {
-	cell := c.cell()
+	cell := c.pickCellID()
 	switch c.IntN(16) {
 	case 0, 1, 2, 3, 4:
 		run.send(params{"type": "run_cell", "cell_id": cell, "code": "1"})
 	case 5:
-		run.send(params{"type": c.pick("stop_cell", "dispose_cell", "run_cell"), "cell_id": cell})
+		run.send(params{"type": c.pickText("stop_cell", "dispose_cell", "run_cell"), "cell_id": cell})
 	case 6:
 		run.send(params{"type": "set_widget_value", "data": params{cell + "/w": "1"}})
 	case 7, 8:
-		run.send(params{"type": c.pick("globals_summary", "reactivity_summary", "debug_state")})
+		run.send(params{"type": c.pickText("globals_summary", "reactivity_summary", "debug_state")})
 	case 9:
-		run.send(params{"type": "execute_code", "code": "1", "agent_tx_id": c.pick("mine", "")})
+		run.send(params{"type": "execute_code", "code": "1", "agent_tx_id": c.pickText("mine", "")})
 	case 10:
 		if c.oneIn(2) {
-			run.send(params{"type": "managed_process_restart", "name": c.pick("kernel", "agent", "agent", "moon")})
+			run.send(params{"type": "managed_process_restart", "name": c.pickText("kernel", "agent", "agent", "moon")})
 		}
 	case 11:
 		c.sendGarbage(run)
 	default:
-		run.send(params{"type": c.pick("init", "ping", "run_all", "ready"), "cell_id": cell})
+		run.send(params{"type": c.pickText("init", "ping", "run_all", "ready"), "cell_id": cell})
 	}
 }
 
@@ -150,17 +150,17 @@ func (c *faultyConsole) sendAtAgent(agent *consoleConn) {
 	case 0:
 		agent.send(params{"type": "agent_query", "query": "hurry [EVAL_COMPLETE]", "request_id": "r"})
 	case 1:
-		agent.send(params{"type": c.pick("agent_cancel", "agent_clear_history", "kernel_message", "levitate")})
+		agent.send(params{"type": c.pickText("agent_cancel", "agent_clear_history", "kernel_message", "levitate")})
 	case 2:
-		agent.send(params{"type": "agent_action_response", "tx_id": c.pick("a0-1", "eval_000000000000", ""), "status": "success"})
+		agent.send(params{"type": "agent_action_response", "tx_id": c.pickText("a0-1", "eval_000000000000", ""), "status": "success"})
 	case 3:
 		c.sendGarbage(agent)
 	default:
 		c.actions++
 		agent.send(params{
 			"type": "notebook_action", "tx_id": fmt.Sprintf("%s-%d", c.name, c.actions),
-			"action": c.pick("get_context", "create_cell", "create_cell", "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell", "execute_code", "request_globals_summary", "x"),
-			"params": params{"cell_id": c.cell(), "position": 0, "cell_type": "code", "source": c.pick("1", "2"), "auto_run": c.oneIn(2), "code": "1", "timeout_s": 0.1, "rev": 1},
+			"action": c.pickText("get_context", "create_cell", "create_cell", "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell", "execute_code", "request_globals_summary", "x"),
+			"params": params{"cell_id": c.pickCellID(), "position": 0, "cell_type": "code", "source": c.pickText("1", "2"), "auto_run": c.oneIn(2), "code": "1", "timeout_s": 0.1, "rev": 1},
 		})
 	}
 }

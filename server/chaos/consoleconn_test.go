@@ -121,7 +121,7 @@ func (c *consoleConn) handle(body []byte) {
 		return
 	}
 	f.body = body
-	c.console.noteCell(f.CellID)
+	c.console.rememberCell(f.CellID)
 	switch {
 	case c.path == "/run" && f.Type == "ready":
 		var ready struct {
@@ -134,7 +134,7 @@ func (c *consoleConn) handle(body []byte) {
 	case c.path == "/agent" && c.console.role == "view":
 		c.checkView(f)
 	case f.Type == "agent_action" && c.holder != nil:
-		c.holder.answer(c, f)
+		c.holder.answerAction(c, f)
 	}
 }
 
@@ -174,8 +174,8 @@ type faultyHolder struct {
 	run      *consoleConn // of the same console
 }
 
-func (h *faultyHolder) answer(c *consoleConn, f frame) {
-	answer, toKernel, err := h.notebook.Perform(f.Action, f.Params)
+func (h *faultyHolder) answerAction(c *consoleConn, f frame) {
+	answer, toKernel, err := h.notebook.PerformAction(f.Action, f.Params)
 	if err != nil {
 		answer = params{"status": "error", "error": err.Error()}
 	} else {
@@ -186,7 +186,7 @@ func (h *faultyHolder) answer(c *consoleConn, f frame) {
 	case 0, 1:
 		return
 	case 2:
-		answer["tx_id"] = h.pick("", "a0-1", "somebody's")
+		answer["tx_id"] = h.pickText("", "a0-1", "somebody's")
 	case 3:
 		c.send(answer)
 	case 4:

@@ -46,7 +46,7 @@ func newFuzzTarget(f *testing.F) *fuzzTarget {
 	h := &fuzzTarget{chaosRun: &chaosRun{client: newHTTPClient(), workdirRoot: f.TempDir()}}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	f.Cleanup(func() { log.SetOutput(os.Stderr) })
-	h.harness = servertest.Start(f, server.Config{
+	h.harness = servertest.StartServer(f, server.Config{
 		StartSession: h.startSession, TraceDir: f.TempDir(), RunsDir: createStoredRun(f), MaxFrameBytes: maxConsoleFrameBytes, Log: slog.New(errorLog{h.chaosRun}),
 		PrepareCase: func(path, id string) (server.AttemptRunner, error) {
 			if path == "" {
@@ -79,7 +79,7 @@ func createStoredRun(f *testing.F) string {
 }
 
 func (h *fuzzTarget) startSession(ctx context.Context, o server.StartOptions) (*session.Session, error) {
-	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, servertest.Command("quiet")...)
+	command := append([]string{"env", "GORACE=atexit_sleep_ms=0"}, servertest.RoleCommand("quiet")...)
 	return session.Start(ctx, h.harness.Supervisor, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
 		Environ: os.Environ(), WorkdirRoot: h.workdirRoot, AwaitConsole: true, IsEvaluation: true, // so that no process is restarted

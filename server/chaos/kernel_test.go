@@ -51,22 +51,22 @@ func (k *faultyKernel) handle(request kernelRequest) {
 	case protocol.TypeAgentAction:
 		k.send(params{"type": protocol.TypeActionResponse, "tx_id": request.TxID, "status": "success", "summary": params{"x": 1}})
 	default:
-		k.answer(request)
+		k.answerRequest(request)
 	}
 }
 
-// answer answers a request: sometimes not at all, late, or with another's id.
-func (k *faultyKernel) answer(request kernelRequest) {
+// answerRequest answers a request: sometimes not at all, late, or with another's id.
+func (k *faultyKernel) answerRequest(request kernelRequest) {
 	id := request.AgentTxID
 	switch k.IntN(20) {
 	case 0:
 		return
 	case 1:
-		id = k.pick("", "eval_000000000000", "tx_1")
+		id = k.pickText("", "eval_000000000000", "tx_1")
 	case 2:
 		<-time.After(k.durationBelow(600 * time.Millisecond))
 	}
-	answer := params{"type": request.Type + "_response", "agent_tx_id": id, "status": k.pick("ok", "ok", "error", "interrupted"), "stdout": ""}
+	answer := params{"type": request.Type + "_response", "agent_tx_id": id, "status": k.pickText("ok", "ok", "error", "interrupted"), "stdout": ""}
 	switch request.Type {
 	case protocol.TypeGlobalsSummary:
 		answer = params{"type": request.Type, "agent_tx_id": id, "summary": params{"x": k.IntN(9)}, "truncated": false}
@@ -82,7 +82,7 @@ func (k *faultyKernel) answer(request kernelRequest) {
 // the result too: such a run goes on for ever.
 func (k *faultyKernel) runCell(cell string) {
 	if k.oneIn(3) {
-		k.send(protocol.RunQueue{Type: protocol.TypeRunQueue, Queue: []string{cell, k.pick("a", "b", cell)}})
+		k.send(protocol.RunQueue{Type: protocol.TypeRunQueue, Queue: []string{cell, k.pickText("a", "b", cell)}})
 	}
 	k.sequencer++
 	k.send(protocol.StartCell{Type: protocol.TypeStartCell, CellID: &cell, RunSequencer: k.sequencer})
@@ -95,7 +95,7 @@ func (k *faultyKernel) runCell(cell string) {
 	if k.oneIn(30) {
 		return
 	}
-	k.sendResult(cell, k.pick(protocol.StatusOK, protocol.StatusOK, protocol.StatusError))
+	k.sendResult(cell, k.pickText(protocol.StatusOK, protocol.StatusOK, protocol.StatusError))
 	if k.oneIn(3) {
 		k.send(protocol.StartCell{Type: protocol.TypeStartCell, RunSequencer: k.sequencer})
 	}
@@ -112,7 +112,7 @@ func (k *faultyKernel) sendResult(cell, status string) {
 func (k *faultyKernel) sendOutput(cell string) {
 	switch k.IntN(8) {
 	case 0, 1:
-		k.writeFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: k.pick("stdout", "stderr"), CellID: cell, Text: []byte(strings.Repeat("spam\n", k.IntN(200)))}))
+		k.writeFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: k.pickText("stdout", "stderr"), CellID: cell, Text: []byte(strings.Repeat("spam\n", k.IntN(200)))}))
 	case 2:
 		if k.oneIn(10) {
 			k.writeFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: "stdout", CellID: cell, Text: []byte(strings.Repeat("flood ", 50_000))}))
@@ -125,7 +125,7 @@ func (k *faultyKernel) sendOutput(cell string) {
 		k.send(params{"type": "kernel_stdio", "active_cell": nil, "stream": "stdout", "data": "of no run [EVAL_COMPLETE]"})
 	default:
 		k.send(params{"type": "cell_output", "cell_id": cell, "run_sequencer": k.sequencer, "output": params{
-			"output_type": "display_data", "data": params{"text/plain": k.pick("x", "[EVAL_COMPLETE]", strings.Repeat("wide ", 2000))}, "metadata": params{},
+			"output_type": "display_data", "data": params{"text/plain": k.pickText("x", "[EVAL_COMPLETE]", strings.Repeat("wide ", 2000))}, "metadata": params{},
 		}})
 	}
 }

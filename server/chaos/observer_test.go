@@ -39,7 +39,7 @@ func (o *observer) watch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, o.durationBelow(3*time.Second))
 	defer cancel()
 	from := int64(o.IntN(3) * o.IntN(500))
-	address := fmt.Sprintf("%s/watch?session=%s&from=%d", o.url, o.pick(sessionIDs()...), from)
+	address := fmt.Sprintf("%s/watch?session=%s&from=%d", o.url, o.pickText(sessionIDs()...), from)
 	ws, response, err := websocket.Dial(ctx, address, &websocket.DialOptions{HTTPClient: o.run.client})
 	if response != nil && response.Body != nil {
 		_ = response.Body.Close()
@@ -73,12 +73,12 @@ func (o *observer) watch(ctx context.Context) {
 // request sends an HTTP request. It reports a fault if the response has status 500, or
 // claims to be JSON and is not.
 func (o *observer) request(ctx context.Context) {
-	session := o.pick(sessionIDs()...)
-	path := o.pick("/api/sessions", "/api/sessions/"+session, "/metrics", "/healthz", "/readyz", "/api/config", "/api/runs", "/run", "/nowhere", "/api/sessions/../x")
+	session := o.pickText(sessionIDs()...)
+	path := o.pickText("/api/sessions", "/api/sessions/"+session, "/metrics", "/healthz", "/readyz", "/api/config", "/api/runs", "/run", "/nowhere", "/api/sessions/../x")
 	method, body := http.MethodGet, ""
 	if o.oneIn(4) {
 		path = "/api/sessions/" + attemptSessionID + "/case"
-		method, body = http.MethodPost, o.pick(`{"path":"p","id":"i"}`, `{"path":"p"}`, `{`, `[]`, "")
+		method, body = http.MethodPost, o.pickText(`{"path":"p","id":"i"}`, `{"path":"p"}`, `{`, `[]`, "")
 	}
 	address := strings.Replace(o.url, "ws://", "http://", 1) + path
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))

@@ -53,7 +53,7 @@ func startFaultyProxy(t *testing.T, ctx context.Context, random *rng, serverURL 
 }
 
 func (p *faultyProxy) newLink() *faultyLink {
-	l := &faultyLink{slow: p.oneIn(3), limit: 1 << 40, fault: p.pick("cut", "cut", "silent", "noise"), closed: make(chan struct{})}
+	l := &faultyLink{slow: p.oneIn(3), limit: 1 << 40, fault: p.pickText("cut", "cut", "silent", "noise"), closed: make(chan struct{})}
 	if p.oneIn(3) {
 		l.limit = 200 + p.IntN(8000)
 	}
@@ -71,8 +71,8 @@ func (p *faultyProxy) forward(ctx context.Context, client net.Conn, l *faultyLin
 	var both sync.WaitGroup
 	defer both.Wait()
 	defer context.AfterFunc(ctx, l.end)()
-	both.Go(func() { l.copy(server, client, l.limit) })
-	both.Go(func() { l.copy(client, server, 1<<40) })
+	both.Go(func() { l.copyUntilFault(server, client, l.limit) })
+	both.Go(func() { l.copyUntilFault(client, server, 1<<40) })
 	<-l.closed
 	for _, conn := range []net.Conn{client, server} {
 		if tcp, ok := conn.(*net.TCPConn); ok && l.fault == "cut" {
@@ -84,8 +84,8 @@ func (p *faultyProxy) forward(ctx context.Context, client net.Conn, l *faultyLin
 
 func (l *faultyLink) end() { l.once.Do(func() { close(l.closed) }) }
 
-// copy copies data until either end closes, and lets the link fail after limit bytes.
-func (l *faultyLink) copy(to, from net.Conn, limit int) {
+// copyUntilFault copies data until either end closes, and lets the link fail after limit bytes.
+func (l *faultyLink) copyUntilFault(to, from net.Conn, limit int) {
 	buffer := make([]byte, 4<<10)
 	for copied := 0; ; {
 		n, err := from.Read(buffer)

@@ -22,8 +22,8 @@ func newRNG(seed uint64, actor ...string) *rng {
 // oneIn returns true with probability 1/n.
 func (r *rng) oneIn(n int) bool { return r.IntN(n) == 0 }
 
-// pick returns one of the texts.
-func (r *rng) pick(texts ...string) string { return texts[r.IntN(len(texts))] }
+// pickText returns one of the texts.
+func (r *rng) pickText(texts ...string) string { return texts[r.IntN(len(texts))] }
 
 // durationBelow returns a duration from 0 to limit.
 func (r *rng) durationBelow(limit time.Duration) time.Duration {
@@ -62,9 +62,9 @@ func (r *rng) garbage() []byte {
 	case 7:
 		return []byte("\x00\x07\x01\x00cno stream")
 	case 8:
-		return deepMessage(r.pick("cell_output", "cell_result"), r.IntN(30_000))
+		return deepMessage(r.pickText("cell_output", "cell_result"), r.IntN(30_000))
 	case 9:
-		return deepMessage(r.pick("cell_output", "cell_result"), 9_990+r.IntN(20))
+		return deepMessage(r.pickText("cell_output", "cell_result"), 9_990+r.IntN(20))
 	case 10:
 		return []byte(`{"type":"\ud800","tx_id":"\udfff\u0000"} {}`)
 	default:

@@ -68,7 +68,7 @@ func newChaosRun(t *testing.T, seed uint64) *chaosRun {
 	cases, err := testcases.Load([]string{path}, testcases.Options{})
 	require.NoError(t, err)
 	c.cases = cases
-	c.harness = servertest.Start(t, server.Config{
+	c.harness = servertest.StartServer(t, server.Config{
 		StartSession: c.startSession, TraceDir: c.traceDir, IdleTimeout: 700 * time.Millisecond, PingInterval: 500 * time.Millisecond, MaxFrameBytes: maxConsoleFrameBytes,
 		Log: slog.New(errorLog{c}),
 		PrepareCase: func(string, string) (server.AttemptRunner, error) {
@@ -91,7 +91,7 @@ func (c *chaosRun) reportFault(text string) {
 // childConfigs returns the kernel and the agent of a session, or of an attempt.
 func (c *chaosRun) childConfigs(name string) (kernel.Config, agent.Config) {
 	command := func(role string) []string {
-		return append([]string{"env", "GORACE=atexit_sleep_ms=0"}, servertest.Command(role, c.childDir, strconv.FormatUint(c.seed, 10), name)...)
+		return append([]string{"env", "GORACE=atexit_sleep_ms=0"}, servertest.RoleCommand(role, c.childDir, strconv.FormatUint(c.seed, 10), name)...)
 	}
 	return kernel.Config{Command: command("faulty-kernel"), ReadyTimeout: 2 * time.Second}, agent.Config{Command: command("faulty-agent"), ReadyTimeout: 2 * time.Second}
 }

@@ -90,7 +90,7 @@ type Problem struct {
 // WriteProblem writes a [Problem] with the code that belongs to status, and
 // removes Content-Disposition: browsers must not save an error as a file.
 func WriteProblem(w http.ResponseWriter, status int, text string) {
-	writeProblem(w, status, Problem{codeOf(status), text})
+	writeProblem(w, status, Problem{problemCode(status), text})
 }
 
 func writeProblem(w http.ResponseWriter, status int, problem Problem) {
@@ -98,8 +98,8 @@ func writeProblem(w http.ResponseWriter, status int, problem Problem) {
 	WriteJSON(w, status, problem)
 }
 
-// codeOf returns the Problem.Code of an HTTP status.
-func codeOf(status int) string {
+// problemCode returns the Problem.Code of an HTTP status.
+func problemCode(status int) string {
 	switch status {
 	case http.StatusBadRequest:
 		return "bad_parameter"

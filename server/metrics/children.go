@@ -26,8 +26,8 @@ func newChildCounter(m *Registry) *childCounter {
 	return &childCounter{metrics: m, running: map[string]bool{}, restartRequested: map[string]time.Duration{}}
 }
 
-// observe counts an entry if it is about a child or about the session's state.
-func (c *childCounter) observe(e *trace.Entry) {
+// countEntry counts an entry if it is about a child or about the session's state.
+func (c *childCounter) countEntry(e *trace.Entry) {
 	switch {
 	case e.Type == protocol.TypeReady && e.Hop == trace.KernelToServer:
 		c.countStart(childKernel)

@@ -7,4 +7,4 @@ import "assay/internal/trace"
 const MaxPendingActions = maxPendingActions
 
 // Count counts one entry.
-func (s *SessionCounter) Count(e *trace.Entry) { s.count(e) }
+func (s *SessionCounter) Count(e *trace.Entry) { s.countEntry(e) }

@@ -205,7 +205,7 @@ func testLiveSessionGauges(t *testing.T) {
 	}()
 	journal.Append(frameEntry(t, trace.KernelToServer, "", `{"type":"ready"}`))
 	<-time.After(time.Second) // longer than batchDelay
-	got := scrape(t, m)
+	got := scrapeMetrics(t, m)
 	require.Positive(t, got["go_goroutines{}"])
 	require.Positive(t, got["process_open_fds{}"])
 	for name, want := range map[string]float64{
@@ -219,7 +219,7 @@ func testLiveSessionGauges(t *testing.T) {
 	removeSecond()
 	cancel()
 	<-ended
-	left := nonZeroSeries(scrape(t, m))
+	left := nonZeroSeries(scrapeMetrics(t, m))
 	for _, name := range []string{"sessions{}", "consoles{run}", "queue_frames{agent}", "children_running{kernel}"} {
 		require.NotContains(t, left, name)
 	}
@@ -240,7 +240,7 @@ func TestPendingActionsAreBounded(t *testing.T) {
 		entry := responseEntry(t, "", "success", fmt.Sprint("tx", i))
 		count(&entry)
 	}
-	got := scrape(t, m)
+	got := scrapeMetrics(t, m)
 	require.InDelta(t, beyond, got["assay_requests_unmeasured_total{}"], 0)
 	require.InDelta(t, metrics.MaxPendingActions, got["assay_request_seconds{get_context,console}"], 0)
 }
@@ -260,11 +260,11 @@ func TestUnknownNamesAddNoSeries(t *testing.T) {
 		}
 	}
 	countUnknown(0)
-	before := len(scrape(t, m))
+	before := len(scrapeMetrics(t, m))
 	for i := range 2000 {
 		countUnknown(i + 1)
 	}
-	got := scrape(t, m)
+	got := scrapeMetrics(t, m)
 	require.Len(t, got, before)
 	require.InDelta(t, 2001, got["assay_request_seconds{other,server}"], 0)
 }

@@ -46,10 +46,10 @@ func newActionTimer(m *Registry) *actionTimer {
 // setHolder records whether the server or a console holds the notebook from this entry on.
 func (a *actionTimer) setHolder(e *trace.Entry) { a.serverHolds = e.ConsoleID == 0 }
 
-// start begins to measure an action. An action without tx_id gets no answer and is
+// startAction begins to measure an action. An action without tx_id gets no answer and is
 // ignored. An action that reuses a tx_id in flight is refused with an answer, which stop
 // must not take for that of the first action.
-func (a *actionTimer) start(e *trace.Entry) {
+func (a *actionTimer) startAction(e *trace.Entry) {
 	if e.TxID == "" {
 		return
 	}
@@ -65,9 +65,9 @@ func (a *actionTimer) start(e *trace.Entry) {
 	}
 }
 
-// stop records the time of the action that an answer belongs to. A timed-out
+// stopAction records the time of the action that an answer belongs to. A timed-out
 // answer also counts as a missed deadline.
-func (a *actionTimer) stop(e *trace.Entry) {
+func (a *actionTimer) stopAction(e *trace.Entry) {
 	id := maphash.String(a.seed, e.TxID)
 	action := a.pending[id]
 	switch {
@@ -81,15 +81,15 @@ func (a *actionTimer) stop(e *trace.Entry) {
 		return
 	}
 	delete(a.pending, id)
-	hop := a.answeredBy(action)
-	a.observer(requestLabels{hop, action.action}).Observe((e.Elapsed - action.started).Seconds())
+	hop := a.answererLabel(action)
+	a.durationObserver(requestLabels{hop, action.action}).Observe((e.Elapsed - action.started).Seconds())
 	if e.Note == trace.NoteTimedOut {
 		a.metrics.requests.missed.WithLabelValues(hop).Inc()
 	}
 }
 
-// answeredBy returns the label of the component that answered an action, or should have.
-func (a *actionTimer) answeredBy(action *pendingAction) string {
+// answererLabel returns the label of the component that answered an action, or should have.
+func (a *actionTimer) answererLabel(action *pendingAction) string {
 	switch {
 	case action.intercepted:
 		return answeredByKernel
@@ -102,7 +102,7 @@ func (a *actionTimer) answeredBy(action *pendingAction) string {
 	}
 }
 
-func (a *actionTimer) observer(labels requestLabels) prometheus.Observer {
+func (a *actionTimer) durationObserver(labels requestLabels) prometheus.Observer {
 	observer := a.observers[labels]
 	if observer == nil {
 		observer = a.metrics.requests.seconds.WithLabelValues(labels.hop, labels.action)

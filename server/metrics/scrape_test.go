@@ -20,9 +20,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scrape returns the value of each series of /metrics by name and label values, as
+// scrapeMetrics returns the value of each series of /metrics by name and label values, as
 // in "assay_consoles{run}". The value of a histogram is its sample count.
-func scrape(t *testing.T, m *metrics.Registry) map[string]float64 {
+func scrapeMetrics(t *testing.T, m *metrics.Registry) map[string]float64 {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	m.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
@@ -108,5 +108,5 @@ func countSession(t *testing.T, entries ...trace.Entry) map[string]float64 {
 	}
 	journal.Close()
 	counter.Run(t.Context())
-	return nonZeroSeries(scrape(t, m))
+	return nonZeroSeries(scrapeMetrics(t, m))
 }

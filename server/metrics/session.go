@@ -54,17 +54,17 @@ func (s *SessionCounter) Run(ctx context.Context) {
 	defer s.metrics.sessions.live.Dec()
 	defer s.children.close()
 	for {
-		entry, err := s.next(ctx)
+		entry, err := s.nextEntry(ctx)
 		if err != nil {
 			return // io.EOF, or the cause of ctx
 		}
-		s.count(entry)
+		s.countEntry(entry)
 	}
 }
 
-// next returns the next entry. If it had to wait for that entry, it also waits for
+// nextEntry returns the next entry. If it had to wait for that entry, it also waits for
 // batchDelay, so that the following calls find entries at once.
-func (s *SessionCounter) next(ctx context.Context) (*trace.Entry, error) {
+func (s *SessionCounter) nextEntry(ctx context.Context) (*trace.Entry, error) {
 	if entry := s.journal.TryNext(); entry != nil {
 		return entry, nil
 	}
@@ -80,22 +80,22 @@ func (s *SessionCounter) next(ctx context.Context) (*trace.Entry, error) {
 	return entry, err
 }
 
-func (s *SessionCounter) count(e *trace.Entry) {
+func (s *SessionCounter) countEntry(e *trace.Entry) {
 	counters := s.frameCounters(e.Hop, e.Type)
 	counters.count.Inc()
 	counters.bytes.Add(float64(e.BodyBytes))
 	if e.Note != "" {
-		s.noteCounter(e.Note).Inc()
+		s.counterForNote(e.Note).Inc()
 	}
 	switch {
 	case e.Type == protocol.TypeAgentAction && e.Hop == trace.AgentToServer:
-		s.actions.start(e)
+		s.actions.startAction(e)
 	case e.Type == protocol.TypeActionResponse && e.Hop == trace.ServerToAgent:
-		s.actions.stop(e)
+		s.actions.stopAction(e)
 	case e.Type == router.TypeHolder && e.Hop == trace.HopSession:
 		s.actions.setHolder(e)
 	default:
-		s.children.observe(e)
+		s.children.countEntry(e)
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *SessionCounter) frameCounters(hop trace.Hop, messageType string) frameC
 	return counters
 }
 
-func (s *SessionCounter) noteCounter(note trace.Note) prometheus.Counter {
+func (s *SessionCounter) counterForNote(note trace.Note) prometheus.Counter {
 	counter := s.notes[note]
 	if counter == nil {
 		counter = s.metrics.frames.noted.WithLabelValues(string(note))

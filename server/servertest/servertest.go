@@ -25,12 +25,12 @@ const (
 	cleanupArgument = "cleanup"
 )
 
-// Main is the TestMain of a package whose test binary plays subprocesses. If the
-// binary was started with [Command], Main calls play with the role and arguments
+// RunTests is the TestMain of a package whose test binary plays subprocesses. If the
+// binary was started with [RoleCommand], Main calls play with the role and arguments
 // given there and exits with the status that it returns. Started with flags only, Main runs
 // the tests and requires that no goroutine is left. Any other argument is an error: running
 // the tests would start the binary again and again.
-func Main(m *testing.M, play func(role string, args []string) int) {
+func RunTests(m *testing.M, play func(role string, args []string) int) {
 	args := os.Args[1:]                           //nolint:forbidigo // package for tests
 	if len(args) > 1 && args[0] == playArgument { // args[1] is the role
 		os.Exit(play(args[1], args[2:])) //nolint:forbidigo // as above
@@ -52,15 +52,15 @@ func Main(m *testing.M, play func(role string, args []string) int) {
 	goleak.VerifyTestMain(m)
 }
 
-// Command returns the command that makes the test binary play a role; see [Main]. The
+// RoleCommand returns the command that makes the test binary play a role; see [RunTests]. The
 // file descriptor of the process's socket is appended to it as the last argument.
-func Command(role string, args ...string) []string {
+func RoleCommand(role string, args ...string) []string {
 	return append([]string{os.Args[0], playArgument, role}, args...) //nolint:forbidigo // package for tests
 }
 
-// Socket returns the socket whose file descriptor is number, the last argument of a
+// ConnectSocket returns the socket whose file descriptor is number, the last argument of a
 // role.
-func Socket(number string) (net.Conn, error) {
+func ConnectSocket(number string) (net.Conn, error) {
 	fd, err := strconv.Atoi(number)
 	if err != nil {
 		return nil, err
@@ -78,9 +78,9 @@ type Harness struct {
 	Stop       func() // ends the server, and waits for that; it may be called again
 }
 
-// Start runs a server on a free port of this machine until the test ends. A
+// StartServer runs a server on a free port of this machine until the test ends. A
 // configuration without a token gets EvalSandbox.
-func Start(t testing.TB, cfg server.Config) *Harness { //nolint:thelper // t is a T, B or F
+func StartServer(t testing.TB, cfg server.Config) *Harness { //nolint:thelper // t is a T, B or F
 	t.Helper()
 	if cfg.Token == "" {
 		cfg.EvalSandbox = true

@@ -15,14 +15,14 @@ import (
 // Frame is a decoded frame.
 type Frame map[string]any
 
-// Text returns a field that is a string, otherwise "".
-func (f Frame) Text(name string) string {
+// StringField returns a field that is a string, otherwise "".
+func (f Frame) StringField(name string) string {
 	text, _ := f[name].(string)
 	return text
 }
 
-// Object returns a field that is an object, otherwise nil.
-func (f Frame) Object(name string) Frame {
+// ObjectField returns a field that is an object, otherwise nil.
+func (f Frame) ObjectField(name string) Frame {
 	object, _ := f[name].(map[string]any)
 	return object
 }
@@ -34,9 +34,9 @@ func (s *Server) Frames() []Frame {
 	return slices.Clone(s.frames)
 }
 
-// Await waits for a frame after the first from ones and returns it. what names it in the
+// AwaitFrame waits for a frame after the first from ones and returns it. what names it in the
 // failure if the agent ends first.
-func (s *Server) Await(from int, what string, match func(Frame) bool) Frame {
+func (s *Server) AwaitFrame(from int, what string, match func(Frame) bool) Frame {
 	s.T.Helper()
 	deadline := time.NewTimer(time.Hour) // of a synctest clock, or longer than the test may take
 	defer deadline.Stop()
@@ -57,51 +57,53 @@ func (s *Server) Await(from int, what string, match func(Frame) bool) Frame {
 	}
 }
 
-// AwaitEnd waits until a query has ended and returns its status or fatal error. Outside of an
+// AwaitQueryEnd waits until a query has ended and returns its status or fatal error. Outside of an
 // evaluation it also waits until the agent is ready again after a fatal error.
-func (s *Server) AwaitEnd(from int) string {
+func (s *Server) AwaitQueryEnd(from int) string {
 	s.T.Helper()
-	isIdle := func(f Frame) bool { return !slices.Contains([]string{"", "thinking", "executing"}, f.Text("status")) }
-	f := s.Await(from, "the end of the query", func(f Frame) bool { return isIdle(f) || f["fatal"] == true })
-	if f["fatal"] == true && !s.evalMode {
-		require.Equal(s.T, "ready", s.Await(from, "the status after the error", isIdle).Text("status"))
+	isIdle := func(f Frame) bool {
+		return !slices.Contains([]string{"", "thinking", "executing"}, f.StringField("status"))
 	}
-	return f.Text("status") + f.Text("error")
+	f := s.AwaitFrame(from, "the end of the query", func(f Frame) bool { return isIdle(f) || f["fatal"] == true })
+	if f["fatal"] == true && !s.evalMode {
+		require.Equal(s.T, "ready", s.AwaitFrame(from, "the status after the error", isIdle).StringField("status"))
+	}
+	return f.StringField("status") + f.StringField("error")
 }
 
-// AwaitEnds waits for the end of the first n queries of QueryAll.
-func (s *Server) AwaitEnds(n int) {
+// AwaitQueryEnds waits for the end of the first n queries of SendQueries.
+func (s *Server) AwaitQueryEnds(n int) {
 	s.T.Helper()
 	for i := range n {
-		s.Await(0, "the end of a query", func(f Frame) bool {
-			return IsEndedEvent(f) && f.Object("metadata").Text("request_id") == fmt.Sprint(i)
+		s.AwaitFrame(0, "the end of a query", func(f Frame) bool {
+			return IsEndedEvent(f) && f.ObjectField("metadata").StringField("request_id") == fmt.Sprint(i)
 		})
 	}
 }
 
-// Ask sends a query and waits for its end; see AwaitEnd.
-func (s *Server) Ask(text string) string {
+// QueryAndWait sends a query and waits for its end; see AwaitQueryEnd.
+func (s *Server) QueryAndWait(text string) string {
 	s.T.Helper()
 	from := len(s.Frames())
-	s.Query(text)
-	return s.AwaitEnd(from)
+	s.SendQuery(text)
+	return s.AwaitQueryEnd(from)
 }
 
 // FramesOf returns the frames of a type.
 func (s *Server) FramesOf(frameType string) []Frame {
-	return slices.DeleteFunc(s.Frames(), func(f Frame) bool { return f.Text("type") != frameType })
+	return slices.DeleteFunc(s.Frames(), func(f Frame) bool { return f.StringField("type") != frameType })
 }
 
 // EventsOf returns the events whose metadata have a type.
 func (s *Server) EventsOf(eventType string) []Frame {
-	return slices.DeleteFunc(s.FramesOf("agent_event"), func(f Frame) bool { return f.Object("metadata").Text("type") != eventType })
+	return slices.DeleteFunc(s.FramesOf("agent_event"), func(f Frame) bool { return f.ObjectField("metadata").StringField("type") != eventType })
 }
 
-// CountFrames returns how many frames have a text in a field.
-func (s *Server) CountFrames(field, text string) int {
+// CountFramesWith returns how many frames have a text in a field.
+func (s *Server) CountFramesWith(field, text string) int {
 	n := 0
 	for _, f := range s.Frames() {
-		if f.Text(field) == text {
+		if f.StringField(field) == text {
 			n++
 		}
 	}
@@ -116,14 +118,14 @@ func (s *Server) StopRequests() []Frame {
 	var all []Frame
 	for _, f := range s.Frames() {
 		if IsStopRequest(f) {
-			all = append(all, f.Object("params"))
+			all = append(all, f.ObjectField("params"))
 		}
 	}
 	return all
 }
 
-// History returns the conversation as the agent has sent it.
-func (s *Server) History() []model.Message {
+// Transcript returns the conversation as the agent has sent it.
+func (s *Server) Transcript() []model.Message {
 	s.T.Helper()
 	var out []model.Message
 	for _, f := range s.FramesOf("agent_history_updated") {
@@ -136,11 +138,11 @@ func (s *Server) History() []model.Message {
 	return out
 }
 
-// Texts returns the texts of the conversation, each as "ROLE: TEXT".
-func (s *Server) Texts() []string {
+// MessageTexts returns the texts of the conversation, each as "ROLE: TEXT".
+func (s *Server) MessageTexts() []string {
 	s.T.Helper()
 	var texts []string
-	for _, m := range s.History() {
+	for _, m := range s.Transcript() {
 		texts = append(texts, m.Role+": "+model.JoinTextBlocks(m.Content))
 	}
 	return texts
@@ -150,7 +152,7 @@ func (s *Server) Texts() []string {
 func (s *Server) ToolResults() []model.Block {
 	s.T.Helper()
 	var out []model.Block
-	for _, m := range s.History() {
+	for _, m := range s.Transcript() {
 		for _, b := range m.Content {
 			if b.Type == model.BlockToolResult {
 				out = append(out, b)
@@ -172,7 +174,7 @@ func (s *Server) ToolResult(i int) (text string, isError bool) {
 func (s *Server) Submissions() []builtin.Submission {
 	s.T.Helper()
 	var all []builtin.Submission
-	for _, m := range s.History() {
+	for _, m := range s.Transcript() {
 		for _, call := range model.ToolUses(m.Content) {
 			if call.Name == builtin.SubmitTool {
 				var submission builtin.Submission
@@ -185,7 +187,7 @@ func (s *Server) Submissions() []builtin.Submission {
 }
 
 // IsStopRequest reports whether a frame is a stop_cell.
-func IsStopRequest(f Frame) bool { return f.Text("action") == "stop_cell" }
+func IsStopRequest(f Frame) bool { return f.StringField("action") == "stop_cell" }
 
 // IsEndedEvent reports whether a frame is the event that a query has ended.
-func IsEndedEvent(f Frame) bool { return f.Object("metadata").Text("type") == "ended" }
+func IsEndedEvent(f Frame) bool { return f.ObjectField("metadata").StringField("type") == "ended" }

@@ -82,9 +82,9 @@ func (s *Server) relayResponses(kernel protocol.Conn) {
 			return
 		}
 		var response Frame
-		if json.Unmarshal(body, &response) == nil && response.Text("agent_tx_id") != "" {
+		if json.Unmarshal(body, &response) == nil && response.StringField("agent_tx_id") != "" {
 			response["type"], response["tx_id"] = "agent_action_response", response["agent_tx_id"]
-			s.Send(response)
+			s.SendFrame(response)
 		}
 	}
 }

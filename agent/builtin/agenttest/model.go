@@ -26,8 +26,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// CallLine is a line of a script that calls tools: name, input, name, input …
-func CallLine(namesAndInputs ...string) string {
+// ToolCallScriptLine is a line of a script that calls tools: name, input, name, input …
+func ToolCallScriptLine(namesAndInputs ...string) string {
 	var blocks []string
 	for call := range slices.Chunk(namesAndInputs, 2) {
 		blocks = append(blocks, fmt.Sprintf(`{"type":"tool_use","name":%q,"input":%s}`, call[0], call[1]))
@@ -35,13 +35,13 @@ func CallLine(namesAndInputs ...string) string {
 	return `{"content":[` + strings.Join(blocks, ",") + `]}`
 }
 
-// SubmitLine is a line of a script that submits an answer.
-func SubmitLine(answer string) string {
-	return CallLine("submit_response", fmt.Sprintf(`{"summary":"<EVAL_ANSWER>%s</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}`, answer))
+// SubmitScriptLine is a line of a script that submits an answer.
+func SubmitScriptLine(answer string) string {
+	return ToolCallScriptLine("submit_response", fmt.Sprintf(`{"summary":"<EVAL_ANSWER>%s</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}`, answer))
 }
 
-// TextLine is a line of a script that is a text.
-func TextLine(text string) string {
+// TextScriptLine is a line of a script that is a text.
+func TextScriptLine(text string) string {
 	line, _ := json.Marshal(map[string]string{"content": text}) //nolint:errchkjson // a string
 	return string(line)
 }
@@ -71,9 +71,9 @@ func (r *RequestRecorder) Complete(ctx context.Context, req model.Request, onDel
 	return r.Client.Complete(ctx, req, onDelta)
 }
 
-// StrictClient returns a client of a mock API over HTTP that plays a script and validates
+// NewValidatingClient returns a client of a mock API over HTTP that plays a script and validates
 // every request. The test fails if the API answers 400.
-func StrictClient(t *testing.T, lines ...string) model.Client {
+func NewValidatingClient(t *testing.T, lines ...string) model.Client {
 	t.Helper()
 	var rejected atomic.Int64
 	mock := mockapi.New(ParseScript(t, lines...), nil)
@@ -201,16 +201,16 @@ func CheckRequest(req model.Request) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
-// ContextCall returns a call of get_context.
-func ContextCall(id string) model.Block { return model.ToolUse(id, "get_context", []byte(`{}`)) }
+// GetContextCall returns a call of get_context.
+func GetContextCall(id string) model.Block { return model.ToolUse(id, "get_context", []byte(`{}`)) }
 
 // BlankImage returns an image of one color that takes little memory.
 func BlankImage(width, height int) image.Image {
 	return image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})
 }
 
-// PNG returns a blank PNG in base64.
-func PNG(t *testing.T, width, height int) string {
+// BlankPNG returns a blank BlankPNG in base64.
+func BlankPNG(t *testing.T, width, height int) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, png.Encode(&out, BlankImage(width, height)))

@@ -87,8 +87,8 @@ func (s *Server) readFrames() {
 		if frameHook != nil {
 			frameHook(f)
 		}
-		if f.Text("type") == "agent_action" {
-			action, params, txID := f.Text("action"), f.Object("params"), f.Text("tx_id")
+		if f.StringField("type") == "agent_action" {
+			action, params, txID := f.StringField("action"), f.ObjectField("params"), f.StringField("tx_id")
 			if actionHook == nil || !actionHook(action, params, txID) {
 				s.HandleAction(action, params, txID)
 			}
@@ -96,8 +96,8 @@ func (s *Server) readFrames() {
 	}
 }
 
-// Send writes a frame. It ignores errors: the agent may have ended.
-func (s *Server) Send(message Frame) {
+// SendFrame writes a frame. It ignores errors: the agent may have ended.
+func (s *Server) SendFrame(message Frame) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		s.T.Errorf("frame: %v", err)
@@ -107,11 +107,11 @@ func (s *Server) Send(message Frame) {
 	_ = s.Conn.Write(body)
 }
 
-// Respond answers an action, with status success unless fields say otherwise.
-func (s *Server) Respond(txID string, fields Frame) {
+// RespondToAction answers an action, with status success unless fields say otherwise.
+func (s *Server) RespondToAction(txID string, fields Frame) {
 	message := Frame{"type": "agent_action_response", "tx_id": txID, "status": "success"}
 	maps.Copy(message, fields)
-	s.Send(message)
+	s.SendFrame(message)
 }
 
 // OnAction sets the hook that sees actions first. It runs on the goroutine that reads frames.
@@ -125,15 +125,15 @@ func (s *Server) OnAction(hook ActionHook) {
 func (s *Server) OnExecute(respond func(code string) Frame) {
 	s.OnAction(func(action string, params Frame, txID string) bool {
 		if action == "execute_code" {
-			s.Respond(txID, respond(params.Text("code")))
+			s.RespondToAction(txID, respond(params.StringField("code")))
 		}
 		return action == "execute_code"
 	})
 }
 
-// AfterFrames calls do once the agent has sent count more frames for which counts returns
+// CallAfterFrames calls do once the agent has sent count more frames for which counts returns
 // true; a nil counts counts all. It runs on the goroutine that reads frames.
-func (s *Server) AfterFrames(count int, counts func(Frame) bool, do func()) {
+func (s *Server) CallAfterFrames(count int, counts func(Frame) bool, do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frameHook = func(f Frame) {
@@ -149,39 +149,39 @@ func (s *Server) AfterFrames(count int, counts func(Frame) bool, do func()) {
 // HandleAction does what an action asks of the notebook and answers it. It is called on the
 // goroutine that reads frames, or before the agent works.
 func (s *Server) HandleAction(action string, params Frame, txID string) {
-	cellID := params.Text("cell_id")
+	cellID := params.StringField("cell_id")
 	run, _ := params["auto_run"].(bool)
 	switch action {
 	case "get_context":
-		s.Respond(txID, Frame{"context": s.Overview()})
+		s.RespondToAction(txID, Frame{"context": s.Overview()})
 	case "create_cell", "create_markdown_cell":
 		s.CreatedCells++
 		cellID = fmt.Sprintf("c%d", s.CreatedCells)
-		s.Cells, s.sources[cellID] = append(s.Cells, cellID), params.Text("source")
-		s.Respond(txID, Frame{"cell_id": cellID})
+		s.Cells, s.sources[cellID] = append(s.Cells, cellID), params.StringField("source")
+		s.RespondToAction(txID, Frame{"cell_id": cellID})
 	case "edit_cell":
-		s.sources[cellID] = params.Text("source")
-		s.Respond(txID, Frame{"cell_id": cellID})
+		s.sources[cellID] = params.StringField("source")
+		s.RespondToAction(txID, Frame{"cell_id": cellID})
 	case "delete_cell":
 		s.Cells = slices.DeleteFunc(s.Cells, func(id string) bool { return id == cellID })
-		s.Respond(txID, Frame{"cell_count": len(s.Cells)})
+		s.RespondToAction(txID, Frame{"cell_count": len(s.Cells)})
 	case "run_cell":
 		run = true
-		s.Respond(txID, Frame{"cell_id": cellID})
+		s.RespondToAction(txID, Frame{"cell_id": cellID})
 	case "stop_cell":
-		s.Respond(txID, Frame{"cell_id": cellID})
+		s.RespondToAction(txID, Frame{"cell_id": cellID})
 		if sequencer, ok := s.hanging[cellID]; ok {
 			delete(s.hanging, cellID)
 			s.FinishRun(cellID, sequencer, Frame{"status": "interrupted"})
 		}
 	case "set_widget":
-		s.Respond(txID, Frame{"key": params["key"]})
+		s.RespondToAction(txID, Frame{"key": params["key"]})
 	case "execute_code":
-		s.Respond(txID, Frame{"result": "42", "stdout": params.Text("code")})
+		s.RespondToAction(txID, Frame{"result": "42", "stdout": params.StringField("code")})
 	case "request_globals_summary":
-		s.Respond(txID, Frame{"summary": Frame{"x": Frame{"type": "int"}}})
+		s.RespondToAction(txID, Frame{"summary": Frame{"x": Frame{"type": "int"}}})
 	case "request_reactivity_summary":
-		s.Respond(txID, Frame{"summary": "## Reactive"})
+		s.RespondToAction(txID, Frame{"summary": "## Reactive"})
 	}
 	if run {
 		s.runCell(cellID)
@@ -204,13 +204,13 @@ func (s *Server) Overview() Frame {
 // runCell is the kernel.
 func (s *Server) runCell(cellID string) {
 	s.runCount++
-	s.Send(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": cellID, "run_sequencer": s.runCount}})
+	s.SendFrame(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": cellID, "run_sequencer": s.runCount}})
 	verb, text, _ := strings.Cut(s.sources[cellID], " ")
 	switch verb {
 	case "hang":
 		s.hanging[cellID] = s.runCount
 	case "mute":
-		s.Send(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": nil, "run_sequencer": s.runCount}})
+		s.SendFrame(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": nil, "run_sequencer": s.runCount}})
 	case "fail":
 		s.FinishRun(cellID, s.runCount, Frame{"status": "error", "has_exception": true, "exception": "Traceback\nValueError: " + text})
 	case "print":
@@ -224,38 +224,38 @@ func (s *Server) runCell(cellID string) {
 func (s *Server) FinishRun(cellID string, sequencer int, fields Frame) {
 	message := Frame{"type": "cell_result", "cell_id": cellID, "run_sequencer": sequencer, "status": "ok", "duration_ms": 1}
 	maps.Copy(message, fields)
-	s.Send(Frame{"type": "kernel_message", "message": message})
+	s.SendFrame(Frame{"type": "kernel_message", "message": message})
 }
 
-// Init sends an init and waits until the agent is ready.
-func (s *Server) Init(fields Frame) {
+// InitAndAwaitReady sends an init and waits until the agent is ready.
+func (s *Server) InitAndAwaitReady(fields Frame) {
 	s.T.Helper()
 	message := Frame{"type": "init", "session_id": 7, "eval_mode": false}
 	maps.Copy(message, fields)
 	s.evalMode = message["eval_mode"] == true
 	from := len(s.Frames())
-	s.Send(message)
-	s.Await(from, "agent_status ready", func(f Frame) bool { return f.Text("status") == "ready" })
+	s.SendFrame(message)
+	s.AwaitFrame(from, "agent_status ready", func(f Frame) bool { return f.StringField("status") == "ready" })
 }
 
-// Query sends a query with the request id q1.
-func (s *Server) Query(text string) {
-	s.Send(Frame{"type": "agent_query", "query": text, "request_id": "q1"})
+// SendQuery sends a query with the request id q1.
+func (s *Server) SendQuery(text string) {
+	s.SendFrame(Frame{"type": "agent_query", "query": text, "request_id": "q1"})
 }
 
-// QueryAll sends several queries at once, with the request ids 0, 1, 2 …
-func (s *Server) QueryAll(queries ...string) {
+// SendQueries sends several queries at once, with the request ids 0, 1, 2 …
+func (s *Server) SendQueries(queries ...string) {
 	for i, query := range queries {
-		s.Send(Frame{"type": "agent_query", "query": query, "request_id": fmt.Sprint(i)})
+		s.SendFrame(Frame{"type": "agent_query", "query": query, "request_id": fmt.Sprint(i)})
 	}
 }
 
-// Cancel cancels the first open query.
-func (s *Server) Cancel() { s.Send(Frame{"type": "agent_cancel"}) }
+// SendCancel cancels the first open query.
+func (s *Server) SendCancel() { s.SendFrame(Frame{"type": "agent_cancel"}) }
 
-// Hold leaves all actions of a name unanswered and returns their tx_ids as they come. All
+// WithholdResponses leaves all actions of a name unanswered and returns their tx_ids as they come. All
 // other actions are answered as usual.
-func (s *Server) Hold(name string) (txIDs <-chan string) {
+func (s *Server) WithholdResponses(name string) (txIDs <-chan string) {
 	held := make(chan string, 100)
 	s.OnAction(func(action string, _ Frame, txID string) bool {
 		if action != name {

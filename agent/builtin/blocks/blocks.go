@@ -24,9 +24,9 @@ const StrategyName = "blocks"
 // have if Config.MaxRounds is 0.
 const defaultMaxRounds = 5
 
-// markerReminder is the message that reminds a model, once per query of an evaluation, that
+// completeMarkerReminder is the message that reminds a model, once per query of an evaluation, that
 // its final reply lacks builtin.CompleteMarker.
-const markerReminder = "Nothing has been submitted yet: your reply does not contain " + builtin.CompleteMarker + ". " +
+const completeMarkerReminder = "Nothing has been submitted yet: your reply does not contain " + builtin.CompleteMarker + ". " +
 	"If your work is finished, say your whole answer again with the marker, as the task asks for it; otherwise go on with code blocks."
 
 //go:embed rules.md
@@ -45,7 +45,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 		cfg.MaxRounds = defaultMaxRounds
 	}
 	return builtin.Run(ctx, conn, cfg.Agent, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
-		return &strategy{core: core, maxRounds: cfg.MaxRounds, labels: newLabels(core)}, nil
+		return &strategy{core: core, maxRounds: cfg.MaxRounds, labels: newLabelledConversations(core)}, nil
 	})
 }
 
@@ -58,12 +58,12 @@ type strategy struct {
 }
 
 // Conversations returns the conversations of all labels; see [builtin.Strategy].
-func (s *strategy) Conversations() []*builtin.Conversation { return s.labels.all() }
+func (s *strategy) Conversations() []*builtin.Conversation { return s.labels.allConversations() }
 
 // ClearHistory removes all messages from the conversations of all labels, and all entries of
 // the log that labels share.
 func (s *strategy) ClearHistory() {
-	for _, c := range s.labels.all() {
+	for _, c := range s.labels.allConversations() {
 		c.Clear()
 	}
 	s.crossLabelLog.clear()
@@ -156,9 +156,9 @@ func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, e
 			return nil, nil, err
 		}
 		// There are no tools. A call that the model makes up must not pass for a submission.
-		reply.Content = builtin.WithoutBlocks(model.BlockToolUse, reply.Content)
+		reply.Content = builtin.WithoutBlockType(model.BlockToolUse, reply.Content)
 		text := model.JoinTextBlocks(reply.Content)
-		t.sendEvent("response", text, 0)
+		t.sendBlockEvent("response", text, 0)
 		t.crossLabelLog.add(t.Label, speakerAssistant, text)
 		code := runnableCode(text, t.Language)
 		if len(code) > 0 || !t.EvalMode || t.reminded || strings.Contains(text, builtin.CompleteMarker) {
@@ -166,7 +166,7 @@ func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, e
 		}
 		t.reminded = true
 		t.AddReply(reply)
-		t.AddUserText(markerReminder)
+		t.AddUserText(completeMarkerReminder)
 	}
 }
 
@@ -177,12 +177,12 @@ func (t *queryTurn) addFinalReply(reply *model.Response) error {
 		t.AddReply(reply)
 		return nil
 	}
-	return t.Submit(builtin.ReplyText(reply), &reply.Usage, builtin.WithoutBlocks(model.BlockText, reply.Content)...)
+	return t.Submit(builtin.ReplyText(reply), &reply.Usage, builtin.WithoutBlockType(model.BlockText, reply.Content)...)
 }
 
-// sendEvent sends an agent_event of the given type. The text is a reply of the model if
+// sendBlockEvent sends an agent_event of the given type. The text is a reply of the model if
 // block is 0, otherwise the code or the output of block number block, counted from 1.
-func (t *queryTurn) sendEvent(eventType, text string, block int) {
+func (t *queryTurn) sendBlockEvent(eventType, text string, block int) {
 	event := protocol.AgentEvent{Text: text, Metadata: map[string]any{"type": eventType, "task": t.taskName}}
 	if block > 0 {
 		event.Channel, event.Mode, event.Metadata["block"] = "py", "PY", block

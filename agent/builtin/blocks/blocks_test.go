@@ -16,10 +16,10 @@ import (
 
 func TestBL1_NamespaceThenPromptThenFeedbackOnly(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\n1\n```"), agenttest.TextLine("done"), agenttest.TextLine("again"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask(" go \n"))
-	require.Equal(t, "done", p.Ask("more"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\n1\n```"), agenttest.TextScriptLine("done"), agenttest.TextScriptLine("again"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait(" go \n"))
+	require.Equal(t, "done", p.QueryAndWait("more"))
 	require.Equal(t, []string{
 		"user: ## Namespace\n\nx: int\n\ngo",
 		"assistant: ```\n1\n```",
@@ -27,17 +27,17 @@ func TestBL1_NamespaceThenPromptThenFeedbackOnly(t *testing.T) {
 		"assistant: done",
 		"user: ## Namespace\n\nx: int\n\nmore",
 		"assistant: again",
-	}, p.Texts())
+	}, p.MessageTexts())
 }
 
 func TestBL1_FilesFollowThePrompt(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("done"))
-	p.Init(nil)
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("done"))
+	p.InitAndAwaitReady(nil)
 	seen := len(p.Frames())
-	p.Send(frame{"type": "agent_query", "query": "@2", "request_id": "q", "contextual_node_data": []frame{{"type": "File"}}})
-	require.Equal(t, "done", p.AwaitEnd(seen))
-	require.Equal(t, "user: ## Namespace\n\nx: int\n\n@2\n\n<ContextualNodeData>[{\"type\":\"File\"}]</ContextualNodeData>", p.Texts()[0])
+	p.SendFrame(frame{"type": "agent_query", "query": "@2", "request_id": "q", "contextual_node_data": []frame{{"type": "File"}}})
+	require.Equal(t, "done", p.AwaitQueryEnd(seen))
+	require.Equal(t, "user: ## Namespace\n\nx: int\n\n@2\n\n<ContextualNodeData>[{\"type\":\"File\"}]</ContextualNodeData>", p.MessageTexts()[0])
 }
 
 func TestTL2_BlocksSystemPrompt(t *testing.T) {
@@ -47,9 +47,9 @@ func TestTL2_BlocksSystemPrompt(t *testing.T) {
 	} {
 		var request model.Request
 		client := textModel(func(req model.Request) string { request = req; return "done" })
-		p := start(t, blocks.Config{Agent: builtin.Config{Name: "Ada", Model: client}, MaxRounds: 7})
-		p.Init(frame{"language": language})
-		require.Equal(t, "done", p.Ask("go"))
+		p := startAgent(t, blocks.Config{Agent: builtin.Config{Name: "Ada", Model: client}, MaxRounds: 7})
+		p.InitAndAwaitReady(frame{"language": language})
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Len(t, request.System, 1)
 		require.Empty(t, request.Tools)
 		text := request.System[0].Text
@@ -64,22 +64,22 @@ func TestTL2_BlocksSystemPrompt(t *testing.T) {
 
 func TestBL3_ValueOfABlock(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```python\n42\n```"), agenttest.TextLine("It is 42."))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```python\n42\n```"), agenttest.TextScriptLine("It is 42."))
 	p.OnExecute(func(string) frame { return frame{"result": "42"} })
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "user: [Block 1 output]\n42", p.Texts()[2])
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, "user: [Block 1 output]\n42", p.MessageTexts()[2])
 }
 
 func TestBL3_BlocksInOrder(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\na\n```\n```json\nno\n```\n```py\nb\n```\n~~~\nc\n~~~"), agenttest.TextLine("done"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```json\nno\n```\n```py\nb\n```\n~~~\nc\n~~~"), agenttest.TextScriptLine("done"))
 	p.OnExecute(func(code string) frame {
 		return map[string]frame{"a": {"stdout": "one\ntwo\n"}, "b": {}, "c": {"stdout": "x", "result": "3"}}[code]
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "user: [Block 1 output]\none\ntwo\n[Block 2 output]\n(no output)\n[Block 3 output]\nx\n3", p.Texts()[2])
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, "user: [Block 1 output]\none\ntwo\n[Block 2 output]\n(no output)\n[Block 3 output]\nx\n3", p.MessageTexts()[2])
 	require.Equal(t, 2, p.ModelCalls())
 }
 
@@ -110,13 +110,13 @@ func TestBL3_Output(t *testing.T) {
 // The feedback on a reply with many blocks is clipped.
 func TestBL3_FeedbackIsBounded(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine(strings.Repeat("```\nx\n```\n", 12)), agenttest.TextLine("done"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine(strings.Repeat("```\nx\n```\n", 12)), agenttest.TextScriptLine("done"))
 	p.OnExecute(func(string) frame { return frame{"stdout": strings.Repeat("y", 20<<10)} })
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, 12, p.CountFrames("action", "execute_code"))
-	require.LessOrEqual(t, len(p.Texts()[2]), len("user: ")+128<<10)
-	require.Contains(t, p.Texts()[2], "bytes left out")
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, 12, p.CountFramesWith("action", "execute_code"))
+	require.LessOrEqual(t, len(p.MessageTexts()[2]), len("user: ")+128<<10)
+	require.Contains(t, p.MessageTexts()[2], "bytes left out")
 }
 
 func TestBL4_RoundsAreLimited(t *testing.T) {
@@ -124,22 +124,22 @@ func TestBL4_RoundsAreLimited(t *testing.T) {
 	for configured, limit := range map[int]int{0: 5, 1: 1, 3: 3} {
 		lines := make([]string, limit+2)
 		for i := range lines {
-			lines[i] = agenttest.TextLine(fmt.Sprintf("Round %d\n```\nx\n```", i))
+			lines[i] = agenttest.TextScriptLine(fmt.Sprintf("Round %d\n```\nx\n```", i))
 		}
 		for _, evalMode := range []bool{false, true} {
-			p := startBlocks(t, blocks.Config{MaxRounds: configured}, lines...)
-			p.Init(frame{"eval_mode": evalMode})
-			require.Equal(t, "done", p.Ask("go"))
+			p := startBlocksAgent(t, blocks.Config{MaxRounds: configured}, lines...)
+			p.InitAndAwaitReady(frame{"eval_mode": evalMode})
+			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Equal(t, 1+limit, p.ModelCalls())
-			require.Equal(t, limit, p.CountFrames("action", "execute_code"))
+			require.Equal(t, limit, p.CountFramesWith("action", "execute_code"))
 			last := fmt.Sprintf("Round %d\n```\nx\n```", limit)
-			require.Equal(t, "assistant: "+last, p.Texts()[len(p.Texts())-1])
+			require.Equal(t, "assistant: "+last, p.MessageTexts()[len(p.MessageTexts())-1])
 			shown := p.EventsOf("response")
-			require.Equal(t, last, shown[len(shown)-1].Text("text"))
+			require.Equal(t, last, shown[len(shown)-1].StringField("text"))
 			events := p.EventsOf("limit")
 			require.Len(t, events, 1)
-			require.Equal(t, fmt.Sprintf("limit reached: max_eval_iters %d of %d", limit, limit), events[0].Text("text"))
-			require.Equal(t, "max_eval_iters", events[0].Object("metadata").Text("limit"))
+			require.Equal(t, fmt.Sprintf("limit reached: max_eval_iters %d of %d", limit, limit), events[0].StringField("text"))
+			require.Equal(t, "max_eval_iters", events[0].ObjectField("metadata").StringField("limit"))
 			require.Empty(t, p.FramesOf("agent_error"))
 		}
 	}
@@ -147,16 +147,16 @@ func TestBL4_RoundsAreLimited(t *testing.T) {
 
 func TestBL4_FinalAnswerAfterTheLastRound(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{MaxRounds: 1}, agenttest.TextLine("```\nx\n```"), agenttest.TextLine("done"), agenttest.TextLine("never"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startBlocksAgent(t, blocks.Config{MaxRounds: 1}, agenttest.TextScriptLine("```\nx\n```"), agenttest.TextScriptLine("done"), agenttest.TextScriptLine("never"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 	require.Empty(t, p.EventsOf("limit"))
 }
 
 func TestBL6_FailuresAreOutput(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\na\n```\n```\nb\n```\n```\nc\n```"), agenttest.TextLine("done"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```\nb\n```\n```\nc\n```"), agenttest.TextScriptLine("done"))
 	p.OnExecute(func(code string) frame {
 		return map[string]frame{
 			"a": {"status": "error", "stdout": "so far\n", "exception": "Traceback\nValueError: x", "ename": "ValueError", "error": "x"},
@@ -164,10 +164,10 @@ func TestBL6_FailuresAreOutput(t *testing.T) {
 			"c": {"result": "7"},
 		}[code]
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "user: [Block 1 output]\nso far\nTraceback\nValueError: x\n"+
-		"[Block 2 output]\nexecute_code did not end within 5m0s and was interrupted\n[Block 3 output]\n7", p.Texts()[2])
+		"[Block 2 output]\nexecute_code did not end within 5m0s and was interrupted\n[Block 3 output]\n7", p.MessageTexts()[2])
 }
 
 // Exceptions that are meant to end a program, and an interrupt from outside, end the work on
@@ -183,47 +183,47 @@ func TestBL6_ExitAndInterruptEndTheWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\na\n```\n```\nb\n```"), agenttest.TextLine("hello again"))
+			p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```\nb\n```"), agenttest.TextScriptLine("hello again"))
 			p.OnExecute(func(string) frame { return answer })
-			p.Init(nil)
-			require.Equal(t, "done", p.Ask("go"))
+			p.InitAndAwaitReady(nil)
+			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Equal(t, 1, p.ModelCalls())
-			require.Equal(t, 1, p.CountFrames("action", "execute_code"))
-			require.Len(t, p.Texts(), 2)
-			require.Equal(t, answer.Text("exception"), p.EventsOf("ai_exec_result")[0].Text("text"))
+			require.Equal(t, 1, p.CountFramesWith("action", "execute_code"))
+			require.Len(t, p.MessageTexts(), 2)
+			require.Equal(t, answer.StringField("exception"), p.EventsOf("ai_exec_result")[0].StringField("text"))
 
-			require.Equal(t, "done", p.Ask("are you there?"))
-			require.Equal(t, "assistant: hello again", p.Texts()[3])
+			require.Equal(t, "done", p.QueryAndWait("are you there?"))
+			require.Equal(t, "assistant: hello again", p.MessageTexts()[3])
 		})
 	}
 }
 
 func TestBL6_CancelEndsTheWork(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\nslow\n```\n```\nnext\n```"), agenttest.TextLine("hello again"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\nslow\n```\n```\nnext\n```"), agenttest.TextScriptLine("hello again"))
 	p.OnAction(func(action string, _ frame, _ string) bool { return action == "execute_code" }) // it gets no response
-	p.Init(nil)
-	p.Query("go")
-	running := p.Await(0, "the block", func(f frame) bool { return f.Text("action") == "execute_code" })
+	p.InitAndAwaitReady(nil)
+	p.SendQuery("go")
+	running := p.AwaitFrame(0, "the block", func(f frame) bool { return f.StringField("action") == "execute_code" })
 	seen := len(p.Frames())
-	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.AwaitEnd(seen))
+	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(seen))
 	require.Len(t, p.EventsOf("cancelled"), 1)
 	require.Empty(t, p.EventsOf("ai_exec_result"))
-	stop := p.Await(seen, "the stop", func(f frame) bool { return f.Text("action") == "stop_cell" })
-	require.Equal(t, running.Text("tx_id"), stop.Object("params").Text("agent_tx_id"))
-	require.Equal(t, 1, p.CountFrames("action", "execute_code"))
+	stop := p.AwaitFrame(seen, "the stop", func(f frame) bool { return f.StringField("action") == "stop_cell" })
+	require.Equal(t, running.StringField("tx_id"), stop.ObjectField("params").StringField("agent_tx_id"))
+	require.Equal(t, 1, p.CountFramesWith("action", "execute_code"))
 
-	require.Equal(t, "done", p.Ask("are you there?"))
-	require.Equal(t, "assistant: hello again", p.Texts()[len(p.Texts())-1])
+	require.Equal(t, "done", p.QueryAndWait("are you there?"))
+	require.Equal(t, "assistant: hello again", p.MessageTexts()[len(p.MessageTexts())-1])
 }
 
 func TestBL7_RepliesBlocksAndOutputsAreEvents(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("Look:\n```py\n1\n```\n```\n2\n```"), agenttest.TextLine("done"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("Look:\n```py\n1\n```\n```\n2\n```"), agenttest.TextScriptLine("done"))
 	p.OnExecute(func(code string) frame { return frame{"result": code} })
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("@lab count up to two, and then\nsome more"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("@lab count up to two, and then\nsome more"))
 	event := func(channel, mode, kind, text string, block ...float64) frame {
 		metadata := map[string]any{"type": kind, "request_id": "q1", "label": "lab", "task": "ai:lab:count up to two, and then some"}
 		if len(block) > 0 {
@@ -238,6 +238,6 @@ func TestBL7_RepliesBlocksAndOutputsAreEvents(t *testing.T) {
 		event("py", "PY", "ai_exec", "2", 2),
 		event("py", "PY", "ai_exec_result", "2", 2),
 		event("ai", "NL", "response", "done"),
-	}, labelled(p)[:6])
-	require.Equal(t, frame{"type": "ended", "request_id": "q1", "label": "lab"}, labelled(p)[6].Object("metadata"))
+	}, eventsWithLabels(p)[:6])
+	require.Equal(t, frame{"type": "ended", "request_id": "q1", "label": "lab"}, eventsWithLabels(p)[6].ObjectField("metadata"))
 }

@@ -55,14 +55,14 @@ func (t *queryTurn) runBlocks(ctx context.Context, code []string) (feedback stri
 	t.SendStatus(protocol.AgentExecuting)
 	outputs := make([]string, len(code))
 	for i, source := range code {
-		t.sendEvent("ai_exec", source, i+1)
+		t.sendBlockEvent("ai_exec", source, i+1)
 		response, err := t.runBlock(ctx, source)
 		if ctx.Err() != nil {
 			return "", true
 		}
 		output := blockOutput(response, err)
-		t.sendEvent("ai_exec_result", output, i+1)
-		if endsTurn(response) {
+		t.sendBlockEvent("ai_exec_result", output, i+1)
+		if responseEndsTurn(response) {
 			return "", true
 		}
 		outputs[i] = fmt.Sprintf(outputHeading, i+1) + output
@@ -99,9 +99,9 @@ func blockOutput(response protocol.ExecuteCodeResponse, err error) string {
 	return render.Clip(cmp.Or(strings.Join(lines, "\n"), noOutputText), render.MaxTextBytes)
 }
 
-// endsTurn reports whether the response to a code block ends the work on the query: the code
+// responseEndsTurn reports whether the response to a code block ends the work on the query: the code
 // was interrupted, or raised SystemExit, KeyboardInterrupt or CancelledError.
-func endsTurn(response protocol.ExecuteCodeResponse) bool {
+func responseEndsTurn(response protocol.ExecuteCodeResponse) bool {
 	switch response.EName {
 	case "SystemExit", "KeyboardInterrupt", "CancelledError":
 		return true

@@ -14,22 +14,22 @@ import (
 	"assay/internal/model"
 )
 
-// tooLongError returns the error of an API for a conversation that is longer than the context.
-func tooLongError() error {
+// contextTooLongError returns the error of an API for a conversation that is longer than the context.
+func contextTooLongError() error {
 	return &model.APIError{Provider: "anthropic", Status: http.StatusBadRequest, Message: "prompt is too long: 5 > 4"}
 }
 
 func TestCO5_OldestRoundsAreDropped(t *testing.T) {
 	t.Parallel()
 	code := agenttest.NewReply(model.Text("```\n1\n```"))
-	p, m := startReplies(t, blocks.Config{MaxRounds: 9},
-		code, code, code, code, code, tooLongError(), agenttest.NewReply(model.Text("done")))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("@lab go"))
+	p, m := startOnReplies(t, blocks.Config{MaxRounds: 9},
+		code, code, code, code, code, contextTooLongError(), agenttest.NewReply(model.Text("done")))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("@lab go"))
 	require.Len(t, p.EventsOf("compacted"), 1)
 	event := p.EventsOf("compacted")[0]
-	require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", event.Text("text"))
-	require.Equal(t, frame{"type": "compacted", "request_id": "q1", "label": "lab"}, event.Object("metadata"))
+	require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", event.StringField("text"))
+	require.Equal(t, frame{"type": "compacted", "request_id": "q1", "label": "lab"}, event.ObjectField("metadata"))
 	require.Len(t, m.Requests(), 7)
 	sent := m.Requests()[6].Messages
 	require.Len(t, sent, 8, "the prompt, the note, three rounds")
@@ -46,18 +46,18 @@ func TestCO5_ConversationTooLongAfterCompaction(t *testing.T) {
 		rounds int
 		errors []any
 	}{
-		"nothing to drop": {3, []any{tooLongError()}},
-		"dropped once":    {4, []any{tooLongError(), tooLongError()}},
+		"nothing to drop": {3, []any{contextTooLongError()}},
+		"dropped once":    {4, []any{contextTooLongError(), contextTooLongError()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code := []any{agenttest.NewReply(model.Text("```\n1\n```"))}
 			replies := append(slices.Repeat(code, c.rounds), c.errors...)
-			p, _ := startReplies(t, blocks.Config{MaxRounds: 9}, replies...)
-			p.Init(frame{"eval_mode": true})
-			require.Equal(t, "done", p.Ask("go"))
+			p, _ := startOnReplies(t, blocks.Config{MaxRounds: 9}, replies...)
+			p.InitAndAwaitReady(frame{"eval_mode": true})
+			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Len(t, p.EventsOf("limit"), 1)
-			require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].Text("text"))
+			require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].StringField("text"))
 		})
 	}
 }
@@ -85,8 +85,8 @@ func TestCO5_PromptsAreNotDropped(t *testing.T) {
 func TestCO5_OtherErrorsDropNothing(t *testing.T) {
 	t.Parallel()
 	code := agenttest.NewReply(model.Text("```\n1\n```"))
-	p, _ := startReplies(t, blocks.Config{MaxRounds: 9}, code, code, code, code, errors.New("no idea"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "no idea", p.Ask("go"))
+	p, _ := startOnReplies(t, blocks.Config{MaxRounds: 9}, code, code, code, code, errors.New("no idea"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "no idea", p.QueryAndWait("go"))
 	require.Empty(t, p.EventsOf("compacted"))
 }

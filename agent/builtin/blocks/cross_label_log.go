@@ -39,7 +39,7 @@ func (o *crossLabelLog) add(label, speaker, text string) {
 	line := fmt.Sprintf("[%s] %s: %s", label, speaker, shortenToOneLine(text, maxLogEntryChars))
 	o.entries = append(o.entries, labelLogEntry{label, line})
 	isOfLabel := func(e labelLogEntry) bool { return e.label == label }
-	if countMatching(o.entries, isOfLabel) > maxLogEntries {
+	if countItemsWhere(o.entries, isOfLabel) > maxLogEntries {
 		oldest := slices.IndexFunc(o.entries, isOfLabel)
 		o.entries = slices.Delete(o.entries, oldest, oldest+1)
 	}
@@ -72,8 +72,8 @@ func (o *crossLabelLog) sectionFor(label string) string {
 	return crossLabelHeading + "\n\n" + strings.Join(newest, "\n")
 }
 
-// countMatching returns how many items satisfy a condition.
-func countMatching[T any](items []T, condition func(T) bool) int {
+// countItemsWhere returns how many items satisfy a condition.
+func countItemsWhere[T any](items []T, condition func(T) bool) int {
 	n := 0
 	for _, item := range items {
 		if condition(item) {

@@ -21,20 +21,20 @@ func TestBL7_EventsNameQueryAndLabel(t *testing.T) {
 			time.Sleep(2 * time.Second) //nolint:forbidigo // of the bubble's clock
 			return func() {}, ctx.Err()
 		}}}
-		code := agenttest.TextLine("```\n1\n```")
-		p := startBlocks(t, cfg, `{"error":{"status":529}}`, code, code, `{"content":"slow","delay_ms":3600000}`)
-		p.Init(nil)
-		require.Equal(t, "done", p.Ask("@lab go"))
+		code := agenttest.TextScriptLine("```\n1\n```")
+		p := startBlocksAgent(t, cfg, `{"error":{"status":529}}`, code, code, `{"content":"slow","delay_ms":3600000}`)
+		p.InitAndAwaitReady(nil)
+		require.Equal(t, "done", p.QueryAndWait("@lab go"))
 		from := len(p.Frames())
-		p.Query("@lab more")
-		p.Await(from, "the wait", func(f frame) bool { return f.Object("metadata").Text("type") == "waiting" })
-		p.Cancel()
-		require.Equal(t, "ready", p.AwaitEnd(from))
+		p.SendQuery("@lab more")
+		p.AwaitFrame(from, "the wait", func(f frame) bool { return f.ObjectField("metadata").StringField("type") == "waiting" })
+		p.SendCancel()
+		require.Equal(t, "ready", p.AwaitQueryEnd(from))
 		for _, kind := range []string{"waiting", "retry", "response", "ai_exec", "ai_exec_result", "limit", "cancelled", "ended"} {
 			require.NotEmpty(t, p.EventsOf(kind), kind)
 			for _, f := range p.EventsOf(kind) {
-				require.Equal(t, "q1", f.Object("metadata").Text("request_id"), kind)
-				require.Equal(t, "lab", f.Object("metadata").Text("label"), kind)
+				require.Equal(t, "q1", f.ObjectField("metadata").StringField("request_id"), kind)
+				require.Equal(t, "lab", f.ObjectField("metadata").StringField("label"), kind)
 			}
 		}
 	})

@@ -8,8 +8,8 @@ import (
 // RunnableCode calls runnableCode, which returns the code of the blocks of a reply that are run.
 func RunnableCode(reply, language string) []string { return runnableCode(reply, language) }
 
-// CutLabel calls cutLabel, which splits a query "@label text".
-func CutLabel(query string) (label, text string, ok bool) { return cutLabel(query) }
+// SplitLabel calls splitLabel, which splits a query "@label text".
+func SplitLabel(query string) (label, text string, ok bool) { return splitLabel(query) }
 
 // TaskName calls taskName, which returns the name of the work on a query.
 func TaskName(label, query string) string { return taskName(label, query) }

@@ -15,18 +15,18 @@ import (
 
 func TestBL1_LabelSeesOtherLabels(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\nx\n```"), agenttest.TextLine("It  is\nx."), agenttest.TextLine("Never."), agenttest.TextLine("Fine."))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\nx\n```"), agenttest.TextScriptLine("It  is\nx."), agenttest.TextScriptLine("Never."), agenttest.TextScriptLine("Fine."))
 	p.OnAction(func(action string, _ frame, tx string) bool {
 		if action == "request_globals_summary" {
-			p.Respond(tx, frame{"summary": frame{}})
+			p.RespondToAction(tx, frame{"summary": frame{}})
 		}
 		return action == "request_globals_summary"
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("what is x?"))
-	require.Equal(t, "done", p.Ask("@2 and you?"))
-	require.Equal(t, "done", p.Ask("@1 again"))
-	texts := p.Texts()
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("what is x?"))
+	require.Equal(t, "done", p.QueryAndWait("@2 and you?"))
+	require.Equal(t, "done", p.QueryAndWait("@1 again"))
+	texts := p.MessageTexts()
 	require.Equal(t, "user: what is x?", texts[0])
 	require.Equal(t, `user: ## Other Sessions
 
@@ -91,28 +91,28 @@ func TestBL1_OtherLabelsAreBounded(t *testing.T) {
 
 func TestBL1_ClearedHistoryIsNotShown(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("one"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("a secret"))
-	p.Send(frame{"type": "agent_clear_history"})
-	require.Equal(t, "done", p.Ask("@2 b"))
-	require.Equal(t, "done", p.Ask("@1 c"))
-	require.NotContains(t, strings.Join(p.Texts()[2:], "\n"), "secret")
-	require.Equal(t, "assistant: one", p.Texts()[5]) // the script starts again
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("one"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("a secret"))
+	p.SendFrame(frame{"type": "agent_clear_history"})
+	require.Equal(t, "done", p.QueryAndWait("@2 b"))
+	require.Equal(t, "done", p.QueryAndWait("@1 c"))
+	require.NotContains(t, strings.Join(p.MessageTexts()[2:], "\n"), "secret")
+	require.Equal(t, "assistant: one", p.MessageTexts()[5]) // the script starts again
 }
 
-// firstMessage returns the first message of a query if the response to
+// firstMessageWithSummary returns the first message of a query if the response to
 // request_globals_summary has these fields.
-func firstMessage(t *testing.T, summary frame) string {
+func firstMessageWithSummary(t *testing.T, summary frame) string {
 	t.Helper()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("done"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("done"))
 	p.OnAction(func(action string, _ frame, tx string) bool {
-		p.Respond(tx, summary)
+		p.RespondToAction(tx, summary)
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	return strings.TrimPrefix(p.Texts()[0], "user: ")
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	return strings.TrimPrefix(p.MessageTexts()[0], "user: ")
 }
 
 func TestBL9_Namespace(t *testing.T) {
@@ -131,7 +131,7 @@ sixty: str = `+strings.Repeat("x", 60)+`
 table: DataFrame, shape [3,2]
 x: int = 3
 
-go`), firstMessage(t, frame{"summary": frame{
+go`), firstMessageWithSummary(t, frame{"summary": frame{
 		"x": frame{"type": "int", "repr": "3"}, "long": frame{"type": "str", "repr": strings.Repeat("é", 100)},
 		"sixty": frame{"type": "str", "repr": strings.Repeat("x", 60)}, "lines": frame{"type": "str", "repr": "'a\n b'"},
 		"table": frame{"type": "DataFrame", "shape": []int{3, 2}, "columns": []string{"a", "b"}},
@@ -145,15 +145,15 @@ go`), firstMessage(t, frame{"summary": frame{
 
 func TestBL9_NoNamespaceSection(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "go", firstMessage(t, frame{"summary": frame{}}))
-	require.Equal(t, "go", firstMessage(t, frame{"summary": frame{"_x": frame{"type": "int"}}}))
-	require.Equal(t, "go", firstMessage(t, frame{}))
+	require.Equal(t, "go", firstMessageWithSummary(t, frame{"summary": frame{}}))
+	require.Equal(t, "go", firstMessageWithSummary(t, frame{"summary": frame{"_x": frame{"type": "int"}}}))
+	require.Equal(t, "go", firstMessageWithSummary(t, frame{}))
 }
 
 func TestBL9_NamespaceErrorIsShown(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "## Namespace\n\nThe names of the kernel could not be listed: there is no kernel\n\ngo",
-		firstMessage(t, frame{"status": "error", "error": "there is no kernel"}))
+		firstMessageWithSummary(t, frame{"status": "error", "error": "there is no kernel"}))
 }
 
 func TestBL9_NamespaceIsBounded(t *testing.T) {
@@ -163,7 +163,7 @@ func TestBL9_NamespaceIsBounded(t *testing.T) {
 		for i := range 100 {
 			names[fmt.Sprintf(name, i)] = frame{"type": strings.Repeat("t", 500), "repr": strings.Repeat("y", 500)}
 		}
-		section := strings.TrimSuffix(firstMessage(t, frame{"summary": names}), "\n\ngo")
+		section := strings.TrimSuffix(firstMessageWithSummary(t, frame{"summary": names}), "\n\ngo")
 		lines := strings.Split(section, "\n")
 		require.LessOrEqual(t, utf8.RuneCountInString(section), 2000)
 		require.Greater(t, utf8.RuneCountInString(section), 1700)
@@ -177,16 +177,16 @@ func TestBL9_NamespaceThatJustFits(t *testing.T) {
 	for i := range 58 {
 		names[fmt.Sprintf("n%02d", i)] = frame{"type": "int", "repr": strings.Repeat("1", 22)}
 	}
-	section := strings.TrimSuffix(firstMessage(t, frame{"summary": names}), "\n\ngo")
+	section := strings.TrimSuffix(firstMessageWithSummary(t, frame{"summary": names}), "\n\ngo")
 	require.Len(t, section, len("## Namespace")+1+58*34)
 	require.NotContains(t, section, "more")
 }
 
 func TestBL1_OtherLabelsThenNamespaceThenPrompt(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("first"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("one"))
-	require.Equal(t, "done", p.Ask("@2 two"))
-	require.Equal(t, "user: ## Other Sessions\n\n[1] user: one\n[1] assistant: first\n\n## Namespace\n\nx: int\n\ntwo", p.Texts()[2])
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("first"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("one"))
+	require.Equal(t, "done", p.QueryAndWait("@2 two"))
+	require.Equal(t, "user: ## Other Sessions\n\n[1] user: one\n[1] assistant: first\n\n## Namespace\n\nx: int\n\ntwo", p.MessageTexts()[2])
 }

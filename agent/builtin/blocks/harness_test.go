@@ -12,37 +12,37 @@ import (
 
 type frame = agenttest.Frame
 
-// start runs an agent with code blocks; cfg has its model.
-func start(t *testing.T, cfg blocks.Config) *agenttest.Server {
+// startAgent runs an agent with code blocks; cfg has its model.
+func startAgent(t *testing.T, cfg blocks.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error { return blocks.Run(ctx, conn, cfg) })
 }
 
-// startBlocks runs an agent with code blocks on a scripted model.
-func startBlocks(t *testing.T, cfg blocks.Config, lines ...string) *agenttest.Server {
+// startBlocksAgent runs an agent with code blocks on a scripted model.
+func startBlocksAgent(t *testing.T, cfg blocks.Config, lines ...string) *agenttest.Server {
 	t.Helper()
 	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
-	return start(t, cfg)
+	return startAgent(t, cfg)
 }
 
-// startReplies runs an agent with code blocks on a model that gives these replies.
-func startReplies(t *testing.T, cfg blocks.Config, replies ...any) (*agenttest.Server, *agenttest.ReplyModel) {
+// startOnReplies runs an agent with code blocks on a model that gives these replies.
+func startOnReplies(t *testing.T, cfg blocks.Config, replies ...any) (*agenttest.Server, *agenttest.ReplyModel) {
 	t.Helper()
 	m := agenttest.NewReplyModel(t, replies...)
 	cfg.Agent.Model = m
-	return start(t, cfg), m
+	return startAgent(t, cfg), m
 }
 
-// labelled returns the events that have a label.
-func labelled(p *agenttest.Server) []frame {
-	return slices.DeleteFunc(p.FramesOf("agent_event"), func(f frame) bool { return f.Object("metadata").Text("label") == "" })
+// eventsWithLabels returns the events that have a label.
+func eventsWithLabels(p *agenttest.Server) []frame {
+	return slices.DeleteFunc(p.FramesOf("agent_event"), func(f frame) bool { return f.ObjectField("metadata").StringField("label") == "" })
 }
 
-// taskNames returns the names of the tasks that the replies belong to, in order.
-func taskNames(p *agenttest.Server) []string {
+// replyTaskNames returns the names of the tasks that the replies belong to, in order.
+func replyTaskNames(p *agenttest.Server) []string {
 	var names []string
 	for _, f := range p.EventsOf("response") {
-		names = append(names, f.Object("metadata").Text("task"))
+		names = append(names, f.ObjectField("metadata").StringField("task"))
 	}
 	return names
 }

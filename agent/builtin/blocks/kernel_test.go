@@ -31,8 +31,8 @@ func echoReply(req model.Request) string {
 	return "done"
 }
 
-// sayBlocks returns a prompt to which echoReply replies with blocks of code.
-func sayBlocks(code ...string) string {
+// promptForBlocks returns a prompt to which echoReply replies with blocks of code.
+func promptForBlocks(code ...string) string {
 	var text strings.Builder
 	text.WriteString("say:\n")
 	for _, block := range code {
@@ -41,50 +41,50 @@ func sayBlocks(code ...string) string {
 	return text.String()
 }
 
-// startOnPython runs an agent on a real Python kernel; its model is echoReply.
-func startOnPython(t *testing.T) *agenttest.Server {
+// startOnPythonKernel runs an agent on a real Python kernel; its model is echoReply.
+func startOnPythonKernel(t *testing.T) *agenttest.Server {
 	t.Helper()
-	p := start(t, blocks.Config{Agent: builtin.Config{Model: textModel(echoReply)}})
+	p := startAgent(t, blocks.Config{Agent: builtin.Config{Model: textModel(echoReply)}})
 	p.AttachKernel(agenttest.StartPython(t))
-	p.Init(nil)
+	p.InitAndAwaitReady(nil)
 	return p
 }
 
-// feedback sends a query and returns the feedback on its blocks.
-func feedback(p *agenttest.Server, text string) string {
+// queryFeedback sends a query and returns the feedback on its blocks.
+func queryFeedback(p *agenttest.Server, text string) string {
 	p.T.Helper()
 	seen := len(p.Frames())
-	p.Send(frame{"type": "agent_query", "query": text, "request_id": "feedback"})
-	p.Await(seen, "the end of the query", func(f frame) bool {
-		return agenttest.IsEndedEvent(f) && f.Object("metadata").Text("request_id") == "feedback"
+	p.SendFrame(frame{"type": "agent_query", "query": text, "request_id": "feedback"})
+	p.AwaitFrame(seen, "the end of the query", func(f frame) bool {
+		return agenttest.IsEndedEvent(f) && f.ObjectField("metadata").StringField("request_id") == "feedback"
 	})
-	p.AwaitEnd(seen) // the status follows the event
-	said := p.Texts()
+	p.AwaitQueryEnd(seen) // the status follows the event
+	said := p.MessageTexts()
 	return strings.TrimPrefix(said[len(said)-2], "user: ")
 }
 
 func TestBL3_OutputsOfRealKernel(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
-	require.Equal(t, "[Block 1 output]\n42", feedback(p, sayBlocks("42")))
+	p := startOnPythonKernel(t)
+	require.Equal(t, "[Block 1 output]\n42", queryFeedback(p, promptForBlocks("42")))
 	require.Equal(t, "[Block 1 output]\na\n'b'\n[Block 2 output]\n(no output)\n[Block 3 output]\nc\nd\n4",
-		feedback(p, sayBlocks("print('a')\n'b'", "x = 4\nNone", "import sys\nprint('d', file=sys.stderr)\nprint('c')\nx")))
+		queryFeedback(p, promptForBlocks("print('a')\n'b'", "x = 4\nNone", "import sys\nprint('d', file=sys.stderr)\nprint('c')\nx")))
 }
 
 func TestBL5_AwaitablesAreAwaited(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
+	p := startOnPythonKernel(t)
 	define := "import asyncio\nasync def f(x=42):\n    print('begins')\n    await asyncio.sleep(0)\n    print('ends')\n    return x"
 	for _, code := range []string{"f()", "await f()", "task = asyncio.ensure_future(f())\ntask"} {
 		require.Equal(t, "[Block 1 output]\n(no output)\n[Block 2 output]\nbegins\nends\n42\n[Block 3 output]\nbegins\nends",
-			feedback(p, sayBlocks(define, code, "f(None)")))
+			queryFeedback(p, promptForBlocks(define, code, "f(None)")))
 	}
 }
 
 func TestBL6_FailuresInRealKernel(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
-	output := feedback(p, sayBlocks("print('so far')\n1 / 0", "x = = 1", "raise ValueError('mine')", "'\x00'", "6 * 7"))
+	p := startOnPythonKernel(t)
+	output := queryFeedback(p, promptForBlocks("print('so far')\n1 / 0", "x = = 1", "raise ValueError('mine')", "'\x00'", "6 * 7"))
 	require.Regexp(t, `(?s)^\[Block 1 output\]\nso far\nTraceback.*\nZeroDivisionError: division by zero\n`+
 		`\[Block 2 output\]\n.*SyntaxError: invalid syntax\n\[Block 3 output\]\nTraceback.*ValueError: mine\n`+
 		`\[Block 4 output\]\n.*null bytes\n\[Block 5 output\]\n42$`, output)
@@ -92,39 +92,39 @@ func TestBL6_FailuresInRealKernel(t *testing.T) {
 
 func TestBL6_ExitInRealKernel(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
+	p := startOnPythonKernel(t)
 	for _, code := range []string{
 		"exit()", "raise SystemExit(3)", "raise KeyboardInterrupt", "import asyncio\nraise asyncio.CancelledError",
 		"import asyncio\nawait asyncio.sleep(0)\nraise SystemExit", "async def f():\n    raise asyncio.CancelledError\nf()",
 	} {
-		runs := p.CountFrames("action", "execute_code")
-		require.Equal(t, "done", p.Ask(sayBlocks(code, "never = 1")))
-		require.Equal(t, runs+1, p.CountFrames("action", "execute_code"), code)
-		said := p.Texts()
+		runs := p.CountFramesWith("action", "execute_code")
+		require.Equal(t, "done", p.QueryAndWait(promptForBlocks(code, "never = 1")))
+		require.Equal(t, runs+1, p.CountFramesWith("action", "execute_code"), code)
+		said := p.MessageTexts()
 		require.Contains(t, said[len(said)-1], "assistant: ```python\n", code)
 	}
-	require.Equal(t, "[Block 1 output]\nFalse", feedback(p, sayBlocks("'never' in globals()")))
+	require.Equal(t, "[Block 1 output]\nFalse", queryFeedback(p, promptForBlocks("'never' in globals()")))
 }
 
 // A cancel stops the code of the query in a real kernel, which stays alive.
 func TestBL6_CancelInRealKernel(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
+	p := startOnPythonKernel(t)
 	for _, code := range []string{"while True: pass", "import asyncio\nawait asyncio.sleep(1000)"} {
 		seen := len(p.Frames())
-		p.Query(sayBlocks(code, "never = 1"))
-		p.Await(seen, "the block", func(f frame) bool { return f.Text("action") == "execute_code" })
-		p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-		require.Equal(t, "ready", p.AwaitEnd(seen))
+		p.SendQuery(promptForBlocks(code, "never = 1"))
+		p.AwaitFrame(seen, "the block", func(f frame) bool { return f.StringField("action") == "execute_code" })
+		p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+		require.Equal(t, "ready", p.AwaitQueryEnd(seen))
 	}
-	require.Equal(t, "[Block 1 output]\nFalse", feedback(p, sayBlocks("'never' in globals()")))
+	require.Equal(t, "[Block 1 output]\nFalse", queryFeedback(p, promptForBlocks("'never' in globals()")))
 }
 
 func TestBL9_NamespaceOfRealKernel(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
-	feedback(p, sayBlocks("import math\nfrom os.path import join\n_hidden = 1\nx = 3\nword = 'a' * 100\ndef f(): pass\nclass C: pass\nlines = 'a\\nb'\nc = len"))
-	require.Equal(t, "done", p.Ask("and?"))
-	said := p.Texts()
+	p := startOnPythonKernel(t)
+	queryFeedback(p, promptForBlocks("import math\nfrom os.path import join\n_hidden = 1\nx = 3\nword = 'a' * 100\ndef f(): pass\nclass C: pass\nlines = 'a\\nb'\nc = len"))
+	require.Equal(t, "done", p.QueryAndWait("and?"))
+	said := p.MessageTexts()
 	require.Equal(t, "user: ## Namespace\n\nC: type = <class '__main__.C'>\nlines: str = 'a\\nb'\nword: str = '"+strings.Repeat("a", 56)+"...\nx: int = 3\n\nand?", said[len(said)-2])
 }

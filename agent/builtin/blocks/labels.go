@@ -27,7 +27,7 @@ type labelledConversations struct {
 	conversations map[string]*builtin.Conversation
 }
 
-func newLabels(core *builtin.AgentCore) *labelledConversations {
+func newLabelledConversations(core *builtin.AgentCore) *labelledConversations {
 	return &labelledConversations{core: core, current: firstLabel, conversations: map[string]*builtin.Conversation{}}
 }
 
@@ -37,7 +37,7 @@ func newLabels(core *builtin.AgentCore) *labelledConversations {
 func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c *builtin.Conversation, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if label, rest, ok := cutLabel(query); ok && canSwitch {
+	if label, rest, ok := splitLabel(query); ok && canSwitch {
 		l.current, query = label, rest
 	}
 	if l.conversations[l.current] == nil {
@@ -48,8 +48,8 @@ func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c
 	return l.conversations[l.current], query
 }
 
-// all returns the conversations of all labels, sorted by label.
-func (l *labelledConversations) all() []*builtin.Conversation {
+// allConversations returns the conversations of all labels, sorted by label.
+func (l *labelledConversations) allConversations() []*builtin.Conversation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []*builtin.Conversation
@@ -59,10 +59,10 @@ func (l *labelledConversations) all() []*builtin.Conversation {
 	return all
 }
 
-// cutLabel splits a query "@label text" into label and text. ok is false unless the query
+// splitLabel splits a query "@label text" into label and text. ok is false unless the query
 // begins with @ and a label of letters, digits, - and _ of at most 64 bytes, followed by
 // white space.
-func cutLabel(query string) (label, text string, ok bool) {
+func splitLabel(query string) (label, text string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(query), "@")
 	end := strings.IndexFunc(rest, unicode.IsSpace)
 	if !ok || end < 1 || end > maxLabelBytes || strings.ContainsFunc(rest[:end], isInvalidLabelRune) {
@@ -77,14 +77,14 @@ func isInvalidLabelRune(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
 }
 
-// NameTask returns the label to which an agent assigns a query, and the name of the query's
+// LabelAndTaskName returns the label to which an agent assigns a query, and the name of the query's
 // task, "ai:LABEL:TEXT". current is the label of the previous query, "" for the first query.
 // hasLabels says whether the agent uses the blocks strategy; agents of other strategies keep
 // one label.
-func NameTask(query, current string, hasLabels bool) (label, name string) {
+func LabelAndTaskName(query, current string, hasLabels bool) (label, name string) {
 	label = cmp.Or(current, firstLabel)
 	if hasLabels {
-		if cut, text, ok := cutLabel(query); ok {
+		if cut, text, ok := splitLabel(query); ok {
 			label, query = cut, text
 		}
 	}
@@ -96,11 +96,11 @@ func NameTask(query, current string, hasLabels bool) (label, name string) {
 func taskName(label, query string) string {
 	runes := []rune(strings.TrimSpace(query))
 	runes = runes[:min(len(runes), maxTaskNameChars)]
-	return "ai:" + label + ":" + strings.Map(spaceForControl, string(runes))
+	return "ai:" + label + ":" + strings.Map(controlRuneToSpace, string(runes))
 }
 
-// spaceForControl returns a space if r is white space or a control character, otherwise r.
-func spaceForControl(r rune) rune {
+// controlRuneToSpace returns a space if r is white space or a control character, otherwise r.
+func controlRuneToSpace(r rune) rune {
 	if unicode.IsSpace(r) || unicode.IsControl(r) {
 		return ' '
 	}

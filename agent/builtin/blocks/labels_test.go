@@ -37,7 +37,7 @@ func TestBL8_Labels(t *testing.T) {
 		"@" + longest + " x":  {longest, "x"},
 		"@" + longest + "a x": {},
 	} {
-		label, text, ok := blocks.CutLabel(query)
+		label, text, ok := blocks.SplitLabel(query)
 		require.Equal(t, want, [2]string{label, text}, query)
 		require.Equal(t, want[0] != "", ok, query)
 	}
@@ -51,15 +51,15 @@ func TestBL8_TaskName(t *testing.T) {
 
 func TestBL8_QueriesKeepTheLastLabel(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("one"), agenttest.TextLine("two"), agenttest.TextLine("three"), agenttest.TextLine("four"), agenttest.TextLine("five"))
-	p.Init(nil)
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("one"), agenttest.TextScriptLine("two"), agenttest.TextScriptLine("three"), agenttest.TextScriptLine("four"), agenttest.TextScriptLine("five"))
+	p.InitAndAwaitReady(nil)
 	for _, query := range []string{"a", "@2 b", "c", "@2", "@ x", "hello @3 x", "@1 d"} {
-		require.Equal(t, "done", p.Ask(query))
+		require.Equal(t, "done", p.QueryAndWait(query))
 	}
-	require.Equal(t, []string{"ai:1:a", "ai:2:b", "ai:2:c", "ai:2:@2", "ai:2:@ x", "ai:2:hello @3 x", "ai:1:d"}, taskNames(p))
+	require.Equal(t, []string{"ai:1:a", "ai:2:b", "ai:2:c", "ai:2:@2", "ai:2:@ x", "ai:2:hello @3 x", "ai:1:d"}, replyTaskNames(p))
 	var texts []string
 	for _, f := range p.EventsOf("response") {
-		texts = append(texts, f.Text("text"))
+		texts = append(texts, f.StringField("text"))
 	}
 	require.Equal(t, []string{"one", "one", "two", "three", "four", "five", "two"}, texts) // each label has its own conversation, and so its own place in the script
 }
@@ -67,59 +67,59 @@ func TestBL8_QueriesKeepTheLastLabel(t *testing.T) {
 // A query keeps the label that was current when it arrived.
 func TestBL8_LabelIsBoundOnArrival(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("one"), agenttest.TextLine("two"))
-	p.Init(nil)
-	p.QueryAll("@2 a", "@1 b", "c")
-	p.AwaitEnds(3)
-	require.ElementsMatch(t, []string{"ai:2:a", "ai:1:b", "ai:1:c"}, taskNames(p))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("one"), agenttest.TextScriptLine("two"))
+	p.InitAndAwaitReady(nil)
+	p.SendQueries("@2 a", "@1 b", "c")
+	p.AwaitQueryEnds(3)
+	require.ElementsMatch(t, []string{"ai:2:a", "ai:1:b", "ai:1:c"}, replyTaskNames(p))
 }
 
 // In an evaluation "@word" at the start of a task is no label.
 func TestBL8_NoLabelsInAnEvaluation(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("1 [EVAL_COMPLETE]"), agenttest.TextLine("2 [EVAL_COMPLETE]"), agenttest.TextLine("3"))
-	p.Init(frame{"eval_mode": true})
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("1 [EVAL_COMPLETE]"), agenttest.TextScriptLine("2 [EVAL_COMPLETE]"), agenttest.TextScriptLine("3"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
 	for _, query := range []string{"@everyone count", "@2 b"} {
-		require.Equal(t, "done", p.Ask(query))
+		require.Equal(t, "done", p.QueryAndWait(query))
 	}
-	require.Equal(t, []string{"ai:1:@everyone count", "ai:1:@2 b"}, taskNames(p))
-	require.Contains(t, p.Texts()[0], "@everyone count")
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("@2 c"))
-	require.Equal(t, "ai:2:c", taskNames(p)[2])
+	require.Equal(t, []string{"ai:1:@everyone count", "ai:1:@2 b"}, replyTaskNames(p))
+	require.Contains(t, p.MessageTexts()[0], "@everyone count")
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("@2 c"))
+	require.Equal(t, "ai:2:c", replyTaskNames(p)[2])
 }
 
 // Several labels work at once; the queries of one label wait for each other.
 func TestBL8_LabelsRunSideBySide(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("```\nx\n```"), agenttest.TextLine("done"), agenttest.TextLine("```\ny\n```"), agenttest.TextLine("done"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\nx\n```"), agenttest.TextScriptLine("done"), agenttest.TextScriptLine("```\ny\n```"), agenttest.TextScriptLine("done"))
 	p.OnAction(func(action string, _ frame, _ string) bool { return action == "execute_code" }) // they are answered below
-	p.Init(nil)
-	p.QueryAll("@1 a", "@2 b", "@1 c", "@3 d")
+	p.InitAndAwaitReady(nil)
+	p.SendQueries("@1 a", "@2 b", "@1 c", "@3 d")
 	runs := func(label string) func(frame) bool {
 		return func(f frame) bool {
-			return f.Text("action") == "execute_code" && f.Object("params").Text("session") == label
+			return f.StringField("action") == "execute_code" && f.ObjectField("params").StringField("session") == label
 		}
 	}
-	first := p.Await(0, "a block of 1", runs("1"))
+	first := p.AwaitFrame(0, "a block of 1", runs("1"))
 	for _, label := range []string{"2", "3"} {
-		p.Respond(p.Await(0, "a block of "+label, runs(label)).Text("tx_id"), nil)
+		p.RespondToAction(p.AwaitFrame(0, "a block of "+label, runs(label)).StringField("tx_id"), nil)
 	}
-	require.Equal(t, 3, p.CountFrames("action", "execute_code"))
+	require.Equal(t, 3, p.CountFramesWith("action", "execute_code"))
 	seen := len(p.Frames())
-	p.Respond(first.Text("tx_id"), nil)
-	second := p.Await(seen, "another block of 1", runs("1"))
-	require.Equal(t, "y", second.Object("params").Text("code"))
-	p.Respond(second.Text("tx_id"), nil)
-	p.AwaitEnds(4)
-	ofOne := slices.DeleteFunc(taskNames(p), func(task string) bool { return !strings.HasPrefix(task, "ai:1:") })
+	p.RespondToAction(first.StringField("tx_id"), nil)
+	second := p.AwaitFrame(seen, "another block of 1", runs("1"))
+	require.Equal(t, "y", second.ObjectField("params").StringField("code"))
+	p.RespondToAction(second.StringField("tx_id"), nil)
+	p.AwaitQueryEnds(4)
+	ofOne := slices.DeleteFunc(replyTaskNames(p), func(task string) bool { return !strings.HasPrefix(task, "ai:1:") })
 	require.Equal(t, []string{"ai:1:a", "ai:1:a", "ai:1:c", "ai:1:c"}, ofOne)
 }
 
 // The code of eight labels runs in the kernel at once: none can go on before all have started.
 func TestBL8_EightLabelsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
+	p := startOnPythonKernel(t)
 	const labels = 8
 	var queries []string
 	for i := 1; i <= labels; i++ {
@@ -133,47 +133,47 @@ await gate.wait()
 own_%[1]d = here * 10
 print('%[1]d ends')
 %[1]d`, i, labels)
-		queries = append(queries, fmt.Sprintf("@%d %s", i, sayBlocks(code)))
+		queries = append(queries, fmt.Sprintf("@%d %s", i, promptForBlocks(code)))
 	}
-	p.QueryAll(queries...)
-	p.AwaitEnds(labels)
+	p.SendQueries(queries...)
+	p.AwaitQueryEnds(labels)
 	outputs := map[string]string{}
 	for _, f := range p.EventsOf("ai_exec_result") {
-		outputs[f.Object("metadata").Text("label")] = f.Text("text")
+		outputs[f.ObjectField("metadata").StringField("label")] = f.StringField("text")
 	}
 	for i := 1; i <= labels; i++ {
 		require.Equal(t, fmt.Sprintf("%[1]d begins\n%[1]d ends\n%[1]d", i), outputs[fmt.Sprint(i)])
 	}
-	require.Equal(t, "[Block 1 output]\n[80, 80, 80, 80, 80, 80, 80, 80]", feedback(p, sayBlocks("[globals()[f'own_{i}'] for i in range(1, 9)]")))
+	require.Equal(t, "[Block 1 output]\n[80, 80, 80, 80, 80, 80, 80, 80]", queryFeedback(p, promptForBlocks("[globals()[f'own_{i}'] for i in range(1, 9)]")))
 }
 
 // The code of one label never runs at the same time: the counter of running blocks stays 1.
 func TestBL8_OneLabelNeverOverlapsItself(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
+	p := startOnPythonKernel(t)
 	code := "import asyncio\nrunning = globals().get('running', 0) + 1\nprint(running)\nfor _ in range(100): await asyncio.sleep(0)\nrunning -= 1"
-	p.QueryAll(slices.Repeat([]string{"@x " + sayBlocks(code, code)}, 5)...)
-	p.AwaitEnds(5)
+	p.SendQueries(slices.Repeat([]string{"@x " + promptForBlocks(code, code)}, 5)...)
+	p.AwaitQueryEnds(5)
 	outputs := p.EventsOf("ai_exec_result")
 	require.Len(t, outputs, 10)
 	for _, f := range outputs {
-		require.Equal(t, "1", f.Text("text"))
+		require.Equal(t, "1", f.StringField("text"))
 	}
 }
 
 // What a block prints after an await is its own output, although other labels print meanwhile.
 func TestBL5_OutputBelongsToItsBlock(t *testing.T) {
 	t.Parallel()
-	p := startOnPython(t)
-	feedback(p, sayBlocks("import asyncio\nfirst, second = asyncio.Event(), asyncio.Event()"))
-	p.QueryAll(
-		"@a "+sayBlocks("print('a1')\nfirst.set()\nawait second.wait()\nprint('a2')"),
-		"@b "+sayBlocks("await first.wait()\nprint('b1')\nsecond.set()\nfor _ in range(9): await asyncio.sleep(0)\nprint('b2')"),
+	p := startOnPythonKernel(t)
+	queryFeedback(p, promptForBlocks("import asyncio\nfirst, second = asyncio.Event(), asyncio.Event()"))
+	p.SendQueries(
+		"@a "+promptForBlocks("print('a1')\nfirst.set()\nawait second.wait()\nprint('a2')"),
+		"@b "+promptForBlocks("await first.wait()\nprint('b1')\nsecond.set()\nfor _ in range(9): await asyncio.sleep(0)\nprint('b2')"),
 	)
-	p.AwaitEnds(2)
+	p.AwaitQueryEnds(2)
 	outputs := map[string]string{}
 	for _, f := range p.EventsOf("ai_exec_result") {
-		outputs[f.Object("metadata").Text("label")] = f.Text("text")
+		outputs[f.ObjectField("metadata").StringField("label")] = f.StringField("text")
 	}
 	require.Equal(t, "a1\na2", outputs["a"])
 	require.Equal(t, "b1\nb2", outputs["b"])
@@ -191,7 +191,7 @@ func TestBL8_TaskNames(t *testing.T) {
 		{"blocks", "@a 123456789 123456789 123456789 x", "", "a", "ai:a:123456789 123456789 123456789 "},
 		{"tools", "@2 go", "", "1", "ai:1:@2 go"},
 	} {
-		label, name := blocks.NameTask(test.query, test.current, test.strategy == blocks.StrategyName)
+		label, name := blocks.LabelAndTaskName(test.query, test.current, test.strategy == blocks.StrategyName)
 		require.Equal(t, []string{test.label, test.name}, []string{label, name}, test.query)
 	}
 }
@@ -199,15 +199,17 @@ func TestBL8_TaskNames(t *testing.T) {
 // An agent is not ready while another label is still at work.
 func TestCO6_NotReadyWhileAnotherLabelWorks(t *testing.T) {
 	t.Parallel()
-	p, m := startReplies(t, blocks.Config{}, agenttest.NewReply(model.Text("```\n1\n```")), errors.New("no idea"))
+	p, m := startOnReplies(t, blocks.Config{}, agenttest.NewReply(model.Text("```\n1\n```")), errors.New("no idea"))
 	m.LastReply = agenttest.NewReply(model.Text("fine"))
-	held := p.Hold("execute_code")
-	p.Init(nil)
-	p.Send(frame{"type": "agent_query", "query": "@1 a", "request_id": "0"})
+	held := p.WithholdResponses("execute_code")
+	p.InitAndAwaitReady(nil)
+	p.SendFrame(frame{"type": "agent_query", "query": "@1 a", "request_id": "0"})
 	tx := <-held
-	p.Send(frame{"type": "agent_query", "query": "@2 b", "request_id": "1"})
-	p.Await(0, "the end of the second", func(f frame) bool { return f.Object("metadata").Text("request_id") == "1" && agenttest.IsEndedEvent(f) })
-	p.Respond(tx, nil)
-	p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
-	require.Equal(t, 1, p.CountFrames("status", "ready"), "it answers the init")
+	p.SendFrame(frame{"type": "agent_query", "query": "@2 b", "request_id": "1"})
+	p.AwaitFrame(0, "the end of the second", func(f frame) bool {
+		return f.ObjectField("metadata").StringField("request_id") == "1" && agenttest.IsEndedEvent(f)
+	})
+	p.RespondToAction(tx, nil)
+	p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
+	require.Equal(t, 1, p.CountFramesWith("status", "ready"), "it answers the init")
 }

@@ -43,7 +43,7 @@ func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
 		var info variableInfo
 		_ = json.Unmarshal(answer.Summary[name], &info) // a variable without readable info is listed all the same
 		if !strings.HasPrefix(name, "_") && !isHiddenType(info.Type) {
-			lines = append(lines, info.line(name))
+			lines = append(lines, info.summaryLine(name))
 		}
 	}
 	if len(lines) == 0 {
@@ -58,9 +58,9 @@ func isHiddenType(name string) bool {
 	return slices.Contains([]string{"module", "function", "builtin_function_or_method", "method", "macro"}, name)
 }
 
-// line describes the variable with this name on one line, such as "x: int = 3", "table:
+// summaryLine describes the variable with this name on one line, such as "x: int = 3", "table:
 // DataFrame, shape [3, 2]" or "x: T".
-func (v variableInfo) line(name string) string {
+func (v variableInfo) summaryLine(name string) string {
 	line := shortenToOneLine(name, maxReprChars) + ": " + cmp.Or(shortenToOneLine(v.Type, maxReprChars), "unknown")
 	switch {
 	case v.Repr != nil:

@@ -10,8 +10,8 @@ import (
 	"assay/agent/builtin/blocks"
 )
 
-// submission returns the submission of a final reply.
-func submission(summary string) builtin.Submission {
+// expectedSubmission returns the submission of a final reply.
+func expectedSubmission(summary string) builtin.Submission {
 	return builtin.Submission{Summary: summary, NextStatus: "done"}
 }
 
@@ -19,14 +19,14 @@ func TestBL10_FinalReplyIsTheSubmission(t *testing.T) {
 	t.Parallel()
 	early := "I will say <EVAL_ANSWER>1</EVAL_ANSWER> [EVAL_COMPLETE]\n```\nprint('<EVAL_ANSWER>2</EVAL_ANSWER> [EVAL_COMPLETE]')\n```"
 	final := "Nine.\n```json\n{}\n```\n<EVAL_ANSWER>9</EVAL_ANSWER> [EVAL_COMPLETE]"
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine(early), agenttest.TextLine(final+"\n"), agenttest.TextLine("never"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine(early), agenttest.TextScriptLine(final+"\n"), agenttest.TextScriptLine("never"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 	require.Len(t, p.Submissions(), 1)
-	require.Equal(t, submission(final), p.Submissions()[0])
-	require.Equal(t, "assistant: "+early, p.Texts()[1])
-	require.Equal(t, final+"\n", p.EventsOf("response")[1].Text("text"))
+	require.Equal(t, expectedSubmission(final), p.Submissions()[0])
+	require.Equal(t, "assistant: "+early, p.MessageTexts()[1])
+	require.Equal(t, final+"\n", p.EventsOf("response")[1].StringField("text"))
 }
 
 func TestBL10_OneReminderWithoutTheMarker(t *testing.T) {
@@ -38,40 +38,40 @@ func TestBL10_OneReminderWithoutTheMarker(t *testing.T) {
 		want  string
 		index int // index of the reminder in the conversation
 	}{
-		"and then the marker":  {[]string{agenttest.TextLine("It is 9."), agenttest.TextLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 2},
-		"and still none":       {[]string{agenttest.TextLine("It is 9."), agenttest.TextLine("I said 9."), agenttest.TextLine("never")}, "I said 9.", 2},
-		"after blocks":         {[]string{agenttest.TextLine("```\n1\n```"), agenttest.TextLine("9"), agenttest.TextLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 4},
-		"and then blocks":      {[]string{agenttest.TextLine("9?"), agenttest.TextLine("```\n1\n```"), agenttest.TextLine("9"), agenttest.TextLine("never")}, "9", 2},
-		"for an empty reply":   {[]string{agenttest.TextLine(""), agenttest.TextLine(" "), agenttest.TextLine("never")}, "", 2},
-		"for a call of a tool": {[]string{agenttest.SubmitLine("9"), agenttest.TextLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 2},
+		"and then the marker":  {[]string{agenttest.TextScriptLine("It is 9."), agenttest.TextScriptLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 2},
+		"and still none":       {[]string{agenttest.TextScriptLine("It is 9."), agenttest.TextScriptLine("I said 9."), agenttest.TextScriptLine("never")}, "I said 9.", 2},
+		"after blocks":         {[]string{agenttest.TextScriptLine("```\n1\n```"), agenttest.TextScriptLine("9"), agenttest.TextScriptLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 4},
+		"and then blocks":      {[]string{agenttest.TextScriptLine("9?"), agenttest.TextScriptLine("```\n1\n```"), agenttest.TextScriptLine("9"), agenttest.TextScriptLine("never")}, "9", 2},
+		"for an empty reply":   {[]string{agenttest.TextScriptLine(""), agenttest.TextScriptLine(" "), agenttest.TextScriptLine("never")}, "", 2},
+		"for a call of a tool": {[]string{agenttest.SubmitScriptLine("9"), agenttest.TextScriptLine("9 [EVAL_COMPLETE]")}, "9 [EVAL_COMPLETE]", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := startBlocks(t, blocks.Config{}, tc.lines...)
-			p.Init(frame{"eval_mode": true})
-			require.Equal(t, "done", p.Ask("go"))
-			require.Equal(t, reminder, p.Texts()[tc.index])
+			p := startBlocksAgent(t, blocks.Config{}, tc.lines...)
+			p.InitAndAwaitReady(frame{"eval_mode": true})
+			require.Equal(t, "done", p.QueryAndWait("go"))
+			require.Equal(t, reminder, p.MessageTexts()[tc.index])
 			require.Len(t, p.Submissions(), 1)
-			require.Equal(t, submission(tc.want), p.Submissions()[0])
+			require.Equal(t, expectedSubmission(tc.want), p.Submissions()[0])
 		})
 	}
 }
 
 func TestBL10_NothingIsSubmittedOutsideOfAnEvaluation(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("9 [EVAL_COMPLETE]"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("9 [EVAL_COMPLETE]"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Empty(t, p.Submissions())
-	require.Equal(t, "assistant: 9 [EVAL_COMPLETE]", p.Texts()[1])
+	require.Equal(t, "assistant: 9 [EVAL_COMPLETE]", p.MessageTexts()[1])
 }
 
 func TestBL10_NothingIsSubmittedAtTheLimit(t *testing.T) {
 	t.Parallel()
-	block := agenttest.TextLine("9 [EVAL_COMPLETE]\n```\n1\n```")
-	p := startBlocks(t, blocks.Config{MaxRounds: 1}, block, block, block)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	block := agenttest.TextScriptLine("9 [EVAL_COMPLETE]\n```\n1\n```")
+	p := startBlocksAgent(t, blocks.Config{MaxRounds: 1}, block, block, block)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Empty(t, p.Submissions())
 	require.Len(t, p.EventsOf("limit"), 1)
 }
@@ -79,10 +79,10 @@ func TestBL10_NothingIsSubmittedAtTheLimit(t *testing.T) {
 // The conversation can go on after a submission: it has no call without a result.
 func TestBL10_QueriesAfterTheSubmission(t *testing.T) {
 	t.Parallel()
-	p := startBlocks(t, blocks.Config{}, agenttest.TextLine("9 [EVAL_COMPLETE]"), agenttest.TextLine("10 [EVAL_COMPLETE]"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "done", p.Ask("and now?"))
+	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("9 [EVAL_COMPLETE]"), agenttest.TextScriptLine("10 [EVAL_COMPLETE]"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, "done", p.QueryAndWait("and now?"))
 	require.Len(t, p.Submissions(), 2)
 	require.Empty(t, p.ToolResults())
 }

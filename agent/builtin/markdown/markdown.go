@@ -36,13 +36,13 @@ func FencedBlocks(text string) []FencedBlock {
 		blocks = append(blocks, FencedBlock{Language: open.language(), Text: strings.Join(lines, "\n"), Closed: closed})
 		open, lines = nil, nil
 	}
-	for line := range strings.Lines(withNewlines(text)) {
+	for line := range strings.Lines(normalizeNewlines(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		found := parseFence(line)
 		switch {
 		case open == nil:
 			open = found
-		case found.closes(open):
+		case found.closesBlock(open):
 			add(true)
 		default:
 			lines = append(lines, outdent(line, open.indent))
@@ -54,8 +54,8 @@ func FencedBlocks(text string) []FencedBlock {
 	return blocks
 }
 
-// withNewlines returns text with all line endings (\r\n, \r) replaced by \n.
-func withNewlines(text string) string {
+// normalizeNewlines returns text with all line endings (\r\n, \r) replaced by \n.
+func normalizeNewlines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
@@ -76,9 +76,9 @@ func parseFence(line string) *fence {
 	return &fence{indent: indent, mark: mark, length: length, info: strings.Trim(info, " \t")}
 }
 
-// closes reports whether f closes the code block that the fence open began: it has the same
+// closesBlock reports whether f closes the code block that the fence open began: it has the same
 // mark, at least the same length, and no text after it. A nil f closes nothing.
-func (f *fence) closes(open *fence) bool {
+func (f *fence) closesBlock(open *fence) bool {
 	return f != nil && f.mark == open.mark && f.length >= open.length && f.info == ""
 }
 

@@ -19,22 +19,22 @@ import (
 
 type frame = agenttest.Frame
 
-// start runs the agent that plays a solution.
-func start(t *testing.T, solution oracle.Solution) *agenttest.Server {
+// startSolution runs the agent that plays a solution.
+func startSolution(t *testing.T, solution oracle.Solution) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {
 		return oracle.Run(ctx, conn, solution, builtin.Config{})
 	})
 }
 
-// startFromFile runs the agent that plays a solution, which it writes to a file and reads back.
-func startFromFile(t *testing.T, solution string) *agenttest.Server {
+// startSolutionFromFile runs the agent that plays a solution, which it writes to a file and reads back.
+func startSolutionFromFile(t *testing.T, solution string) *agenttest.Server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "solution.json")
 	require.NoError(t, os.WriteFile(file, []byte(solution), 0o600))
 	s, err := oracle.ReadSolution(file)
 	require.NoError(t, err)
-	return start(t, s)
+	return startSolution(t, s)
 }
 
 func TestOracle_PlaysTheCellsAndSubmits(t *testing.T) {
@@ -55,17 +55,17 @@ func TestOracle_PlaysTheCellsAndSubmits(t *testing.T) {
 		`[]`:                                                             nothing,
 		`{"cells":["print <b>"]}`:                                        tag(`"\u003cb\u003e"`),
 	} {
-		p := startFromFile(t, solution)
+		p := startSolutionFromFile(t, solution)
 		p.Cells = []string{"already"}
-		p.Init(frame{"eval_mode": true})
-		require.Equal(t, "done", p.Ask("the task"))
+		p.InitAndAwaitReady(frame{"eval_mode": true})
+		require.Equal(t, "done", p.QueryAndWait("the task"))
 		require.Equal(t, []builtin.Submission{{Summary: want, NextStatus: "done"}}, p.Submissions(), solution)
 		created := 0
 		for _, f := range p.FramesOf("agent_action") {
-			if f.Text("action") == "create_cell" {
+			if f.StringField("action") == "create_cell" {
 				created++
-				require.InDelta(t, created, f.Object("params")["position"], 0)
-				require.Equal(t, true, f.Object("params")["auto_run"])
+				require.InDelta(t, created, f.ObjectField("params")["position"], 0)
+				require.Equal(t, true, f.ObjectField("params")["auto_run"])
 			}
 		}
 		require.Equal(t, len(p.Cells)-1, created)
@@ -75,12 +75,12 @@ func TestOracle_PlaysTheCellsAndSubmits(t *testing.T) {
 func TestOracle_PlaysTurns(t *testing.T) {
 	t.Parallel()
 	for _, solution := range []string{
-		`[` + agenttest.CallLine("create_cell", `{"position":0,"source":"print 3"}`) + `,` + agenttest.CallLine("run_cell", `{"cell_id":"$cell[0]"}`) + `,` + agenttest.SubmitLine("3") + `]`,
-		`{"turns":[` + agenttest.CallLine("create_cell", `{"position":0,"source":"print 3"}`) + ",\n" + agenttest.CallLine("run_cell", `{"cell_id":"$cell[0]"}`) + ",\n" + agenttest.SubmitLine("3") + `]}`,
+		`[` + agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print 3"}`) + `,` + agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"$cell[0]"}`) + `,` + agenttest.SubmitScriptLine("3") + `]`,
+		`{"turns":[` + agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print 3"}`) + ",\n" + agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"$cell[0]"}`) + ",\n" + agenttest.SubmitScriptLine("3") + `]}`,
 	} {
-		p := startFromFile(t, solution)
-		p.Init(frame{"eval_mode": true})
-		require.Equal(t, "done", p.Ask("the task"))
+		p := startSolutionFromFile(t, solution)
+		p.InitAndAwaitReady(frame{"eval_mode": true})
+		require.Equal(t, "done", p.QueryAndWait("the task"))
 		require.Equal(t, "<EVAL_ANSWER>3</EVAL_ANSWER> [EVAL_COMPLETE]", p.Submissions()[0].Summary)
 		text, _ := p.ToolResult(1)
 		require.Contains(t, text, "--- printed\n3\n")
@@ -94,43 +94,43 @@ func TestOracle_GoesOnAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := oracle.ParseSolution([]byte(`["refused","hang","print 5"]`))
 		require.NoError(t, err)
-		p := start(t, s)
+		p := startSolution(t, s)
 		p.OnAction(func(action string, params frame, tx string) bool {
-			if params.Text("source") == "refused" {
-				p.Respond(tx, frame{"status": "error", "error": "no"})
+			if params.StringField("source") == "refused" {
+				p.RespondToAction(tx, frame{"status": "error", "error": "no"})
 				return true
 			}
 			return false
 		})
-		p.Init(frame{"limits": frame{"cell_s": 20}})
-		require.Equal(t, "done", p.Ask("the task"))
+		p.InitAndAwaitReady(frame{"limits": frame{"cell_s": 20}})
+		require.Equal(t, "done", p.QueryAndWait("the task"))
 		require.Contains(t, p.Submissions()[0].Summary, "<EVAL_ANSWER>5</EVAL_ANSWER>")
 		failures := p.FramesOf("agent_error")
-		require.Equal(t, "cell 1 of the solution: no", failures[0].Text("error"))
-		require.Equal(t, "cell 2 of the solution still runs after 20 seconds", failures[1].Text("error"))
+		require.Equal(t, "cell 1 of the solution: no", failures[0].StringField("error"))
+		require.Equal(t, "cell 2 of the solution still runs after 20 seconds", failures[1].StringField("error"))
 	})
 }
 
 func TestOracle_NotebookDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	p := startFromFile(t, `["print 1"]`)
+	p := startSolutionFromFile(t, `["print 1"]`)
 	p.OnAction(func(_ string, _ frame, tx string) bool {
-		p.Respond(tx, frame{"status": "error", "error": "session is ending"})
+		p.RespondToAction(tx, frame{"status": "error", "error": "session is ending"})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "session is ending", p.Ask("the task"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "session is ending", p.QueryAndWait("the task"))
 }
 
 func TestOracle_CanBeCancelled(t *testing.T) {
 	t.Parallel()
-	p := startFromFile(t, `["hang","print 1"]`)
-	p.Init(nil)
+	p := startSolutionFromFile(t, `["hang","print 1"]`)
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("the task")
-	p.Await(from, "the cell", func(f frame) bool { return f.Text("action") == "create_cell" })
-	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.AwaitEnd(from))
+	p.SendQuery("the task")
+	p.AwaitFrame(from, "the cell", func(f frame) bool { return f.StringField("action") == "create_cell" })
+	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	require.Empty(t, p.Submissions())
 }
 
@@ -158,9 +158,9 @@ func TestNoop_SubmitsNothing(t *testing.T) {
 	p := agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {
 		return oracle.RunNoop(ctx, conn, builtin.Config{})
 	})
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("the task"))
-	require.Equal(t, []model.Message{builtin.AssistantMessage(model.Text("I do nothing."))}, p.History())
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("the task"))
+	require.Equal(t, []model.Message{builtin.AssistantMessage(model.Text("I do nothing."))}, p.Transcript())
 	require.Empty(t, p.FramesOf("agent_action"))
 }
 
@@ -189,7 +189,7 @@ func TestCO1_EndsWithItsConnection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := agenttest.Start(t, run)
-			p.Init(nil)
+			p.InitAndAwaitReady(nil)
 			require.NoError(t, p.Conn.Close(protocol.CloseNormal, ""))
 			require.NoError(t, <-p.Ended)
 		})

@@ -31,9 +31,9 @@ func Clip(text string, limit int) string {
 	return text[:head] + fmt.Sprintf(marker, tail-head) + text[tail:]
 }
 
-// OneLine clips a text to about limit bytes and puts it on one line with single spaces
+// ClipToOneLine clips a text to about limit bytes and puts it on one line with single spaces
 // between its words.
-func OneLine(text string, limit int) string {
+func ClipToOneLine(text string, limit int) string {
 	return strings.Join(strings.Fields(Clip(text, limit)), " ")
 }
 

@@ -10,17 +10,17 @@ import (
 	"assay/internal/model"
 )
 
-// imageBlock returns an image (data is base64) as a content block for the model. The MIME
+// newImageBlock returns an image (data is base64) as a content block for the model. The MIME
 // type is taken from the image itself, because the API checks it. The error says in a few
 // words why the image cannot be sent: too large, no valid base64, or an unknown format.
-func imageBlock(data string) (model.Block, error) {
+func newImageBlock(data string) (model.Block, error) {
 	if len(data) > model.MaxImageDataBytes {
 		return model.Block{}, fmt.Errorf("%d bytes, too large to be shown", len(data)/4*3)
 	}
-	if _, err := io.Copy(io.Discard, base64Reader(data)); err != nil {
+	if _, err := io.Copy(io.Discard, newBase64Reader(data)); err != nil {
 		return model.Block{}, errors.New("not shown: it is not valid base64")
 	}
-	mime, size := model.ParseImageHeader(base64Reader(data))
+	mime, size := model.ParseImageHeader(newBase64Reader(data))
 	switch {
 	case mime == "":
 		return model.Block{}, errors.New("not shown: it cannot be read as PNG, JPEG, GIF or WebP")
@@ -30,7 +30,7 @@ func imageBlock(data string) (model.Block, error) {
 	return model.Image(mime, data), nil
 }
 
-// base64Reader returns a reader of the bytes that data encodes in standard base64.
-func base64Reader(data string) io.Reader {
+// newBase64Reader returns a reader of the bytes that data encodes in standard base64.
+func newBase64Reader(data string) io.Reader {
 	return base64.NewDecoder(base64.StdEncoding, strings.NewReader(data))
 }

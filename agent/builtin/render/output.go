@@ -30,12 +30,12 @@ func parseOutput(raw json.RawMessage) cellOutput {
 	return o
 }
 
-// text returns a cell's output as text for a model. For an image it returns a note and
+// asText returns a cell's output as text for a model. For an image it returns a note and
 // appends the image to images; if images is nil, the image is left out.
-func (o cellOutput) text(images *[]model.Block) string {
+func (o cellOutput) asText(images *[]model.Block) string {
 	switch o.Type {
 	case "stream":
-		return plainText(o.Text)
+		return decodeTextValue(o.Text)
 	case "error":
 		if len(o.Traceback) > 0 {
 			return strings.Join(o.Traceback, "\n")
@@ -56,7 +56,7 @@ func (o cellOutput) text(images *[]model.Block) string {
 func (o cellOutput) mostReadableText() string {
 	for _, mime := range []string{"text/plain", "text/markdown", "text/latex", "application/json", "text/html"} {
 		if value, ok := o.Data[mime]; ok {
-			return plainText(value)
+			return decodeTextValue(value)
 		}
 	}
 	var mimeTypes []string
@@ -80,14 +80,14 @@ func addImage(mime string, value json.RawMessage, images *[]model.Block) string 
 	if json.Unmarshal(value, &tooLarge) == nil {
 		return fmt.Sprintf("[%s, %d bytes, too large to be shown]", mime, tooLarge.Bytes)
 	}
-	data := strings.Join(strings.Fields(plainText(value)), "")
+	data := strings.Join(strings.Fields(decodeTextValue(value)), "")
 	if data == "" {
 		return fmt.Sprintf("[%s, empty]", mime)
 	}
 	if images == nil {
 		return fmt.Sprintf("[%s]", mime)
 	}
-	image, err := imageBlock(data)
+	image, err := newImageBlock(data)
 	if err != nil {
 		return fmt.Sprintf("[%s, %v]", mime, err)
 	}
@@ -95,9 +95,9 @@ func addImage(mime string, value json.RawMessage, images *[]model.Block) string 
 	return fmt.Sprintf("[%s, shown below]", mime)
 }
 
-// plainText returns a text value of the notebook format, which is a string or a list of
+// decodeTextValue returns a text value of the notebook format, which is a string or a list of
 // lines, as one text. Any other value is returned as JSON.
-func plainText(value json.RawMessage) string {
+func decodeTextValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return text

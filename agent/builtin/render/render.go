@@ -28,7 +28,7 @@ func CellResultBlocks(cellID string, result *protocol.KernelMessageResult) []mod
 		if o.Type == "stream" && result.Logs != "" || o.Type == "error" && result.Exception != "" {
 			continue
 		}
-		p.addSection(o.Type, o.text(&p.images))
+		p.addSection(o.Type, o.asText(&p.images))
 	}
 	p.addSection("exception", result.Exception)
 	return p.blocks()
@@ -85,7 +85,7 @@ func (c Cell) Text() string {
 	p.addLine(c.Source)
 	for _, raw := range c.Outputs {
 		o := parseOutput(raw)
-		p.addSection(o.Type, o.text(nil))
+		p.addSection(o.Type, o.asText(nil))
 	}
 	for _, w := range c.Widgets {
 		p.addLine(fmt.Sprintf("widget %s (%s %s): %s", w.Key, w.Type, w.Label, w.Value))

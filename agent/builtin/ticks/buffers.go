@@ -10,31 +10,31 @@ import (
 	"assay/agent/builtin/render"
 )
 
-// queryBuffer is the name of the buffer that holds the text of the query.
-const queryBuffer = "chat-pending"
+// queryBufferName is the name of the buffer that holds the text of the query.
+const queryBufferName = "chat-pending"
 
 // maxShownCells is how many cells of the notebook are shown.
 const maxShownCells = 100
 
-// buffers returns what the model sees of the query and the notebook: the cells of the active
+// promptBuffers returns what the model sees of the query and the notebook: the cells of the active
 // thread, and as global buffers the query and the cells that belong to no open thread. The
 // cells of other open threads are not shown.
-func (s *strategy) buffers(ctx context.Context) (threadBuffers, globalBuffers []string) {
+func (s *strategy) promptBuffers(ctx context.Context) (threadBuffers, globalBuffers []string) {
 	if s.pendingQuery != "" {
-		globalBuffers = append(globalBuffers, fencedBuffer(queryBuffer, s.pendingQuery))
+		globalBuffers = append(globalBuffers, formatBuffer(queryBufferName, s.pendingQuery))
 	}
 	overview, err := s.conversation.Notebook.Overview(ctx)
 	if err != nil {
-		return nil, append(globalBuffers, fencedBuffer("notebook", err.Error()))
+		return nil, append(globalBuffers, formatBuffer("notebook", err.Error()))
 	}
 	all := overview.Cells
 	cells := map[string]string{}
 	for _, cell := range all {
-		cells[cell.CellID] = fencedBuffer(cell.CellID, render.Clip(strings.TrimSpace(cell.Text()), render.MaxTextBytes/min(len(all), maxShownCells)))
+		cells[cell.CellID] = formatBuffer(cell.CellID, render.Clip(strings.TrimSpace(cell.Text()), render.MaxTextBytes/min(len(all), maxShownCells)))
 	}
 	if active := s.state.activeThread(); active != nil {
 		for _, id := range active.Buffers {
-			threadBuffers = append(threadBuffers, cmp.Or(cells[id], fencedBuffer(id, "(There is no such cell.)")))
+			threadBuffers = append(threadBuffers, cmp.Or(cells[id], formatBuffer(id, "(There is no such cell.)")))
 		}
 	}
 	all = slices.DeleteFunc(all, func(cell render.Cell) bool { return s.state.isInOpenThread(cell.CellID) })
@@ -53,9 +53,9 @@ func (s *tickState) isInOpenThread(cellID string) bool {
 	return s.findThread(func(t thread) bool { return t.Status != threadCompleted && slices.Contains(t.Buffers, cellID) }) != nil
 }
 
-// fencedBuffer returns a named text in a fence that is longer than any in the text, so that
+// formatBuffer returns a named text in a fence that is longer than any in the text, so that
 // nothing in it passes for a part of the prompt.
-func fencedBuffer(name, text string) string {
+func formatBuffer(name, text string) string {
 	longest, run := 2, 0
 	for _, r := range text {
 		if run++; r != '`' {

@@ -49,15 +49,15 @@ func (r *evalRecord) outcomeFields() lispObject {
 	}
 	failed := r.failure != ""
 	return lispObject{
-		{sourceField(r.language), textOrNull(r.source, !r.skipped)},
+		{sourceFieldName(r.language), textOrNull(r.source, !r.skipped)},
 		{"success", !failed},
 		{"result", textOrNull(r.result, !r.skipped && !failed)},
 		{"error", textOrNull(clipText(r.failure), failed)},
 	}
 }
 
-// sourceField returns the name of the JSON field that has the source of an eval.
-func sourceField(language string) string {
+// sourceFieldName returns the name of the JSON field that has the source of an eval.
+func sourceFieldName(language string) string {
 	if language == "elisp" {
 		return "elisp"
 	}
@@ -81,7 +81,7 @@ func (r *evalRecord) monologueLine() string {
 // runEval runs the code in a reply and returns the record of its outcome. A failure of the code
 // is in the record; the only error is the cause of ctx.
 func (s *strategy) runEval(ctx context.Context, eval json.RawMessage) (*evalRecord, error) {
-	source, fault := evalSource(eval)
+	source, fault := parseEvalSource(eval)
 	r := &evalRecord{language: s.conversation.Language, source: clipText(source), tick: s.state.tick, failure: fault}
 	if fault == "" && strings.TrimSpace(source) == "" {
 		r.source, r.skipped = "", true
@@ -94,9 +94,9 @@ func (s *strategy) runEval(ctx context.Context, eval json.RawMessage) (*evalReco
 	return r, nil
 }
 
-// evalSource returns the code of an eval, "" if there is none. For a value that is no
+// parseEvalSource returns the code of an eval, "" if there is none. For a value that is no
 // string it returns the JSON and a fault.
-func evalSource(eval json.RawMessage) (source, fault string) {
+func parseEvalSource(eval json.RawMessage) (source, fault string) {
 	switch {
 	case isAbsentField(eval):
 		return "", ""
@@ -119,16 +119,16 @@ func (s *strategy) runCode(ctx context.Context, source string, r *evalRecord) {
 	case err != nil:
 		r.failure = err.Error()
 	case response.EName != "" || response.Exception != "" || response.Status == protocol.StatusInterrupted:
-		r.failure = cmp.Or(failureText(r.language, response), cmp.Or(response.EName, protocol.StatusInterrupted))
+		r.failure = cmp.Or(exceptionText(r.language, response), cmp.Or(response.EName, protocol.StatusInterrupted))
 	case response.Result != nil:
 		r.result = clipText(*response.Result)
 	default:
-		r.result = printedNoValue(r.language)
+		r.result = noValueText(r.language)
 	}
 }
 
-// printedNoValue returns how a language prints the value of code that has none.
-func printedNoValue(language string) string {
+// noValueText returns how a language prints the value of code that has none.
+func noValueText(language string) string {
 	switch language {
 	case "python":
 		return "None"
@@ -138,9 +138,9 @@ func printedNoValue(language string) string {
 	return "(no value)"
 }
 
-// failureText returns an exception as users of the language know it: in Lisp its message,
+// exceptionText returns an exception as users of the language know it: in Lisp its message,
 // elsewhere class and message, as the last lines of the traceback have them.
-func failureText(language string, response protocol.ExecuteCodeResponse) string {
+func exceptionText(language string, response protocol.ExecuteCodeResponse) string {
 	if language == "elisp" || response.EName == "" {
 		return cmp.Or(response.Error, strings.TrimSpace(response.Exception))
 	}

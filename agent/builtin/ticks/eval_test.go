@@ -19,13 +19,13 @@ func TestEV1_NothingToRun(t *testing.T) {
 		if eval != "" {
 			fields["eval"] = json.RawMessage(eval)
 		}
-		p := startTicks(t, ticks.Config{StateDir: dir}, objectLine(fields), objectLine(frame{}))
-		p.Init(nil)
-		require.Equal(t, "done", p.Ask("go"))
-		require.Zero(t, p.CountFrames("action", "execute_code"), eval)
-		require.Equal(t, `{"code":null,"success":true,"result":null,"error":null,"skipped":true,"tick":2,"forms":0}`, lastRecord(t, dir))
+		p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(fields), objectScriptLine(frame{}))
+		p.InitAndAwaitReady(nil)
+		require.Equal(t, "done", p.QueryAndWait("go"))
+		require.Zero(t, p.CountFramesWith("action", "execute_code"), eval)
+		require.Equal(t, `{"code":null,"success":true,"result":null,"error":null,"skipped":true,"tick":2,"forms":0}`, lastEvalRecord(t, dir))
 		require.Equal(t, "[2026-11-20 12:03][TICK 1] m\n", readStateFile(t, dir, "monologue.md"))
-		require.NotContains(t, prompts(p)[1], "Last Eval Result")
+		require.NotContains(t, sentPrompts(p)[1], "Last Eval Result")
 		require.Equal(t, true, tickEvents(p)[0]["skipped"])
 		require.Equal(t, true, tickEvents(p)[0]["success"])
 	}
@@ -40,27 +40,27 @@ func TestEV2_RecordHasValueAndForms(t *testing.T) {
 		`"result":"","error":null,"skipped":false,"tick":1,"forms":1`:      {"result": "", "forms": 1},
 	} {
 		dir := t.TempDir()
-		p := startTicks(t, ticks.Config{StateDir: dir}, objectLine(frame{"eval": "x"}))
+		p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": "x"}))
 		p.OnExecute(func(string) frame { return answer })
-		p.Init(nil)
-		require.Equal(t, "done", p.Ask("go"))
-		require.Equal(t, `{"code":"x","success":true,`+want+`}`, lastRecord(t, dir))
+		p.InitAndAwaitReady(nil)
+		require.Equal(t, "done", p.QueryAndWait("go"))
+		require.Equal(t, `{"code":"x","success":true,`+want+`}`, lastEvalRecord(t, dir))
 	}
 }
 
 func TestEV2_LongResult(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startTicks(t, ticks.Config{StateDir: dir}, objectLine(frame{"eval": strings.Repeat("x", 1<<20), "continue": true}), objectLine(frame{}))
+	p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": strings.Repeat("x", 1<<20), "continue": true}), objectScriptLine(frame{}))
 	p.OnExecute(func(code string) frame { return frame{"result": code} })
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Less(t, len(prompts(p)[1]), 40<<10)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Less(t, len(sentPrompts(p)[1]), 40<<10)
 	require.Contains(t, readStateFile(t, dir, "monologue.md"), "EVAL: "+strings.Repeat("x", 47)+"... => "+strings.Repeat("x", 27)+"...\n")
 	for _, f := range p.FramesOf("agent_action") {
-		if f.Text("action") == "execute_code" {
-			require.Len(t, f.Object("params").Text("code"), 1<<20, "the code that is run is not clipped")
-			require.EqualValues(t, 300, f.Object("params")["timeout_s"])
+		if f.StringField("action") == "execute_code" {
+			require.Len(t, f.ObjectField("params").StringField("code"), 1<<20, "the code that is run is not clipped")
+			require.EqualValues(t, 300, f.ObjectField("params")["timeout_s"])
 		}
 	}
 }
@@ -89,13 +89,13 @@ func TestEV3_Failures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := startTicks(t, ticks.Config{StateDir: dir}, objectLine(frame{"eval": c.eval, "continue": true}), objectLine(frame{"reply": "on"}))
+			p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": c.eval, "continue": true}), objectScriptLine(frame{"reply": "on"}))
 			p.OnExecute(func(string) frame { return c.answer })
-			p.Init(frame{"language": c.language})
-			require.Equal(t, "done", p.Ask("go"), "the agent goes on")
+			p.InitAndAwaitReady(frame{"language": c.language})
+			require.Equal(t, "done", p.QueryAndWait("go"), "the agent goes on")
 			quoted, err := json.Marshal(c.want)
 			require.NoError(t, err)
-			require.Contains(t, prompts(p)[1], `"success": false,`+"\n  \"result\": null,\n  \"error\": "+string(quoted)+",\n")
+			require.Contains(t, sentPrompts(p)[1], `"success": false,`+"\n  \"result\": null,\n  \"error\": "+string(quoted)+",\n")
 			source := fmt.Sprint(c.eval)
 			if _, text := c.eval.(string); !text {
 				raw, err := json.Marshal(c.eval)

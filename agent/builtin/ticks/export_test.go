@@ -25,15 +25,15 @@ func Graphemes(text string) (all []string) {
 // EscapeLine calls escapeLine, which puts a text on one line.
 func EscapeLine(text string) string { return escapeLine(text) }
 
-// EvalLine returns the line of the monologue for an eval with that result, or with that
+// EvalMonologueLine returns the line of the monologue for an eval with that result, or with that
 // failure unless it is "".
-func EvalLine(source, result, failure string) string {
+func EvalMonologueLine(source, result, failure string) string {
 	return (&evalRecord{source: source, result: result, failure: failure}).monologueLine()
 }
 
-// ParseReply calls parseReply and returns some fields of the reply.
+// ParseReply calls parseTickReply and returns some fields of the reply.
 func ParseReply(text string) (thought, mood, reply string, ok bool) {
-	r, ok := parseReply(text)
+	r, ok := parseTickReply(text)
 	return r.thought, r.mood, r.reply, ok
 }
 

@@ -51,7 +51,7 @@ func openRepository(dir string) (*gitRepository, error) {
 		return nil, fmt.Errorf("%s holds other files and is not itself a git repository", dir)
 	}
 	// An existing repository stays as it is, and a half created one is completed.
-	if err := r.run(context.Background(), time.Time{}, "init", "--quiet"); err != nil {
+	if err := r.runGit(context.Background(), time.Time{}, "init", "--quiet"); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -78,9 +78,9 @@ func (r *gitRepository) commitOnce(ctx context.Context, message string, at time.
 	if len(files) == 0 {
 		return nil
 	}
-	err := r.run(ctx, at, append([]string{"add", "--"}, files...)...)
+	err := r.runGit(ctx, at, append([]string{"add", "--"}, files...)...)
 	if err == nil {
-		err = r.run(ctx, at, append([]string{"commit", "--quiet", "--no-verify", "--cleanup=whitespace", "--message=" + message, "--"}, files...)...)
+		err = r.runGit(ctx, at, append([]string{"commit", "--quiet", "--no-verify", "--cleanup=whitespace", "--message=" + message, "--"}, files...)...)
 	}
 	if err != nil && isNothingToCommit(err.Error()) {
 		return nil // another process may have committed it
@@ -96,8 +96,8 @@ func isNothingToCommit(text string) bool {
 	})
 }
 
-// run runs a git command with that commit time. The error has git's output in one line.
-func (r *gitRepository) run(ctx context.Context, at time.Time, args ...string) error {
+// runGit runs a git command with that commit time. The error has git's output in one line.
+func (r *gitRepository) runGit(ctx context.Context, at time.Time, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	settings := []string{
@@ -114,7 +114,7 @@ func (r *gitRepository) run(ctx context.Context, at time.Time, args ...string) e
 		err = errors.Join(err, ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("git %s: %w: %s", args[0], err, render.OneLine(string(output), maxGitOutputBytes))
+		return fmt.Errorf("git %s: %w: %s", args[0], err, render.ClipToOneLine(string(output), maxGitOutputBytes))
 	}
 	return nil
 }

@@ -21,34 +21,34 @@ import (
 
 type frame = agenttest.Frame
 
-// start runs an agent in ticks; cfg has its model.
-func start(t *testing.T, cfg ticks.Config) *agenttest.Server {
+// startAgent runs an agent in ticks; cfg has its model.
+func startAgent(t *testing.T, cfg ticks.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error { return ticks.Run(ctx, conn, cfg) })
 }
 
-// startTicks runs an agent in ticks on a scripted model. Unless cfg has a clock it is always
+// startTicksAgent runs an agent in ticks on a scripted model. Unless cfg has a clock it is always
 // 2026-11-20 12:03:04 UTC.
-func startTicks(t *testing.T, cfg ticks.Config, lines ...string) *agenttest.Server {
+func startTicksAgent(t *testing.T, cfg ticks.Config, lines ...string) *agenttest.Server {
 	t.Helper()
 	if cfg.Agent.Clock == nil {
 		cfg.Agent.Clock = func() time.Time { return time.Date(2026, time.November, 20, 12, 3, 4, 0, time.UTC) }
 	}
 	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
-	return start(t, cfg)
+	return startAgent(t, cfg)
 }
 
-// objectLine returns a line of a script: a reply with a JSON object.
-func objectLine(fields frame) string {
+// objectScriptLine returns a line of a script: a reply with a JSON object.
+func objectScriptLine(fields frame) string {
 	text, _ := json.Marshal(fields)
-	return agenttest.TextLine(string(text))
+	return agenttest.TextScriptLine(string(text))
 }
 
-// prompts returns what the model was sent, message by message.
-func prompts(p *agenttest.Server) []string {
+// sentPrompts returns what the model was sent, message by message.
+func sentPrompts(p *agenttest.Server) []string {
 	p.T.Helper()
 	var texts []string
-	for _, m := range p.History() {
+	for _, m := range p.Transcript() {
 		if m.Role == model.RoleUser {
 			texts = append(texts, model.JoinTextBlocks(m.Content))
 		}
@@ -60,7 +60,7 @@ func prompts(p *agenttest.Server) []string {
 func tickEvents(p *agenttest.Server) []frame {
 	var all []frame
 	for _, f := range p.EventsOf("tick") {
-		all = append(all, f.Object("metadata"))
+		all = append(all, f.ObjectField("metadata"))
 	}
 	return all
 }

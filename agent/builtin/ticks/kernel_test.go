@@ -47,19 +47,19 @@ type evalCase struct {
 	forms                 int
 }
 
-// checkEvals runs one tick per case and compares the committed eval records.
-func checkEvals(t *testing.T, language string, kernel protocol.Conn, cases ...evalCase) {
+// requireEvals runs one tick per case and compares the committed eval records.
+func requireEvals(t *testing.T, language string, kernel protocol.Conn, cases ...evalCase) {
 	t.Helper()
 	dir := t.TempDir()
 	var lines []string
 	for i, c := range cases {
-		lines = append(lines, objectLine(frame{"eval": c.code, "continue": i%10 != 9}))
+		lines = append(lines, objectScriptLine(frame{"eval": c.code, "continue": i%10 != 9}))
 	}
-	p := startTicks(t, ticks.Config{StateDir: dir}, lines...)
+	p := startTicksAgent(t, ticks.Config{StateDir: dir}, lines...)
 	p.AttachKernel(kernel)
-	p.Init(frame{"language": language})
+	p.InitAndAwaitReady(frame{"language": language})
 	for i := 0; i < len(cases); i += 10 {
-		p.Ask("go")
+		p.QueryAndWait("go")
 	}
 	for i, c := range cases {
 		var state struct {
@@ -72,15 +72,15 @@ func checkEvals(t *testing.T, language string, kernel protocol.Conn, cases ...ev
 		commit := strings.Fields(gitOutput(t, dir, "log", "--reverse", "--format=%H"))[i]
 		require.NoError(t, json.Unmarshal([]byte(gitOutput(t, dir, "show", commit+":consciousness.json")), &state))
 		got := state.LastEvalResult
-		outcome := evalCase{c.code, fieldText(got.Result), fieldText(got.Error), got.Forms}
+		outcome := evalCase{c.code, stringOrEmpty(got.Result), stringOrEmpty(got.Error), got.Forms}
 		require.Equal(t, c, outcome, c.code)
 		require.Equal(t, c.failure == "", got.Success, c.code)
 		require.False(t, got.Skipped, c.code)
 	}
 }
 
-// fieldText returns a string, or "" for nil.
-func fieldText(s *string) string {
+// stringOrEmpty returns a string, or "" for nil.
+func stringOrEmpty(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -89,7 +89,7 @@ func fieldText(s *string) string {
 
 func TestEV2_InEmacs(t *testing.T) {
 	t.Parallel()
-	checkEvals(t, "elisp", startElisp(t),
+	requireEvals(t, "elisp", startElisp(t),
 		evalCase{"(+ 2 2)", "4", "", 1},
 		evalCase{"(funcall (let ((x 1)) (lambda () x)))", "1", "", 1},
 		evalCase{"(setq a 1) (setq b 2)\n(+ a b)", "3", "", 3},
@@ -102,7 +102,7 @@ func TestEV2_InEmacs(t *testing.T) {
 
 func TestEV3_InEmacs(t *testing.T) {
 	t.Parallel()
-	checkEvals(t, "elisp", startElisp(t),
+	requireEvals(t, "elisp", startElisp(t),
 		evalCase{"(undefined-function)", "", "Symbol's function definition is void: undefined-function", 1},
 		evalCase{"undefined-variable", "", "Symbol's value as variable is void: undefined-variable", 1},
 		evalCase{"(/ 1 0)", "", "Arithmetic error", 1},
@@ -116,7 +116,7 @@ func TestEV3_InEmacs(t *testing.T) {
 
 func TestEV4_InEmacs(t *testing.T) {
 	t.Parallel()
-	checkEvals(t, "elisp", startElisp(t),
+	requireEvals(t, "elisp", startElisp(t),
 		evalCase{"(defun twice (n) (* 2 n))", "twice", "", 1},
 		evalCase{"(twice 21)", "42", "", 1},
 		evalCase{"(progn (setq x 1) (+ x 2))", "3", "", 1},
@@ -126,7 +126,7 @@ func TestEV4_InEmacs(t *testing.T) {
 
 func TestEV2_InPython(t *testing.T) {
 	t.Parallel()
-	checkEvals(t, "python", agenttest.StartPython(t),
+	requireEvals(t, "python", agenttest.StartPython(t),
 		evalCase{"2 + 2", "4", "", 1},
 		evalCase{"x = 3\ny = 4\nx * y", "12", "", 3},
 		evalCase{"'a\\nb'", `'a\nb'`, "", 1},
@@ -137,7 +137,7 @@ func TestEV2_InPython(t *testing.T) {
 
 func TestEV3_InPython(t *testing.T) {
 	t.Parallel()
-	checkEvals(t, "python", agenttest.StartPython(t),
+	requireEvals(t, "python", agenttest.StartPython(t),
 		evalCase{"1 / 0", "", "ZeroDivisionError: division by zero", 1},
 		evalCase{"nope", "", "NameError: name 'nope' is not defined", 1},
 		evalCase{"(", "", "SyntaxError: '(' was never closed", 0},
@@ -150,7 +150,7 @@ func TestEV3_InPython(t *testing.T) {
 
 func TestEV4_InPython(t *testing.T) {
 	t.Parallel()
-	checkEvals(t, "python", agenttest.StartPython(t),
+	requireEvals(t, "python", agenttest.StartPython(t),
 		evalCase{"def twice(n): return 2 * n", "None", "", 1},
 		evalCase{"twice(21)", "42", "", 1},
 		evalCase{"1 / 0", "", "ZeroDivisionError: division by zero", 1},

@@ -17,12 +17,12 @@ import (
 //go:embed rules.md
 var rulesMarkdown string
 
-// stableSystem returns the part of the system prompt that stays the same: the agent's name,
+// stableSystemBlocks returns the part of the system prompt that stays the same: the agent's name,
 // the rules of working in ticks and the names of the skills.
-func (s *strategy) stableSystem() []model.Block {
+func (s *strategy) stableSystemBlocks() []model.Block {
 	language := s.conversation.Language
 	text := strings.NewReplacer(
-		"{language}", language, "{nothing}", printedNoValue(language), "{ticks}", fmt.Sprint(maxTicksPerQuery),
+		"{language}", language, "{nothing}", noValueText(language), "{ticks}", fmt.Sprint(maxTicksPerQuery),
 	).Replace(strings.TrimSpace(rulesMarkdown))
 	text = builtin.SystemPromptIntro(s.conversation.Config.Name) + "\n\n" + text
 	if len(s.skills.names) > 0 {
@@ -31,8 +31,8 @@ func (s *strategy) stableSystem() []model.Block {
 	return []model.Block{model.Text(text)}
 }
 
-// systemBlocks returns the last block of the system prompt: tick, mood, confidence and thread.
-func (s *tickState) systemBlocks() []model.Block {
+// stateBlocks returns the last block of the system prompt: tick, mood, confidence and thread.
+func (s *tickState) stateBlocks() []model.Block {
 	thread := s.activeID()
 	if active := s.activeThread(); active != nil && active.Concern != "" {
 		thread += " (" + active.Concern + ")"
@@ -40,9 +40,9 @@ func (s *tickState) systemBlocks() []model.Block {
 	return []model.Block{model.Text(fmt.Sprintf("## State\n\ntick: %d\nmood: %s\nconfidence: %.2f\nthread: %s", s.tick, s.mood, s.confidence, thread))}
 }
 
-// prompt returns the message that the model is sent in a tick: all sections that are not empty.
-func (s *strategy) prompt(ctx context.Context) string {
-	threadBuffers, globalBuffers := s.buffers(ctx)
+// tickPrompt returns the message that the model is sent in a tick: all sections that are not empty.
+func (s *strategy) tickPrompt(ctx context.Context) string {
+	threadBuffers, globalBuffers := s.promptBuffers(ctx)
 	sections := []string{
 		s.state.lastEvalSection(),
 		promptSection("Thread Skills", s.threadSkills()...),

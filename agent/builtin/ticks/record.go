@@ -22,20 +22,20 @@ func (s *strategy) addMonologueLine(line string) {
 	}
 	line = fmt.Sprintf("[%s][TICK %d] %s", s.conversation.Config.Clock().Format("2006-01-02 15:04"), s.state.tick, line)
 	s.state.addMonologue(line)
-	s.reportOnce("the monologue is not kept", s.store.appendMonologue(line))
+	s.reportFaultOnce("the monologue is not kept", s.store.appendMonologue(line))
 }
 
 // saveState saves the state and commits it with a summary of the tick.
 func (s *strategy) saveState(ctx context.Context, summary string) {
-	s.reportOnce("the state is not kept", s.store.save(s.state))
+	s.reportFaultOnce("the state is not kept", s.store.save(s.state))
 	message := fmt.Sprintf("[TICK %d][%s][%s] %s", s.state.tick, s.state.activeID(), s.state.mood, strings.TrimSpace(summary))
 	message = cutColumns(strings.TrimSpace(escapeLine(clipText(message))), maxCommitColumns)
-	s.reportOnce("the state is not committed", s.store.commit(ctx, message, s.conversation.Config.Clock()))
+	s.reportFaultOnce("the state is not committed", s.store.commit(ctx, message, s.conversation.Config.Clock()))
 }
 
-// reportOnce reports a fault of the store unless err is nil or the same fault has been
+// reportFaultOnce reports a fault of the store unless err is nil or the same fault has been
 // reported before. The agent goes on without the store.
-func (s *strategy) reportOnce(fault string, err error) {
+func (s *strategy) reportFaultOnce(fault string, err error) {
 	if err != nil && !s.reportedFault[fault] {
 		s.reportedFault[fault] = true
 		s.conversation.SendError(fault + ": " + err.Error())
@@ -45,7 +45,7 @@ func (s *strategy) reportOnce(fault string, err error) {
 // recordFailedCall records and reports a tick in which the model gave no reply, unless the
 // error ends the query anyway.
 func (s *strategy) recordFailedCall(ctx context.Context, err error) {
-	if endsQuery(ctx, err) {
+	if isQueryEndingError(ctx, err) {
 		return
 	}
 	line := "[ERROR] Inference failed: " + escapeLine(err.Error())

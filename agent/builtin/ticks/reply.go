@@ -35,24 +35,24 @@ type tickReply struct {
 	thread     json.RawMessage
 }
 
-// parseReply parses the first JSON object of a reply: it looks into the fenced blocks, then
+// parseTickReply parses the first JSON object of a reply: it looks into the fenced blocks, then
 // between balanced braces. A field of a wrong type is converted if possible. ok is false if
 // there is no object; the text is then the thought.
-func parseReply(text string) (reply tickReply, ok bool) {
+func parseTickReply(text string) (reply tickReply, ok bool) {
 	for candidate := range objectCandidates(text) {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal([]byte(candidate), &fields) == nil && fields != nil {
-			return parseFields(fields), true
+			return parseTickFields(fields), true
 		}
 	}
 	confidence := unparsedConfidence
 	return tickReply{thought: text, mood: unparsedMood, confidence: &confidence}, false
 }
 
-func parseFields(fields map[string]json.RawMessage) tickReply {
+func parseTickFields(fields map[string]json.RawMessage) tickReply {
 	r := tickReply{
 		fields: fields, eval: fields["eval"], thread: fields["thread"],
-		thought: fieldText(fields["thought"]), monologue: fieldText(fields["monologue"]), reply: fieldText(fields["reply"]),
+		thought: stringOrEmpty(fields["thought"]), monologue: stringOrEmpty(fields["monologue"]), reply: stringOrEmpty(fields["reply"]),
 		continues: string(bytes.TrimSpace(fields["continue"])) == "true",
 	}
 	_ = json.Unmarshal(fields["mood"], &r.mood) // a value of another type is ignored
@@ -63,9 +63,9 @@ func parseFields(fields map[string]json.RawMessage) tickReply {
 	return r
 }
 
-// fieldText returns a value as text: the content of a string, "" for a missing value, null and
+// stringOrEmpty returns a value as text: the content of a string, "" for a missing value, null and
 // false, otherwise the JSON.
-func fieldText(value json.RawMessage) string {
+func stringOrEmpty(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		return strings.TrimSpace(text)

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// skillFile is the file with a skill's text, in the folder with the skill's name.
-const skillFile = "SKILL.md"
+// skillFileName is the file with a skill's text, in the folder with the skill's name.
+const skillFileName = "SKILL.md"
 
-// skillName matches the names that a skill may have; none leads out of the folder.
-var skillName = regexp.MustCompile(`^[\pL\pN][\pL\pN._ -]*$`)
+// skillNamePattern matches the names that a skill may have; none leads out of the folder.
+var skillNamePattern = regexp.MustCompile(`^[\pL\pN][\pL\pN._ -]*$`)
 
 // skills are instructions that threads can be given. The zero value has none.
 type skills struct {
@@ -55,7 +55,7 @@ func (s skills) promptText(name string) string {
 
 // readSkill reads the current text of a skill. Neither names nor links lead out of the folder.
 func (s skills) readSkill(name string) (string, error) {
-	if s.dir == "" || !skillName.MatchString(name) {
+	if s.dir == "" || !skillNamePattern.MatchString(name) {
 		return "", fs.ErrNotExist
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -63,6 +63,6 @@ func (s skills) readSkill(name string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	text, err := root.ReadFile(path.Join(name, skillFile))
+	text, err := root.ReadFile(path.Join(name, skillFileName))
 	return string(text), err
 }

@@ -40,25 +40,25 @@ func openStore(dir string) (*stateStore, *tickState, error) {
 		return nil, nil, fmt.Errorf("open the state: %w", err)
 	}
 	s := &stateStore{dir: dir}
-	text, err := os.ReadFile(s.path(stateFile))
+	text, err := os.ReadFile(s.filePath(stateFile))
 	if err == nil {
 		err = json.Unmarshal(text, state)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("load the state: %s: %w", s.path(stateFile), err)
+		return nil, nil, fmt.Errorf("load the state: %s: %w", s.filePath(stateFile), err)
 	}
 	s.repository, s.repositoryErr = openRepository(dir)
 	return s, state, nil
 }
 
-func (s *stateStore) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *stateStore) filePath(name string) string { return filepath.Join(s.dir, name) }
 
 // appendMonologue appends a line to the monologue file in one write.
 func (s *stateStore) appendMonologue(line string) error {
 	if s == nil {
 		return nil
 	}
-	file, err := os.OpenFile(s.path(monologueFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(s.filePath(monologueFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *stateStore) save(state *tickState) error {
 	}
 	_, err = file.Write(append(indentJSON(text), '\n'))
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), s.path(stateFile))
+		err = os.Rename(file.Name(), s.filePath(stateFile))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))

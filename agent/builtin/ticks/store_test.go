@@ -17,8 +17,8 @@ import (
 	"assay/agent/builtin/ticks"
 )
 
-// lastRecord returns lastEvalResult of the state file without white space.
-func lastRecord(t *testing.T, dir string) string {
+// lastEvalRecord returns lastEvalResult of the state file without white space.
+func lastEvalRecord(t *testing.T, dir string) string {
 	t.Helper()
 	var state struct{ LastEvalResult json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(readStateFile(t, dir, "consciousness.json")), &state))
@@ -29,10 +29,10 @@ func lastRecord(t *testing.T, dir string) string {
 func TestEV5_StateIsSavedAndLoaded(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made", "here")
-	p := startTicks(t, ticks.Config{StateDir: dir},
-		objectLine(frame{"eval": "(+ 2 2)", "mood": "glad", "confidence": 0.75, "monologue": "m", "thread": frame{"op": "create", "concern": "c", "buffers": []string{"c1"}}}))
-	p.Init(frame{"language": "elisp"})
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{StateDir: dir},
+		objectScriptLine(frame{"eval": "(+ 2 2)", "mood": "glad", "confidence": 0.75, "monologue": "m", "thread": frame{"op": "create", "concern": "c", "buffers": []string{"c1"}}}))
+	p.InitAndAwaitReady(frame{"language": "elisp"})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, `{
   "tick": 1,
   "mood": "glad",
@@ -73,11 +73,11 @@ func TestEV5_StateIsSavedAndLoaded(t *testing.T) {
 `, readStateFile(t, dir, "consciousness.json"))
 
 	first := readStateFile(t, dir, "consciousness.json")
-	again := startTicks(t, ticks.Config{StateDir: dir}, `{"error":{"status":400}}`, objectLine(frame{}))
-	again.Init(frame{"language": "elisp"})
-	require.Equal(t, "done", again.Ask("go"))
-	require.True(t, strings.HasPrefix(prompts(again)[0], "## Last Eval Result (tick 1)\n\n```json\n{\n  \"elisp\": \"(+ 2 2)\""))
-	require.Contains(t, prompts(again)[0], "## Recent Monologue\n\n- [2026-11-20 12:03][TICK 1] m\n")
+	again := startTicksAgent(t, ticks.Config{StateDir: dir}, `{"error":{"status":400}}`, objectScriptLine(frame{}))
+	again.InitAndAwaitReady(frame{"language": "elisp"})
+	require.Equal(t, "done", again.QueryAndWait("go"))
+	require.True(t, strings.HasPrefix(sentPrompts(again)[0], "## Last Eval Result (tick 1)\n\n```json\n{\n  \"elisp\": \"(+ 2 2)\""))
+	require.Contains(t, sentPrompts(again)[0], "## Recent Monologue\n\n- [2026-11-20 12:03][TICK 1] m\n")
 	require.Equal(t, "thread-1", tickEvents(again)[0]["thread"])
 	require.EqualValues(t, 3, tickEvents(again)[0]["tick"])
 	record := func(state string) string {
@@ -97,7 +97,7 @@ func TestEV5_InvalidStateIsAnError(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "consciousness.json")
 		require.NoError(t, os.WriteFile(file, []byte(state), 0o600))
-		p := start(t, ticks.Config{Agent: builtin.Config{Model: &requestSpy{}}, StateDir: dir})
+		p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: &requestSpy{}}, StateDir: dir})
 		err := <-p.Ended
 		require.ErrorContains(t, err, "load the state: "+file+": ")
 		require.ErrorContains(t, err, want)
@@ -107,9 +107,9 @@ func TestEV5_InvalidStateIsAnError(t *testing.T) {
 	for state, want := range map[string]string{`{}`: "neutral", `{"mood":"m","confidence":7,"unknown":1}`: "m"} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "consciousness.json"), []byte(state), 0o600))
-		p := startTicks(t, ticks.Config{StateDir: dir}, objectLine(frame{}))
-		p.Init(nil)
-		require.Equal(t, "done", p.Ask("go"))
+		p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{}))
+		p.InitAndAwaitReady(nil)
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, want, tickEvents(p)[0]["mood"])
 		require.LessOrEqual(t, tickEvents(p)[0]["confidence"], 1.0)
 	}
@@ -118,10 +118,10 @@ func TestEV5_InvalidStateIsAnError(t *testing.T) {
 // An agent without a state folder works as usual.
 func TestEV5_NoStateFolder(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, objectLine(frame{"eval": "1", "monologue": "m", "continue": true}), objectLine(frame{}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Contains(t, prompts(p)[1], "[TICK 1] m")
+	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"eval": "1", "monologue": "m", "continue": true}), objectScriptLine(frame{}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Contains(t, sentPrompts(p)[1], "[TICK 1] m")
 	require.Empty(t, p.FramesOf("agent_error"))
 }
 
@@ -161,12 +161,12 @@ func TestEV5_FilesAreWrittenAtomically(t *testing.T) {
 func TestTK2_OneLineAndOneCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startTicks(t, ticks.Config{StateDir: dir},
-		objectLine(frame{"mood": "odd]\n", "monologue": strings.Repeat("字", 60) + "\nsecond", "continue": true}),
-		objectLine(frame{"monologue": "  ", "thought": "# only thought", "continue": true, "thread": frame{"op": "create", "id": "a b"}}),
-		objectLine(frame{"monologue": []string{"not", "a text"}}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{StateDir: dir},
+		objectScriptLine(frame{"mood": "odd]\n", "monologue": strings.Repeat("字", 60) + "\nsecond", "continue": true}),
+		objectScriptLine(frame{"monologue": "  ", "thought": "# only thought", "continue": true, "thread": frame{"op": "create", "id": "a b"}}),
+		objectScriptLine(frame{"monologue": []string{"not", "a text"}}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "[2026-11-20 12:03][TICK 1] "+strings.Repeat("字", 60)+`\nsecond`+"\n"+`[2026-11-20 12:03][TICK 3] ["not","a text"]`+"\n", readStateFile(t, dir, "monologue.md"))
 	log := strings.Split(gitOutput(t, dir, "log", "--reverse", "--format=%an <%ae> %aI %B"), "\n\n")
 	author := "assay <assay@localhost> 2026-11-20T12:03:04"
@@ -249,9 +249,9 @@ func TestTK2_WhichFolderIsARepository(t *testing.T) {
 
 	full := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o600))
-	p := startTicks(t, ticks.Config{StateDir: full}, objectLine(frame{"continue": true}), objectLine(frame{"monologue": "m"}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{StateDir: full}, objectScriptLine(frame{"continue": true}), objectScriptLine(frame{"monologue": "m"}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Len(t, p.FramesOf("agent_error"), 1, "it is reported once")
 	require.Equal(t, frame{
 		"type": "agent_error", "fatal": false,
@@ -281,18 +281,18 @@ func TestTK2_AgentsShareAFolder(t *testing.T) {
 	dir := t.TempDir()
 	var servers []*agenttest.Server
 	for i := range 3 {
-		line := objectLine(frame{"monologue": fmt.Sprintf("agent %d", i), "continue": true})
-		p := startTicks(t, ticks.Config{StateDir: dir}, line, line, objectLine(frame{"monologue": fmt.Sprintf("agent %d", i)}))
-		p.Init(nil)
+		line := objectScriptLine(frame{"monologue": fmt.Sprintf("agent %d", i), "continue": true})
+		p := startTicksAgent(t, ticks.Config{StateDir: dir}, line, line, objectScriptLine(frame{"monologue": fmt.Sprintf("agent %d", i)}))
+		p.InitAndAwaitReady(nil)
 		servers = append(servers, p)
 	}
 	for _, p := range servers {
-		p.Query("go")
+		p.SendQuery("go")
 	}
 	for _, p := range servers {
-		p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
+		p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
 		for _, f := range p.FramesOf("agent_error") {
-			require.Contains(t, f.Text("error"), "lock", "only a lock may be in the way")
+			require.Contains(t, f.StringField("error"), "lock", "only a lock may be in the way")
 		}
 	}
 	require.Equal(t, 9, strings.Count(readStateFile(t, dir, "monologue.md"), "\n"))
@@ -303,11 +303,11 @@ func TestTK2_AgentsShareAFolder(t *testing.T) {
 func TestTK2_StateFolderIsLost(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
-	p := startTicks(t, ticks.Config{StateDir: dir},
-		objectLine(frame{"eval": "1", "monologue": "m", "continue": true}), objectLine(frame{"monologue": "n", "reply": "fine"}))
-	p.Init(nil)
+	p := startTicksAgent(t, ticks.Config{StateDir: dir},
+		objectScriptLine(frame{"eval": "1", "monologue": "m", "continue": true}), objectScriptLine(frame{"monologue": "n", "reply": "fine"}))
+	p.InitAndAwaitReady(nil)
 	require.NoError(t, os.RemoveAll(dir))
-	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Len(t, p.FramesOf("agent_error"), 2)
 	require.Len(t, tickEvents(p), 2)
 }

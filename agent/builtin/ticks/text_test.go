@@ -45,18 +45,18 @@ func TestEV6_MonologueLines(t *testing.T) {
 	t.Parallel()
 	fifty, thirty := strings.Repeat("s", 50), strings.Repeat("r", 30)
 	for want, line := range map[string]string{
-		"EVAL: (+ 2 2) => 4":                                    ticks.EvalLine("(+ 2 2)", "4", ""),
-		"EVAL: " + fifty + " => " + thirty:                      ticks.EvalLine(fifty, thirty, ""),
-		"EVAL: " + fifty[:47] + "... => " + thirty[:27] + "...": ticks.EvalLine(fifty+"s", thirty+"r", ""),
-		"EVAL ERROR: x => " + strings.Repeat("e", 5000):         ticks.EvalLine("x", "", strings.Repeat("e", 5000)),
-		`EVAL ERROR: a\nb => one\ntwo\tthree`:                   ticks.EvalLine("a\nb", "", "one\ntwo\tthree"),
-		`EVAL: a\nb\tc => "\n"`:                                 ticks.EvalLine("a\nb\tc", "\"\n\"", ""),
-		"EVAL: " + strings.Repeat("字", 23) + "... => 1":         ticks.EvalLine(strings.Repeat("字", 40), "1", ""),
-		"EVAL: " + strings.Repeat("字", 25) + " => 1":            ticks.EvalLine(strings.Repeat("字", 25), "1", ""),
-		`EVAL: ` + fifty[:46] + `\... => 1`:                     ticks.EvalLine(fifty[:46]+"\nsss", "1", ""), // 51 when escaped
-		`EVAL: ` + fifty[:48] + `\n => 1`:                       ticks.EvalLine(fifty[:48]+"\n", "1", ""),    // 50 when escaped
-		`EVAL: \u001b[0m\r\u2028\u0000 => 1`:                    ticks.EvalLine("\x1b[0m\r\u2028\x00", "1", ""),
-		"EVAL: \uFFFD => 1":                                     ticks.EvalLine("\xff", "1", ""),
+		"EVAL: (+ 2 2) => 4":                                    ticks.EvalMonologueLine("(+ 2 2)", "4", ""),
+		"EVAL: " + fifty + " => " + thirty:                      ticks.EvalMonologueLine(fifty, thirty, ""),
+		"EVAL: " + fifty[:47] + "... => " + thirty[:27] + "...": ticks.EvalMonologueLine(fifty+"s", thirty+"r", ""),
+		"EVAL ERROR: x => " + strings.Repeat("e", 5000):         ticks.EvalMonologueLine("x", "", strings.Repeat("e", 5000)),
+		`EVAL ERROR: a\nb => one\ntwo\tthree`:                   ticks.EvalMonologueLine("a\nb", "", "one\ntwo\tthree"),
+		`EVAL: a\nb\tc => "\n"`:                                 ticks.EvalMonologueLine("a\nb\tc", "\"\n\"", ""),
+		"EVAL: " + strings.Repeat("字", 23) + "... => 1":         ticks.EvalMonologueLine(strings.Repeat("字", 40), "1", ""),
+		"EVAL: " + strings.Repeat("字", 25) + " => 1":            ticks.EvalMonologueLine(strings.Repeat("字", 25), "1", ""),
+		`EVAL: ` + fifty[:46] + `\... => 1`:                     ticks.EvalMonologueLine(fifty[:46]+"\nsss", "1", ""), // 51 when escaped
+		`EVAL: ` + fifty[:48] + `\n => 1`:                       ticks.EvalMonologueLine(fifty[:48]+"\n", "1", ""),    // 50 when escaped
+		`EVAL: \u001b[0m\r\u2028\u0000 => 1`:                    ticks.EvalMonologueLine("\x1b[0m\r\u2028\x00", "1", ""),
+		"EVAL: \uFFFD => 1":                                     ticks.EvalMonologueLine("\xff", "1", ""),
 	} {
 		require.Equal(t, want, line)
 	}

@@ -39,12 +39,12 @@ func TestTK4_Threads(t *testing.T) {
 	for _, part := range [][]struct{ change, active, fault string }{steps, more} {
 		var lines []string
 		for i, step := range part {
-			lines = append(lines, objectLine(frame{"thread": json.RawMessage(step.change), "continue": i < len(part)-1}))
+			lines = append(lines, objectScriptLine(frame{"thread": json.RawMessage(step.change), "continue": i < len(part)-1}))
 		}
-		p := startTicks(t, ticks.Config{StateDir: dir}, lines...)
-		p.Init(nil)
+		p := startTicksAgent(t, ticks.Config{StateDir: dir}, lines...)
+		p.InitAndAwaitReady(nil)
 		before := strings.Count(readStateFile(t, dir, "monologue.md"), "\n")
-		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		var faults, want []string
 		for i, step := range part {
 			require.Equal(t, step.active, tickEvents(p)[i]["thread"], step.change)
@@ -81,23 +81,23 @@ func TestTK4_StateIsBounded(t *testing.T) {
 	for i := range 99 {
 		many = append(many, fmt.Sprint(i))
 	}
-	line := objectLine(frame{"monologue": strings.Repeat("long ", 10000), "thought": strings.Repeat("x", 100000), "continue": true, "thread": frame{"op": "create", "id": "new", "skills": many}})
-	p := startTicks(t, ticks.Config{StateDir: dir}, line, line, line, line, line, line, line, line, line, line)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	line := objectScriptLine(frame{"monologue": strings.Repeat("long ", 10000), "thought": strings.Repeat("x", 100000), "continue": true, "thread": frame{"op": "create", "id": "new", "skills": many}})
+	p := startTicksAgent(t, ticks.Config{StateDir: dir}, line, line, line, line, line, line, line, line, line, line)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Contains(t, readStateFile(t, dir, "monologue.md"), "THREAD ERROR: create: there are 100 threads already, and none is completed\n")
 	require.Less(t, len(readStateFile(t, dir, "consciousness.json")), 40<<10)
-	require.Equal(t, 5, strings.Count(prompts(p)[9], "(confidence "))
-	require.Equal(t, 18, strings.Count(prompts(p)[9], "- [2026"))
+	require.Equal(t, 5, strings.Count(sentPrompts(p)[9], "(confidence "))
+	require.Equal(t, 18, strings.Count(sentPrompts(p)[9], "- [2026"))
 
 	threads[7]["status"] = "completed"
 	write()
-	p = startTicks(t, ticks.Config{StateDir: dir}, line, objectLine(frame{}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p = startTicksAgent(t, ticks.Config{StateDir: dir}, line, objectScriptLine(frame{}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "new", tickEvents(p)[0]["thread"])
-	require.Equal(t, 50, strings.Count(prompts(p)[1], "(There is no such skill.)"))
-	require.Equal(t, 1, strings.Count(prompts(p)[1], "### 1\n"))
+	require.Equal(t, 50, strings.Count(sentPrompts(p)[1], "(There is no such skill.)"))
+	require.Equal(t, 1, strings.Count(sentPrompts(p)[1], "### 1\n"))
 	require.NotContains(t, readStateFile(t, dir, "consciousness.json"), `"id": "7"`)
 }
 
@@ -111,11 +111,11 @@ func TestTK4_SkillNamesStayInTheFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "good one", "SKILL.md"), []byte("Be good."), 0o600))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link")))
 	names := []string{"good one", "..", ".", "", "a/..", "../skills/good one", outside, "link", "a\x00b", strings.Repeat("n", 5000)}
-	p := startTicks(t, ticks.Config{SkillsDir: dir}, objectLine(frame{"continue": true, "thread": frame{"op": "create", "skills": names}}), objectLine(frame{}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, 1, strings.Count(prompts(p)[1], "Be good."))
-	require.NotContains(t, prompts(p)[1], "secret")
-	require.Equal(t, 7, strings.Count(prompts(p)[1], "(There is no such skill.)"))
-	require.Equal(t, 2, strings.Count(prompts(p)[1], "(The skill cannot be read: "))
+	p := startTicksAgent(t, ticks.Config{SkillsDir: dir}, objectScriptLine(frame{"continue": true, "thread": frame{"op": "create", "skills": names}}), objectScriptLine(frame{}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, 1, strings.Count(sentPrompts(p)[1], "Be good."))
+	require.NotContains(t, sentPrompts(p)[1], "secret")
+	require.Equal(t, 7, strings.Count(sentPrompts(p)[1], "(There is no such skill.)"))
+	require.Equal(t, 2, strings.Count(sentPrompts(p)[1], "(The skill cannot be read: "))
 }

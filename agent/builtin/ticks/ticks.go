@@ -83,8 +83,8 @@ func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (statu
 	var failure error
 	for range maxTicksPerQuery {
 		var rests bool
-		rests, failure = s.tick(ctx)
-		if rests || endsQuery(ctx, failure) {
+		rests, failure = s.runTick(ctx)
+		if rests || isQueryEndingError(ctx, failure) {
 			return protocol.AgentDone, failure
 		}
 	}
@@ -94,16 +94,16 @@ func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (statu
 	return "", &builtin.LimitError{Limit: "ticks", Configured: maxTicksPerQuery, Measured: maxTicksPerQuery}
 }
 
-// endsQuery reports whether the error of a tick ends the query at once: because ctx has
+// isQueryEndingError reports whether the error of a tick ends the query at once: because ctx has
 // ended, a limit was reached or the model declined. Other errors cost only the tick.
-func endsQuery(ctx context.Context, err error) bool {
+func isQueryEndingError(ctx context.Context, err error) bool {
 	_, limited := errors.AsType[*builtin.LimitError](err)
 	_, declined := errors.AsType[*builtin.DeclinedError](err)
 	return err != nil && (ctx.Err() != nil || limited || declined)
 }
 
-// tick runs one tick. rests is true if the agent then waits for the next query.
-func (s *strategy) tick(ctx context.Context) (rests bool, err error) {
+// runTick runs one tick. rests is true if the agent then waits for the next query.
+func (s *strategy) runTick(ctx context.Context) (rests bool, err error) {
 	s.state.tick++
 	defer s.conversation.DropMessages()
 	reply, err := s.callModel(ctx)
@@ -157,15 +157,15 @@ type modelReply struct {
 // callModel shows the model the state and returns its reply. It asks again, three times in
 // all, if the reply has no JSON object; the last reply is then taken for a thought.
 func (s *strategy) callModel(ctx context.Context) (modelReply, error) {
-	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.stableSystem(), VolatileSystem: s.state.systemBlocks()}
-	s.conversation.AddUserText(s.prompt(ctx))
+	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.stableSystemBlocks(), VolatileSystem: s.state.stateBlocks()}
+	s.conversation.AddUserText(s.tickPrompt(ctx))
 	for replies := 1; ; replies++ {
 		response, err := modelCall.Reply(ctx)
 		if err != nil {
 			return modelReply{}, err
 		}
-		response.Content = builtin.WithoutBlocks(model.BlockToolUse, response.Content) // there are no tools
-		parsed, ok := parseReply(builtin.ReplyText(response))
+		response.Content = builtin.WithoutBlockType(model.BlockToolUse, response.Content) // there are no tools
+		parsed, ok := parseTickReply(builtin.ReplyText(response))
 		reply := modelReply{tickReply: parsed, response: response, submits: s.isSubmission(parsed)}
 		if !reply.submits {
 			s.conversation.AddReply(response)

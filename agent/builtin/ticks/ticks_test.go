@@ -51,8 +51,8 @@ func TestEV7_StepsOfATickInOrder(t *testing.T) {
 		}
 	}
 	client := agenttest.ParseScript(t,
-		objectLine(frame{"eval": "x", "mood": "eager", "confidence": 7, "thought": "hm", "monologue": "so", "continue": true}),
-		objectLine(frame{"thought": "aside", "reply": "42"}),
+		objectScriptLine(frame{"eval": "x", "mood": "eager", "confidence": 7, "thought": "hm", "monologue": "so", "continue": true}),
+		objectScriptLine(frame{"thought": "aside", "reply": "42"}),
 	).Client()
 	cfg := ticks.Config{
 		Agent:    builtin.Config{Model: client, Clock: func() time.Time { look(""); return time.Unix(0, 0).UTC() }},
@@ -67,8 +67,8 @@ func TestEV7_StepsOfATickInOrder(t *testing.T) {
 			}
 		}}, cfg)
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, []string{
 		"0 lines, state 0 commits ", "execute_code: 0 lines, state 0 commits ", "0 lines, state 0 commits ",
 		"1 lines, state 0 commits ", "2 lines, state 1 commits ", "tick: 2 lines, state 1 commits 1",
@@ -77,8 +77,8 @@ func TestEV7_StepsOfATickInOrder(t *testing.T) {
 	require.Equal(t, "[1970-01-01 00:00][TICK 1] EVAL: x => 42\n[1970-01-01 00:00][TICK 1] so\n", readStateFile(t, dir, "monologue.md"))
 
 	events := p.EventsOf("tick")
-	require.Equal(t, "hm", events[0].Text("text"))
-	require.Equal(t, "42", events[1].Text("text"))
+	require.Equal(t, "hm", events[0].StringField("text"))
+	require.Equal(t, "42", events[1].StringField("text"))
 	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, tickEvents(p)[0])
 	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 2.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[1])
 }
@@ -88,11 +88,11 @@ func TestEV7_MoodAndConfidenceAreClamped(t *testing.T) {
 	lines := []string{}
 	values := []any{-3, 0.25, 1e300, "high", nil, 0}
 	for i, confidence := range values {
-		lines = append(lines, objectLine(frame{"confidence": confidence, "mood": []any{"a", 5, nil, "", "b\nc", strings.Repeat("m", 99)}[i], "continue": i < len(values)-1}))
+		lines = append(lines, objectScriptLine(frame{"confidence": confidence, "mood": []any{"a", 5, nil, "", "b\nc", strings.Repeat("m", 99)}[i], "continue": i < len(values)-1}))
 	}
-	p := startTicks(t, ticks.Config{}, lines...)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{}, lines...)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	for i, want := range []frame{
 		{"confidence": 0.0, "mood": "a"},
 		{"confidence": 0.25, "mood": "a"},
@@ -111,20 +111,22 @@ func TestEV7_MoodAndConfidenceAreClamped(t *testing.T) {
 func TestEV8_ReplyIsSubmitted(t *testing.T) {
 	t.Parallel()
 	answer := "<EVAL_ANSWER>42</EVAL_ANSWER> [EVAL_COMPLETE]"
-	p := startTicks(t, ticks.Config{}, objectLine(frame{"eval": "6*7", "thought": "a", "reply": answer}), agenttest.TextLine("never"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
-	content := p.History()[1].Content
+	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"eval": "6*7", "thought": "a", "reply": answer}), agenttest.TextScriptLine("never"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	content := p.Transcript()[1].Content
 	require.Len(t, content, 2)
 	require.Equal(t, model.Text(`{"eval":"6*7","thought":"a"}`), content[0])
 	require.Equal(t, "toolu_submit_1 submit_response", content[1].ID+" "+content[1].Name)
 	require.JSONEq(t, `{"summary":"`+answer+`","next_status":"done"}`, string(content[1].Input))
-	require.Len(t, p.History(), 2)
-	require.Equal(t, 1, p.CountFrames("action", "execute_code"))
+	require.Len(t, p.Transcript(), 2)
+	require.Equal(t, 1, p.CountFramesWith("action", "execute_code"))
 	frames := p.Frames()
 	at := func(match func(frame) bool) int { return slices.IndexFunc(frames, match) }
-	require.Greater(t, at(func(f frame) bool { return len(f.Object("entry")) > 0 && f.Object("entry").Text("role") == "assistant" }),
-		at(func(f frame) bool { return f.Text("type") == "agent_event" }), "the submission comes last")
+	require.Greater(t, at(func(f frame) bool {
+		return len(f.ObjectField("entry")) > 0 && f.ObjectField("entry").StringField("role") == "assistant"
+	}),
+		at(func(f frame) bool { return f.StringField("type") == "agent_event" }), "the submission comes last")
 }
 
 func TestEV8_OneReminder(t *testing.T) {
@@ -139,14 +141,14 @@ func TestEV8_OneReminder(t *testing.T) {
 		"never":      {frame{"thought": "hm"}, frame{"thought": "[EVAL_COMPLETE]"}, ""},
 		"not a text": {frame{"reply": []any{}}, frame{"reply": frame{"n": 1}}, `{"n":1}`},
 	} {
-		p := startTicks(t, ticks.Config{}, objectLine(c.first), objectLine(c.second), agenttest.TextLine("never"))
-		p.Init(frame{"eval_mode": true})
-		require.Equal(t, "done", p.Ask("go"), name)
+		p := startTicksAgent(t, ticks.Config{}, objectScriptLine(c.first), objectScriptLine(c.second), agenttest.TextScriptLine("never"))
+		p.InitAndAwaitReady(frame{"eval_mode": true})
+		require.Equal(t, "done", p.QueryAndWait("go"), name)
 		require.Equal(t, 2, p.ModelCalls(), name)
 		require.Equal(t, "## Global Buffers\n\n### chat-pending\n\n```\ngo\n\nNothing has been submitted yet. "+
 			"If your work is finished, say your whole answer in reply, with the marker [EVAL_COMPLETE], as the task asks for it; "+
-			"otherwise go on with continue.\n```", strings.SplitN(prompts(p)[1], "\n\n## Recent Actions", 2)[0], name)
-		last := p.History()[3].Content
+			"otherwise go on with continue.\n```", strings.SplitN(sentPrompts(p)[1], "\n\n## Recent Actions", 2)[0], name)
+		last := p.Transcript()[3].Content
 		if c.submitted == "" {
 			require.Empty(t, model.ToolUses(last), name)
 			continue
@@ -160,33 +162,33 @@ func TestEV8_OneReminder(t *testing.T) {
 // A reply with continue is shown but not submitted.
 func TestEV8_ContinueSubmitsNothing(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, objectLine(frame{"reply": "wait [EVAL_COMPLETE]", "continue": true}), objectLine(frame{"reply": "42 [EVAL_COMPLETE]"}))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
-	require.Empty(t, model.ToolUses(p.History()[1].Content))
-	require.Len(t, model.ToolUses(p.History()[3].Content), 1)
+	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"reply": "wait [EVAL_COMPLETE]", "continue": true}), objectScriptLine(frame{"reply": "42 [EVAL_COMPLETE]"}))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Empty(t, model.ToolUses(p.Transcript()[1].Content))
+	require.Len(t, model.ToolUses(p.Transcript()[3].Content), 1)
 }
 
 // Outside of an evaluation nothing is submitted and the model is not reminded.
 func TestEV8_NoSubmissionOutsideOfAnEvaluation(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, objectLine(frame{"reply": "42 [EVAL_COMPLETE]"}), objectLine(frame{"thought": "hm", "continue": "yes"}))
-	p.Init(nil)
+	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"reply": "42 [EVAL_COMPLETE]"}), objectScriptLine(frame{"thought": "hm", "continue": "yes"}))
+	p.InitAndAwaitReady(nil)
 	for i := range 2 {
-		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, i+1, p.ModelCalls())
 	}
-	require.Empty(t, model.ToolUses(p.History()[1].Content))
+	require.Empty(t, model.ToolUses(p.Transcript()[1].Content))
 }
 
 // The model has no tools in ticks: its calls mean nothing, not even submit_response.
 func TestEV8_CallsAreIgnored(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, agenttest.SubmitLine("1"), objectLine(frame{"reply": "2 [EVAL_COMPLETE]"}))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, []model.Block{model.Text("[The reply was empty.]")}, p.History()[1].Content)
-	require.Len(t, model.ToolUses(p.History()[3].Content), 1)
+	p := startTicksAgent(t, ticks.Config{}, agenttest.SubmitScriptLine("1"), objectScriptLine(frame{"reply": "2 [EVAL_COMPLETE]"}))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, []model.Block{model.Text("[The reply was empty.]")}, p.Transcript()[1].Content)
+	require.Len(t, model.ToolUses(p.Transcript()[3].Content), 1)
 }
 
 // noObjectNoteText is the text that the model gets about a reply without an object.
@@ -195,11 +197,11 @@ const noObjectNoteText = "Your last reply holds no JSON object, so nothing of it
 
 func TestTK1_ModelIsAskedAgainForAnObject(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, agenttest.TextLine("what?"), agenttest.TextLine("[1]"), objectLine(frame{"thought": "so", "mood": "sure"}), agenttest.TextLine("never"))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{}, agenttest.TextScriptLine("what?"), agenttest.TextScriptLine("[1]"), objectScriptLine(frame{"thought": "so", "mood": "sure"}), agenttest.TextScriptLine("never"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 3, p.ModelCalls())
-	require.Equal(t, []string{noObjectNoteText, noObjectNoteText}, prompts(p)[1:])
+	require.Equal(t, []string{noObjectNoteText, noObjectNoteText}, sentPrompts(p)[1:])
 	require.Equal(t, "sure", tickEvents(p)[0]["mood"])
 	require.Len(t, tickEvents(p), 1)
 }
@@ -207,13 +209,13 @@ func TestTK1_ModelIsAskedAgainForAnObject(t *testing.T) {
 func TestTK1_ThirdReplyWithoutObjectIsAThought(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := startTicks(t, ticks.Config{StateDir: dir}, agenttest.TextLine("a"), agenttest.TextLine("b"), agenttest.TextLine("what\nis this?"), objectLine(frame{"mood": "sure"}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{StateDir: dir}, agenttest.TextScriptLine("a"), agenttest.TextScriptLine("b"), agenttest.TextScriptLine("what\nis this?"), objectScriptLine(frame{"mood": "sure"}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[0])
-	require.Equal(t, "what\nis this?", p.EventsOf("tick")[0].Text("text"))
+	require.Equal(t, "what\nis this?", p.EventsOf("tick")[0].StringField("text"))
 	require.Equal(t, `[TICK 1][none][uncertain] what\nis this?`, gitOutput(t, dir, "log", "-1", "--format=%s"))
-	require.Equal(t, "done", p.Ask("again"))
+	require.Equal(t, "done", p.QueryAndWait("again"))
 	require.Equal(t, "sure", tickEvents(p)[1]["mood"])
 }
 
@@ -222,10 +224,10 @@ func TestTK3_FailedCallCostsItsTick(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	refused := `{"error":{"status":400,"body":{"type":"error","error":{"type":"invalid_request_error","message":"no\nway"}}}}`
-	p := startTicks(t, ticks.Config{StateDir: dir},
-		objectLine(frame{"eval": "6*7", "continue": true}), refused, refused, objectLine(frame{"reply": "done"}))
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{StateDir: dir},
+		objectScriptLine(frame{"eval": "6*7", "continue": true}), refused, refused, objectScriptLine(frame{"reply": "done"}))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	line := "[ERROR] Inference failed: script: 400 invalid_request_error: no way"
 	require.Equal(t, "[2026-11-20 12:03][TICK 1] EVAL: 6*7 => 42\n[2026-11-20 12:03][TICK 2] "+line+"\n[2026-11-20 12:03][TICK 3] "+line+"\n",
 		readStateFile(t, dir, "monologue.md"))
@@ -235,25 +237,25 @@ func TestTK3_FailedCallCostsItsTick(t *testing.T) {
 	},
 		strings.Split(gitOutput(t, dir, "log", "--format=%s"), "\n"))
 	for _, tick := range []int{1, 2, 3} {
-		require.True(t, strings.HasPrefix(prompts(p)[tick], "## Last Eval Result (tick 1)\n"))
+		require.True(t, strings.HasPrefix(sentPrompts(p)[tick], "## Last Eval Result (tick 1)\n"))
 	}
 	require.Len(t, p.FramesOf("agent_error"), 2)
-	require.Equal(t, line, p.FramesOf("agent_error")[0].Text("error"))
+	require.Equal(t, line, p.FramesOf("agent_error")[0].StringField("error"))
 	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
 	require.Contains(t, gitOutput(t, dir, "show", "HEAD~1:consciousness.json"), "{\n  \"tick\": 3,")
-	require.Contains(t, prompts(p)[3], "- [TICK 3] inference failed (confidence 0.50)\n- [TICK 2] inference failed (confidence 0.50)\n- [TICK 1] eval: 6*7 (confidence 0.50)")
+	require.Contains(t, sentPrompts(p)[3], "- [TICK 3] inference failed (confidence 0.50)\n- [TICK 2] inference failed (confidence 0.50)\n- [TICK 1] eval: 6*7 (confidence 0.50)")
 }
 
 func TestTK3_TenTicksPerQuery(t *testing.T) {
 	t.Parallel()
-	lines := slices.Repeat([]string{objectLine(frame{"thought": "on", "continue": true})}, 10)
+	lines := slices.Repeat([]string{objectScriptLine(frame{"thought": "on", "continue": true})}, 10)
 	for _, evalMode := range []bool{true, false} {
-		p := startTicks(t, ticks.Config{}, append(slices.Clone(lines), objectLine(frame{"reply": "x [EVAL_COMPLETE]"}))...)
-		p.Init(frame{"eval_mode": evalMode})
-		require.Equal(t, "done", p.Ask("go"))
+		p := startTicksAgent(t, ticks.Config{}, append(slices.Clone(lines), objectScriptLine(frame{"reply": "x [EVAL_COMPLETE]"}))...)
+		p.InitAndAwaitReady(frame{"eval_mode": evalMode})
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, 10, p.ModelCalls())
-		require.Equal(t, "limit reached: ticks 10 of 10", p.EventsOf("limit")[0].Text("text"))
-		require.Equal(t, "done", p.Ask("go on")) // the next query has ten ticks again
+		require.Equal(t, "limit reached: ticks 10 of 10", p.EventsOf("limit")[0].StringField("text"))
+		require.Equal(t, "done", p.QueryAndWait("go on")) // the next query has ten ticks again
 		require.Equal(t, 11, p.ModelCalls())
 		require.EqualValues(t, 11, tickEvents(p)[10]["tick"])
 	}
@@ -262,9 +264,9 @@ func TestTK3_TenTicksPerQuery(t *testing.T) {
 // If all ten ticks fail, the query ends with the error of the last one.
 func TestTK3_TenFailedTicks(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, slices.Repeat([]string{`{"error":{"status":401}}`}, 11)...)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "script: 401 authentication_error: refused by the script", p.Ask("go"))
+	p := startTicksAgent(t, ticks.Config{}, slices.Repeat([]string{`{"error":{"status":401}}`}, 11)...)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "script: 401 authentication_error: refused by the script", p.QueryAndWait("go"))
 	require.Len(t, p.FramesOf("agent_error"), 11) // one per tick, and the fatal one
 	require.Empty(t, p.EventsOf("limit"))
 }
@@ -272,22 +274,22 @@ func TestTK3_TenFailedTicks(t *testing.T) {
 // A limit and a refusal of the model end the query at once.
 func TestTK3_LimitAndRefusalEndTheQuery(t *testing.T) {
 	t.Parallel()
-	on := objectLine(frame{"continue": true})
-	p := startTicks(t, ticks.Config{Agent: builtin.Config{Limits: builtin.Limits{MaxTurns: 2}}}, on, on, on)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "limit reached: turns 2 of 2", p.EventsOf("limit")[0].Text("text"))
+	on := objectScriptLine(frame{"continue": true})
+	p := startTicksAgent(t, ticks.Config{Agent: builtin.Config{Limits: builtin.Limits{MaxTurns: 2}}}, on, on, on)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, "limit reached: turns 2 of 2", p.EventsOf("limit")[0].StringField("text"))
 
-	p = startTicks(t, ticks.Config{}, on, `{"content":"no","stop_reason":"refusal"}`, on)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p = startTicksAgent(t, ticks.Config{}, on, `{"content":"no","stop_reason":"refusal"}`, on)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 	require.Len(t, tickEvents(p), 1)
 }
 
 func TestTK3_CancelWhileTheEvalRuns(t *testing.T) {
 	t.Parallel()
-	p := startTicks(t, ticks.Config{}, objectLine(frame{"eval": "while 1: pass", "continue": true}), objectLine(frame{"reply": "fine"}))
+	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"eval": "while 1: pass", "continue": true}), objectScriptLine(frame{"reply": "fine"}))
 	running := make(chan string, 1)
 	p.OnAction(func(action string, _ frame, tx string) bool {
 		if action == "execute_code" {
@@ -295,16 +297,16 @@ func TestTK3_CancelWhileTheEvalRuns(t *testing.T) {
 		}
 		return action == "execute_code"
 	})
-	p.Init(nil)
+	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
-	p.Query("go")
+	p.SendQuery("go")
 	tx := <-running
-	p.Send(frame{"type": "agent_cancel", "request_id": "q1"})
-	require.Equal(t, "ready", p.AwaitEnd(from))
-	stop := p.Await(from, "stop_cell", func(f frame) bool { return f.Text("action") == "stop_cell" })
-	require.Equal(t, tx, stop.Object("params").Text("agent_tx_id"))
-	require.Equal(t, "done", p.Ask("again"))
-	require.Len(t, p.History(), 4, "nothing had to be repaired")
+	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
+	require.Equal(t, "ready", p.AwaitQueryEnd(from))
+	stop := p.AwaitFrame(from, "stop_cell", func(f frame) bool { return f.StringField("action") == "stop_cell" })
+	require.Equal(t, tx, stop.ObjectField("params").StringField("agent_tx_id"))
+	require.Equal(t, "done", p.QueryAndWait("again"))
+	require.Len(t, p.Transcript(), 4, "nothing had to be repaired")
 	require.EqualValues(t, 2, tickEvents(p)[0]["tick"])
 }
 
@@ -312,12 +314,12 @@ func TestTK3_CancelWhileTheEvalRuns(t *testing.T) {
 // request, over HTTP too.
 func TestTK1_RequestsHaveOnlyTheirTick(t *testing.T) {
 	t.Parallel()
-	p := start(t, ticks.Config{Agent: builtin.Config{Model: agenttest.StrictClient(t,
-		objectLine(frame{"thought": "first", "continue": true}), agenttest.TextLine("what?"), objectLine(frame{"thought": "second", "continue": true}), objectLine(frame{"reply": "third"}))}})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: agenttest.NewValidatingClient(t,
+		objectScriptLine(frame{"thought": "first", "continue": true}), agenttest.TextScriptLine("what?"), objectScriptLine(frame{"thought": "second", "continue": true}), objectScriptLine(frame{"reply": "third"}))}})
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, []string{"first", "second", "third"}, []string{
-		p.EventsOf("tick")[0].Text("text"), p.EventsOf("tick")[1].Text("text"), p.EventsOf("tick")[2].Text("text"),
+		p.EventsOf("tick")[0].StringField("text"), p.EventsOf("tick")[1].StringField("text"), p.EventsOf("tick")[2].StringField("text"),
 	})
 }
 
@@ -326,10 +328,10 @@ func TestCO5_NothingIsDroppedInTicks(t *testing.T) {
 	t.Parallel()
 	m := agenttest.NewReplyModel(t, &model.APIError{Provider: "anthropic", Status: http.StatusBadRequest, Message: "prompt is too long: 5 > 4"})
 	m.LastReply = agenttest.NewReply(model.Text("never"))
-	p := start(t, ticks.Config{Agent: builtin.Config{Model: m, ModelName: "anthropic/claude-opus-4-5"}})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
-	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.EventsOf("limit")[0].Text("text"))
+	p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: m, ModelName: "anthropic/claude-opus-4-5"}})
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.EventsOf("limit")[0].StringField("text"))
 	require.Empty(t, p.EventsOf("compacted"))
 	require.Empty(t, tickEvents(p))
 }

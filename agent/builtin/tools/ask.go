@@ -52,7 +52,7 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 // CheckMemory returns an error that names the first memory file that is missing in dir or
 // cannot be read.
 func CheckMemory(dir string) error {
-	_, err := (&memoryFolder{dir: dir}).load()
+	_, err := (&memoryFolder{dir: dir}).loadSections()
 	return err
 }
 
@@ -62,7 +62,7 @@ func newMemoryStrategy(core *builtin.AgentCore, memoryDir string) (*strategy, er
 		return nil, builtin.ErrNoModel
 	}
 	memory := &memoryFolder{dir: memoryDir, clock: core.Config.Clock}
-	sections, err := memory.load()
+	sections, err := memory.loadSections()
 	if err != nil {
 		return nil, err
 	}

@@ -17,13 +17,13 @@ import (
 	"assay/internal/model"
 )
 
-// ask calls Ask with a scripted model, and with its own memory unless cfg has one.
-func ask(t *testing.T, cfg tools.Config, lines ...string) (answer string, r *agenttest.RequestRecorder, err error) {
+// askScriptedModel calls Ask with a scripted model, and with its own memory unless cfg has one.
+func askScriptedModel(t *testing.T, cfg tools.Config, lines ...string) (answer string, r *agenttest.RequestRecorder, err error) {
 	t.Helper()
 	r = &agenttest.RequestRecorder{Client: agenttest.ParseScript(t, lines...).Client()}
 	cfg.Agent.Model = r
 	if cfg.MemoryDir == "" {
-		cfg.MemoryDir = memoryDir(t)
+		cfg.MemoryDir = newMemoryDir(t)
 	}
 	answer, err = tools.Ask(t.Context(), cfg, " What is it?\n")
 	return answer, r, err
@@ -31,7 +31,7 @@ func ask(t *testing.T, cfg tools.Config, lines ...string) (answer string, r *age
 
 func TestCO13_PlainAnswerIsOneCall(t *testing.T) {
 	t.Parallel()
-	answer, r, err := ask(t, tools.Config{}, `{"content":[{"type":"text","text":"It is"},{"type":"text","text":"a test."}]}`)
+	answer, r, err := askScriptedModel(t, tools.Config{}, `{"content":[{"type":"text","text":"It is"},{"type":"text","text":"a test."}]}`)
 	require.NoError(t, err)
 	require.Equal(t, "It is\na test.", answer)
 	require.Len(t, r.Requests, 1)
@@ -48,7 +48,7 @@ func TestCO13_PlainAnswerIsOneCall(t *testing.T) {
 // The system prompt has the memory, but not the rules of a notebook.
 func TestCO13_SystemPrompt(t *testing.T) {
 	t.Parallel()
-	_, r, err := ask(t, tools.Config{Agent: builtin.Config{Params: model.Params{MaxTokens: 7}}}, `{"content":"x"}`)
+	_, r, err := askScriptedModel(t, tools.Config{Agent: builtin.Config{Params: model.Params{MaxTokens: 7}}}, `{"content":"x"}`)
 	require.NoError(t, err)
 	require.Equal(t, 7, r.Requests[0].MaxTokens)
 	require.Len(t, r.Requests[0].System, 1)
@@ -77,11 +77,11 @@ text of harness`, r.Requests[0].System[0].Text)
 
 func TestTL8_AskWithOneToolRoundIsTwoCalls(t *testing.T) {
 	t.Parallel()
-	dir := memoryDir(t)
+	dir := newMemoryDir(t)
 	clock := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
-	answer, r, err := ask(
+	answer, r, err := askScriptedModel(
 		t, tools.Config{Agent: builtin.Config{Clock: clock}, MemoryDir: dir},
-		agenttest.CallLine("update_context", `{"category":"Note","summary":"s","details":"d"}`, "read_memory", `{"name":"context"}`, "create_cell", `{"position":0,"source":""}`),
+		agenttest.ToolCallScriptLine("update_context", `{"category":"Note","summary":"s","details":"d"}`, "read_memory", `{"name":"context"}`, "create_cell", `{"position":0,"source":""}`),
 		`{"content":"Kept.","expect":{"tool_result_contains":"Unknown tool: create_cell"}}`,
 	)
 	require.NoError(t, err)
@@ -98,10 +98,10 @@ func TestTL8_AskWithOneToolRoundIsTwoCalls(t *testing.T) {
 
 func TestCO13_MissingFileIsNamedBeforeAnyCall(t *testing.T) {
 	t.Parallel()
-	dir := memoryDir(t)
+	dir := newMemoryDir(t)
 	require.NoError(t, tools.CheckMemory(dir))
 	require.NoError(t, os.Remove(filepath.Join(dir, "telos.md")))
-	_, r, err := ask(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
+	_, r, err := askScriptedModel(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "telos.md")
 	require.Empty(t, r.Requests)
@@ -119,12 +119,12 @@ func TestCO13_NoAnswerIsAnError(t *testing.T) {
 		"refusal":     {`{"content":"no","stop_reason":"refusal"}`, "the model declined to go on (stop reason refusal)", builtin.Limits{}},
 		"unknown end": {`{"content":"no","stop_reason":"tired"}`, `the model stopped for the unknown reason "tired"`, builtin.Limits{}},
 		"refused":     {`{"error":{"status":401,"body":"{\"error\":{\"type\":\"authentication_error\",\"message\":\"bad key\"}}"}}`, "401", builtin.Limits{}},
-		"limit":       {agenttest.CallLine("read_memory", `{"name":"soul"}`), "limit reached: turns 1 of 1", builtin.Limits{MaxTurns: 1}},
-		"hostile":     {agenttest.CallLine("read_memory", `{"name":7}`) + "\n" + agenttest.CallLine("x", `{}`) + "\n" + agenttest.CallLine("y", `{}`), "limit reached: malformed_turns 3 of 3", builtin.Limits{}},
+		"limit":       {agenttest.ToolCallScriptLine("read_memory", `{"name":"soul"}`), "limit reached: turns 1 of 1", builtin.Limits{MaxTurns: 1}},
+		"hostile":     {agenttest.ToolCallScriptLine("read_memory", `{"name":7}`) + "\n" + agenttest.ToolCallScriptLine("x", `{}`) + "\n" + agenttest.ToolCallScriptLine("y", `{}`), "limit reached: malformed_turns 3 of 3", builtin.Limits{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, _, err := ask(t, limited(test.limits), test.line)
+			answer, _, err := askScriptedModel(t, configWithLimits(test.limits), test.line)
 			require.ErrorContains(t, err, test.want)
 			require.Empty(t, answer)
 		})
@@ -135,7 +135,7 @@ func TestCO13_RetriesArePrinted(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
 	sleep := func(context.Context, time.Duration) error { return nil }
-	answer, r, err := ask(t, tools.Config{Agent: builtin.Config{Stderr: &stderr, Sleep: sleep}}, `{"error":{"status":529}}`, `{"content":"At last."}`)
+	answer, r, err := askScriptedModel(t, tools.Config{Agent: builtin.Config{Stderr: &stderr, Sleep: sleep}}, `{"error":{"status":529}}`, `{"content":"At last."}`)
 	require.NoError(t, err)
 	require.Equal(t, "At last.", answer)
 	require.Len(t, r.Requests, 2)
@@ -151,6 +151,6 @@ func TestCO13_CancelReturnsItsCause(t *testing.T) {
 		cancel(cause)
 		return context.Cause(ctx)
 	}
-	_, err := tools.Ask(ctx, tools.Config{Agent: builtin.Config{Model: client, Sleep: sleep}, MemoryDir: memoryDir(t)}, "go")
+	_, err := tools.Ask(ctx, tools.Config{Agent: builtin.Config{Model: client, Sleep: sleep}, MemoryDir: newMemoryDir(t)}, "go")
 	require.ErrorIs(t, err, cause)
 }

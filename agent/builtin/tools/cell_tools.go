@@ -88,26 +88,26 @@ func (n notebookToolset) createCell(ctx context.Context, in cellToolInput) ([]mo
 		p["title"] = in.Title
 	}
 	if in.AutoRun && in.CellType == "code" {
-		return runContent(n.CreateAndRunCell(ctx, p))
+		return cellRunResult(n.CreateAndRunCell(ctx, p))
 	}
 	p["auto_run"] = false // Markdown does not run
-	return createdContent(n.CreateCell(ctx, "create_cell", p))
+	return createdCellResult(n.CreateCell(ctx, "create_cell", p))
 }
 
 func (n notebookToolset) createMarkdownCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
-	return createdContent(n.CreateCell(ctx, "create_markdown_cell", actionParams{"position": in.Position, "source": in.Source}))
+	return createdCellResult(n.CreateCell(ctx, "create_markdown_cell", actionParams{"position": in.Position, "source": in.Source}))
 }
 
-// createdContent returns the result of a tool that created a cell.
-func createdContent(cellID string, err error) ([]model.Block, error) {
+// createdCellResult returns the result of a tool that created a cell.
+func createdCellResult(cellID string, err error) ([]model.Block, error) {
 	if err != nil {
 		return nil, err
 	}
 	return textResult("cell_id: %s\ncreated", cellID), nil
 }
 
-// runContent returns the result of a tool that ran a cell.
-func runContent(run builtin.CellRun, err error) ([]model.Block, error) {
+// cellRunResult returns the result of a tool that ran a cell.
+func cellRunResult(run builtin.CellRun, err error) ([]model.Block, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -120,26 +120,26 @@ func runContent(run builtin.CellRun, err error) ([]model.Block, error) {
 func (n notebookToolset) editCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
 	p := actionParams{"cell_id": in.CellID, "source": in.Source, "auto_run": in.AutoRun}
 	if in.AutoRun {
-		return runContent(n.RunCell(ctx, "edit_cell", in.CellID, p))
+		return cellRunResult(n.RunCell(ctx, "edit_cell", in.CellID, p))
 	}
-	return n.runAction(ctx, "edit_cell", in.CellID, p, "edited")
+	return n.doCellAction(ctx, "edit_cell", in.CellID, p, "edited")
 }
 
 func (n notebookToolset) runCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
-	return runContent(n.RunCell(ctx, "run_cell", in.CellID, actionParams{"cell_id": in.CellID}))
+	return cellRunResult(n.RunCell(ctx, "run_cell", in.CellID, actionParams{"cell_id": in.CellID}))
 }
 
 func (n notebookToolset) stopCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
-	return n.runAction(ctx, "stop_cell", in.CellID, actionParams{"cell_id": in.CellID}, "asked to stop")
+	return n.doCellAction(ctx, "stop_cell", in.CellID, actionParams{"cell_id": in.CellID}, "asked to stop")
 }
 
 func (n notebookToolset) deleteCell(ctx context.Context, in cellToolInput) ([]model.Block, error) {
-	return n.runAction(ctx, "delete_cell", in.CellID, actionParams{"cell_id": in.CellID}, "deleted")
+	return n.doCellAction(ctx, "delete_cell", in.CellID, actionParams{"cell_id": in.CellID}, "deleted")
 }
 
-// runAction sends an action whose response has nothing new for the model. The result is the
+// doCellAction sends an action whose response has nothing new for the model. The result is the
 // cell's id and what was done.
-func (n notebookToolset) runAction(ctx context.Context, action, cellID string, p actionParams, done string) ([]model.Block, error) {
+func (n notebookToolset) doCellAction(ctx context.Context, action, cellID string, p actionParams, done string) ([]model.Block, error) {
 	if err := n.DoAction(ctx, action, p, nil); err != nil {
 		return nil, err
 	}

@@ -34,9 +34,9 @@ func newExecutor(tools []tool) (*toolExecutor, error) {
 	return e, nil
 }
 
-// run runs one tool call and returns the content of its result. Its error is always a
+// runCall runs one tool call and returns the content of its result. Its error is always a
 // toolError.
-func (e *toolExecutor) run(ctx context.Context, call model.Block) ([]model.Block, error) {
+func (e *toolExecutor) runCall(ctx context.Context, call model.Block) ([]model.Block, error) {
 	t, ok := e.tools[call.Name]
 	if !ok {
 		return nil, &toolError{text: "Unknown tool: " + call.Name, malformed: true}
@@ -51,14 +51,14 @@ func (e *toolExecutor) run(ctx context.Context, call model.Block) ([]model.Block
 	return content, nil
 }
 
-// runAll runs calls and returns their results in the same order, and how many calls were
+// runCalls runs calls and returns their results in the same order, and how many calls were
 // malformed. Consecutive read-only calls run side by side; every other call runs alone,
 // after those before it.
-func (e *toolExecutor) runAll(ctx context.Context, calls []model.Block) (results []model.Block, malformedCount int) {
+func (e *toolExecutor) runCalls(ctx context.Context, calls []model.Block) (results []model.Block, malformedCount int) {
 	results = make([]model.Block, len(calls))
 	malformed := make([]bool, len(calls))
 	var reading sync.WaitGroup
-	run := func(i int) { results[i], malformed[i] = e.result(ctx, calls[i]) }
+	run := func(i int) { results[i], malformed[i] = e.runForResult(ctx, calls[i]) }
 	for i, call := range calls {
 		if e.tools[call.Name].readOnly {
 			reading.Go(func() { run(i) })
@@ -76,12 +76,12 @@ func (e *toolExecutor) runAll(ctx context.Context, calls []model.Block) (results
 	return results, malformedCount
 }
 
-// result runs one tool call, unless ctx has ended, and returns its tool_result block.
-func (e *toolExecutor) result(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
+// runForResult runs one tool call, unless ctx has ended, and returns its tool_result block.
+func (e *toolExecutor) runForResult(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
 	if ctx.Err() != nil {
 		return model.ToolResult(call.ID, true, textResult("%s was not run: the query was cancelled.", call.Name)...), false
 	}
-	content, err := e.run(ctx, call)
+	content, err := e.runCall(ctx, call)
 	if failure, ok := errors.AsType[*toolError](err); ok {
 		return model.ToolResult(call.ID, true, clipResultTexts(textResult("%s", failure.text))...), failure.malformed
 	}

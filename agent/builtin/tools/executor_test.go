@@ -37,15 +37,15 @@ func TestCO10_FailuresAreResults(t *testing.T) {
 	for _, c := range cases {
 		all = append(all, c.name, c.input)
 	}
-	p := startTools(t, agenttest.CallLine(append(all, "get_context", `{}`)...), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine(append(all, "get_context", `{}`)...), `{"content":"x"}`)
 	p.OnAction(func(action string, _ frame, tx string) bool {
 		if action == "delete_cell" {
-			p.Respond(tx, frame{"status": "error", "error": "the cell is locked"})
+			p.RespondToAction(tx, frame{"status": "error", "error": "the cell is locked"})
 		}
 		return action == "delete_cell"
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	for i, c := range cases {
 		text, isError := p.ToolResult(i)
 		require.True(t, isError, c.want)
@@ -54,26 +54,26 @@ func TestCO10_FailuresAreResults(t *testing.T) {
 	text, isError := p.ToolResult(len(cases))
 	require.False(t, isError)
 	require.Contains(t, text, "0 cells")
-	require.Equal(t, 1, p.CountFrames("action", "delete_cell"))
+	require.Equal(t, 1, p.CountFramesWith("action", "delete_cell"))
 	require.Len(t, p.FramesOf("agent_action"), 2)
 }
 
 func TestCO10_ThreeMalformedRoundsInARow(t *testing.T) {
 	t.Parallel()
-	bad, good := agenttest.CallLine("fly", `{}`), agenttest.CallLine("fly", `{}`, "get_context", `{}`)
-	p := startTools(t, bad, bad, good, bad, bad, agenttest.CallLine("run_cell", `{}`), `{"content":"never"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	bad, good := agenttest.ToolCallScriptLine("fly", `{}`), agenttest.ToolCallScriptLine("fly", `{}`, "get_context", `{}`)
+	p := startToolsAgent(t, bad, bad, good, bad, bad, agenttest.ToolCallScriptLine("run_cell", `{}`), `{"content":"never"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 6, p.ModelCalls())
-	limit := p.EventsOf("limit")[0].Object("metadata")
-	require.Equal(t, "malformed_turns", limit.Text("limit"))
+	limit := p.EventsOf("limit")[0].ObjectField("metadata")
+	require.Equal(t, "malformed_turns", limit.StringField("limit"))
 }
 
 // Read-only tools run side by side; a tool that changes something waits for those before it,
 // and those after it wait for it. The results keep the order of the calls.
 func TestCO10_ReadsRunTogetherChangesAlone(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine(
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine(
 		"get_context", `{}`, "request_globals_summary", `{}`, "request_reactivity_summary", `{}`,
 		"edit_cell", `{"cell_id":"c1","source":"x"}`,
 		"get_context", `{}`, "get_context", `{}`), `{"content":"x"}`)
@@ -91,32 +91,32 @@ func TestCO10_ReadsRunTogetherChangesAlone(t *testing.T) {
 			return true
 		}
 		for _, r := range slices.Backward(waiting) {
-			p.Respond(r.tx, frame{"context": frame{}, "summary": r.action})
+			p.RespondToAction(r.tx, frame{"context": frame{}, "summary": r.action})
 		}
 		log = append(log, fmt.Sprint(len(waiting), " ", alone))
 		waiting = nil
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, []string{"3 false", "1 true", "2 false"}, log)
 	for i, want := range []string{"notebook", "request_globals_summary", "request_reactivity_summary", "edited", "notebook", "notebook"} {
 		text, _ := p.ToolResult(i)
 		require.Contains(t, text, want)
 	}
-	require.Len(t, p.History(), 4) // all results are in one message
+	require.Len(t, p.Transcript(), 4) // all results are in one message
 }
 
 func TestCO10_LongOutputKeepsHeadAndTail(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("数据é\n", 5000)
-	p := startTools(t, agenttest.CallLine("execute_code", `{"code":"x"}`), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"x"}`), `{"content":"x"}`)
 	p.OnAction(func(_ string, _ frame, tx string) bool {
-		p.Respond(tx, frame{"stdout": "BEGIN" + long + "END"})
+		p.RespondToAction(tx, frame{"stdout": "BEGIN" + long + "END"})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	text, _ := p.ToolResult(0)
 	require.LessOrEqual(t, len(text), 16<<10)
 	require.Greater(t, len(text), 16<<10-64)
@@ -128,10 +128,10 @@ func TestCO10_LongOutputKeepsHeadAndTail(t *testing.T) {
 // The result of a tool without output has a text that says so.
 func TestCO10_EmptyOutput(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine("request_reactivity_summary", `{}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, _ frame, tx string) bool { p.Respond(tx, frame{"summary": " "}); return true })
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("request_reactivity_summary", `{}`), `{"content":"x"}`)
+	p.OnAction(func(_ string, _ frame, tx string) bool { p.RespondToAction(tx, frame{"summary": " "}); return true })
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	text, _ := p.ToolResult(0)
 	require.Equal(t, "(no output)", text)
 }
@@ -143,7 +143,7 @@ func TestCO3_ManyReadsInOneReply(t *testing.T) {
 	for range 200 {
 		all = append(all, "get_context", `{}`)
 	}
-	p := startTools(t, agenttest.CallLine(all...), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
 	var mu sync.Mutex
 	var waiting []string
 	p.OnAction(func(_ string, _ frame, tx string) bool {
@@ -151,13 +151,13 @@ func TestCO3_ManyReadsInOneReply(t *testing.T) {
 		defer mu.Unlock()
 		if waiting = append(waiting, tx); len(waiting) == 200 {
 			for _, tx := range waiting {
-				p.Respond(tx, frame{"context": frame{"notebook_name": tx}})
+				p.RespondToAction(tx, frame{"context": frame{"notebook_name": tx}})
 			}
 		}
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	seen := map[string]bool{}
 	for _, r := range p.ToolResults() {
 		seen[model.JoinTextBlocks(r.Content)] = true

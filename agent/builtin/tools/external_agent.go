@@ -62,7 +62,7 @@ func NewExternalAgent(conn protocol.Conn, cfg builtin.Config) (*ExternalAgent, e
 		var err error
 		a.executor, err = newExecutor(append(notebookTools(core.Notebook), submissionTool(a.acceptSubmission)))
 		a.history = builtin.NewConversation(core)
-		return builtin.NewSingleConversation(a.history, a.answer), err
+		return builtin.NewSingleConversation(a.history, a.answerQuery), err
 	})
 	if err != nil {
 		return nil, err
@@ -108,11 +108,11 @@ func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMes
 	return result.Content, result.IsError
 }
 
-// answer hands a query to the program, waits for its end and returns the status of its
+// answerQuery hands a query to the program, waits for its end and returns the status of its
 // submission.
-func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
+func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	q := &openQuery{requestID: query.RequestID, submitted: make(chan struct{})}
-	a.setQuery(q)
+	a.setOpenQuery(q)
 	text := builtin.QueryText(query)
 	a.sendMessage(builtin.UserMessage(model.Text(text)), q)
 	a.agent.SendStatus(protocol.AgentThinking)
@@ -120,7 +120,7 @@ func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (
 	if ctx.Err() != nil || a.submissionOf(q) == nil {
 		a.cancelCalls(q, context.Cause(ctx))
 	}
-	a.setQuery(nil)
+	a.setOpenQuery(nil)
 	submission := a.submissionOf(q)
 	a.addToHistory(text, submission)
 	if submission != nil {
@@ -129,8 +129,8 @@ func (a *ExternalAgent) answer(ctx context.Context, query protocol.AgentQuery) (
 	return protocol.AgentDone, err
 }
 
-// setQuery sets the query for which the program works now; nil means none.
-func (a *ExternalAgent) setQuery(q *openQuery) {
+// setOpenQuery sets the query for which the program works now; nil means none.
+func (a *ExternalAgent) setOpenQuery(q *openQuery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.query = q

@@ -40,15 +40,15 @@ func startExternal(t *testing.T) *externalHarness {
 			return err
 		}
 		created <- agent
-		return agent.Run(ctx, h.work)
+		return agent.Run(ctx, h.runProgram)
 	})
 	h.agent = <-created
-	h.Init(nil)
+	h.InitAndAwaitReady(nil)
 	return h
 }
 
-// work is the program: it hands the task to the test and waits for its end.
-func (h *externalHarness) work(ctx context.Context, task tools.ExternalTask) error {
+// runProgram is the program: it hands the task to the test and waits for its end.
+func (h *externalHarness) runProgram(ctx context.Context, task tools.ExternalTask) error {
 	h.taskCount.Add(1)
 	select {
 	case h.tasks <- task:
@@ -81,12 +81,12 @@ func (h *externalHarness) startCall(ctx context.Context, name, input string) <-c
 	return done
 }
 
-// sameCell reports whether two parameters name the same cell.
-func sameCell(a, b frame) bool { return a.Text("cell_id") == b.Text("cell_id") }
+// namesSameCell reports whether two parameters name the same cell.
+func namesSameCell(a, b frame) bool { return a.StringField("cell_id") == b.StringField("cell_id") }
 
-// isAction returns a condition for frames: an action of that name.
-func isAction(action string) func(frame) bool {
-	return func(f frame) bool { return f.Text("action") == action }
+// isActionNamed returns a condition for frames: an action of that name.
+func isActionNamed(action string) func(frame) bool {
+	return func(f frame) bool { return f.StringField("action") == action }
 }
 
 // validSubmission is the input of a submission that ends the turn.
@@ -96,7 +96,7 @@ func TestTL5_ExternalCallsAreSent(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	task := <-h.tasks
 	require.Equal(t, "count", task.Text)
 	require.Empty(t, task.EarlierTasks)
@@ -112,9 +112,9 @@ func TestTL5_ExternalCallsAreSent(t *testing.T) {
 	text, isError = h.call("submit_response", validSubmission)
 	require.False(t, isError)
 	require.Equal(t, "Submitted.", text)
-	require.Equal(t, "done", h.AwaitEnd(from))
+	require.Equal(t, "done", h.AwaitQueryEnd(from))
 
-	history := h.History()
+	history := h.Transcript()
 	require.Len(t, history, 9, "the task, and two for each call")
 	require.Equal(t, "count", model.JoinTextBlocks(history[0].Content))
 	for i, name := range []string{"create_cell", "create_cell", "frobnicate", "submit_response"} {
@@ -124,9 +124,9 @@ func TestTL5_ExternalCallsAreSent(t *testing.T) {
 		require.Equal(t, use.Content[0].ID, result.Content[0].ToolUseID)
 	}
 	for _, f := range h.FramesOf("agent_history_updated") {
-		require.Equal(t, "q1", f.Text("request_id"))
+		require.Equal(t, "q1", f.StringField("request_id"))
 	}
-	require.Positive(t, h.CountFrames("status", "executing"))
+	require.Positive(t, h.CountFramesWith("status", "executing"))
 }
 
 // A submission that is refused is not sent to the server.
@@ -137,14 +137,14 @@ func TestTL6_InvalidExternalSubmissionIsNotSent(t *testing.T) {
 	require.True(t, isError)
 	require.Equal(t, "nothing was asked, so there is nothing to hand in", text)
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	<-h.tasks
 	_, isError = h.call("submit_response", `{"summary":"[EVAL_COMPLETE]","next_status":"finished"}`)
 	require.True(t, isError)
 	_, isError = h.call("submit_response", `{"summary":"more to come","next_status":"executing","continue":true}`)
 	require.False(t, isError)
 	h.results <- nil
-	require.Equal(t, "done", h.AwaitEnd(from))
+	require.Equal(t, "done", h.AwaitQueryEnd(from))
 	require.Len(t, h.ToolResults(), 1, "only the valid one is sent")
 	require.Len(t, h.FramesOf("agent_error"), 2)
 }
@@ -154,17 +154,17 @@ func TestTL6_ExternalSubmissionComesLast(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	<-h.tasks
 	running := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
-	h.Await(from, "the cell", isAction("create_cell"))
+	h.AwaitFrame(from, "the cell", isActionNamed("create_cell"))
 	submitting := h.startCall(t.Context(), "submit_response", validSubmission)
 	text, _ := h.call("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, text, "asked to stop")
 	require.Contains(t, <-running, "false cell_id: c1\nstatus: interrupted")
 	require.Equal(t, "false Submitted.", <-submitting)
-	require.Equal(t, "done", h.AwaitEnd(from))
-	last := h.History()[len(h.History())-2]
+	require.Equal(t, "done", h.AwaitQueryEnd(from))
+	last := h.Transcript()[len(h.Transcript())-2]
 	require.Equal(t, "submit_response", last.Content[0].Name)
 }
 
@@ -173,15 +173,15 @@ func TestTL6_LateExternalSubmissionIsRefused(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	<-h.tasks
 	late, err := h.agent.RegisterCall("submit_response", []byte(validSubmission))
 	require.NoError(t, err)
 	_, isError := h.call("submit_response", validSubmission)
 	require.False(t, isError)
-	require.Equal(t, "done", h.AwaitEnd(from))
+	require.Equal(t, "done", h.AwaitQueryEnd(from))
 	from = len(h.Frames())
-	h.Query("count again")
+	h.SendQuery("count again")
 	task := <-h.tasks
 	text, isError := late()
 	require.True(t, isError)
@@ -194,7 +194,7 @@ func TestTL6_LateExternalSubmissionIsRefused(t *testing.T) {
 	require.Len(t, h.ToolResults(), 1, "it is not sent")
 	_, isError = h.call("submit_response", validSubmission)
 	require.False(t, isError)
-	require.Equal(t, "done", h.AwaitEnd(from))
+	require.Equal(t, "done", h.AwaitQueryEnd(from))
 }
 
 // After a question the next task comes with the earlier ones, until the history is cleared.
@@ -202,24 +202,24 @@ func TestTL6_ExternalTaskHasEarlierTasks(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	<-h.tasks
 	_, isError := h.call("submit_response", `{"summary":"What?","next_status":"awaiting_user_response","questions":"Which rows?"}`)
 	require.False(t, isError)
-	require.Equal(t, "awaiting_user_response", h.AwaitEnd(from))
-	h.Query("all of them")
+	require.Equal(t, "awaiting_user_response", h.AwaitQueryEnd(from))
+	h.SendQuery("all of them")
 	task := <-h.tasks
 	require.Equal(t, "all of them", task.Text)
 	require.Equal(t, "You were asked:\n\ncount\n\nYou handed in:\n\nWhat?\n\nNow you are asked:\n\n", task.EarlierTasks)
 	from = len(h.Frames())
 	h.results <- nil
-	require.Equal(t, "done", h.AwaitEnd(from))
-	h.Send(frame{"type": "agent_clear_history"})
+	require.Equal(t, "done", h.AwaitQueryEnd(from))
+	h.SendFrame(frame{"type": "agent_clear_history"})
 	from = len(h.Frames())
-	h.Query("anew")
+	h.SendQuery("anew")
 	require.Empty(t, (<-h.tasks).EarlierTasks)
 	h.results <- fmt.Errorf("start claude: no such file")
-	require.Equal(t, "start claude: no such file", h.AwaitEnd(from))
+	require.Equal(t, "start claude: no such file", h.AwaitQueryEnd(from))
 }
 
 // A call whose context ends stops its cell, and no other.
@@ -230,33 +230,37 @@ func TestCO11_CancelledExternalCallStopsItsCell(t *testing.T) {
 	h.call("create_cell", `{"position":1,"source":"hang"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	first := h.startCall(ctx, "run_cell", `{"cell_id":"c1"}`)
-	h.Await(0, "run of c1", func(f frame) bool { return isAction("run_cell")(f) && f.Object("params").Text("cell_id") == "c1" })
+	h.AwaitFrame(0, "run of c1", func(f frame) bool {
+		return isActionNamed("run_cell")(f) && f.ObjectField("params").StringField("cell_id") == "c1"
+	})
 	second := h.startCall(t.Context(), "run_cell", `{"cell_id":"c2"}`)
-	h.Await(0, "run of c2", func(f frame) bool { return isAction("run_cell")(f) && f.Object("params").Text("cell_id") == "c2" })
+	h.AwaitFrame(0, "run of c2", func(f frame) bool {
+		return isActionNamed("run_cell")(f) && f.ObjectField("params").StringField("cell_id") == "c2"
+	})
 	cancel()
 	require.Contains(t, <-first, "true ")
-	stop := h.Await(0, "stop_cell", isAction("stop_cell"))
-	require.Equal(t, "c1", stop.Object("params").Text("cell_id"))
+	stop := h.AwaitFrame(0, "stop_cell", isActionNamed("stop_cell"))
+	require.Equal(t, "c1", stop.ObjectField("params").StringField("cell_id"))
 	h.call("stop_cell", `{"cell_id":"c2"}`)
 	require.Contains(t, <-second, "status: interrupted")
-	require.Equal(t, 2, h.CountFrames("action", "stop_cell"))
+	require.Equal(t, 2, h.CountFramesWith("action", "stop_cell"))
 }
 
 func TestCO11_CancelledQueryEndsExternalCalls(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	<-h.tasks
 	running := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
-	h.Await(from, "the run", func(f frame) bool { return f.Text("status") == "executing" })
-	h.Await(from, "the cell", isAction("create_cell"))
+	h.AwaitFrame(from, "the run", func(f frame) bool { return f.StringField("status") == "executing" })
+	h.AwaitFrame(from, "the cell", isActionNamed("create_cell"))
 	h.call("get_context", "") // its response comes after the start of the run
-	h.Send(frame{"type": "agent_cancel", "request_id": "q1"})
+	h.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
 	require.Contains(t, <-running, "the query was cancelled")
-	require.Equal(t, "ready", h.AwaitEnd(from))
+	require.Equal(t, "ready", h.AwaitQueryEnd(from))
 	require.Len(t, h.EventsOf("cancelled"), 1)
-	h.Await(from, "stop_cell", isAction("stop_cell"))
+	h.AwaitFrame(from, "stop_cell", isActionNamed("stop_cell"))
 	text, isError := h.call("create_cell", `{"position":0,"source":"print on","auto_run":true}`)
 	require.False(t, isError)
 	require.Contains(t, text, "on")
@@ -268,18 +272,18 @@ func TestCO11_CancelEndsOnlyExternalCallsOfItsQuery(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
 	before := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
-	h.Await(0, "the first cell", isAction("create_cell"))
+	h.AwaitFrame(0, "the first cell", isActionNamed("create_cell"))
 	h.call("get_context", "") // its response comes after the start of the run
 	from := len(h.Frames())
-	h.Query("count")
+	h.SendQuery("count")
 	<-h.tasks
 	during := h.startCall(t.Context(), "create_cell", `{"position":1,"source":"hang","auto_run":true}`)
-	h.Await(from, "the second cell", isAction("create_cell"))
+	h.AwaitFrame(from, "the second cell", isActionNamed("create_cell"))
 	h.call("get_context", "")
-	h.Send(frame{"type": "agent_cancel"})
+	h.SendFrame(frame{"type": "agent_cancel"})
 	require.Contains(t, <-during, "the query was cancelled")
-	h.Await(from, "cancelled", func(f frame) bool { return f.Object("metadata").Text("type") == "cancelled" })
-	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.StopRequests(), sameCell))
+	h.AwaitFrame(from, "cancelled", func(f frame) bool { return f.ObjectField("metadata").StringField("type") == "cancelled" })
+	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.StopRequests(), namesSameCell))
 	h.call("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, <-before, "status: interrupted")
 	require.Len(t, h.EventsOf("cancelled"), 1)
@@ -289,14 +293,14 @@ func TestCO11_CancelEndsOnlyExternalCallsOfItsQuery(t *testing.T) {
 func TestCO11_QueryCancelledWhileWaitingIsNoTask(t *testing.T) {
 	t.Parallel()
 	h := startExternal(t)
-	h.QueryAll("first", "second", "third")
+	h.SendQueries("first", "second", "third")
 	require.Equal(t, "first", (<-h.tasks).Text)
-	h.Send(frame{"type": "agent_cancel", "request_id": "1"})
+	h.SendFrame(frame{"type": "agent_cancel", "request_id": "1"})
 	h.call("get_context", "") // handled after the cancel
 	h.results <- nil
 	require.Equal(t, "third", (<-h.tasks).Text)
 	h.results <- nil
-	h.AwaitEnds(3)
+	h.AwaitQueryEnds(3)
 	require.Len(t, h.EventsOf("cancelled"), 1)
 	require.EqualValues(t, 2, h.taskCount.Load())
 }
@@ -307,14 +311,14 @@ func TestCO3_ExternalCallsRunACellOneAtATime(t *testing.T) {
 	h := startExternal(t)
 	h.call("create_cell", `{"position":0,"source":"hang"}`)
 	running := h.startCall(t.Context(), "run_cell", `{"cell_id":"c1"}`)
-	h.Await(0, "the run", isAction("run_cell"))
+	h.AwaitFrame(0, "the run", isActionNamed("run_cell"))
 	editing := h.startCall(t.Context(), "edit_cell", `{"cell_id":"c1","source":"print new","auto_run":true}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := h.startCall(ctx, "run_cell", `{"cell_id":"c1"}`)
 	h.call("get_context", "")
 	cancel()
 	require.Contains(t, <-waiting, "true ")
-	require.Zero(t, h.CountFrames("action", "edit_cell"))
+	require.Zero(t, h.CountFramesWith("action", "edit_cell"))
 	h.call("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, <-running, "interrupted")
 	require.Contains(t, <-editing, "new")
@@ -334,7 +338,7 @@ func TestCO3_ExternalCallAndResultStayTogether(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	history := h.History()
+	history := h.Transcript()
 	require.Len(t, history, 200)
 	for i := 0; i < len(history); i += 2 {
 		require.Equal(t, history[i].Content[0].ID, history[i+1].Content[0].ToolUseID)
@@ -377,7 +381,7 @@ func TestCO10_ExternalCallsTakeAnyInput(t *testing.T) {
 			require.True(t, isError, input)
 		}
 	}
-	for _, m := range h.History() {
+	for _, m := range h.Transcript() {
 		if m.Role == model.RoleAssistant {
 			require.Equal(t, byte('{'), m.Content[0].Input[0])
 		}

@@ -30,16 +30,16 @@ func (a *ExternalAgent) registerCall(c *externalCall, name string, input json.Ra
 		return a.closedErr
 	}
 	a.callCount++
-	c.block = model.ToolUse(fmt.Sprintf("toolu_hands_%d", a.callCount), name, objectInput(input))
+	c.block = model.ToolUse(fmt.Sprintf("toolu_hands_%d", a.callCount), name, toObjectInput(input))
 	c.query = a.query
 	a.calls[c] = true
 	return nil
 }
 
-// objectInput returns the input of a call as a JSON object that a conversation can hold.
+// toObjectInput returns the input of a call as a JSON object that a conversation can hold.
 // Input that is not an object is wrapped into one, which no tool accepts; the tool's error then
 // quotes it.
-func objectInput(input json.RawMessage) json.RawMessage {
+func toObjectInput(input json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(input)
 	switch {
 	case len(trimmed) == 0, bytes.Equal(trimmed, []byte("null")):
@@ -110,7 +110,7 @@ func (a *ExternalAgent) runTool(ctx context.Context, use model.Block) model.Bloc
 		}
 		defer unlock()
 	}
-	result, _ := a.executor.result(ctx, use)
+	result, _ := a.executor.runForResult(ctx, use)
 	return result
 }
 
@@ -183,7 +183,7 @@ func (a *ExternalAgent) submissionResultLocked(ctx context.Context, c *externalC
 	if a.query != nil && a.query != c.query {
 		return model.ToolResult(c.block.ID, true, textResult("Nothing was submitted: something else is asked for now.")...)
 	}
-	result, _ := a.executor.result(ctx, c.block)
+	result, _ := a.executor.runForResult(ctx, c.block)
 	return result
 }
 

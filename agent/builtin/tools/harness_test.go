@@ -12,34 +12,34 @@ import (
 
 type frame = agenttest.Frame
 
-// start runs an agent with tools; cfg has its model.
-func start(t *testing.T, cfg tools.Config) *agenttest.Server {
+// startAgent runs an agent with tools; cfg has its model.
+func startAgent(t *testing.T, cfg tools.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error { return tools.Run(ctx, conn, cfg) })
 }
 
-// startTools runs an agent with tools on a scripted model.
-func startTools(t *testing.T, lines ...string) *agenttest.Server {
+// startToolsAgent runs an agent with tools on a scripted model.
+func startToolsAgent(t *testing.T, lines ...string) *agenttest.Server {
 	t.Helper()
-	return startConfigured(t, tools.Config{}, lines...)
+	return startToolsWithConfig(t, tools.Config{}, lines...)
 }
 
-// startConfigured is startTools with a configuration, whose model is replaced.
-func startConfigured(t *testing.T, cfg tools.Config, lines ...string) *agenttest.Server {
+// startToolsWithConfig is startToolsAgent with a configuration, whose model is replaced.
+func startToolsWithConfig(t *testing.T, cfg tools.Config, lines ...string) *agenttest.Server {
 	t.Helper()
 	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
-	return start(t, cfg)
+	return startAgent(t, cfg)
 }
 
-// startRecorded is startConfigured; it also returns the recorder of the model's requests.
-func startRecorded(t *testing.T, cfg tools.Config, lines ...string) (*agenttest.Server, *agenttest.RequestRecorder) {
+// startToolsRecorded is startToolsWithConfig; it also returns the recorder of the model's requests.
+func startToolsRecorded(t *testing.T, cfg tools.Config, lines ...string) (*agenttest.Server, *agenttest.RequestRecorder) {
 	t.Helper()
 	r := &agenttest.RequestRecorder{Client: agenttest.ParseScript(t, lines...).Client()}
 	cfg.Agent.Model = r
-	return start(t, cfg), r
+	return startAgent(t, cfg), r
 }
 
-// limited returns a configuration with limits.
-func limited(limits builtin.Limits) tools.Config {
+// configWithLimits returns a configuration with limits.
+func configWithLimits(limits builtin.Limits) tools.Config {
 	return tools.Config{Agent: builtin.Config{Limits: limits}}
 }

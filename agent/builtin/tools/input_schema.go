@@ -85,5 +85,5 @@ func (s *inputSchema) validate(input json.RawMessage) error {
 
 // invalidInputf returns an error of one short line. Its arguments may be text of the model.
 func invalidInputf(format string, args ...any) error {
-	return errors.New(render.OneLine(fmt.Sprintf(format, args...), 2*maxQuotedValueBytes))
+	return errors.New(render.ClipToOneLine(fmt.Sprintf(format, args...), 2*maxQuotedValueBytes))
 }

@@ -15,8 +15,8 @@ import (
 	"assay/internal/model"
 )
 
-// contextFile is the name of the memory file that the agent can add to.
-const contextFile = "context"
+// contextFileName is the name of the memory file that the agent can add to.
+const contextFileName = "context"
 
 // memoryFolder is a folder of five Markdown files that last from session to session. It is safe
 // for concurrent use.
@@ -37,15 +37,15 @@ func memoryFiles() []struct{ name, title string } {
 		{"soul", "Your Identity"},
 		{"user", "Your User"},
 		{"telos", "Your Purpose"},
-		{contextFile, "Recent Context"},
+		{contextFileName, "Recent Context"},
 		{"harness", "Your Architecture (Self-Awareness)"},
 	}
 }
 
 func (m *memoryFolder) path(name string) string { return filepath.Join(m.dir, name+".md") }
 
-// load reads all five files. A missing file is an error that names it.
-func (m *memoryFolder) load() (memorySections, error) {
+// loadSections reads all five files. A missing file is an error that names it.
+func (m *memoryFolder) loadSections() (memorySections, error) {
 	var sections memorySections
 	for _, file := range memoryFiles() {
 		text, err := os.ReadFile(m.path(file.name))
@@ -102,7 +102,7 @@ type contextEntry struct{ Category, Summary, Details, Followup string }
 func (m *memoryFolder) addEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	file, err := os.OpenFile(m.path(contextFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(m.path(contextFileName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}

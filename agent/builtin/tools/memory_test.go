@@ -16,8 +16,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// memoryDir creates a memory whose files contain their own names.
-func memoryDir(t *testing.T) string {
+// newMemoryDir creates a memory whose files contain their own names.
+func newMemoryDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range []string{"soul", "user", "telos", "context", "harness"} {
@@ -29,7 +29,7 @@ func memoryDir(t *testing.T) string {
 func TestTL1_MissingMemoryFileIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"soul", "user", "telos", "context", "harness"} {
-		dir := memoryDir(t)
+		dir := newMemoryDir(t)
 		require.NoError(t, os.Remove(filepath.Join(dir, name+".md")))
 		_, theirs := protocol.Pipe()
 		client := agenttest.ParseScript(t, `{"content":"x"}`).Client()
@@ -41,9 +41,9 @@ func TestTL1_MissingMemoryFileIsAnError(t *testing.T) {
 
 func TestTL1_NoMemoryToolsWithoutMemory(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t, tools.Config{}, `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p, r := startToolsRecorded(t, tools.Config{}, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	for _, tool := range r.Requests[0].Tools {
 		require.NotContains(t, []string{"read_memory", "update_context"}, tool.Name)
 	}
@@ -52,9 +52,9 @@ func TestTL1_NoMemoryToolsWithoutMemory(t *testing.T) {
 
 func TestTL2_SystemPrompt(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t, tools.Config{Agent: builtin.Config{Name: "Ada"}, MemoryDir: memoryDir(t)}, `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p, r := startToolsRecorded(t, tools.Config{Agent: builtin.Config{Name: "Ada"}, MemoryDir: newMemoryDir(t)}, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	prompt := r.Requests[0].System[0].Text
 	require.True(t, strings.HasPrefix(prompt, "You are Ada, "))
 	at := 0
@@ -67,20 +67,20 @@ func TestTL2_SystemPrompt(t *testing.T) {
 		at = i
 	}
 
-	p, r = startRecorded(t, tools.Config{}, `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p, r = startToolsRecorded(t, tools.Config{}, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.True(t, strings.HasPrefix(r.Requests[0].System[0].Text, "You are Eva, "))
 }
 
 func TestTL3_ReadMemory(t *testing.T) {
 	t.Parallel()
-	dir := memoryDir(t)
-	p := startConfigured(t, tools.Config{MemoryDir: dir}, agenttest.CallLine("read_memory", `{"name":"telos"}`, "read_memory", `{"name":"user"}`, "read_memory", `{"name":"harness"}`, "read_memory", `{"name":"../secret"}`), `{"content":"x"}`)
-	p.Init(nil)
+	dir := newMemoryDir(t)
+	p := startToolsWithConfig(t, tools.Config{MemoryDir: dir}, agenttest.ToolCallScriptLine("read_memory", `{"name":"telos"}`, "read_memory", `{"name":"user"}`, "read_memory", `{"name":"harness"}`, "read_memory", `{"name":"../secret"}`), `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
 	require.NoError(t, os.Remove(filepath.Join(dir, "user.md")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "harness.md"), nil, 0o600))
-	require.Equal(t, "done", p.Ask("go"))
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	for i, want := range []string{"text of telos\n", "Error: the memory has no file user.md", "(the file is empty)"} {
 		text, isError := p.ToolResult(i)
 		require.False(t, isError)
@@ -94,13 +94,13 @@ func TestTL3_ReadMemory(t *testing.T) {
 // A new entry can be read at once, and is in the system prompt of the next agent.
 func TestTL4_UpdateContext(t *testing.T) {
 	t.Parallel()
-	dir := memoryDir(t)
+	dir := newMemoryDir(t)
 	clock := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
-	p, r := startRecorded(t, tools.Config{Agent: builtin.Config{Clock: clock}, MemoryDir: dir},
-		agenttest.CallLine("update_context", `{"category":"Data\nset","summary":"Found it.","details":"In a.csv.","followup":"Look again."}`,
+	p, r := startToolsRecorded(t, tools.Config{Agent: builtin.Config{Clock: clock}, MemoryDir: dir},
+		agenttest.ToolCallScriptLine("update_context", `{"category":"Data\nset","summary":"Found it.","details":"In a.csv.","followup":"Look again."}`,
 			"update_context", `{"category":"Note","summary":"s","details":"d"}`, "read_memory", `{"name":"context"}`), `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	want := `text of context
 
 ### 2026-03-04 05:06 - [Data set]
@@ -118,9 +118,9 @@ func TestTL4_UpdateContext(t *testing.T) {
 	require.Equal(t, want, text)
 	require.NotContains(t, r.Requests[1].System[0].Text, "Found it.")
 
-	p, r = startRecorded(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p, r = startToolsRecorded(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Contains(t, r.Requests[0].System[0].Text, "Found it.")
 }
 
@@ -128,7 +128,7 @@ func TestTL4_UpdateContext(t *testing.T) {
 // with a newline.
 func TestTL3_EntriesAreAppendedAtomically(t *testing.T) {
 	t.Parallel()
-	dir := memoryDir(t)
+	dir := newMemoryDir(t)
 	file := filepath.Join(dir, "context.md")
 	require.NoError(t, os.WriteFile(file, []byte("no newline"), 0o600))
 	var servers []*agenttest.Server
@@ -137,15 +137,15 @@ func TestTL3_EntriesAreAppendedAtomically(t *testing.T) {
 		for range 10 {
 			all = append(all, "update_context", fmt.Sprintf(`{"category":"c%d","summary":"s","details":"%s"}`, n, strings.Repeat("d", 5000)))
 		}
-		p := startConfigured(t, tools.Config{MemoryDir: dir}, agenttest.CallLine(all...), `{"content":"x"}`)
-		p.Init(nil)
+		p := startToolsWithConfig(t, tools.Config{MemoryDir: dir}, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
+		p.InitAndAwaitReady(nil)
 		servers = append(servers, p)
 	}
 	for _, p := range servers {
-		p.Query("go")
+		p.SendQuery("go")
 	}
 	for _, p := range servers {
-		p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
+		p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
 	}
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -21,11 +21,11 @@ type actionParams = map[string]any
 // notebookTools returns the tools with which a model works on a notebook: all but
 // submit_response.
 func notebookTools(n *builtin.Notebook) []tool {
-	return slices.Concat(notebookToolset{n}.viewTools(), notebookToolset{n}.cellTools(), notebookToolset{n}.kernelTools())
+	return slices.Concat(notebookToolset{n}.readOnlyTools(), notebookToolset{n}.cellTools(), notebookToolset{n}.kernelTools())
 }
 
-// viewTools returns the tools that change nothing.
-func (n notebookToolset) viewTools() []tool {
+// readOnlyTools returns the tools that change nothing.
+func (n notebookToolset) readOnlyTools() []tool {
 	return []tool{
 		{
 			name:        "get_context",

@@ -17,9 +17,9 @@ import (
 
 func TestTL5_OfferedTools(t *testing.T) {
 	t.Parallel()
-	p, r := startRecorded(t, tools.Config{}, `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p, r := startToolsRecorded(t, tools.Config{}, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	var names []string
 	for _, tool := range r.Requests[0].Tools {
 		names = append(names, tool.Name)
@@ -80,15 +80,15 @@ func TestTL5_ActionAndResultOfEachTool(t *testing.T) {
 	for _, c := range cases {
 		all = append(all, c.name, c.input)
 	}
-	p := startTools(t, agenttest.CallLine(all...), `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	actions := p.FramesOf("agent_action")
 	require.Len(t, actions, len(cases))
 	for i, c := range cases {
 		params, err := json.Marshal(actions[i]["params"])
 		require.NoError(t, err)
-		require.Equal(t, c.action, actions[i].Text("action"))
+		require.Equal(t, c.action, actions[i].StringField("action"))
 		require.JSONEq(t, c.params, string(params), c.name)
 		text, isError := p.ToolResult(i)
 		require.False(t, isError, text)
@@ -103,23 +103,23 @@ func TestTL5_ActionAndResultOfEachTool(t *testing.T) {
 func TestTL5_DeleteAllCellsDeletesFromLastToFirst(t *testing.T) {
 	t.Parallel()
 	three := []string{"create_cell", `{"position":0,"source":"a"}`, "create_cell", `{"position":1,"source":"b"}`, "create_cell", `{"position":2,"source":"c"}`}
-	p := startTools(t, agenttest.CallLine(append(three, "delete_all_cells", `{}`)...), agenttest.CallLine("delete_all_cells", `{}`), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine(append(three, "delete_all_cells", `{}`)...), agenttest.ToolCallScriptLine("delete_all_cells", `{}`), `{"content":"x"}`)
 	var deleted []string
 	locked := true
 	p.OnAction(func(action string, params frame, tx string) bool {
 		if action != "delete_cell" {
 			return false
 		}
-		deleted = append(deleted, params.Text("cell_id"))
-		if params.Text("cell_id") == "c2" && locked {
+		deleted = append(deleted, params.StringField("cell_id"))
+		if params.StringField("cell_id") == "c2" && locked {
 			locked = false
-			p.Respond(tx, frame{"status": "error", "error": "it is locked"})
+			p.RespondToAction(tx, frame{"status": "error", "error": "it is locked"})
 			return true
 		}
 		return false
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, []string{"c3", "c2", "c1", "c2"}, deleted)
 	text, isError := p.ToolResult(3)
 	require.True(t, isError)
@@ -133,10 +133,10 @@ func TestTL5_DeleteAllCellsDeletesFromLastToFirst(t *testing.T) {
 // earlier run of the same cell is not taken for it.
 func TestTL5_ResultsAreMatchedToRuns(t *testing.T) {
 	t.Parallel()
-	p := startTools(t,
-		agenttest.CallLine("create_cell", `{"position":0,"source":"x","auto_run":true}`, "run_cell", `{"cell_id":"new"}`), `{"content":"x"}`)
+	p := startToolsAgent(t,
+		agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"x","auto_run":true}`, "run_cell", `{"cell_id":"new"}`), `{"content":"x"}`)
 	message := func(kind, cell string, run int, logs string) {
-		p.Send(frame{"type": "kernel_message", "message": frame{"type": kind, "cell_id": cell, "run_sequencer": run, "status": "ok", "logs": logs}})
+		p.SendFrame(frame{"type": "kernel_message", "message": frame{"type": kind, "cell_id": cell, "run_sequencer": run, "status": "ok", "logs": logs}})
 	}
 	p.OnAction(func(action string, _ frame, tx string) bool {
 		if action == "create_cell" {
@@ -144,17 +144,17 @@ func TestTL5_ResultsAreMatchedToRuns(t *testing.T) {
 			message("cell_result", "new", 1, "early")
 			message("cell_result", "other", 2, "foreign")
 			message("start_cell", "new", 3, "") // a user runs it
-			p.Respond(tx, frame{"cell_id": "new"})
+			p.RespondToAction(tx, frame{"cell_id": "new"})
 			return true
 		}
 		message("cell_result", "new", 3, "foreign")
 		message("start_cell", "new", 4, "")
 		message("cell_result", "new", 4, "ours")
-		p.Respond(tx, frame{"cell_id": "new"})
+		p.RespondToAction(tx, frame{"cell_id": "new"})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	for i, want := range []string{"early", "ours"} {
 		text, _ := p.ToolResult(i)
 		require.Contains(t, text, "--- printed\n"+want+"\n")
@@ -164,11 +164,11 @@ func TestTL5_ResultsAreMatchedToRuns(t *testing.T) {
 func TestTL5_CellStillRunsAfterTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startConfigured(t, limited(builtin.Limits{CellTimeout: 90 * time.Second}),
-			agenttest.CallLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), `{"content":"x"}`)
-		p.Init(nil)
+		p := startToolsWithConfig(t, configWithLimits(builtin.Limits{CellTimeout: 90 * time.Second}),
+			agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), `{"content":"x"}`)
+		p.InitAndAwaitReady(nil)
 		began := time.Now()
-		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, 90*time.Second, time.Since(began))
 		text, isError := p.ToolResult(0)
 		require.False(t, isError)
@@ -180,11 +180,11 @@ func TestTL5_CellStillRunsAfterTheLimit(t *testing.T) {
 func TestTL5_ExecuteCodeTimesOutAfterTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startTools(t, agenttest.CallLine("execute_code", `{"code":"x","timeout_s":30}`), `{"content":"x"}`)
+		p := startToolsAgent(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"x","timeout_s":30}`), `{"content":"x"}`)
 		p.OnAction(func(string, frame, string) bool { return true })
-		p.Init(nil)
+		p.InitAndAwaitReady(nil)
 		began := time.Now()
-		require.Equal(t, "done", p.Ask("go"))
+		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, 32*time.Second, time.Since(began))
 		text, isError := p.ToolResult(0)
 		require.True(t, isError)
@@ -195,17 +195,17 @@ func TestTL5_ExecuteCodeTimesOutAfterTheServer(t *testing.T) {
 // Code that raises an exception is no failure of the tool.
 func TestTL5_ExecuteCodeThatRaises(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine("execute_code", `{"code":"a"}`, "execute_code", `{"code":"b"}`), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"a"}`, "execute_code", `{"code":"b"}`), `{"content":"x"}`)
 	p.OnAction(func(_ string, params frame, tx string) bool {
-		if params.Text("code") == "a" {
-			p.Respond(tx, frame{"status": "error", "stdout": "so far", "stderr": "warning", "exception": "ValueError: no", "ename": "ValueError"})
+		if params.StringField("code") == "a" {
+			p.RespondToAction(tx, frame{"status": "error", "stdout": "so far", "stderr": "warning", "exception": "ValueError: no", "ename": "ValueError"})
 			return true
 		}
-		p.Respond(tx, frame{"status": "error", "error": "there is no kernel"})
+		p.RespondToAction(tx, frame{"status": "error", "error": "there is no kernel"})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	text, isError := p.ToolResult(0)
 	require.False(t, isError)
 	require.Equal(t, "status: error\n\n--- printed\nso far\n\n--- stderr\nwarning\n\n--- exception\nValueError: no\n", text)
@@ -216,10 +216,10 @@ func TestTL5_ExecuteCodeThatRaises(t *testing.T) {
 
 func TestTL5_OutputsAndImages(t *testing.T) {
 	t.Parallel()
-	tiny := agenttest.PNG(t, 1, 1)
-	p := startTools(t, agenttest.CallLine("run_cell", `{"cell_id":"c1"}`), `{"content":"x"}`)
+	tiny := agenttest.BlankPNG(t, 1, 1)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"c1"}`), `{"content":"x"}`)
 	p.OnAction(func(_ string, _ frame, tx string) bool {
-		p.Respond(tx, nil)
+		p.RespondToAction(tx, nil)
 		p.FinishRun("c1", 1, frame{"logs": "hello\n", "exception": "Boom", "status": "error", "cell_outputs": []any{
 			frame{"output_type": "stream", "name": "stdout", "text": "hello\n"},
 			frame{"output_type": "display_data", "data": frame{"image/png": tiny[:9] + "\n" + tiny[9:], "text/plain": "<Figure>"}},
@@ -233,8 +233,8 @@ func TestTL5_OutputsAndImages(t *testing.T) {
 		}})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	content := p.ToolResults()[0].Content
 	require.Equal(t, `cell_id: c1
 status: error
@@ -273,17 +273,17 @@ Boom
 // The model sees something of every cell of a long notebook.
 func TestTL5_LongNotebookShowsEveryCell(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine("get_context", `{}`), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
 	p.OnAction(func(_ string, _ frame, tx string) bool {
 		var cells []frame
 		for i := range 60 {
 			cells = append(cells, frame{"index": i, "cell_id": "cell" + string(rune('A'+i)), "cell_type": "code", "source": strings.Repeat("long\n", 500)})
 		}
-		p.Respond(tx, frame{"context": frame{"cell_count": 60, "cells": cells}})
+		p.RespondToAction(tx, frame{"context": frame{"cell_count": 60, "cells": cells}})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	text, _ := p.ToolResult(0)
 	require.LessOrEqual(t, len(text), 16<<10)
 	for i := range 60 {
@@ -293,13 +293,13 @@ func TestTL5_LongNotebookShowsEveryCell(t *testing.T) {
 
 func TestTL5_StaleGlobalsAreMarked(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine("request_globals_summary", `{}`), `{"content":"x"}`)
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("request_globals_summary", `{}`), `{"content":"x"}`)
 	p.OnAction(func(_ string, _ frame, tx string) bool {
-		p.Respond(tx, frame{"summary": frame{"x": 1}, "stale": true, "age_ms": 1200, "truncated": true})
+		p.RespondToAction(tx, frame{"summary": frame{"x": 1}, "stale": true, "age_ms": 1200, "truncated": true})
 		return true
 	})
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	text, _ := p.ToolResult(0)
 	require.Equal(t, "(the kernel is busy: this is what it said 1200 ms ago)\n(not all variables are listed)\n{\"x\":1}", text)
 }

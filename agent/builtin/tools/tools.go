@@ -46,12 +46,12 @@ type strategy struct {
 
 func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, error) {
 	s := &strategy{conversation: builtin.NewConversation(core)}
-	list := slices.Concat(notebookTools(core.Notebook), []tool{submissionTool(s.submit)})
+	list := slices.Concat(notebookTools(core.Notebook), []tool{submissionTool(s.recordSubmission)})
 	var sections memorySections
 	if memoryDir != "" {
 		memory := &memoryFolder{dir: memoryDir, clock: core.Config.Clock}
 		var err error
-		if sections, err = memory.load(); err != nil {
+		if sections, err = memory.loadSections(); err != nil {
 			return nil, err
 		}
 		list = append(list, memory.memoryTools()...)
@@ -69,8 +69,8 @@ func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (statu
 	return (&queryTurn{strategy: s, modelCall: modelCall}).run(ctx)
 }
 
-// submit remembers a valid submission.
-func (s *strategy) submit(submission builtin.Submission) error {
+// recordSubmission remembers a valid submission.
+func (s *strategy) recordSubmission(submission builtin.Submission) error {
 	s.submitted = &submission
 	return nil
 }

@@ -60,19 +60,19 @@ func (t *queryTurn) finishTurn() (status string) {
 // the turn ends, or "". A submission runs last, and a reply with a submission is sent to the
 // server only after its other calls: a console that sees it may take the work for finished.
 func (t *queryTurn) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
-	work, submissions := separateSubmissions(calls)
+	work, submissions := splitSubmissions(calls)
 	if len(submissions) == 0 {
 		t.conversation.AddReply(reply)
 	}
 	t.conversation.SendStatus(protocol.AgentExecuting)
 	t.submitted = nil
-	results, malformed := t.executor.runAll(ctx, work)
+	results, malformed := t.executor.runCalls(ctx, work)
 	if len(submissions) > 0 {
 		t.conversation.AddReply(reply)
-		more, moreMalformed := t.executor.runAll(ctx, submissions)
+		more, moreMalformed := t.executor.runCalls(ctx, submissions)
 		results, malformed = append(results, more...), malformed+moreMalformed
 	}
-	t.conversation.AddToolResults(sortByCalls(calls, results))
+	t.conversation.AddToolResults(orderResultsByCalls(calls, results))
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
@@ -95,8 +95,8 @@ func (t *queryTurn) countMalformed(malformed bool) error {
 	return &builtin.LimitError{Limit: "malformed_turns", Configured: maxMalformedRounds, Measured: t.malformedRounds}
 }
 
-// separateSubmissions separates the submissions from the other calls.
-func separateSubmissions(calls []model.Block) (work, submissions []model.Block) {
+// splitSubmissions separates the submissions from the other calls.
+func splitSubmissions(calls []model.Block) (work, submissions []model.Block) {
 	for _, call := range calls {
 		if isSubmission(call.Name) {
 			submissions = append(submissions, call)
@@ -107,8 +107,8 @@ func separateSubmissions(calls []model.Block) (work, submissions []model.Block) 
 	return work, submissions
 }
 
-// sortByCalls returns the results in the order of their calls.
-func sortByCalls(calls, results []model.Block) []model.Block {
+// orderResultsByCalls returns the results in the order of their calls.
+func orderResultsByCalls(calls, results []model.Block) []model.Block {
 	ordered := make([]model.Block, 0, len(calls))
 	for _, call := range calls {
 		for _, r := range results {

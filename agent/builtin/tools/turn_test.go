@@ -19,7 +19,7 @@ func TestCO5_CompactionDropsWholeRounds(t *testing.T) {
 	t.Parallel()
 	messages := []model.Message{builtin.UserMessage(model.Text("task"))}
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
-		messages = append(messages, builtin.AssistantMessage(model.Text("now "+id), agenttest.ContextCall(id)), builtin.UserMessage(model.ToolResult(id, false, model.Text("result "+id))))
+		messages = append(messages, builtin.AssistantMessage(model.Text("now "+id), agenttest.GetContextCall(id)), builtin.UserMessage(model.ToolResult(id, false, model.Text("result "+id))))
 	}
 	short, dropped := tools.ToolCompaction().Compact(messages)
 	require.Equal(t, 2, dropped)
@@ -37,20 +37,20 @@ func TestCO5_CompactionDropsWholeRounds(t *testing.T) {
 
 func TestTL8_SimpleAnswerIsOneCall(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, `{"content":"4"}`, `{"content":"never"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("2+2?"))
+	p := startToolsAgent(t, `{"content":"4"}`, `{"content":"never"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("2+2?"))
 	require.Equal(t, 1, p.ModelCalls())
-	require.Equal(t, []model.Message{builtin.UserMessage(model.Text("2+2?")), builtin.AssistantMessage(model.Text("4"))}, p.History())
+	require.Equal(t, []model.Message{builtin.UserMessage(model.Text("2+2?")), builtin.AssistantMessage(model.Text("4"))}, p.Transcript())
 }
 
 func TestTL8_OneToolRoundIsTwoCalls(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine("get_context", `{}`), `{"content":"empty","expect":{"tool_result_contains":"0 cells"}}`, `{"content":"never"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"empty","expect":{"tool_result_contains":"0 cells"}}`, `{"content":"never"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
-	require.Len(t, p.History(), 4)
+	require.Len(t, p.Transcript(), 4)
 }
 
 func TestTL6_ValidSubmissionEndsTheTurn(t *testing.T) {
@@ -60,9 +60,9 @@ func TestTL6_ValidSubmissionEndsTheTurn(t *testing.T) {
 		"awaiting_user_response": "awaiting_user_response", "awaiting_cell_execution": "awaiting_cell_execution",
 		"awaiting_user_widget_input": "awaiting_user_widget_input",
 	} {
-		p := startTools(t, agenttest.CallLine("submit_response", fmt.Sprintf(`{"summary":"s","next_status":%q,"plan":["a"],"questions":"b?"}`, status)), `{"content":"never"}`)
-		p.Init(frame{"eval_mode": true})
-		require.Equal(t, want, p.Ask("go"))
+		p := startToolsAgent(t, agenttest.ToolCallScriptLine("submit_response", fmt.Sprintf(`{"summary":"s","next_status":%q,"plan":["a"],"questions":"b?"}`, status)), `{"content":"never"}`)
+		p.InitAndAwaitReady(frame{"eval_mode": true})
+		require.Equal(t, want, p.QueryAndWait("go"))
 		require.Equal(t, 1, p.ModelCalls())
 		text, isError := p.ToolResult(0)
 		require.False(t, isError)
@@ -72,19 +72,19 @@ func TestTL6_ValidSubmissionEndsTheTurn(t *testing.T) {
 
 func TestTL6_ContinueDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, agenttest.CallLine("submit_response", `{"summary":"half","next_status":"executing","continue":true}`), agenttest.SubmitLine("1"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, agenttest.ToolCallScriptLine("submit_response", `{"summary":"half","next_status":"executing","continue":true}`), agenttest.SubmitScriptLine("1"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 }
 
 func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
-	p := startTools(t,
-		agenttest.CallLine("submit_response", `{"summary":"s","next_status":"finished"}`),
-		agenttest.CallLine("submit_response", `{"next_status":"done"}`), agenttest.SubmitLine("1"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t,
+		agenttest.ToolCallScriptLine("submit_response", `{"summary":"s","next_status":"finished"}`),
+		agenttest.ToolCallScriptLine("submit_response", `{"next_status":"done"}`), agenttest.SubmitScriptLine("1"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 3, p.ModelCalls())
 	for i, want := range []string{`next_status: "finished" does not fit {"type":"string","enum":["executing",`, "summary: missing"} {
 		text, isError := p.ToolResult(i)
@@ -97,15 +97,15 @@ func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
 // take the work for finished. The results keep the order of the calls.
 func TestTL6_SubmissionComesLast(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, strings.ReplaceAll(`{"content":[{"type":"tool_use","id":"s","name":"submit_response","input":{"summary":"[EVAL_COMPLETE]","next_status":"done"}},
+	p := startToolsAgent(t, strings.ReplaceAll(`{"content":[{"type":"tool_use","id":"s","name":"submit_response","input":{"summary":"[EVAL_COMPLETE]","next_status":"done"}},
 		{"type":"tool_use","id":"c","name":"create_cell","input":{"position":0,"source":"print 1","auto_run":true}}]}`, "\n", ""))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	var order []string
 	for _, f := range p.Frames() {
-		switch f.Text("type") {
+		switch f.StringField("type") {
 		case "agent_action", "agent_history_updated":
-			order = append(order, f.Text("type")+f.Object("entry").Text("role"))
+			order = append(order, f.StringField("type")+f.ObjectField("entry").StringField("role"))
 		}
 	}
 	require.Equal(t, []string{"agent_history_updateduser", "agent_action", "agent_history_updatedassistant", "agent_history_updateduser"}, order)
@@ -116,40 +116,40 @@ func TestTL6_SubmissionComesLast(t *testing.T) {
 
 func TestTL7_OneReminderInAnEvaluation(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, `{"content":"I am done"}`, `{"content":"Really","expect":{"last_user_contains":"submit_response"}}`, `{"content":"never"}`)
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, `{"content":"I am done"}`, `{"content":"Really","expect":{"last_user_contains":"submit_response"}}`, `{"content":"never"}`)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 
-	p = startTools(t, `{"content":""}`, agenttest.SubmitLine("1"))
-	p.Init(frame{"eval_mode": true})
-	require.Equal(t, "done", p.Ask("go"))
+	p = startToolsAgent(t, `{"content":""}`, agenttest.SubmitScriptLine("1"))
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 2, p.ModelCalls())
 }
 
 func TestTL7_NoReminderOutsideOfAnEvaluation(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, `{"content":"I am done"}`, `{"content":"never"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask("go"))
+	p := startToolsAgent(t, `{"content":"I am done"}`, `{"content":"never"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, 1, p.ModelCalls())
 }
 
 // The first message has the query, followed by its contextual_node_data.
 func TestTL2_ContextualNodeData(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, `{"content":"x"}`)
-	p.Init(nil)
-	p.Send(frame{"type": "agent_query", "query": "count", "request_id": "q1", "contextual_node_data": []frame{{"type": "File", "path": "a.csv"}}})
-	p.Await(0, "done", func(f frame) bool { return f.Text("status") == "done" })
-	require.Equal(t, "count\n\n<ContextualNodeData>[{\"path\":\"a.csv\",\"type\":\"File\"}]</ContextualNodeData>", p.History()[0].Content[0].Text)
+	p := startToolsAgent(t, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	p.SendFrame(frame{"type": "agent_query", "query": "count", "request_id": "q1", "contextual_node_data": []frame{{"type": "File", "path": "a.csv"}}})
+	p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
+	require.Equal(t, "count\n\n<ContextualNodeData>[{\"path\":\"a.csv\",\"type\":\"File\"}]</ContextualNodeData>", p.Transcript()[0].Content[0].Text)
 }
 
 func TestTL7_EmptyQuery(t *testing.T) {
 	t.Parallel()
-	p := startTools(t, `{"content":"x"}`)
-	p.Init(nil)
-	require.Equal(t, "done", p.Ask(" "))
-	require.Equal(t, "the query is empty", p.FramesOf("agent_error")[0].Text("error"))
-	require.Empty(t, p.History())
+	p := startToolsAgent(t, `{"content":"x"}`)
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait(" "))
+	require.Equal(t, "the query is empty", p.FramesOf("agent_error")[0].StringField("error"))
+	require.Empty(t, p.Transcript())
 }

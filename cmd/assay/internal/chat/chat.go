@@ -194,7 +194,7 @@ func (c *chat) handleLine(line inputLine) error {
 func (c *chat) sendPrompt(line string) error {
 	c.promptCount++
 	t := &turn{requestID: fmt.Sprintf("chat-%d", c.promptCount)}
-	t.label, t.title = blocks.NameTask(line, c.label, c.hasLabels())
+	t.label, t.title = blocks.LabelAndTaskName(line, c.label, c.hasLabels())
 	c.label = t.label
 	c.turns = append(c.turns, t)
 	if err := c.cfg.Session.SendQuery(protocol.AgentQuery{Query: line, RequestID: t.requestID}); err != nil {
