@@ -43,8 +43,10 @@ func (e agentEndpoint) checkHello(hello HelloMessage) error {
 	}
 }
 
-// serveLive closes a console with code 4009 if it cannot hold the notebook, or only
-// view it, because that is already decided otherwise.
+// serveLive connects a console at /agent to a live session, as holder or as view of the
+// notebook, until either ends. It returns a rejection with close code 4009 if the console
+// wants to hold a notebook that another console or the server holds, or to view one that a
+// console holds.
 func (e agentEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	var peer *router.Peer
 	var err error

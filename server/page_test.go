@@ -16,7 +16,7 @@ import (
 	"assay/web"
 )
 
-// builtPage returns files like those that the build of the page yields.
+// builtPage returns files like those of a build of the web page.
 func builtPage() fs.FS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{

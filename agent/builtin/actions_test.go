@@ -81,7 +81,7 @@ func TestCO3_ManyActionsAtOnce(t *testing.T) {
 	})
 }
 
-// sendSuccessResponse sends a successful response.
+// sendSuccessResponse sends the agent a successful response to the action with this tx_id.
 func sendSuccessResponse(t *testing.T, conn protocol.Conn, tx, echo string) {
 	t.Helper()
 	require.NoError(t, conn.Write(fmt.Appendf(nil, `{"type":"agent_action_response","tx_id":%q,"status":"success","echo":%s}`, tx, echo)))

@@ -135,7 +135,8 @@ func TestCO11_CancelDuringStream(t *testing.T) {
 	requireConversationIntact(t, p, 0)
 }
 
-// stallingWriter blocks after left bytes until the client has gone.
+// stallingWriter is a ResponseWriter that blocks after left bytes until the client
+// disconnects.
 type stallingWriter struct {
 	http.ResponseWriter
 	left int

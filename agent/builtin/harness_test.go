@@ -12,7 +12,7 @@ import (
 
 type frame = agenttest.Frame
 
-// startAgent runs an agent with tools; cfg has its model.
+// startAgent runs an agent with tools; cfg must have its model.
 func startAgent(t *testing.T, cfg builtin.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {

@@ -52,7 +52,8 @@ func (r *delayRecorder) recordingConfig() builtin.Config {
 	return builtin.Config{Sleep: r.sleep, Jitter: func() float64 { return 1 }}
 }
 
-// apiErrorScriptLine returns a line of a script that refuses a call, with Retry-After in seconds.
+// apiErrorScriptLine returns a script line that makes the API refuse a call with this HTTP
+// status, and a Retry-After in seconds.
 func apiErrorScriptLine(status int, retryAfter float64) string {
 	return fmt.Sprintf(`{"error":{"status":%d,"retry_after":%g,"body":{"type":"error","error":{"type":"some_error","message":"Not\nnow"}}}}`, status, retryAfter)
 }
@@ -244,7 +245,7 @@ func TestCO6_BrokenStreamsAreRetried(t *testing.T) {
 	require.Equal(t, []string{"broken", "retry", "broken", "retry", "retry", "complete", "complete"}, order)
 }
 
-// breakingWriter aborts the connection after left bytes.
+// breakingWriter is a ResponseWriter that aborts the connection after left bytes.
 type breakingWriter struct {
 	http.ResponseWriter
 	left int

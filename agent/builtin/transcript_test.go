@@ -13,7 +13,7 @@ import (
 	"assay/internal/model"
 )
 
-// getContextResult returns a result of the call with that id.
+// getContextResult returns the tool result of a get_context call with this id.
 func getContextResult(id string) model.Block {
 	return model.ToolResult(id, false, model.Text("result "+id))
 }

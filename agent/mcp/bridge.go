@@ -29,7 +29,8 @@ const (
 	drainTimeout = time.Second
 )
 
-// errAgentGone is the error of a bridge whose agent has ended.
+// errAgentGone is the error of [Bridge] when the connection to the agent ends before its
+// input does.
 var errAgentGone = errors.New("the session has ended: its agent is gone")
 
 // Address says where tools are served: on the Unix socket of an agent, or by a running server
@@ -123,7 +124,8 @@ func forwardOutput(conn protocol.Conn, out io.Writer) error {
 	}
 }
 
-// dial opens the WebSocket.
+// dial opens a WebSocket to the tools at the address, within 10 s. The error says if nothing
+// listens there or the server refuses.
 func (a Address) dial(ctx context.Context) (protocol.Conn, error) {
 	endpoint, transport, err := a.resolve()
 	if err != nil {

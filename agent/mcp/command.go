@@ -99,7 +99,7 @@ func (r *commandRunner) start(text string) (*runningCommand, error) {
 	return c, nil
 }
 
-// runningCommand is a command that was started.
+// runningCommand is a started command, its process group and its output.
 type runningCommand struct {
 	cmd    *exec.Cmd
 	output *commandOutput
@@ -133,8 +133,8 @@ func (c *runningCommand) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// awaitExit waits until the process is gone. It stops the process when ctx ends, or closeTimeout
-// after the submission. It reports whether there was a submission.
+// awaitExit waits until the command's process group is gone. It stops the group when ctx
+// ends, or closeTimeout after the submission. It returns true if there was a submission.
 func (c *runningCommand) awaitExit(ctx context.Context, submission <-chan struct{}, closeTimeout time.Duration) (submitted bool) {
 	var timeout <-chan time.Time
 	for {

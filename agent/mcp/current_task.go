@@ -140,7 +140,7 @@ func (s *toolServer) addTextResource(r *mcp.Resource, read func(context.Context)
 	})
 }
 
-// getTaskDefinition returns name, description and schema of get_task.
+// getTaskDefinition returns the name, description and input schema of the tool get_task.
 func getTaskDefinition() model.Tool {
 	return model.Tool{
 		Name: getTaskTool,
@@ -152,7 +152,8 @@ func getTaskDefinition() model.Tool {
 	}
 }
 
-// getTask runs get_task.
+// getTask is the tool get_task: it waits for a task, for wait_s seconds at most, and returns
+// its text. The result says so if there is no task yet or the session has ended.
 func (s *toolServer) getTask(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	timeout, err := parseGetTaskTimeout(req.Params.Arguments)
 	if err != nil {

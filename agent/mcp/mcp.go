@@ -45,7 +45,7 @@ const (
 	readHeaderTimeout = 10 * time.Second
 )
 
-// Config configures an agent. Only Socket is required.
+// Config configures an agent that is controlled by an MCP client. Only Socket is required.
 type Config struct {
 	Socket string // path of the Unix socket for clients; see [SocketPath]
 
@@ -109,7 +109,8 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	return err
 }
 
-// toolServer serves MCP clients. It is safe for concurrent use.
+// toolServer serves the notebook's tools to MCP clients on the agent's Unix socket. It is
+// safe for concurrent use.
 type toolServer struct {
 	agent    *tools.ExternalAgent
 	task     *currentTask
@@ -233,10 +234,11 @@ type requestTracker struct {
 	open   map[string]*http.Request // by id
 }
 
-// requestIDHeader is the header with the id of a request.
+// requestIDHeader is the HTTP header in which requestTracker puts the id of a request.
 const requestIDHeader = "Assay-Post"
 
-// trackRequest gives a request an id. The caller calls untrack when the request has been served.
+// trackRequest adds an HTTP request to the tracked ones and sets its id header. The caller
+// must call untrack when the request has been served.
 func (t *requestTracker) trackRequest(r *http.Request) (untrack func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

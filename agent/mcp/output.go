@@ -34,7 +34,7 @@ func (o *commandOutput) writeLine(line []byte) {
 	}
 }
 
-// tail returns the end of the output without surrounding white space.
+// tail returns the last 2 KiB of the command's output without surrounding white space.
 func (o *commandOutput) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -62,11 +62,11 @@ class FakeServer:
         self.send(type="agent_action_response", tx_id=action["tx_id"], **{"status": "success", **fields})
 
     def start_cell(self, cell_id: str, run: int) -> None:
-        """Say that run number run of a cell has started."""
+        """Send the agent the message that run number run of a cell has started."""
         self.send(type="kernel_message", message={"type": "start_cell", "cell_id": cell_id, "run_sequencer": run})
 
     def end_cell(self, cell_id: str, run: int, logs: str = "") -> None:
-        """Say that run number run of a cell has ended."""
+        """Send the agent the message that run number run of a cell has ended."""
         result = {"type": "cell_result", "cell_id": cell_id, "run_sequencer": run, "status": "ok", "logs": logs, "cell_outputs": []}
         self.send(type="kernel_message", message=result)
 
@@ -124,7 +124,7 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(prompt, 'do it\n\n<ContextualNodeData>[{"path": "a.csv"}]</ContextualNodeData>')
 
     async def test_concurrent_operations(self) -> None:
-        """Each gets its own answer, if answers come in any order, twice, or with unknown ids."""
+        """Each concurrent operation gets its own answer, even if answers come out of order, twice or with unknown ids."""
         got: list[str] = []
 
         async def work(agent: Agent, _: Query) -> None:
@@ -259,7 +259,7 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             await server.await_status("done")
 
     async def test_cancel_of_an_ended_query(self) -> None:
-        """It changes nothing and is not remembered."""
+        """A cancel of a query that has ended changes nothing, and does not affect later queries."""
         queries: list[str] = []
         kept: list[int] = []
 

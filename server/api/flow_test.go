@@ -51,9 +51,11 @@ func frameEntry(tb testing.TB, hop trace.Hop, body string, more ...func(*trace.E
 	return e
 }
 
-// setNote and setCauseSeq change an entry for frameEntry.
+// setNote returns a function that sets the note of an entry, for frameEntry.
 func setNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
 
+// setCauseSeq returns a function that sets the number of the entry that caused an entry, for
+// frameEntry.
 func setCauseSeq(seq int64) func(*trace.Entry) { return func(e *trace.Entry) { e.CauseSeq = seq } }
 
 // actionEntry returns the entry of an action of the agent; params are the members of

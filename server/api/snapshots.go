@@ -66,9 +66,9 @@ func (s *snapshots) indexAfter(seq int64) int {
 	return sort.Search(len(s.all), func(i int) bool { return s.all[i].seq > seq })
 }
 
-// maybeAdd takes a snapshot of the notebook after the entry seq if the one before is
-// far enough away. lineBytes is the length of the entry's line. After a call of
-// atOrBefore, offer must be called for every entry in turn.
+// maybeAdd takes a snapshot of the notebook after the entry seq if the previous snapshot is
+// far enough away. lineBytes is the length of the entry's line. After a call of atOrBefore,
+// maybeAdd must be called for every entry in turn.
 func (s *snapshots) maybeAdd(seq int64, lineBytes int, fold *session.NotebookFold) {
 	s.lineBytes += int64(lineBytes)
 	if seq-s.lastSeq < s.minEntries && s.lineBytes < s.minBytes {

@@ -97,7 +97,8 @@ func (c *cachedTrace) update(ctx context.Context, file TraceFile, use func() err
 	return use()
 }
 
-// readNewLines fails with status 422 if the trace is longer than maxCachedEntries.
+// readNewLines adds the complete lines that were appended to the trace file to the cached
+// trace. It fails with status 422 if the trace has more than maxCachedEntries entries.
 func (c *cachedTrace) readNewLines(ctx context.Context, file TraceFile) error {
 	if c.index.IsFinished() {
 		return nil

@@ -30,7 +30,7 @@ import (
 	"assay/server/servertest"
 )
 
-// The first message of a console at /run.
+// runHello is the first message of a console at /run.
 const runHello = `{"token":"` + server.EvalSandboxToken + `","notebook_id":"n"}`
 
 // fuzzTarget is a server with sessions whose kernel and agent do nothing. It is used

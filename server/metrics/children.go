@@ -49,8 +49,8 @@ type childEvent struct {
 	State string `json:"state"`
 }
 
-// parseChildEvent returns the zero value if the body is not such an object, as a
-// console's message may be.
+// parseChildEvent decodes the body of an entry about a child process. It returns the zero
+// value if the body does not have that form, as a console's message may not.
 func parseChildEvent(e *trace.Entry) (event childEvent) {
 	_ = json.Unmarshal(e.Body, &event)
 	return event

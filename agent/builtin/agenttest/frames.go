@@ -15,13 +15,15 @@ import (
 // Frame is a decoded frame.
 type Frame map[string]any
 
-// StringField returns a field that is a string, otherwise "".
+// StringField returns the string in a field of the frame, "" if the field is missing or no
+// string.
 func (f Frame) StringField(name string) string {
 	text, _ := f[name].(string)
 	return text
 }
 
-// ObjectField returns a field that is an object, otherwise nil.
+// ObjectField returns the object in a field of the frame, nil if the field is missing or no
+// object.
 func (f Frame) ObjectField(name string) Frame {
 	object, _ := f[name].(map[string]any)
 	return object

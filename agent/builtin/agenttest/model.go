@@ -26,7 +26,8 @@ import (
 	"assay/internal/model/script"
 )
 
-// ToolCallScriptLine is a line of a script that calls tools: name, input, name, input …
+// ToolCallScriptLine returns a line of a model script that calls tools, given as name,
+// input, name, input and so on.
 func ToolCallScriptLine(namesAndInputs ...string) string {
 	var blocks []string
 	for call := range slices.Chunk(namesAndInputs, 2) {
@@ -35,12 +36,12 @@ func ToolCallScriptLine(namesAndInputs ...string) string {
 	return `{"content":[` + strings.Join(blocks, ",") + `]}`
 }
 
-// SubmitScriptLine is a line of a script that submits an answer.
+// SubmitScriptLine returns a line of a model script that submits an answer.
 func SubmitScriptLine(answer string) string {
 	return ToolCallScriptLine("submit_response", fmt.Sprintf(`{"summary":"<EVAL_ANSWER>%s</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}`, answer))
 }
 
-// TextScriptLine is a line of a script that is a text.
+// TextScriptLine returns a line of a model script that replies with a text.
 func TextScriptLine(text string) string {
 	line, _ := json.Marshal(map[string]string{"content": text}) //nolint:errchkjson // a string
 	return string(line)
@@ -183,7 +184,8 @@ func CheckTranscript(messages []model.Message) (status int, body string) {
 	return CheckRequest(model.Request{Params: model.Params{MaxTokens: 9}, Messages: messages})
 }
 
-// CheckRequest is CheckTranscript for a whole request.
+// CheckRequest returns the HTTP status and the body with which the mock API answers a model
+// request: 200 if the request is valid.
 func CheckRequest(req model.Request) (status int, body string) {
 	req.Model = "m"
 	parsed, err := script.Parse("s", []byte(strings.Repeat(`{"content":"ok"}`+"\n", len(req.Messages)+1)))

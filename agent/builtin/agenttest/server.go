@@ -201,7 +201,8 @@ func (s *Server) Overview() Frame {
 	return Frame{"cell_count": len(cells), "notebook_name": "nb", "cells": cells}
 }
 
-// runCell is the kernel.
+// runCell simulates the kernel: it runs a cell by the rule in its source and sends the agent
+// the kernel's messages.
 func (s *Server) runCell(cellID string) {
 	s.runCount++
 	s.SendFrame(Frame{"type": "kernel_message", "message": Frame{"type": "start_cell", "cell_id": cellID, "run_sequencer": s.runCount}})
@@ -253,8 +254,8 @@ func (s *Server) SendQueries(queries ...string) {
 // SendCancel cancels the first open query.
 func (s *Server) SendCancel() { s.SendFrame(Frame{"type": "agent_cancel"}) }
 
-// WithholdResponses leaves all actions of a name unanswered and returns their tx_ids as they come. All
-// other actions are answered as usual.
+// WithholdResponses leaves all actions with this name unanswered and returns a channel that
+// gets their tx_ids. All other actions are answered as usual.
 func (s *Server) WithholdResponses(name string) (txIDs <-chan string) {
 	held := make(chan string, 100)
 	s.OnAction(func(action string, _ Frame, txID string) bool {

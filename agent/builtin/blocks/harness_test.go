@@ -12,7 +12,7 @@ import (
 
 type frame = agenttest.Frame
 
-// startAgent runs an agent with code blocks; cfg has its model.
+// startAgent runs an agent that writes code blocks; cfg must have its model.
 func startAgent(t *testing.T, cfg blocks.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error { return blocks.Run(ctx, conn, cfg) })

@@ -13,12 +13,13 @@ import (
 // queryBufferName is the name of the buffer that holds the text of the query.
 const queryBufferName = "chat-pending"
 
-// maxShownCells is how many cells of the notebook are shown.
+// maxShownCells is the maximum number of notebook cells in the global buffers of a prompt.
 const maxShownCells = 100
 
-// promptBuffers returns what the model sees of the query and the notebook: the cells of the active
-// thread, and as global buffers the query and the cells that belong to no open thread. The
-// cells of other open threads are not shown.
+// promptBuffers returns the prompt's texts about the query and the notebook: for the active
+// thread its cells; as global buffers the query and the cells that belong to no open thread.
+// Cells of other open threads are left out. If the notebook does not answer, the global
+// buffers have the error.
 func (s *strategy) promptBuffers(ctx context.Context) (threadBuffers, globalBuffers []string) {
 	if s.pendingQuery != "" {
 		globalBuffers = append(globalBuffers, formatBuffer(queryBufferName, s.pendingQuery))
@@ -53,8 +54,8 @@ func (s *tickState) isInOpenThread(cellID string) bool {
 	return s.findThread(func(t thread) bool { return t.Status != threadCompleted && slices.Contains(t.Buffers, cellID) }) != nil
 }
 
-// formatBuffer returns a named text in a fence that is longer than any in the text, so that
-// nothing in it passes for a part of the prompt.
+// formatBuffer returns a named text as a Markdown section with a code fence longer than any
+// in the text, so that the text cannot be mistaken for a part of the prompt.
 func formatBuffer(name, text string) string {
 	longest, run := 2, 0
 	for _, r := range text {

@@ -16,8 +16,8 @@ const (
 	maxResultColumns = 30
 )
 
-// evalRecord is the outcome of the eval of a tick: a result or a failure, unless it was
-// skipped because there was no code.
+// evalRecord is the outcome of running the code of one tick: a printed value or a failure,
+// or that it was skipped because the reply had no code.
 type evalRecord struct {
 	language  string
 	source    string // clipped
@@ -94,8 +94,9 @@ func (s *strategy) runEval(ctx context.Context, eval json.RawMessage) (*evalReco
 	return r, nil
 }
 
-// parseEvalSource returns the code of an eval, "" if there is none. For a value that is no
-// string it returns the JSON and a fault.
+// parseEvalSource returns the code in the eval field of a reply, "" if the field is missing,
+// null or false. If the field is not a string, it returns the JSON and a fault for the
+// model.
 func parseEvalSource(eval json.RawMessage) (source, fault string) {
 	switch {
 	case isAbsentField(eval):
@@ -127,7 +128,8 @@ func (s *strategy) runCode(ctx context.Context, source string, r *evalRecord) {
 	}
 }
 
-// noValueText returns how a language prints the value of code that has none.
+// noValueText returns how the REPL of a language prints the value of code that has none,
+// such as None or nil.
 func noValueText(language string) string {
 	switch language {
 	case "python":
@@ -138,8 +140,9 @@ func noValueText(language string) string {
 	return "(no value)"
 }
 
-// exceptionText returns an exception as users of the language know it: in Lisp its message,
-// elsewhere class and message, as the last lines of the traceback have them.
+// exceptionText returns the exception in a kernel's response as the language's users know
+// it: in Lisp its message, otherwise class and message as in the last lines of the
+// traceback.
 func exceptionText(language string, response protocol.ExecuteCodeResponse) string {
 	if language == "elisp" || response.EName == "" {
 		return cmp.Or(response.Error, strings.TrimSpace(response.Exception))

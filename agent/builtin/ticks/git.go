@@ -96,7 +96,8 @@ func isNothingToCommit(text string) bool {
 	})
 }
 
-// runGit runs a git command with that commit time. The error has git's output in one line.
+// runGit runs a git command, for at most 10 s, with the commit time at. The error contains
+// git's output on one line.
 func (r *gitRepository) runGit(ctx context.Context, at time.Time, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

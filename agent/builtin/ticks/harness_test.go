@@ -21,7 +21,7 @@ import (
 
 type frame = agenttest.Frame
 
-// startAgent runs an agent in ticks; cfg has its model.
+// startAgent runs an agent that works in ticks; cfg must have its model.
 func startAgent(t *testing.T, cfg ticks.Config) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error { return ticks.Run(ctx, conn, cfg) })

@@ -40,7 +40,8 @@ func (s *tickState) stateBlocks() []model.Block {
 	return []model.Block{model.Text(fmt.Sprintf("## State\n\ntick: %d\nmood: %s\nconfidence: %.2f\nthread: %s", s.tick, s.mood, s.confidence, thread))}
 }
 
-// tickPrompt returns the message that the model is sent in a tick: all sections that are not empty.
+// tickPrompt returns the user message of a tick: the last code result, skills, buffers,
+// pending threads, monologue and recent actions. Empty sections are left out.
 func (s *strategy) tickPrompt(ctx context.Context) string {
 	threadBuffers, globalBuffers := s.promptBuffers(ctx)
 	sections := []string{

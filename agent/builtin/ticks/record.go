@@ -15,7 +15,8 @@ const (
 	maxCommitColumns = 80 // of a commit message
 )
 
-// addMonologueLine adds a line to the monologue, with time and tick. "" adds nothing.
+// addMonologueLine adds a line with time and tick number to the monologue, in the state and
+// in the monologue file. It adds nothing if line is "".
 func (s *strategy) addMonologueLine(line string) {
 	if line == "" {
 		return
@@ -33,8 +34,8 @@ func (s *strategy) saveState(ctx context.Context, summary string) {
 	s.reportFaultOnce("the state is not committed", s.store.commit(ctx, message, s.conversation.Config.Clock()))
 }
 
-// reportFaultOnce reports a fault of the store unless err is nil or the same fault has been
-// reported before. The agent goes on without the store.
+// reportFaultOnce sends a fault of the state folder to the server as an agent_error, unless
+// err is nil or the same fault has been reported before. The agent goes on.
 func (s *strategy) reportFaultOnce(fault string, err error) {
 	if err != nil && !s.reportedFault[fault] {
 		s.reportedFault[fault] = true
@@ -55,7 +56,8 @@ func (s *strategy) recordFailedCall(ctx context.Context, err error) {
 	s.conversation.SendError(line)
 }
 
-// sendTickEvent shows a tick to users: its reply, or its thought if it has none.
+// sendTickEvent sends an event of type tick to the users. Its text is the reply of the tick,
+// or the thought if there is no reply.
 func (s *strategy) sendTickEvent(r tickReply, result *evalRecord) {
 	s.conversation.SendEvent(protocol.AgentEvent{Text: clipText(cmp.Or(r.reply, r.thought)), Metadata: map[string]any{
 		"type": "tick", "tick": s.state.tick, "mood": s.state.mood, "confidence": s.state.confidence, "thread": s.state.activeID(),

@@ -21,7 +21,7 @@ const (
 // of an object. Each costs a scan of all that follows.
 const maxUnclosedBraces = 32
 
-// tickReply is what the model says in a tick.
+// tickReply is the decoded JSON object with which the model answers in one tick.
 type tickReply struct {
 	fields map[string]json.RawMessage // of the object; nil if there was none
 

@@ -16,7 +16,8 @@ const skillFileName = "SKILL.md"
 // skillNamePattern matches the names that a skill may have; none leads out of the folder.
 var skillNamePattern = regexp.MustCompile(`^[\pL\pN][\pL\pN._ -]*$`)
 
-// skills are instructions that threads can be given. The zero value has none.
+// skills is a folder of instruction texts that a thread's prompt can include. The zero value
+// has none.
 type skills struct {
 	dir   string
 	names []string // in alphabetical order, as they were when the agent started

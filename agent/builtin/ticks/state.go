@@ -17,7 +17,9 @@ const (
 	maxRecentActions  = 5
 )
 
-// tickState is what lasts from tick to tick. It is used by one goroutine at a time.
+// tickState is the part of an agent's state that is kept from tick to tick: mood,
+// confidence, threads, last code result, monologue and recent actions. It is used by one
+// goroutine at a time.
 type tickState struct {
 	tick       int // number of the current or latest tick, from 1
 	mood       string
@@ -28,7 +30,7 @@ type tickState struct {
 	actions    []recentAction // oldest first
 }
 
-// recentAction says in short what a tick did.
+// recentAction describes on one short line what a tick did.
 type recentAction struct {
 	Tick       int     `json:"tick"`
 	Action     string  `json:"action"`
@@ -37,7 +39,8 @@ type recentAction struct {
 
 func newTickState() *tickState { return &tickState{mood: firstMood, confidence: firstConfidence} }
 
-// setMood takes over mood and confidence of a reply. The confidence is clamped to 0 to 1.
+// setMood sets mood and confidence to those of a reply; a missing value stays as it was. The
+// confidence is clamped to 0 to 1.
 func (s *tickState) setMood(r tickReply) {
 	s.mood = cmp.Or(cutColumns(escapeLine(r.mood), maxMoodColumns), s.mood)
 	if r.confidence != nil {
@@ -89,8 +92,9 @@ func emptyIfNil[T any](list []T) []T {
 	return list
 }
 
-// UnmarshalJSON reads the state of an agent in ticks from the state file. Missing fields have the values of a new state. The
-// error names what this program would not have saved.
+// UnmarshalJSON decodes the agent's state from the state file. Missing fields get the values
+// of a new state. It returns an error for invalid JSON and for threads or tick numbers that
+// the agent would never save.
 func (s *tickState) UnmarshalJSON(data []byte) error {
 	in := struct {
 		Tick            int

@@ -19,9 +19,9 @@ const (
 	monologueFile = "monologue.md"
 )
 
-// stateStore is the folder in which an agent in ticks keeps its state. A nil store keeps nothing.
-// Several processes may share a folder: no file is ever half written, and the state is that
-// of the last process that saved one.
+// stateStore is the folder with the state file and the monologue of an agent in ticks. A nil
+// store stores nothing. Several processes may share a folder: no file is ever half written,
+// and the state is that of the last process that saved one.
 type stateStore struct {
 	dir           string
 	repository    *gitRepository // nil: nothing is committed
@@ -89,8 +89,8 @@ func (s *stateStore) save(state *tickState) error {
 	return nil
 }
 
-// commit commits the state file and the monologue with git, if git is installed. It returns an error if the
-// folder cannot be a repository.
+// commit commits the state file and the monologue with git. It does nothing if git is not
+// installed, and returns an error if the folder cannot be a repository or git fails.
 func (s *stateStore) commit(ctx context.Context, message string, at time.Time) error {
 	switch {
 	case s == nil:

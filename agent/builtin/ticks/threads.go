@@ -66,7 +66,7 @@ func (s *tickState) changeThreads(raw json.RawMessage) error {
 	return fmt.Errorf("op must be create, switch or complete, not %q", cutColumns(escapeLine(change.Op), maxIDColumns))
 }
 
-// uniqueNames returns the first 50 different names; nil for nil.
+// uniqueNames returns the first 50 different names of a list; nil if names is nil.
 func uniqueNames(names []string) []string {
 	unique := names[:0:0]
 	for _, name := range names {

@@ -17,13 +17,15 @@ import (
 	"assay/internal/protocol"
 )
 
-// StrategyName is the name of the strategy.
+// StrategyName is the name by which configurations and init messages select the tick
+// strategy.
 const StrategyName = "ticks"
 
-// maxTicksPerQuery is how many ticks may follow each other for one query.
+// maxTicksPerQuery is the maximum number of ticks for one query.
 const maxTicksPerQuery = 10
 
-// maxRepliesPerTick is how often per tick the model is asked for a JSON object.
+// maxRepliesPerTick is how many times per tick the model is called until a reply has a JSON
+// object.
 const maxRepliesPerTick = 3
 
 // submitReminder is added to the query once, in an evaluation, if the model rests without
@@ -35,15 +37,15 @@ const submitReminder = "Nothing has been submitted yet. If your work is finished
 const noObjectNoteText = "Your last reply holds no JSON object, so nothing of it was done. Answer with one JSON object and nothing else: " +
 	`{"eval": "code or null", "thought": "…", "mood": "…", "confidence": 0.5, "monologue": "…", "reply": "text or null", "continue": false}`
 
-// Config configures an agent of this strategy.
+// Config configures an agent that works in ticks.
 type Config struct {
 	Agent     builtin.Config
 	SkillsDir string // has a folder with a SKILL.md for each skill; "" means no skills
 	StateDir  string // folder for the state, created if it is missing; "" keeps no state
 }
 
-// Run runs an agent of this strategy on conn; see [builtin.Run]. Skills or a state that
-// cannot be read are an error before the first frame.
+// Run runs an agent that works in ticks, until conn or ctx ends; see [builtin.Run]. It
+// returns an error before the first frame if the skills or the stored state cannot be read.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	return builtin.Run(ctx, conn, cfg.Agent, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		return newStrategy(core, cfg)
@@ -75,8 +77,9 @@ func newStrategy(core *builtin.AgentCore, cfg Config) (builtin.Strategy, error) 
 	return builtin.NewSingleConversation(s.conversation, s.answer), nil
 }
 
-// answer works on one query: it runs one tick after the other, at most ten, until the agent rests. A failed model
-// call costs only its tick; if the last tick fails, so does the query.
+// answer works on one query: it runs up to ten ticks, until the model neither continues nor
+// must be reminded to submit. A failed model call costs only its tick; if the last tick
+// fails, answer returns its error. It returns a LimitError after ten ticks without an end.
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	s.pendingQuery, s.reminded = builtin.QueryText(query), false
 	defer func() { s.pendingQuery = "" }()
@@ -102,7 +105,8 @@ func isQueryEndingError(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || limited || declined)
 }
 
-// runTick runs one tick. rests is true if the agent then waits for the next query.
+// runTick runs one tick: it calls the model, applies its reply to the state, runs the code,
+// saves the state and reports the tick. rests is true if the query is finished.
 func (s *strategy) runTick(ctx context.Context) (rests bool, err error) {
 	s.state.tick++
 	defer s.conversation.DropMessages()
@@ -154,8 +158,9 @@ type modelReply struct {
 	submits  bool
 }
 
-// callModel shows the model the state and returns its reply. It asks again, three times in
-// all, if the reply has no JSON object; the last reply is then taken for a thought.
+// callModel sends the model the agent's state and returns its parsed reply. If a reply has
+// no JSON object it asks again, up to three times in total; the text of the third such reply
+// is taken as the thought.
 func (s *strategy) callModel(ctx context.Context) (modelReply, error) {
 	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.stableSystemBlocks(), VolatileSystem: s.state.stateBlocks()}
 	s.conversation.AddUserText(s.tickPrompt(ctx))

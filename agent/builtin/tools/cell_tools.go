@@ -98,7 +98,8 @@ func (n notebookToolset) createMarkdownCell(ctx context.Context, in cellToolInpu
 	return createdCellResult(n.CreateCell(ctx, "create_markdown_cell", actionParams{"position": in.Position, "source": in.Source}))
 }
 
-// createdCellResult returns the result of a tool that created a cell.
+// createdCellResult returns the tool result for a newly created cell, or err if that is not
+// nil.
 func createdCellResult(cellID string, err error) ([]model.Block, error) {
 	if err != nil {
 		return nil, err
@@ -106,7 +107,8 @@ func createdCellResult(cellID string, err error) ([]model.Block, error) {
 	return textResult("cell_id: %s\ncreated", cellID), nil
 }
 
-// cellRunResult returns the result of a tool that ran a cell.
+// cellRunResult returns the tool result for a run of a cell, finished or still running, or
+// err if that is not nil.
 func cellRunResult(run builtin.CellRun, err error) ([]model.Block, error) {
 	if err != nil {
 		return nil, err

@@ -76,7 +76,9 @@ func (e *toolExecutor) runCalls(ctx context.Context, calls []model.Block) (resul
 	return results, malformedCount
 }
 
-// runForResult runs one tool call, unless ctx has ended, and returns its tool_result block.
+// runForResult runs one tool call and returns its tool_result block, clipped; malformed is
+// true for an unknown tool or invalid input. If ctx has ended it does not run the call, and
+// the result says so.
 func (e *toolExecutor) runForResult(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
 	if ctx.Err() != nil {
 		return model.ToolResult(call.ID, true, textResult("%s was not run: the query was cancelled.", call.Name)...), false

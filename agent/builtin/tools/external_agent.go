@@ -36,7 +36,7 @@ type ExternalAgent struct {
 	changed     chan struct{}          // closed and replaced when calls or activeCalls shrinks
 }
 
-// ExternalTask is one query for the program.
+// ExternalTask is one query as the external program gets it.
 type ExternalTask struct {
 	Text         string // the query and the files that came with it
 	EarlierTasks string // earlier queries and submissions, for a program that does not remember them; "" if none
@@ -82,7 +82,8 @@ func (a *ExternalAgent) Run(ctx context.Context, work func(context.Context, Exte
 // Tools returns the tools that can be called: those of a notebook and submit_response.
 func (a *ExternalAgent) Tools() []model.Tool { return a.executor.offeredTools }
 
-// ReportError sends an error of the program to the server. It ends nothing.
+// ReportError sends text to the server as an error of the external program. The query goes
+// on.
 func (a *ExternalAgent) ReportError(text string) { a.agent.SendError(text) }
 
 // Call runs a tool and returns the content of its result. Input is a JSON object; empty
@@ -108,8 +109,8 @@ func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMes
 	return result.Content, result.IsError
 }
 
-// answerQuery hands a query to the program, waits for its end and returns the status of its
-// submission.
+// answerQuery gives a query to the external program, waits until the program has finished
+// and returns the status of its submission, done if it submitted nothing.
 func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	q := &openQuery{requestID: query.RequestID, submitted: make(chan struct{})}
 	a.setOpenQuery(q)
@@ -129,7 +130,7 @@ func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQue
 	return protocol.AgentDone, err
 }
 
-// setOpenQuery sets the query for which the program works now; nil means none.
+// setOpenQuery sets the query that the external program works on; nil means none.
 func (a *ExternalAgent) setOpenQuery(q *openQuery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"assay/internal/protocol"
 )
 
-// externalCall is one call of a tool by the program.
+// externalCall is one tool call that the external program has made and that has not
+// finished.
 type externalCall struct {
 	block   model.Block // the tool_use
 	query   *openQuery  // the open query when the call was registered; nil if none

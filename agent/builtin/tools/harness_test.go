@@ -24,14 +24,16 @@ func startToolsAgent(t *testing.T, lines ...string) *agenttest.Server {
 	return startToolsWithConfig(t, tools.Config{}, lines...)
 }
 
-// startToolsWithConfig is startToolsAgent with a configuration, whose model is replaced.
+// startToolsWithConfig runs an agent with tools on a scripted model, which replaces the one
+// of cfg.
 func startToolsWithConfig(t *testing.T, cfg tools.Config, lines ...string) *agenttest.Server {
 	t.Helper()
 	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
 	return startAgent(t, cfg)
 }
 
-// startToolsRecorded is startToolsWithConfig; it also returns the recorder of the model's requests.
+// startToolsRecorded runs an agent with tools on a scripted model, which replaces the one of
+// cfg, and also returns the recorder of the model's requests.
 func startToolsRecorded(t *testing.T, cfg tools.Config, lines ...string) (*agenttest.Server, *agenttest.RequestRecorder) {
 	t.Helper()
 	r := &agenttest.RequestRecorder{Client: agenttest.ParseScript(t, lines...).Client()}

@@ -80,7 +80,8 @@ func (m *memoryFolder) memoryTools() []tool {
 	}
 }
 
-// readFile is read_memory. A missing file is no failure: the result says so.
+// readFile is the tool read_memory: it returns the content of a memory file. If the file is
+// missing or empty, the text of the result says so.
 func (m *memoryFolder) readFile(_ context.Context, input struct{ Name string }) ([]model.Block, error) {
 	text, err := os.ReadFile(m.path(input.Name))
 	switch {
@@ -97,8 +98,8 @@ func (m *memoryFolder) readFile(_ context.Context, input struct{ Name string }) 
 // contextEntry is the input of update_context.
 type contextEntry struct{ Category, Summary, Details, Followup string }
 
-// addEntry is update_context. It appends the entry in one write, so that other processes
-// never read half of it.
+// addEntry is the tool update_context: it appends an entry to the memory file context.md in
+// one write, so that other processes never read half of it.
 func (m *memoryFolder) addEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"assay/internal/model"
 )
 
-// notebookToolset has the functions of the tools that work on a notebook.
+// notebookToolset implements the tools that work on a notebook and its kernel.
 type notebookToolset struct{ *builtin.Notebook }
 
 // actionParams are the parameters of an action.
@@ -24,7 +24,8 @@ func notebookTools(n *builtin.Notebook) []tool {
 	return slices.Concat(notebookToolset{n}.readOnlyTools(), notebookToolset{n}.cellTools(), notebookToolset{n}.kernelTools())
 }
 
-// readOnlyTools returns the tools that change nothing.
+// readOnlyTools returns the notebook tools that change nothing, and may thus run
+// concurrently.
 func (n notebookToolset) readOnlyTools() []tool {
 	return []tool{
 		{
@@ -51,8 +52,9 @@ func (n notebookToolset) readOnlyTools() []tool {
 	}
 }
 
-// showContext is get_context. In a long notebook every cell is clipped to its share, so
-// that the model sees something of each.
+// showContext is the tool get_context: it returns all cells of the notebook as text. In a
+// long notebook every cell is clipped to an equal share, so that the model sees something of
+// each.
 func (n notebookToolset) showContext(ctx context.Context, _ noInput) ([]model.Block, error) {
 	overview, err := n.Overview(ctx)
 	if err != nil {
@@ -73,7 +75,8 @@ func (n notebookToolset) showContext(ctx context.Context, _ noInput) ([]model.Bl
 	return textResult("%s\n%s", head, strings.Join(cells, "\n")), nil
 }
 
-// showGlobals is request_globals_summary. It says if the list is incomplete or out of date.
+// showGlobals is the tool request_globals_summary: it lists the kernel's variables, and says
+// if the list is incomplete or out of date.
 func (n notebookToolset) showGlobals(ctx context.Context, _ noInput) ([]model.Block, error) {
 	var answer struct {
 		Summary   json.RawMessage `json:"summary"`
@@ -94,7 +97,8 @@ func (n notebookToolset) showGlobals(ctx context.Context, _ noInput) ([]model.Bl
 	return textResult("%s", text), nil
 }
 
-// showReactivity is request_reactivity_summary.
+// showReactivity is the tool request_reactivity_summary: it shows which cells run again when
+// a signal or widget changes.
 func (n notebookToolset) showReactivity(ctx context.Context, _ noInput) ([]model.Block, error) {
 	var answer struct {
 		Summary string `json:"summary"`

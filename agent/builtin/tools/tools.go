@@ -18,17 +18,18 @@ import (
 	"assay/internal/protocol"
 )
 
-// StrategyName is the name of the strategy.
+// StrategyName is the name by which configurations and init messages select the tool
+// strategy.
 const StrategyName = "tools"
 
-// Config configures an agent of this strategy.
+// Config configures an agent whose model calls tools.
 type Config struct {
 	Agent     builtin.Config
 	MemoryDir string // folder with the five memory files; "" means no memory
 }
 
-// Run runs an agent of this strategy on conn; see [builtin.Run]. A memory that cannot be
-// read is an error before the first frame.
+// Run runs an agent whose model calls tools, until conn or ctx ends; see [builtin.Run]. It
+// returns an error before the first frame if a memory file cannot be read.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	return builtin.Run(ctx, conn, cfg.Agent, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		return newStrategy(core, cfg.MemoryDir)
@@ -62,14 +63,15 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 	return builtin.NewSingleConversation(s.conversation, s.answer), err
 }
 
-// answer works on one query and returns the status with which it ends.
+// answer works on one query: it calls the model and runs the tools that its replies call,
+// until the turn ends. It returns the agent's status at the end.
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	s.conversation.AddUserText(builtin.QueryText(query))
 	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools, Compaction: toolCompaction()}
 	return (&queryTurn{strategy: s, modelCall: modelCall}).run(ctx)
 }
 
-// recordSubmission remembers a valid submission.
+// recordSubmission stores a valid submission of the current round. It never fails.
 func (s *strategy) recordSubmission(submission builtin.Submission) error {
 	s.submitted = &submission
 	return nil

@@ -9,14 +9,16 @@ import (
 	"assay/internal/protocol"
 )
 
-// maxMalformedRounds is how many rounds in a row may consist of malformed calls only.
+// maxMalformedRounds is how many rounds in a row may consist only of malformed tool calls
+// before the query ends with a limit error.
 const maxMalformedRounds = 3
 
 // submitReminder is sent once per query of an evaluation, to a model that ended with a
 // text and has not submitted.
 const submitReminder = "Nothing has been submitted yet. If your work is finished, call submit_response now; otherwise go on with your tools."
 
-// queryTurn is the work on one query.
+// queryTurn answers one query: it calls the model, runs the tools that its replies call, and
+// returns their results to the model.
 type queryTurn struct {
 	*strategy
 	modelCall       *builtin.ModelCall
@@ -24,8 +26,8 @@ type queryTurn struct {
 	malformedRounds int // in a row
 }
 
-// run calls the model and runs its tools until the turn ends. It returns the status with
-// which the turn ends.
+// run calls the model and runs the tools that it calls until the turn ends. It returns the
+// agent's status at the end, or a LimitError, the cause of ctx or the error of a model call.
 func (t *queryTurn) run(ctx context.Context) (string, error) {
 	for {
 		reply, err := t.modelCall.Reply(ctx)
@@ -95,7 +97,8 @@ func (t *queryTurn) countMalformed(malformed bool) error {
 	return &builtin.LimitError{Limit: "malformed_turns", Configured: maxMalformedRounds, Measured: t.malformedRounds}
 }
 
-// splitSubmissions separates the submissions from the other calls.
+// splitSubmissions divides the tool calls of a reply into submit_response calls and all
+// others.
 func splitSubmissions(calls []model.Block) (work, submissions []model.Block) {
 	for _, call := range calls {
 		if isSubmission(call.Name) {
@@ -107,7 +110,7 @@ func splitSubmissions(calls []model.Block) (work, submissions []model.Block) {
 	return work, submissions
 }
 
-// orderResultsByCalls returns the results in the order of their calls.
+// orderResultsByCalls returns tool results in the order of the calls that they belong to.
 func orderResultsByCalls(calls, results []model.Block) []model.Block {
 	ordered := make([]model.Block, 0, len(calls))
 	for _, call := range calls {
