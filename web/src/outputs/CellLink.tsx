@@ -3,7 +3,7 @@ import { useSelect } from "../store/store";
 import { plainName } from "../text/displayText";
 import styles from "./Outputs.module.css";
 
-/** "cell 5", which leads there; of a cell that is not in the notebook, the beginning of its id. */
+/** Shows a cell's number, as "cell 5", as a link to it; if the cell is not in the notebook, the beginning of its id as text. */
 export function CellLink({ id }: { id: string }) {
   const place = useSelect(({ notebook }) => (Object.hasOwn(notebook.cells, id) ? notebook.order.indexOf(id) : -1));
   const { jumpTo } = useNotebookNavigation();

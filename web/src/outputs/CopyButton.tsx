@@ -2,21 +2,21 @@ import Copy from "lucide-react/icons/copy";
 import { useState } from "react";
 import { Button } from "../ui/Button";
 
-/** Copies a text, and says whether that was possible. */
+/** Renders a button that copies the text to the clipboard, and then shows whether that succeeded. */
 export function CopyButton({ text }: { text: () => string }) {
-  const [said, setSaid] = useState("Copy");
+  const [label, setLabel] = useState("Copy");
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text());
-      setSaid("Copied");
+      setLabel("Copied");
     } catch {
-      setSaid("Could not copy: the browser does not allow it here");
+      setLabel("Could not copy: the browser does not allow it");
     }
   };
   return (
-    <Button variant="quiet" onClick={copy} onBlur={() => setSaid("Copy")}>
+    <Button variant="quiet" onClick={copy} onBlur={() => setLabel("Copy")}>
       <Copy size={14} aria-hidden />
-      <span aria-live="polite">{said}</span>
+      <span aria-live="polite">{label}</span>
     </Button>
   );
 }

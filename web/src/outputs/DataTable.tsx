@@ -3,12 +3,13 @@ import { anyObject } from "../json/schema";
 import { plainName } from "../text/displayText";
 import styles from "./SafeHtml.module.css";
 
-const mostRows = 200;
-const mostColumns = 100;
+/** How many rows and columns are shown. */
+const maxRows = 200;
+const maxColumns = 100;
 
-/** A table as application/vnd.dataresource+json has it: fields with names, rows by these names. */
+/** Shows an application/vnd.dataresource+json table: the fields of its schema are the columns, rows are objects by field name. */
 export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: readonly unknown[] }) {
-  const names = schema.slice(0, mostColumns).map((field) => String(anyObject.parse(field)?.name ?? ""));
+  const names = schema.slice(0, maxColumns).map((field) => String(anyObject.parse(field)?.name ?? ""));
   return (
     <div className={styles.html}>
       <table className="dataframe">
@@ -23,27 +24,27 @@ export function DataTable({ schema, rows }: { schema: readonly unknown[]; rows: 
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, mostRows).map((row, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a row is known by its number
+          {rows.slice(0, maxRows).map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no key but their position
             <tr key={index}>
               {names.map((name, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: names may be the same
-                <td key={column}>{cellText(anyObject.parse(row)?.[name])}</td>
+                <td key={column}>{tableCellText(anyObject.parse(row)?.[name])}</td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-      {(rows.length > mostRows || schema.length > mostColumns) && (
+      {(rows.length > maxRows || schema.length > maxColumns) && (
         <p>
-          {formatCountOf(rows.length, "row")}, {formatCountOf(schema.length, "column")}; the first {mostRows} and{" "}
-          {mostColumns} are shown.
+          {formatCountOf(rows.length, "row")}, {formatCountOf(schema.length, "column")}. Only the first {maxRows} rows
+          and {maxColumns} columns are shown.
         </p>
       )}
     </div>
   );
 }
 
-function cellText(value: unknown): string {
+function tableCellText(value: unknown): string {
   return typeof value === "object" ? plainName(value) : plainName(String(value ?? ""));
 }

@@ -1,23 +1,23 @@
 import { useMemo } from "react";
 import { plainName } from "../text/displayText";
-import { formNames } from "./formNames";
-import type { Form } from "./mime";
+import { uniqueFormNames } from "./formNames";
 import styles from "./Outputs.module.css";
+import type { OutputForm } from "./outputForms";
 
 interface Props {
-  forms: readonly Form[];
-  chosen: Form;
-  /** Which output it is, from 1. */
+  forms: readonly OutputForm[];
+  chosen: OutputForm;
+  /** The number of the output among the cell's outputs, from 1. */
   number: number;
   onChoose: (mime: string) => void;
 }
 
-/** The forms that an output can be seen in, below it. */
+/** Renders a menu of the forms in which an output can be shown. */
 export function FormChooser({ forms, chosen, number, onChoose }: Props) {
-  const names = useMemo(() => formNames(forms), [forms]);
+  const names = useMemo(() => uniqueFormNames(forms), [forms]);
   return (
     <select
-      className={styles.forms}
+      className={styles.formMenu}
       aria-label={`Form of output ${number}`}
       title={plainName(chosen.mime, 60)}
       value={chosen.mime}

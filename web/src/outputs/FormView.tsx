@@ -1,43 +1,43 @@
 import { DataTable } from "./DataTable";
 import { HtmlOutput } from "./HtmlOutput";
 import { JsonTree } from "./JsonTree";
+import { LatexOutput } from "./LatexOutput";
 import { Markdown } from "./Markdown";
-import { Media } from "./Media";
-import type { Form } from "./mime";
+import { MediaPlayer } from "./MediaPlayer";
+import type { OutputForm } from "./outputForms";
 import { Picture } from "./Picture";
 import { PlotOutput } from "./PlotOutput";
-import { svgUrl } from "./svg";
-import { Tex } from "./Tex";
+import { svgDataUrl } from "./svg";
 import { TerminalText } from "./terminal/TerminalText";
 
 interface Props {
-  form: Form;
-  /** What is said of a picture to those who do not see it. */
+  form: OutputForm;
+  /** Alternative text of a picture. */
   alt: string;
-  /** How wide a picture is to be, in CSS pixels; null: as wide as it is. */
+  /** Width of a picture in CSS pixels; null: its natural width. */
   width: number | null;
-  /** The output. */
-  of: object;
+  /** Identifies the output: a frame that shows it again starts with the height it had before. */
+  outputKey: object;
 }
 
-/** One form of an output. */
-export function FormView({ form, alt, width, of }: Props) {
+/** Shows an output in one of its forms. */
+export function FormView({ form, alt, width, outputKey }: Props) {
   switch (form.kind) {
     case "plot":
-      return <PlotOutput figure={form.figure} of={of} />;
+      return <PlotOutput figure={form.figure} of={outputKey} />;
     case "html":
-      return <HtmlOutput html={form.text} of={of} />;
+      return <HtmlOutput html={form.text} of={outputKey} />;
     case "svg":
-      return <Picture key={form.text} src={svgUrl(form.text)} alt={alt} mime={form.mime} width={width} />;
+      return <Picture key={form.text} src={svgDataUrl(form.text)} alt={alt} mime={form.mime} width={width} />;
     case "image":
-      return <Picture key={form.base64} src={urlOf(form)} alt={alt} mime={form.mime} width={width} />;
+      return <Picture key={form.base64} src={dataUrlOf(form)} alt={alt} mime={form.mime} width={width} />;
     case "audio":
     case "video":
-      return <Media key={form.base64} kind={form.kind} src={urlOf(form)} mime={form.mime} />;
+      return <MediaPlayer key={form.base64} kind={form.kind} src={dataUrlOf(form)} mime={form.mime} />;
     case "markdown":
       return <Markdown source={form.text} />;
     case "latex":
-      return <Tex source={form.text} />;
+      return <LatexOutput source={form.text} />;
     case "table":
       return <DataTable schema={form.schema} rows={form.rows} />;
     case "json":
@@ -47,6 +47,7 @@ export function FormView({ form, alt, width, of }: Props) {
   }
 }
 
-function urlOf({ mime, base64 }: { mime: string; base64: string }): string {
+/** Returns a data: URL of base64 content. */
+function dataUrlOf({ mime, base64 }: { mime: string; base64: string }): string {
   return `data:${mime};base64,${base64}`;
 }

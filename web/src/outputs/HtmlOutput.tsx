@@ -1,26 +1,29 @@
 import { useMemo } from "react";
-import { Frame } from "./Frame";
-import { needsOf } from "./html";
-import { withoutTracks } from "./hush";
+import { htmlRequirementsOf } from "./htmlRequirements";
+import { maskTrackSources } from "./maskHtml";
 import styles from "./Outputs.module.css";
 import { SafeHtml } from "./SafeHtml";
+import { SandboxedFrame } from "./SandboxedFrame";
 
-/** HTML that is larger, in UTF-16 units, goes into a frame unseen: there it may take its time. */
-const large = 300_000;
+/** Length in UTF-16 units of the longest HTML that is inspected. Longer HTML always goes into a frame, because inspecting it would block the page. */
+const maxInspectedHtmlLength = 300_000;
 
-/** HTML of an output: in the page where it needs neither scripts nor styles, else in a frame. */
+/** Shows HTML of an output: sanitized in the page, or in a sandboxed frame if it needs scripts or styles. */
 export function HtmlOutput({ html, of }: { html: string; of: object }) {
-  const needs = useMemo(() => (html.length > large ? { frame: true, outside: [] } : needsOf(html)), [html]);
-  const content = useMemo(() => ({ html: withoutTracks(html) }), [html]);
+  const needs = useMemo(
+    () => (html.length > maxInspectedHtmlLength ? { needsFrame: true, externalSources: [] } : htmlRequirementsOf(html)),
+    [html],
+  );
+  const content = useMemo(() => ({ html: maskTrackSources(html) }), [html]);
   return (
     <>
-      {needs.frame ? (
-        <Frame key={html} page="html" content={content} title="HTML output" height={120} of={of} />
+      {needs.needsFrame ? (
+        <SandboxedFrame key={html} page="html" content={content} title="HTML output" height={120} outputKey={of} />
       ) : (
         <SafeHtml html={html} />
       )}
-      {needs.outside.length > 0 && (
-        <p className={styles.note}>Nothing is fetched for an output. Not loaded: {needs.outside.join(", ")}</p>
+      {needs.externalSources.length > 0 && (
+        <p className={styles.note}>Outputs cannot load anything. Not loaded: {needs.externalSources.join(", ")}</p>
       )}
     </>
   );

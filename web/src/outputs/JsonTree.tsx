@@ -3,35 +3,37 @@ import { formatCountOf } from "../format/format";
 import { plainName } from "../text/displayText";
 import styles from "./JsonTree.module.css";
 
-/** Members that are drawn together; more are offered in slices. */
-const slice = 100;
+/** How many members of a list or object are shown together; more are split into slices that can be opened. */
+const maxSliceMembers = 100;
 
-/** Texts are cut at this many characters. */
-const longest = 2000;
+/** Length in UTF-16 units at which strings are cut until they are opened. */
+const maxTextLength = 2000;
 
-/** A JSON value to look through; what is inside is drawn when it is opened. */
+/** Shows a JSON value as a tree. Members of a list or object are rendered when it is opened. */
 export function JsonTree({ value }: { value: unknown }) {
   return (
     <div className={styles.tree}>
-      <Node value={value} open />
+      <JsonNode value={value} open />
     </div>
   );
 }
 
-interface NodeProps {
+interface JsonNodeProps {
+  /** The value's key in its parent; absent for the root. */
   name?: string;
   value: unknown;
-  /** Opened at first. */
+  /** Whether the members are shown at first. */
   open?: boolean;
 }
 
-function Node({ name, value, open = false }: NodeProps) {
+/** Shows one value of a JSON tree, with its name. */
+function JsonNode({ name, value, open = false }: JsonNodeProps) {
   const label = name === undefined ? null : <span className={styles.key}>{plainName(name)}: </span>;
   if (typeof value !== "object" || value === null) {
     return (
       <div>
         {label}
-        <Leaf value={value} />
+        <JsonLeaf value={value} />
       </div>
     );
   }
@@ -39,23 +41,24 @@ function Node({ name, value, open = false }: NodeProps) {
   const size = keys?.length ?? (value as readonly unknown[]).length;
   const member = (index: number) => {
     const key = keys?.[index] ?? String(index);
-    return <Node key={index} name={key} value={(value as Record<string, unknown>)[key]} />;
+    return <JsonNode key={index} name={key} value={(value as Record<string, unknown>)[key]} />;
   };
   return (
-    <Group label={label} summary={summary(keys === null, size)} open={open && size > 0}>
-      <Members from={0} to={size} member={member} />
-    </Group>
+    <CollapsibleGroup label={label} summary={memberCountText(keys === null, size)} open={open && size > 0}>
+      <JsonMembers from={0} to={size} renderMember={member} />
+    </CollapsibleGroup>
   );
 }
 
-interface GroupProps {
+interface CollapsibleGroupProps {
   label: React.ReactNode;
   summary: string;
   open: boolean;
   children: React.ReactNode;
 }
 
-function Group({ label, summary, open: first, children }: GroupProps) {
+/** Shows a summary; a click shows or hides the content below it. */
+function CollapsibleGroup({ label, summary, open: first, children }: CollapsibleGroupProps) {
   const [open, setOpen] = useState(first);
   return (
     <div>
@@ -68,51 +71,53 @@ function Group({ label, summary, open: first, children }: GroupProps) {
   );
 }
 
-interface MembersProps {
+interface JsonMembersProps {
   from: number;
   to: number;
-  member: (index: number) => React.ReactNode;
+  renderMember: (index: number) => React.ReactNode;
 }
 
-/** The members from `from` up to `to`, or where they are many slices of them. */
-function Members({ from, to, member }: MembersProps) {
-  const step = stepOf(to - from);
+/** Shows the members with the indexes from `from` to `to` - 1; more than 100 as slices that can be opened. */
+function JsonMembers({ from, to, renderMember }: JsonMembersProps) {
+  const step = sliceSizeOf(to - from);
   const starts = Array.from({ length: Math.ceil((to - from) / step) }, (_, i) => from + i * step);
-  if (step === 1) return starts.map(member);
+  if (step === 1) return starts.map(renderMember);
   return starts.map((start) => {
     const end = Math.min(start + step, to);
     return (
-      <Group key={start} label={null} summary={`[${start} … ${end - 1}]`} open={false}>
-        <Members from={start} to={end} member={member} />
-      </Group>
+      <CollapsibleGroup key={start} label={null} summary={`[${start} … ${end - 1}]`} open={false}>
+        <JsonMembers from={start} to={end} renderMember={renderMember} />
+      </CollapsibleGroup>
     );
   });
 }
 
-/** How many members each of at most a hundred slices has. */
-function stepOf(count: number): number {
+/** Returns how many members a slice has if `count` members are split into at most 100 slices: 1, 100, 10000, ... */
+function sliceSizeOf(count: number): number {
   let step = 1;
-  while (count > step * slice) step *= slice;
+  while (count > step * maxSliceMembers) step *= maxSliceMembers;
   return step;
 }
 
-function Leaf({ value }: { value: unknown }) {
+/** Shows a JSON value that is not a list or object. A long string is cut, with a button that shows all of it. */
+function JsonLeaf({ value }: { value: unknown }) {
   const [whole, setWhole] = useState(false);
   if (typeof value !== "string") return <span className={styles.literal}>{String(value)}</span>;
-  const cut = !whole && value.length > longest;
+  const cut = !whole && value.length > maxTextLength;
   return (
     <span className={styles.string}>
-      {JSON.stringify(cut ? value.slice(0, longest) : value)}
+      {JSON.stringify(cut ? value.slice(0, maxTextLength) : value)}
       {cut && (
         <button type="button" className={styles.toggle} onClick={() => setWhole(true)}>
-          … {(value.length - longest).toLocaleString("en")} more characters
+          … {(value.length - maxTextLength).toLocaleString("en")} more characters
         </button>
       )}
     </span>
   );
 }
 
-function summary(list: boolean, size: number): string {
+/** Returns the number of members for display, as "[ 3 items ]" or "{ 1 key }". */
+function memberCountText(list: boolean, size: number): string {
   const count = formatCountOf(size, list ? "item" : "key");
   return list ? `[ ${count} ]` : `{ ${count} }`;
 }

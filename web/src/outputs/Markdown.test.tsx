@@ -1,7 +1,7 @@
 import { cleanup, render, waitFor } from "@testing-library/react";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { Markdown } from "./Markdown";
-import { markdownHtml } from "./markdown";
+import { markdownToHtml } from "./markdown";
 
 beforeAll(() => {
   Object.defineProperty(document, "compatMode", { value: "CSS1Compat" }); // KaTeX asks for it; our page has a doctype
@@ -11,7 +11,7 @@ afterEach(cleanup);
 
 const shown = (source: string) => render(<Markdown source={source} />).container;
 
-test("headings, lists with boxes, tables, code", () => {
+test("renders headings, task lists, tables and code", () => {
   const place = shown("# Title\n\n- [x] done\n- [ ] open\n\n| a |\n| - |\n| 1 |\n\n```python\nx = '<b>'\n```");
   expect(place.querySelector("h1")?.textContent).toBe("Title");
   expect([...place.querySelectorAll("li")].map((li) => li.textContent?.trim())).toEqual(["☑ done", "☐ open"]);
@@ -19,7 +19,7 @@ test("headings, lists with boxes, tables, code", () => {
   expect(place.querySelector("pre code")?.textContent).toBe("x = '<b>'\n");
 });
 
-test("a link to the web opens a tab that knows nothing of this page", () => {
+test("a web link opens a new tab without opener or referrer", () => {
   const link = shown("[x](https://example.com/a)").querySelector("a");
   expect(link?.getAttribute("href")).toBe("https://example.com/a");
   expect(link?.getAttribute("rel")).toBe("noopener noreferrer");
@@ -32,26 +32,26 @@ test.each([
   ["[here](#below)", "here"],
   ["![plot](attachment:plot.png)", "[image not loaded: plot, attachment:plot.png]"],
   ["![](http://127.0.0.1:9/i.png)", "[image not loaded: http://127.0.0.1:9/i.png]"],
-])("%s leads nowhere and is text", (source, text) => {
+])("%s becomes text without an address", (source, text) => {
   const place = shown(source);
   expect(place.textContent?.trim()).toBe(text);
   expect(place.querySelector("[href], [src]")).toBeNull();
 });
 
-test("a picture that is all there is shown", () => {
+test("an image with a data: URL is shown", () => {
   expect(shown("![x](data:image/png;base64,aGk=)").querySelector("img")?.getAttribute("src")).toBe(
     "data:image/png;base64,aGk=",
   );
 });
 
-test("formulas become MathML, without their source in it", async () => {
+test("formulas become MathML without the TeX annotation", async () => {
   const place = shown("half is $\\frac{1}{2}$, and\n\n$$\\int_0^1 x\\,dx$$");
   await waitFor(() => expect(place.querySelectorAll("math")).toHaveLength(2));
   expect(place.querySelector("annotation, [style], [class*=katex]")).toBeNull();
   expect(place.querySelectorAll("mfrac")).toHaveLength(1);
 });
 
-test("a formula that is wrong stays its source, and says why", async () => {
+test("an invalid formula stays as TeX source, with the error as its title", async () => {
   const place = shown("$\\frac{$ and $x$");
   await waitFor(() => expect(place.querySelector("math")).not.toBeNull());
   const wrong = place.querySelector(".math-inline[title]");
@@ -59,16 +59,16 @@ test("a formula that is wrong stays its source, and says why", async () => {
 });
 
 test.each([
-  ["money", "it costs $5 and then $6."],
+  ["two prices", "it costs $5 and then $6."],
   ["a price range", "$10-$20"],
-  ["a dollar with blanks", "a $ b $ c"],
-  ["an escaped one", "\\$x\\$"],
-  ["in code", "`$x$`"],
-])("no formula: %s", (_, source) => {
-  expect(markdownHtml(source)).not.toContain("math-");
+  ["dollars with blanks inside", "a $ b $ c"],
+  ["escaped dollars", "\\$x\\$"],
+  ["dollars in code", "`$x$`"],
+])("does not treat as a formula: %s", (_, source) => {
+  expect(markdownToHtml(source)).not.toContain("math-");
 });
 
-test("formulas with boxes set no style attribute, which the policy forbids", async () => {
+test("a formula with a coloured box sets no style attribute, which the CSP forbids", async () => {
   const set = vi.spyOn(Element.prototype, "setAttribute");
   const place = shown("$\\fcolorbox{red}{blue}{x}$");
   await waitFor(() => expect(place.querySelector("math")).not.toBeNull());
@@ -83,18 +83,18 @@ test.each([
   ["a <region name='x'> b <b>c</b>", "a <region name='x'> b c"],
   ["<div>\n<region>5</region>\n</div>", "<region>5</region>"],
   ["- <x-plot/>", "<x-plot/>"],
-])("tags that are no HTML stay to be read: %s", (source, text) => {
+])("tags that are not HTML elements are shown as text: %s", (source, text) => {
   const place = shown(source);
   expect(place.textContent?.trim()).toBe(text);
 });
 
-test("HTML is HTML, and what may not be there goes", () => {
+test("HTML in Markdown is rendered, without scripts and comments", () => {
   const place = shown("a <b>b</b> <IMG alt=c> <script>d</script><!-- <region> -->\n\n<u>e</u>");
   expect(place.querySelector("b")?.textContent).toBe("b");
   expect(place.textContent?.replace(/\s+/g, " ").trim()).toBe("a b [c] e");
 });
 
-test("what cannot be parsed is shown as it is", () => {
+test("a source that is too long or not a string is shown as it is", () => {
   const long = "x".repeat(400_001);
   expect(shown(long).querySelector("pre")?.textContent).toBe(long);
   expect(shown(5 as unknown as string).textContent).toBe("5");

@@ -1,24 +1,24 @@
 import { memo, useMemo } from "react";
 import styles from "./Markdown.module.css";
-import { markdownHtml } from "./markdown";
-import { typesetIn } from "./math";
+import { markdownToHtml } from "./markdown";
+import { typesetFormulasIn } from "./math";
 import { SafeHtml } from "./SafeHtml";
 
-/** A longer source is shown as it is, in UTF-16 units. */
-const longest = 400_000;
+/** Length in UTF-16 units of the longest source that is rendered; longer ones are shown as plain text. */
+const maxSourceLength = 400_000;
 
-/** Markdown of anybody's, with formulas between dollars. Nothing is fetched for it. */
+/** Renders untrusted Markdown, with formulas between dollars. Loads nothing from the network. */
 export const Markdown = memo(function Markdown({ source }: { source: string }) {
-  const html = useMemo(() => htmlOf(source), [source]);
+  const html = useMemo(() => markdownHtmlOrNull(source), [source]);
   if (html === null) return <pre className={styles.source}>{String(source)}</pre>;
-  return <SafeHtml html={html} className={styles.markdown} refine={typesetIn} />;
+  return <SafeHtml html={html} className={styles.markdown} onInserted={typesetFormulasIn} />;
 });
 
-/** null: it is too long, or nested too deep, to be drawn. */
-function htmlOf(source: unknown): string | null {
-  if (typeof source !== "string" || source.length > longest) return null;
+/** Converts Markdown to HTML; returns null if the source is not a string, is too long, or is nested too deeply. */
+function markdownHtmlOrNull(source: unknown): string | null {
+  if (typeof source !== "string" || source.length > maxSourceLength) return null;
   try {
-    return markdownHtml(source);
+    return markdownToHtml(source);
   } catch {
     return null;
   }

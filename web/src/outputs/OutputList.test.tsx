@@ -15,7 +15,7 @@ const rich = (data: Record<string, unknown>, metadata = {}): Output => ({
 });
 const lines = (n: number) => Array.from({ length: n }, (_, i) => `line ${i + 1}`).join("\n");
 
-test("a long text is folded: its two ends are there, and the way to the rest", () => {
+test("a long text shows its first 40 and last 20 lines, and a button shows all of it", () => {
   render(<OutputList outputs={[stream(lines(12_345))]} />);
   expect(screen.getByText("line 40")).toBeTruthy();
   expect(screen.queryByText("line 41")).toBeNull();
@@ -29,12 +29,12 @@ test("a long text is folded: its two ends are there, and the way to the rest", (
   expect(screen.getByText("line 40")).toBeTruthy();
 });
 
-test("stderr says that it is", () => {
+test("stderr output is labelled", () => {
   render(<OutputList outputs={[{ output_type: "stream", name: "stderr", text: "careful" }]} />);
   expect(screen.getByText("stderr")).toBeTruthy();
 });
 
-test("an error: its name first, frames far from it folded", () => {
+test("an error shows its name first and hides earlier frames", () => {
   const traceback = ["Traceback:", ...Array.from({ length: 9 }, (_, i) => `  File "<a>", line ${i}, in f`), "E: x"];
   const { container } = render(
     <OutputList outputs={[{ output_type: "error", ename: "E\u202e", evalue: "the reason", traceback }]} />,
@@ -45,7 +45,7 @@ test("an error: its name first, frames far from it folded", () => {
   expect(screen.getByText(/line 0,/)).toBeTruthy();
 });
 
-test("cells that a traceback names are links to them, by their place; one that is gone is named in short", () => {
+test("cells named in a traceback are links with the cell's number; a deleted cell is shown by the beginning of its id", () => {
   const id = "3f2a-aaaa-bbbb";
   const gone = "0123456789abcdef";
   const store = createStore();
@@ -89,7 +89,7 @@ test("cells that a traceback names are links to them, by their place; one that i
   expect(printed.textContent).toBe(`stderrcell 2:1: UserWarning: old${warning}`);
 });
 
-test("forms have people's names, each its own, and their types as titles", () => {
+test("the form menu shows unique display names, with MIME types as titles", () => {
   const forms = rich({
     "text/html": "<table><tr><td>1</td></tr></table>",
     "application/vnd.dataresource+json": { schema: { fields: [] }, data: [] },
@@ -111,7 +111,7 @@ test("forms have people's names, each its own, and their types as titles", () =>
   expect(choice.getAttribute("title")).toBe("text/plain");
 });
 
-test("an output can be seen in its other forms", () => {
+test("choosing another form shows the output in that form", () => {
   const { container } = render(<OutputList outputs={[rich({ "text/html": "<b>rich</b>", "text/plain": "plain" })]} />);
   expect(container.querySelector("b")?.textContent).toBe("rich");
   fireEvent.change(screen.getByRole("combobox", { name: "Form of output 1" }), { target: { value: "text/plain" } });
@@ -119,7 +119,7 @@ test("an output can be seen in its other forms", () => {
   expect(screen.getByText("plain")).toBeTruthy();
 });
 
-test("a picture has a text, a width, and can be enlarged", () => {
+test("a picture has alternative text and a width, and can be enlarged", () => {
   render(
     <OutputList outputs={[rich({ "image/png": "aGk=", "text/plain": "<Figure>" }, { "image/png": { width: 320 } })]} />,
   );
@@ -131,13 +131,13 @@ test("a picture has a text, a width, and can be enlarged", () => {
   expect(screen.getAllByRole("img")).toHaveLength(1);
 });
 
-test("a picture that the browser cannot read says so", () => {
+test("a picture that the browser cannot decode shows an error", () => {
   render(<OutputList outputs={[rich({ "image/png": "aGk=" })]} />);
   fireEvent.error(screen.getByRole("img"));
   expect(screen.getByText(/cannot be shown: its data is not a valid image\/png/)).toBeTruthy();
 });
 
-test("JSON opens step by step, long lists in slices", () => {
+test("a JSON tree opens level by level, long lists in slices", () => {
   const { container } = render(
     <OutputList outputs={[rich({ "application/json": { list: Array.from({ length: 12_345 }, (_, i) => i) } })]} />,
   );
@@ -158,24 +158,24 @@ test.each([
   { output_type: "x" },
   { output_type: "stream" },
   { output_type: "stream", text: 5, name: {} },
-])("what is no output does no harm: %j", (output) => {
+])("a malformed output does not affect the next one: %j", (output) => {
   render(<OutputList outputs={[output as unknown as Output, stream("after")]} />);
   expect(screen.getByText("after")).toBeTruthy();
 });
 
-test.each([null, undefined, "x", { length: 3 }])("outputs that are %j are none", (outputs) => {
+test.each([null, undefined, "x", { length: 3 }])("shows nothing if the outputs are %j", (outputs) => {
   const { container } = render(<OutputList outputs={outputs as unknown as Output[]} />);
   expect(container.textContent).toBe("");
 });
 
-test("an error of odd types is still an error", () => {
+test("an error with fields of wrong types is still shown as an error", () => {
   const odd = { output_type: "error", ename: 5, evalue: null, traceback: [1, "a line", {}] } as unknown as Output;
   const { container } = render(<OutputList outputs={[odd]} />);
   expect(container.textContent).toContain("Error");
   expect(screen.getByText("a line")).toBeTruthy();
 });
 
-test("a fault is told of in the place of its output, with its text; the next one is tried anew", () => {
+test("an output whose rendering throws is replaced by the error and its plain text; a changed output is rendered again", () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const data = { "text/plain": "its text" };
   const trap = new Proxy(data, {

@@ -2,29 +2,30 @@ import { memo } from "react";
 import { anyObject } from "../json/schema";
 import { linesOf } from "../json/values";
 import { plainName } from "../text/displayText";
-import { OutputBoundary } from "./OutputBoundary";
+import { OutputErrorBoundary } from "./OutputErrorBoundary";
 import styles from "./Outputs.module.css";
 import { RichOutputView } from "./RichOutputView";
 import { StreamOutput } from "./StreamOutput";
 import { Traceback } from "./Traceback";
 
 interface Props {
-  /** An output of nbformat, or whatever is in its place. */
+  /** An nbformat output. May be any value: a malformed one is reported in its place. */
   output: unknown;
-  /** Which one it is, from 1. */
+  /** The number of the output among the cell's outputs, from 1. */
   number: number;
 }
 
-/** One output. Whatever it is, it does no harm to what is around it. */
+/** Shows one output. A malformed one, or one that cannot be rendered, is shown as an error and does not affect the others. */
 export const OutputView = memo(function OutputView({ output, number }: Props) {
   return (
-    <OutputBoundary name={`Output ${number}`} subject={output} text={() => plainText(output)}>
-      <Kind output={output} number={number} />
-    </OutputBoundary>
+    <OutputErrorBoundary outputName={`Output ${number}`} subject={output} fallbackText={() => plainTextOf(output)}>
+      <OutputByType output={output} number={number} />
+    </OutputErrorBoundary>
   );
 });
 
-function Kind({ output, number }: Props) {
+/** Shows an output with the component for its output_type, or a note if the type is unknown. */
+function OutputByType({ output, number }: Props) {
   const fields = anyObject.parse(output);
   switch (fields?.output_type) {
     case "stream":
@@ -43,18 +44,20 @@ function Kind({ output, number }: Props) {
     default:
       return (
         <p className={styles.note}>
-          Output {number} is of a kind that is not known: {plainName(fields?.output_type ?? output, 60)}
+          Output {number} has an unknown type: {plainName(fields?.output_type ?? output, 60)}
         </p>
       );
   }
 }
 
+/** Returns a traceback, a string or a list of lines, as one text; "" for anything else. */
 function tracebackText(traceback: unknown): string {
   if (typeof traceback === "string") return traceback;
   return Array.isArray(traceback) ? traceback.filter((line) => typeof line === "string").join("\n") : "";
 }
 
-function plainText(output: unknown): string {
+/** Returns the first 100,000 UTF-16 units of an output's plain text or traceback; "" if it has none. */
+function plainTextOf(output: unknown): string {
   const fields = anyObject.parse(output);
   const text =
     linesOf(fields?.text) ?? linesOf(anyObject.parse(fields?.data)?.["text/plain"]) ?? tracebackText(fields?.traceback);

@@ -4,23 +4,23 @@ import styles from "./Picture.module.css";
 import { PictureDialog } from "./PictureDialog";
 
 interface Props {
-  /** A data: URL. Scripts in an SVG do not run in an <img>, and it fetches nothing. */
+  /** A data: URL. In an <img>, scripts of an SVG do not run, and it loads nothing. */
   src: string;
-  /** What it shows, for those who do not see it. */
+  /** Alternative text. */
   alt: string;
   mime: string;
-  /** How wide it is to be, in CSS pixels; null: as wide as it is. */
+  /** Width in CSS pixels; null: the picture's natural width. */
   width: number | null;
 }
 
-/** A picture that a click enlarges. */
+/** Shows a picture, which a click enlarges, or an error if the browser cannot decode it. */
 export function Picture({ src, alt, mime, width }: Props) {
   const [broken, setBroken] = useState(false);
   const [open, setOpen] = useState(false);
   if (broken) {
     return (
       <p className={styles.broken}>
-        This picture cannot be shown: its data is no valid {mime} ({formatBytes(src.length)}).
+        This picture cannot be shown: its data is not a valid {mime} ({formatBytes(src.length)}).
       </p>
     );
   }

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { IconButton } from "../ui/Button";
 import styles from "./Picture.module.css";
 
-/** A picture by itself, as large as the window has room for. Esc, a click and the cross close it. */
+/** Shows a picture in a modal dialog, as large as the window allows. Esc, a click or the close button closes it. */
 export function PictureDialog({ src, alt, onClose }: { src: string; alt: string; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -12,7 +12,7 @@ export function PictureDialog({ src, alt, onClose }: { src: string; alt: string;
     return () => element?.close();
   }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc and the cross are there for the keyboard
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Esc and the close button serve the keyboard
     <dialog
       ref={dialog}
       className={styles.dialog}

@@ -1,24 +1,24 @@
 import { useEffect, useMemo, useState } from "react";
 import { anyObject } from "../json/schema";
-import { Frame } from "./Frame";
-import { drawable } from "./figure";
 import styles from "./Outputs.module.css";
-import { plotlySource } from "./plotly";
+import { plotlyInput } from "./plotlyFigure";
+import { loadPlotlySource } from "./plotlySource";
+import { SandboxedFrame } from "./SandboxedFrame";
 
-/** A figure of plotly, drawn in a frame. */
+/** Draws a Plotly figure in a sandboxed frame, or shows an error if Plotly cannot be loaded. */
 export function PlotOutput({ figure, of }: { figure: Readonly<Record<string, unknown>>; of: object }) {
   const [plotly, setPlotly] = useState<string | Error | null>(null);
   useEffect(() => {
     let gone = false;
-    plotlySource()
+    loadPlotlySource()
       .catch((error: Error) => error)
       .then((found) => !gone && setPlotly(found));
     return () => {
       gone = true;
     };
   }, []);
-  const content = useMemo(() => ({ plotly, figure: drawable(figure) }), [plotly, figure]);
-  const height = heightOf(figure);
+  const content = useMemo(() => ({ plotly, figure: plotlyInput(figure) }), [plotly, figure]);
+  const height = figureHeightOf(figure);
   if (plotly instanceof Error) {
     return (
       <p className={styles.note} role="alert">
@@ -27,15 +27,17 @@ export function PlotOutput({ figure, of }: { figure: Readonly<Record<string, unk
     );
   }
   if (plotly === null) return <div className={styles.placeholder} style={{ height }} aria-busy />;
-  return <Frame page="plot" content={content} title={titleOf(figure)} height={height} of={of} />;
+  return <SandboxedFrame page="plot" content={content} title={figureTitleOf(figure)} height={height} outputKey={of} />;
 }
 
-function heightOf(figure: Readonly<Record<string, unknown>>): number {
+/** Returns the height of a figure's layout in CSS pixels if it is from 50 to 2000, else 450. */
+function figureHeightOf(figure: Readonly<Record<string, unknown>>): number {
   const height = anyObject.parse(figure.layout)?.height;
   return typeof height === "number" && height >= 50 && height <= 2000 ? height : 450;
 }
 
-function titleOf(figure: Readonly<Record<string, unknown>>): string {
+/** Returns "Figure: " and the title of a figure's layout; "Figure" if it has no title. */
+function figureTitleOf(figure: Readonly<Record<string, unknown>>): string {
   const title = anyObject.parse(figure.layout)?.title;
   const text = typeof title === "string" ? title : anyObject.parse(title)?.text;
   return typeof text === "string" ? `Figure: ${text.slice(0, 200)}` : "Figure";

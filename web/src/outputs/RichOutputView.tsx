@@ -4,20 +4,20 @@ import { linesOf } from "../json/values";
 import { plainName } from "../text/displayText";
 import { FormChooser } from "./FormChooser";
 import { FormView } from "./FormView";
-import { type Forms, formsOf } from "./mime";
 import styles from "./Outputs.module.css";
+import { type OutputForms, outputFormsOf } from "./outputForms";
 
 interface Props {
-  /** A MIME bundle, or whatever is there. */
+  /** A MIME bundle. May be any value: a malformed one is reported in its place. */
   data: unknown;
   metadata: unknown;
-  /** Which output it is, from 1. */
+  /** The number of the output among the cell's outputs, from 1. */
   number: number;
 }
 
-/** An output in the richest form that can be shown; where it has others, they can be chosen. */
+/** Shows a MIME bundle in its richest form, with a menu of the other forms, and notes about types that cannot be shown. */
 export function RichOutputView({ data, metadata, number }: Props) {
-  const { forms, notes } = useMemo<Forms>(() => formsOf(data), [data]);
+  const { forms, notes } = useMemo<OutputForms>(() => outputFormsOf(data), [data]);
   const [chosen, setChosen] = useState<string | null>(null);
   const form = forms.find(({ mime }) => mime === chosen) ?? forms[0];
   return (
@@ -31,9 +31,9 @@ export function RichOutputView({ data, metadata, number }: Props) {
         <FormView
           key={form.mime}
           form={form}
-          alt={altOf(data, form.mime)}
-          width={widthOf(metadata, form.mime)}
-          of={data as object}
+          alt={altTextOf(data, form.mime)}
+          width={pictureWidthOf(metadata, form.mime)}
+          outputKey={data as object}
         />
       )}
       {form !== undefined && forms.length > 1 && (
@@ -44,13 +44,14 @@ export function RichOutputView({ data, metadata, number }: Props) {
   );
 }
 
-function altOf(data: unknown, mime: string): string {
+/** Returns the alternative text of a picture: the bundle's plain text, else its MIME type. */
+function altTextOf(data: unknown, mime: string): string {
   const text = linesOf(anyObject.parse(data)?.["text/plain"]);
   return text === null || text.trim() === "" ? `Picture, ${plainName(mime, 60)}` : plainName(text.trim(), 300);
 }
 
-/** nbformat has it as metadata["image/png"].width, or beside the types. */
-function widthOf(metadata: unknown, mime: string): number | null {
+/** Returns a picture's width in CSS pixels from metadata["image/png"].width or metadata.width; null if there is none from 1 to 10000. */
+function pictureWidthOf(metadata: unknown, mime: string): number | null {
   const all = anyObject.parse(metadata);
   const width = anyObject.parse(all?.[mime])?.width ?? all?.width;
   return typeof width === "number" && width >= 1 && width <= 10_000 ? width : null;

@@ -1,17 +1,17 @@
-import { CellNames } from "./CellNames";
 import styles from "./Outputs.module.css";
+import { TextWithCellLinks } from "./TextWithCellLinks";
 import { TerminalText } from "./terminal/TerminalText";
-import { WordsProvider } from "./terminal/words";
+import { TextRendererProvider } from "./terminal/textRenderer";
 
-/** What was printed to one of the two streams. Warnings, in the second, name cells as tracebacks do. */
+/** Shows text printed to stdout or stderr. In stderr, cell names such as those of warnings become links. */
 export function StreamOutput({ name, text }: { name: string; text: string }) {
   if (name !== "stderr") return <TerminalText text={text} label="Standard output" />;
   return (
     <div className={styles.stderr}>
-      <span className={styles.tag}>stderr</span>
-      <WordsProvider value={CellNames}>
+      <span className={styles.streamLabel}>stderr</span>
+      <TextRendererProvider value={TextWithCellLinks}>
         <TerminalText text={text} label="Standard error" />
-      </WordsProvider>
+      </TextRendererProvider>
     </div>
   );
 }

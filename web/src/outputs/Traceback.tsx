@@ -3,54 +3,57 @@ import { useMemo, useState } from "react";
 import { formatCountOf } from "../format/format";
 import { plainName } from "../text/displayText";
 import { Button } from "../ui/Button";
-import { CellNames } from "./CellNames";
 import { CopyButton } from "./CopyButton";
 import styles from "./Outputs.module.css";
+import { TextWithCellLinks } from "./TextWithCellLinks";
 import { TerminalText } from "./terminal/TerminalText";
-import { WordsProvider } from "./terminal/words";
+import { TextRendererProvider } from "./terminal/textRenderer";
 import { splitTraceback } from "./traceback";
 
 interface Props {
+  /** Name of the exception's class; "" is shown as "Error". */
   ename: string;
+  /** Message of the exception; "" if it has none. */
   evalue: string;
-  /** Its lines, with colours as in a terminal. */
+  /** The lines, with terminal colour sequences; "" if there is no traceback. */
   traceback: string;
 }
 
-/** How a run failed: what was raised first, then where. */
+/** Shows an error output: exception and message first, then the traceback, whose earlier frames are hidden at first. */
 export function Traceback({ ename, evalue, traceback }: Props) {
-  const { earlier, count, recent } = useMemo(() => splitTraceback(traceback), [traceback]);
+  const { earlierFrames, earlierFrameCount, recentFrames } = useMemo(() => splitTraceback(traceback), [traceback]);
   const [open, setOpen] = useState(false);
   return (
     <div className={styles.error}>
-      <div className={styles.fault}>
+      <div className={styles.errorHeading}>
         <CircleAlert size={16} aria-hidden />
         <p>
           <strong>{plainName(ename || "Error")}</strong>
           {evalue !== "" && (
             <>
-              : <CellNames text={cut(evalue)} />
+              : <TextWithCellLinks text={truncateMessage(evalue)} />
             </>
           )}
         </p>
-        <CopyButton text={() => (traceback === "" ? `${ename}: ${evalue}` : traceback.replace(colors, ""))} />
+        <CopyButton text={() => (traceback === "" ? `${ename}: ${evalue}` : traceback.replace(colorSequences, ""))} />
       </div>
-      {count > 0 && (
+      {earlierFrameCount > 0 && (
         <Button variant="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Fold" : "Show"} {formatCountOf(count, "earlier frame")}
+          {open ? "Fold" : "Show"} {formatCountOf(earlierFrameCount, "earlier frame")}
         </Button>
       )}
-      <WordsProvider value={CellNames}>
-        {open && <TerminalText text={earlier} label="Earlier frames" />}
-        {recent.trim() !== "" && <TerminalText text={recent} label="Traceback" />}
-      </WordsProvider>
+      <TextRendererProvider value={TextWithCellLinks}>
+        {open && <TerminalText text={earlierFrames} label="Earlier frames" />}
+        {recentFrames.trim() !== "" && <TerminalText text={recentFrames} label="Traceback" />}
+      </TextRendererProvider>
     </div>
   );
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are taken off by their ESC
-const colors = /\x1b\[[0-9;:]*m/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with ESC
+const colorSequences = /\x1b\[[0-9;:]*m/g;
 
-function cut(text: string): string {
+/** Returns the first 2000 UTF-16 units of a text, and "…" if it is longer. */
+function truncateMessage(text: string): string {
   return text.length > 2000 ? `${text.slice(0, 2000)}…` : text;
 }

@@ -1,7 +1,8 @@
 import { plainName } from "../text/displayText";
-import type { Form } from "./mime";
+import type { OutputForm } from "./outputForms";
 
-const names: Readonly<Record<Form["kind"], string>> = {
+/** Display names of outputs' forms, by kind. */
+const formKindNames: Readonly<Record<OutputForm["kind"], string>> = {
   plot: "Plot",
   html: "Formatted",
   svg: "Drawing",
@@ -15,16 +16,16 @@ const names: Readonly<Record<Form["kind"], string>> = {
   text: "Plain text",
 };
 
-/** What people call the forms of one output, each by another name. */
-export function formNames(forms: readonly Form[]): readonly string[] {
-  const found = forms.map(nameOf);
+/** Returns the display names of an output's forms, in their order. Names that would repeat get their MIME type in parentheses. */
+export function uniqueFormNames(forms: readonly OutputForm[]): readonly string[] {
+  const found = forms.map(formNameOf);
   return found.map((name, index) =>
     found.indexOf(name) === found.lastIndexOf(name) ? name : `${name} (${plainName(forms[index]?.mime, 60)})`,
   );
 }
 
-function nameOf(form: Form): string {
+function formNameOf(form: OutputForm): string {
   if (form.kind === "html" && /<table[\s>]/i.test(form.text)) return "Table";
   if (form.kind === "text" && form.mime !== "text/plain") return `Text (${plainName(form.mime, 60)})`;
-  return names[form.kind];
+  return formKindNames[form.kind];
 }

@@ -1,20 +1,21 @@
-// Every input of hostile.json goes through what shows its kind. The list:
-//   name     of its own
-//   kind     html, svg, markdown, ansi, json, latex, plotly (json and plotly are
-//            texts of JSON), or where else a stranger's text is shown: filename,
+// Renders every input of hostile.json with the components for its kind, and checks that nothing in
+// the DOM could run or load. Fields of an input:
+//   name     unique
+//   kind     html, svg, markdown, ansi, json, latex, plotly (payloads of json and plotly are
+//            JSON texts), or another place where untrusted text is shown: filename,
 //            cell_id, title, widget
-//   payload  sets window.__pwned, or asks 127.0.0.1:9 for something, if it can
-// The DOM here is happy-dom's, which runs nothing; what a browser makes of the
-// same list, behind the server's real policy, is for the tests in e2e.
+//   payload  sets window.__pwned, or requests something from 127.0.0.1:9, if it is not stopped
+// happy-dom runs no scripts. The tests in e2e load the same list in a browser, with the
+// server's real policy.
 
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { plainName } from "../text/displayText";
-import { drawable } from "./figure";
 import inputs from "./hostile.json";
 import { Markdown } from "./Markdown";
-import { formsOf } from "./mime";
 import { OutputList } from "./OutputList";
+import { outputFormsOf } from "./outputForms";
+import { plotlyInput } from "./plotlyFigure";
 import { SafeHtml } from "./SafeHtml";
 
 const forbidden =
@@ -28,11 +29,13 @@ beforeEach(() => {
 
 afterEach(cleanup);
 
-const of = (...kinds: string[]) => inputs.filter(({ kind }) => kinds.includes(kind));
+/** Returns the inputs of some kinds. */
+const inputsOf = (...kinds: string[]) => inputs.filter(({ kind }) => kinds.includes(kind));
 
-/** Says what in the DOM could run, or ask somebody for something. The place of a frame has a height, which is ours. */
-function faults(root: Element): string[] {
-  for (const element of root.querySelectorAll("[class*=place]")) element.removeAttribute("style");
+/** Lists elements and attributes below root that could run something or load something. The page's own height style of frames is ignored. */
+function dangersIn(root: Element): string[] {
+  for (const element of root.querySelectorAll("[class*=container], [class*=placeholder]"))
+    element.removeAttribute("style");
   const found = [...root.querySelectorAll(forbidden)].map((element) => element.outerHTML.slice(0, 100));
   for (const element of root.querySelectorAll("*")) {
     for (const { name, value } of element.attributes) {
@@ -54,72 +57,75 @@ const bundle = (mime: string, value: unknown) => [
   { output_type: "display_data" as const, data: { [mime]: value }, metadata: {} },
 ];
 
-test("the list has names that differ, and enough of each kind", () => {
+test("hostile.json has more than 300 inputs with unique names", () => {
   expect(new Set(inputs.map(({ name }) => name)).size).toBe(inputs.length);
   expect(inputs.length).toBeGreaterThan(300);
 });
 
-test.each(of("html"))("html in the page: $name", ({ payload }) => {
+test.each(inputsOf("html"))("sanitized HTML in the page is harmless: $name", ({ payload }) => {
   const { container } = render(<SafeHtml html={payload} />);
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(of("html"))("html as an output: $name", ({ payload }) => {
+test.each(inputsOf("html"))("an HTML output is harmless: $name", ({ payload }) => {
   const { container } = render(<OutputList outputs={bundle("text/html", payload)} />);
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(of("markdown", "html", "title", "widget"))("markdown: $name", ({ payload }) => {
+test.each(inputsOf("markdown", "html", "title", "widget"))("rendered Markdown is harmless: $name", ({ payload }) => {
   const { container } = render(<Markdown source={payload} />);
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(of("svg"))("svg: $name", ({ payload }) => {
+test.each(inputsOf("svg"))("an SVG output is harmless: $name", ({ payload }) => {
   const { container } = render(<OutputList outputs={bundle("image/svg+xml", payload)} />);
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
   expect(container.querySelector("img")?.getAttribute("src")).toMatch(/^data:image\/svg\+xml;charset=utf-8,[^<>"]*$/);
 });
 
-test.each(inputs)("printed: $name", ({ payload }) => {
+test.each(inputs)("printed text and tracebacks are harmless: $name", ({ payload }) => {
   const outputs = [
     { output_type: "stream" as const, name: "stderr" as const, text: payload },
     { output_type: "error" as const, ename: payload, evalue: payload, traceback: [payload, payload] },
   ];
   const { container } = render(<OutputList outputs={outputs} />);
-  // Colours are set as properties, which no policy forbids; no program may name them.
+  // Colours may be set as custom properties, and nothing else may be in a style.
   for (const element of container.querySelectorAll("[style]")) {
     expect(element.getAttribute("style")).toMatch(
-      /^(?:\s*--(?:ink|paper): ?(?:var\(--ansi-\d+\)|rgb\(\d+ \d+ \d+\));?)+$/,
+      /^(?:\s*--(?:foreground|background): ?(?:var\(--ansi-\d+\)|rgb\(\d+ \d+ \d+\));?)+$/,
     );
     element.removeAttribute("style");
   }
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(of("json"))("json: $name", ({ payload }) => {
+test.each(inputsOf("json"))("a JSON output is harmless: $name", ({ payload }) => {
   const { container } = render(<OutputList outputs={bundle("application/json", JSON.parse(payload))} />);
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
   expect(container.querySelector("[role=alert]")).toBeNull();
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
-test.each(of("latex"))("latex: $name", ({ payload }) => {
+test.each(inputsOf("latex"))("a LaTeX output is harmless: $name", ({ payload }) => {
   const { container } = render(<OutputList outputs={bundle("text/latex", payload)} />);
-  expect(faults(container)).toEqual([]);
+  expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(of("plotly"))("plotly: $name", ({ payload }) => {
+test.each(inputsOf("plotly"))("a Plotly output is harmless: $name", ({ payload }) => {
   const figure = JSON.parse(payload);
   const { container } = render(<OutputList outputs={bundle("application/vnd.plotly.v1+json", figure)} />);
-  expect(faults(container)).toEqual([]);
-  expect(Object.keys(drawable(figure))).toEqual(["data", "layout", "frames"]);
+  expect(dangersIn(container)).toEqual([]);
+  expect(Object.keys(plotlyInput(figure))).toEqual(["data", "layout", "frames"]);
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
-test.each(of("filename", "cell_id", "title", "widget"))("a name: $name", ({ payload }) => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
-  expect(plainName(payload)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
-  const { container } = render(<OutputList outputs={bundle(payload, payload)} />);
-  expect(faults(container)).toEqual([]);
-  expect(() => formsOf({ [payload]: { [payload]: payload } })).not.toThrow();
-});
+test.each(inputsOf("filename", "cell_id", "title", "widget"))(
+  "plainName and MIME type names are harmless: $name",
+  ({ payload }) => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds forbidden characters
+    expect(plainName(payload)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
+    const { container } = render(<OutputList outputs={bundle(payload, payload)} />);
+    expect(dangersIn(container)).toEqual([]);
+    expect(() => outputFormsOf({ [payload]: { [payload]: payload } })).not.toThrow();
+  },
+);

@@ -1,9 +1,9 @@
-// Markdown to HTML that is still to be sanitised.
+// Converts Markdown to HTML. The result is not safe yet: the caller must sanitize it.
 
 import { Marked, type TokenizerAndRendererExtension } from "marked";
-import { startsUnknown, unknownAsText } from "./elements";
+import { escapeUnknownTags, startsWithUnknownTag } from "./htmlElementNames";
 
-/** Text between dollars. A digit behind the second one makes it money. */
+/** Marked extension for formulas in a line: $tex$ or $$tex$$. A "$" followed by a digit does not close one, so that prices stay text. */
 const inlineMath: TokenizerAndRendererExtension = {
   name: "inlineMath",
   level: "inline",
@@ -13,10 +13,10 @@ const inlineMath: TokenizerAndRendererExtension = {
     if (found === null) return undefined;
     return { type: "inlineMath", raw: found[0], display: found[1] !== undefined };
   },
-  renderer: ({ raw, display }) => mathHtml("span", raw, display),
+  renderer: ({ raw, display }) => mathElementHtml("span", raw, display),
 };
 
-/** A paragraph of its own between double dollars. */
+/** Marked extension for formulas that are a whole paragraph: $$tex$$. */
 const blockMath: TokenizerAndRendererExtension = {
   name: "blockMath",
   level: "block",
@@ -26,26 +26,31 @@ const blockMath: TokenizerAndRendererExtension = {
     if (found === null) return undefined;
     return { type: "blockMath", raw: found[0] };
   },
-  renderer: ({ raw }) => mathHtml("div", raw, true),
+  renderer: ({ raw }) => mathElementHtml("div", raw, true),
 };
 
-const marked = new Marked({
+const markdownParser = new Marked({
   gfm: true,
   async: false,
   extensions: [inlineMath, blockMath],
-  // A block that begins with a tag that is no HTML is a paragraph: what is in it is Markdown.
-  tokenizer: { html: (source) => (startsUnknown(source) ? undefined : false) },
-  renderer: { checkbox: ({ checked }) => (checked ? "☑ " : "☐ "), html: ({ text }) => unknownAsText(text) },
+  // A block that begins with a tag that is not HTML is a paragraph, so Markdown inside it is rendered.
+  tokenizer: { html: (source) => (startsWithUnknownTag(source) ? undefined : false) },
+  renderer: { checkbox: ({ checked }) => (checked ? "☑ " : "☐ "), html: ({ text }) => escapeUnknownTags(text) },
 });
 
-export function markdownHtml(source: string): string {
-  return marked.parse(source, { async: false });
+/**
+ * Converts Markdown (GitHub's dialect) to HTML that must still be sanitized. Formulas become elements of the
+ * classes math-inline and math-block which contain their TeX. Throws if the source is nested too deeply.
+ */
+export function markdownToHtml(source: string): string {
+  return markdownParser.parse(source, { async: false });
 }
 
-function mathHtml(tag: string, tex: string, display: boolean): string {
-  return `<${tag} class="math-${display ? "block" : "inline"}">${escaped(tex)}</${tag}>`;
+/** Returns HTML of an element that contains the TeX of a formula, for typesetFormulasIn to replace. */
+function mathElementHtml(tag: string, tex: string, display: boolean): string {
+  return `<${tag} class="math-${display ? "block" : "inline"}">${escapeHtml(tex)}</${tag}>`;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -1,30 +1,33 @@
-// Formulas, by KaTeX as MathML: no fonts, no styles. KaTeX is loaded when the
-// first formula is to be drawn.
+// Renders formulas with KaTeX as MathML, which needs no fonts or styles. KaTeX is loaded when
+// the first formula is rendered.
 
-import { hushed } from "./hush";
-import { parseInert } from "./inert";
+import { maskHtml } from "./maskHtml";
+import { parseInertHtml } from "./parseInertHtml";
 
-/** Draws TeX, with or without the dollars around it; an Error says what is wrong with it. */
-export type Typeset = (tex: string, display: boolean) => Element | Error;
+/** Renders TeX, with or without delimiters around it, as a MathML element; returns an Error if the TeX is invalid or too long. display: as a block. */
+export type FormulaTypesetter = (tex: string, display: boolean) => Element | Error;
 
-const delimiters = [
+/** Pairs of delimiters that may surround TeX. */
+const mathDelimiters = [
   ["$$", "$$"],
   ["$", "$"],
   ["\\[", "\\]"],
   ["\\(", "\\)"],
 ] as const;
 
-/** A formula of more characters is shown as its source. */
-const longest = 10_000;
+/** Length in UTF-16 units of the longest formula that is rendered; longer ones are shown as source. */
+const maxFormulaLength = 10_000;
 
-let loading: Promise<Typeset> | null = null;
+/** The typesetter, loading or loaded; null: not requested yet, or loading failed. */
+let typesetterPromise: Promise<FormulaTypesetter> | null = null;
 
-export function loadTypeset(): Promise<Typeset> {
-  loading ??= import("katex").then(({ default: katex }) => (tex, display) => {
-    if (tex.length > longest) return new Error("the formula is too long");
+/** Loads KaTeX once. The promise rejects if it cannot be loaded; the next call then tries again. */
+export function loadFormulaTypesetter(): Promise<FormulaTypesetter> {
+  typesetterPromise ??= import("katex").then(({ default: katex }) => (tex, display) => {
+    if (tex.length > maxFormulaLength) return new Error("the formula is too long");
     let markup: string;
     try {
-      markup = katex.renderToString(inner(tex), {
+      markup = katex.renderToString(stripMathDelimiters(tex), {
         output: "mathml",
         displayMode: display,
         throwOnError: true,
@@ -36,27 +39,27 @@ export function loadTypeset(): Promise<Typeset> {
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
     }
-    const math = parseInert(hushed(markup)).querySelector("math");
-    return math === null ? new Error("there is no formula in it") : bare(math);
+    const math = parseInertHtml(maskHtml(markup)).querySelector("math");
+    return math === null ? new Error("there is no formula in it") : removeLinksAndStyles(math);
   });
-  loading.catch(() => {
-    loading = null; // so that the next formula tries again
+  typesetterPromise.catch(() => {
+    typesetterPromise = null; // the next formula tries again
   });
-  return loading;
+  return typesetterPromise;
 }
 
-/** The formula without what says that it is one. */
-function inner(source: string): string {
+/** Returns TeX without the delimiters around it. */
+function stripMathDelimiters(source: string): string {
   const text = source.trim();
-  for (const [opener, closer] of delimiters) {
+  for (const [opener, closer] of mathDelimiters) {
     const fits = text.startsWith(opener) && text.endsWith(closer) && text.length >= opener.length + closer.length;
     if (fits) return text.slice(opener.length, text.length - closer.length);
   }
   return text;
 }
 
-/** Math without what could lead anywhere or hide something: the source as an annotation, styles, links. */
-function bare(math: Element): Element {
+/** Removes from a MathML element the TeX annotation and all links, styles, ids and event handlers; returns the element. */
+function removeLinksAndStyles(math: Element): Element {
   for (const annotation of math.querySelectorAll("annotation")) annotation.remove();
   for (const element of [math, ...math.querySelectorAll("*")]) {
     for (const { name } of [...element.attributes]) {
@@ -66,14 +69,17 @@ function bare(math: Element): Element {
   return math;
 }
 
-/** Formulas of one text that are drawn; more stay their sources, for each takes its time. */
-const most = 2000;
+/** How many formulas of one text are rendered; the others stay as source, to limit the time. */
+const maxFormulas = 2000;
 
-/** Puts formulas in the place of their sources, which sanitised Markdown has in elements of these two classes. */
-export async function typesetIn(place: Element): Promise<void> {
-  const sources = [...place.querySelectorAll(".math-inline, .math-block")].slice(0, most);
+/**
+ * Replaces the TeX in elements of the classes math-inline and math-block by rendered formulas. An invalid formula stays
+ * as source, with the error as its title. Rejects if KaTeX cannot be loaded.
+ */
+export async function typesetFormulasIn(place: Element): Promise<void> {
+  const sources = [...place.querySelectorAll(".math-inline, .math-block")].slice(0, maxFormulas);
   if (sources.length === 0) return;
-  const typeset = await loadTypeset();
+  const typeset = await loadFormulaTypesetter();
   for (const source of sources) {
     const math = typeset(source.textContent ?? "", source.classList.contains("math-block"));
     if (math instanceof Error) source.setAttribute("title", math.message);

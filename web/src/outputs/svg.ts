@@ -1,8 +1,8 @@
 /**
- * An SVG as a data: URL for an <img>, in which no script runs and nothing is
- * fetched. Not a blob: URL, which opened in a tab would have this page's origin.
+ * Returns SVG source as a data: URL for an <img>, where no script runs and nothing is
+ * loaded. Not a blob: URL, because that would have this page's origin if opened in a tab.
  */
-export function svgUrl(text: string): string {
+export function svgDataUrl(text: string): string {
   const named = /<svg\b[^>]*\sxmlns\s*=/.test(text)
     ? text
     : text.replace(/<svg\b/, '<svg xmlns="http://www.w3.org/2000/svg"');

@@ -8,20 +8,20 @@ const python = (n: number) =>
     "E: x",
   ].join("\n");
 
-test("a short traceback is whole", () => {
-  expect(splitTraceback(python(4))).toEqual({ earlier: "", count: 0, recent: python(4) });
+test("a traceback of four frames is not split", () => {
+  expect(splitTraceback(python(4))).toEqual({ earlierFrames: "", earlierFrameCount: 0, recentFrames: python(4) });
 });
 
-test("of a long one the last three frames stay", () => {
-  const { earlier, count, recent } = splitTraceback(python(10));
-  expect(count).toBe(7);
-  expect(earlier.split("\n")).toHaveLength(14);
-  expect(recent).toBe(
+test("all but the last three frames of a long traceback are hidden", () => {
+  const { earlierFrames, earlierFrameCount, recentFrames } = splitTraceback(python(10));
+  expect(earlierFrameCount).toBe(7);
+  expect(earlierFrames.split("\n")).toHaveLength(14);
+  expect(recentFrames).toBe(
     'Traceback (most recent call last):\n  File "<a>", line 7, in f\n    g()\n  File "<a>", line 8, in f\n    g()\n  File "<a>", line 9, in f\n    g()\nE: x',
   );
 });
 
-test("IPython's frames, in colour", () => {
+test("coloured IPython frames are recognized", () => {
   const frame = (n: number) => `\x1b[36mCell In[${n}], line 1\x1b[0m\n\x1b[32m----> 1\x1b[0m f()`;
   const library = "File \x1b[32m/usr/lib/python3/x.py:12\x1b[0m, in g(a)\n     12 raise E";
   const text = [
@@ -33,14 +33,14 @@ test("IPython's frames, in colour", () => {
     library,
     "E: x",
   ].join("\n");
-  const { count, earlier, recent } = splitTraceback(text);
-  expect(count).toBe(2);
-  expect(earlier).toBe(`${frame(1)}\n${frame(2)}`);
-  expect(recent).toContain("E: x");
+  const { earlierFrameCount, earlierFrames, recentFrames } = splitTraceback(text);
+  expect(earlierFrameCount).toBe(2);
+  expect(earlierFrames).toBe(`${frame(1)}\n${frame(2)}`);
+  expect(recentFrames).toContain("E: x");
 });
 
-test("what is no traceback stays as it is", () => {
+test("text that is not a traceback is not split", () => {
   for (const text of ["", "x", "\n".repeat(1000), '  File "'.repeat(10_000)]) {
-    expect(splitTraceback(text).recent).toBe(text);
+    expect(splitTraceback(text).recentFrames).toBe(text);
   }
 });

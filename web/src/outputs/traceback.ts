@@ -1,37 +1,37 @@
-/** A traceback in three parts; each but the last may be "". */
-export interface Traceback {
-  /** Frames that are folded at first. */
-  earlier: string;
-  /** How many frames that are. */
-  count: number;
-  /** The frames next to the fault, and the fault itself. */
-  recent: string;
+/** A traceback, split into frames to hide at first and frames to show. */
+export interface SplitTraceback {
+  /** The text of the frames that are hidden at first; "" if none are. */
+  earlierFrames: string;
+  /** How many frames are hidden at first. */
+  earlierFrameCount: number;
+  /** The text of the last three frames and of the error; the whole traceback if no frames are hidden. */
+  recentFrames: string;
 }
 
-/** Frames that are shown at once. */
-const shown = 3;
+/** How many frames of a long traceback are shown at first. */
+const recentFrameCount = 3;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are taken off by their ESC
-const colors = /\x1b\[[0-9;:]*m/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with ESC
+const colorSequences = /\x1b\[[0-9;:]*m/g;
 
-/** How frames begin: Python's own, and IPython's of several versions. */
-const frame =
+/** Matches the first line of a frame as Python and several versions of IPython print it. */
+const frameStartPattern =
   /^(?:\s{0,4}File ["<~/.\w].*?(?:, line \d+|:\d+)|(?:Cell|Input) In ?\[|<ipython-input-|[~/]\S*?(?:\.py)?(?::\d+)? in )/;
 
-/** Finds the frames of a traceback, so that those far from the fault can be folded. */
-export function splitTraceback(text: string): Traceback {
+/** Splits a traceback of at least 5 frames into the frames to hide and the last three. Any other text is not split. */
+export function splitTraceback(text: string): SplitTraceback {
   const lines = text.split("\n");
   const starts: number[] = [];
   for (const [index, line] of lines.entries()) {
-    if (frame.test(line.slice(0, 1000).replace(colors, ""))) starts.push(index);
+    if (frameStartPattern.test(line.slice(0, 1000).replace(colorSequences, ""))) starts.push(index);
   }
-  const from = starts.at(-shown);
+  const from = starts.at(-recentFrameCount);
   const first = starts[0];
-  if (from === undefined || first === undefined || starts.length <= shown + 1)
-    return { earlier: "", count: 0, recent: text };
+  if (from === undefined || first === undefined || starts.length <= recentFrameCount + 1)
+    return { earlierFrames: "", earlierFrameCount: 0, recentFrames: text };
   return {
-    earlier: lines.slice(first, from).join("\n"),
-    count: starts.length - shown,
-    recent: [...lines.slice(0, first), ...lines.slice(from)].join("\n"),
+    earlierFrames: lines.slice(first, from).join("\n"),
+    earlierFrameCount: starts.length - recentFrameCount,
+    recentFrames: [...lines.slice(0, first), ...lines.slice(from)].join("\n"),
   };
 }

@@ -2,28 +2,28 @@ import { useState } from "react";
 import { formatCountOf } from "../../format/format";
 import { Button } from "../../ui/Button";
 import { CopyButton } from "../CopyButton";
-import { LineWindow } from "./LineWindow";
 import { linesText } from "./line";
-import { Reader } from "./reader";
 import { TerminalLine } from "./TerminalLine";
 import styles from "./TerminalText.module.css";
+import { TerminalReader } from "./terminalReader";
+import { VirtualLines } from "./VirtualLines";
 
-/** Lines that a folded text begins and ends with. */
-const head = 40;
-const tail = 20;
+/** How many lines of a long text are shown at first: from its beginning and from its end. */
+const headLineCount = 40;
+const tailLineCount = 20;
 
 interface Props {
   text: string;
-  /** What it is, for screen readers, as "Standard output". */
+  /** Name of the text for screen readers, as "Standard output". */
   label: string;
 }
 
-/** Text as a terminal shows it. The middle of a long one is folded; opened, it scrolls in a box of its own. */
+/** Shows text as a terminal does. Only the ends of a text of more than 70 lines are shown at first; when opened, all of it scrolls in a box. */
 export function TerminalText({ text, label }: Props) {
-  const [reader] = useState(() => new Reader());
+  const [reader] = useState(() => new TerminalReader());
   const [open, setOpen] = useState(false);
   const lines = reader.read(text);
-  const folds = lines.length > head + tail + 10;
+  const folds = lines.length > headLineCount + tailLineCount + 10;
   if (!folds) {
     return (
       <div className={styles.text}>
@@ -46,14 +46,14 @@ export function TerminalText({ text, label }: Props) {
     return (
       <div className={styles.text}>
         {toggle}
-        <LineWindow lines={lines} count={lines.length} label={label} />
+        <VirtualLines lines={lines} count={lines.length} label={label} />
       </div>
     );
   }
-  const ends = lines.length - tail;
+  const ends = lines.length - tailLineCount;
   return (
     <div className={styles.text}>
-      {lines.slice(0, head).map((line, index) => (
+      {lines.slice(0, headLineCount).map((line, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its number
         <TerminalLine key={index} line={line} />
       ))}

@@ -1,55 +1,56 @@
-import type { Style } from "./style";
+import type { TextStyle } from "./textStyle";
 
-/** Text of one style; null: as usual. */
+/** Text of one style in a line. */
 export interface Segment {
   readonly text: string;
-  readonly style: Style | null;
+  /** null: the default style. */
+  readonly style: TextStyle | null;
 }
 
-/** A line of a terminal. One that was handed out is never changed. */
+/** A line of a terminal. Immutable: a change makes a new line. */
 export interface Line {
   readonly segments: readonly Segment[];
-  /** In UTF-16 units. */
+  /** Length in UTF-16 units. */
   readonly length: number;
-  /** It goes on in the next line: there was no room for more, and no line break. */
-  readonly wraps: boolean;
+  /** Whether the text continues in the next line without a line break, because this line is full. */
+  readonly isWrapped: boolean;
 }
 
-export const emptyLine: Line = { segments: [], length: 0, wraps: false };
+export const emptyLine: Line = { segments: [], length: 0, isWrapped: false };
 
-/** The line with text written over what is at column and behind; short of it, it is filled with blanks. */
-export function written(line: Line, column: number, text: string, style: Style | null): Line {
+/** Returns the line with text written over it from a column on. A shorter line is first filled with blanks up to the column. */
+export function writeText(line: Line, column: number, text: string, style: TextStyle | null): Line {
   if (column === line.length) {
-    return { ...line, segments: joined(line.segments, text, style), length: column + text.length };
+    return { ...line, segments: appendSegment(line.segments, text, style), length: column + text.length };
   }
-  const before = column < line.length ? slice(line.segments, 0, column) : padded(line, column);
-  const after = slice(line.segments, column + text.length, line.length);
+  const before = column < line.length ? sliceSegments(line.segments, 0, column) : padSegments(line, column);
+  const after = sliceSegments(line.segments, column + text.length, line.length);
   return {
     ...line,
-    segments: [...joined(before, text, style), ...after],
+    segments: [...appendSegment(before, text, style), ...after],
     length: Math.max(line.length, column + text.length),
   };
 }
 
-/** The line without what is from column `from` up to `to`; what was behind stays where it is. */
-export function erased(line: Line, from: number, to: number): Line {
+/** Returns the line with the columns from `from` to `to` - 1 blank. Later columns keep their positions. */
+export function eraseColumns(line: Line, from: number, to: number): Line {
   if (from >= line.length) return line;
-  if (to >= line.length) return { ...line, segments: slice(line.segments, 0, from), length: from };
-  return written(line, from, " ".repeat(to - from), null);
+  if (to >= line.length) return { ...line, segments: sliceSegments(line.segments, 0, from), length: from };
+  return writeText(line, from, " ".repeat(to - from), null);
 }
 
-/** The text of lines; those that wrap are one. */
+/** Returns the text of lines joined by "\n"; a wrapped line is joined to the next without one. */
 export function linesText(lines: readonly Line[]): string {
   const parts: string[] = [];
   for (const [index, line] of lines.entries()) {
     for (const segment of line.segments) parts.push(segment.text);
-    if (!line.wraps && index < lines.length - 1) parts.push("\n");
+    if (!line.isWrapped && index < lines.length - 1) parts.push("\n");
   }
   return parts.join("");
 }
 
-/** The segments from column `from` up to `to`. */
-function slice(segments: readonly Segment[], from: number, to: number): Segment[] {
+/** Returns the segments of the columns from `from` to `to` - 1. */
+function sliceSegments(segments: readonly Segment[], from: number, to: number): Segment[] {
   const found: Segment[] = [];
   let start = 0;
   for (const segment of segments) {
@@ -62,12 +63,14 @@ function slice(segments: readonly Segment[], from: number, to: number): Segment[
   return found;
 }
 
-function joined(segments: readonly Segment[], text: string, style: Style | null): Segment[] {
+/** Returns the segments with text appended, which joins the last one if that has the same style. */
+function appendSegment(segments: readonly Segment[], text: string, style: TextStyle | null): Segment[] {
   const last = segments.at(-1);
   if (last === undefined || last.style !== style) return [...segments, { text, style }];
   return [...segments.slice(0, -1), { text: last.text + text, style }];
 }
 
-function padded(line: Line, column: number): Segment[] {
-  return joined(line.segments, " ".repeat(column - line.length), null);
+/** Returns the segments of a line, filled with blanks up to a column. */
+function padSegments(line: Line, column: number): Segment[] {
+  return appendSegment(line.segments, " ".repeat(column - line.length), null);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { linesText } from "./line";
-import { Reader } from "./reader";
 import { Terminal } from "./terminal";
+import { TerminalReader } from "./terminalReader";
 
 function shown(text: string): string {
   const terminal = new Terminal();
@@ -10,35 +10,35 @@ function shown(text: string): string {
 }
 
 test.each([
-  ["plain lines", "a\nb\n\nc", "a\nb\n\nc"],
-  ["a line break at the end adds nothing to be seen", "a\n", "a"],
-  ["carriage return and line break", "a\r\nb\r\n", "a\nb"],
-  ["a progress bar", " 10%|#  |\r 50%|## |\r100%|###|\n", "100%|###|"],
-  ["a shorter text leaves the rest", "abcdef\rxy", "xycdef"],
-  ["the rest is erased", "abcdef\rxy\x1b[K", "xy"],
-  ["the beginning is erased", "abcdef\x1b[3D\x1b[1K", "    ef"],
-  ["the whole line is erased", "abc\x1b[2K\rx", "x"],
-  ["backspaces write over", "abc\b\bX", "aXc"],
-  ["backspaces stop at the left", "ab\b\b\b\b\bX", "Xb"],
-  ["two bars, one above the other", "a 0%\nb 0%\x1b[A\ra 9%\n\rb 9%", "a 9%\nb 9%"],
-  ["up goes no further than the top", "a\x1b[99Ab", "ab"],
-  ["down goes no further than the last line", "a\nb\x1b[A\x1b[99Bc", "a\nbc"],
-  ["what is below is erased", "a\nb\nc\x1b[2A\r\x1b[J", ""],
-  ["a cleared screen loses nothing", "a\nb\x1b[2J\x1b[H\x1b[3Jc", "a\nbc"],
-  ["columns", "abcdef\x1b[3GX\x1b[2CY", "abXdeY"],
-  ["a far column fills with blanks", "\x1b[5Gx", "    x"],
-  ["a column that is too far is none so far", "\x1b[999999999Gx", `${" ".repeat(512)}x`],
-  ["private modes and unknown commands", "\x1b[?25la\x1b[>4;2mb\x1b[5nc\x1b[?25h", "abc"],
-  ["titles, sets of characters, pictures", "\x1b]0;title\x07a\x1b(Bb\x1bP0q#0~\x1b\\c\x1b=d", "abcd"],
-  ["a bell", "a\x07b", "ab"],
-  ["what means nothing can be seen", "a\x00\x7f\x9bb", "a^@^?\ufffdb"],
-  ["an escape that begins nothing can be seen", "a\x1b~b", "a^[~b"],
-  ["a title that never ends is text", `\x1b]0;${"x".repeat(5000)}`, `^[]0;${"x".repeat(5000)}`],
+  ["plain lines are kept", "a\nb\n\nc", "a\nb\n\nc"],
+  ["a line break at the end adds no line", "a\n", "a"],
+  ["CR LF is one line break", "a\r\nb\r\n", "a\nb"],
+  ["a progress bar overwrites itself after CR", " 10%|#  |\r 50%|## |\r100%|###|\n", "100%|###|"],
+  ["a shorter text after CR leaves the rest of the line", "abcdef\rxy", "xycdef"],
+  ["CSI K erases the rest of the line", "abcdef\rxy\x1b[K", "xy"],
+  ["CSI 1 K erases the beginning of the line", "abcdef\x1b[3D\x1b[1K", "    ef"],
+  ["CSI 2 K erases the whole line", "abc\x1b[2K\rx", "x"],
+  ["text after backspaces overwrites", "abc\b\bX", "aXc"],
+  ["backspaces stop at column 0", "ab\b\b\b\b\bX", "Xb"],
+  ["two progress bars, one above the other", "a 0%\nb 0%\x1b[A\ra 9%\n\rb 9%", "a 9%\nb 9%"],
+  ["the cursor does not move above the first line", "a\x1b[99Ab", "ab"],
+  ["the cursor does not move below the last line", "a\nb\x1b[A\x1b[99Bc", "a\nbc"],
+  ["CSI J erases everything below the cursor", "a\nb\nc\x1b[2A\r\x1b[J", ""],
+  ["clearing the screen loses no text", "a\nb\x1b[2J\x1b[H\x1b[3Jc", "a\nbc"],
+  ["CSI G and CSI C set the column", "abcdef\x1b[3GX\x1b[2CY", "abXdeY"],
+  ["text at a far column is preceded by blanks", "\x1b[5Gx", "    x"],
+  ["a column beyond the limit becomes the limit", "\x1b[999999999Gx", `${" ".repeat(512)}x`],
+  ["private modes and unknown commands are ignored", "\x1b[?25la\x1b[>4;2mb\x1b[5nc\x1b[?25h", "abc"],
+  ["titles, character sets and sixel pictures are ignored", "\x1b]0;title\x07a\x1b(Bb\x1bP0q#0~\x1b\\c\x1b=d", "abcd"],
+  ["a bell is ignored", "a\x07b", "ab"],
+  ["other control characters are made visible", "a\x00\x7f\x9bb", "a^@^?\ufffdb"],
+  ["an ESC that begins no sequence is made visible", "a\x1b~b", "a^[~b"],
+  ["a title that never ends is shown as text", `\x1b]0;${"x".repeat(5000)}`, `^[]0;${"x".repeat(5000)}`],
 ])("%s", (_, text, want) => {
   expect(shown(text)).toBe(want);
 });
 
-test("a text in any portions is the same text", () => {
+test("text written in pieces of any size gives the same lines", () => {
   const text = "a\x1b[31mred\x1b[0m\r\nb\x1b]8;;https://example.com/\x1b\\link\x1b]8;;\x1b\\\rX\x1b[K\nc\x1b[Ad\b\be";
   const whole = new Terminal();
   whole.write(text);
@@ -50,7 +50,7 @@ test("a text in any portions is the same text", () => {
   }
 });
 
-test("colours and styles", () => {
+test("SGR sequences set colours and styles", () => {
   const terminal = new Terminal();
   terminal.write("\x1b[1;31ma\x1b[22;39;44mb\x1b[mc\x1b[38;5;208md\x1b[48:2::1:2:3me\x1b[97;103mf\x1b[0mg");
   const styles = terminal.lines[0]?.segments.map(({ text, style }) => [text, style && { ...style }]);
@@ -64,7 +64,7 @@ test("colours and styles", () => {
 });
 
 test.each(["38;5;99999", "38;2;999;0;0", "38", "48;5", "38;9;1", "999"])(
-  "a colour that is none changes nothing: %s",
+  "an invalid colour code changes nothing: %s",
   (code) => {
     const terminal = new Terminal();
     terminal.write(`\x1b[${code}mx`);
@@ -81,7 +81,7 @@ test.each([
   ["file:///etc/passwd", false],
   ["/api/sessions", false],
   ["https://", false],
-])("a link to %s: %s", (target, linked) => {
+])("OSC 8 with target %s makes a link: %s", (target, linked) => {
   const terminal = new Terminal();
   terminal.write(`\x1b]8;;${target}\x1b\\text\x1b]8;;\x1b\\after`);
   const links = terminal.lines[0]?.segments.map(({ style }) => style?.link);
@@ -89,7 +89,7 @@ test.each([
   expect(links?.at(-1)).toBe(linked ? undefined : links?.[0]);
 });
 
-test("a very long line wraps, and is one line when it is copied", () => {
+test("a very long line wraps, and linesText joins it again", () => {
   const text = "x".repeat(5000);
   const terminal = new Terminal();
   terminal.write(`${text}\nb`);
@@ -97,8 +97,8 @@ test("a very long line wraps, and is one line when it is copied", () => {
   expect(linesText(terminal.lines)).toBe(`${text}\nb`);
 });
 
-test("lines that stay the same stay the same objects", () => {
-  const reader = new Reader();
+test("TerminalReader returns the same objects for unchanged lines", () => {
+  const reader = new TerminalReader();
   const first = [...reader.read("a\nb\nc")];
   const second = [...reader.read("a\nb\ncd\ne")];
   expect(second[0]).toBe(first[0]);
@@ -106,8 +106,8 @@ test("lines that stay the same stay the same objects", () => {
   expect(second[2]).not.toBe(first[2]);
 });
 
-test("another text begins anew", () => {
-  const reader = new Reader();
+test("TerminalReader starts again for a different text", () => {
+  const reader = new TerminalReader();
   reader.read("\x1b[31mabc");
-  expect(reader.read("xyz")).toEqual([{ segments: [{ text: "xyz", style: null }], length: 3, wraps: false }]);
+  expect(reader.read("xyz")).toEqual([{ segments: [{ text: "xyz", style: null }], length: 3, isWrapped: false }]);
 });

@@ -1,76 +1,79 @@
-import { emptyLine, erased, type Line, written } from "./line";
-import { sequenceAt } from "./sequence";
-import { type Style, withSgr } from "./style";
+import { parseSequenceAt } from "./escapeSequence";
+import { emptyLine, eraseColumns, type Line, writeText } from "./line";
+import { applySgr, type TextStyle } from "./textStyle";
 
-/** A cursor goes no further to the right than this by itself, so that a few bytes cannot ask for much memory. */
-const widest = 512;
+/** Column up to which escape sequences can move the cursor, so that a few bytes cannot allocate much memory. */
+const maxCursorColumn = 512;
 
-/** How many columns a line has, in UTF-16 units: text that goes on wraps. It bounds what one line costs. */
-const columns = 2048;
+/** Length in UTF-16 units at which a line wraps, which limits the cost of changing one line. */
+const maxLineLength = 2048;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const control = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
+const controlCharacter = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g;
 
 /**
- * What a very large terminal would show of a program's text: carriage returns
- * and backspaces write over what is there, as progress bars want it, the cursor
- * goes up and lines are erased; the screen never is, so nothing printed is lost
- * by it. Text may come in any portions.
+ * Interprets a program's output as a terminal of unlimited height does. Carriage returns and
+ * backspaces overwrite text, as progress bars need; escape sequences move the cursor and erase
+ * lines. Clearing the screen is ignored, so that no printed text is lost by it. Output may be
+ * written in pieces of any size.
  */
 export class Terminal {
   #lines: Line[] = [];
   #row = 0;
   #column = 0;
-  #style: Style | null = null;
+  #style: TextStyle | null = null;
   #unfinished = "";
 
-  /** The lines so far. A last one that is still empty is not among them. */
+  /** The lines written so far, without a last line that is still empty. The list is changed in place by later writes. */
   get lines(): readonly Line[] {
     return this.#lines;
   }
 
+  /** Interprets more output. An escape sequence may be split between two calls. */
   write(more: string): void {
     const source = this.#unfinished + more;
     this.#unfinished = "";
     let at = 0;
     while (at < source.length) {
-      control.lastIndex = at;
-      const next = control.exec(source)?.index ?? source.length;
-      if (next > at) this.#put(source.slice(at, next));
+      controlCharacter.lastIndex = at;
+      const next = controlCharacter.exec(source)?.index ?? source.length;
+      if (next > at) this.#putText(source.slice(at, next));
       if (next === source.length) return;
-      at = next + this.#control(source, next);
+      at = next + this.#handleControl(source, next);
     }
   }
 
-  /** Does what the control character at `at` asks for; returns how many units it took. */
-  #control(source: string, at: number): number {
+  /** Handles the control character at index `at`; returns how many UTF-16 units were consumed. */
+  #handleControl(source: string, at: number): number {
     const code = source.charCodeAt(at);
-    if (code === 0x1b) return this.#escape(source, at);
+    if (code === 0x1b) return this.#handleEscape(source, at);
     if (code === 0x0a) this.#newLine(false);
     else if (code === 0x0d) this.#column = 0;
     else if (code === 0x08) this.#column = Math.max(0, this.#column - 1);
-    else if (code !== 0x07) this.#put(pictured(code));
+    else if (code !== 0x07) this.#putText(visibleControl(code));
     return 1;
   }
 
-  #escape(source: string, at: number): number {
-    const { sequence, length } = sequenceAt(source, at);
+  /** Handles the escape sequence at index `at`; returns how many UTF-16 units were consumed. An unfinished one is kept for the next write. */
+  #handleEscape(source: string, at: number): number {
+    const { sequence, length } = parseSequenceAt(source, at);
     if (length < 0) {
       this.#unfinished = source.slice(at);
       return this.#unfinished.length;
     }
     if (length === 0) {
-      this.#put(pictured(0x1b));
+      this.#putText(visibleControl(0x1b));
       return 1;
     }
-    if (sequence.kind === "csi") this.#csi(sequence.command, sequence.parameters);
-    if (sequence.kind === "link") this.#link(sequence.target);
+    if (sequence.kind === "csi") this.#handleCsi(sequence.command, sequence.parameters);
+    if (sequence.kind === "link") this.#setLink(sequence.target);
     return length;
   }
 
-  #csi(command: string, parameters: string): void {
+  /** Applies a CSI command: styles, cursor movements, erasing. Others are ignored. */
+  #handleCsi(command: string, parameters: string): void {
     if (command === "m") {
-      if (/^[\d;:]*$/.test(parameters)) this.#style = withSgr(this.#style, parameters);
+      if (/^[\d;:]*$/.test(parameters)) this.#style = applySgr(this.#style, parameters);
       return;
     }
     const first = Number.parseInt(parameters, 10);
@@ -79,55 +82,60 @@ export class Terminal {
     if (command === "B" || command === "E")
       this.#row = Math.min(Math.max(this.#row, this.#lines.length - 1), this.#row + n);
     if (command === "E" || command === "F") this.#column = 0;
-    if (command === "C") this.#column = Math.max(this.#column, Math.min(this.#column + n, widest));
+    if (command === "C") this.#column = Math.max(this.#column, Math.min(this.#column + n, maxCursorColumn));
     if (command === "D") this.#column = Math.max(0, this.#column - n);
-    if (command === "G") this.#column = Math.min(n - 1, widest);
+    if (command === "G") this.#column = Math.min(n - 1, maxCursorColumn);
     if (command === "K") this.#eraseInLine(first || 0);
     if (command === "J" && !first) this.#eraseBelow();
   }
 
-  #link(target: string): void {
+  /** Makes the text that follows a link to an http or https URL; any other target ends the link. */
+  #setLink(target: string): void {
     const link = /^https?:\/\/\S+$/i.test(target) && URL.canParse(target) ? target : undefined;
     if (link === undefined && this.#style === null) return;
     this.#style = { ...this.#style, link };
   }
 
-  #put(text: string): void {
+  /** Writes text at the cursor and moves the cursor behind it. Long text wraps. */
+  #putText(text: string): void {
     for (let from = 0; from < text.length; ) {
-      if (this.#column >= columns) this.#newLine(true);
-      const part = text.slice(from, from + columns - this.#column);
-      this.#change((line) => written(line, this.#column, part, this.#style));
+      if (this.#column >= maxLineLength) this.#newLine(true);
+      const part = text.slice(from, from + maxLineLength - this.#column);
+      this.#replaceCurrentLine((line) => writeText(line, this.#column, part, this.#style));
       this.#column += part.length;
       from += part.length;
     }
   }
 
-  #newLine(wraps: boolean): void {
-    this.#change((line) => (line.wraps === wraps ? line : { ...line, wraps }));
+  /** Moves the cursor to the beginning of the next line. isWrapped: because the line is full, not for a line break. */
+  #newLine(isWrapped: boolean): void {
+    this.#replaceCurrentLine((line) => (line.isWrapped === isWrapped ? line : { ...line, isWrapped }));
     this.#row++;
     this.#column = 0;
   }
 
-  #eraseInLine(how: number): void {
+  /** Erases a part of the cursor's line: mode 0 from the cursor on, 1 up to the cursor, 2 all of it. */
+  #eraseInLine(mode: number): void {
     if (this.#row >= this.#lines.length) return;
-    const from = how === 0 ? this.#column : 0;
-    const to = how === 1 ? this.#column + 1 : Number.POSITIVE_INFINITY;
-    this.#change((line) => erased(line, from, to));
+    const from = mode === 0 ? this.#column : 0;
+    const to = mode === 1 ? this.#column + 1 : Number.POSITIVE_INFINITY;
+    this.#replaceCurrentLine((line) => eraseColumns(line, from, to));
   }
 
+  /** Erases the line from the cursor on, and all lines below. */
   #eraseBelow(): void {
     this.#eraseInLine(0);
     this.#lines.length = Math.min(this.#lines.length, this.#row + 1);
   }
 
-  /** Puts another line in the place of the one that the cursor is in. */
-  #change(f: (line: Line) => Line): void {
+  /** Replaces the cursor's line by what f returns for it. Missing lines are added first. */
+  #replaceCurrentLine(f: (line: Line) => Line): void {
     while (this.#lines.length <= this.#row) this.#lines.push(emptyLine);
     this.#lines[this.#row] = f(this.#lines[this.#row] ?? emptyLine);
   }
 }
 
-/** A control character that means nothing here, as something to be seen: ^@ to ^_, and ^?. */
-function pictured(code: number): string {
+/** Returns visible text for a control character that is not interpreted: "^@" to "^_", "^?", or U+FFFD for U+0080 and above. */
+function visibleControl(code: number): string {
   return code < 0x80 ? `^${String.fromCharCode(code ^ 0x40)}` : "\ufffd";
 }

@@ -2,8 +2,8 @@ import { useMemo } from "react";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
 import { formatBytes, formatCountOf } from "../../format/format";
-import { LineWindow } from "../../outputs/terminal/LineWindow";
 import { Terminal } from "../../outputs/terminal/terminal";
+import { VirtualLines } from "../../outputs/terminal/VirtualLines";
 import { Button } from "../../ui/Button";
 import { readText } from "../data/file";
 import { DownloadLink } from "../parts/DownloadLink";
@@ -29,7 +29,7 @@ export function Stderr({ base }: { base: string }) {
           Refresh
         </Button>
       </div>
-      {lines.length > 0 && <LineWindow lines={lines} count={lines.length} label="Output of kernel and agent" />}
+      {lines.length > 0 && <VirtualLines lines={lines} count={lines.length} label="Output of kernel and agent" />}
     </div>
   );
 }

@@ -6,13 +6,14 @@ import styles from "./TerminalText.module.css";
 
 interface Props {
   lines: readonly Line[];
-  /** How many of lines there are: the list itself stays the same one while it grows. */
+  /** Length of `lines`. A separate prop, because the same list object grows, and its length would not trigger a render. */
   count: number;
+  /** Name of the region for screen readers. */
   label: string;
 }
 
-/** Any number of lines in a box that scrolls: only those that are seen are drawn. */
-export function LineWindow({ lines, count, label }: Props) {
+/** Shows any number of lines in a scrolling box, and renders only the visible ones. */
+export function VirtualLines({ lines, count, label }: Props) {
   const scroller = useRef<HTMLElement>(null);
   const rows = useVirtualizer({
     count,
@@ -21,7 +22,7 @@ export function LineWindow({ lines, count, label }: Props) {
     overscan: 20,
   });
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by keyboard
     <section ref={scroller} className={styles.window} aria-label={label} tabIndex={0}>
       <div className={styles.canvas} style={{ height: rows.getTotalSize() }}>
         {rows.getVirtualItems().map(({ key, index, start }) => {

@@ -1,6 +1,6 @@
 import { act, cleanup, fireEvent, render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Frame, heightOf } from "./Frame";
+import { requestedHeightOf, SandboxedFrame } from "./SandboxedFrame";
 
 let seen: (intersecting: boolean) => void;
 let ports: { port1: Port; port2: object }[];
@@ -46,14 +46,16 @@ const wait = (ms: number) => act(() => vi.advanceTimersByTime(ms));
 
 function shown() {
   const of = {};
-  const frame = <Frame page="html" content={{ html: "<p>x</p>" }} title="HTML output" height={120} of={of} />;
+  const frame = (
+    <SandboxedFrame page="html" content={{ html: "<p>x</p>" }} title="HTML output" height={120} outputKey={of} />
+  );
   const { container, unmount } = render(frame);
   const iframe = () => container.querySelector("iframe");
   const height = () => (container.firstElementChild as HTMLElement).style.height;
   return { frame, iframe, height, unmount };
 }
 
-test("a frame is there when it is near, and a minute longer", () => {
+test("a frame is mounted when it comes near the viewport, and removed a minute after it is gone", () => {
   const { iframe } = shown();
   expect(iframe()).toBeNull();
   seen(true);
@@ -67,7 +69,7 @@ test("a frame is there when it is near, and a minute longer", () => {
   expect(iframe()).toBeNull();
 });
 
-test("what flies by is not loaded", () => {
+test("a frame that is near for less than 120 ms is not loaded", () => {
   const { iframe } = shown();
   seen(true);
   wait(50);
@@ -76,7 +78,7 @@ test("what flies by is not loaded", () => {
   expect(iframe()).toBeNull();
 });
 
-test("it has an origin of its own and no rights", () => {
+test("a frame is sandboxed and has no permissions", () => {
   const { iframe } = shown();
   seen(true);
   wait(200);
@@ -85,7 +87,7 @@ test("it has an origin of its own and no rights", () => {
   expect(iframe()?.getAttribute("src")).toBe("/frame/html.html");
 });
 
-test("its content goes to it once: where it has gone by itself gets nothing", () => {
+test("a frame gets its content once, and nothing when it has navigated", () => {
   const { iframe } = shown();
   seen(true);
   wait(200);
@@ -98,7 +100,7 @@ test("its content goes to it once: where it has gone by itself gets nothing", ()
   expect(post).toHaveBeenCalledWith({ html: "<p>x</p>", theme: "light" }, "*", [ports[0]?.port2]);
 });
 
-test("it may say how high it is, within bounds, and nothing else; that is remembered", () => {
+test("a frame can report its height within limits; other messages are ignored, and the height is remembered", () => {
   const { frame, iframe, height, unmount } = shown();
   seen(true);
   wait(200);
@@ -122,6 +124,6 @@ test.each([
   [{ height: 100 }, 100],
   [{ height: Number.POSITIVE_INFINITY }, null],
   [Object.create({ height: 50 }), 50],
-])("heightOf(%j)", (data, want) => {
-  expect(heightOf(data)).toBe(want);
+])("requestedHeightOf limits the height in %j", (data, want) => {
+  expect(requestedHeightOf(data)).toBe(want);
 });

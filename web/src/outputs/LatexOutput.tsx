@@ -1,24 +1,24 @@
 import { useEffect, useRef } from "react";
-import { loadTypeset } from "./math";
+import { loadFormulaTypesetter } from "./math";
 import styles from "./Outputs.module.css";
 
-/** TeX of an output, as text/latex has it: between dollars or in an environment. What cannot be drawn is shown as it is. */
-export function Tex({ source }: { source: string }) {
+/** Renders a text/latex output, with delimiters or an environment around it. Invalid TeX is shown as source. */
+export function LatexOutput({ source }: { source: string }) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let gone = false;
-    loadTypeset()
+    loadFormulaTypesetter()
       .then((typeset) => {
         const math = typeset(source, true);
         if (!gone && math instanceof Element) place.current?.replaceChildren(math);
       })
-      .catch(() => undefined); // the source stays to be read
+      .catch(() => undefined); // the source stays visible
     return () => {
       gone = true;
     };
   }, [source]);
   return (
-    <div ref={place} key={source} className={styles.tex}>
+    <div ref={place} key={source} className={styles.latex}>
       {source}
     </div>
   );

@@ -2,12 +2,12 @@ import { Component, type ReactNode } from "react";
 import styles from "./Outputs.module.css";
 
 interface Props {
-  /** What is shown below, as "Output 2". */
-  name: string;
-  /** Another one is another try. */
+  /** Name of the output in the error message, as "Output 2". */
+  outputName: string;
+  /** The content that is shown. When it changes, the error is cleared and the children are rendered again. */
   subject: unknown;
-  /** What it says without its looks; "": nothing. */
-  text: () => string;
+  /** Returns plain text to show below the error message; "" for none. */
+  fallbackText: () => string;
   children: ReactNode;
 }
 
@@ -16,8 +16,8 @@ interface State {
   subject: unknown;
 }
 
-/** Keeps the fault of one output to itself, and shows its text in its place. */
-export class OutputBoundary extends Component<Props, State> {
+/** Catches an error that rendering one output throws, and shows the error with the output's plain text instead. */
+export class OutputErrorBoundary extends Component<Props, State> {
   override state: State = { error: null, subject: this.props.subject };
 
   static getDerivedStateFromError(error: unknown): Partial<State> {
@@ -31,13 +31,13 @@ export class OutputBoundary extends Component<Props, State> {
   override render(): ReactNode {
     const { error } = this.state;
     if (error === null) return this.props.children;
-    const text = this.props.text();
+    const text = this.props.fallbackText();
     return (
       <div className={styles.error} role="alert">
         <p>
-          {this.props.name} could not be shown: {error.message}
+          {this.props.outputName} could not be shown: {error.message}
         </p>
-        {text !== "" && <pre className={styles.raw}>{text}</pre>}
+        {text !== "" && <pre className={styles.fallbackText}>{text}</pre>}
       </div>
     );
   }

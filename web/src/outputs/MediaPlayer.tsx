@@ -8,9 +8,9 @@ interface Props {
   mime: string;
 }
 
-/** Sound or a film, played when it is asked for. */
-export function Media({ kind: Kind, src, mime }: Props) {
+/** Shows an audio or video player, which starts when the user presses play. */
+export function MediaPlayer({ kind: Kind, src, mime }: Props) {
   const [broken, setBroken] = useState(false);
-  if (broken) return <p className={styles.note}>This browser cannot play it: {mime}.</p>;
+  if (broken) return <p className={styles.note}>This browser cannot play {mime}.</p>;
   return <Kind className={styles.media} src={src} controls preload="metadata" onError={() => setBroken(true)} />;
 }

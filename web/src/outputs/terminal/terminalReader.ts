@@ -1,12 +1,15 @@
 import type { Line } from "./line";
 import { Terminal } from "./terminal";
 
-/** Follows a text that grows: of each version of it only what is new is read. */
-export class Reader {
+/** Converts a growing text to terminal lines. Interprets only what was appended since the last call. */
+export class TerminalReader {
   #terminal = new Terminal();
   #text = "";
 
-  /** The lines of text. The list is the same one each time; lines that changed are other objects. */
+  /**
+   * Returns the lines of a text. If it does not begin with the text of the last call, it is interpreted from its
+   * beginning. Otherwise the same list is returned, changed in place, with new objects for changed lines.
+   */
   read(text: string): readonly Line[] {
     if (!text.startsWith(this.#text)) {
       this.#terminal = new Terminal();

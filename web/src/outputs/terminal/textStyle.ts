@@ -1,8 +1,8 @@
-/** A colour as a program asked for it: one of the 16 of a palette, or its red, green and blue from 0 to 255. */
+/** A colour of terminal text: an index from 0 to 15 into the palette, or red, green and blue from 0 to 255. */
 export type Color = number | readonly [number, number, number];
 
-/** How a piece of text looks; what is absent is as usual. */
-export interface Style {
+/** The style of a piece of terminal text. An absent property has its default. */
+export interface TextStyle {
   readonly fg?: Color | undefined;
   readonly bg?: Color | undefined;
   readonly bold?: boolean | undefined;
@@ -11,11 +11,12 @@ export interface Style {
   readonly underline?: boolean | undefined;
   readonly strike?: boolean | undefined;
   readonly inverse?: boolean | undefined;
-  /** Where it leads when it is clicked; http or https. */
+  /** Target of a link, an http or https URL. */
   readonly link?: string | undefined;
 }
 
-const on: Readonly<Record<number, Partial<Style>>> = {
+/** The change of style that each SGR code makes; colour codes are handled elsewhere. */
+const sgrChanges: Readonly<Record<number, Partial<TextStyle>>> = {
   1: { bold: true },
   2: { faint: true },
   3: { italic: true },
@@ -32,26 +33,27 @@ const on: Readonly<Record<number, Partial<Style>>> = {
   49: { bg: undefined },
 };
 
-/** The style after SGR, ESC [ parameters m; null: as usual. A link is not SGR's to change. */
-export function withSgr(style: Style | null, parameters: string): Style | null {
-  let next: Style = style ?? {};
+/** Returns the style after an SGR sequence (ESC [ parameters m); null for the default style. SGR does not change links. */
+export function applySgr(style: TextStyle | null, parameters: string): TextStyle | null {
+  let next: TextStyle = style ?? {};
   const codes = parameters.replaceAll(":", ";").split(";").map(Number);
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i] ?? 0;
     if (code === 38 || code === 48) {
-      const { color, used } = extended(codes, i + 1);
+      const { color, used } = parseExtendedColor(codes, i + 1);
       i += used;
       if (color !== null) next = { ...next, [code === 38 ? "fg" : "bg"]: color };
     } else if (code === 0) {
       next = { link: next.link };
     } else {
-      next = { ...next, ...(on[code] ?? basic(code)) };
+      next = { ...next, ...(sgrChanges[code] ?? basicColorChange(code)) };
     }
   }
   return Object.values(next).some((value) => value !== undefined) ? next : null;
 }
 
-function basic(code: number): Partial<Style> {
+/** Returns the change that an SGR code for one of the 16 palette colours makes; {} for any other code. */
+function basicColorChange(code: number): Partial<TextStyle> {
   if (code >= 30 && code <= 37) return { fg: code - 30 };
   if (code >= 40 && code <= 47) return { bg: code - 40 };
   if (code >= 90 && code <= 97) return { fg: code - 82 };
@@ -59,17 +61,17 @@ function basic(code: number): Partial<Style> {
   return {};
 }
 
-/** The colour that `5;n` or `2;r;g;b` names, and how many numbers that took. */
-function extended(codes: readonly number[], from: number): { color: Color | null; used: number } {
-  if (codes[from] === 5) return { color: indexed(codes[from + 1] ?? -1), used: 2 };
-  if (codes[from] !== 2) return { color: null, used: codes.length }; // nobody can tell what its numbers mean
+/** Parses an SGR colour, `5;n` or `2;r;g;b`. Returns it, null if it is invalid, and how many numbers to skip. */
+function parseExtendedColor(codes: readonly number[], from: number): { color: Color | null; used: number } {
+  if (codes[from] === 5) return { color: colorOfIndex(codes[from + 1] ?? -1), used: 2 };
+  if (codes[from] !== 2) return { color: null, used: codes.length }; // unknown colour format: skip all numbers
   const [r = -1, g = -1, b = -1] = codes.slice(from + 1, from + 4);
   const color = [r, g, b].every((c) => Number.isInteger(c) && c >= 0 && c <= 255) ? ([r, g, b] as const) : null;
   return { color, used: 4 };
 }
 
-/** A colour of the 256: 16 of the palette, a cube of 6 by 6 by 6, 24 greys. */
-function indexed(n: number): Color | null {
+/** Returns colour n of the 256-colour table: 16 of the palette, a 6x6x6 cube, 24 greys; null if n is out of range. */
+function colorOfIndex(n: number): Color | null {
   if (!Number.isInteger(n) || n < 0 || n > 255) return null;
   if (n < 16) return n;
   if (n >= 232) {

@@ -1,12 +1,12 @@
 import type { CSSProperties } from "react";
 import type { Segment } from "./line";
-import styles from "./Styled.module.css";
-import type { Color, Style } from "./style";
-import { useWords } from "./words";
+import styles from "./StyledSegment.module.css";
+import { useTextRenderer } from "./textRenderer";
+import type { Color, TextStyle } from "./textStyle";
 
-/** Text as a program wanted it to look, as far as it stays readable. */
-export function Styled({ segment: { text, style } }: { segment: Segment }) {
-  const Words = useWords();
+/** Shows a segment of terminal text in its style. Colours are adapted to the theme so that the text stays readable. */
+export function StyledSegment({ segment: { text, style } }: { segment: Segment }) {
+  const Words = useTextRenderer();
   if (style === null) return <Words text={text} />;
   const look = { className: classesOf(style), style: colorsOf(style) };
   if (style.link === undefined) {
@@ -23,11 +23,12 @@ export function Styled({ segment: { text, style } }: { segment: Segment }) {
   );
 }
 
-function classesOf(style: Style): string {
+/** Returns the CSS classes of a text style. */
+function classesOf(style: TextStyle): string {
   const { fg, bg } = style;
   const classes: (string | undefined)[] = [];
-  if (fg !== undefined) classes.push(styles.ink);
-  if (bg !== undefined) classes.push(styles.paper);
+  if (fg !== undefined) classes.push(styles.foreground);
+  if (bg !== undefined) classes.push(styles.background);
   if (typeof fg === "object" && typeof bg === "object") classes.push(styles.exact);
   for (const name of ["bold", "faint", "italic", "underline", "strike", "inverse"] as const) {
     if (style[name]) classes.push(styles[name]);
@@ -35,13 +36,15 @@ function classesOf(style: Style): string {
   return classes.join(" ");
 }
 
-function colorsOf({ fg, bg }: Style): CSSProperties {
+/** Returns custom properties with the colours of a text style. */
+function colorsOf({ fg, bg }: TextStyle): CSSProperties {
   const colors: Record<string, string> = {};
-  if (fg !== undefined) colors["--ink"] = colorText(fg);
-  if (bg !== undefined) colors["--paper"] = colorText(bg);
+  if (fg !== undefined) colors["--foreground"] = colorText(fg);
+  if (bg !== undefined) colors["--background"] = colorText(bg);
   return colors;
 }
 
+/** Returns a colour as a CSS value. */
 function colorText(color: Color): string {
   return typeof color === "number" ? `var(--ansi-${color})` : `rgb(${color.join(" ")})`;
 }

@@ -1,5 +1,5 @@
-/** The elements of HTML, those that are obsolete among them, and the two that begin drawings and formulas. */
-const elements = new Set(
+/** The names of all HTML elements, including obsolete ones, and of the root elements `svg` and `math`. */
+const htmlElementNames = new Set(
   (
     "a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br button " +
     "canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset " +
@@ -11,19 +11,20 @@ const elements = new Set(
   ).split(" "),
 );
 
-const opener = /<(?=\/?([a-z][^\s/<>]*))/gi;
+/** Matches the "<" of an opening or closing tag; captures the element's name. */
+const tagStartPattern = /<(?=\/?([a-z][^\s/<>]*))/gi;
 
-/** Makes tags that are no HTML, as `<region>`, text that can be seen. */
-export function unknownAsText(html: string): string {
-  return html.replace(opener, (bracket, name: string) => (isElement(name) ? bracket : "&lt;"));
+/** Escapes tags whose element is not HTML, such as `<region>`, so that they are displayed as text. */
+export function escapeUnknownTags(html: string): string {
+  return html.replace(tagStartPattern, (bracket, name: string) => (isHtmlElementName(name) ? bracket : "&lt;"));
 }
 
-/** Tells whether the text begins with a tag that is no HTML. */
-export function startsUnknown(text: string): boolean {
+/** Reports whether the text begins, after at most 3 spaces, with a tag whose element is not HTML. */
+export function startsWithUnknownTag(text: string): boolean {
   const name = /^ {0,3}<\/?([a-z][^\s/<>]*)/i.exec(text)?.[1];
-  return name !== undefined && !isElement(name);
+  return name !== undefined && !isHtmlElementName(name);
 }
 
-function isElement(name: string): boolean {
-  return elements.has(name.toLowerCase());
+function isHtmlElementName(name: string): boolean {
+  return htmlElementNames.has(name.toLowerCase());
 }

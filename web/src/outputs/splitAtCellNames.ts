@@ -1,0 +1,11 @@
+/** Part of an error text: plain text, or the id of a cell that the text names. */
+export type ErrorTextPart = { text: string } | { cellId: string };
+
+/** Matches the file name `<cell ID>` that the kernel gives a cell's code in tracebacks; captures the id. */
+const cellNamePattern = /<cell ([^<>\s]{1,200})>/;
+
+/** Splits an error text at the cells that it names, as in `File "<cell ID>", line 2`. A text without any is one part. */
+export function splitAtCellNames(text: string): readonly ErrorTextPart[] {
+  if (!text.includes("<cell ")) return [{ text }];
+  return text.split(cellNamePattern).map((part, index) => (index % 2 === 1 ? { cellId: part } : { text: part }));
+}
