@@ -166,7 +166,12 @@ func TestPollFileSize(t *testing.T) {
 		defer writing.Wait()
 		time.AfterFunc(time.Minute, func() {
 			writing.Go(func() {
-				if err := os.WriteFile(path, []byte("123456"), 0o600); err != nil {
+				file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0) // rewriting would be shorter for a moment
+				if err == nil {
+					_, err = file.WriteString("6")
+					err = errors.Join(err, file.Close())
+				}
+				if err != nil {
 					t.Error(err)
 				}
 			})
