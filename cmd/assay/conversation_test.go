@@ -18,7 +18,7 @@ import (
 )
 
 // conversationTurns is the number of replies of the model in the long conversation.
-const conversationTurns = 200
+const conversationTurns = 100
 
 // conversationScript returns the script of a model that creates, edits and runs cells, executes
 // code and reads the notebook, and the sum that it submits. Every fifth call of the model fails
