@@ -24,7 +24,7 @@ import (
 )
 
 // testTimeout is how long a test may take on a busy machine before its kernel is killed.
-const testTimeout = 60 * time.Second
+const testTimeout = 180 * time.Second
 
 // testKernel is a running adapter process with its Jupyter kernel, and the server's end of the
 // connection to it.
