@@ -8,7 +8,7 @@ interface ModuleGraph {
 const sourceId = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url));
 const entryModules = [sourceId("main.tsx")];
 const consoleModules = [sourceId("console/ConsolePage.tsx")];
-const timelineModules = [sourceId("runs/TimeTravel.tsx")];
+const timelineModules = [sourceId("runs/TimelineView.tsx")];
 const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) => sourceId(`runs/${page}.tsx`));
 
 /**

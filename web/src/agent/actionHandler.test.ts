@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { entryOf } from "../protocol/fakeMessages";
 import type { OutgoingMessage } from "../protocol/messages";
-import { initial, reduce, reduceAll } from "../store/reducer";
+import { initialState, reduceEntries, reduceEntry } from "../store/reducer";
 import type { State } from "../store/state";
 import { handleAgentAction } from "./actionHandler";
 
@@ -63,7 +63,7 @@ function applyAction(
     ...kernelMessages.map((msg) => entryOf(0, "server>kernel", msg)),
   ];
   return {
-    state: reduceAll(state, entries),
+    state: reduceEntries(state, entries),
     said: [...events, ...(response === null ? [] : [response]), ...kernelMessages],
   };
 }
@@ -71,15 +71,15 @@ function applyAction(
 describe.each(files)("%s", (name) => {
   it("answers actions as the server does", () => {
     const context = notebookContext();
-    let state = initial;
+    let state = initialState;
     let said: OutgoingMessage[] = [];
     let count = 0;
     for (const { keyword, text } of linesOf(read(name))) {
       if (keyword === "kernel") {
         const msg = parse(text);
-        if (msg !== null) state = reduce(state, entryOf(0, "kernel>server", msg));
+        if (msg !== null) state = reduceEntry(state, entryOf(0, "kernel>server", msg));
       } else if (keyword === "ended") {
-        state = reduce(state, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
+        state = reduceEntry(state, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
       } else if (keyword === "action") {
         expect(said).toEqual([]);
         ({ state, said } = applyAction(state, parse(text) ?? { type: "" }, context));
@@ -104,7 +104,7 @@ it("there are transcripts to test with", () => {
 
 describe("limits of get_context", () => {
   const run = (entries: OutgoingMessage[]) =>
-    reduceAll(initial, [
+    reduceEntries(initialState, [
       entryOf(0, "notebook", {
         type: "notebook_event",
         event: "cell_created",
@@ -154,7 +154,7 @@ describe("limits of get_context", () => {
 it("refuses sources that are too large together", () => {
   const params = { position: 0, cell_type: "code", source: "x".repeat((8 << 20) + 1) };
   const { response, events } = handleAgentAction(
-    initial,
+    initialState,
     { type: "agent_action", action: "create_cell", tx_id: "t", params },
     notebookContext(),
   );

@@ -1,7 +1,7 @@
 import { ApiError } from "../api/client";
 import { jsonOf } from "../json/values";
 import type { Entry } from "../protocol/messages";
-import { initial } from "../store/reducer";
+import { initialState } from "../store/reducer";
 import type { Store } from "../store/store";
 import type { Inbox } from "./inbox";
 import { getSession, readConversation } from "./sessionApi";
@@ -42,7 +42,7 @@ export class ConversationLoader {
   /** Clears the conversation: another session has begun. */
   clear(): void {
     this.trace = "";
-    this.inbox.add({ run: () => this.store.update((state) => ({ ...state, agent: initial.agent })) });
+    this.inbox.add({ run: () => this.store.update((state) => ({ ...state, agent: initialState.agent })) });
   }
 
   /** Loads the past conversation: all of it, or the entries since the last one that is known. */

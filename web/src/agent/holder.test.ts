@@ -37,7 +37,7 @@ describe("a holder", () => {
       { type: "agent_action_response", tx_id: "tx_1", status: "success", cell_id: id, tf_id: id },
     ]);
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "1" }]);
-    expect(cells()[String(id)]).toMatchObject({ source: "1", touched: { by: "agent" } });
+    expect(cells()[String(id)]).toMatchObject({ source: "1", lastChange: { by: "agent" } });
     expect(executions()[String(id)]?.pending).toBe(true);
   });
 

@@ -16,7 +16,7 @@ export function wireCellsOf({ notebook }: State): WireCell[] {
   return notebook.order.flatMap((id) => {
     const cell = notebook.cells[id];
     if (cell === undefined) return [];
-    const by = cell.touched === undefined ? {} : { by: cell.touched.by };
+    const by = cell.lastChange === undefined ? {} : { by: cell.lastChange.by };
     return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev, ...by };
   });
 }

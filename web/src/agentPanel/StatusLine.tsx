@@ -8,7 +8,7 @@ import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import { Button, IconButton } from "../ui/Button";
-import { Confirm } from "../ui/Confirm";
+import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { useCellName } from "./cellName";
 import styles from "./StatusLine.module.css";
 import { describeStatus, openTool, type StatusDescription } from "./statusDescription";
@@ -67,10 +67,10 @@ export function StatusLine({ connected, refusal, onAttach }: Props) {
         <RefreshCw size={12} aria-hidden="true" /> <span className={styles.words}>Restart agent</span>
       </Button>
       {isConfirming && (
-        <Confirm
+        <ConfirmDialog
           title="Clear the history"
           text="The agent forgets the whole conversation. The notebook does not change."
-          action="Clear"
+          confirmLabel="Clear"
           onConfirm={() => commands?.clearHistory()}
           onClose={() => setIsConfirming(false)}
         />

@@ -2,7 +2,7 @@ import { act, cleanup, render, screen } from "@testing-library/react";
 import { Suspense } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { lazyPart } from "../ui/lazyPart";
-import { PageBoundary } from "../ui/PageBoundary";
+import { PageErrorBoundary } from "../ui/PageErrorBoundary";
 import { ConfigGate } from "./ConfigGate";
 
 afterEach(() => {
@@ -16,11 +16,11 @@ it("reports a page that cannot be loaded", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const Page = lazyPart(() => Promise.reject<() => null>(new Error("no such file")));
   render(
-    <PageBoundary>
+    <PageErrorBoundary>
       <Suspense>
         <Page />
       </Suspense>
-    </PageBoundary>,
+    </PageErrorBoundary>,
   );
   expect((await screen.findByRole("alert")).textContent).toContain("This part of the page could not be loaded.");
   expect(screen.getByRole("button", { name: "Reload the page" })).toBeDefined();

@@ -2,7 +2,7 @@ import { Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import { useConfig } from "../api/config";
 import { lazyPart } from "../ui/lazyPart";
-import { PageBoundary } from "../ui/PageBoundary";
+import { PageErrorBoundary } from "../ui/PageErrorBoundary";
 import styles from "./App.module.css";
 import { ConfigGate } from "./ConfigGate";
 
@@ -16,7 +16,7 @@ const ComparePage = lazyPart(async () => (await import("../runs/ComparePage")).d
 export function App() {
   return (
     <ConfigGate>
-      <PageBoundary>
+      <PageErrorBoundary>
         <Suspense fallback={<p className={styles.loading}>Loading…</p>}>
           <Switch>
             <Route path="/" component={Home} />
@@ -31,7 +31,7 @@ export function App() {
             </Route>
           </Switch>
         </Suspense>
-      </PageBoundary>
+      </PageErrorBoundary>
     </ConfigGate>
   );
 }

@@ -3,26 +3,26 @@ import type { Connection, Role } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import { secondsUntil, useNow } from "../ui/useNow";
 import styles from "./Bar.module.css";
-import { connectionWords, type WayOut } from "./connectionWords";
+import { connectionText, type RecoveryAction } from "./connectionText";
 
 /** Explains why there is no connection, and offers what can be done. */
 export function ConnectionBar({ connection, role }: { connection: Connection; role: Role }) {
-  const words = connectionWords(connection, role);
+  const words = connectionText(connection, role);
   if (words === null) return null;
   return (
     <div className={`${styles.bar} ${styles.warn}`} role="status">
       <Unplug aria-hidden="true" />
       <p>
-        <strong>{words.what}</strong> {words.more}
+        <strong>{words.heading}</strong> {words.details}
       </p>
-      <NextTry connection={connection} />
-      {words.wayOut !== null && <Out way={words.wayOut} connection={connection} />}
+      <RetryCountdown connection={connection} />
+      {words.recoveryAction !== null && <RecoveryButton way={words.recoveryAction} connection={connection} />}
     </div>
   );
 }
 
 /** The time until the next retry. Hidden from screen readers, which would announce every second. */
-function NextTry({ connection: { state, retryAt } }: { connection: Connection }) {
+function RetryCountdown({ connection: { state, retryAt } }: { connection: Connection }) {
   const waits = state === "disconnected" && retryAt !== null;
   const now = useNow(waits);
   if (state === "wsConnecting") return <span className={styles.next}>Trying…</span>;
@@ -34,7 +34,7 @@ function NextTry({ connection: { state, retryAt } }: { connection: Connection })
   );
 }
 
-function Out({ way, connection }: { way: WayOut; connection: Connection }) {
+function RecoveryButton({ way, connection }: { way: RecoveryAction; connection: Connection }) {
   return (
     <>
       {way === "view" && (

@@ -5,13 +5,13 @@ import { TokenPrompt } from "../api/TokenPrompt";
 import { ConflictsProvider } from "../commands/conflicts";
 import { storeConsoleAddress } from "../routes/paths";
 import { StoreProvider } from "../store/store";
-import { sessionOf } from "./session";
+import { sessionFromAddress } from "./sessionFromAddress";
 import { Workbench } from "./Workbench";
 
 /** The page of a live session. */
 export default function ConsolePage() {
   const config = useConfig();
-  const [{ id, role }] = useState(() => sessionOf(location.search, config));
+  const [{ id, role }] = useState(() => sessionFromAddress(location.search, config));
   useEffect(() => storeConsoleAddress(location), []);
   const live = useAgent(config, id, role);
   if (live.needsToken) return <TokenPrompt refused={live.tokenRefusal} onToken={live.submitToken} />;

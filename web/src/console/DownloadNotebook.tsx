@@ -10,7 +10,7 @@ export function DownloadNotebook({ session, language }: { session: string; langu
   const onClick = async () => {
     const { notebook } = store.get();
     const { ipynbOf } = await import("./ipynb");
-    save(ipynbOf(notebook, language || "python"), name);
+    saveTextFile(ipynbOf(notebook, language || "python"), name);
   };
   return (
     <IconButton label={`Download the notebook, as ${name}`} disabled={empty} onClick={onClick}>
@@ -19,7 +19,7 @@ export function DownloadNotebook({ session, language }: { session: string; langu
   );
 }
 
-function save(text: string, name: string): void {
+function saveTextFile(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
   const link = document.createElement("a");
   link.href = url;

@@ -4,7 +4,7 @@ import CirclePlay from "lucide-react/icons/circle-play";
 import CircleSmall from "lucide-react/icons/circle-small";
 import { useSelect } from "../store/store";
 import { Badge, type Tone } from "../ui/Badge";
-import { busyCells, type KernelState, kernelState } from "./kernel";
+import { busyCellIds, type KernelState, kernelState } from "./kernelState";
 import styles from "./TopBar.module.css";
 
 const tones: Readonly<Record<KernelState, Tone>> = {
@@ -21,24 +21,24 @@ interface Props {
   language: string;
   pid: number;
   /** The kernel does not respond. */
-  silent: boolean;
+  isSilent: boolean;
 }
 
 /** A badge with the kernel's language and state. */
-export function KernelBadge({ language, pid, silent }: Props) {
+export function KernelBadge({ language, pid, isSilent }: Props) {
   const state = useSelect(kernelState);
-  const busy = useSelect(({ notebook }) => busyCells(notebook).length);
-  const Icon = silent ? CircleAlert : icons[state];
+  const busy = useSelect(({ notebook }) => busyCellIds(notebook).length);
+  const Icon = isSilent ? CircleAlert : icons[state];
   const title = pid > 0 ? `Kernel, process ${pid}` : "Kernel";
   return (
-    <Badge tone={silent ? "bad" : tones[state]} title={title}>
+    <Badge tone={isSilent ? "bad" : tones[state]} title={title}>
       <Icon className={styles.icon} aria-hidden="true" />
       <span className={styles.language}>{language.slice(0, 20) || "kernel"}</span>
-      <span>{silent ? "does not answer" : stateWords(state, busy)}</span>
+      <span>{isSilent ? "does not answer" : kernelStateText(state, busy)}</span>
     </Badge>
   );
 }
 
-function stateWords(state: KernelState, busy: number): string {
+function kernelStateText(state: KernelState, busy: number): string {
   return state === "running" && busy > 1 ? `running, ${busy - 1} wait` : state;
 }

@@ -3,14 +3,14 @@ import { useState } from "react";
 import { useSelect } from "../store/store";
 import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
-import { showsOlder } from "./kernel";
+import { showsOutputsOfOlderKernel } from "./kernelState";
 
 /**
  * A notice that outputs come from an earlier kernel. It stays until it is dismissed or all cells
  * have run again.
  */
 export function NewKernelBar({ pid }: { pid: number }) {
-  const older = useSelect(showsOlder);
+  const older = useSelect(showsOutputsOfOlderKernel);
   const [read, setRead] = useState(0);
   if (!older || pid === 0 || pid === read) return null;
   return (

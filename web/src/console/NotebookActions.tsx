@@ -9,35 +9,35 @@ import { useCommands } from "../commands/commands";
 import { useNotebookNavigation } from "../commands/navigation";
 import { useSelect, useStore } from "../store/store";
 import { Button } from "../ui/Button";
-import { Confirm } from "../ui/Confirm";
-import { busyCells, codeCells, kernelState } from "./kernel";
-import type { Progress } from "./runAll";
+import { ConfirmDialog } from "../ui/ConfirmDialog";
+import { busyCellIds, codeCellIds, kernelState } from "./kernelState";
+import type { RunAllProgress } from "./runAll";
 import styles from "./TopBar.module.css";
 import { useRunAll } from "./useRunAll";
 
 interface Props {
   /** Why commands cannot be sent to the kernel; null: they can. */
-  refusal: string | null;
+  problem: string | null;
   /** Why no cell can be added; null: cells can be added. */
-  adding: string | null;
+  addProblem: string | null;
   onError: (text: string) => void;
 }
 
 /** The buttons for the whole notebook. */
-export function NotebookActions({ refusal, adding, onError }: Props) {
+export function NotebookActions({ problem, addProblem, onError }: Props) {
   const store = useStore();
   const commands = useCommands();
   const { addCell } = useNotebookNavigation();
   const kernel = useSelect(kernelState);
-  const empty = useSelect((state) => codeCells(state.notebook).length === 0);
+  const empty = useSelect((state) => codeCellIds(state.notebook).length === 0);
   const [asking, setAsking] = useState(false);
   const over = useSelect((state) => state.verdict !== null);
-  const off = refusal !== null || commands === null;
-  const running = refusal ?? (over ? attemptOverText : null);
+  const off = problem !== null || commands === null;
+  const running = problem ?? (over ? attemptOverText : null);
   const all = useRunAll(running, onError);
   const stopAll = () => {
     all.stop();
-    for (const id of busyCells(store.get().notebook).reverse()) commands?.stopCell(id);
+    for (const id of busyCellIds(store.get().notebook).reverse()) commands?.stopCell(id);
   };
   const gone = kernel === "dead" || kernel === "ended";
   const restart = () => (gone ? commands?.restart("kernel") : setAsking(true));
@@ -46,16 +46,16 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
       <Button
         variant="quiet"
         disabled={off || over || empty || all.progress !== null}
-        title={all.progress === null ? title("Run all cells, up to the first error", running) : progressTitle}
+        title={all.progress === null ? tooltipText("Run all cells, up to the first error", running) : progressTitle}
         onClick={all.start}
       >
         <Play className={styles.icon} aria-hidden="true" />{" "}
-        <span className={styles.word}>{all.progress === null ? "Run all" : progressWords(all.progress)}</span>
+        <span className={styles.word}>{all.progress === null ? "Run all" : progressText(all.progress)}</span>
       </Button>
       <Button
         variant="quiet"
         disabled={off || over || (kernel !== "running" && all.progress === null)}
-        title={title("Stop what runs", running)}
+        title={tooltipText("Stop what runs", running)}
         onClick={stopAll}
       >
         <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>
@@ -63,7 +63,7 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
       <Button
         variant={kernel === "dead" ? "accent" : "quiet"}
         disabled={off}
-        title={title("Restart the kernel", refusal)}
+        title={tooltipText("Restart the kernel", problem)}
         onClick={restart}
       >
         <RotateCcw className={styles.icon} aria-hidden="true" />{" "}
@@ -72,25 +72,25 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
       <span className={styles.gap} />
       <Button
         variant="quiet"
-        disabled={adding !== null}
-        title={title("Add a code cell at the end", adding)}
+        disabled={addProblem !== null}
+        title={tooltipText("Add a code cell at the end", addProblem)}
         onClick={() => addCell("code")}
       >
         <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Code</span>
       </Button>
       <Button
         variant="quiet"
-        disabled={adding !== null}
-        title={title("Add a Markdown cell at the end", adding)}
+        disabled={addProblem !== null}
+        title={tooltipText("Add a Markdown cell at the end", addProblem)}
         onClick={() => addCell("markdown")}
       >
         <FileText className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Markdown</span>
       </Button>
       {asking && (
-        <Confirm
+        <ConfirmDialog
           title="Restart the kernel"
           text="What runs is stopped, and all that the kernel holds is lost. The cells and what they have shown stay."
-          action="Restart"
+          confirmLabel="Restart"
           onConfirm={() => commands?.restart("kernel")}
           onClose={() => setAsking(false)}
         />
@@ -101,11 +101,11 @@ export function NotebookActions({ refusal, adding, onError }: Props) {
 
 const progressTitle = "All cells are run, up to the first error. Stop ends it.";
 
-function progressWords({ at, of }: Progress): string {
-  return `Running ${at} of ${of}`;
+function progressText({ cellNumber, cellCount }: RunAllProgress): string {
+  return `Running ${cellNumber} of ${cellCount}`;
 }
 
 /** Returns a button's tooltip: what it does and, if it is disabled, why. */
-function title(what: string, refusal: string | null): string {
+function tooltipText(what: string, refusal: string | null): string {
   return refusal === null ? what : `${what}. ${refusal}`;
 }

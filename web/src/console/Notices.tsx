@@ -11,11 +11,11 @@ interface Props {
 }
 
 /** Number of notices on screen; the newest are shown. */
-const most = 3;
+const maxShownNotices = 3;
 
 /** Notices of events that nothing else shows. Each stays until it is dismissed. */
 export function Notices({ notices, onDismiss }: Props) {
-  const older = notices.length - most;
+  const older = notices.length - maxShownNotices;
   const dismissAll = () => {
     for (const { id } of notices) onDismiss(id);
   };
@@ -26,7 +26,7 @@ export function Notices({ notices, onDismiss }: Props) {
           {older} older, dismiss all
         </Button>
       )}
-      {notices.slice(-most).map(({ id, kind, text, action }) => (
+      {notices.slice(-maxShownNotices).map(({ id, kind, text, action }) => (
         <div key={id} className={styles.notice}>
           {kind === "error" ? (
             <TriangleAlert className={styles.error} role="img" aria-label="Error" />

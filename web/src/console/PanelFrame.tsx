@@ -2,54 +2,54 @@ import { type KeyboardEvent, type ReactNode, useId } from "react";
 import { isPixelSize, useStored } from "../browser/useStored";
 import { Splitter } from "../ui/Splitter";
 import styles from "./PanelFrame.module.css";
-import { useSheetFocus } from "./useSheetFocus";
+import { useOverlayFocus } from "./useOverlayFocus";
 
 interface Props {
   /** The panel covers the notebook instead of standing beside it. */
-  sheet: boolean;
-  open: boolean;
+  isOverlay: boolean;
+  isOpen: boolean;
   onClose: () => void;
   children: ReactNode;
 }
 
 /** Minimum width in pixels. The maximum is a part of the window. */
-const least = 280;
-const mostOfWindow = 0.6;
-const usual = 420;
+const minWidth = 280;
+const maxWindowShare = 0.6;
+const maxInitialWidth = 420;
 /** Initial width as a part of the window. */
-const firstOfWindow = 0.4;
+const initialWindowShare = 0.4;
 
 /**
  * The frame of the side panel: beside the notebook with an adjustable width, or over it. A closed
  * panel stays mounted but hidden.
  */
-export function PanelFrame({ sheet, open, onClose, children }: Props) {
-  const [width, setWidth] = useStored("panel.width", firstWidth(), isPixelSize);
-  const frame = useSheetFocus(sheet && open);
+export function PanelFrame({ isOverlay, isOpen, onClose, children }: Props) {
+  const [width, setWidth] = useStored("panel.width", initialWidth(), isPixelSize);
+  const frame = useOverlayFocus(isOverlay && isOpen);
   const id = useId();
-  const most = Math.max(least, Math.round(window.innerWidth * mostOfWindow));
-  const size = Math.min(Math.max(width, least), most);
+  const most = Math.max(minWidth, Math.round(window.innerWidth * maxWindowShare));
+  const size = Math.min(Math.max(width, minWidth), most);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (sheet && event.key === "Escape" && !event.defaultPrevented) onClose();
+    if (isOverlay && event.key === "Escape" && !event.defaultPrevented) onClose();
   };
   return (
     <aside
       id={id}
       ref={frame}
       tabIndex={-1}
-      className={sheet ? styles.sheet : styles.side}
+      className={isOverlay ? styles.sheet : styles.side}
       aria-label="Panel"
-      hidden={!open}
-      style={sheet ? undefined : { width: size }}
+      hidden={!isOpen}
+      style={isOverlay ? undefined : { width: size }}
       onKeyDown={onKeyDown}
     >
-      {!sheet && (
+      {!isOverlay && (
         <Splitter
           label="Width of the panel"
           orientation="vertical"
           controls={id}
           size={size}
-          min={least}
+          min={minWidth}
           max={most}
           onSize={setWidth}
         />
@@ -59,6 +59,6 @@ export function PanelFrame({ sheet, open, onClose, children }: Props) {
   );
 }
 
-function firstWidth(): number {
-  return Math.min(usual, Math.round(window.innerWidth * firstOfWindow));
+function initialWidth(): number {
+  return Math.min(maxInitialWidth, Math.round(window.innerWidth * initialWindowShare));
 }

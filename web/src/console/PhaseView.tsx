@@ -1,13 +1,13 @@
 import type { Phase } from "../agent/sessionSnapshot";
 import styles from "./PhaseView.module.css";
-import { phaseWords } from "./phaseWords";
+import { phaseText } from "./phaseText";
 
 /** Shown in place of the notebook until the session has started. */
 export function PhaseView({ session, phase }: { session: string; phase: Phase | null }) {
   return (
     <div className={styles.view} role="status">
       <span className={styles.mark} aria-hidden="true" />
-      <p>{phase === null ? "Connecting" : phaseWords(phase)}…</p>
+      <p>{phase === null ? "Connecting" : phaseText(phase)}…</p>
       <p className={styles.session}>{session.slice(0, 100)}</p>
     </div>
   );

@@ -5,7 +5,7 @@ import { useStored } from "../browser/useStored";
 import { IconButton } from "../ui/Button";
 import { lazyPart } from "../ui/lazyPart";
 import { Tabs } from "../ui/Tabs";
-import { PartBoundary } from "./PartBoundary";
+import { SectionErrorBoundary } from "./SectionErrorBoundary";
 import styles from "./SidePanel.module.css";
 
 // Each panel is loaded when it is first shown, after the notebook.
@@ -21,14 +21,14 @@ const tabs: readonly { id: TabId; label: string }[] = [
   { id: "graph", label: "Graph" },
 ];
 
-const isTab = (value: unknown): value is TabId => tabs.some(({ id }) => id === value);
+const isTabId = (value: unknown): value is TabId => tabs.some(({ id }) => id === value);
 
 interface Props {
   session: string;
   connected: boolean;
   /** Why the server has refused the connection; "": it has not. */
-  refused: string;
-  refusal: string | null;
+  refusalReason: string;
+  commandProblem: string | null;
   config: Config;
   /** Closes the panel; null: it stands beside the notebook and cannot be closed here. */
   onClose: (() => void) | null;
@@ -38,11 +38,11 @@ interface Props {
  * The side panel with its tabs. The agent's tab stays mounted when another is shown, because it may
  * hold an unfinished prompt.
  */
-export function SidePanel({ session, connected, refused, refusal, config, onClose }: Props) {
-  const [tab, setTab] = useStored<TabId>("tab", "agent", isTab);
+export function SidePanel({ session, connected, refusalReason, commandProblem, config, onClose }: Props) {
+  const [tab, setTab] = useStored<TabId>("tab", "agent", isTabId);
   const [seen, setSeen] = useState<ReadonlySet<TabId>>(new Set([tab]));
   const show = (id: string) => {
-    if (!isTab(id)) return;
+    if (!isTabId(id)) return;
     setTab(id);
     setSeen(new Set([...seen, id]));
   };
@@ -55,28 +55,28 @@ export function SidePanel({ session, connected, refused, refusal, config, onClos
       )}
       <Tabs label="Panel" tabs={tabs} current={tab} onChange={show}>
         <div className={styles.part} hidden={tab !== "agent"}>
-          <Part name="The agent's panel">
+          <PanelPart name="The agent's panel">
             <AgentPanel
               session={session}
               connected={connected}
-              refused={refused}
-              refusal={refusal}
+              refused={refusalReason}
+              refusal={commandProblem}
               canAttachCases={config.cases}
             />
-          </Part>
+          </PanelPart>
         </div>
         {seen.has("variables") && (
           <div className={styles.part} hidden={tab !== "variables"}>
-            <Part name="The variables">
+            <PanelPart name="The variables">
               <Variables />
-            </Part>
+            </PanelPart>
           </div>
         )}
         {seen.has("graph") && (
           <div className={styles.part} hidden={tab !== "graph"}>
-            <Part name="The graph">
+            <PanelPart name="The graph">
               <ReactiveGraph />
-            </Part>
+            </PanelPart>
           </div>
         )}
       </Tabs>
@@ -84,10 +84,10 @@ export function SidePanel({ session, connected, refused, refusal, config, onClos
   );
 }
 
-function Part({ name, children }: { name: string; children: ReactNode }) {
+function PanelPart({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <PartBoundary name={name}>
+    <SectionErrorBoundary name={name}>
       <Suspense fallback={<p className={styles.loading}>Loading…</p>}>{children}</Suspense>
-    </PartBoundary>
+    </SectionErrorBoundary>
   );
 }

@@ -7,7 +7,7 @@ import styles from "./Bar.module.css";
  * A notice that the kernel does not respond, with a button to restart it. refusal: why it cannot be
  * restarted; null: it can.
  */
-export function SilentKernelBar({ refusal }: { refusal: string | null }) {
+export function SilentKernelBar({ commandProblem }: { commandProblem: string | null }) {
   const commands = useCommands();
   return (
     <div className={`${styles.bar} ${styles.warn}`} role="alert">
@@ -16,7 +16,11 @@ export function SilentKernelBar({ refusal }: { refusal: string | null }) {
         <strong>The kernel does not answer.</strong> It was told to stop, and gives no sign. It may be frozen or go on
         later. A restart ends it, with all that it holds.
       </p>
-      <Button disabled={refusal !== null} title={refusal ?? undefined} onClick={() => commands?.restart("kernel")}>
+      <Button
+        disabled={commandProblem !== null}
+        title={commandProblem ?? undefined}
+        onClick={() => commands?.restart("kernel")}
+      >
         Restart kernel
       </Button>
     </div>

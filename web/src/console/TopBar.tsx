@@ -11,29 +11,39 @@ import { IconButton } from "../ui/Button";
 import { ThemeSwitch } from "../ui/ThemeSwitch";
 import { AgentBadge } from "./AgentBadge";
 import { ConnectionBadge } from "./ConnectionBadge";
+import { addCellProblem, isHeldElsewhere, isHolder } from "./commandProblems";
 import { DownloadNotebook } from "./DownloadNotebook";
 import { KernelBadge } from "./KernelBadge";
 import { NotebookActions } from "./NotebookActions";
-import { addingRefusal, holds, isRefused } from "./refusal";
 import styles from "./TopBar.module.css";
 
 interface Props {
   live: SessionSnapshot;
   session: string;
-  refusal: string | null;
+  problem: string | null;
   /** The kernel does not respond. */
-  silent: boolean;
+  isKernelSilent: boolean;
   /** The drawer with the messages is open. */
-  flow: boolean;
-  onFlow: () => void;
+  areMessagesOpen: boolean;
+  onToggleMessages: () => void;
   /** The side panel is open. */
-  panel: boolean;
-  onPanel: () => void;
+  isPanelOpen: boolean;
+  onTogglePanel: () => void;
   onError: (text: string) => void;
 }
 
 /** The bar at the top: status badges and the buttons for notebook, messages and panel. */
-export function TopBar({ live, session, refusal, silent, flow, onFlow, panel, onPanel, onError }: Props) {
+export function TopBar({
+  live,
+  session,
+  problem,
+  isKernelSilent,
+  areMessagesOpen,
+  onToggleMessages,
+  isPanelOpen,
+  onTogglePanel,
+  onError,
+}: Props) {
   const [keys, setKeys] = useState(false);
   const over = useSelect((state) => state.verdict !== null);
   return (
@@ -42,28 +52,38 @@ export function TopBar({ live, session, refusal, silent, flow, onFlow, panel, on
       <span className={styles.session} title={`Session ${session}`}>
         {session.slice(0, 60)}
       </span>
-      {!isRefused(live) && <KernelBadge language={live.language} pid={live.kernelPid} silent={silent} />}
-      {holds(live) && (
+      {!isHeldElsewhere(live) && (
+        <KernelBadge language={live.language} pid={live.kernelPid} isSilent={isKernelSilent} />
+      )}
+      {isHolder(live) && (
         <Badge tone="accent" title="The cells are this page's own: the agent asks it for all that it does with them">
           holds the notebook
         </Badge>
       )}
-      <NotebookActions refusal={refusal} adding={addingRefusal(live, over)} onError={onError} />
+      <NotebookActions problem={problem} addProblem={addCellProblem(live, over)} onError={onError} />
       <div className={styles.end}>
-        {!isRefused(live) && <AgentBadge />}
+        {!isHeldElsewhere(live) && <AgentBadge />}
         <ConnectionBadge state={live.connection.state} />
         <Link href="/runs" className={styles.link}>
           Runs
         </Link>
         <DownloadNotebook session={session} language={live.language} />
-        <IconButton label={flow ? "Close messages" : "Open messages"} aria-expanded={flow} onClick={onFlow}>
+        <IconButton
+          label={areMessagesOpen ? "Close messages" : "Open messages"}
+          aria-expanded={areMessagesOpen}
+          onClick={onToggleMessages}
+        >
           <ArrowLeftRight />
         </IconButton>
         <IconButton label="Keys" onClick={() => setKeys(true)}>
           <Keyboard />
         </IconButton>
         <ThemeSwitch />
-        <IconButton label={panel ? "Close the panel" : "Open the panel"} aria-expanded={panel} onClick={onPanel}>
+        <IconButton
+          label={isPanelOpen ? "Close the panel" : "Open the panel"}
+          aria-expanded={isPanelOpen}
+          onClick={onTogglePanel}
+        >
           <PanelRight />
         </IconButton>
       </div>

@@ -7,23 +7,23 @@ import { isBoolean, useStored } from "../browser/useStored";
 import { CommandsProvider } from "../commands/commands";
 import { lazyPart } from "../ui/lazyPart";
 import { ConnectionBar } from "./ConnectionBar";
-import { Document } from "./Document";
+import { commandProblem, finalRefusalReason } from "./commandProblems";
 import { NewKernelBar } from "./NewKernelBar";
 import { Notices } from "./Notices";
 import { OwnerBar } from "./OwnerBar";
 import { PanelFrame } from "./PanelFrame";
-import { PartBoundary } from "./PartBoundary";
-import { refusalOf, refusedWith } from "./refusal";
+import { SectionErrorBoundary } from "./SectionErrorBoundary";
+import { SessionNotebook } from "./SessionNotebook";
 import { SidePanel } from "./SidePanel";
 import { SilentKernelBar } from "./SilentKernelBar";
 import { TopBar } from "./TopBar";
 import { useConsoleCommands } from "./useConsoleCommands";
-import { useOwnNotices } from "./useOwnNotices";
-import { useSilence } from "./useSilence";
-import { useTitle } from "./useTitle";
+import { usePageNotices } from "./usePageNotices";
+import { useSilentKernel } from "./useSilentKernel";
+import { useTabTitle } from "./useTabTitle";
 import styles from "./Workbench.module.css";
 
-const FlowDrawer = lazyPart(async () => (await import("../messages/MessagesDrawer")).default);
+const MessagesDrawer = lazyPart(async () => (await import("../messages/MessagesDrawer")).default);
 
 /** The notebook with the bars, panels and notices around it. */
 export function Workbench({ live, session }: { live: SessionSnapshot; session: string }) {
@@ -33,54 +33,54 @@ export function Workbench({ live, session }: { live: SessionSnapshot; session: s
   const [over, setOver] = useState(false);
   const [flow, setFlow] = useStored("flow", false, isBoolean);
   const source = useMemo(() => sessionSource(session), [session]);
-  const own = useOwnNotices(live);
-  const refusal = refusalOf(live);
+  const own = usePageNotices(live);
+  const refusal = commandProblem(live);
   const open = sheet ? over : beside;
   const setOpen = sheet ? setOver : setBeside;
-  const { silent, told } = useSilence();
-  const commands = useConsoleCommands(live, told);
-  useTitle(session, live.connection.state);
+  const { isSilent, noteStopRequest } = useSilentKernel();
+  const commands = useConsoleCommands(live, noteStopRequest);
+  useTabTitle(session, live.connection.state);
   return (
     <CommandsProvider value={commands}>
       <div className={styles.page}>
         <TopBar
           live={live}
           session={session}
-          refusal={refusal}
-          silent={silent}
-          flow={flow}
-          onFlow={() => setFlow(!flow)}
-          panel={open}
-          onPanel={() => setOpen(!open)}
+          problem={refusal}
+          isKernelSilent={isSilent}
+          areMessagesOpen={flow}
+          onToggleMessages={() => setFlow(!flow)}
+          isPanelOpen={open}
+          onTogglePanel={() => setOpen(!open)}
           onError={own.add}
         />
         <ConnectionBar connection={live.connection} role={live.role} />
         <OwnerBar live={live} />
         <NewKernelBar pid={live.kernelPid} />
-        {silent && <SilentKernelBar refusal={refusal} />}
+        {isSilent && <SilentKernelBar commandProblem={refusal} />}
         <div className={styles.middle}>
           <main className={styles.notebook}>
-            <PartBoundary name="The notebook">
-              <Document live={live} session={session} />
-            </PartBoundary>
+            <SectionErrorBoundary name="The notebook">
+              <SessionNotebook live={live} session={session} />
+            </SectionErrorBoundary>
           </main>
-          <PanelFrame sheet={sheet} open={open} onClose={() => setOver(false)}>
+          <PanelFrame isOverlay={sheet} isOpen={open} onClose={() => setOver(false)}>
             <SidePanel
               session={session}
               connected={live.connection.state === "connected"}
-              refused={refusedWith(live)}
-              refusal={refusal}
+              refusalReason={finalRefusalReason(live)}
+              commandProblem={refusal}
               config={config}
               onClose={sheet ? () => setOver(false) : null}
             />
           </PanelFrame>
         </div>
         {flow && (
-          <PartBoundary name="The messages">
+          <SectionErrorBoundary name="The messages">
             <Suspense>
-              <FlowDrawer source={source} renew={live.kernelPid} onClose={() => setFlow(false)} />
+              <MessagesDrawer source={source} renew={live.kernelPid} onClose={() => setFlow(false)} />
             </Suspense>
-          </PartBoundary>
+          </SectionErrorBoundary>
         )}
         <Notices notices={own.notices} onDismiss={own.dismiss} />
       </div>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messageOf } from "../protocol/fakeMessages";
 import type { Entry, OutgoingMessage } from "../protocol/messages";
-import { initial, reduceAll } from "../store/reducer";
+import { initialState, reduceEntries } from "../store/reducer";
 import { ipynbOf } from "./ipynb";
 
 const created = (
@@ -22,7 +22,7 @@ function notebook(cells: readonly OutgoingMessage[], frames: readonly OutgoingMe
     ...cells.map((msg, at) => ({ seq: at + 1, hop: "notebook" as const, msg: messageOf(msg) })),
     ...frames.map((msg, at) => ({ seq: 100 + at, hop: "kernel>server" as const, msg: messageOf(msg) })),
   ];
-  return reduceAll(initial, entries).notebook;
+  return reduceEntries(initialState, entries).notebook;
 }
 
 const output = (shown: Record<string, unknown>): OutgoingMessage => ({

@@ -12,10 +12,10 @@ export function ipynbOf({ order, cells, executions }: State["notebook"], languag
   const file = {
     cells: order.flatMap((id) => {
       const cell = cells[id];
-      return cell === undefined ? [] : [cellOf(cell, executions[id], idOf(id, ids))];
+      return cell === undefined ? [] : [ipynbCellOf(cell, executions[id], uniqueCellId(id, ids))];
     }),
     metadata: {
-      kernelspec: { name: kernelOf(language), display_name: kernelOf(language), language },
+      kernelspec: { name: kernelNameOf(language), display_name: kernelNameOf(language), language },
       language_info: { name: language },
     },
     nbformat: 4,
@@ -25,58 +25,58 @@ export function ipynbOf({ order, cells, executions }: State["notebook"], languag
 }
 
 /** Returns Jupyter's kernel name for a language. */
-function kernelOf(language: string): string {
+function kernelNameOf(language: string): string {
   return language === "python" ? "python3" : language;
 }
 
 /** Returns the id if nbformat allows it and no other cell has it, else a free one. */
-function idOf(id: string, taken: Set<string>): string {
+function uniqueCellId(id: string, taken: Set<string>): string {
   let own = /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : "cell-1";
   for (let n = 2; taken.has(own); n++) own = `cell-${n}`;
   taken.add(own);
   return own;
 }
 
-function cellOf({ id: known, type, source, title }: Cell, run: Execution | undefined, id: string) {
+function ipynbCellOf({ id: known, type, source, title }: Cell, run: Execution | undefined, id: string) {
   const own = { ...(id === known ? {} : { cell_id: known }), ...(title === "" ? {} : { title }) };
-  const common = { id, metadata: Object.keys(own).length > 0 ? { assay: own } : {}, source: linesIn(source) };
+  const common = { id, metadata: Object.keys(own).length > 0 ? { assay: own } : {}, source: splitLines(source) };
   if (type === "markdown") return { cell_type: "markdown", ...common };
   const execution_count = run !== undefined && run.count > 0 ? run.count : null;
-  return { cell_type: "code", ...common, execution_count, outputs: (run?.outputs ?? []).map(outputOf) };
+  return { cell_type: "code", ...common, execution_count, outputs: (run?.outputs ?? []).map(ipynbOutputOf) };
 }
 
-function outputOf(output: Output) {
+function ipynbOutputOf(output: Output) {
   switch (output.output_type) {
     case "stream":
-      return { output_type: "stream", name: output.name, text: linesIn(linesOf(output.text) ?? "") };
+      return { output_type: "stream", name: output.name, text: splitLines(linesOf(output.text) ?? "") };
     case "error": {
       const { ename, evalue, traceback } = output;
       return { output_type: "error", ename, evalue, traceback };
     }
     default:
-      return richOf(output);
+      return ipynbRichOutputOf(output);
   }
 }
 
-function richOf({ output_type, data, metadata, execution_count }: RichOutput) {
+function ipynbRichOutputOf({ output_type, data, metadata, execution_count }: RichOutput) {
   const kept: Record<string, unknown> = {};
   const missing: string[] = [];
   for (const [mime, value] of Object.entries(data)) {
     const text = linesOf(value);
     if (isJSONType(mime)) kept[mime] = value;
     else if (text === null) missing.push(`[${mime} is not in this file]`);
-    else kept[mime] = isBinary(mime) ? text : linesIn(text);
+    else kept[mime] = isBinaryType(mime) ? text : splitLines(text);
   }
-  if (missing.length > 0) kept["text/plain"] ??= linesIn(missing.join("\n"));
+  if (missing.length > 0) kept["text/plain"] ??= splitLines(missing.join("\n"));
   const count = output_type === "execute_result" ? { execution_count: execution_count ?? null } : {};
   return { output_type, data: kept, metadata: isObject(metadata) ? metadata : {}, ...count };
 }
 
-function isBinary(mime: string): boolean {
+function isBinaryType(mime: string): boolean {
   return !mime.startsWith("text/") && !/[+/]xml$/.test(mime) && mime !== "application/javascript";
 }
 
 /** Splits a text after each line feed. */
-function linesIn(text: string): string[] {
+function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

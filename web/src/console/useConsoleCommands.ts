@@ -2,19 +2,19 @@ import { useMemo } from "react";
 import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import type { Commands } from "../commands/commands";
 import { useSelect } from "../store/store";
-import { addingRefusal } from "./refusal";
+import { addCellProblem } from "./commandProblems";
 
 /** Returns the user's commands. onStop is called for each cell that is asked to stop. */
-export function useConsoleCommands(live: SessionSnapshot, told: (id: string) => void): Commands | null {
+export function useConsoleCommands(live: SessionSnapshot, onStop: (id: string) => void): Commands | null {
   const { commands } = live;
   const over = useSelect((state) => state.verdict !== null);
-  const addProblem = addingRefusal(live, over);
+  const addProblem = addCellProblem(live, over);
   return useMemo(() => {
     if (commands === null) return null;
     const stopCell = (id: string) => {
       commands.stopCell(id);
-      told(id);
+      onStop(id);
     };
     return { ...commands, stopCell, addProblem };
-  }, [commands, addProblem, told]);
+  }, [commands, addProblem, onStop]);
 }

@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { useCommands } from "../commands/commands";
 import { useNotebookNavigation } from "../commands/navigation";
 import { useStore } from "../store/store";
-import { type Progress, runAll } from "./runAll";
+import { type RunAllProgress, runAll } from "./runAll";
 
 /**
  * Runs all cells. refusal is why no cell can run, which ends the run; null: cells can run.
@@ -12,26 +12,26 @@ export function useRunAll(refusal: string | null, onStopped: (text: string) => v
   const store = useStore();
   const commands = useCommands();
   const { jumpTo } = useNotebookNavigation();
-  const [progress, setProgress] = useState<Progress | null>(null);
+  const [progress, setProgress] = useState<RunAllProgress | null>(null);
   const stop = useRef(() => {});
   const run = useEffectEvent((id: string) => commands?.runCell(id));
-  const told = useEffectEvent((id: string, why: string) => {
+  const handleStopped = useEffectEvent((id: string, why: string) => {
     jumpTo(id);
     onStopped(why);
   });
-  const [asked, setAsked] = useState(0);
+  const [startCount, setStartCount] = useState(0);
   useEffect(() => {
-    if (asked === 0) return;
-    stop.current = runAll({ store, run, onProgress: setProgress, onStopped: told });
+    if (startCount === 0) return;
+    stop.current = runAll({ store, run, onProgress: setProgress, onStopped: handleStopped });
     return () => stop.current();
-  }, [asked, store]);
-  const cut = useEffectEvent((why: string) => {
+  }, [startCount, store]);
+  const stopBecause = useEffectEvent((why: string) => {
     if (progress === null) return;
     stop.current();
-    onStopped(`Run all has stopped behind cell ${progress.at} of ${progress.of}. ${why}`);
+    onStopped(`Run all has stopped behind cell ${progress.cellNumber} of ${progress.cellCount}. ${why}`);
   });
   useEffect(() => {
-    if (refusal !== null) cut(refusal);
+    if (refusal !== null) stopBecause(refusal);
   }, [refusal]);
-  return { progress, start: () => setAsked(asked + 1), stop: () => stop.current() };
+  return { progress, start: () => setStartCount(startCount + 1), stop: () => stop.current() };
 }

@@ -9,10 +9,10 @@ import { useNotebookContext } from "./notebookContext";
 export function AgentMark({ cellId }: { cellId: string }) {
   const { changeTimes } = useNotebookContext();
   const live = useCommands() !== null;
-  const touched = useSelect((state) => cellOf(state, cellId)?.touched);
-  if (touched?.by !== "agent") return null;
-  const { seq } = touched;
-  const at = touched.at !== undefined ? new Date(touched.at) : live ? changeTimes.timeOf(cellId, seq) : null;
+  const lastChange = useSelect((state) => cellOf(state, cellId)?.lastChange);
+  if (lastChange?.by !== "agent") return null;
+  const { seq } = lastChange;
+  const at = lastChange.at !== undefined ? new Date(lastChange.at) : live ? changeTimes.timeOf(cellId, seq) : null;
   const when = at?.toLocaleTimeString([], { timeStyle: "short" }) ?? (live && seq > 0 ? `entry ${seq}` : null);
   const entry = seq > 0 ? ` with entry ${seq} of the trace` : "";
   return (

@@ -17,7 +17,7 @@ import { Toolbar } from "./Toolbar";
 
 // Loaded lazily: the cells themselves are on screen earlier.
 const Outputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
-const Widgets = lazyPart(async () => (await import("../widgets/Widgets")).Widgets);
+const Widgets = lazyPart(async () => (await import("../widgets/LiveWidgets")).LiveWidgets);
 const MarkdownBody = lazyPart(async () => (await import("./MarkdownBody")).MarkdownBody);
 
 interface Props {
@@ -38,7 +38,7 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
   const { view } = context;
   const code = useSelect((state) => !isMarkdown(state, cellId));
   const title = useSelect((state) => titleOf(state, cellId).slice(0, maxTitleChars));
-  const byAgent = useSelect((state) => cellOf(state, cellId)?.touched?.by === "agent");
+  const byAgent = useSelect((state) => cellOf(state, cellId)?.lastChange?.by === "agent");
   const selected = useView((state) => state.selected === cellId);
   const tabbable = useView((state) => state.selected === cellId || (state.selected === null && index === 0));
   const editing = useView((state) => state.editing && state.selected === cellId);

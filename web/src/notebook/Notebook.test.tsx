@@ -15,7 +15,7 @@ vi.mock("../widgets/CellOutputs", () => ({
   CellOutputs: ({ cellId }: { cellId: string }) => <output>outputs of {cellId}</output>,
 }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
-vi.mock("../widgets/Widgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
+vi.mock("../widgets/LiveWidgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
 
 const three = () => stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
 
@@ -345,9 +345,9 @@ test("the search finds text in cells that are not drawn", async () => {
 });
 
 test("a cell says who changed it, how it stands and how long it took", async () => {
-  const touched = { by: "agent" as const, seq: 41 };
+  const lastChange = { by: "agent" as const, seq: 41 };
   await renderNotebook(
-    stateOf([fakeCell("a", "x", { title: "Sum the rows", touched }), fakeCell("b")], {
+    stateOf([fakeCell("a", "x", { title: "Sum the rows", lastChange }), fakeCell("b")], {
       executions: { a: fakeExecution({ status: "error", count: 3, durationMs: 1234 }) },
     }),
   );
@@ -546,7 +546,10 @@ test("of a change of the agent's the time is told where the trace has it, and no
   const by = "agent" as const;
   const at = new Date(2026, 1, 3, 10, 32).getTime();
   await renderNotebook(
-    stateOf([fakeCell("a", "x", { touched: { by, seq: 41, at } }), fakeCell("b", "y", { touched: { by, seq: 0 } })]),
+    stateOf([
+      fakeCell("a", "x", { lastChange: { by, seq: 41, at } }),
+      fakeCell("b", "y", { lastChange: { by, seq: 0 } }),
+    ]),
   );
   expect(cells()[0]?.textContent).toMatch(/agent, 10:32/);
   expect(cells()[1]?.textContent).not.toContain("entry");

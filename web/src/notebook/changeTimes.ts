@@ -13,7 +13,7 @@ export function createChangeTimes(store: Store): ChangeTimes {
   const recordTimes = (at: Date | null) => {
     const { cells, order } = store.get().notebook;
     for (const id of order) {
-      const seq = Object.hasOwn(cells, id) ? cells[id]?.touched?.seq : undefined;
+      const seq = Object.hasOwn(cells, id) ? cells[id]?.lastChange?.seq : undefined;
       if (seq !== undefined && seen.get(id)?.seq !== seq) seen.set(id, { seq, at });
     }
   };

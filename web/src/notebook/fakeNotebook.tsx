@@ -6,7 +6,7 @@ import { type Commands, CommandsProvider } from "../commands/commands";
 import { type Conflicts, ConflictsProvider } from "../commands/conflicts";
 import { createNavigation, NavigationProvider, type NotebookNavigation } from "../commands/navigation";
 import type { CellType } from "../protocol/messages";
-import { initial } from "../store/reducer";
+import { initialState } from "../store/reducer";
 import type { Cell, Execution, Notebook as NotebookState, State } from "../store/state";
 import { createStore, type Store, StoreProvider } from "../store/store";
 import { Notebook } from "./Notebook";
@@ -21,8 +21,8 @@ export function fakeExecution(more: Partial<Execution> = {}): Execution {
 
 export function stateOf(cells: readonly Cell[], more: Partial<NotebookState> = {}): State {
   const byId = Object.fromEntries(cells.map((each) => [each.id, each]));
-  const notebook = { ...initial.notebook, seq: 1, order: cells.map(({ id }) => id), cells: byId, ...more };
-  return { ...initial, notebook };
+  const notebook = { ...initialState.notebook, seq: 1, order: cells.map(({ id }) => id), cells: byId, ...more };
+  return { ...initialState, notebook };
 }
 
 export function changeNotebook(store: Store, change: (now: NotebookState) => Partial<NotebookState>): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { entryOf } from "../protocol/fakeMessages";
 import type { Entry, Hop } from "../protocol/messages";
-import { initial, reduceAll } from "./reducer";
+import { initialState, reduceEntries } from "./reducer";
 import type { Item, State } from "./state";
 
 function at(seq: number, msg: object, hop: Hop = "agent>server"): Entry {
@@ -17,7 +17,7 @@ function asks(seq: number, query: string, request = "", hop: Hop = "server>agent
   return at(seq, { type: "agent_query", query, request_id: request }, hop);
 }
 
-const talk = (entries: Entry[], state: State = initial) => reduceAll(state, entries).agent;
+const talk = (entries: Entry[], state: State = initialState) => reduceEntries(state, entries).agent;
 const texts = (items: readonly Item[]) =>
   items.map((item) => ("text" in item ? item.text : `${item.kind} ${item.name}`));
 
@@ -123,7 +123,7 @@ describe("a query", () => {
   it("of this page is shown before it is in the trace, and then once", () => {
     const sent = talk([asks(0, "sum", "r1", "console>server")]);
     expect(sent).toMatchObject({ request: "r1", conversation: [{ text: "sum", seq: 0 }] });
-    const state = { ...initial, agent: sent };
+    const state = { ...initialState, agent: sent };
     expect(texts(talk([asks(5, "sum", "r1"), says(6, "user", "sum", "r1")], state).conversation)).toEqual(["sum"]);
   });
 
@@ -131,7 +131,7 @@ describe("a query", () => {
     const working = talk([asks(1, "a", "r1"), says(2, "user", "a", "r1")]);
     expect(working.request).toBe("r1");
     const ended = at(3, { type: "agent_event", text: "", metadata: { type: "ended", request_id: "r1" } });
-    expect(talk([ended], { ...initial, agent: working }).request).toBeNull();
+    expect(talk([ended], { ...initialState, agent: working }).request).toBeNull();
   });
 });
 
@@ -174,7 +174,7 @@ describe("a reply that is arriving", () => {
       delta(4, 0, "look"),
       block(5, 1, "tool_use", "run_cell"),
     ];
-    const state = reduceAll(initial, entries);
+    const state = reduceEntries(initialState, entries);
     expect(state.agent.stream).toEqual([
       { type: "text", text: "I look" },
       { type: "tool_use", name: "run_cell", text: "" },
@@ -186,12 +186,12 @@ describe("a reply that is arriving", () => {
   });
 
   it("stays when the message is another conversation's", () => {
-    const state = reduceAll(initial, [start, block(2, 0, "text"), delta(3, 0, "mine")]);
+    const state = reduceEntries(initialState, [start, block(2, 0, "text"), delta(3, 0, "mine")]);
     expect(talk([says(4, "assistant", "theirs")], state).stream).toEqual([{ type: "text", text: "mine" }]);
   });
 
   it("is gone when it broke off, and when the agent is ready", () => {
-    const state = reduceAll(initial, [start, delta(3, 0, "x")]);
+    const state = reduceEntries(initialState, [start, delta(3, 0, "x")]);
     expect(talk([at(4, { type: "agent_stream_complete", error: "cut" })], state).stream).toBeNull();
     expect(talk([at(4, { type: "agent_status", status: "ready" })], state).stream).toBeNull();
   });
@@ -207,7 +207,9 @@ it("is gone with its process, and back with the next", () => {
   const gone = talk([at(1, { type: "agent_status", status: "thinking" }), exit]);
   expect(gone.status).toBe("gone");
   expect(texts(gone.conversation)).toEqual(["The agent has ended: exit code 1."]);
-  expect(talk([at(6, { type: "agent_status", status: "ready" })], { ...initial, agent: gone }).status).toBe("ready");
+  expect(talk([at(6, { type: "agent_status", status: "ready" })], { ...initialState, agent: gone }).status).toBe(
+    "ready",
+  );
 });
 
 it("forgets all before its history was cleared", () => {

@@ -5,7 +5,7 @@ import { applyHistoryMessage, applyQuery } from "./history";
 import type { AgentStatus, Item } from "./state";
 import { applyStreamFrame } from "./streamedReply";
 
-const statuses: readonly string[] = [
+const agentStatuses: readonly string[] = [
   "ready",
   "thinking",
   "executing",
@@ -89,7 +89,7 @@ function noteRestart(agent: AgentDraft, seq: number): void {
 }
 
 function setStatus(agent: AgentDraft, status: string): void {
-  if (!statuses.includes(status)) return;
+  if (!agentStatuses.includes(status)) return;
   if (agent.status === "gone" && status !== "ready") return; // sent before the agent ended, received after
   agent.status = status as AgentStatus;
   if (status !== "ready" && status !== "done") return;

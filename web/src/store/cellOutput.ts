@@ -3,7 +3,7 @@ import { type Fields, linesOf } from "../json/values";
 import { type ExecutionDraft, streamName } from "./executionDraft";
 import type { ExecutionsDraft } from "./executionsDraft";
 import { maxRetainedPerCell } from "./retainedValues";
-import { fitted, readOutput, type StoredOutput, withoutRetained } from "./storedOutput";
+import { fitOutput, readOutput, type StoredOutput, withoutRetained } from "./storedOutput";
 
 /** Applies an nbformat output of a cell, which came in entry seq. A malformed one changes nothing. */
 export function applyOutput(executions: ExecutionsDraft, seq: number, id: string, output: Fields): void {
@@ -42,7 +42,7 @@ function addOutput(executions: ExecutionsDraft, id: string, execution: Execution
 /** Makes an output small enough for an execution, which may retain large values besides. */
 function fitTo(execution: ExecutionDraft, content: StoredOutput): StoredOutput {
   const retainRoom = Math.max(0, maxRetainedPerCell - execution.retainedBytes());
-  return fitted(content, execution.outputRoom(), retainRoom);
+  return fitOutput(content, execution.outputRoom(), retainRoom);
 }
 
 /** Replaces the content of a display in all cells that show it. Only the sending cell retains large values. */

@@ -4,7 +4,7 @@ import type { ExecutionStatus, Widget } from "../protocol/messages";
 import { OutputBuffer, type Stream } from "./outputBuffer";
 import { noRenderedOutputs, type RenderedOutputs, renderOutputs } from "./renderedOutputs";
 import type { Execution } from "./state";
-import { fitted, readOutput, retainedBytes, type StoredOutput, withoutRetained } from "./storedOutput";
+import { fitOutput, readOutput, retainedBytes, type StoredOutput, withoutRetained } from "./storedOutput";
 
 export const streamName = oneOf("stdout", "stderr");
 
@@ -119,7 +119,7 @@ export class ExecutionDraft {
       if (kind === "stream" && stream !== undefined && text !== null) this.writeText(stream, text);
       if (kind !== "display_data" && kind !== "execute_result" && kind !== "error") continue;
       const stored = readOutput(0, kind, output);
-      if (stored !== null) this.addOutput(fitted(stored, this.outputRoom(), 0));
+      if (stored !== null) this.addOutput(fitOutput(stored, this.outputRoom(), 0));
     }
   }
 

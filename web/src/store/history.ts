@@ -13,7 +13,7 @@ export function applyHistoryMessage(agent: AgentDraft, seq: number, message: His
   const items: Item[] = [];
   for (const block of message.content) {
     if (block.type === "tool_result") addResult(agent, seq, block, items);
-    else items.push(itemOf(seq, block, role, query, message.label ?? ""));
+    else items.push(conversationItemOf(seq, block, role, query, message.label ?? ""));
   }
   if (!isAssistant && replaceQuery(agent, items)) items.shift();
   agent.conversation.insert(seq, items);
@@ -32,7 +32,13 @@ function contextTokens(usage: TokenCounts | undefined): number {
   return input_tokens + cache_read_input_tokens + cache_creation_input_tokens + output_tokens;
 }
 
-function itemOf(seq: number, block: ContentBlock, role: "user" | "assistant", request: string, label: string): Item {
+function conversationItemOf(
+  seq: number,
+  block: ContentBlock,
+  role: "user" | "assistant",
+  request: string,
+  label: string,
+): Item {
   const labelled = label === "" ? {} : { label };
   const { text = "", thinking = "", id = "", name = "", input } = block;
   switch (block.type) {
@@ -66,7 +72,7 @@ function addResult(agent: AgentDraft, seq: number, block: ContentBlock, items: I
 function resultOf({ is_error: isError = false, content }: ContentBlock): ToolResult {
   if (typeof content === "string") return { isError, content: [{ type: "text", text: content }] };
   if (!Array.isArray(content)) return { isError, content: [] };
-  return { isError, content: content.map(partOf) };
+  return { isError, content: content.map(resultPartOf) };
 }
 
 interface ResultPart {
@@ -82,7 +88,7 @@ const resultPartSchema = object<ResultPart>({
 });
 
 /** Returns a part of a tool's result. One that is neither text nor an image becomes a text, its JSON. */
-function partOf(value: unknown): ToolResult["content"][number] {
+function resultPartOf(value: unknown): ToolResult["content"][number] {
   const { type, text, source } = read(resultPartSchema, value);
   if (type === "text") return { type: "text", text };
   if (type !== "image" || source.type !== "base64") return { type: "text", text: jsonOf(value) };

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { entryOf } from "../protocol/fakeMessages";
 import type { Entry, Output } from "../protocol/messages";
 import { OutputBuffer } from "./outputBuffer";
-import { initial, reduce, reduceAll, restore } from "./reducer";
+import { initialState, reduceEntries, reduceEntry, restoreState } from "./reducer";
 import type { State } from "./state";
 
 let next = 1;
@@ -23,7 +23,7 @@ function created(id: string, position: number): Entry {
 function notebookOf(count: number): State {
   next = 1;
   const cells = Array.from({ length: count }, (_, i) => created(`c${i}`, i));
-  return reduceAll(initial, [...cells, ...cells.map((_, i) => stdio(`c${i}`, "begun\n"))]);
+  return reduceEntries(initialState, [...cells, ...cells.map((_, i) => stdio(`c${i}`, "begun\n"))]);
 }
 
 function textOf(output: Output | undefined): string {
@@ -35,7 +35,7 @@ const png = (bytes: number) => "A".repeat(bytes);
 describe("what is not touched", () => {
   it("stays the same object, and so do outputs that have not changed", () => {
     const before = notebookOf(3);
-    const after = reduceAll(before, [
+    const after = reduceEntries(before, [
       stdio("c1", "more\n"),
       frame({ type: "cell_widgets", cell_id: "c1", widget_state: {} }),
     ]);
@@ -44,21 +44,21 @@ describe("what is not touched", () => {
     expect(after.agent).toBe(before.agent);
     expect(after.notebook.executions.c0).toBe(before.notebook.executions.c0);
     expect(after.notebook.executions.c1).not.toBe(before.notebook.executions.c1);
-    const ended = reduce(after, frame({ type: "cell_result", cell_id: "c1", status: "ok" }));
+    const ended = reduceEntry(after, frame({ type: "cell_result", cell_id: "c1", status: "ok" }));
     expect(ended.notebook.executions.c1?.outputs).toBe(after.notebook.executions.c1?.outputs);
   });
 
   it("keeps a plot the same object while text is printed behind it", () => {
     const output = { output_type: "display_data", data: { "image/png": png(40) }, metadata: {} };
-    const before = reduceAll(notebookOf(1), [frame({ type: "cell_output", cell_id: "c0", output })]);
-    const after = reduceAll(before, [stdio("c0", "x"), stdio("c0", "y")]);
+    const before = reduceEntries(notebookOf(1), [frame({ type: "cell_output", cell_id: "c0", output })]);
+    const after = reduceEntries(before, [stdio("c0", "x"), stdio("c0", "y")]);
     expect(after.notebook.executions.c0?.outputs[1]).toBe(before.notebook.executions.c0?.outputs[1]);
     expect(after.notebook.executions.c0?.outputs).toHaveLength(3);
   });
 
   it("is the very same state when an entry changes nothing", () => {
     const before = notebookOf(1);
-    expect(reduceAll(before, [entryOf(0, "session", { type: "state" })])).toBe(before);
+    expect(reduceEntries(before, [entryOf(0, "session", { type: "state" })])).toBe(before);
   });
 });
 
@@ -67,7 +67,7 @@ it("copies once for a great many frames that are taken in together", () => {
   const many = Array.from({ length: 10_000 }, (_, i) => stdio("c7", `line ${i}\n`));
   const copies = vi.spyOn(Object, "assign");
   const clones = vi.spyOn(OutputBuffer.prototype, "clone");
-  const after = reduceAll(before, many);
+  const after = reduceEntries(before, many);
   expect(copies.mock.calls.length).toBeLessThan(5);
   expect(clones).toHaveBeenCalledTimes(1);
   expect(textOf(after.notebook.executions.c7?.outputs[0]).endsWith("line 9999\n")).toBe(true);
@@ -75,7 +75,7 @@ it("copies once for a great many frames that are taken in together", () => {
 
 it("keeps a mebibyte of a cell's text, both ends of it, and says what is missing", () => {
   let state = notebookOf(1);
-  for (let i = 0; i < 50; i++) state = reduceAll(state, [stdio("c0", `${i} `.repeat(1 << 18))]);
+  for (let i = 0; i < 50; i++) state = reduceEntries(state, [stdio("c0", `${i} `.repeat(1 << 18))]);
   const text = textOf(state.notebook.executions.c0?.outputs[0]);
   expect(text.startsWith("begun\n0 0 ")).toBe(true);
   expect(text.endsWith("49 49 ")).toBe(true);
@@ -87,14 +87,14 @@ it("passes over entries that it has had, and takes those without a seq always", 
   const before = notebookOf(1);
   const { seq } = before.notebook;
   const old = { ...stdio("c0", "again\n"), seq };
-  expect(reduceAll(before, [old, { ...created("x", 0), seq: 1 }])).toBe(before);
-  const after = reduceAll(before, [{ ...old, seq: 0 }]);
+  expect(reduceEntries(before, [old, { ...created("x", 0), seq: 1 }])).toBe(before);
+  const after = reduceEntries(before, [{ ...old, seq: 0 }]);
   expect(textOf(after.notebook.executions.c0?.outputs[0])).toBe("begun\nagain\n");
   expect(after.notebook.seq).toBe(seq);
 });
 
 it("says who changed a cell last, and with which entry", () => {
-  const state = reduce(
+  const state = reduceEntry(
     notebookOf(1),
     entryOf(70, "notebook", {
       type: "notebook_event",
@@ -105,11 +105,14 @@ it("says who changed a cell last, and with which entry", () => {
       by: "console",
     }),
   );
-  expect(state.notebook.cells.c0).toMatchObject({ source: "new", rev: 2, touched: { by: "console", seq: 70 } });
+  expect(state.notebook.cells.c0).toMatchObject({ source: "new", rev: 2, lastChange: { by: "console", seq: 70 } });
 });
 
 it("knows when a run that is seen live began, and how long it took", () => {
-  const begun = reduce(notebookOf(1), { ...frame({ type: "start_cell", cell_id: "c0", run_sequencer: 4 }), at: 1234 });
+  const begun = reduceEntry(notebookOf(1), {
+    ...frame({ type: "start_cell", cell_id: "c0", run_sequencer: 4 }),
+    at: 1234,
+  });
   expect(begun.notebook.executions.c0).toMatchObject({
     started: true,
     startedAt: 1234,
@@ -117,7 +120,7 @@ it("knows when a run that is seen live began, and how long it took", () => {
     count: 4,
     outputs: [],
   });
-  const ended = reduce(begun, frame({ type: "cell_result", cell_id: "c0", status: "ok", duration_ms: 5.5 }));
+  const ended = reduceEntry(begun, frame({ type: "cell_result", cell_id: "c0", status: "ok", duration_ms: 5.5 }));
   expect(ended.notebook.executions.c0).toMatchObject({ status: "ran", durationMs: 5.5 });
   expect(ended.notebook.executions.c0).not.toHaveProperty("startedAt");
 });
@@ -135,12 +138,12 @@ describe("a large value", () => {
   };
 
   it("is shown as it came, though the server keeps only a reference to it", () => {
-    const state = reduceAll(notebookOf(1), [show("c0", 900_000)]);
+    const state = reduceEntries(notebookOf(1), [show("c0", 900_000)]);
     expect(shown(state, "c0")).toEqual({ "image/png": png(900_000) });
   });
 
   it("goes, oldest first, when all of them together are too large", () => {
-    const state = reduceAll(
+    const state = reduceEntries(
       notebookOf(6),
       Array.from({ length: 6 }, (_, i) => show(`c${i}`, 12 << 20)),
     );
@@ -151,13 +154,13 @@ describe("a large value", () => {
 });
 
 it("fails what ran when the kernel is gone, and knows when another one is there", () => {
-  const running = reduceAll(notebookOf(2), [frame({ type: "start_cell", cell_id: "c0", run_sequencer: 1 })]);
-  const dead = reduce(running, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
+  const running = reduceEntries(notebookOf(2), [frame({ type: "start_cell", cell_id: "c0", run_sequencer: 1 })]);
+  const dead = reduceEntry(running, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
   expect(dead.notebook).toMatchObject({
     kernel: "dead",
     executions: { c0: { status: "error", started: false, count: 1 } },
   });
-  const back = reduce(dead, entryOf(0, "server>console", { type: "ready", kernel_status: "running" }));
+  const back = reduceEntry(dead, entryOf(0, "server>console", { type: "ready", kernel_status: "running" }));
   expect(back.notebook.kernel).toBe("running");
 });
 
@@ -174,8 +177,8 @@ describe("restore", () => {
   const cell = { cell_id: "c0", cell_type: "code" as const, source: "c0", display_name: "", rev: 1 };
 
   it("goes on where the state was", () => {
-    const state = restore(notebookOf(2), { seq: 900, cells: [cell], runs: runs("running") });
-    const after = reduceAll(state, [
+    const state = restoreState(notebookOf(2), { seq: 900, cells: [cell], runs: runs("running") });
+    const after = reduceEntries(state, [
       { ...stdio("c0", "and more\n"), seq: 901 },
       entryOf(902, "kernel>server", { type: "start_cell", cell_id: null }),
     ]);
@@ -190,9 +193,9 @@ describe("restore", () => {
   });
 
   it("keeps cells that are the same, and who touched them, and the agent's part; a verdict goes", () => {
-    const before = reduce(notebookOf(1), entryOf(0, "server>console", { type: "eval_result", case_id: "x" }));
+    const before = reduceEntry(notebookOf(1), entryOf(0, "server>console", { type: "eval_result", case_id: "x" }));
     expect(before.verdict?.case_id).toBe("x");
-    const after = restore(before, { seq: 900, cells: [cell], runs: runs("ran") });
+    const after = restoreState(before, { seq: 900, cells: [cell], runs: runs("ran") });
     expect(after.notebook.cells.c0).toBe(before.notebook.cells.c0);
     expect(after.agent).toBe(before.agent);
     expect(after.verdict).toBeNull();
@@ -243,7 +246,7 @@ describe("hostile entries", () => {
       for (const value of junk) {
         const good = { cell_id: "c0", output: { output_type: "display_data", data: {} }, data: "x", stream: "stdout" };
         const entry = entryOf(0, hop, { ...good, type, [field]: value });
-        expect(() => reduce(notebookOf(1), entry)).not.toThrow();
+        expect(() => reduceEntry(notebookOf(1), entry)).not.toThrow();
       }
     }
   });
@@ -261,7 +264,7 @@ describe("hostile entries", () => {
       ]) {
         for (const value of junk) {
           const output = { output_type, data: {}, name: "stdout", text: "x", [field]: value };
-          expect(() => reduce(notebookOf(1), frame({ type: "cell_output", cell_id: "c0", output }))).not.toThrow();
+          expect(() => reduceEntry(notebookOf(1), frame({ type: "cell_output", cell_id: "c0", output }))).not.toThrow();
         }
       }
     },
@@ -269,12 +272,15 @@ describe("hostile entries", () => {
 
   it("entries that are none", () => {
     const before = notebookOf(1);
-    for (const msg of junk) expect(reduce(before, entryOf(0, "kernel>server", msg))).toBe(before);
+    for (const msg of junk) expect(reduceEntry(before, entryOf(0, "kernel>server", msg))).toBe(before);
   });
 
   it("cells named after what every object has", () => {
     const ids = ["__proto__", "constructor", "toString"];
-    const state = reduceAll(initial, [...ids.map((id, i) => created(id, i)), ...ids.map((id) => stdio(id, id))]);
+    const state = reduceEntries(initialState, [
+      ...ids.map((id, i) => created(id, i)),
+      ...ids.map((id) => stdio(id, id)),
+    ]);
     for (const id of ids) expect(textOf(state.notebook.executions[id]?.outputs[0])).toBe(id);
     expect(Object.keys(state.notebook.cells)).toEqual(ids);
     expect(({} as Record<string, unknown>).outputs).toBeUndefined();
@@ -284,11 +290,11 @@ describe("hostile entries", () => {
     let deep: unknown = 1;
     for (let i = 0; i < 20_000; i++) deep = [deep];
     const output = { output_type: "display_data", data: { "application/json": deep, "image/png": deep }, metadata: {} };
-    expect(() => reduce(initial, frame({ type: "cell_output", cell_id: "a", output }))).not.toThrow();
+    expect(() => reduceEntry(initialState, frame({ type: "cell_output", cell_id: "a", output }))).not.toThrow();
   });
 
   it("more cells than can be kept", () => {
     const many = Array.from({ length: 10_050 }, (_, i) => frame({ type: "start_cell", cell_id: `c${i}` }, i + 1));
-    expect(Object.keys(reduceAll(initial, many).notebook.executions)).toHaveLength(10_000);
+    expect(Object.keys(reduceEntries(initialState, many).notebook.executions)).toHaveLength(10_000);
   });
 });

@@ -1,16 +1,16 @@
 import { isObject } from "../json/values";
 import type { CellResult, CellWidgets, Entry, Message, MessageOf } from "../protocol/messages";
 import { applyOutput } from "./cellOutput";
-import type { Draft } from "./draft";
 import { type ExecutionDraft, streamName } from "./executionDraft";
 import type { ExecutionsDraft } from "./executionsDraft";
 import { widgetsOf } from "./restore";
 import { jsonBytes, valueText } from "./size";
-import { fitted, storedError } from "./storedOutput";
+import type { StateDraft } from "./stateDraft";
+import { fitOutput, storedError } from "./storedOutput";
 import { byteLength } from "./utf8";
 
 /** Applies a message of the kernel, which is entry seq. receivedAt is the time of a live message, as of performance.now(). */
-export function applyKernelMessage(draft: Draft, seq: number, message: Message, receivedAt: Entry["at"]): void {
+export function applyKernelMessage(draft: StateDraft, seq: number, message: Message, receivedAt: Entry["at"]): void {
   const { executions } = draft;
   switch (message.type) {
     case "ready":
@@ -53,7 +53,7 @@ export function applyKernelCommand(executions: ExecutionsDraft, command: Message
 }
 
 /** Applies the end of the kernel: open executions fail, the queue and the widgets are gone, outputs stay. */
-export function applyKernelEnd(draft: Draft): void {
+export function applyKernelEnd(draft: StateDraft): void {
   const { executions } = draft;
   draft.kernel = "dead";
   executions.queue = [];
@@ -119,7 +119,7 @@ function addException(execution: ExecutionDraft, exception: string): void {
   const last = lines.at(-1) ?? "";
   const colon = last.indexOf(": ");
   const [name, value] = colon < 0 ? [last, ""] : [last.slice(0, colon), last.slice(colon + 2)];
-  execution.addOutput(fitted(storedError(name, value, lines), execution.outputRoom(), 0));
+  execution.addOutput(fitOutput(storedError(name, value, lines), execution.outputRoom(), 0));
 }
 
 function setQueue(executions: ExecutionsDraft, ids: readonly string[]): void {

@@ -9,7 +9,7 @@ const maxBytes = 32 << 20;
 /** Bytes that are kept of a shortened text. */
 const maxHeadBytes = 4 << 10;
 
-const sizes = new WeakMap<Item, number>();
+const itemSizes = new WeakMap<Item, number>();
 const shortItems = new WeakSet<Item>();
 
 /** Limits the size of a conversation: shortens the long texts of old items, and of the oldest ones if all are too large together. */
@@ -31,10 +31,10 @@ export function limitConversation(items: readonly Item[]): readonly Item[] {
 }
 
 function sizeOf(item: Item): number {
-  const known = sizes.get(item);
+  const known = itemSizes.get(item);
   if (known !== undefined) return known;
   const size = jsonBytes(item);
-  sizes.set(item, size);
+  itemSizes.set(item, size);
   return size;
 }
 
@@ -49,21 +49,21 @@ function shortened(item: Item): Item {
 function cutTexts(item: Item): Item {
   switch (item.kind) {
     case "event":
-      return { ...item, text: head(item.text), metadata: cutFields(item.metadata) };
+      return { ...item, text: shortenText(item.text), metadata: cutFields(item.metadata) };
     case "tool": {
       const { result } = item;
       const input = isObject(item.input) ? cutFields(item.input) : cutValue(item.input);
       return { ...item, input, ...(result === undefined ? {} : { result: cutResult(result) }) };
     }
     default:
-      return { ...item, text: head(item.text) };
+      return { ...item, text: shortenText(item.text) };
   }
 }
 
 function cutResult({ isError, content }: ToolResult): ToolResult {
   const room = Math.max(256, Math.floor(maxHeadBytes / Math.max(1, content.length)));
   const cutPart = (part: ToolResult["content"][number]): ToolResult["content"][number] => {
-    if (part.type === "text") return { type: "text", text: head(part.text, room) };
+    if (part.type === "text") return { type: "text", text: shortenText(part.text, room) };
     return { type: "text", text: `[An image of ${part.data.length} characters was left out.]` };
   };
   return { isError, content: content.slice(0, 16).map(cutPart) };
@@ -72,16 +72,16 @@ function cutResult({ isError, content }: ToolResult): ToolResult {
 function cutFields(fields: Fields): Fields {
   if (jsonBytes(fields) <= maxHeadBytes) return fields;
   const all = Object.entries(fields).slice(0, 16);
-  return Object.fromEntries(all.map(([name, value]) => [head(name, 100), cutValue(value)]));
+  return Object.fromEntries(all.map(([name, value]) => [shortenText(name, 100), cutValue(value)]));
 }
 
 function cutValue(value: unknown): unknown {
   if (jsonBytes(value) <= maxHeadBytes) return value;
-  return head(typeof value === "string" ? value : jsonOf(value));
+  return shortenText(typeof value === "string" ? value : jsonOf(value));
 }
 
 /** Returns the beginning of a text, with a note about the rest; the whole text if it is short. */
-function head(text: string, bytes = maxHeadBytes): string {
+function shortenText(text: string, bytes = maxHeadBytes): string {
   if (text.length <= bytes) return text;
   const kept = text.slice(0, bytes).replace(/[\uD800-\uDBFF]$/, "");
   return `${kept}\n[... ${text.length - kept.length} characters left out ...]`;

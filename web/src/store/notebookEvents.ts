@@ -1,21 +1,26 @@
 import type { By, MessageOf } from "../protocol/messages";
 import type { WireCell } from "../protocol/wire.gen";
 import type { CellsDraft } from "./cellsDraft";
-import type { Draft } from "./draft";
 import { restoreExecutions } from "./restore";
 import type { Cell } from "./state";
+import type { StateDraft } from "./stateDraft";
 
 type NotebookEvent = MessageOf<"notebook_event">;
 
 /** Applies a notebook_event, which is entry seq of the time of day `wall`. One that does not fit changes nothing. */
-export function applyNotebookEvent(draft: Draft, seq: number, event: NotebookEvent, wall: string | undefined): void {
-  const touched = touchedBy(event.by, seq, wall);
+export function applyNotebookEvent(
+  draft: StateDraft,
+  seq: number,
+  event: NotebookEvent,
+  wall: string | undefined,
+): void {
+  const lastChange = lastChangeFields(event.by, seq, wall);
   switch (event.event) {
     case "cell_created":
-      createCell(draft.cells, event, touched);
+      createCell(draft.cells, event, lastChange);
       return;
     case "cell_edited":
-      editCell(draft.cells, event, touched);
+      editCell(draft.cells, event, lastChange);
       return;
     case "cell_deleted":
       if (event.cell_id !== undefined && draft.cells.get(event.cell_id)) draft.cells.remove(event.cell_id);
@@ -29,33 +34,37 @@ export function applyNotebookEvent(draft: Draft, seq: number, event: NotebookEve
   }
 }
 
-function touchedBy(by: string | undefined, seq: number, wall?: string): Pick<Cell, "touched"> {
+function lastChangeFields(by: string | undefined, seq: number, wall?: string): Pick<Cell, "lastChange"> {
   if (!isBy(by)) return {};
   const at = Date.parse(wall ?? "");
-  return { touched: { by, seq, ...(Number.isNaN(at) ? {} : { at }) } };
+  return { lastChange: { by, seq, ...(Number.isNaN(at) ? {} : { at }) } };
 }
 
 function isBy(by: string | undefined): by is By {
   return by === "agent" || by === "console" || by === "server";
 }
 
-function createCell(cells: CellsDraft, { cell: wire, position }: NotebookEvent, touched: Pick<Cell, "touched">): void {
+function createCell(
+  cells: CellsDraft,
+  { cell: wire, position }: NotebookEvent,
+  lastChange: Pick<Cell, "lastChange">,
+): void {
   const cell = wire === undefined ? null : cellOf(wire);
   if (cell === null || cells.get(cell.id) !== undefined) return;
-  if (isPosition(position, cells.order.length)) cells.insert({ ...withoutTouched(cell), ...touched }, position);
+  if (isPosition(position, cells.order.length)) cells.insert({ ...withoutLastChange(cell), ...lastChange }, position);
 }
 
 function editCell(
   cells: CellsDraft,
   { cell_id, source, rev = 0 }: NotebookEvent,
-  touched: Pick<Cell, "touched">,
+  lastChange: Pick<Cell, "lastChange">,
 ): void {
   const cell = cell_id === undefined ? undefined : cells.get(cell_id);
   if (cell === undefined || source === undefined) return;
-  cells.set({ ...withoutTouched(cell), source, rev, ...touched });
+  cells.set({ ...withoutLastChange(cell), source, rev, ...lastChange });
 }
 
-function withoutTouched({ touched: _, ...cell }: Cell): Cell {
+function withoutLastChange({ lastChange: _, ...cell }: Cell): Cell {
   return cell;
 }
 
@@ -68,7 +77,7 @@ function isPosition(position: number | undefined, max: number): position is numb
   return position !== undefined && position >= 0 && position <= max;
 }
 
-function restoreNotebook(draft: Draft, { state }: NotebookEvent): void {
+function restoreNotebook(draft: StateDraft, { state }: NotebookEvent): void {
   if (state === undefined) return;
   draft.cells.replaceAll(cellsOf(state.cells));
   restoreExecutions(draft.executions, state.runs);
@@ -87,5 +96,5 @@ export function cellsOf(list: readonly WireCell[]): Cell[] {
 function cellOf(wire: WireCell): Cell | null {
   const { cell_id: id, cell_type: type, source, display_name: title, rev, by } = wire;
   if (id === "" || (type !== "code" && type !== "markdown")) return null;
-  return { id, type, source, title, rev, ...touchedBy(by, 0) };
+  return { id, type, source, title, rev, ...lastChangeFields(by, 0) };
 }

@@ -14,7 +14,7 @@ const maxReferences = 256;
 export type Stream = "stdout" | "stderr";
 
 /** Text of one stream, or another output. Immutable. */
-export interface Piece {
+export interface OutputPiece {
   /** Bytes left out before it. */
   missingBytes: number;
   stream: Stream;
@@ -38,11 +38,11 @@ interface UnwrittenText {
   bytes: number;
 }
 
-function costOf(piece: Piece): number {
+function pieceCost(piece: OutputPiece): number {
   return piece.output === null ? textPieceOverhead + piece.bytes : outputPieceOverhead + storedBytes(piece.output);
 }
 
-function pieceOf(output: StoredOutput, missingBytes = 0): Piece {
+function pieceOfOutput(output: StoredOutput, missingBytes = 0): OutputPiece {
   return { missingBytes, stream: "stdout", text: "", from: 0, fullBytes: 0, bytes: 0, output };
 }
 
@@ -59,9 +59,9 @@ function pieceOf(output: StoredOutput, missingBytes = 0): Piece {
 export class OutputBuffer {
   /** Bytes of the head, and of the tail, at most. */
   readonly half: number;
-  head: Piece[] = [];
-  middle: Piece[] = [];
-  tail: Piece[] = [];
+  head: OutputPiece[] = [];
+  middle: OutputPiece[] = [];
+  tail: OutputPiece[] = [];
   /** Bytes missing before tail. */
   gap = 0;
   private readonly pieceBytes: number;
@@ -103,28 +103,28 @@ export class OutputBuffer {
   }
 
   /** Appends the beginning of a text, as much as fits into one piece and into room; returns its cost, 0 if nothing fits. */
-  private appendText(pieces: Piece[], stream: Stream, unwritten: UnwrittenText, room: number): number {
+  private appendText(pieces: OutputPiece[], stream: Stream, unwritten: UnwrittenText, room: number): number {
     const last = pieces.at(-1);
     if (last !== undefined && last.output === null && last.stream === stream) {
-      const end = endWithin(unwritten, Math.min(this.pieceBytes - last.fullBytes, room));
+      const end = endOfUnwritten(unwritten, Math.min(this.pieceBytes - last.fullBytes, room));
       if (end.bytes > 0) {
-        const text = last.text + take(unwritten, end);
+        const text = last.text + takeUnwritten(unwritten, end);
         const [fullBytes, bytes] = [last.fullBytes + end.bytes, last.bytes + end.bytes];
         pieces[pieces.length - 1] = { ...last, text, fullBytes, bytes };
         return end.bytes;
       }
     }
-    const end = endWithin(unwritten, Math.min(this.pieceBytes, room - textPieceOverhead));
+    const end = endOfUnwritten(unwritten, Math.min(this.pieceBytes, room - textPieceOverhead));
     if (end.bytes === 0) return 0;
-    const text = take(unwritten, end);
+    const text = takeUnwritten(unwritten, end);
     pieces.push({ missingBytes: 0, stream, text, from: 0, fullBytes: end.bytes, bytes: end.bytes, output: null });
     return end.bytes + textPieceOverhead;
   }
 
   /** Appends an output that is not text. */
   addOutput(output: StoredOutput): void {
-    const piece = pieceOf(output);
-    const cost = costOf(piece);
+    const piece = pieceOfOutput(output);
+    const cost = pieceCost(piece);
     if (!this.isSealed && cost <= this.headRoom) {
       this.head.push(piece);
       this.headRoom -= cost;
@@ -143,7 +143,7 @@ export class OutputBuffer {
       const front = this.tail[dropped];
       if (front === undefined) break;
       if (front.output !== null) {
-        this.tailBytes -= costOf(front);
+        this.tailBytes -= pieceCost(front);
         this.addReference(front.output);
         dropped++;
         continue;
@@ -165,7 +165,7 @@ export class OutputBuffer {
       this.gap += storedBytes(output);
       return;
     }
-    this.middle.push(pieceOf(toReference(output), this.gap));
+    this.middle.push(pieceOfOutput(toReference(output), this.gap));
     this.gap = 0;
   }
 
@@ -184,13 +184,13 @@ export class OutputBuffer {
   private enforceLimits(): void {
     this.headRoom = this.half;
     this.head = this.head.map((piece) => {
-      const fits = piece.output === null || costOf(piece) <= this.headRoom;
+      const fits = piece.output === null || pieceCost(piece) <= this.headRoom;
       const kept = fits ? piece : { ...piece, output: piece.output && toReference(piece.output) };
-      this.headRoom -= costOf(kept);
+      this.headRoom -= pieceCost(kept);
       return kept;
     });
     this.middle = this.middle.map((piece) => ({ ...piece, output: piece.output && toReference(piece.output) }));
-    this.tailBytes = this.tail.reduce((sum, piece) => sum + costOf(piece), 0);
+    this.tailBytes = this.tail.reduce((sum, piece) => sum + pieceCost(piece), 0);
     this.trimTail();
   }
 
@@ -212,12 +212,12 @@ export class OutputBuffer {
   }
 }
 
-function endWithin(unwritten: UnwrittenText, maxBytes: number): TextPosition {
+function endOfUnwritten(unwritten: UnwrittenText, maxBytes: number): TextPosition {
   return lastPositionWithin(unwritten.text, unwritten.at, unwritten.bytes, maxBytes);
 }
 
 /** Removes the text before end from what is unwritten, and returns it. */
-function take(unwritten: UnwrittenText, end: TextPosition): string {
+function takeUnwritten(unwritten: UnwrittenText, end: TextPosition): string {
   const text = unwritten.text.slice(unwritten.at, end.index);
   const isAll = text.length === unwritten.text.length;
   unwritten.at = end.index;

@@ -1,14 +1,14 @@
 import { emptyRecord } from "../json/values";
 import type { Entry, Message, NotebookStateMessage } from "../protocol/messages";
 import { applyAgentExit, applyAgentMessage, applyMessageToAgent } from "./agentMessages";
-import { Draft } from "./draft";
 import { applyKernelCommand, applyKernelEnd, applyKernelMessage } from "./kernelMessages";
 import { applyNotebookEvent, cellsOf } from "./notebookEvents";
 import { resumeExecutions } from "./restore";
 import type { Cell, Execution, State } from "./state";
+import { StateDraft } from "./stateDraft";
 
 /** The state before the first entry. */
-export const initial: State = {
+export const initialState: State = {
   notebook: {
     seq: 0,
     order: [],
@@ -22,16 +22,16 @@ export const initial: State = {
 };
 
 /** Returns the state after one more entry. */
-export function reduce(state: State, entry: Entry): State {
-  return reduceAll(state, [entry]);
+export function reduceEntry(state: State, entry: Entry): State {
+  return reduceEntries(state, [entry]);
 }
 
 /**
  * Returns the state after more entries, in order. Costs less than one call per entry.
  * outputLimit is how many bytes of outputs are kept of a cell.
  */
-export function reduceAll(state: State, entries: readonly Entry[], outputLimit?: number): State {
-  const draft = new Draft(state, outputLimit);
+export function reduceEntries(state: State, entries: readonly Entry[], outputLimit?: number): State {
+  const draft = new StateDraft(state, outputLimit);
   for (const entry of entries) applyEntry(draft, entry);
   return draft.finish();
 }
@@ -40,22 +40,22 @@ export function reduceAll(state: State, entries: readonly Entry[], outputLimit?:
  * Replaces the notebook. The agent's part of the state stays; the verdict does not, because it
  * belongs to an attempt at the notebook before.
  */
-export function restore(state: State, message: NotebookStateMessage): State {
-  const draft = new Draft(state);
+export function restoreState(state: State, message: NotebookStateMessage): State {
+  const draft = new StateDraft(state);
   draft.seq = message.seq;
   draft.verdict = null;
-  draft.cells.replaceAll(cellsOf(message.cells).map((cell) => oldIfSame(state.notebook.cells[cell.id], cell)));
+  draft.cells.replaceAll(cellsOf(message.cells).map((cell) => keepIfSame(state.notebook.cells[cell.id], cell)));
   resumeExecutions(draft.executions, message.runs);
   return draft.finish();
 }
 
 /** Returns the old cell if the new one is the same, so that it stays the same object. */
-function oldIfSame(old: Cell | undefined, cell: Cell): Cell {
+function keepIfSame(old: Cell | undefined, cell: Cell): Cell {
   if (old === undefined || old.type !== cell.type || old.title !== cell.title) return cell;
   return old.rev === cell.rev && old.source === cell.source ? old : cell;
 }
 
-function applyEntry(draft: Draft, entry: Entry): void {
+function applyEntry(draft: StateDraft, entry: Entry): void {
   const { seq, hop, msg, note } = entry;
   if (msg === null || note === "dropped" || note === "malformed") return;
   switch (hop) {
@@ -76,7 +76,7 @@ function applyEntry(draft: Draft, entry: Entry): void {
   draft.seq = Math.max(draft.seq, seq);
 }
 
-function applyToNotebook(draft: Draft, { seq, hop, at, wall }: Entry, msg: Message): void {
+function applyToNotebook(draft: StateDraft, { seq, hop, at, wall }: Entry, msg: Message): void {
   switch (hop) {
     case "notebook":
       if (msg.type === "notebook_event") applyNotebookEvent(draft, seq, msg, wall);

@@ -1,5 +1,5 @@
 import type { Output } from "../protocol/messages";
-import type { OutputBuffer, Piece, Stream } from "./outputBuffer";
+import type { OutputBuffer, OutputPiece, Stream } from "./outputBuffer";
 import type { Execution } from "./state";
 import { type StoredOutput, toNbformat } from "./storedOutput";
 import { omissionNote } from "./utf8";
@@ -9,10 +9,10 @@ export interface RenderedOutput {
   /** null for text. */
   stored: StoredOutput | null;
   stream: Stream;
-  head: Piece[];
+  head: OutputPiece[];
   /** Bytes left out between head and tail. */
   missingBytes: number;
-  tail: Piece[];
+  tail: OutputPiece[];
   /** The output as nbformat has it. */
   output: Output | null;
 }
@@ -50,7 +50,7 @@ function joinPieces(buffer: OutputBuffer): RenderedOutput[] {
   return list;
 }
 
-function addPiece(list: RenderedOutput[], piece: Piece, missingBytes: number): void {
+function addPiece(list: RenderedOutput[], piece: OutputPiece, missingBytes: number): void {
   addMissing(list, missingBytes, piece.output === null ? piece.stream : "stdout");
   const last = list.at(-1);
   if (piece.output !== null || last === undefined || last.stored !== null || last.stream !== piece.stream) {
@@ -77,7 +77,7 @@ function isSame(a: RenderedOutput, b: RenderedOutput): boolean {
   );
 }
 
-function areSamePieces(a: readonly Piece[], b: readonly Piece[]): boolean {
+function areSamePieces(a: readonly OutputPiece[], b: readonly OutputPiece[]): boolean {
   return a.length === b.length && a.every((piece, i) => piece === b[i]);
 }
 
@@ -88,7 +88,7 @@ function nbformatOf(rendered: RenderedOutput): Output {
 }
 
 /** Returns the text of some pieces, without what was dropped. */
-export function textOf(pieces: readonly Piece[]): string {
+export function textOf(pieces: readonly OutputPiece[]): string {
   return pieces.map((piece) => (piece.from === 0 ? piece.text : piece.text.slice(piece.from))).join("");
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type NotebookStateMessage, readEntries } from "../protocol/messages";
 import type { ExecutionsSnapshot, WireCell } from "../protocol/wire.gen";
-import { initial, reduceAll, restore } from "./reducer";
+import { initialState, reduceEntries, restoreState } from "./reducer";
 import { renderOutputs } from "./renderedOutputs";
 import type { Execution, State } from "./state";
 import { withoutRetained } from "./storedOutput";
@@ -29,7 +29,7 @@ function cellsOf({ notebook }: State): WireCell[] {
   return notebook.order.flatMap((id) => {
     const cell = notebook.cells[id];
     if (cell === undefined) return [];
-    const by = cell.touched === undefined ? {} : { by: cell.touched.by };
+    const by = cell.lastChange === undefined ? {} : { by: cell.lastChange.by };
     return { cell_id: id, cell_type: cell.type, source: cell.source, display_name: cell.title, rev: cell.rev, ...by };
   });
 }
@@ -66,7 +66,7 @@ describe.each(names)("%s", (name) => {
   const fold = read(name);
 
   it("is folded as the server folds it, all at once", () => {
-    const state = reduceAll(initial, readEntries(fold.steps), fold.text_limit);
+    const state = reduceEntries(initialState, readEntries(fold.steps), fold.text_limit);
     expect(cellsOf(state)).toEqual(fold.cells);
     expect(snapshotOf(state)).toEqual(fold.runs);
     for (const [id, widgets] of Object.entries(fold.runs.cell_widgets)) {
@@ -75,14 +75,17 @@ describe.each(names)("%s", (name) => {
   });
 
   it("is folded likewise one entry after the other", () => {
-    const state = readEntries(fold.steps).reduce((before, step) => reduceAll(before, [step], fold.text_limit), initial);
+    const state = readEntries(fold.steps).reduce(
+      (before, step) => reduceEntries(before, [step], fold.text_limit),
+      initialState,
+    );
     expect(cellsOf(state)).toEqual(fold.cells);
     expect(snapshotOf(state)).toEqual(fold.runs);
   });
 
   it("is the same when the state is restored from it", () => {
     const message: NotebookStateMessage = { seq: 9, cells: fold.cells, runs: fold.runs };
-    const state = restore(initial, message);
+    const state = restoreState(initialState, message);
     expect(cellsOf(state)).toEqual(fold.cells);
     expect(snapshotOf(state)).toEqual(fold.runs);
   });

@@ -2,11 +2,11 @@ import { jsonOf, linesOf } from "../json/values";
 import { byteLength } from "./utf8";
 
 /** Characters that JSON writes as they are, one byte each. */
-const plain = /^[ !#-[\]-~]*$/;
+const unescapedPattern = /^[ !#-[\]-~]*$/;
 
 /** Returns the bytes of a text as JSON, with its quotes. */
 function quotedBytes(text: string): number {
-  if (plain.test(text)) return text.length + 2;
+  if (unescapedPattern.test(text)) return text.length + 2;
   let bytes = byteLength(text) + 2;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -72,12 +72,12 @@ export function contentBytes(mime: string, value: unknown, json: number): number
   const size = json - (typeof value === "string" ? 2 : 0);
   if (!isBinary(mime, value) || mime === "image/svg+xml") return size;
   const text = typeof value === "string" ? value : jsonOf(value);
-  const breaks = occurrences(text, "\\n") + (text === value ? occurrences(text, "\n") : 0);
+  const breaks = countOccurrences(text, "\\n") + (text === value ? countOccurrences(text, "\n") : 0);
   const end = text === value ? jsonOf(text.slice(-5)) : text;
-  return Math.floor((size - 2 * breaks) / 4) * 3 - occurrences(end.slice(-5), "=");
+  return Math.floor((size - 2 * breaks) / 4) * 3 - countOccurrences(end.slice(-5), "=");
 }
 
-function occurrences(text: string, part: string): number {
+function countOccurrences(text: string, part: string): number {
   let found = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) found++;
   return found;

@@ -46,7 +46,7 @@ export interface Cell {
    * The last change: who made it, in which entry (0: unknown), and when in milliseconds since
    * 1970 (absent: unknown). Absent if nobody is known to have changed the cell.
    */
-  touched?: { by: By; seq: number; at?: number };
+  lastChange?: { by: By; seq: number; at?: number };
 }
 
 /** What the kernel did with one cell. */

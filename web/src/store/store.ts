@@ -1,6 +1,6 @@
 import { createContext, useContext, useSyncExternalStore } from "react";
 import type { Entry, NotebookStateMessage } from "../protocol/messages";
-import { initial, reduceAll, restore } from "./reducer";
+import { initialState, reduceEntries, restoreState } from "./reducer";
 import type { State } from "./state";
 
 /** Holds the state of one session: a live one, a watched one, or one moment of a stored trace. */
@@ -16,7 +16,7 @@ export interface Store {
   update(change: (state: State) => State): void;
 }
 
-export function createStore(first: State = initial): Store {
+export function createStore(first: State = initialState): Store {
   let state = first;
   const listeners = new Set<() => void>();
   const set = (next: State) => {
@@ -30,8 +30,8 @@ export function createStore(first: State = initial): Store {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    apply: (entries) => set(reduceAll(state, entries)),
-    restore: (message) => set(restore(state, message)),
+    apply: (entries) => set(reduceEntries(state, entries)),
+    restore: (message) => set(restoreState(state, message)),
     update: (change) => set(change(state)),
   };
 }

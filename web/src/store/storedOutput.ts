@@ -47,7 +47,7 @@ interface StoredError {
 const noValues: MimeBundle = Object.freeze(emptyRecord<unknown>());
 const noSizes: Sizes = Object.freeze(emptyRecord<number>());
 
-const blank = {
+const emptyOutput = {
   seq: 0,
   data: noValues,
   sizes: noSizes,
@@ -83,7 +83,7 @@ const displayOutputSchema = strict<DisplayOutput>({
 
 /** Reads an nbformat output; null if it is malformed, which the server ignores too. */
 export function readOutput(seq: number, kind: StoredKind, output: Fields): StoredOutput | null {
-  const stored = { ...blank, seq, kind };
+  const stored = { ...emptyOutput, seq, kind };
   return kind === "error" ? readError(stored, output) : readDisplay(stored, output);
 }
 
@@ -96,7 +96,7 @@ function readError(stored: StoredOutput, output: Fields): StoredOutput | null {
 
 /** Returns an error that was reported otherwise than by an output. */
 export function storedError(name: string, value: string, traceback: readonly string[]): StoredOutput {
-  return { ...blank, kind: "error", metadata: null, error: { name, value, traceback } };
+  return { ...emptyOutput, kind: "error", metadata: null, error: { name, value, traceback } };
 }
 
 function readDisplay(stored: StoredOutput, output: Fields): StoredOutput | null {
@@ -145,7 +145,7 @@ function bundleBytes(output: StoredOutput, values: MimeBundle): number {
  * Omits the largest values if the output has more than room bytes. Omitted values are retained
  * up to retainRoom bytes in all.
  */
-export function fitted(output: StoredOutput, room: number, retainRoom: number): StoredOutput {
+export function fitOutput(output: StoredOutput, room: number, retainRoom: number): StoredOutput {
   let out = output;
   for (const maxBytes of [room, Math.floor(room / 4), 0]) {
     if (storedBytes(out) > room) out = omitLarge(out, maxBytes);

@@ -4,16 +4,16 @@ import SunMoon from "lucide-react/icons/sun-moon";
 import { setTheme, type Theme, useTheme } from "../browser/theme";
 import { IconButton } from "./Button";
 
-const next: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
-const icons = { system: SunMoon, light: Sun, dark: Moon };
-const names: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
+const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dark", dark: "system" };
+const themeIcons = { system: SunMoon, light: Sun, dark: Moon };
+const themeNames: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
 
 /** Switches from the system's theme to light, dark, and back. */
 export function ThemeSwitch() {
   const theme = useTheme();
-  const Icon = icons[theme];
+  const Icon = themeIcons[theme];
   return (
-    <IconButton label={`Theme: ${names[theme]}`} onClick={() => setTheme(next[theme])}>
+    <IconButton label={`Theme: ${themeNames[theme]}`} onClick={() => setTheme(nextTheme[theme])}>
       <Icon />
     </IconButton>
   );

@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, render, screen } from "@testing-library/react"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Commands, CommandsProvider, type Globals } from "../commands/commands";
 import { NavigationProvider } from "../commands/navigation";
-import { initial } from "../store/reducer";
+import { initialState } from "../store/reducer";
 import type { Execution } from "../store/state";
 import { createStore, StoreProvider } from "../store/store";
 import "./layout"; // loaded before it is asked for, so that no test waits for it
@@ -30,7 +30,7 @@ interface Question {
 }
 
 function setUp(page: React.ReactNode, looking = false) {
-  const store = createStore(initial);
+  const store = createStore(initialState);
   const asked: Question[] = [];
   const settled = async () => {
     await act(() => vi.advanceTimersByTimeAsync(0));

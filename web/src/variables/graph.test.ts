@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { initial } from "../store/reducer";
+import { initialState } from "../store/reducer";
 import type { Execution, State } from "../store/state";
 import { graphOf, withoutUnreadSignals } from "./graph";
 import { computeLayout } from "./layout";
@@ -89,7 +89,7 @@ describe("Reruns", () => {
       };
       return [id, run];
     });
-    return { ...initial, notebook: { ...initial.notebook, executions: Object.fromEntries(runs) } };
+    return { ...initialState, notebook: { ...initialState.notebook, executions: Object.fromEntries(runs) } };
   }
 
   function taken(...states: State[]): string[] {

@@ -1,6 +1,6 @@
 import type { State } from "../store/state";
-import { jsonText } from "../widgets/text";
-import { ownerOf } from "../widgets/useWidgets";
+import { cellIdOfWidget } from "../widgets/useWidgets";
+import { jsonText } from "../widgets/valueText";
 import type { Graph } from "./graph";
 
 /**
@@ -40,7 +40,7 @@ export class RerunDetector {
 
   #takeWidgets(state: State, { signals }: Graph): void {
     for (const { name } of signals) {
-      const owner = ownerOf(state, name);
+      const owner = cellIdOfWidget(state, name);
       const widget = owner === null ? undefined : state.notebook.executions[owner]?.widgets[name];
       if (widget === undefined) continue;
       const value = jsonText(widget.value);

@@ -1,8 +1,8 @@
 import { OutputList } from "../outputs/OutputList";
-import { useFreeOutputs } from "./useWidgets";
+import { useOutputsWithoutPlots } from "./useWidgets";
 
 /** The outputs of the cell's last run, except plots that are shown by widgets. */
 export function CellOutputs({ cellId }: { cellId: string }) {
-  const outputs = useFreeOutputs(cellId);
+  const outputs = useOutputsWithoutPlots(cellId);
   return outputs === undefined ? null : <OutputList outputs={outputs} />;
 }

@@ -1,27 +1,27 @@
 import { type ReactNode, useId } from "react";
 import type { Widget } from "../protocol/messages";
 import styles from "./Field.module.css";
-import { appearanceOf, labelOf, nameOf } from "./fields";
-import type { Control } from "./useSetting";
+import type { WidgetControl } from "./useWidgetControl";
+import { appearanceOf, widgetLabelOf, widgetNameOf } from "./widgetTexts";
 
 interface Props {
   widgetKey: string;
   widget: Widget;
-  control: Control;
+  control: WidgetControl;
   /** The field has several controls, which form a group that the label names. */
-  group?: boolean;
+  isGroup?: boolean;
   /** Renders the control with the id that the label refers to, and the id of the texts that describe it. */
   children: (ids: { id: string; describedBy: string }) => ReactNode;
 }
 
 /** A control with its label and description texts. */
-export function Field({ widgetKey, widget, control, group = false, children }: Props) {
+export function Field({ widgetKey, widget, control, isGroup = false, children }: Props) {
   const id = useId();
   const describedBy = `${id}about`;
   const { detail, description } = appearanceOf(widget);
   const label = (
     <>
-      <span className={labelOf(widget) === "" ? "visually-hidden" : ""}>{nameOf(widget, widgetKey)}</span>
+      <span className={widgetLabelOf(widget) === "" ? "visually-hidden" : ""}>{widgetNameOf(widget, widgetKey)}</span>
       {detail !== "" && <span className={styles.detail}>{detail}</span>}
       {widget.readonly === true && <span className={styles.detail}>read-only</span>}
     </>
@@ -30,10 +30,10 @@ export function Field({ widgetKey, widget, control, group = false, children }: P
     <>
       {description !== "" && <p className={styles.about}>{description}</p>}
       {children({ id, describedBy })}
-      <About id={describedBy} widget={widget} control={control} />
+      <FieldTexts id={describedBy} widget={widget} control={control} />
     </>
   );
-  if (group) {
+  if (isGroup) {
     return (
       <fieldset className={styles.field} aria-describedby={describedBy}>
         <legend className={styles.label}>{label}</legend>
@@ -52,18 +52,18 @@ export function Field({ widgetKey, widget, control, group = false, children }: P
 }
 
 /** The texts below a control: help, error and status. */
-export function About({ id, widget, control }: { id: string; widget: Widget; control: Control }) {
+export function FieldTexts({ id, widget, control }: { id: string; widget: Widget; control: WidgetControl }) {
   const { help, error } = appearanceOf(widget);
   return (
     <div id={id} className={styles.texts}>
-      {control.why !== "" && <p className="visually-hidden">{control.why}</p>}
+      {control.disabledReason !== "" && <p className="visually-hidden">{control.disabledReason}</p>}
       {help !== "" && <p className={styles.about}>{help}</p>}
       {error !== "" && <p className={styles.error}>{error}</p>}
       <p className={styles.error} role="alert">
-        {control.error !== "" && `Not set: ${control.error}`}
+        {control.refusalText !== "" && `Not set: ${control.refusalText}`}
       </p>
       <p className={styles.about} role="status">
-        {control.waiting}
+        {control.waitingText}
       </p>
     </div>
   );

@@ -5,31 +5,31 @@ import { Field } from "./Field";
 import fieldStyles from "./Field.module.css";
 import styles from "./MultiSelect.module.css";
 import { Note } from "./Note";
-import { type Option, optionsOf, search } from "./options";
-import { jsonText, valueText } from "./text";
-import { useSetting } from "./useSetting";
+import { optionsOf, searchOptions, type WidgetOption } from "./options";
+import { useWidgetControl } from "./useWidgetControl";
+import { jsonText, valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 
-const most = 200; // options drawn at once
-const few = 12; // up to this many options there is no search box
+const maxShownOptions = 200; // options drawn at once
+const maxOptionsWithoutSearch = 12; // up to this many options there is no search box
 
 /** A control that selects several of some options. */
 export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
-  const control = useSetting(cellId, widgetKey, widget);
+  const control = useWidgetControl(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);
   const [words, setWords] = useState("");
   const wanted = useDeferredValue(words);
-  const found = useMemo(() => search(options, wanted), [options, wanted]);
-  const { chosen, strangers } = useChosen(control.value, options);
-  const off = control.why !== "";
-  const setSome = (some: readonly Option[], on: boolean) => {
+  const found = useMemo(() => searchOptions(options, wanted), [options, wanted]);
+  const { chosen, strangers } = useSelectedOptions(control.value, options);
+  const off = control.disabledReason !== "";
+  const setSome = (some: readonly WidgetOption[], on: boolean) => {
     const changed = new Set(some.map((option) => option.json));
-    const all = firsts(options).filter(({ json }) => (changed.has(json) ? on : chosen.has(json)));
+    const all = withoutDuplicates(options).filter(({ json }) => (changed.has(json) ? on : chosen.has(json)));
     control.set(all.map((option) => option.value));
   };
-  const searched = options.length > few;
+  const searched = options.length > maxOptionsWithoutSearch;
   return (
-    <Field widgetKey={widgetKey} widget={widget} control={control} group>
+    <Field widgetKey={widgetKey} widget={widget} control={control} isGroup>
       {() => (
         <>
           {searched && (
@@ -50,8 +50,8 @@ export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
             </div>
           )}
           <div className={searched ? styles.list : fieldStyles.horizontal}>
-            {found.slice(0, most).map((option) => (
-              <label key={option.index} className={fieldStyles.choice} title={control.why}>
+            {found.slice(0, maxShownOptions).map((option) => (
+              <label key={option.index} className={fieldStyles.choice} title={control.disabledReason}>
                 <input
                   type="checkbox"
                   checked={chosen.has(option.json)}
@@ -62,7 +62,7 @@ export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
               </label>
             ))}
           </div>
-          {searched && <Note>{told(chosen.size, found.length, options.length)}</Note>}
+          {searched && <Note>{selectionCountText(chosen.size, found.length, options.length)}</Note>}
           {options.length === 0 && <Note>There are no options.</Note>}
           {strangers !== "" && <Note>{strangers}</Note>}
         </>
@@ -72,7 +72,7 @@ export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
 }
 
 /** Returns the selected options as JSON, and a message if the value is not a list of options. */
-function useChosen(value: unknown, options: readonly Option[]) {
+function useSelectedOptions(value: unknown, options: readonly WidgetOption[]) {
   return useMemo(() => {
     const known = new Set(options.map((option) => option.json));
     const values = read(anyList, value);
@@ -85,13 +85,14 @@ function useChosen(value: unknown, options: readonly Option[]) {
 }
 
 /** Returns the options without duplicates. */
-function firsts(options: readonly Option[]): Option[] {
+function withoutDuplicates(options: readonly WidgetOption[]): WidgetOption[] {
   return [...new Map(options.map((option) => [option.json, option])).values()];
 }
 
-function told(chosen: number, found: number, all: number): string {
+function selectionCountText(chosen: number, found: number, all: number): string {
   const number = (n: number) => n.toLocaleString("en");
   const text = `${number(chosen)} of ${number(all)} chosen.`;
-  if (found > most) return `${text} The first ${most} of ${number(found)} are shown. Search for the others.`;
+  if (found > maxShownOptions)
+    return `${text} The first ${maxShownOptions} of ${number(found)} are shown. Search for the others.`;
   return found < all ? `${text} ${number(found)} found.` : text;
 }

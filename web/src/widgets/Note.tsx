@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import styles from "./Widgets.module.css";
+import styles from "./LiveWidgets.module.css";
 
 /** A muted line of text in place of a widget or below it. */
 export function Note({ children }: { children: ReactNode }) {

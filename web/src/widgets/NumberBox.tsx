@@ -9,13 +9,13 @@ interface Props {
   label?: string | undefined;
   value: unknown;
   /** Why it cannot be set; "": it can. */
-  why: string;
+  disabledReason: string;
   placeholder: string;
   onChange: (value: number) => void;
 }
 
 /** A number input for sliders without two bounds. It is sent on Enter and when the input loses the focus. */
-export function NumberBox({ id, describedBy, label, value, why, placeholder, onChange }: Props) {
+export function NumberBox({ id, describedBy, label, value, disabledReason, placeholder, onChange }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
   const known = number.parse(value) ?? null;
   const done = () => {
@@ -31,8 +31,8 @@ export function NumberBox({ id, describedBy, label, value, why, placeholder, onC
       className={styles.input}
       aria-label={label}
       aria-describedby={describedBy}
-      disabled={why !== ""}
-      title={why}
+      disabled={disabledReason !== ""}
+      title={disabledReason}
       placeholder={placeholder}
       value={draft ?? (known === null ? "" : String(known))}
       onChange={(event) => setDraft(event.target.value)}

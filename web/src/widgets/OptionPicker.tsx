@@ -3,22 +3,22 @@ import { type KeyboardEvent, useRef, useState } from "react";
 import { Button } from "../ui/Button";
 import styles from "./OptionPicker.module.css";
 import { OptionSearch } from "./OptionSearch";
-import { type Option, optionOf } from "./options";
+import { findOption, type WidgetOption } from "./options";
 import type { ChoiceProps } from "./Select";
-import { valueText } from "./text";
+import { valueText } from "./valueText";
 
 /** A button that shows the selected option and opens a searchable list of all options. */
 export function OptionPicker({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
-  const chosen = optionOf(options, control.value);
+  const chosen = findOption(options, control.value);
   const empty = control.value === null || control.value === undefined;
   const other = empty ? placeholder || "—" : `${valueText(control.value)} (not an option)`;
   const close = () => {
     setOpen(false);
     button.current?.focus();
   };
-  const choose = (option: Option) => {
+  const choose = (option: WidgetOption) => {
     control.set(option.value);
     close();
   };
@@ -37,8 +37,8 @@ export function OptionPicker({ id, describedBy, options, control, required, plac
         className={styles.button}
         aria-describedby={describedBy}
         aria-expanded={open}
-        disabled={control.why !== ""}
-        title={control.why}
+        disabled={control.disabledReason !== ""}
+        title={control.disabledReason}
         onClick={() => setOpen(!open)}
       >
         <span>{chosen?.text ?? other}</span>

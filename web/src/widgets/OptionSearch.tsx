@@ -1,14 +1,14 @@
 import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useState } from "react";
 import styles from "./OptionPicker.module.css";
-import { type Option, search } from "./options";
+import { searchOptions, type WidgetOption } from "./options";
 
-const most = 200; // options drawn at once
+const maxShownOptions = 200; // options drawn at once
 
 interface Props {
-  options: readonly Option[];
+  options: readonly WidgetOption[];
   /** JSON of the selected option. */
   chosen: string | undefined;
-  onChoose: (option: Option) => void;
+  onChoose: (option: WidgetOption) => void;
 }
 
 /** A list of options with a search box. Arrow keys move through the list, Enter selects. */
@@ -17,8 +17,8 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
   const [at, setAt] = useState(0);
   const id = useId();
   const wanted = useDeferredValue(words);
-  const found = useMemo(() => search(options, wanted), [options, wanted]);
-  const shown = found.slice(0, most);
+  const found = useMemo(() => searchOptions(options, wanted), [options, wanted]);
+  const shown = found.slice(0, maxShownOptions);
   const active = shown[Math.min(at, shown.length - 1)];
   useEffect(() => {
     if (active) document.getElementById(`${id}${active.index}`)?.scrollIntoView?.({ block: "nearest" });
@@ -67,17 +67,17 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
         ))}
       </div>
       <p className={styles.count} role="status">
-        {told(found.length, options.length)}
+        {optionCountText(found.length, options.length)}
       </p>
     </div>
   );
 }
 
 /** Returns a text with the number of options that match. */
-export function told(found: number, all: number): string {
+export function optionCountText(found: number, all: number): string {
   const of =
     found === all
       ? `${all.toLocaleString("en")} options`
       : `${found.toLocaleString("en")} of ${all.toLocaleString("en")} options`;
-  return found > most ? `${of}, the first ${most} are shown. Search for the others.` : of;
+  return found > maxShownOptions ? `${of}, the first ${maxShownOptions} are shown. Search for the others.` : of;
 }

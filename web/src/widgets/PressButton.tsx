@@ -1,14 +1,14 @@
 import { useId } from "react";
 import { Button } from "../ui/Button";
-import { About } from "./Field";
+import { FieldTexts } from "./Field";
 import styles from "./Field.module.css";
-import { appearanceOf, nameOf } from "./fields";
-import { useSetting } from "./useSetting";
+import { useWidgetControl } from "./useWidgetControl";
 import type { WidgetProps } from "./WidgetView";
+import { appearanceOf, widgetNameOf } from "./widgetTexts";
 
 /** A button. Pressing it runs the cells that read it. */
 export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
-  const control = useSetting(cellId, widgetKey, widget);
+  const control = useWidgetControl(cellId, widgetKey, widget);
   const about = useId();
   const { detail, description } = appearanceOf(widget);
   return (
@@ -17,16 +17,16 @@ export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
       <div className={styles.horizontal}>
         <Button
           aria-describedby={about}
-          disabled={control.why !== ""}
-          title={control.why}
-          onClick={() => control.set(true, { press: true })}
+          disabled={control.disabledReason !== ""}
+          title={control.disabledReason}
+          onClick={() => control.set(true, { isPress: true })}
         >
-          {nameOf(widget, widgetKey)}
+          {widgetNameOf(widget, widgetKey)}
         </Button>
         {detail !== "" && <span className={styles.detail}>{detail}</span>}
         {widget.readonly === true && <span className={styles.detail}>read-only</span>}
       </div>
-      <About id={about} widget={widget} control={control} />
+      <FieldTexts id={about} widget={widget} control={control} />
     </div>
   );
 }

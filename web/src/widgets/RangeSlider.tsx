@@ -1,33 +1,33 @@
 import { anyList, number, read } from "../json/schema";
 import type { Widget } from "../protocol/messages";
 import { Field } from "./Field";
-import { nameOf } from "./fields";
 import { Note } from "./Note";
 import { NumberBox } from "./NumberBox";
-import { pace } from "./Slider";
-import { formatted, marksOf, type Scale, scaleOf, shareOf } from "./scale";
-import { Thumb } from "./Thumb";
-import { Track } from "./Track";
-import styles from "./Track.module.css";
-import { valueText } from "./text";
-import { type Control, useSetting } from "./useSetting";
+import { dragSendInterval } from "./Slider";
+import { SliderThumb } from "./SliderThumb";
+import { SliderTrack } from "./SliderTrack";
+import styles from "./SliderTrack.module.css";
+import { formatSliderValue, type SliderScale, sliderMarksOf, sliderScaleOf, trackPositionOf } from "./sliderScale";
+import { useWidgetControl, type WidgetControl } from "./useWidgetControl";
+import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
+import { widgetNameOf } from "./widgetTexts";
 
 /** A slider with two thumbs, the smaller value first. */
 export function RangeSlider({ cellId, widgetKey, widget }: WidgetProps) {
-  const control = useSetting(cellId, widgetKey, widget);
-  const scale = scaleOf(widget);
+  const control = useWidgetControl(cellId, widgetKey, widget);
+  const scale = sliderScaleOf(widget);
   const [low = null, high = null] = read(anyList, control.value).map((value) => number.parse(value) ?? null);
   const known = low !== null && high !== null;
-  const props = { widget, control, name: nameOf(widget, widgetKey) };
+  const props = { widget, control, name: widgetNameOf(widget, widgetKey) };
   return (
-    <Field widgetKey={widgetKey} widget={widget} control={control} group>
+    <Field widgetKey={widgetKey} widget={widget} control={control} isGroup>
       {({ describedBy }) => (
         <>
           {typeof scale === "string" ? (
-            <Boxes {...props} low={low} high={high} describedBy={describedBy} />
+            <RangeNumberBoxes {...props} low={low} high={high} describedBy={describedBy} />
           ) : (
-            <Thumbs {...props} scale={scale} low={low ?? scale.min} high={high ?? scale.max} />
+            <RangeThumbs {...props} scale={scale} low={low ?? scale.min} high={high ?? scale.max} />
           )}
           {typeof scale === "string" && scale !== "" && <Note>{scale}</Note>}
           {!known && <Note>The value is no range: {valueText(control.value)}.</Note>}
@@ -39,25 +39,32 @@ export function RangeSlider({ cellId, widgetKey, widget }: WidgetProps) {
 
 interface Props {
   widget: Widget;
-  control: Control;
+  control: WidgetControl;
   name: string;
 }
 
 /** The two thumbs. Neither can pass the other. */
-function Thumbs({ widget, control, name, scale, low, high }: Props & { scale: Scale; low: number; high: number }) {
-  const [from, to] = [shareOf(scale, low), shareOf(scale, high)];
+function RangeThumbs({
+  widget,
+  control,
+  name,
+  scale,
+  low,
+  high,
+}: Props & { scale: SliderScale; low: number; high: number }) {
+  const [from, to] = [trackPositionOf(scale, low), trackPositionOf(scale, high)];
   const shared = {
     scale,
-    why: control.why,
-    stepped: (number.parse(widget.step) ?? null) !== null,
-    onDone: control.flush,
+    disabledReason: control.disabledReason,
+    roundsToStep: (number.parse(widget.step) ?? null) !== null,
+    onRelease: control.flush,
   };
-  const text = (value: number) => formatted(value, widget.tooltip_formatter);
-  const set = (next: [number, number]) => control.set(next, { pace });
+  const text = (value: number) => formatSliderValue(value, widget.tooltip_formatter);
+  const set = (next: [number, number]) => control.set(next, { minSendInterval: dragSendInterval });
   return (
     <div className={styles.row}>
-      <Track from={from} to={to} marks={marksOf(widget, scale)}>
-        <Thumb
+      <SliderTrack from={from} to={to} marks={sliderMarksOf(widget, scale)}>
+        <SliderThumb
           {...shared}
           label={`${name}, from`}
           value={low}
@@ -65,7 +72,7 @@ function Thumbs({ widget, control, name, scale, low, high }: Props & { scale: Sc
           pair={from > 0.5 ? "front" : "back"}
           onChange={(value) => set([Math.min(value, high), high])}
         />
-        <Thumb
+        <SliderThumb
           {...shared}
           label={`${name}, to`}
           value={high}
@@ -73,7 +80,7 @@ function Thumbs({ widget, control, name, scale, low, high }: Props & { scale: Sc
           pair={from > 0.5 ? "back" : "front"}
           onChange={(value) => set([low, Math.max(value, low)])}
         />
-      </Track>
+      </SliderTrack>
       <output className={styles.value}>
         {text(low)} – {text(high)}
       </output>
@@ -81,14 +88,14 @@ function Thumbs({ widget, control, name, scale, low, high }: Props & { scale: Sc
   );
 }
 
-interface BoxesProps extends Props {
+interface RangeNumberBoxesProps extends Props {
   low: number | null;
   high: number | null;
   describedBy: string;
 }
 
-function Boxes({ control, name, low, high, describedBy }: BoxesProps) {
-  const shared = { why: control.why, describedBy, placeholder: "" };
+function RangeNumberBoxes({ control, name, low, high, describedBy }: RangeNumberBoxesProps) {
+  const shared = { disabledReason: control.disabledReason, describedBy, placeholder: "" };
   return (
     <div className={styles.row}>
       <NumberBox

@@ -1,30 +1,30 @@
 import { number } from "../json/schema";
 import { Field } from "./Field";
-import { appearanceOf } from "./fields";
 import { Note } from "./Note";
 import { NumberBox } from "./NumberBox";
-import { formatted, marksOf, scaleOf, shareOf } from "./scale";
-import { Thumb } from "./Thumb";
-import { Track } from "./Track";
-import styles from "./Track.module.css";
-import { useSetting } from "./useSetting";
+import { SliderThumb } from "./SliderThumb";
+import { SliderTrack } from "./SliderTrack";
+import styles from "./SliderTrack.module.css";
+import { formatSliderValue, sliderMarksOf, sliderScaleOf, trackPositionOf } from "./sliderScale";
+import { useWidgetControl } from "./useWidgetControl";
 import type { WidgetProps } from "./WidgetView";
+import { appearanceOf } from "./widgetTexts";
 
 /** Minimum milliseconds between two values that are sent while a thumb is dragged. */
-export const pace = 100;
+export const dragSendInterval = 100;
 
 /** A slider for one number. */
 export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
-  const control = useSetting(cellId, widgetKey, widget);
-  const scale = scaleOf(widget);
-  const text = formatted(control.value, widget.tooltip_formatter);
-  const shared = { why: control.why, text };
+  const control = useWidgetControl(cellId, widgetKey, widget);
+  const scale = sliderScaleOf(widget);
+  const text = formatSliderValue(control.value, widget.tooltip_formatter);
+  const shared = { disabledReason: control.disabledReason, text };
   return (
     <Field widgetKey={widgetKey} widget={widget} control={control}>
       {({ id, describedBy }) => {
         if (typeof scale === "string") {
           const { placeholder } = appearanceOf(widget);
-          const props = { id, describedBy, placeholder, value: control.value, why: control.why };
+          const props = { id, describedBy, placeholder, value: control.value, disabledReason: control.disabledReason };
           return (
             <>
               <NumberBox {...props} onChange={(value) => control.set(value)} />
@@ -35,18 +35,18 @@ export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
         const value = number.parse(control.value) ?? scale.min;
         return (
           <div className={styles.row}>
-            <Track from={0} to={shareOf(scale, value)} marks={marksOf(widget, scale)}>
-              <Thumb
+            <SliderTrack from={0} to={trackPositionOf(scale, value)} marks={sliderMarksOf(widget, scale)}>
+              <SliderThumb
                 {...shared}
                 id={id}
                 describedBy={describedBy}
                 scale={scale}
-                stepped={(number.parse(widget.step) ?? null) !== null}
+                roundsToStep={(number.parse(widget.step) ?? null) !== null}
                 value={value}
-                onChange={(next) => control.set(next, { pace })}
-                onDone={control.flush}
+                onChange={(next) => control.set(next, { minSendInterval: dragSendInterval })}
+                onRelease={control.flush}
               />
-            </Track>
+            </SliderTrack>
             <output className={styles.value} htmlFor={id}>
               {text}
             </output>

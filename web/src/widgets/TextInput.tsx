@@ -1,19 +1,19 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Field } from "./Field";
 import styles from "./Field.module.css";
-import { appearanceOf } from "./fields";
-import { jsonText } from "./text";
-import { useSetting } from "./useSetting";
+import { useWidgetControl } from "./useWidgetControl";
+import { jsonText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
+import { appearanceOf } from "./widgetTexts";
 
-const pause = 500; // pause in typing, in milliseconds, after which the text is sent
+const typingDelay = 500; // pause in typing, in milliseconds, after which the text is sent
 
 /** A text input. The text is sent on Enter, when the input loses the focus, and when typing pauses. */
 export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
-  const control = useSetting(cellId, widgetKey, widget);
+  const control = useWidgetControl(cellId, widgetKey, widget);
   const [draft, setDraft] = useState<string | null>(null);
   const [composing, setComposing] = useState(false);
-  const text = draft ?? textOf(control.value);
+  const text = draft ?? inputTextOf(control.value);
   const lines = useRef(false); // an input that has had several lines stays a text area
   lines.current ||= text.includes("\n");
   const send = useRef(() => {});
@@ -25,14 +25,14 @@ export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: each key changes the draft and restarts the timer
   useEffect(() => {
     if (composing) return;
-    const timer = setTimeout(() => send.current(), pause);
+    const timer = setTimeout(() => send.current(), typingDelay);
     return () => clearTimeout(timer);
   }, [draft, composing]);
   useEffect(() => () => send.current(), []);
   const shared = {
     className: styles.input,
-    disabled: control.why !== "",
-    title: control.why,
+    disabled: control.disabledReason !== "",
+    title: control.disabledReason,
     placeholder: appearanceOf(widget).placeholder,
     value: text,
     onBlur: () => send.current(),
@@ -68,7 +68,7 @@ export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
   );
 }
 
-function textOf(value: unknown): string {
+function inputTextOf(value: unknown): string {
   if (typeof value === "string") return value;
   return value === null || value === undefined ? "" : jsonText(value);
 }

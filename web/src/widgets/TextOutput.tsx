@@ -1,6 +1,6 @@
 import { read, string } from "../json/schema";
 import { Markdown } from "../outputs/Markdown";
-import { valueText } from "./text";
+import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 
 /** A Markdown text that a cell displays. */

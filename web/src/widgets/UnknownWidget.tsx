@@ -1,10 +1,10 @@
 import { useMemo } from "react";
 import { showInvisible } from "../text/displayText";
 import { Note } from "./Note";
-import { jsonText } from "./text";
 import styles from "./UnknownWidget.module.css";
+import { jsonText } from "./valueText";
 
-const most = 10_000; // characters of JSON that are shown
+const maxJsonLength = 10_000; // characters of JSON that are shown
 
 /** The state of a widget without a control, as JSON. */
 export function UnknownWidget({ widget, why }: { widget: unknown; why: string }) {
@@ -12,8 +12,10 @@ export function UnknownWidget({ widget, why }: { widget: unknown; why: string })
   return (
     <div>
       <Note>{why}</Note>
-      <pre className={styles.json}>{showInvisible(json.slice(0, most))}</pre>
-      {json.length > most && <Note>{(json.length - most).toLocaleString("en")} more characters are not shown.</Note>}
+      <pre className={styles.json}>{showInvisible(json.slice(0, maxJsonLength))}</pre>
+      {json.length > maxJsonLength && (
+        <Note>{(json.length - maxJsonLength).toLocaleString("en")} more characters are not shown.</Note>
+      )}
     </div>
   );
 }

@@ -3,20 +3,20 @@ import { isObject } from "../json/values";
 import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 import { Checkbox } from "./Checkbox";
-import { nameOf } from "./fields";
+import { DataFrameTable } from "./DataFrameTable";
 import { MultiSelect } from "./MultiSelect";
 import { Note } from "./Note";
-import { Plot } from "./Plot";
+import { PlotWidget } from "./PlotWidget";
 import { PressButton } from "./PressButton";
-import { Radio } from "./Radio";
+import { RadioButtons } from "./RadioButtons";
 import { RangeSlider } from "./RangeSlider";
 import { Select } from "./Select";
 import { Slider } from "./Slider";
-import { Table } from "./Table";
 import { TextInput } from "./TextInput";
 import { TextOutput } from "./TextOutput";
-import { valueText } from "./text";
 import { UnknownWidget } from "./UnknownWidget";
+import { valueText } from "./valueText";
+import { widgetNameOf } from "./widgetTexts";
 
 /** The properties of every widget component. */
 export interface WidgetProps {
@@ -27,30 +27,30 @@ export interface WidgetProps {
   widget: Widget;
 }
 
-const views = new Map<unknown, ComponentType<WidgetProps>>([
+const widgetComponents = new Map<unknown, ComponentType<WidgetProps>>([
   ["select", Select],
   ["multi_select", MultiSelect],
-  ["radio", Radio],
+  ["radio", RadioButtons],
   ["text_input", TextInput],
   ["checkbox", Checkbox],
   ["button", PressButton],
   ["slider", Slider],
   ["range_slider", RangeSlider],
   ["text_output", TextOutput],
-  ["table", Table],
-  ["plot", Plot],
+  ["table", DataFrameTable],
+  ["plot", PlotWidget],
 ]);
 
 /** A widget that is not a layout. */
 export function WidgetView(props: WidgetProps) {
   const { widget, widgetKey } = props;
-  const View = isObject(widget) ? views.get(widget.type) : undefined;
+  const View = isObject(widget) ? widgetComponents.get(widget.type) : undefined;
   if (View === undefined) {
     const type = isObject(widget) ? valueText(widget.type, 60) : "unknown";
     return <UnknownWidget widget={widget} why={`There is no control for a widget of type ${type}.`} />;
   }
   if (typeof widget.error === "string" && !("value" in widget)) {
-    return <Note>{`${nameOf(widget, widgetKey)} cannot be shown: ${oneLine(widget.error, 1000)}`}</Note>;
+    return <Note>{`${widgetNameOf(widget, widgetKey)} cannot be shown: ${oneLine(widget.error, 1000)}`}</Note>;
   }
   return <View {...props} />;
 }

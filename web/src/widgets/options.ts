@@ -1,10 +1,10 @@
 import { anyList, read } from "../json/schema";
 import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
-import { jsonText, valueText } from "./text";
+import { jsonText, valueText } from "./valueText";
 
 /** An option of a widget: any JSON value, which is sent unchanged. */
-export interface Option {
+export interface WidgetOption {
   /** Index among the options, from 0. */
   index: number;
   value: unknown;
@@ -15,7 +15,7 @@ export interface Option {
 }
 
 /** Returns the options of a widget. Options with equal labels, such as 1 and "1", are shown as JSON. */
-export function optionsOf(widget: Widget): Option[] {
+export function optionsOf(widget: Widget): WidgetOption[] {
   const options = read(anyList, widget.options).map((value, index) => ({
     index,
     value,
@@ -30,13 +30,13 @@ export function optionsOf(widget: Widget): Option[] {
 }
 
 /** Returns the first option with this value. */
-export function optionOf(options: readonly Option[], value: unknown): Option | undefined {
+export function findOption(options: readonly WidgetOption[], value: unknown): WidgetOption | undefined {
   const json = jsonText(value);
   return options.find((option) => option.json === json);
 }
 
 /** Returns the options whose label contains all words of the search, in any order, ignoring case. */
-export function search(options: readonly Option[], words: string): readonly Option[] {
+export function searchOptions(options: readonly WidgetOption[], words: string): readonly WidgetOption[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return options;
   return options.filter(({ text }) => {

@@ -4,63 +4,63 @@ import { isObject } from "../json/values";
 import type { Output, Widget } from "../protocol/messages";
 import type { State } from "../store/state";
 import { useSelect } from "../store/store";
-import type { Widgets } from "./arrange";
+import type { WidgetsByKey } from "./arrangeWidgets";
 
-const none: Widgets = {};
+const noWidgets: WidgetsByKey = {};
 
 /**
  * Returns the widgets of a cell. While the cell runs again it keeps the old ones until it has
  * created others: otherwise a slider that its own cell reads would vanish while it is dragged.
  */
-export function useWidgets(cellId: string): Widgets {
-  const told = useSelect((state) => state.notebook.executions[cellId]?.widgets ?? none);
+export function useWidgets(cellId: string): WidgetsByKey {
+  const currentWidgets = useSelect((state) => state.notebook.executions[cellId]?.widgets ?? noWidgets);
   const running = useSelect((state) => state.notebook.executions[cellId]?.started ?? false);
-  const held = useRef<{ cellId: string; widgets: Widgets }>({ cellId, widgets: told });
-  const keep = running && held.current.cellId === cellId && isEmpty(told);
-  if (!keep) held.current = { cellId, widgets: told };
-  return held.current.widgets;
+  const shownWidgets = useRef<{ cellId: string; widgets: WidgetsByKey }>({ cellId, widgets: currentWidgets });
+  const keep = running && shownWidgets.current.cellId === cellId && isEmpty(currentWidgets);
+  if (!keep) shownWidgets.current = { cellId, widgets: currentWidgets };
+  return shownWidgets.current.widgets;
 }
 
-function isEmpty(widgets: Widgets): boolean {
+function isEmpty(widgets: WidgetsByKey): boolean {
   for (const _ in widgets) return false;
   return true;
 }
 
 /** Returns the outputs of a cell that no plot widget shows; undefined if it has not run. */
-export function useFreeOutputs(cellId: string): readonly Output[] | undefined {
+export function useOutputsWithoutPlots(cellId: string): readonly Output[] | undefined {
   const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   const widgets = useWidgets(cellId);
   return useMemo(() => {
-    const taken = new Set(Object.entries(widgets).flatMap(([key, widget]) => plotIds(key, widget)));
-    return taken.size === 0 ? outputs : outputs?.filter((output) => !taken.has(displayId(output)));
+    const taken = new Set(Object.entries(widgets).flatMap(([key, widget]) => plotDisplayIds(key, widget)));
+    return taken.size === 0 ? outputs : outputs?.filter((output) => !taken.has(displayIdOf(output)));
   }, [outputs, widgets]);
 }
 
 /** Returns the display ids that a plot widget shows: its key and those in its state. */
-function plotIds(key: string, widget: Widget | undefined): string[] {
+function plotDisplayIds(key: string, widget: Widget | undefined): string[] {
   return widget?.type === "plot" ? [read(string, widget.display_id) || key] : [];
 }
 
 /** Returns the outputs of a cell that a plot widget shows. */
-export function usePlot(cellId: string, key: string, widget: Widget): Output[] {
+export function usePlotOutputs(cellId: string, key: string, widget: Widget): Output[] {
   const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   return useMemo(() => {
-    const ids = plotIds(key, widget);
-    return (outputs ?? []).filter((output) => ids.includes(displayId(output)));
+    const ids = plotDisplayIds(key, widget);
+    return (outputs ?? []).filter((output) => ids.includes(displayIdOf(output)));
   }, [outputs, key, widget]);
 }
 
 /** Returns the display id of an output; "" if it has none. */
-function displayId(output: Output): string {
+function displayIdOf(output: Output): string {
   if (!isObject(output) || !("transient" in output) || !isObject(output.transient)) return "";
   return read(string, output.transient.display_id);
 }
 
 /** Returns the id of the cell that has the widget with this absolute key; null if none has. */
-export function ownerOf({ notebook: { executions } }: State, key: string): string | null {
+export function cellIdOfWidget({ notebook: { executions } }: State, key: string): string | null {
   for (let at = key.indexOf("/"); at >= 0; at = key.indexOf("/", at + 1)) {
     const id = key.slice(0, at);
-    if (Object.hasOwn(executions, id) && Object.hasOwn(executions[id]?.widgets ?? none, key)) return id;
+    if (Object.hasOwn(executions, id) && Object.hasOwn(executions[id]?.widgets ?? noWidgets, key)) return id;
   }
   return null;
 }

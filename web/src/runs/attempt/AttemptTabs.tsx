@@ -1,7 +1,7 @@
 import { Suspense } from "react";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { lazyPart } from "../../ui/lazyPart";
-import { PageBoundary } from "../../ui/PageBoundary";
+import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import { Tabs } from "../../ui/Tabs";
 import { useBeginning } from "../data/useBeginning";
 import { useParameter } from "../data/useParameter";
@@ -49,11 +49,11 @@ export function AttemptTabs({ line, onEnd }: Props) {
         onChange={(id) => setWanted(id === "overview" ? "" : id)}
       >
         <div className={styles.panel}>
-          <PageBoundary key={current}>
+          <PageErrorBoundary key={current}>
             <Suspense fallback={<MutedText>Loading…</MutedText>}>
               <Panel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
             </Suspense>
-          </PageBoundary>
+          </PageErrorBoundary>
         </div>
       </Tabs>
     </div>

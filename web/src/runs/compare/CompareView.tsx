@@ -5,7 +5,7 @@ import { Problem } from "../../api/Problem";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { type AttemptName, attemptPath } from "../../routes/paths";
 import { lazyPart } from "../../ui/lazyPart";
-import { PageBoundary } from "../../ui/PageBoundary";
+import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import { useAttempt } from "../data/useAttempt";
 import { ForeignName } from "../parts/ForeignName";
 import { MutedText } from "../parts/MutedText";
@@ -34,11 +34,11 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
         error === null && <MutedText>Loading…</MutedText>
       )}
       {timelines && (
-        <PageBoundary>
+        <PageErrorBoundary>
           <Suspense fallback={<MutedText>Loading…</MutedText>}>
             <Traces travels={timelines} />
           </Suspense>
-        </PageBoundary>
+        </PageErrorBoundary>
       )}
     </>
   );

@@ -2,7 +2,7 @@ import { Suspense, useCallback, useMemo } from "react";
 import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
 import { comparePath } from "../../routes/paths";
 import { lazyPart } from "../../ui/lazyPart";
-import { PageBoundary } from "../../ui/PageBoundary";
+import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import type { Attempt } from "../data/attempt";
 import { filterAndSort, parseTableView, type TableView, tableViewParameters } from "../data/filter";
 import { useSelectedPair } from "../data/useSelectedPair";
@@ -57,11 +57,11 @@ export function Attempts({ run, attempts, going }: Props) {
         />
       )}
       <div className={styles.charts}>
-        <PageBoundary>
+        <PageErrorBoundary>
           <Suspense fallback={null}>
             <AttemptChart run={run} attempts={rows} />
           </Suspense>
-        </PageBoundary>
+        </PageErrorBoundary>
         <TagRates attempts={attempts} onTag={(tag) => setShown({ ...shown, filter: { ...shown.filter, tag } })} />
       </div>
     </>

@@ -1,5 +1,5 @@
 import type { Entry } from "../../protocol/messages";
-import { initial, reduceAll } from "../../store/reducer";
+import { initialState, reduceEntries } from "../../store/reducer";
 import type { Agent, State } from "../../store/state";
 import { countThrough } from "./mark";
 
@@ -21,7 +21,7 @@ const checkpointEvery = 200;
 export class AgentCheckpoints {
   readonly #entries: Entry[] = [];
   /** The state after every 200 entries. */
-  readonly #checkpoints: State[] = [initial];
+  readonly #checkpoints: State[] = [initialState];
 
   /** Appends entries, which must be in order. Known ones are ignored. */
   add(entries: readonly Entry[]): void {
@@ -40,13 +40,13 @@ export class AgentCheckpoints {
   at(seq: number): Agent {
     const end = countThrough(this.#entries, seq);
     const from = Math.floor(end / checkpointEvery);
-    const base = this.#checkpoints[from] ?? initial;
-    return reduceAll(base, this.#entries.slice(from * checkpointEvery, end)).agent;
+    const base = this.#checkpoints[from] ?? initialState;
+    return reduceEntries(base, this.#entries.slice(from * checkpointEvery, end)).agent;
   }
 
   #checkpoint(): void {
-    const before = this.#checkpoints.at(-1) ?? initial;
-    this.#checkpoints.push(reduceAll(before, this.#entries.slice(-checkpointEvery)));
+    const before = this.#checkpoints.at(-1) ?? initialState;
+    this.#checkpoints.push(reduceEntries(before, this.#entries.slice(-checkpointEvery)));
   }
 }
 

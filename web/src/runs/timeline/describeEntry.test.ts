@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { entryOf } from "../../protocol/fakeMessages";
 import type { Hop } from "../../protocol/messages";
-import { initial, restore } from "../../store/reducer";
+import { initialState, restoreState } from "../../store/reducer";
 import { describeEntry } from "./describeEntry";
 
 const cells = ["x", "y"].map((id) => ({
@@ -20,7 +20,7 @@ const runs = {
   cell_counts: {},
   cell_durations: {},
 };
-const state = restore(initial, { seq: 1, cells, runs });
+const state = restoreState(initialState, { seq: 1, cells, runs });
 
 function words(hop: string, msg: unknown): string {
   return describeEntry(entryOf(1, hop as Hop, msg), state);

@@ -1,0 +1,53 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { Execution, State } from "../store/state";
+import { useSelect, useStore } from "../store/store";
+
+/** A run that was asked to stop, as it was at that time. */
+interface StopRequest {
+  id: string;
+  run: Execution;
+}
+
+/**
+ * How long the kernel has to stop a run, in milliseconds. The server kills a kernel whose cell is
+ * still running after 5 s.
+ */
+const stopTimeout = 7000;
+
+/**
+ * Detects a kernel that does not respond: a cell was asked to stop and nothing has happened for 7
+ * s. Returns that and a function to call for each cell that is asked to stop.
+ */
+export function useSilentKernel(): { isSilent: boolean; noteStopRequest: (id: string) => void } {
+  const store = useStore();
+  const [late, setLate] = useState<StopRequest | null>(null);
+  const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
+  useEffect(() => {
+    const { current } = timers;
+    return () => current.forEach(clearTimeout);
+  }, []);
+  const noteStopRequest = useCallback(
+    (id: string) => {
+      const run = store.get().notebook.executions[id];
+      if (run?.status !== "running") return;
+      const timer = setTimeout(() => {
+        timers.current.delete(timer);
+        if (isUnanswered(store.get(), { id, run })) setLate({ id, run });
+      }, stopTimeout);
+      timers.current.add(timer);
+    },
+    [store],
+  );
+  return { isSilent: useSelect((state) => late !== null && isUnanswered(state, late)), noteStopRequest };
+}
+
+/**
+ * Reports whether the run is unchanged since it was asked to stop. A run that is queued behind
+ * another is not expected to stop.
+ */
+function isUnanswered({ notebook }: State, { id, run }: StopRequest): boolean {
+  const now = notebook.executions[id];
+  if (notebook.kernel !== "running" || now?.status !== "running") return false;
+  if (now.started !== run.started || now.sequencer !== run.sequencer) return false;
+  return now.started || !notebook.order.some((other) => notebook.executions[other]?.started === true);
+}

@@ -1,0 +1,25 @@
+import { useEffect } from "react";
+import type { ConnectionState } from "../agent/sessionSnapshot";
+import { passLabel } from "../agentPanel/outcome";
+import { describeStatus } from "../agentPanel/statusDescription";
+import type { State } from "../store/state";
+import { useSelect } from "../store/store";
+import { kernelState } from "./kernelState";
+
+/** Shows the most important state in the title of the browser tab. */
+export function useTabTitle(session: string, connection: ConnectionState): void {
+  const state = useSelect(titleStateText);
+  const title = connection === "disconnected" ? "○ disconnected" : state || session;
+  useEffect(() => {
+    document.title = `${title} – Assay`;
+  }, [title]);
+}
+
+/** Returns the state as a short text; "" if nothing is going on. */
+export function titleStateText(state: State): string {
+  if (state.verdict !== null) return passLabel(state.verdict).label.toLowerCase();
+  if (kernelState(state) === "dead") return "○ kernel dead";
+  const agent = describeStatus(state.agent.status);
+  if (agent.busy || agent.tone === "warn") return `● agent ${agent.text.toLowerCase()}`;
+  return kernelState(state) === "running" ? "● running" : "";
+}

@@ -1,0 +1,349 @@
+import { act, cleanup, fireEvent, render, screen, within } from "@testing-library/react";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Commands, CommandsProvider } from "../commands/commands";
+import type { Output, Widget } from "../protocol/messages";
+import { initialState } from "../store/reducer";
+import type { Execution } from "../store/state";
+import { createStore, type Store, StoreProvider } from "../store/store";
+import { LiveWidgets } from "./LiveWidgets";
+import { useOutputsWithoutPlots } from "./useWidgets";
+
+vi.mock("../outputs/OutputList", () => ({
+  OutputList: ({ outputs }: { outputs: readonly Output[] }) => <p>{outputs.length} outputs</p>,
+}));
+vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>markdown: {source}</p> }));
+
+type States = Record<string, unknown>;
+
+const idle: Execution = {
+  status: "ran",
+  pending: false,
+  started: false,
+  sequencer: 1,
+  count: 1,
+  outputs: [],
+  widgets: {},
+};
+
+/** Changes fields of a cell's run. Widgets are given by their key within the cell. */
+function change(
+  store: Store,
+  { widgets, ...fields }: Partial<Omit<Execution, "widgets">> & { widgets?: States },
+  id = "c",
+) {
+  store.update((state) => {
+    const before = state.notebook.executions[id] ?? idle;
+    const states =
+      widgets && Object.fromEntries(Object.entries(widgets).map(([key, w]) => [`${id}/${key}`, w as Widget]));
+    const run = { ...before, ...fields, ...(states && { widgets: states }) };
+    return { ...state, notebook: { ...state.notebook, executions: { ...state.notebook.executions, [id]: run } } };
+  });
+}
+
+function show(widgets: States, { commands = true, canRun = true, runProblem = "" } = {}) {
+  const store = createStore(initialState);
+  change(store, { widgets });
+  const setWidget = vi.fn((_key: string, _value: unknown) => Promise.resolve());
+  const offered = { canRun, runProblem, setWidget } as Partial<Commands> as Commands;
+  render(
+    <StoreProvider value={store}>
+      <CommandsProvider value={commands ? offered : null}>
+        <LiveWidgets cellId="c" />
+        <Rest />
+      </CommandsProvider>
+    </StoreProvider>,
+  );
+  return { store, setWidget };
+}
+
+/** Shows how many outputs are not shown by widgets. */
+function Rest() {
+  return <p>{useOutputsWithoutPlots("c")?.length ?? 0} left</p>;
+}
+
+const settled = () => act(() => vi.advanceTimersByTimeAsync(0));
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
+
+describe("a control", () => {
+  it("sends what a person chooses, as the option is", async () => {
+    const day = { date: "2024-05-01" };
+    const { setWidget } = show({
+      w: { type: "select", label: "Day", options: [1, day, null], value: 1, required: true },
+    });
+    fireEvent.change(screen.getByLabelText("Day"), { target: { value: "1" } });
+    fireEvent.change(screen.getByLabelText("Day"), { target: { value: "2" } });
+    expect(setWidget.mock.calls).toEqual([
+      ["c/w", day],
+      ["c/w", null],
+    ]);
+  });
+
+  it("goes back to none unless an option is required", () => {
+    const { setWidget } = show({ w: { type: "select", label: "S", options: ["a"], value: "a" } });
+    fireEvent.change(screen.getByLabelText("S"), { target: { value: "none" } });
+    expect(setWidget).toHaveBeenCalledWith("c/w", null);
+  });
+
+  it("shows a value that is no option, and does not take it for one", () => {
+    show({ w: { type: "select", label: "S", options: ["a", "b"], value: "gone" } });
+    expect(screen.getByRole<HTMLOptionElement>("option", { name: "gone (not an option)" }).selected).toBe(true);
+  });
+
+  it("searches among 10,000 options, by keyboard", () => {
+    const options = Array.from({ length: 10_000 }, (_, n) => `gene ${n}`);
+    const { setWidget } = show({ w: { type: "select", label: "Gene", options, value: "gene 3" } });
+    fireEvent.click(screen.getByLabelText("Gene"));
+    expect(screen.getAllByRole("option").length).toBe(200);
+    const box = screen.getByRole("combobox");
+    fireEvent.change(box, { target: { value: "999" } });
+    expect(screen.getByText("19 of 10,000 options")).toBeDefined();
+    fireEvent.keyDown(box, { key: "ArrowDown" });
+    fireEvent.keyDown(box, { key: "Enter" });
+    expect(setWidget).toHaveBeenCalledWith("c/w", "gene 1999");
+    expect(screen.queryByRole("combobox")).toBeNull();
+  });
+
+  it("adds to a choice of several, in the order of the options", () => {
+    const { setWidget } = show({ w: { type: "multi_select", label: "M", options: ["a", "b", 3], value: [3] } });
+    fireEvent.click(screen.getByLabelText("a"));
+    expect(setWidget).toHaveBeenCalledWith("c/w", ["a", 3]);
+    fireEvent.click(screen.getByLabelText("3"));
+    expect(setWidget).toHaveBeenLastCalledWith("c/w", ["a"]);
+  });
+
+  it("sets a radio, a checkbox and a button", () => {
+    const { setWidget } = show({
+      r: { type: "radio", label: "R", options: ["x", "y"], value: "x" },
+      k: { type: "checkbox", label: "K", value: false },
+      b: { type: "button", label: "B", value: 4 },
+    });
+    fireEvent.click(screen.getByLabelText("y"));
+    fireEvent.click(screen.getByLabelText("K"));
+    fireEvent.click(screen.getByRole("button", { name: "B" }));
+    expect(setWidget.mock.calls).toEqual([
+      ["c/r", "y"],
+      ["c/k", true],
+      ["c/b", true],
+    ]);
+  });
+
+  it("sends a dragged slider at its pace, and the last value when it is let go of", () => {
+    const { setWidget } = show({ w: { type: "slider", label: "S", min: 0, max: 100, step: 1, value: 0 } });
+    const slider = screen.getByLabelText("S");
+    for (const value of [10, 20, 30]) fireEvent.change(slider, { target: { value } });
+    expect(setWidget.mock.calls.map(([, value]) => value)).toEqual([10]);
+    expect(screen.getByText("30")).toBeDefined();
+    fireEvent.pointerUp(slider);
+    expect(setWidget.mock.calls.map(([, value]) => value)).toEqual([10, 30]);
+  });
+
+  it("stops the thumbs of a range at each other", () => {
+    const { setWidget } = show({ w: { type: "range_slider", label: "W", min: 0, max: 10, step: 1, value: [2, 4] } });
+    fireEvent.change(screen.getByLabelText("W, from"), { target: { value: 9 } });
+    expect(setWidget).toHaveBeenCalledWith("c/w", [4, 4]);
+  });
+
+  it("sends a text when typing pauses, with Enter, and when it is left", () => {
+    const { setWidget } = show({ w: { type: "text_input", label: "T", value: "" } });
+    const box = screen.getByLabelText("T");
+    fireEvent.change(box, { target: { value: "a" } });
+    act(() => vi.advanceTimersByTime(400));
+    expect(setWidget).not.toHaveBeenCalled();
+    fireEvent.change(box, { target: { value: "ab" } });
+    act(() => vi.advanceTimersByTime(499));
+    expect(setWidget).not.toHaveBeenCalled();
+    act(() => vi.advanceTimersByTime(1));
+    fireEvent.change(box, { target: { value: "abc" } });
+    fireEvent.keyDown(box, { key: "Enter" });
+    fireEvent.change(box, { target: { value: "abcd" } });
+    fireEvent.blur(box);
+    expect(setWidget.mock.calls.map(([, value]) => value)).toEqual(["ab", "abc", "abcd"]);
+  });
+
+  it("sends what was typed when it goes away", () => {
+    const { setWidget } = show({ w: { type: "text_input", label: "T", value: "" } });
+    fireEvent.change(screen.getByLabelText("T"), { target: { value: "typed" } });
+    cleanup();
+    expect(setWidget).toHaveBeenCalledWith("c/w", "typed");
+  });
+
+  it("says why a value was refused, and shows the one that is kept", async () => {
+    const { setWidget } = show({ w: { type: "text_input", label: "T", value: "old" } });
+    setWidget.mockReturnValueOnce(Promise.reject(new Error("too <b>long</b>")));
+    fireEvent.change(screen.getByLabelText("T"), { target: { value: "new" } });
+    fireEvent.blur(screen.getByLabelText("T"));
+    expect(screen.getByLabelText<HTMLInputElement>("T").value).toBe("new");
+    await settled();
+    expect(screen.getByRole("alert").textContent).toBe("Not set: too <b>long</b>");
+    expect(screen.getByLabelText<HTMLInputElement>("T").value).toBe("old");
+  });
+
+  it("says what is waited for after a second, until the kernel has told", async () => {
+    const { store } = show({ w: { type: "checkbox", label: "K", value: false } });
+    change(store, { started: true }, "other");
+    fireEvent.click(screen.getByLabelText("K"));
+    await act(() => vi.advanceTimersByTimeAsync(1_000));
+    expect(screen.getByText(/counts when the running cells are done/)).toBeDefined();
+    act(() => change(store, { widgets: { w: { type: "checkbox", label: "K", value: true } } }));
+    expect(screen.queryByText(/counts when/)).toBeNull();
+    expect(screen.getByLabelText<HTMLInputElement>("K").checked).toBe(true);
+  });
+
+  it("stays while its own cell runs again", () => {
+    const w = { type: "slider", label: "S", min: 0, max: 9, value: 3 };
+    const { store } = show({ w });
+    const slider = screen.getByLabelText("S");
+    act(() => change(store, { started: true, widgets: {} }));
+    expect(screen.getByLabelText("S")).toBe(slider);
+    act(() => change(store, { widgets: { w: { ...w, value: 4 } } }));
+    expect(screen.getByLabelText("S")).toBe(slider);
+    act(() => change(store, { started: false }));
+    act(() => change(store, { widgets: {} }));
+    expect(screen.queryByLabelText("S")).toBeNull();
+  });
+});
+
+describe("a control that cannot be used", () => {
+  const w = { type: "checkbox", label: "K", value: true };
+  const why = () => {
+    const box = screen.getByLabelText<HTMLInputElement>("K");
+    return [box.disabled, document.getElementById(box.getAttribute("aria-describedby") ?? "")?.textContent];
+  };
+
+  it("says that it is read-only", () => {
+    show({ w: { ...w, label: "Fixed", readonly: true } });
+    expect(screen.getByRole<HTMLInputElement>("checkbox", { name: /Fixed/ }).disabled).toBe(true);
+    expect(screen.getByText("read-only")).toBeDefined();
+  });
+
+  it("says that the notebook is only looked at", () => {
+    show({ w }, { commands: false });
+    expect(why()).toEqual([true, "Read-only."]);
+  });
+
+  it("says why nothing can be set here", () => {
+    show({ w }, { canRun: false, runProblem: "There is no connection to the server." });
+    expect(why()).toEqual([true, "There is no connection to the server."]);
+  });
+});
+
+describe("the place of a widget", () => {
+  it("is its layout", () => {
+    show({
+      k: { type: "checkbox", label: "K", value: true },
+      r: { type: "row", items: [{ key: "c/k" }, { key: "c/gone" }] },
+    });
+    expect(screen.getAllByLabelText("K").length).toBe(1);
+    expect(screen.getByText("There is no widget c/gone.")).toBeDefined();
+  });
+
+  it("may be a layout of another cell, from where it is set too", () => {
+    const { store, setWidget } = show({ r: { type: "row", items: [{ key: "a/b/k" }] } });
+    act(() => change(store, { widgets: { k: { type: "checkbox", label: "K", value: true } } }, "a/b"));
+    fireEvent.click(screen.getByLabelText("K"));
+    expect(setWidget).toHaveBeenCalledWith("a/b/k", false);
+  });
+
+  it("of a plot has the output with its key", () => {
+    const plot = (id?: string): Output => ({
+      output_type: "display_data",
+      data: {},
+      metadata: {},
+      ...(id && { transient: { display_id: id } }),
+    });
+    const { store } = show({ p: { type: "plot", label: "Figure", display_id: "c/p", value: "c/p" } });
+    expect(screen.getByText("The figure was not kept.")).toBeDefined();
+    act(() => change(store, { outputs: [plot(), plot("c/p"), plot("x")] }));
+    expect(within(screen.getByRole("figure")).getByText("1 outputs")).toBeDefined();
+    expect(screen.getByText("2 left")).toBeDefined();
+  });
+});
+
+describe("states that are no states", () => {
+  const odd = [
+    undefined,
+    null,
+    7,
+    -0,
+    "x",
+    "<img src=x onerror=alert(1)>",
+    true,
+    [],
+    [[[]]],
+    {},
+    { $float: "nan" },
+    { key: {} },
+  ];
+  const types = ["select", "multi_select", "radio", "text_input", "checkbox", "button", "slider", "range_slider"];
+  const showing = ["text_output", "table", "plot", "row", "column", "grid", "nothing", ""];
+  const fields = [
+    "label",
+    "value",
+    "options",
+    "min",
+    "max",
+    "step",
+    "marks",
+    "scale_type",
+    "tooltip_formatter",
+    "appearance",
+  ];
+  const more = [
+    "columns",
+    "rows",
+    "dtypes",
+    "shape",
+    "items",
+    "content",
+    "display_id",
+    "direction",
+    "readonly",
+    "error",
+  ];
+
+  it.each([...types, ...showing])("of type %s do not throw, and no text becomes an element", (type) => {
+    const complaint = vi.spyOn(console, "error").mockImplementation(() => {});
+    const states = odd.map((value) => Object.fromEntries([...fields, ...more].map((field) => [field, value])));
+    show(Object.fromEntries(states.map((state, n) => [`w${n}`, { ...state, type }])));
+    expect(complaint).not.toHaveBeenCalled();
+    expect(screen.queryByText("This widget could not be drawn.")).toBeNull();
+    expect(document.querySelector("img, script")).toBeNull();
+  });
+
+  it("are shown as they are where the type is unknown", () => {
+    show({ w: { type: "holo\u202egram", value: 1 }, n: null });
+    expect(screen.getByText(/no control for a widget of type holo<U\+202E>gram/)).toBeDefined();
+    expect(screen.getByText(/"value": 1/)).toBeDefined();
+  });
+
+  it("say that they were too large for the kernel to tell", () => {
+    show({ w: { type: "table", label: "Big", error: "a frame has at most 64 MiB" } });
+    expect(screen.getByText("Big cannot be shown: a frame has at most 64 MiB")).toBeDefined();
+  });
+});
+
+describe("a table", () => {
+  it("says how much of the frame it shows", () => {
+    show({
+      t: {
+        type: "table",
+        columns: ["a", "a"],
+        dtypes: { a: "int64" },
+        shape: [12_345, 2],
+        rows: [
+          [1, null],
+          [2, "x"],
+        ],
+      },
+    });
+    expect(screen.getByText("the first 2 of 12,345 rows, 2 columns")).toBeDefined();
+    expect(screen.getAllByRole("row").length).toBe(3);
+  });
+});

@@ -1,0 +1,21 @@
+import { OutputList } from "../outputs/OutputList";
+import styles from "./Field.module.css";
+import { Note } from "./Note";
+import { usePlotOutputs } from "./useWidgets";
+import type { WidgetProps } from "./WidgetView";
+import { appearanceOf, widgetLabelOf } from "./widgetTexts";
+
+/** A plot: the output of the cell whose display id is the widget's key. */
+export function PlotWidget({ cellId, widgetKey, widget }: WidgetProps) {
+  const outputs = usePlotOutputs(cellId, widgetKey, widget);
+  const { description, help, placeholder } = appearanceOf(widget);
+  const none = widget.display_id === null ? placeholder || "There is no figure yet." : "The figure was not kept.";
+  return (
+    <figure className={styles.figure}>
+      {widgetLabelOf(widget) !== "" && <figcaption className={styles.label}>{widgetLabelOf(widget)}</figcaption>}
+      {description !== "" && <p className={styles.about}>{description}</p>}
+      {outputs.length === 0 ? <Note>{none}</Note> : <OutputList outputs={outputs} />}
+      {help !== "" && <p className={styles.about}>{help}</p>}
+    </figure>
+  );
+}

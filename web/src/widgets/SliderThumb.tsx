@@ -1,0 +1,63 @@
+import styles from "./SliderTrack.module.css";
+import { logSteps, type SliderScale, trackPositionOf, valueAtTrackPosition } from "./sliderScale";
+
+interface Props {
+  id?: string | undefined;
+  describedBy?: string | undefined;
+  /** Accessible name; absent: a label refers to the id. */
+  label?: string | undefined;
+  scale: SliderScale;
+  /** The state has a step, so values of a logarithmic scale are rounded to it. */
+  roundsToStep: boolean;
+  value: number;
+  /** The value as text. */
+  text: string;
+  /** Why it cannot be moved; "": it can. */
+  disabledReason: string;
+  /** One of two thumbs; front: the one that is dragged if both are at the same place. */
+  pair?: "front" | "back";
+  onChange: (value: number) => void;
+  /** Called when the thumb is released. */
+  onRelease: () => void;
+}
+
+/** The thumb of a slider: an HTML range input, whose track is drawn by Track. */
+export function SliderThumb({
+  id,
+  describedBy,
+  label,
+  scale,
+  roundsToStep,
+  value,
+  text,
+  disabledReason,
+  pair,
+  onChange,
+  onRelease,
+}: Props) {
+  const { min, max, step, isLogarithmic } = scale;
+  const ends = isLogarithmic
+    ? { min: 0, max: logSteps, step: 1, value: Math.round(trackPositionOf(scale, value) * logSteps) }
+    : { min, max, step, value };
+  const side = pair === undefined ? "" : pair === "front" ? `${styles.pair} ${styles.front}` : styles.pair;
+  return (
+    <input
+      {...ends}
+      type="range"
+      id={id}
+      className={`${styles.thumb} ${side}`}
+      aria-label={label}
+      aria-describedby={describedBy}
+      aria-valuetext={text}
+      disabled={disabledReason !== ""}
+      title={disabledReason || text}
+      onChange={({ target }) => {
+        const number = Number(target.value);
+        onChange(isLogarithmic ? valueAtTrackPosition(scale, number / logSteps, roundsToStep) : number);
+      }}
+      onPointerUp={onRelease}
+      onKeyUp={onRelease}
+      onBlur={onRelease}
+    />
+  );
+}

@@ -1,0 +1,105 @@
+import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
+import { useCommands } from "../commands/commands";
+import type { Widget } from "../protocol/messages";
+import type { State } from "../store/state";
+import { type Store, useSelect, useStore } from "../store/store";
+import { jsonText } from "./valueText";
+import { createWidgetSetting, type SetOptions, type SettingView, type WidgetSetting } from "./widgetSetting";
+
+/** A widget's value as a control shows and sets it. */
+export interface WidgetControl {
+  /** The requested value while it is on its way, else the kernel's. */
+  value: unknown;
+  /** Why it cannot be set; "": it can. */
+  disabledReason: string;
+  /** Why the last value was refused; "": it was not. */
+  refusalText: string;
+  /** What is waited for, if that takes longer than a second; else "". */
+  waitingText: string;
+  set(value: unknown, how?: Omit<SetOptions, "send">): void;
+  /** Sends a value that is waiting for the minimum interval at once. */
+  flush(): void;
+}
+
+const waitingDelay = 1000; // milliseconds after which waiting is shown
+
+// Settings outlive their controls, which are unmounted when they scroll out of view.
+const settingsByStore = new WeakMap<Store, Map<string, WidgetSetting>>();
+
+/** Returns the control of the widget with this absolute key. */
+export function useWidgetControl(cellId: string, key: string, widget: Widget): WidgetControl {
+  const store = useStore();
+  const commands = useCommands();
+  const setting = useMemo(() => widgetSettingOf(store, cellId, key), [store, cellId, key]);
+  const view = useSyncExternalStore(setting.subscribe, setting.view);
+  const why = useDisabledReason(widget);
+  const late = useHasLasted(view.phase !== "idle");
+  const waits = view.phase === "sent" ? "Waiting for the kernel." : "Set. It counts when the running cells are done.";
+  return {
+    value: view.requested === null ? widget.value : view.requested.value,
+    disabledReason: why,
+    refusalText: refusalTextOf(view, widget),
+    waitingText: late ? waits : "",
+    set(value, how) {
+      if (why === "" && commands) setting.set(value, { ...how, send: (sent) => commands.setWidget(key, sent) });
+    },
+    flush: setting.flush,
+  };
+}
+
+/** Returns why the value was refused; "" if the kernel has reported another value since. */
+function refusalTextOf({ refusal }: SettingView, widget: Widget): string {
+  return refusal !== null && refusal.kernelValueJson === jsonText(widget.value) ? refusal.text : "";
+}
+
+/** Returns why the widgets of this session cannot be set; "": they can. */
+export function useAllDisabledReason(): string {
+  const commands = useCommands();
+  const kernel = useSelect((state) => state.notebook.kernel);
+  if (commands === null) return "Read-only.";
+  if (!commands.canRun) return commands.runProblem ?? "Widgets cannot be set here.";
+  return kernel === "dead" ? "The kernel is gone." : "";
+}
+
+function useDisabledReason(widget: Widget): string {
+  const none = useAllDisabledReason();
+  return none || (widget.readonly ? "The widget is read-only." : "");
+}
+
+/** Reports whether a condition has lasted for a second. */
+function useHasLasted(lasting: boolean): boolean {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    if (!lasting) return;
+    const timer = setTimeout(() => setLate(true), waitingDelay);
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [lasting]);
+  return late;
+}
+
+function widgetSettingOf(store: Store, cellId: string, key: string): WidgetSetting {
+  const settings = settingsByStore.get(store) ?? new Map<string, WidgetSetting>();
+  settingsByStore.set(store, settings);
+  const known = settings.get(key);
+  if (known !== undefined) return known;
+  const source = {
+    reportedValue: () => reportedValueOf(store.get(), cellId, key),
+    isKernelIdle: () => isKernelIdle(store.get()),
+    subscribe: store.subscribe,
+  };
+  const made = createWidgetSetting(source);
+  settings.set(key, made);
+  return made;
+}
+
+function reportedValueOf(state: State, cellId: string, key: string): { value: unknown } | null {
+  const widget = state.notebook.executions[cellId]?.widgets[key];
+  return widget === undefined ? null : { value: widget.value };
+}
+
+function isKernelIdle({ notebook: { executions, queue } }: State): boolean {
+  return queue.length === 0 && !Object.values(executions).some((run) => run.started || run.pending);
+}
