@@ -151,7 +151,7 @@ test("under vite dev without EVAL_SANDBOX the page asks for the token and tells 
   await page.getByLabel("Token").fill("hush", firstPage);
   expect(sockets).toEqual([]);
   await page.getByRole("button", { name: "Continue" }).click();
-  await expect(page.getByText("Kernel and agent are starting…")).toBeVisible();
+  await expect(page.getByText("Starting the kernel and the agent…")).toBeVisible();
   house.write("go", "");
   await isConnected(page);
   await runOne(page);

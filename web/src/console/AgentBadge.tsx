@@ -4,7 +4,7 @@ import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import styles from "./TopBar.module.css";
 
-/** A badge with the agent's status. */
+/** Shows the agent's status as a badge. */
 export function AgentBadge() {
   const status = useSelect((state) => state.agent.status);
   const over = useSelect((state) => state.verdict !== null);

@@ -11,7 +11,7 @@ const appearances: Readonly<Record<ConnectionState, { text: string; tone: Tone; 
   disconnected: { text: "disconnected", tone: "warn", Icon: Unplug },
 };
 
-/** A badge that shows whether the page is connected to the server. */
+/** Shows as a badge whether the page is connected to the server. */
 export function ConnectionBadge({ state }: { state: ConnectionState }) {
   const { text, tone, Icon } = appearances[state];
   return (

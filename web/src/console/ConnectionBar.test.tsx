@@ -26,15 +26,15 @@ test.each([
   { state: "connected", code: 1006 } as const,
   { state: "wsConnecting", code: null } as const,
   { state: "disconnected", code: null } as const,
-])("says nothing of $state after $code", (connection) => {
+])("shows nothing for state $state and close code $code", (connection) => {
   draw(connection);
   expect(screen.queryByRole("status")).toBeNull();
 });
 
-test("a lost connection says what is kept, counts down, and can be tried at once", () => {
+test("a lost connection shows what happens to edits, counts down to the next try, and can be retried at once", () => {
   const retry = draw({ code: 1006, retryAt: Date.now() + 3000 });
   expect(words()).toContain("The connection to the server is lost.");
-  expect(words()).toContain("What you type is kept");
+  expect(words()).toContain("Your edits are kept");
   expect(words()).toContain("Next try in 3 s");
   act(() => vi.advanceTimersByTime(2000));
   expect(words()).toContain("Next try in 1 s");
@@ -44,64 +44,64 @@ test("a lost connection says what is kept, counts down, and can be tried at once
   expect(retry).toHaveBeenCalledOnce();
 });
 
-test("while it is tried nothing is counted, and it cannot be tried twice", () => {
+test("while connecting there is no countdown and the button is disabled", () => {
   draw({ state: "wsConnecting", code: 1006 });
   expect(words()).toContain("Trying…");
   expect(screen.getByRole<HTMLButtonElement>("button").disabled).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a server that gives no sign of life any more has said nothing", () => {
+test("after an abnormal close the reason is not attributed to the server", () => {
   draw({ code: 1006, reason: "the server does not answer" });
-  expect(words()).toContain("is lost. The server does not answer. What you type is kept");
+  expect(words()).toContain("is lost. The server does not answer. Your edits are kept");
 });
 
-test("a console that was opened elsewhere can be taken back", () => {
+test("a console that was opened elsewhere can be used here again", () => {
   const retry = draw({ code: 4001, reason: "replaced" });
   expect(words()).toContain("opened somewhere else");
   fireEvent.click(screen.getByRole("button", { name: "Use it here" }));
   expect(retry).toHaveBeenCalledOnce();
 });
 
-test("a holder that is refused is told by whom, and may view", () => {
+test("a refused holder sees the server's reason and a link to the view", () => {
   draw({ code: 4009, reason: "the server holds the notebook" }, "holder");
   expect(words()).toContain("The server says: the server holds the notebook.");
   expect(screen.getByRole("link", { name: "Open it as a view" }).getAttribute("href")).toContain("role=view");
   expect(screen.queryByRole("button", { name: "Try now" })).toBeNull();
 });
 
-test("a view that is refused is told that a console holds the notebook", () => {
+test("a refused view shows that it cannot be viewed, and no link", () => {
   draw({ code: 4009, reason: "a console holds the notebook" });
   expect(words()).toContain("cannot be viewed");
   expect(screen.queryByRole("link")).toBeNull();
 });
 
 test.each([
-  [1001, "The server has ended."],
+  [1001, "The server has shut down."],
   [1008, "refused this connection"],
-  [1009, "larger than the server takes"],
-])("code %i says what is the matter", (code, expected) => {
+  [1009, "larger than the server accepts"],
+])("close code %i shows its explanation and the reason", (code, expected) => {
   draw({ code, reason: "<b>why</b>" });
   expect(words()).toContain(expected);
   expect(words()).toContain("<b>why</b>");
   expect(screen.getByRole("button", { name: "Try now" })).toBeTruthy();
 });
 
-test("a session that could not start says whose fault that is, and where its words are", () => {
+test("a session that could not start shows which process failed and where its output is", () => {
   draw({
     code: 1008,
     reason: 'session "s" could not start: agent exited with status 1; it printed last: Traceback (mo',
   });
   expect(words()).toBe(
-    "The session could not start. The agent exited with status 1. Its last words are in the log of the panel.Try now",
+    "The session could not start. The agent exited with status 1. The log in the panel shows its last output.Try now",
   );
 });
 
-test("one that was too slow, and tries again by itself, is a lost connection", () => {
+test("close code 1008 with a scheduled retry is shown as a lost connection", () => {
   draw({ code: 1008, reason: "too slow", retryAt: Date.now() + 1000 });
   expect(words()).toContain("The connection to the server is lost.");
 });
 
-test("the address of the view keeps the session", () => {
+test("viewAddress keeps the session and sets the role", () => {
   expect(viewAddress("http://localhost:8765/?session=a%20b&role=holder")).toBe("/?session=a+b&role=view");
 });

@@ -5,7 +5,7 @@ import { secondsUntil, useNow } from "../ui/useNow";
 import styles from "./Bar.module.css";
 import { connectionText, type RecoveryAction } from "./connectionText";
 
-/** Explains why there is no connection, and offers what can be done. */
+/** Explains why there is no connection to the server and offers an action. Renders nothing if there is one, or if the first one is being opened. */
 export function ConnectionBar({ connection, role }: { connection: Connection; role: Role }) {
   const words = connectionText(connection, role);
   if (words === null) return null;
@@ -21,7 +21,7 @@ export function ConnectionBar({ connection, role }: { connection: Connection; ro
   );
 }
 
-/** The time until the next retry. Hidden from screen readers, which would announce every second. */
+/** Shows the seconds until the next connection attempt. Hidden from screen readers, which would announce each second. */
 function RetryCountdown({ connection: { state, retryAt } }: { connection: Connection }) {
   const waits = state === "disconnected" && retryAt !== null;
   const now = useNow(waits);
@@ -34,6 +34,7 @@ function RetryCountdown({ connection: { state, retryAt } }: { connection: Connec
   );
 }
 
+/** Renders the button or link that recovers the connection. */
 function RecoveryButton({ way, connection }: { way: RecoveryAction; connection: Connection }) {
   return (
     <>

@@ -8,7 +8,7 @@ import { StoreProvider } from "../store/store";
 import { sessionFromAddress } from "./sessionFromAddress";
 import { Workbench } from "./Workbench";
 
-/** The page of a live session. */
+/** Renders the page of the live session that the page's address names, or asks for the access token. */
 export default function ConsolePage() {
   const config = useConfig();
   const [{ id, role }] = useState(() => sessionFromAddress(location.search, config));

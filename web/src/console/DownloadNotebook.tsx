@@ -2,7 +2,7 @@ import Download from "lucide-react/icons/download";
 import { useSelect, useStore } from "../store/store";
 import { IconButton } from "../ui/Button";
 
-/** A button that downloads the notebook on screen as a Jupyter notebook. */
+/** Renders a button that downloads the notebook with its outputs as a Jupyter notebook. */
 export function DownloadNotebook({ session, language }: { session: string; language: string }) {
   const store = useStore();
   const empty = useSelect((state) => state.notebook.order.length === 0);
@@ -19,6 +19,7 @@ export function DownloadNotebook({ session, language }: { session: string; langu
   );
 }
 
+/** Downloads a text as a notebook file with the given name. */
 function saveTextFile(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
   const link = document.createElement("a");

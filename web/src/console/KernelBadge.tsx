@@ -20,11 +20,11 @@ const icons = { starting: CircleDashed, idle: CircleSmall, running: CirclePlay, 
 interface Props {
   language: string;
   pid: number;
-  /** The kernel does not respond. */
+  /** Whether the kernel has not reacted to a request to stop. */
   isSilent: boolean;
 }
 
-/** A badge with the kernel's language and state. */
+/** Shows the kernel's language and state as a badge. */
 export function KernelBadge({ language, pid, isSilent }: Props) {
   const state = useSelect(kernelState);
   const busy = useSelect(({ notebook }) => busyCellIds(notebook).length);
@@ -34,11 +34,12 @@ export function KernelBadge({ language, pid, isSilent }: Props) {
     <Badge tone={isSilent ? "bad" : tones[state]} title={title}>
       <Icon className={styles.icon} aria-hidden="true" />
       <span className={styles.language}>{language.slice(0, 20) || "kernel"}</span>
-      <span>{isSilent ? "does not answer" : kernelStateText(state, busy)}</span>
+      <span>{isSilent ? "not responding" : kernelStateText(state, busy)}</span>
     </Badge>
   );
 }
 
+/** Returns the kernel's state, with the number of queued cells if there are any. */
 function kernelStateText(state: KernelState, busy: number): string {
-  return state === "running" && busy > 1 ? `running, ${busy - 1} wait` : state;
+  return state === "running" && busy > 1 ? `running, ${busy - 1} queued` : state;
 }

@@ -6,8 +6,8 @@ import styles from "./Bar.module.css";
 import { showsOutputsOfOlderKernel } from "./kernelState";
 
 /**
- * A notice that outputs come from an earlier kernel. It stays until it is dismissed or all cells
- * have run again.
+ * Shows a notice if some outputs come from an earlier kernel. It stays until it is dismissed or all cells
+ * have run again. pid is the process id of the current kernel; 0: unknown.
  */
 export function NewKernelBar({ pid }: { pid: number }) {
   const older = useSelect(showsOutputsOfOlderKernel);
@@ -17,8 +17,8 @@ export function NewKernelBar({ pid }: { pid: number }) {
     <div className={styles.bar} role="status">
       <History aria-hidden="true" />
       <p>
-        <strong>The kernel is new.</strong> It holds none of the values from before. Outputs shown are of the kernel
-        before it until their cells are run again.
+        <strong>The kernel was replaced.</strong> All variables are lost. Cells show outputs of the previous kernel
+        until they run again.
       </p>
       <Button onClick={() => setRead(pid)}>Dismiss</Button>
     </div>

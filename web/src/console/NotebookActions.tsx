@@ -16,14 +16,14 @@ import styles from "./TopBar.module.css";
 import { useRunAll } from "./useRunAll";
 
 interface Props {
-  /** Why commands cannot be sent to the kernel; null: they can. */
+  /** Why commands cannot be sent to the kernel; null if they can. */
   problem: string | null;
-  /** Why no cell can be added; null: cells can be added. */
+  /** Why no cell can be added; null if cells can be added. */
   addProblem: string | null;
   onError: (text: string) => void;
 }
 
-/** The buttons for the whole notebook. */
+/** Renders the notebook's buttons: run all, stop, restart the kernel, add a code or Markdown cell. */
 export function NotebookActions({ problem, addProblem, onError }: Props) {
   const store = useStore();
   const commands = useCommands();
@@ -55,7 +55,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
       <Button
         variant="quiet"
         disabled={off || over || (kernel !== "running" && all.progress === null)}
-        title={tooltipText("Stop what runs", running)}
+        title={tooltipText("Stop the running and queued cells", running)}
         onClick={stopAll}
       >
         <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>
@@ -89,7 +89,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
       {asking && (
         <ConfirmDialog
           title="Restart the kernel"
-          text="What runs is stopped, and all that the kernel holds is lost. The cells and what they have shown stay."
+          text="Running cells are stopped and all variables are lost. The cells and their outputs stay."
           confirmLabel="Restart"
           onConfirm={() => commands?.restart("kernel")}
           onClose={() => setAsking(false)}
@@ -99,7 +99,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
   );
 }
 
-const progressTitle = "All cells are run, up to the first error. Stop ends it.";
+const progressTitle = "All cells run, up to the first error. Press Stop to end this.";
 
 function progressText({ cellNumber, cellCount }: RunAllProgress): string {
   return `Running ${cellNumber} of ${cellCount}`;

@@ -2,7 +2,7 @@ import { fireEvent, render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import { Notices } from "./Notices";
 
-test("what can be done about a notice is offered, and done once", () => {
+test("the action of a notice runs once and dismisses it", () => {
   const run = vi.fn();
   const dismiss = vi.fn();
   const notice = {

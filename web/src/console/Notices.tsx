@@ -10,10 +10,10 @@ interface Props {
   onDismiss: (id: number) => void;
 }
 
-/** Number of notices on screen; the newest are shown. */
+/** How many notices are shown; older ones are only counted. */
 const maxShownNotices = 3;
 
-/** Notices of events that nothing else shows. Each stays until it is dismissed. */
+/** Shows the newest notices. Each stays until the user dismisses it. */
 export function Notices({ notices, onDismiss }: Props) {
   const older = notices.length - maxShownNotices;
   const dismissAll = () => {

@@ -4,7 +4,7 @@ import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
 
-/** A notice that another console owns the session. It can be dismissed. */
+/** Shows a notice, which can be dismissed, if another console owns the session. */
 export function OwnerBar({ live: { isOwner, connection } }: { live: SessionSnapshot }) {
   const [read, setRead] = useState(false);
   if (isOwner || read || connection.state !== "connected") return null;
@@ -12,10 +12,10 @@ export function OwnerBar({ live: { isOwner, connection } }: { live: SessionSnaps
     <div className={styles.bar} role="status">
       <Eye aria-hidden="true" />
       <p>
-        <strong>Another console owns this session.</strong> It alone runs cells and talks to the agent. When it goes,
-        the next one takes over.
+        <strong>Another console owns this session.</strong> Only that console can run cells and prompt the agent. When
+        it is closed, the next console takes over.
       </p>
-      <Button onClick={() => setRead(true)}>I see</Button>
+      <Button onClick={() => setRead(true)}>Dismiss</Button>
     </div>
   );
 }

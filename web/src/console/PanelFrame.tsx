@@ -5,23 +5,25 @@ import styles from "./PanelFrame.module.css";
 import { useOverlayFocus } from "./useOverlayFocus";
 
 interface Props {
-  /** The panel covers the notebook instead of standing beside it. */
+  /** Whether the panel covers the notebook; false: it is beside it. */
   isOverlay: boolean;
   isOpen: boolean;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** Minimum width in pixels. The maximum is a part of the window. */
+/** Minimum width of the panel in pixels. */
 const minWidth = 280;
+/** Maximum width of the panel as a share of the window's width. */
 const maxWindowShare = 0.6;
+/** Maximum width in pixels before the user has resized the panel. */
 const maxInitialWidth = 420;
-/** Initial width as a part of the window. */
+/** Initial width of the panel as a share of the window's width. */
 const initialWindowShare = 0.4;
 
 /**
- * The frame of the side panel: beside the notebook with an adjustable width, or over it. A closed
- * panel stays mounted but hidden.
+ * Renders the side panel beside the notebook, with an adjustable width, or over it. A closed panel
+ * is hidden but stays mounted.
  */
 export function PanelFrame({ isOverlay, isOpen, onClose, children }: Props) {
   const [width, setWidth] = useStored("panel.width", initialWidth(), isPixelSize);

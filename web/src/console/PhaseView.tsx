@@ -2,7 +2,7 @@ import type { Phase } from "../agent/sessionSnapshot";
 import styles from "./PhaseView.module.css";
 import { phaseText } from "./phaseText";
 
-/** Shown in place of the notebook until the session has started. */
+/** Shows the session's id and phase, in place of the notebook until the session has started. phase null: not connected yet. */
 export function PhaseView({ session, phase }: { session: string; phase: Phase | null }) {
   return (
     <div className={styles.view} role="status">

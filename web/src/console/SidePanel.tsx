@@ -26,17 +26,17 @@ const isTabId = (value: unknown): value is TabId => tabs.some(({ id }) => id ===
 interface Props {
   session: string;
   connected: boolean;
-  /** Why the server has refused the connection; "": it has not. */
+  /** Why the server has refused the connection; "" if it has not. */
   refusalReason: string;
   commandProblem: string | null;
   config: Config;
-  /** Closes the panel; null: it stands beside the notebook and cannot be closed here. */
+  /** Closes the panel; null: there is no close button, because the panel is beside the notebook. */
   onClose: (() => void) | null;
 }
 
 /**
- * The side panel with its tabs. The agent's tab stays mounted when another is shown, because it may
- * hold an unfinished prompt.
+ * Renders the tabs of the side panel: agent, variables, graph. The agent's tab stays mounted when another
+ * is shown, because it may hold an unfinished prompt.
  */
 export function SidePanel({ session, connected, refusalReason, commandProblem, config, onClose }: Props) {
   const [tab, setTab] = useStored<TabId>("tab", "agent", isTabId);
@@ -84,6 +84,7 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
   );
 }
 
+/** Renders a tab's content when it is loaded, or the error if it cannot be loaded or rendered. */
 function PanelPart({ name, children }: { name: string; children: ReactNode }) {
   return (
     <SectionErrorBoundary name={name}>

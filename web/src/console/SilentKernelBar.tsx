@@ -4,8 +4,8 @@ import { Button } from "../ui/Button";
 import styles from "./Bar.module.css";
 
 /**
- * A notice that the kernel does not respond, with a button to restart it. refusal: why it cannot be
- * restarted; null: it can.
+ * Shows a warning that the kernel does not respond, with a button that restarts it. commandProblem says why
+ * it cannot be restarted; null if it can.
  */
 export function SilentKernelBar({ commandProblem }: { commandProblem: string | null }) {
   const commands = useCommands();
@@ -13,8 +13,8 @@ export function SilentKernelBar({ commandProblem }: { commandProblem: string | n
     <div className={`${styles.bar} ${styles.warn}`} role="alert">
       <CircleAlert aria-hidden="true" />
       <p>
-        <strong>The kernel does not answer.</strong> It was told to stop, and gives no sign. It may be frozen or go on
-        later. A restart ends it, with all that it holds.
+        <strong>The kernel does not respond.</strong> It was asked to stop and has not reacted. It may be frozen, or
+        react later. Restarting it loses all variables.
       </p>
       <Button
         disabled={commandProblem !== null}

@@ -21,18 +21,18 @@ interface Props {
   live: SessionSnapshot;
   session: string;
   problem: string | null;
-  /** The kernel does not respond. */
+  /** Whether the kernel has not reacted to a request to stop. */
   isKernelSilent: boolean;
-  /** The drawer with the messages is open. */
+  /** Whether the drawer with the messages is open. */
   areMessagesOpen: boolean;
   onToggleMessages: () => void;
-  /** The side panel is open. */
+  /** Whether the side panel is open. */
   isPanelOpen: boolean;
   onTogglePanel: () => void;
   onError: (text: string) => void;
 }
 
-/** The bar at the top: status badges and the buttons for notebook, messages and panel. */
+/** Renders the bar at the top: status badges, and the buttons for the notebook, the messages and the panel. */
 export function TopBar({
   live,
   session,
@@ -56,7 +56,7 @@ export function TopBar({
         <KernelBadge language={live.language} pid={live.kernelPid} isSilent={isKernelSilent} />
       )}
       {isHolder(live) && (
-        <Badge tone="accent" title="The cells are this page's own: the agent asks it for all that it does with them">
+        <Badge tone="accent" title="This page holds the notebook: the agent's actions on cells are sent to it">
           holds the notebook
         </Badge>
       )}
@@ -75,7 +75,7 @@ export function TopBar({
         >
           <ArrowLeftRight />
         </IconButton>
-        <IconButton label="Keys" onClick={() => setKeys(true)}>
+        <IconButton label="Keyboard shortcuts" onClick={() => setKeys(true)}>
           <Keyboard />
         </IconButton>
         <ThemeSwitch />

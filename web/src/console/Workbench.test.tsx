@@ -124,7 +124,7 @@ const ran = (cell_id: string, run_sequencer: number, status = "ok"): OutgoingMes
   { type: "cell_result", cell_id, run_sequencer, status },
 ];
 
-test("all code cells are run, each behind the one before: what was typed into an empty one may not be stored yet", async () => {
+test("Run all runs all code cells in order, also empty ones, whose edits may not be saved yet", async () => {
   const { commands, tell } = draw();
   expect(button("Run all").disabled).toBe(true);
   await tell("notebook", ...fourCells);
@@ -143,7 +143,7 @@ test("all code cells are run, each behind the one before: what was typed into an
   expect(screen.queryByRole("img", { name: "Error" })).toBeNull();
 });
 
-test("the notebook is told why no cell can be added", async () => {
+test("the notebook gets the reason why no cell can be added", async () => {
   const { tell } = draw();
   expect(screen.getByText("cells can be added")).toBeTruthy();
   await tell("server>console", { type: "eval_result", outcome: "completed" });
@@ -155,8 +155,8 @@ test("the notebook is told why no cell can be added", async () => {
 });
 
 test.each([
-  ["error", "Run all has stopped at cell 1, which has raised an error. The 2 cells behind it were not run."],
-  ["interrupted", "Run all has stopped at cell 1, which was interrupted. The 2 cells behind it were not run."],
+  ["error", "Run all stopped at cell 1, which raised an error. The 2 cells after it did not run."],
+  ["interrupted", "Run all stopped at cell 1, which was interrupted. The 2 cells after it did not run."],
 ])("the first cell that ends with %s is the last that is run", async (status, told) => {
   const { commands, tell } = draw();
   await tell("notebook", ...fourCells);
@@ -170,13 +170,13 @@ test.each([
   expect(runs(commands)).toEqual(["a", "a"]);
 });
 
-test("running all ends with the kernel, with a connection that is lost, and when one stops it", async () => {
+test("Run all ends when the kernel ends, the connection is lost, or Stop is pressed", async () => {
   const { commands, tell, change } = draw();
   await tell("notebook", ...fourCells);
   fireEvent.click(button("Run all"));
   await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
   await tell("session", { type: "managed_process_exit", name: "kernel" });
-  expect(screen.getByText(/stopped at cell 1, where the kernel has died/)).toBeTruthy();
+  expect(screen.getByText(/stopped at cell 1, because the kernel ended/)).toBeTruthy();
   await tell("kernel>server", { type: "ready" });
   fireEvent.click(button("Run all"));
   fireEvent.click(button("Stop"));
@@ -184,12 +184,12 @@ test("running all ends with the kernel, with a connection that is lost, and when
   expect(runs(commands)).toEqual(["a", "a"]);
   fireEvent.click(button("Run all"));
   change({ connection: { ...connection, state: "disconnected", code: 1006, retryAt: 1 } });
-  expect(screen.getByText(/stopped behind cell 1 of 3. There is no connection/)).toBeTruthy();
+  expect(screen.getByText(/stopped after cell 1 of 3. There is no connection/)).toBeTruthy();
   await tell("kernel>server", ...ran("a", 2));
   expect(runs(commands)).toEqual(["a", "a", "a"]);
 });
 
-test("a cell that is deleted is passed over, and one that does not begin is not waited for for ever", async () => {
+test("Run all skips a deleted cell and stops at a cell that does not start", async () => {
   vi.useFakeTimers();
   try {
     const { commands, tell } = draw();
@@ -198,7 +198,7 @@ test("a cell that is deleted is passed over, and one that does not begin is not 
     await tell("notebook", { type: "notebook_event", event: "cell_deleted", cell_id: "a" });
     expect(runs(commands)).toEqual(["a", "c"]);
     act(() => vi.advanceTimersByTime(20_000));
-    expect(screen.getByText(/stopped at cell 2, which has not begun to run. The cell behind it was not/)).toBeTruthy();
+    expect(screen.getByText(/stopped at cell 2, which did not start. The cell after it did not/)).toBeTruthy();
     await tell("kernel>server", ...ran("c", 1));
     expect(runs(commands)).toEqual(["a", "c"]);
   } finally {
@@ -206,7 +206,7 @@ test("a cell that is deleted is passed over, and one that does not begin is not 
   }
 });
 
-test("what runs and what waits is stopped, the last first", async () => {
+test("Stop stops the running and queued cells, the last first", async () => {
   const { commands, tell } = draw();
   await tell("notebook", created("a", "code", 0), created("b", "code", 1));
   expect(button("Stop").disabled).toBe(true);
@@ -220,7 +220,7 @@ test("what runs and what waits is stopped, the last first", async () => {
   expect(vi.mocked(commands.stopCell).mock.calls).toEqual([["b"], ["a"]]);
 });
 
-test("a kernel that gives no sign though it was told to stop is said not to answer, until it does", async () => {
+test("a warning is shown while the kernel does not react to a stop request", async () => {
   vi.useFakeTimers();
   try {
     const { commands, tell } = draw();
@@ -232,8 +232,8 @@ test("a kernel that gives no sign though it was told to stop is said not to answ
     act(() => vi.advanceTimersByTime(6999));
     expect(screen.queryByRole("alert")).toBeNull();
     act(() => vi.advanceTimersByTime(1));
-    expect(screen.getByRole("alert").textContent).toContain("The kernel does not answer.");
-    expect(screen.getByText("does not answer")).toBeTruthy();
+    expect(screen.getByRole("alert").textContent).toContain("The kernel does not respond.");
+    expect(screen.getByText("not responding")).toBeTruthy();
     fireEvent.click(within(screen.getByRole("alert")).getByRole("button"));
     expect(commands.restart).toHaveBeenCalledExactlyOnceWith("kernel");
     await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
@@ -249,7 +249,7 @@ test("a kernel that gives no sign though it was told to stop is said not to answ
   }
 });
 
-test("a cell that waits behind one that runs is not expected to stop at once", async () => {
+test("a cell queued behind a running one is not expected to stop at once", async () => {
   vi.useFakeTimers();
   try {
     const { commands, tell } = draw();
@@ -265,7 +265,7 @@ test("a cell that waits behind one that runs is not expected to stop at once", a
   }
 });
 
-test("a kernel that lives is restarted only when one is sure, a dead one at once", async () => {
+test("restarting a live kernel asks for confirmation, restarting a dead one does not", async () => {
   const { commands, store } = draw();
   fireEvent.click(button("Restart kernel"));
   fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Cancel" }));
@@ -276,14 +276,14 @@ test("a kernel that lives is restarted only when one is sure, a dead one at once
   expect(commands.restart).toHaveBeenCalledExactlyOnceWith("kernel");
 });
 
-test("a cell is added by the notebook, which opens it", () => {
+test("the add buttons ask the notebook to add a cell", () => {
   draw();
   fireEvent.click(button("Markdown"));
   fireEvent.click(button("Code"));
   expect(requests).toEqual([{ add: "markdown" }, { add: "code" }]);
 });
 
-test("the notices of the session are dismissed there", () => {
+test("dismissing a notice of the session is passed to the session", () => {
   const dismiss = vi.fn();
   const notices = [1, 2, 3, 4].map((id) => ({ id, kind: "info" as const, text: `notice ${id}` }));
   draw({ notices, dismiss });
@@ -294,17 +294,17 @@ test("the notices of the session are dismissed there", () => {
   expect(dismiss).toHaveBeenCalledTimes(5);
 });
 
-test("who does not own the session is told once, and what cannot be done says why", async () => {
+test("a console that does not own the session shows a dismissible notice, and disabled buttons say why", async () => {
   const { tell } = draw({ isOwner: false });
   await tell("notebook", created("a", "code", 0));
-  expect(screen.getByText(/It alone runs cells/)).toBeTruthy();
+  expect(screen.getByText(/Only that console can run cells/)).toBeTruthy();
   expect(button("Run all").disabled).toBe(true);
   expect(button("Run all").title).toContain("Another console owns this session.");
-  fireEvent.click(button("I see"));
-  expect(screen.queryByText(/It alone runs cells/)).toBeNull();
+  fireEvent.click(button("Dismiss"));
+  expect(screen.queryByText(/Only that console can run cells/)).toBeNull();
 });
 
-test("after a verdict nothing can be run or added, and the kernel can be restarted", async () => {
+test("after a verdict no cell can run or be added, but the kernel can be restarted", async () => {
   const { tell } = draw();
   await tell("notebook", created("a", "code", 0));
   expect(button("Run all").disabled).toBe(false);
@@ -316,18 +316,18 @@ test("after a verdict nothing can be run or added, and the kernel can be restart
   expect(button("Restart kernel").disabled).toBe(false);
 });
 
-test("the phases of a session are shown until there is something to show", () => {
+test("the session's phase is shown until the notebook is loaded", () => {
   const { change } = draw({ connection: { ...connection, state: "disconnected" }, phase: "starting" });
-  expect(screen.getByText(/Kernel and agent are starting/)).toBeTruthy();
+  expect(screen.getByText(/Starting the kernel and the agent/)).toBeTruthy();
   expect(screen.queryByText("the notebook")).toBeNull();
   change({ phase: "running", connection: { ...connection, state: "connected" } });
   expect(screen.getByText("the notebook")).toBeTruthy();
 });
 
-test("a holder that was refused shows no notebook of its own, and nothing can be added to it", async () => {
+test("a refused holder shows no notebook, and no cell can be added", async () => {
   const { tell } = draw({ role: "holder", connection: { ...connection, state: "disconnected", code: 4009 } });
   await tell("session", { type: "state", state: "ready" });
-  expect(screen.getByText("There is nothing to show.")).toBeTruthy();
+  expect(screen.getByText("Nothing to show.")).toBeTruthy();
   expect(screen.queryByText("the notebook")).toBeNull();
   expect(screen.queryByText("holds the notebook")).toBeNull();
   expect(screen.queryByText("starting")).toBeNull();
@@ -336,7 +336,7 @@ test("a holder that was refused shows no notebook of its own, and nothing can be
   expect(button("Code").disabled).toBe(true);
 });
 
-test("a holder that has lost the connection may go on with its cells", async () => {
+test("a holder without connection can still add cells", async () => {
   const { tell, change } = draw({ role: "holder" });
   await tell("notebook", created("a", "code", 0));
   change({ role: "holder", connection: { ...connection, state: "disconnected", code: 1006 } });
@@ -345,7 +345,7 @@ test("a holder that has lost the connection may go on with its cells", async () 
   expect(button("Run all").disabled).toBe(true);
 });
 
-test("a notebook that is known stays when the connection is lost", async () => {
+test("a loaded notebook stays when the connection is lost", async () => {
   const { tell, change } = draw();
   await tell("notebook", created("a", "code", 0));
   change({ connection: { ...connection, state: "disconnected", code: 1006 } });
@@ -353,7 +353,7 @@ test("a notebook that is known stays when the connection is lost", async () => {
   expect(document.title).toBe("○ disconnected – Assay");
 });
 
-test("the agent's part keeps what was written while another is shown, and the chosen part is remembered", async () => {
+test("the agent's tab keeps its draft while another tab is shown, and the current tab is remembered", async () => {
   draw();
   fireEvent.change(await screen.findByLabelText("Ask the agent"), { target: { value: "half" } });
   expect(screen.queryByText("the variables")).toBeNull();
@@ -369,7 +369,7 @@ test("the agent's part keeps what was written while another is shown, and the ch
   expect(screen.getByRole("tab", { name: "Variables" }).getAttribute("aria-selected")).toBe("true");
 });
 
-test("a part that fails takes no other with it", async () => {
+test("an error in one tab does not affect the others", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   draw();
   fireEvent.click(screen.getByRole("tab", { name: "Graph" }));
@@ -377,7 +377,7 @@ test("a part that fails takes no other with it", async () => {
   expect(screen.getByText("the notebook")).toBeTruthy();
 });
 
-test("the panel's width is set by keys within its bounds, and remembered", () => {
+test("keys change the panel's width within its limits, and it is remembered", () => {
   draw();
   const line = screen.getByRole("separator");
   fireEvent.keyDown(line, { key: "ArrowLeft" });
@@ -390,13 +390,13 @@ test("the panel's width is set by keys within its bounds, and remembered", () =>
   expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("280");
 });
 
-test("in a small window the panel begins with less than half of it", () => {
+test("in a small window the panel is initially narrower than half of it", () => {
   vi.stubGlobal("innerWidth", 800);
   draw();
   expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("320");
 });
 
-test("that the kernel is another than the one that made the outputs is said, until it is read", async () => {
+test("a notice says that outputs are of an earlier kernel, until it is dismissed", async () => {
   const { tell, change } = draw();
   const output = { output_type: "stream", name: "stdout", text: "1" };
   await tell("notebook", created("a", "code", 0));
@@ -409,18 +409,18 @@ test("that the kernel is another than the one that made the outputs is said, unt
   );
   const ready = { type: "ready", kernel_status: "running" };
   await tell("server>console", ready);
-  expect(screen.queryByText("The kernel is new.")).toBeNull();
+  expect(screen.queryByText("The kernel was replaced.")).toBeNull();
   await tell("server>console", { type: "managed_process_exit", name: "kernel", exit_code: 1 }, ready);
-  expect(screen.getByText("The kernel is new.")).toBeTruthy();
+  expect(screen.getByText("The kernel was replaced.")).toBeTruthy();
   fireEvent.click(button("Dismiss"));
-  expect(screen.queryByText("The kernel is new.")).toBeNull();
+  expect(screen.queryByText("The kernel was replaced.")).toBeNull();
   change({ kernelPid: 8 });
-  expect(screen.getByText("The kernel is new.")).toBeTruthy();
+  expect(screen.getByText("The kernel was replaced.")).toBeTruthy();
   await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
-  expect(screen.queryByText("The kernel is new.")).toBeNull();
+  expect(screen.queryByText("The kernel was replaced.")).toBeNull();
 });
 
-test("what is stored and makes no sense is passed over", () => {
+test("invalid stored settings are ignored", () => {
   localStorage.setItem("assay.console.panel.width", '"wide"');
   localStorage.setItem("assay.console.tab", "{");
   draw();
@@ -428,7 +428,7 @@ test("what is stored and makes no sense is passed over", () => {
   expect(screen.getByRole("tab", { name: "Agent" }).getAttribute("aria-selected")).toBe("true");
 });
 
-test("in a narrow window the panel lies over the notebook, takes the focus, and Esc gives it back", () => {
+test("in a narrow window the panel covers the notebook and takes the focus, and Esc returns it", () => {
   wide = false;
   draw();
   expect(screen.queryByRole("tab", { name: "Agent" })).toBeNull();
@@ -443,7 +443,7 @@ test("in a narrow window the panel lies over the notebook, takes the focus, and 
   expect(document.activeElement).toBe(open);
 });
 
-test("the title tells the verdict, and what the agent does", async () => {
+test("the tab's title shows the verdict and what the agent is doing", async () => {
   const { tell } = draw();
   expect(document.title).toBe("default – Assay");
   await tell("agent>server", { type: "agent_status", status: "thinking" });

@@ -25,7 +25,7 @@ import styles from "./Workbench.module.css";
 
 const MessagesDrawer = lazyPart(async () => (await import("../messages/MessagesDrawer")).default);
 
-/** The notebook with the bars, panels and notices around it. */
+/** Renders a live session: the notebook with the bars, panels and notices around it. */
 export function Workbench({ live, session }: { live: SessionSnapshot; session: string }) {
   const config = useConfig();
   const sheet = useMedia(narrowWindow);

@@ -1,31 +1,35 @@
 import type { Connection, Role } from "../agent/sessionSnapshot";
 import { parseStartFailure } from "../agentPanel/log/startFailure";
 
-/** What the user can do without a connection: retry, take over the notebook here, or open it as a view. */
+/** What the user can do about a lost connection: "retry" to connect, "here": use the notebook here instead of in another window, "view": open it as a view. */
 export type RecoveryAction = "retry" | "here" | "view";
 
 /** The text of the bar that is shown without a connection. */
 export interface ConnectionText {
-  /** What happened. */
+  /** A sentence that says what happened. */
   heading: string;
-  /** What is lost and what is kept. */
+  /** Sentences about the reason, and what happens to the user's edits; may be "". */
   details: string;
-  /** null: nothing but wait. */
+  /** The offered action; null: the user can only wait. */
   recoveryAction: RecoveryAction | null;
 }
 
-/** Close code: a newer connection of the same console has replaced this one. */
+/** WebSocket close code: a newer connection of the same console has replaced this one. */
 const closeReplaced = 4001;
-/** Close code: another console holds the notebook. */
+/** WebSocket close code: another console, or the server, holds the notebook. */
 export const closeHeldElsewhere = 4009;
+/** WebSocket close code: a message of this page was too large. */
 const closeTooLarge = 1009;
+/** WebSocket close code: the server has refused the connection, or the session could not start. */
 const closeRefused = 1008;
+/** WebSocket close code: the server has shut down. */
 const closeServerEnded = 1001;
+/** WebSocket close code: the connection was lost, and the server has sent no reason. */
 const closeAbnormal = 1006;
 
-const keptUntilServerText = "What you type is kept here and sent when the server is there again.";
+const keptUntilServerText = "Your edits are kept here and sent when the server is back.";
 const keptUntilConnectedText =
-  "What you type is kept here and sent when the connection is back. What kernel and agent do meanwhile is shown then. Cells cannot be run until then.";
+  "Your edits are kept here and sent when the connection is back. You will then see what the kernel and the agent have done. Until then, cells cannot run.";
 
 /** Returns the text to show without a connection; null if there is one or the first is being opened. */
 export function connectionText(connection: Connection, role: Role): ConnectionText | null {
@@ -36,14 +40,14 @@ export function connectionText(connection: Connection, role: Role): ConnectionTe
     case closeReplaced:
       return {
         heading: "This console has been opened somewhere else.",
-        details: "It goes on there. Nothing is lost.",
+        details: "It continues there. Nothing is lost.",
         recoveryAction: "here",
       };
     case closeHeldElsewhere:
       return role === "holder"
         ? {
-            heading: "Somebody else holds this notebook.",
-            details: `${because} One that the server holds can be viewed.`.trim(),
+            heading: "Another console, or the server, holds this notebook.",
+            details: `${because} If the server holds it, you can open it as a view.`.trim(),
             recoveryAction: "view",
           }
         : {
@@ -53,13 +57,13 @@ export function connectionText(connection: Connection, role: Role): ConnectionTe
           };
     case closeTooLarge:
       return {
-        heading: "Something that this page sent was larger than the server takes.",
+        heading: "This page has sent a message that is larger than the server accepts.",
         details: `${because} Make the cell shorter, then connect again.`.trim(),
         recoveryAction: "retry",
       };
     case closeServerEnded:
       return {
-        heading: "The server has ended.",
+        heading: "The server has shut down.",
         details: `${because} ${keptUntilServerText}`.trim(),
         recoveryAction: "retry",
       };
@@ -67,7 +71,7 @@ export function connectionText(connection: Connection, role: Role): ConnectionTe
       if (retryAt === null && state === "disconnected") {
         const fault = parseStartFailure(reason);
         if (fault !== null) {
-          const details = `The ${fault.reason}. Its last words are in the log of the panel.`;
+          const details = `The ${fault.reason}. The log in the panel shows its last output.`;
           return { heading: "The session could not start.", details, recoveryAction: "retry" };
         }
         return { heading: "The server has refused this connection.", details: because, recoveryAction: "retry" };
@@ -80,7 +84,7 @@ export function connectionText(connection: Connection, role: Role): ConnectionTe
   };
 }
 
-/** Returns the reason as a sentence; "" if it is not known. */
+/** Returns the reason why a connection was closed as a sentence; "" if no reason was given. */
 function reasonSentence(code: number, reason: string): string {
   if (reason === "") return "";
   // After an abnormal close the reason comes from the page itself, not from the server.

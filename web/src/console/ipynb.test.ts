@@ -33,7 +33,7 @@ const output = (shown: Record<string, unknown>): OutgoingMessage => ({
 });
 const read = (text: string) => JSON.parse(text) as { cells: Record<string, unknown>[] } & Record<string, unknown>;
 
-test("cells, what they show and their numbers are in the file as Jupyter has them", () => {
+test("ipynbOf writes cells, outputs and execution counts as nbformat has them", () => {
   const file = read(
     ipynbOf(
       notebook(
@@ -83,7 +83,7 @@ test("cells, what they show and their numbers are in the file as Jupyter has the
   ]);
 });
 
-test("ids that Jupyter does not take are others, each once, and are kept beside", () => {
+test("ipynbOf replaces invalid and repeated cell ids and keeps the originals in the metadata", () => {
   const cells = ["cell-1", "a b", "<>", "c"].map((id, at) => created(id, "markdown", "", at));
   expect(read(ipynbOf(notebook(cells), "r")).cells.map(({ id, metadata }) => [id, metadata])).toEqual([
     ["cell-1", {}],
@@ -93,7 +93,7 @@ test("ids that Jupyter does not take are others, each once, and are kept beside"
   ]);
 });
 
-test("a value that the page does not have is said to be missing", () => {
+test("ipynbOf notes values that were left out", () => {
   const large = { "image/png": { mime: "image/png", bytes: 9e7 } };
   const shown = notebook(
     [created("a", "code", "", 0)],

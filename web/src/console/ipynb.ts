@@ -29,7 +29,7 @@ function kernelNameOf(language: string): string {
   return language === "python" ? "python3" : language;
 }
 
-/** Returns the id if nbformat allows it and no other cell has it, else a free one. */
+/** Returns a cell id that nbformat allows and that is not in `taken`, if possible the given one, and adds it to `taken`. */
 function uniqueCellId(id: string, taken: Set<string>): string {
   let own = /^[A-Za-z0-9_-]{1,64}$/.test(id) ? id : "cell-1";
   for (let n = 2; taken.has(own); n++) own = `cell-${n}`;
@@ -37,6 +37,7 @@ function uniqueCellId(id: string, taken: Set<string>): string {
   return own;
 }
 
+/** Returns a cell as nbformat has it. The title, and a cell id that nbformat does not allow, go into its metadata. */
 function ipynbCellOf({ id: known, type, source, title }: Cell, run: Execution | undefined, id: string) {
   const own = { ...(id === known ? {} : { cell_id: known }), ...(title === "" ? {} : { title }) };
   const common = { id, metadata: Object.keys(own).length > 0 ? { assay: own } : {}, source: splitLines(source) };
@@ -58,6 +59,7 @@ function ipynbOutputOf(output: Output) {
   }
 }
 
+/** Returns a display or result as nbformat has it. Values that the page does not have are replaced by a note in text/plain. */
 function ipynbRichOutputOf({ output_type, data, metadata, execution_count }: RichOutput) {
   const kept: Record<string, unknown> = {};
   const missing: string[] = [];
@@ -72,11 +74,12 @@ function ipynbRichOutputOf({ output_type, data, metadata, execution_count }: Ric
   return { output_type, data: kept, metadata: isObject(metadata) ? metadata : {}, ...count };
 }
 
+/** Reports whether nbformat stores values of a MIME type as one base64 string instead of a list of lines. */
 function isBinaryType(mime: string): boolean {
   return !mime.startsWith("text/") && !/[+/]xml$/.test(mime) && mime !== "application/javascript";
 }
 
-/** Splits a text after each line feed. */
+/** Splits a text into lines, which keep their line feeds; [] for "". */
 function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

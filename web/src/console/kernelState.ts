@@ -1,8 +1,9 @@
 import type { State } from "../store/state";
 
-/** The kernel's state: starting, idle, running a cell, dead, or over with the attempt. */
+/** The kernel's state. "running": a cell is running or queued. "ended": it ended with the attempt, and is not expected to run. */
 export type KernelState = "starting" | "idle" | "running" | "dead" | "ended";
 
+/** Returns the kernel's state for display. */
 export function kernelState({ notebook, verdict }: State): KernelState {
   if (notebook.kernel === "dead") return verdict === null ? "dead" : "ended";
   if (busyCellIds(notebook).length > 0) return "running";
@@ -19,7 +20,7 @@ export function codeCellIds(notebook: State["notebook"]): string[] {
   return notebook.order.filter((id) => notebook.cells[id]?.type === "code");
 }
 
-/** Reports whether a kernel is running while some cell shows outputs of an earlier kernel. */
+/** Reports whether a kernel is running and a code cell still shows outputs of an earlier kernel. */
 export function showsOutputsOfOlderKernel({ notebook }: State): boolean {
   if (notebook.kernel !== "running") return false;
   return codeCellIds(notebook).some((id) => {

@@ -1,14 +1,14 @@
 import type { Phase } from "../agent/sessionSnapshot";
 
 const phaseTexts: Readonly<Record<Phase, string>> = {
-  creating: "The session is being made",
-  starting: "Kernel and agent are starting",
-  running: "The session runs",
+  creating: "Creating the session",
+  starting: "Starting the kernel and the agent",
+  running: "The session is running",
   stopping: "The session is ending",
   stopped: "The session has ended",
 };
 
-/** Describes the phase of a session. */
+/** Returns a short description of a session's phase, without a final period. */
 export function phaseText(phase: Phase): string {
   return phaseTexts[phase];
 }

@@ -2,28 +2,32 @@ import type { Execution, State } from "../store/state";
 import type { Store } from "../store/store";
 import { codeCellIds } from "./kernelState";
 
-/** The current cell and the number of cells, from 1. */
+/** How far a run of all cells is. */
 export interface RunAllProgress {
+  /** Number of the current code cell, from 1. */
   cellNumber: number;
+  /** Number of code cells to run. */
   cellCount: number;
 }
 
+/** What runAll needs, and the functions that it calls. */
 export interface RunAllConfig {
   store: Store;
+  /** Runs one cell. */
   run(id: string): void;
-  /** null: finished. */
+  /** Receives the progress when a cell is started; null when the run has ended. */
   onProgress(progress: RunAllProgress | null): void;
-  /** Called with the cell and the reason if the run ends before the last cell. */
+  /** Called with the current cell and a text for the user if the run stops before the last cell has run. */
   onStopped(id: string, why: string): void;
 }
 
-/** How long to wait for a cell's run to start, in milliseconds. Edits are saved before it. */
+/** How long to wait for a cell to start, in milliseconds. Unsaved edits are saved before it starts. */
 const startTimeout = 20_000;
 
 /**
- * Runs all code cells in order, each after the previous one has run, and stops at the first that
- * fails, so that later cells do not start. Cells deleted meanwhile are skipped. The returned
- * function ends this; a running cell goes on.
+ * Runs all code cells in order, each after the previous one has ended, and stops at the first that
+ * fails or does not start within 20 s. Cells that are deleted meanwhile are skipped. The returned function ends
+ * the run of all cells, but does not interrupt the current cell.
  */
 export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () => void {
   const ids = codeCellIds(store.get().notebook);
@@ -41,7 +45,7 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
     end();
     onStopped(
       id,
-      `Run all has stopped at ${cellNameOf(store.get(), id)}, ${why}. ${notRunText(ids.length - currentIndex - 1)}`.trim(),
+      `Run all stopped at ${cellNameOf(store.get(), id)}, ${why}. ${notRunText(ids.length - currentIndex - 1)}`.trim(),
     );
   };
   const runNextCell = () => {
@@ -52,7 +56,7 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
     if (id === undefined) return end();
     executionBefore = executions[id];
     hasStarted = false;
-    timer = setTimeout(() => stop(id, "which has not begun to run"), startTimeout);
+    timer = setTimeout(() => stop(id, "which did not start"), startTimeout);
     onProgress({ cellNumber: currentIndex + 1, cellCount: ids.length });
     run(id);
   };
@@ -75,22 +79,24 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
   return end;
 }
 
+/** Reports whether a cell has started since `before`: its execution count or sequence number differs. */
 function hasRunAgain(now: Execution | undefined, before: Execution | undefined): boolean {
   return now?.count !== before?.count || now?.sequencer !== before?.sequencer;
 }
 
+/** Returns why a cell did not run to its end, as a clause that follows the cell's name. */
 function failureText(run: Execution | undefined, kernel: State["notebook"]["kernel"]): string {
-  if (kernel === "dead") return "where the kernel has died";
+  if (kernel === "dead") return "because the kernel ended";
   if (run?.interrupted === true) return "which was interrupted";
-  return run?.status === "error" ? "which has raised an error" : "which could not be run";
+  return run?.status === "error" ? "which raised an error" : "which could not run";
 }
 
 function cellNameOf({ notebook }: State, id: string): string {
   return `cell ${notebook.order.indexOf(id) + 1}`;
 }
 
-/** Returns a text about the cells that were not run. */
+/** Returns a sentence about the remaining cells, which did not run; "" if there are none. */
 function notRunText(cells: number): string {
   if (cells === 0) return "";
-  return cells === 1 ? "The cell behind it was not run." : `The ${cells} cells behind it were not run.`;
+  return cells === 1 ? "The cell after it did not run." : `The ${cells} cells after it did not run.`;
 }

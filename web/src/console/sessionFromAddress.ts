@@ -1,7 +1,7 @@
 import type { Role } from "../agent/sessionSnapshot";
 import type { Config } from "../api/config";
 
-/** Returns the session and the role that the page's address names with ?session= and ?role=. */
+/** Returns the session id and the role in the query of the page's address (?session= and ?role=); for those that are absent or invalid, the defaults of the config. */
 export function sessionFromAddress(search: string, config: Config): { id: string; role: Role } {
   const query = new URLSearchParams(search);
   const role = query.get("role");

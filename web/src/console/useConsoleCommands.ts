@@ -4,7 +4,7 @@ import type { Commands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { addCellProblem } from "./commandProblems";
 
-/** Returns the user's commands. onStop is called for each cell that is asked to stop. */
+/** Returns the user's commands on a live session; null if it has none yet. onStop is called with the id of each cell that is asked to stop. */
 export function useConsoleCommands(live: SessionSnapshot, onStop: (id: string) => void): Commands | null {
   const { commands } = live;
   const over = useSelect((state) => state.verdict !== null);

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from "react";
 
-/** Moves the focus into an overlay while it is open, and back when it is closed. */
+/** Returns a ref for an overlay: moves the focus into it when it opens, and back when it closes. */
 export function useOverlayFocus(open: boolean): RefObject<HTMLElement | null> {
   const sheet = useRef<HTMLElement>(null);
   useEffect(() => {

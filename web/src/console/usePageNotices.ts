@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { Notice, SessionSnapshot } from "../agent/sessionSnapshot";
 
-/** Returns the session's notices, followed by the page's own, which have negative numbers. */
+/** Returns the notices of the session followed by those of this page, and functions to add and dismiss. Ids of this page's notices are negative. */
 export function usePageNotices(live: SessionSnapshot) {
   const [own, setOwn] = useState<readonly Notice[]>([]);
   const add = (text: string) =>

@@ -5,8 +5,8 @@ import { useStore } from "../store/store";
 import { type RunAllProgress, runAll } from "./runAll";
 
 /**
- * Runs all cells. refusal is why no cell can run, which ends the run; null: cells can run.
- * onStopped is called if it ends early.
+ * Returns functions to start and stop a run of all cells, and its progress (null: not running). refusal says
+ * why cells cannot run (null: they can) and stops a run. onStopped receives a text if the run stops early.
  */
 export function useRunAll(refusal: string | null, onStopped: (text: string) => void) {
   const store = useStore();
@@ -28,7 +28,7 @@ export function useRunAll(refusal: string | null, onStopped: (text: string) => v
   const stopBecause = useEffectEvent((why: string) => {
     if (progress === null) return;
     stop.current();
-    onStopped(`Run all has stopped behind cell ${progress.cellNumber} of ${progress.cellCount}. ${why}`);
+    onStopped(`Run all stopped after cell ${progress.cellNumber} of ${progress.cellCount}. ${why}`);
   });
   useEffect(() => {
     if (refusal !== null) stopBecause(refusal);

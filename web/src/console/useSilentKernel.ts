@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import type { Execution, State } from "../store/state";
 import { useSelect, useStore } from "../store/store";
 
-/** A run that was asked to stop, as it was at that time. */
+/** A request to stop a cell: the cell's id, and its execution at the time of the request. */
 interface StopRequest {
   id: string;
   run: Execution;
@@ -15,8 +15,8 @@ interface StopRequest {
 const stopTimeout = 7000;
 
 /**
- * Detects a kernel that does not respond: a cell was asked to stop and nothing has happened for 7
- * s. Returns that and a function to call for each cell that is asked to stop.
+ * Detects a kernel that does not respond to a request to stop a cell: isSilent is true if the cell is still
+ * running 7 s later. noteStopRequest must be called with the id of each cell that is asked to stop.
  */
 export function useSilentKernel(): { isSilent: boolean; noteStopRequest: (id: string) => void } {
   const store = useStore();
@@ -42,8 +42,8 @@ export function useSilentKernel(): { isSilent: boolean; noteStopRequest: (id: st
 }
 
 /**
- * Reports whether the run is unchanged since it was asked to stop. A run that is queued behind
- * another is not expected to stop.
+ * Reports whether a cell that was asked to stop is still in the same execution. False for a cell that is queued
+ * behind a running one, because it need not stop yet.
  */
 function isUnanswered({ notebook }: State, { id, run }: StopRequest): boolean {
   const now = notebook.executions[id];

@@ -6,7 +6,7 @@ import type { State } from "../store/state";
 import { useSelect } from "../store/store";
 import { kernelState } from "./kernelState";
 
-/** Shows the most important state in the title of the browser tab. */
+/** Sets the title of the browser tab to the most important state of the session: connection, verdict, kernel or agent; else its id. */
 export function useTabTitle(session: string, connection: ConnectionState): void {
   const state = useSelect(titleStateText);
   const title = connection === "disconnected" ? "○ disconnected" : state || session;
@@ -15,7 +15,7 @@ export function useTabTitle(session: string, connection: ConnectionState): void 
   }, [title]);
 }
 
-/** Returns the state as a short text; "" if nothing is going on. */
+/** Returns the verdict, or what the kernel or the agent is doing, as a short text; "" if both are idle. */
 export function titleStateText(state: State): string {
   if (state.verdict !== null) return passLabel(state.verdict).label.toLowerCase();
   if (kernelState(state) === "dead") return "○ kernel dead";

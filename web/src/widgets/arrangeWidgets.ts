@@ -73,7 +73,7 @@ function layoutItemsOf(widget: Widget | undefined): LayoutItem[] {
     .slice(0, maxLayoutItems)
     .flatMap((item) => {
       if (!isObject(item) || typeof item.key !== "string") return [];
-      return [{ key: item.key, across: spanOf(item.col_span), down: spanOf(item.row_span) }];
+      return [{ key: item.key, columnSpan: spanOf(item.col_span), rowSpan: spanOf(item.row_span) }];
     });
 }
 
