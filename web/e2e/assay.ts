@@ -7,68 +7,71 @@ import { test as base, expect, type Page } from "@playwright/test";
 
 export { expect };
 
-/** What stands in a case file, as far as the tests write some. */
-export interface Case {
+/** The content of a test case's JSON file: its id, its task, and any other fields of the case format. */
+export interface CaseFile {
   id: string;
   task: string;
   [field: string]: unknown;
 }
 
-/** A reply of the scripted model: docs/agent.md says what it may have. */
-export type Reply = Record<string, unknown>;
+/** One reply of the scripted model, written as a line of its script; docs/agent.md lists the fields. */
+export type ScriptedReply = Record<string, unknown>;
 
-const assay = process.env.ASSAY ?? "../.cache/assay";
+/** Path of the assay program to test: the environment variable ASSAY, or the one that the Makefile builds. */
+const assayBinary = process.env.ASSAY ?? "../.cache/assay";
 
-/** A folder of a test's own, in which the program runs and leaves what it makes. */
-export class House {
+/** Runs assay in a temporary folder for one test. cleanUp stops its servers and deletes the folder. */
+export class Harness {
   readonly dir = mkdtempSync(join(tmpdir(), "assay-e2e-"));
-  private servers: Server[] = [];
+  private servers: AssayServer[] = [];
 
-  write(name: string, text: string): string {
+  /** Writes a file into the folder and returns its path. */
+  writeFile(name: string, text: string): string {
     const path = join(this.dir, name);
     writeFileSync(path, text);
     return path;
   }
 
-  /** The path of a file with this case. */
-  case(c: Case): string {
-    return this.write(`${c.id}.json`, JSON.stringify(c));
+  /** Writes a case file and returns its path. */
+  writeCase(c: CaseFile): string {
+    return this.writeFile(`${c.id}.json`, JSON.stringify(c));
   }
 
-  /** The value of --model for a scripted model. */
-  script(...replies: Reply[]): string {
+  /** Writes a script with these replies and returns the value of --model that plays it. */
+  writeModelScript(...replies: ScriptedReply[]): string {
     const lines = replies.map((reply) => JSON.stringify(reply)).join("\n");
-    return `script:${this.write(`turns-${Math.random().toString(36).slice(2)}.jsonl`, `${lines}\n`)}`;
+    return `script:${this.writeFile(`turns-${Math.random().toString(36).slice(2)}.jsonl`, `${lines}\n`)}`;
   }
 
-  /** Starts `assay serve` with these arguments beside those for the test, and waits until it serves. */
-  async serve(args: string[], env: Record<string, string> = {}): Promise<Server> {
-    const server = new Server(this.dir, args, env);
+  /** Starts `assay serve` with these arguments and environment variables; resolves when it serves. */
+  async startServer(args: string[], env: Record<string, string> = {}): Promise<AssayServer> {
+    const server = new AssayServer(this.dir, args, env);
     this.servers.push(server);
     await server.start();
     return server;
   }
 
-  /** Runs a command of assay to its end and resolves to its exit status. */
-  run(args: string[], env: Record<string, string> = {}): Promise<number> {
+  /** Runs an assay command and resolves to its exit status, or -1 if a signal ended it. */
+  runAssay(args: string[], env: Record<string, string> = {}): Promise<number> {
     return new Promise((resolve, reject) => {
-      const child = spawn(assay, args, { cwd: this.dir, env: { ...process.env, ...env }, stdio: "ignore" });
+      const child = spawn(assayBinary, args, { cwd: this.dir, env: { ...process.env, ...env }, stdio: "ignore" });
       child.on("error", reject);
       child.on("exit", (code) => resolve(code ?? -1));
     });
   }
 
-  async end(): Promise<void> {
+  /** Stops all servers of the test and deletes the folder. */
+  async cleanUp(): Promise<void> {
     await Promise.all(this.servers.map((server) => server.stop()));
     rmSync(this.dir, { recursive: true, force: true });
   }
 }
 
-/** A running `assay serve`. */
-export class Server {
+/** An `assay serve` process with sandbox mode on, unless env overrides EVAL_SANDBOX. */
+export class AssayServer {
   url = "";
-  /** What it has said on stderr, by line. */
-  readonly log: string[] = [];
+  /** The lines that the process has written to stderr. */
+  readonly stderrLines: string[] = [];
   private child: ChildProcess | null = null;
 
   constructor(
@@ -77,27 +80,27 @@ export class Server {
     private readonly env: Record<string, string>,
   ) {}
 
-  /** Starts it; again after a stop, at the same address. */
+  /** Starts the process and waits until it serves. After a stop it starts at the same address. */
   async start(): Promise<void> {
     const address = this.url === "" ? "localhost:0" : this.url.replace("http://", "");
     const args = ["serve", "--addr", address, "--runs", "runs", "--out", "traces", ...this.args];
     const env = { ...process.env, EVAL_SANDBOX: "1", ...this.env };
-    const child = spawn(assay, args, { cwd: this.dir, env, stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(assayBinary, args, { cwd: this.dir, env, stdio: ["ignore", "ignore", "pipe"] });
     this.child = child;
     await new Promise<void>((resolve, reject) => {
       createInterface({ input: child.stderr }).on("line", (line) => {
-        this.log.push(line);
+        this.stderrLines.push(line);
         const [, url] = line.split("serving at ");
         if (url === undefined) return;
         this.url = url.replace("127.0.0.1", "localhost");
         resolve();
       });
       child.on("error", reject);
-      child.on("exit", (code) => reject(new Error(`assay serve ended with ${code}:\n${this.log.join("\n")}`)));
+      child.on("exit", (code) => reject(new Error(`assay serve ended with ${code}:\n${this.stderrLines.join("\n")}`)));
     });
   }
 
-  /** Ends it and waits for that; SIGKILL is as if it had crashed. */
+  /** Sends a signal to the process and waits for its exit. SIGKILL simulates a crash. */
   async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
     const child = this.child;
     if (child === null || child.exitCode !== null) return;
@@ -107,18 +110,20 @@ export class Server {
     this.child = null;
   }
 
-  async json<T>(path: string): Promise<T> {
+  /** Requests a path of the server and returns the parsed response. */
+  async getJSON<T>(path: string): Promise<T> {
     return (await (await fetch(this.url + path)).json()) as T;
   }
 
-  /** The entries of a session's trace so far. */
-  async trace(session = "default"): Promise<TraceLine[]> {
-    const { trace } = await this.json<{ trace: string }>(`/api/sessions/${session}`);
+  /** Returns the entries of a session's trace so far. */
+  async readTrace(session = "default"): Promise<TraceEntry[]> {
+    const { trace } = await this.getJSON<{ trace: string }>(`/api/sessions/${session}`);
     return readTrace(join(this.dir, trace));
   }
 }
 
-export interface TraceLine {
+/** One entry of a trace, with the fields that the tests read. */
+export interface TraceEntry {
   seq: number;
   hop: string;
   type: string;
@@ -129,81 +134,85 @@ export interface TraceLine {
   msg?: Record<string, unknown>;
 }
 
-export function readTrace(path: string): TraceLine[] {
+/** Returns the entries of a trace file; [] if the file does not exist. Leaves out the header line and an incomplete last line. */
+export function readTrace(path: string): TraceEntry[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, "utf8").split("\n").slice(1, -1);
-  return lines.map((line) => JSON.parse(line) as TraceLine);
+  return lines.map((line) => JSON.parse(line) as TraceEntry);
 }
 
-/** A test with a folder of its own, and a page of which nothing may go wrong unnoticed. */
-export const test = base.extend<{ house: House; faults: string[] }>({
+/**
+ * Playwright's test with a harness that runs assay in a temporary folder. The test fails if the page
+ * has uncaught errors or violates its Content-Security-Policy.
+ */
+export const test = base.extend<{ harness: Harness; pageErrors: string[] }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern here
-  house: async ({}, use) => {
-    const house = new House();
-    await use(house);
-    await house.end();
+  harness: async ({}, use) => {
+    const harness = new Harness();
+    await use(harness);
+    await harness.cleanUp();
   },
-  /** What the page complained of: errors that nobody caught, and what its policy has refused. */
-  faults: [
+  /** Uncaught errors and Content-Security-Policy violations of the page; a test that expects some removes them. */
+  pageErrors: [
     async ({ page }, use) => {
-      const faults: string[] = [];
+      const pageErrors: string[] = [];
       page.on("console", (message) => {
-        if (message.type() === "error" && message.text().startsWith("[fault]")) faults.push(message.text());
+        if (message.type() === "error" && message.text().startsWith("[page error]")) pageErrors.push(message.text());
       });
-      // Of the page alone: frames are for what may be refused, and may fail.
+      // Only the top page is checked: frames show untrusted output, whose requests may be refused or fail.
       await page.addInitScript(() => {
         if (window !== window.top) return;
-        const tell = (...what: unknown[]) => console.error("[fault]", ...what.map(String));
+        const report = (...details: unknown[]) => console.error("[page error]", ...details.map(String));
         addEventListener("error", ({ message, filename, lineno }) => {
-          if (!message.startsWith("ResizeObserver loop")) tell(message, filename, lineno); // it goes on in the next frame
+          if (!message.startsWith("ResizeObserver loop")) report(message, filename, lineno); // it goes on in the next frame
         });
-        addEventListener("unhandledrejection", ({ reason }) => tell("unhandled", reason?.stack ?? reason));
+        addEventListener("unhandledrejection", ({ reason }) => report("unhandled", reason?.stack ?? reason));
         document.addEventListener("securitypolicyviolation", (event) => {
           const { target, violatedDirective, blockedURI, sourceFile, lineNumber } = event;
-          // HTML that is only parsed, to be cleaned, has elements that are not in the page.
+          // Parsing HTML in order to sanitise it reports violations for elements that are never in the page.
           if (target === document && ["base-uri", "script-src-attr", "style-src-attr"].includes(violatedDirective))
             return;
-          // A frame of ours whose script wants to go elsewhere is held by the policy of the page.
-          const ours = [...document.querySelectorAll("iframe")].every(({ src }) =>
+          // If a script in one of our frames navigates away, the page's policy blocks it: that is intended.
+          const onlyOurFrames = [...document.querySelectorAll("iframe")].every(({ src }) =>
             src.startsWith(`${location.origin}/frame/`),
           );
-          if (violatedDirective === "frame-src" && ours) return;
-          tell(violatedDirective, blockedURI, sourceFile, lineNumber);
+          if (violatedDirective === "frame-src" && onlyOurFrames) return;
+          report(violatedDirective, blockedURI, sourceFile, lineNumber);
         });
       });
-      await use(faults);
-      expect(faults).toEqual([]);
+      await use(pageErrors);
+      expect(pageErrors).toEqual([]);
     },
     { auto: true },
   ],
 });
 
 /** Opens the console and waits until it is connected. */
-export async function openConsole(page: Page, server: Server, query = ""): Promise<void> {
+export async function openConsole(page: Page, server: AssayServer, query = ""): Promise<void> {
   await page.goto(`${server.url}/${query}`);
   await expect(page.getByText("connected", { exact: true }).first()).toBeVisible();
 }
 
-/** The cell at this place, from 0. */
-export function cell(page: Page, index: number) {
+/** Returns the element of the cell at an index, counted from 0. */
+export function cellAt(page: Page, index: number) {
   return page.locator(`[data-cell][aria-posinset="${index + 1}"]`);
 }
 
-/** Makes a code cell at the end of the notebook, with this text, and returns its place. */
+/** Appends a code cell with this text to the notebook; resolves to its index, counted from 0. */
 export async function addCell(page: Page, text: string): Promise<number> {
   await page.getByRole("toolbar", { name: "Notebook" }).getByRole("button", { name: "Code" }).click();
-  const made = page.locator("[data-cell]").filter({ has: page.locator(".cm-content:focus") });
-  await expect(made).toBeVisible(); // the page opens its text
-  const place = Number(await made.getAttribute("aria-posinset"));
+  const newCell = page.locator("[data-cell]").filter({ has: page.locator(".cm-content:focus") });
+  await expect(newCell).toBeVisible(); // the page opens its editor
+  const position = Number(await newCell.getAttribute("aria-posinset"));
   await page.keyboard.insertText(text);
-  return place - 1;
+  return position - 1;
 }
 
-/** Writes text into a cell, in the place of what it has. */
-export async function typeInto(page: Page, index: number, text: string): Promise<void> {
-  const editor = cell(page, index).getByRole("textbox");
+/** Replaces the text of the cell at an index by typing into its editor. */
+export async function replaceCellText(page: Page, index: number, text: string): Promise<void> {
+  const editor = cellAt(page, index).getByRole("textbox");
   if (!(await editor.isVisible())) {
-    await cell(page, index).click({ position: { x: 5, y: 5 } }); // beside the text: a click on that opens it
+    await cellAt(page, index).click({ position: { x: 5, y: 5 } }); // beside the text: a click on the text opens the editor
     await page.keyboard.press("Enter");
   }
   await editor.click();
@@ -212,49 +221,50 @@ export async function typeInto(page: Page, index: number, text: string): Promise
   await page.keyboard.insertText(text);
 }
 
-/** Runs the cell in which the focus is. */
-export async function runHere(page: Page): Promise<void> {
+/** Runs the focused cell with Control-Enter. */
+export async function runFocusedCell(page: Page): Promise<void> {
   await page.keyboard.press("Control+Enter");
 }
 
-/** A tool call of the scripted model. */
-export function call(name: string, input: Record<string, unknown>) {
+/** Returns a tool call for a reply of the scripted model. */
+export function toolCall(name: string, input: Record<string, unknown>) {
   return { type: "tool_use", name, input };
 }
 
-/** What the scripted model says when it has done a case. */
-export function submit(answer: unknown) {
+/** Returns the tool call with which the scripted model submits its answer and completes the case. */
+export function submitAnswerCall(answer: unknown) {
   const summary = `<EVAL_ANSWER>${JSON.stringify(answer)}</EVAL_ANSWER> [EVAL_COMPLETE]`;
-  return call("submit_response", { summary, next_status: "done" });
+  return toolCall("submit_response", { summary, next_status: "done" });
 }
 
-/** A case that wants {"total": 45}, and the replies that solve it, with a mistake on the way. */
-export const sum: Case = {
+/** A case whose correct answer is {"total": 45}; the replies of sumReplies solve it. */
+export const sumCase: CaseFile = {
   id: "sum",
   task: 'Sum the whole numbers from 0 to 9 in a cell. Answer {"total": n}.',
   grader: { type: "exact", config: { ground_truth: { total: 45 } } },
 };
 
-export function sumReplies(delay = 300): Reply[] {
+/** Returns replies that solve sumCase after a NameError in the first run. delay is the milliseconds before each reply. */
+export function sumReplies(delay = 300): ScriptedReply[] {
   const source = "total = sum(range(10))\ntotal";
   return [
     {
       delay_ms: delay,
       content: [
-        { type: "text", text: "I look first." },
-        call("create_cell", { position: 0, cell_type: "code", source: "totl", auto_run: true }),
+        { type: "text", text: "Let me try." },
+        toolCall("create_cell", { position: 0, cell_type: "code", source: "totl", auto_run: true }),
       ],
       usage: { input_tokens: 900, output_tokens: 40 },
     },
     {
       delay_ms: delay,
       expect: { tool_result_contains: "NameError" },
-      content: [call("edit_cell", { cell_id: "$cell[0]", source, auto_run: true })],
+      content: [toolCall("edit_cell", { cell_id: "$cell[0]", source, auto_run: true })],
     },
     {
       delay_ms: delay,
       expect: { tool_result_contains: "45" },
-      content: [{ type: "text", text: "It is **45**." }, submit({ total: 45 })],
+      content: [{ type: "text", text: "It is **45**." }, submitAnswerCall({ total: 45 })],
     },
   ];
 }

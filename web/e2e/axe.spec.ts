@@ -1,21 +1,33 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
-import { addCell, expect, type House, openConsole, runHere, type Server, sum, sumReplies, test } from "./assay";
+import {
+  type AssayServer,
+  addCell,
+  expect,
+  type Harness,
+  openConsole,
+  runFocusedCell,
+  sumCase,
+  sumReplies,
+  test,
+} from "./assay";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** The source code of axe-core, which the tests evaluate in the page. */
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-interface Finding {
+/** An accessibility violation that axe-core reports, with the elements that have it. */
+interface AxeViolation {
   id: string;
   impact: string | null;
   nodes: { target: unknown; failureSummary?: string }[];
 }
 
-/** What axe finds serious or critical in the page as it is. */
-async function serious(page: Page): Promise<string[]> {
-  await page.evaluate(axe); // by the debugger, which the page's policy does not concern
+/** Returns axe-core's serious and critical violations in the current page, as "rule: elements". */
+async function seriousViolations(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource); // through the debugger, to which the page's policy does not apply
   const findings = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } };
+    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: AxeViolation[] }> } };
     return (await axe.run()).violations;
   });
   return findings
@@ -23,68 +35,75 @@ async function serious(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => String(target)).join(" | ")}`);
 }
 
-const attempt = "/runs/good/0001-sum-e1-t1";
-const compared = "/compare?a=good/0001-sum-e1-t1&b=idle/0001-sum-e1-t1";
-const withTabs = [attempt, compared];
+const attemptPath = "/runs/good/0001-sum-e1-t1";
+const comparisonPath = "/compare?a=good/0001-sum-e1-t1&b=idle/0001-sum-e1-t1";
+/** Paths of pages whose content is in tabs, each of which is checked. */
+const pathsWithTabs = [attemptPath, comparisonPath];
 
-/** Waits until what the page has asked for is there. */
-async function loaded(page: Page): Promise<void> {
+/** Waits until the page has a heading and no "Loading" text. */
+async function waitUntilLoaded(page: Page): Promise<void> {
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(page.getByText(/^Loading/)).toHaveCount(0);
 }
 
-async function pages(house: House): Promise<[Server, string[]]> {
-  const model = house.script(...sumReplies(20));
-  await house.run(["run", house.case(sum), "--model", model, "--out", "runs/good"]);
-  await house.run(["run", house.case(sum), "--agent", "noop", "--out", "runs/idle"]);
-  const server = await house.serve(["--agent", "builtin", "--model", house.script(...sumReplies(20))]);
-  return [server, ["/runs", "/runs/good", attempt, compared]];
+/** Makes the runs "good" and "idle" and starts a server; returns it with the paths of pages about the runs. */
+async function serveRunPages(harness: Harness): Promise<[AssayServer, string[]]> {
+  const model = harness.writeModelScript(...sumReplies(20));
+  await harness.runAssay(["run", harness.writeCase(sumCase), "--model", model, "--out", "runs/good"]);
+  await harness.runAssay(["run", harness.writeCase(sumCase), "--agent", "noop", "--out", "runs/idle"]);
+  const server = await harness.startServer([
+    "--agent",
+    "builtin",
+    "--model",
+    harness.writeModelScript(...sumReplies(20)),
+  ]);
+  return [server, ["/runs", "/runs/good", attemptPath, comparisonPath]];
 }
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`axe finds nothing serious on any page, ${scheme}`, async ({ page, house }) => {
+  test(`axe finds no serious accessibility violation on any page in the ${scheme} theme`, async ({ page, harness }) => {
     test.setTimeout(120_000);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    const [server, viewer] = await pages(house);
+    const [server, viewer] = await serveRunPages(harness);
     await openConsole(page, server);
     await page.getByLabel("Ask the agent").fill("Do it.");
     await page.keyboard.press("Enter");
     await expect(page.getByText("It is 45.")).toBeVisible();
     await addCell(page, "from assay import *\nw_slider('At least', min=0, max=9)\nw_text_input('Name')\n1/0");
-    await runHere(page);
+    await runFocusedCell(page);
     await expect(page.getByText("ZeroDivisionError").first()).toBeVisible();
-    expect(await serious(page)).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
     for (const tab of ["Variables", "Graph"]) {
       await page.getByRole("tab", { name: tab }).click();
       await expect(page.getByRole("tabpanel")).toContainText(/total|slider/);
-      expect(await serious(page)).toEqual([]);
+      expect(await seriousViolations(page)).toEqual([]);
     }
     for (const path of viewer) {
       await page.goto(server.url + path);
-      await loaded(page);
-      if (withTabs.includes(path)) await expect(page.getByRole("tab").first()).toBeVisible();
+      await waitUntilLoaded(page);
+      if (pathsWithTabs.includes(path)) await expect(page.getByRole("tab").first()).toBeVisible();
       const tabs = await page.getByRole("tab").allInnerTexts();
-      if (tabs.length === 0) expect(await serious(page)).toEqual([]);
+      if (tabs.length === 0) expect(await seriousViolations(page)).toEqual([]);
       for (const tab of tabs) {
         await page.getByRole("tab", { name: tab }).click();
         await expect(page.getByRole("tabpanel")).not.toBeEmpty();
-        await loaded(page);
-        expect(await serious(page)).toEqual([]);
+        await waitUntilLoaded(page);
+        expect(await seriousViolations(page)).toEqual([]);
       }
     }
   });
 
-  test(`no page scrolls sideways when it is narrow, ${scheme}`, async ({ page, house }) => {
+  test(`no page scrolls horizontally in a narrow window in the ${scheme} theme`, async ({ page, harness }) => {
     test.setTimeout(120_000);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    const [server, viewer] = await pages(house);
+    const [server, viewer] = await serveRunPages(harness);
     for (const width of [800, 400]) {
       await page.setViewportSize({ width, height: 800 });
       for (const path of ["/", ...viewer]) {
         await page.goto(server.url + path);
-        await loaded(page);
-        const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-        expect(beyond, `${path} at ${width}`).toBeLessThanOrEqual(0);
+        await waitUntilLoaded(page);
+        const overflowPx = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        expect(overflowPx, `${path} at ${width}`).toBeLessThanOrEqual(0);
       }
     }
   });

@@ -5,17 +5,26 @@ import type { AddressInfo } from "node:net";
 import { join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Page } from "@playwright/test";
-import { cell, expect, type House, runHere, type Server, typeInto, test as withHouse } from "./assay";
+import {
+  type AssayServer,
+  cellAt,
+  expect,
+  type Harness,
+  test as harnessTest,
+  replaceCellText,
+  runFocusedCell,
+} from "./assay";
 
-const vitePath = "node_modules/vite/bin/vite.js";
+/** Path of the script that starts Vite. */
+const viteScript = "node_modules/vite/bin/vite.js";
 
-/** The environment of a Vite that nobody's test has started. */
-function environment(): NodeJS.ProcessEnv {
-  const { NODE_ENV: _, ...outer } = process.env; // with another one Vite prepares the packages anew
+/** Returns the environment for Vite: this process's without the NODE_ENV that the test runner sets. */
+function viteEnvironment(): NodeJS.ProcessEnv {
+  const { NODE_ENV: _, ...outer } = process.env; // with another NODE_ENV, Vite would prebundle all packages again
   return outer;
 }
 
-/** A port that nothing listens at. */
+/** Returns a TCP port of localhost on which nothing listens. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
@@ -24,8 +33,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** `vite dev`, at a port that is known before it starts: the server is to be told of it first. */
-class Vite {
+/** A `vite dev` process. Its port is chosen before it starts, because assay needs its origin as a flag first. */
+class ViteDevServer {
   private child: ChildProcess | null = null;
 
   constructor(readonly port: number) {}
@@ -34,22 +43,22 @@ class Vite {
     return `http://localhost:${this.port}`;
   }
 
-  /** Starts it in front of that server, and waits until it serves. */
-  async start(server: Server, sandbox: "1" | ""): Promise<void> {
-    const env = { ...environment(), EVAL_SANDBOX: sandbox, ASSAY_URL: server.url, NO_COLOR: "1", FORCE_COLOR: "0" };
-    const args = [vitePath, "--port", String(this.port), "--strictPort"];
+  /** Starts Vite for an assay server, with EVAL_SANDBOX set to sandbox; resolves when Vite serves. */
+  async start(server: AssayServer, sandbox: "1" | ""): Promise<void> {
+    const env = { ...viteEnvironment(), EVAL_SANDBOX: sandbox, ASSAY_URL: server.url, NO_COLOR: "1", FORCE_COLOR: "0" };
+    const args = [viteScript, "--port", String(this.port), "--strictPort"];
     const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.child = child;
     await new Promise<void>((resolve, reject) => {
-      const said: string[] = [];
-      const hear = (line: string) => {
-        said.push(line);
+      const output: string[] = [];
+      const readLine = (line: string) => {
+        output.push(line);
         if (line.includes("Local:")) resolve();
       };
-      createInterface({ input: child.stdout }).on("line", hear);
-      createInterface({ input: child.stderr }).on("line", hear);
+      createInterface({ input: child.stdout }).on("line", readLine);
+      createInterface({ input: child.stderr }).on("line", readLine);
       child.on("error", reject);
-      child.on("exit", (code) => reject(new Error(`vite ended with ${code}:\n${said.join("\n")}`)));
+      child.on("exit", (code) => reject(new Error(`vite ended with ${code}:\n${output.join("\n")}`)));
     });
   }
 
@@ -64,10 +73,10 @@ class Vite {
   }
 }
 
-const test = withHouse.extend<{ vite: Vite }>({
+const test = harnessTest.extend<{ vite: ViteDevServer }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern here
   vite: async ({}, use) => {
-    const vite = new Vite(await freePort());
+    const vite = new ViteDevServer(await freePort());
     await use(vite);
     await vite.stop();
   },
@@ -75,26 +84,26 @@ const test = withHouse.extend<{ vite: Vite }>({
 
 test.describe.configure({ timeout: 180_000 });
 
-/** Vite prepares the packages first, when they are new, and sends the page in hundreds of files. */
-const firstPage = { timeout: 90_000 };
+/** Timeout in ms for the first load: Vite may have to prebundle packages, and serves hundreds of files. */
+const firstPageTimeout = { timeout: 90_000 };
 
-/** Waits until the page is connected. */
-async function isConnected(page: Page): Promise<void> {
-  await expect(page.getByText("connected", { exact: true }).first()).toBeVisible(firstPage);
+/** Waits at most 90 s until the page shows that it is connected. */
+async function waitUntilConnected(page: Page): Promise<void> {
+  await expect(page.getByText("connected", { exact: true }).first()).toBeVisible(firstPageTimeout);
 }
 
-/** The arguments for an agent that is not ready before the file `go` is there, so that the session is starting. */
-function lateAgent(house: House): string[] {
+/** Returns arguments for an agent that starts only when the file `go` exists, to keep a session in its starting phase. */
+function delayedAgentArgs(harness: Harness): string[] {
   const source = `import os, sys, time
-while not os.path.exists(${JSON.stringify(join(house.dir, "go"))}): time.sleep(0.05)
+while not os.path.exists(${JSON.stringify(join(harness.dir, "go"))}): time.sleep(0.05)
 os.execv(sys.executable, [sys.executable, ${JSON.stringify(resolve("../docs/examples/agent.py"))}, sys.argv[-1]])
 `;
-  return ["--agent", `python3 ${house.write("late.py", source)}`];
+  return ["--agent", `python3 ${harness.writeFile("late.py", source)}`];
 }
 
-/** The sockets to the server that the page opens, each with the first message sent there. */
-function socketsOf(page: Page): { url: string; first: Record<string, unknown> | null }[] {
-  const sockets: ReturnType<typeof socketsOf> = [];
+/** Returns a list that fills with the page's WebSockets to /run and /agent, each with the first message it sends. */
+function recordSockets(page: Page): { url: string; first: Record<string, unknown> | null }[] {
+  const sockets: ReturnType<typeof recordSockets> = [];
   page.on("websocket", (ws) => {
     const { host, pathname } = new URL(ws.url());
     if (pathname !== "/run" && pathname !== "/agent") return;
@@ -107,29 +116,29 @@ function socketsOf(page: Page): { url: string; first: Record<string, unknown> | 
   return sockets;
 }
 
-/** Makes the first cell, runs it, and waits for what it shows. */
-async function runOne(page: Page): Promise<void> {
+/** Creates a first cell, runs it, and waits for its output 42. */
+async function runFirstCell(page: Page): Promise<void> {
   await page.getByRole("toolbar", { name: "Notebook" }).getByRole("button", { name: "Code" }).click();
-  await typeInto(page, 0, "6 * 7");
-  await runHere(page);
-  await expect(cell(page, 0).getByText("42", { exact: true })).toBeVisible();
+  await replaceCellText(page, 0, "6 * 7");
+  await runFocusedCell(page);
+  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
 }
 
-test("under vite dev with EVAL_SANDBOX=1 the page connects by itself, straight to the server", async ({
+test("vite dev with EVAL_SANDBOX=1: the page connects directly to the server without asking for a token", async ({
   page,
-  house,
+  harness,
   vite,
 }) => {
-  const server = await house.serve([...lateAgent(house), "--origin", vite.url]);
+  const server = await harness.startServer([...delayedAgentArgs(harness), "--origin", vite.url]);
   await vite.start(server, "1");
   const logged: string[] = [];
   page.on("console", (message) => logged.push(message.text()));
-  const sockets = socketsOf(page);
+  const sockets = recordSockets(page);
   await page.goto(vite.url);
-  await expect(page.getByText("Connecting…")).toBeVisible(firstPage); // not where the session is
-  house.write("go", "");
-  await isConnected(page);
-  await runOne(page);
+  await expect(page.getByText("Connecting…")).toBeVisible(firstPageTimeout); // the phase of the session is not shown
+  harness.writeFile("go", "");
+  await waitUntilConnected(page);
+  await runFirstCell(page);
   await expect(page.getByLabel("Token")).toHaveCount(0);
   expect(logged).toContain("[AgentConnection] Connected");
   const ws = server.url.replace("http:", "ws:");
@@ -138,40 +147,40 @@ test("under vite dev with EVAL_SANDBOX=1 the page connects by itself, straight t
   expect(agent).toMatchObject({ url: `${ws}/agent`, first: { type: "init" } });
 });
 
-test("under vite dev without EVAL_SANDBOX the page asks for the token and tells where the session is", async ({
+test("vite dev without EVAL_SANDBOX: the page asks for the token and shows the phase of the session", async ({
   page,
-  house,
+  harness,
   vite,
 }) => {
-  const args = [...lateAgent(house), "--token", "hush", "--origin", vite.url];
-  const server = await house.serve(args, { EVAL_SANDBOX: "" });
+  const args = [...delayedAgentArgs(harness), "--token", "hush", "--origin", vite.url];
+  const server = await harness.startServer(args, { EVAL_SANDBOX: "" });
   await vite.start(server, "");
-  const sockets = socketsOf(page);
+  const sockets = recordSockets(page);
   await page.goto(vite.url);
-  await page.getByLabel("Token").fill("hush", firstPage);
+  await page.getByLabel("Token").fill("hush", firstPageTimeout);
   expect(sockets).toEqual([]);
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByText("Starting the kernel and the agent…")).toBeVisible();
-  house.write("go", "");
-  await isConnected(page);
-  await runOne(page);
+  harness.writeFile("go", "");
+  await waitUntilConnected(page);
+  await runFirstCell(page);
   expect(sockets.at(-2)?.first).toMatchObject({ token: "hush" });
 });
 
-test("under vite dev the page says what is wrong with the server: there is none, or it does not let the page in", async ({
+test("vite dev: the page reports that there is no server, or that the server refuses its origin", async ({
   page,
-  house,
+  harness,
   vite,
 }) => {
-  const server = await house.serve(["--agent", "noop"]);
+  const server = await harness.startServer(["--agent", "noop"]);
   await vite.start(server, "1");
   await page.goto(vite.url);
   const alert = page.getByRole("alert");
-  await expect(alert).toContainText(`pages of ${vite.url} are not let in; --origin lists`, firstPage);
+  await expect(alert).toContainText(`pages of ${vite.url} are not let in; --origin lists`, firstPageTimeout);
   await server.stop();
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(alert).toContainText(`No server at ${server.url}`);
-  const other = await house.serve([
+  const other = await harness.startServer([
     "--agent",
     "noop",
     "--addr",
@@ -181,33 +190,37 @@ test("under vite dev the page says what is wrong with the server: there is none,
   ]);
   expect(other.url).toBe(server.url);
   await page.getByRole("button", { name: "Try again" }).click();
-  await isConnected(page);
+  await waitUntilConnected(page);
 });
 
-test("under vite dev the mode is that of Vite: a server in another one refuses the page, which says so", async ({
+test("vite dev in sandbox mode: the page reports that a server outside sandbox mode refused its token", async ({
   page,
-  house,
+  harness,
   vite,
 }) => {
-  const server = await house.serve(["--agent", "noop", "--token", "hush", "--origin", vite.url], { EVAL_SANDBOX: "" });
+  const server = await harness.startServer(["--agent", "noop", "--token", "hush", "--origin", vite.url], {
+    EVAL_SANDBOX: "",
+  });
   await vite.start(server, "1");
   await page.goto(vite.url);
-  const told = page.getByText("The server has refused this connection. The server says: wrong token.");
-  await expect(told).toBeVisible(firstPage);
+  const refusal = page.getByText("The server has refused this connection. The server says: wrong token.");
+  await expect(refusal).toBeVisible(firstPageTimeout);
   await expect(page.getByLabel("Token")).toHaveCount(0);
 });
 
-test("a build knows nothing of EVAL_SANDBOX and ASSAY_URL", async ({ house }) => {
+test("a build does not depend on EVAL_SANDBOX and ASSAY_URL", async ({ harness }) => {
   const build = (to: string, env: Record<string, string>) => {
-    const args = [vitePath, "build", "--logLevel", "warn", "--outDir", join(house.dir, to), "--emptyOutDir"];
-    execFileSync(process.execPath, args, { env: { ...environment(), ...env }, stdio: "pipe", timeout: 80_000 });
-    const files = readdirSync(join(house.dir, to), { recursive: true, withFileTypes: true }).filter((f) => f.isFile());
+    const args = [viteScript, "build", "--logLevel", "warn", "--outDir", join(harness.dir, to), "--emptyOutDir"];
+    execFileSync(process.execPath, args, { env: { ...viteEnvironment(), ...env }, stdio: "pipe", timeout: 80_000 });
+    const files = readdirSync(join(harness.dir, to), { recursive: true, withFileTypes: true }).filter((f) =>
+      f.isFile(),
+    );
     const paths = files.map(({ parentPath, name }) => join(parentPath, name)).sort();
-    return paths.map((path) => [relative(join(house.dir, to), path), readFileSync(path, "utf8")]);
+    return paths.map((path) => [relative(join(harness.dir, to), path), readFileSync(path, "utf8")]);
   };
-  const plain = build("plain", { EVAL_SANDBOX: "", ASSAY_URL: "" });
-  const told = build("told", { EVAL_SANDBOX: "1", ASSAY_URL: "http://localhost:1" });
-  expect(plain.length).toBeGreaterThan(3);
-  expect(told.map(([name]) => name)).toEqual(plain.map(([name]) => name));
-  expect(JSON.stringify(told) === JSON.stringify(plain)).toBe(true);
+  const withoutVariables = build("without-variables", { EVAL_SANDBOX: "", ASSAY_URL: "" });
+  const withVariables = build("with-variables", { EVAL_SANDBOX: "1", ASSAY_URL: "http://localhost:1" });
+  expect(withoutVariables.length).toBeGreaterThan(3);
+  expect(withVariables.map(([name]) => name)).toEqual(withoutVariables.map(([name]) => name));
+  expect(JSON.stringify(withVariables) === JSON.stringify(withoutVariables)).toBe(true);
 });

@@ -1,13 +1,20 @@
-import { cell, expect, openConsole, sum, sumReplies, test, typeInto } from "./assay";
+import { cellAt, expect, openConsole, replaceCellText, sumCase, sumReplies, test } from "./assay";
 
-test("the page holds the notebook: each action goes to it and its answer comes back", async ({ page, house }) => {
-  const model = house.script(...sumReplies(800));
-  const server = await house.serve(["--agent", "builtin", "--model", model, "--case", house.case(sum)]);
+test("a holder receives every agent action, and its answers reach the agent", async ({ page, harness }) => {
+  const model = harness.writeModelScript(...sumReplies(800));
+  const server = await harness.startServer([
+    "--agent",
+    "builtin",
+    "--model",
+    model,
+    "--case",
+    harness.writeCase(sumCase),
+  ]);
   await openConsole(page, server, "?role=holder");
   await expect(page.getByText("sum(range(10))").first()).toBeVisible();
   await expect(page.getByRole("region", { name: "Verdict" }).getByText("Passed", { exact: true })).toBeVisible();
 
-  const entries = await server.trace();
+  const entries = await server.readTrace();
   const actions = entries.filter(({ hop, type }) => hop === "server>console" && type === "agent_action");
   const answers = entries.filter(({ hop, type }) => hop === "console>server" && type === "agent_action_response");
   expect(actions.map(({ action }) => action)).toEqual(
@@ -15,24 +22,28 @@ test("the page holds the notebook: each action goes to it and its answer comes b
   );
   expect(answers.map(({ tx_id }) => tx_id)).toEqual(actions.map(({ tx_id }) => tx_id));
   expect(answers.every(({ msg }) => msg?.status === "success")).toBe(true);
-  const told = entries.filter(({ hop, type }) => hop === "server>agent" && type === "agent_action_response");
-  expect(told.map(({ tx_id }) => tx_id)).toEqual(expect.arrayContaining(actions.slice(0, 2).map(({ tx_id }) => tx_id)));
+  const forwardedAnswers = entries.filter(
+    ({ hop, type }) => hop === "server>agent" && type === "agent_action_response",
+  );
+  expect(forwardedAnswers.map(({ tx_id }) => tx_id)).toEqual(
+    expect.arrayContaining(actions.slice(0, 2).map(({ tx_id }) => tx_id)),
+  );
 });
 
-test("a holder keeps its notebook across a reload, and a second one is refused with the reason", async ({
+test("a holder keeps its notebook across a reload, and a second holder is refused with a reason", async ({
   page,
   context,
-  house,
+  harness,
 }) => {
-  const server = await house.serve(["--agent", "noop", "--console-role", "holder"]);
+  const server = await harness.startServer(["--agent", "noop", "--console-role", "holder"]);
   await openConsole(page, server);
   await page.getByRole("toolbar", { name: "Notebook" }).getByRole("button", { name: "Code" }).click();
-  await typeInto(page, 0, "held = 6 * 7\nheld");
+  await replaceCellText(page, 0, "held = 6 * 7\nheld");
   await page.keyboard.press("Control+Enter");
-  await expect(cell(page, 0).getByText("42", { exact: true })).toBeVisible();
+  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
   await page.reload();
-  await expect(cell(page, 0)).toContainText("held = 6 * 7");
-  await expect(cell(page, 0).getByText("42", { exact: true })).toBeVisible();
+  await expect(cellAt(page, 0)).toContainText("held = 6 * 7");
+  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
 
   const other = await context.newPage();
   await other.goto(server.url);

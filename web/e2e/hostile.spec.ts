@@ -2,21 +2,23 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "@playwright/test";
-import { cell, expect, type House, openConsole, type Reply, test } from "./assay";
+import { cellAt, expect, type Harness, openConsole, type ScriptedReply, test } from "./assay";
 
-interface Hostile {
+/** A text with which an agent or a kernel might attack the page. kind says where it is shown. */
+interface HostileInput {
   name: string;
   kind: string;
   payload: string;
 }
 
-const all = JSON.parse(readFileSync("src/outputs/hostile.json", "utf8")) as Hostile[];
+/** The hostile inputs that the unit tests of outputs use too. */
+const hostileInputs = JSON.parse(readFileSync("src/outputs/hostile.json", "utf8")) as HostileInput[];
 
-/** How many inputs a cell shows. */
-const perCell = 8;
+/** The number of hostile inputs that one cell outputs. */
+const inputsPerCell = 8;
 
-/** The types under which an input of a kind is shown as an output. */
-const types: Record<string, string> = {
+/** The MIME type under which an input of each kind is output; kinds without an entry are HTML. */
+const mimeTypes: Record<string, string> = {
   html: "text/html",
   svg: "image/svg+xml",
   markdown: "text/markdown",
@@ -25,17 +27,21 @@ const types: Record<string, string> = {
   plotly: "application/vnd.plotly.v1+json",
 };
 
-const shower = `import json
-class Shown:
+/** Python source of show(mime, text), which outputs a text under a MIME type. */
+const showFunctionSource = `import json
+class HostileOutput:
     def __init__(self, data): self.data = data
     def _repr_mimebundle_(self, include=None, exclude=None): return self.data
 def show(mime, text):
     try: value = json.loads(text) if mime.endswith("json") else text
     except ValueError: value = text
-    display(Shown({mime: value, "text/plain": "plain"}))`;
+    display(HostileOutput({mime: value, "text/plain": "plain"}))`;
 
-/** A listener that hopes for a request, in the place of the address that the inputs name. */
-async function trap() {
+/**
+ * Starts an HTTP server that records the paths requested from it, to detect requests by hostile inputs.
+ * aimed replaces the address in an input by that of this server.
+ */
+async function startRequestTrap() {
   const caught: string[] = [];
   const server = createServer((request, response) => {
     caught.push(request.url ?? "");
@@ -47,11 +53,12 @@ async function trap() {
   return { caught, aimed, close: () => server.close() };
 }
 
-function source(inputs: readonly Hostile[], aimed: (text: string) => string): string {
+/** Returns Python source that outputs the inputs. */
+function cellSource(inputs: readonly HostileInput[], aimed: (text: string) => string): string {
   return inputs
     .map(({ kind, payload, name }) => {
       const text = JSON.stringify(JSON.stringify(aimed(payload)));
-      const shown = types[kind] ?? "text/html";
+      const shown = mimeTypes[kind] ?? "text/html";
       if (kind === "ansi") return `print(json.loads(${text}))`;
       if (kind === "widget") return `w_text_input(json.loads(${text}), key=${JSON.stringify(name)})`;
       return `show(${JSON.stringify(shown)}, json.loads(${text}))`;
@@ -59,27 +66,35 @@ function source(inputs: readonly Hostile[], aimed: (text: string) => string): st
     .join("\n");
 }
 
-function batches(kinds: readonly string[]): Hostile[][] {
+/** Returns the inputs of the kinds in groups of at most inputsPerCell of the same kind. */
+function inputBatches(kinds: readonly string[]): HostileInput[][] {
   return kinds.flatMap((kind) => {
-    const inputs = all.filter((input) => input.kind === kind);
-    return Array.from({ length: Math.ceil(inputs.length / perCell) }, (_, i) =>
-      inputs.slice(i * perCell, (i + 1) * perCell),
+    const inputs = hostileInputs.filter((input) => input.kind === kind);
+    return Array.from({ length: Math.ceil(inputs.length / inputsPerCell) }, (_, i) =>
+      inputs.slice(i * inputsPerCell, (i + 1) * inputsPerCell),
     );
   });
 }
 
-/** An agent that says every input, puts it into titles and Markdown, and runs cells that show it. */
-function agent(house: House, kinds: readonly string[], aimed: (text: string) => string): [string, number] {
+/**
+ * Returns the --model of an agent that uses every input of the kinds in its messages, cell titles, Markdown
+ * cells and cell outputs, and the number of cells that it creates.
+ */
+function scriptHostileAgent(
+  harness: Harness,
+  kinds: readonly string[],
+  aimed: (text: string) => string,
+): [string, number] {
   let position = 0;
   const create = (input: Record<string, unknown>) => ({
     type: "tool_use",
     name: "create_cell",
     input: { position: position++, cell_type: "code", auto_run: true, ...input },
   });
-  const reply = (inputs: readonly Hostile[]): Reply => ({
+  const reply = (inputs: readonly HostileInput[]): ScriptedReply => ({
     content: [
       { type: "text", text: inputs.map(({ payload }) => aimed(payload)).join("\n\n") || "." },
-      create({ source: source(inputs, aimed), title: aimed(inputs[0]?.payload ?? "").slice(0, 200) }),
+      create({ source: cellSource(inputs, aimed), title: aimed(inputs[0]?.payload ?? "").slice(0, 200) }),
       create({
         source: inputs.map(({ payload }) => aimed(payload)).join("\n\n"),
         cell_type: "markdown",
@@ -87,24 +102,27 @@ function agent(house: House, kinds: readonly string[], aimed: (text: string) => 
       }),
     ],
   });
-  const first: Reply = { content: [create({ source: `from assay import w_text_input\n${shower}` })] };
-  const last: Reply = { content: [{ type: "text", text: "All was said." }] };
-  return [house.script(first, ...batches(kinds).map(reply), last), 1 + 2 * batches(kinds).length];
+  const first: ScriptedReply = {
+    content: [create({ source: `from assay import w_text_input\n${showFunctionSource}` })],
+  };
+  const last: ScriptedReply = { content: [{ type: "text", text: "All inputs sent." }] };
+  return [harness.writeModelScript(first, ...inputBatches(kinds).map(reply), last), 1 + 2 * inputBatches(kinds).length];
 }
 
-/** Draws every cell of the notebook once, and gives what it shows time to do harm. */
-async function seeAll(page: Page, count: number): Promise<void> {
-  await cell(page, 0).click();
+/** Scrolls every cell into view once and waits two frames for each, so that hostile content can act. */
+async function showAllCells(page: Page, count: number): Promise<void> {
+  await cellAt(page, 0).click();
   await page.keyboard.press("Escape");
   for (let at = 0; at < count; at++) {
-    await expect(cell(page, at)).toBeVisible();
-    await cell(page, at).scrollIntoViewIfNeeded();
+    await expect(cellAt(page, at)).toBeVisible();
+    await cellAt(page, at).scrollIntoViewIfNeeded();
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     if (at + 1 < count) await page.keyboard.press("ArrowDown");
   }
 }
 
-async function harm(page: Page): Promise<unknown> {
+/** Reads from the page what a hostile input may have changed: globals, prototypes, title, scripts, address. */
+async function readHarm(page: Page): Promise<unknown> {
   return page.evaluate(() => ({
     pwned: (window as unknown as Record<string, unknown>).__pwned ?? null,
     polluted: ({} as Record<string, unknown>).polluted ?? null,
@@ -114,8 +132,12 @@ async function harm(page: Page): Promise<unknown> {
   }));
 }
 
-test("no text becomes HTML or a script but where the page means it to", async ({ page, house, faults }) => {
-  const server = await house.serve(["--agent", "noop"]);
+test("Trusted Types refuse HTML and script sources outside of the page's own policies", async ({
+  page,
+  harness,
+  pageErrors,
+}) => {
+  const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   const refused = await page.evaluate(() => {
     const { trustedTypes } = window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } };
@@ -136,21 +158,25 @@ test("no text becomes HTML or a script but where the page means it to", async ({
     });
   });
   expect(refused).toEqual(Array(5).fill("TypeError"));
-  await expect.poll(() => faults.length).toBe(5); // each is complained of
-  faults.length = 0;
+  await expect.poll(() => pageErrors.length).toBe(5); // each is reported as a violation
+  pageErrors.length = 0;
 });
 
-const harmless = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
+/** What readHarm returns for a page that no hostile input has changed. */
+const noHarm = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
 
 for (const kinds of [
   ["html"],
   ["svg", "markdown", "latex", "json", "ansi"],
   ["plotly", "title", "widget", "cell_id", "filename"],
 ]) {
-  test(`hostile ${kinds.join(", ")} from an agent and its cells do nothing in the page`, async ({ page, house }) => {
+  test(`hostile ${kinds.join(", ")} from an agent and its cells change nothing in the page and send no requests`, async ({
+    page,
+    harness,
+  }) => {
     test.setTimeout(180_000);
-    const { caught, aimed, close } = await trap();
-    const [model, count] = agent(house, kinds, aimed);
+    const { caught, aimed, close } = await startRequestTrap();
+    const [model, count] = scriptHostileAgent(harness, kinds, aimed);
     const dialogs: string[] = [];
     const opened: string[] = [];
     page.on("dialog", (dialog) => {
@@ -158,13 +184,13 @@ for (const kinds of [
       void dialog.dismiss();
     });
     page.context().on("page", (other) => opened.push(other.url()));
-    const server = await house.serve(["--agent", "builtin", "--model", model, "--turns", "1000"]);
+    const server = await harness.startServer(["--agent", "builtin", "--model", model, "--turns", "1000"]);
     await openConsole(page, server);
-    await page.getByLabel("Ask the agent").fill("Say it all.");
+    await page.getByLabel("Ask the agent").fill("Start.");
     await page.keyboard.press("Enter");
-    await expect(page.getByText("All was said.").first()).toBeVisible({ timeout: 120_000 });
-    await seeAll(page, count);
-    expect(await harm(page)).toEqual(harmless);
+    await expect(page.getByText("All inputs sent.").first()).toBeVisible({ timeout: 120_000 });
+    await showAllCells(page, count);
+    expect(await readHarm(page)).toEqual(noHarm);
     expect({ caught, dialogs, opened }).toEqual({ caught: [], dialogs: [], opened: [] });
     close();
   });

@@ -1,54 +1,51 @@
-import { addCell, call, cell, expect, openConsole, runHere, test, typeInto } from "./assay";
-import { Gate } from "./gate";
+import { addCell, cellAt, expect, openConsole, replaceCellText, runFocusedCell, test, toolCall } from "./assay";
+import { NetworkProxy } from "./networkProxy";
 
-test("a connection that is dead without a word is found out, and nothing that was typed is lost", async ({
-  page,
-  house,
-}) => {
-  const server = await house.serve(["--agent", "noop", "--headless"]);
-  const gate = await Gate.to(server);
+test("a connection that goes silent is replaced, and no typed text is lost", async ({ page, harness }) => {
+  const server = await harness.startServer(["--agent", "noop", "--headless"]);
+  const proxy = await NetworkProxy.startFor(server);
   await page.clock.install();
-  await openConsole(page, { ...server, url: gate.url } as typeof server);
+  await openConsole(page, { ...server, url: proxy.url } as typeof server);
   await addCell(page, "a = 1");
-  await runHere(page);
-  await expect(cell(page, 0).getByText("[1]")).toBeVisible();
+  await runFocusedCell(page);
+  await expect(cellAt(page, 0).getByText("[1]")).toBeVisible();
 
-  gate.swallow();
-  await typeInto(page, 0, "a = 2");
-  await runHere(page);
+  proxy.dropTraffic();
+  await replaceCellText(page, 0, "a = 2");
+  await runFocusedCell(page);
   await page.clock.fastForward(31_000);
   await page.clock.fastForward(6_000);
   await expect(page.getByText("The connection to the server is lost.")).toBeVisible();
   await page.clock.fastForward(1_000);
   await expect(page.getByText("connected", { exact: true }).first()).toBeVisible();
-  await expect(cell(page, 0)).toContainText("a = 2");
-  await expect.poll(async () => (await server.trace()).filter(({ msg }) => msg?.source === "a = 2").length).toBe(1);
-  const runs = (await server.trace()).filter(({ hop, type }) => hop === "server>kernel" && type === "run_cell");
+  await expect(cellAt(page, 0)).toContainText("a = 2");
+  await expect.poll(async () => (await server.readTrace()).filter(({ msg }) => msg?.source === "a = 2").length).toBe(1);
+  const runs = (await server.readTrace()).filter(({ hop, type }) => hop === "server>kernel" && type === "run_cell");
   expect(runs).toHaveLength(1);
-  await gate.end();
+  await proxy.stop();
 });
 
-test("a holder that comes back to another attempt is told how the one before ended, and has what was typed", async ({
+test("a holder that reconnects to another attempt learns how the previous one ended and can restore its cells", async ({
   page,
-  house,
+  harness,
 }) => {
-  const busy = [call("execute_code", { code: "import time; time.sleep(60)" })];
-  const cases = ["one", "two"].map((id) => house.case({ id, task: `Do ${id}.` }));
-  const model = house.script({ content: busy });
+  const busy = [toolCall("execute_code", { code: "import time; time.sleep(60)" })];
+  const cases = ["one", "two"].map((id) => harness.writeCase({ id, task: `Do ${id}.` }));
+  const model = harness.writeModelScript({ content: busy });
   const args = ["--agent", "builtin", "--model", model, "--grace", "2s"];
-  const server = await house.serve([...args, ...cases.flatMap((path) => ["--case", path])]);
-  const gate = await Gate.to(server);
-  await openConsole(page, { ...server, url: gate.url } as typeof server, "?role=holder");
+  const server = await harness.startServer([...args, ...cases.flatMap((path) => ["--case", path])]);
+  const proxy = await NetworkProxy.startFor(server);
+  await openConsole(page, { ...server, url: proxy.url } as typeof server, "?role=holder");
   await addCell(page, "a = 1");
-  gate.close();
+  proxy.disconnect();
   await expect(page.getByText("The connection to the server is lost.")).toBeVisible();
-  await typeInto(page, 0, "typed while away");
-  await expect.poll(() => server.log.some((line) => line.includes("ready agent case=two"))).toBe(true);
-  gate.open();
+  await replaceCellText(page, 0, "typed while away");
+  await expect.poll(() => server.stderrLines.some((line) => line.includes("ready agent case=two"))).toBe(true);
+  proxy.acceptAgain();
   const notices = page.getByRole("region", { name: "Notices" });
   await expect(notices.getByText("the attempt at one ended: console lost")).toBeVisible();
   await expect(page.locator("[data-cell]")).toHaveCount(0);
   await notices.getByRole("button", { name: "Bring its cells back" }).click();
-  await expect(cell(page, 0)).toContainText("typed while away");
-  await gate.end();
+  await expect(cellAt(page, 0)).toContainText("typed while away");
+  await proxy.stop();
 });

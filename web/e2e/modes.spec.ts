@@ -1,9 +1,14 @@
 import { expect, openConsole, test } from "./assay";
 
-const plain = { EVAL_SANDBOX: "" };
+/** Environment variables that turn off the sandbox mode, in which no token is needed. */
+const tokenModeEnv = { EVAL_SANDBOX: "" };
 
-test("in the sandbox no token is asked for, and everybody may run", async ({ page, context, house }) => {
-  const server = await house.serve(["--agent", "noop"]);
+test("in sandbox mode the page asks for no token, and every console may run cells", async ({
+  page,
+  context,
+  harness,
+}) => {
+  const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   const other = await context.newPage();
   await openConsole(other, server);
@@ -13,12 +18,12 @@ test("in the sandbox no token is asked for, and everybody may run", async ({ pag
   }
 });
 
-test("elsewhere the token is asked for, and only the first console owns the session", async ({
+test("outside sandbox mode the page asks for the token, and only the first console owns the session", async ({
   page,
   browser,
-  house,
+  harness,
 }) => {
-  const server = await house.serve(["--agent", "noop", "--token", "hush"], plain);
+  const server = await harness.startServer(["--agent", "noop", "--token", "hush"], tokenModeEnv);
   await page.goto(server.url);
   await page.getByLabel("Token").fill("wrong");
   await page.getByRole("button", { name: "Continue" }).click();
@@ -36,13 +41,13 @@ test("elsewhere the token is asked for, and only the first console owns the sess
   await expect(stranger.getByText(/another console owns this session/i).first()).toBeVisible();
   await expect(stranger.getByRole("button", { name: "Restart kernel" })).toBeDisabled();
 
-  await page.close(); // the longest connected succeeds
+  await page.close(); // the console that has been connected longest becomes the owner
   await expect(stranger.getByRole("button", { name: "Restart kernel" })).toBeEnabled();
   await stranger.close();
 });
 
-test("the viewer asks for the token too", async ({ page, house }) => {
-  const server = await house.serve(["--agent", "noop", "--token", "hush"], plain);
+test("the page of all runs asks for the token too", async ({ page, harness }) => {
+  const server = await harness.startServer(["--agent", "noop", "--token", "hush"], tokenModeEnv);
   await page.goto(`${server.url}/runs`);
   await page.getByLabel("Token").fill("hush");
   await page.getByRole("button", { name: "Continue" }).click();

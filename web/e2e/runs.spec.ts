@@ -1,11 +1,11 @@
-import { expect, readTrace, sum, sumReplies, test } from "./assay";
+import { expect, readTrace, sumCase, sumReplies, test } from "./assay";
 
-test("a run is found in the list, read, and its attempts compared", async ({ page, house }) => {
-  const file = house.case(sum);
-  const model = house.script(...sumReplies(50));
-  expect(await house.run(["run", file, "--model", model, "--out", "runs/good"])).toBe(0);
-  expect(await house.run(["run", file, "--agent", "noop", "--out", "runs/idle"])).toBe(1);
-  const server = await house.serve(["--agent", "noop", "--headless"]);
+test("the user opens a run from the list, reads an attempt, and compares two attempts", async ({ page, harness }) => {
+  const file = harness.writeCase(sumCase);
+  const model = harness.writeModelScript(...sumReplies(50));
+  expect(await harness.runAssay(["run", file, "--model", model, "--out", "runs/good"])).toBe(0);
+  expect(await harness.runAssay(["run", file, "--agent", "noop", "--out", "runs/idle"])).toBe(1);
+  const server = await harness.startServer(["--agent", "noop", "--headless"]);
   await page.goto(`${server.url}/runs`);
   await expect(page.getByRole("link", { name: "idle" })).toBeVisible();
   await page.getByRole("link", { name: "good" }).click();
@@ -24,12 +24,12 @@ test("a run is found in the list, read, and its attempts compared", async ({ pag
   await expect(page.getByRole("list", { name: "Cells of both notebooks" })).toContainText("sum(range(10))");
 });
 
-test("the time slider shows the notebook as it was", async ({ page, house }) => {
-  const model = house.script(...sumReplies(50));
-  expect(await house.run(["run", house.case(sum), "--model", model, "--out", "runs/good"])).toBe(0);
-  const entries = readTrace(`${house.dir}/runs/good/attempts/0001-sum-e1-t1/trace.jsonl`);
+test("the timeline slider shows the notebook at an earlier entry", async ({ page, harness }) => {
+  const model = harness.writeModelScript(...sumReplies(50));
+  expect(await harness.runAssay(["run", harness.writeCase(sumCase), "--model", model, "--out", "runs/good"])).toBe(0);
+  const entries = readTrace(`${harness.dir}/runs/good/attempts/0001-sum-e1-t1/trace.jsonl`);
   const created = entries.find(({ hop, msg }) => hop === "notebook" && msg?.event === "cell_created");
-  const server = await house.serve(["--agent", "noop", "--headless"]);
+  const server = await harness.startServer(["--agent", "noop", "--headless"]);
   await page.goto(`${server.url}/runs/good/0001-sum-e1-t1`);
   await page.getByRole("tab", { name: "Notebook" }).click();
   const notebook = page.getByRole("region", { name: "Notebook" });
@@ -48,12 +48,12 @@ test("the time slider shows the notebook as it was", async ({ page, house }) => 
   await expect(notebook).not.toContainText("NameError");
 });
 
-test("an attempt is watched while another program makes it", async ({ page, house }) => {
-  // The second reply takes long: the mistake must still stand when it is looked for.
+test("the page follows an attempt that another process runs", async ({ page, harness }) => {
+  // The second reply is delayed by 8 s, so that the error is still shown when the page is checked.
   const replies = sumReplies(500).map((reply, i) => (i === 1 ? { ...reply, delay_ms: 8000 } : reply));
-  const model = house.script(...replies);
-  const server = await house.serve(["--agent", "noop", "--headless"]);
-  const run = house.run(["run", house.case(sum), "--model", model, "--out", "runs/live"]);
+  const model = harness.writeModelScript(...replies);
+  const server = await harness.startServer(["--agent", "noop", "--headless"]);
+  const run = harness.runAssay(["run", harness.writeCase(sumCase), "--model", model, "--out", "runs/live"]);
   await expect.poll(async () => (await fetch(`${server.url}/api/runs/live/attempts/0001-sum-e1-t1`)).status).toBe(200);
   await page.goto(`${server.url}/runs/live/0001-sum-e1-t1`);
   await page.getByRole("tab", { name: "Notebook" }).click();

@@ -1,7 +1,7 @@
-import { addCell, cell, expect, openConsole, runHere, test } from "./assay";
+import { addCell, cellAt, expect, openConsole, runFocusedCell, test } from "./assay";
 
-test("widgets set values, and the cells that read them run again", async ({ page, house }) => {
-  const server = await house.serve(["--agent", "noop"]);
+test("changing a widget sets its value and re-runs the cells that read it", async ({ page, harness }) => {
+  const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   const makers = [
     "from assay import *",
@@ -18,15 +18,15 @@ test("widgets set values, and the cells that read them run again", async ({ page
     "grid = w_grid(columns=2, rows=1)",
   ];
   await addCell(page, makers.join("\n"));
-  await runHere(page);
+  await runFocusedCell(page);
   const reader = await addCell(
     page,
     "print('saw', least.value, word.value, pick.value, many.value, way.value, sure.value, go.value, span.value)",
   );
-  await runHere(page);
-  const seen = cell(page, reader);
+  await runFocusedCell(page);
+  const seen = cellAt(page, reader);
   await expect(seen.getByText("saw 0 ab one [1] up False False (2, 8)")).toBeVisible();
-  const widgets = cell(page, 0);
+  const widgets = cellAt(page, 0);
   await expect(widgets.getByText("bold", { exact: true })).toBeVisible();
 
   await widgets.getByRole("slider", { name: "At least" }).focus();
