@@ -45,7 +45,7 @@ test("a holder that reconnects to another attempt learns how the previous one en
   const notices = page.getByRole("region", { name: "Notices" });
   await expect(notices.getByText("the attempt at one ended: console lost")).toBeVisible();
   await expect(page.locator("[data-cell]")).toHaveCount(0);
-  await notices.getByRole("button", { name: "Bring its cells back" }).click();
+  await notices.getByRole("button", { name: "Restore its cells" }).click();
   await expect(cellAt(page, 0)).toContainText("typed while away");
   await proxy.stop();
 });

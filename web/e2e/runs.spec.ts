@@ -36,7 +36,7 @@ test("the timeline slider shows the notebook at an earlier entry", async ({ page
   await expect(notebook).toContainText("sum(range(10))");
   await expect(notebook.getByText("45", { exact: true })).toBeVisible();
 
-  const slider = page.getByRole("slider", { name: "Moment of the attempt" });
+  const slider = page.getByRole("slider", { name: "Entry of the trace" });
   await slider.focus();
   await page.keyboard.press("Home");
   await expect(notebook).not.toContainText("sum(range(10))");

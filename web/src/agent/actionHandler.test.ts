@@ -9,17 +9,17 @@ import { handleAgentAction } from "./actionHandler";
 
 // The page must answer actions exactly as the server's own notebook does: both are tested with the
 // same transcripts.
-const folder = join(import.meta.dirname, "../../../internal/notebook/testdata/transcripts");
-const files = readdirSync(folder).filter((name) => name.endsWith(".txt"));
+const transcriptFolder = join(import.meta.dirname, "../../../internal/notebook/testdata/transcripts");
+const transcriptFiles = readdirSync(transcriptFolder).filter((name) => name.endsWith(".txt"));
 
-function read(name: string): string {
-  return readFileSync(join(folder, name), "utf8");
+function readTranscript(name: string): string {
+  return readFileSync(join(transcriptFolder, name), "utf8");
 }
 
-/** Numbers in the transcripts that JSON.parse and JSON.stringify write differently. */
+/** Numbers in the transcripts that JSON.parse and JSON.stringify write in another form, with that form. */
 const rewrittenNumbers: Record<string, string> = { "99999999999999999999": "100000000000000000000" };
 
-function expectedOf(text: string): OutgoingMessage {
+function expectedMessage(text: string): OutgoingMessage {
   return JSON.parse(
     Object.entries(rewrittenNumbers).reduce((out, [from, to]) => out.replaceAll(from, to), text),
   ) as OutgoingMessage;
@@ -35,14 +35,14 @@ interface TranscriptLine {
   text: string;
 }
 
-function linesOf(text: string): TranscriptLine[] {
+function transcriptLines(text: string): TranscriptLine[] {
   return text.split("\n").flatMap((line) => {
     const [, word = "", rest = ""] = /^(action|event|answer|kernel|ended)\s*(\{.*)?$/.exec(line) ?? [];
     return word === "" || (rest === "" && word !== "ended") ? [] : [{ keyword: word, text: rest }];
   });
 }
 
-function parse(text: string): OutgoingMessage | null {
+function parseMessage(text: string): OutgoingMessage | null {
   try {
     return JSON.parse(text) as OutgoingMessage;
   } catch {
@@ -50,7 +50,10 @@ function parse(text: string): OutgoingMessage | null {
   }
 }
 
-/** Applies an action and returns the new state and the messages that result, in the server's order. */
+/**
+ * Applies an action to a state; returns the new state and the resulting messages in the order in
+ * which the server sends them.
+ */
 function applyAction(
   state: State,
   message: OutgoingMessage,
@@ -68,24 +71,24 @@ function applyAction(
   };
 }
 
-describe.each(files)("%s", (name) => {
+describe.each(transcriptFiles)("%s", (name) => {
   it("answers actions as the server does", () => {
     const context = notebookContext();
     let state = initialState;
     let said: OutgoingMessage[] = [];
     let count = 0;
-    for (const { keyword, text } of linesOf(read(name))) {
+    for (const { keyword, text } of transcriptLines(readTranscript(name))) {
       if (keyword === "kernel") {
-        const msg = parse(text);
+        const msg = parseMessage(text);
         if (msg !== null) state = reduceEntry(state, entryOf(0, "kernel>server", msg));
       } else if (keyword === "ended") {
         state = reduceEntry(state, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
       } else if (keyword === "action") {
         expect(said).toEqual([]);
-        ({ state, said } = applyAction(state, parse(text) ?? { type: "" }, context));
+        ({ state, said } = applyAction(state, parseMessage(text) ?? { type: "" }, context));
       } else {
         count++;
-        const { by: _, agent_tx_id: tx, ...expected } = expectedOf(text);
+        const { by: _, agent_tx_id: tx, ...expected } = expectedMessage(text);
         // A set_widget is answered by the server when the kernel has answered; a holder answers at once.
         if (expected.type === "set_widget_value") {
           expect(said.shift()).toMatchObject({ type: "agent_action_response", status: "success", tx_id: tx });
@@ -99,7 +102,7 @@ describe.each(files)("%s", (name) => {
 });
 
 it("there are transcripts to test with", () => {
-  expect(files.length).toBeGreaterThan(5);
+  expect(transcriptFiles.length).toBeGreaterThan(5);
 });
 
 describe("limits of get_context", () => {

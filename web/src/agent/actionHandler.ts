@@ -8,17 +8,17 @@ import { notebookContextFields } from "./agentContext";
 
 type NotebookEvent = MessageOf<"notebook_event">;
 
-/** Bytes of all sources of a notebook together, at most. */
+/** Maximum size in bytes of all sources of a notebook together. */
 const maxSourceBytes = 8 << 20;
 
-/** What a notebook's holder needs besides the state to carry out actions. */
+/** What the holder of a notebook provides to carry out actions, besides the notebook's state. */
 export interface NotebookContext {
   language: string;
   /** Returns an id for a new cell. */
   createId(): string;
 }
 
-/** What an action does. */
+/** The changes to the notebook, the messages to send and the response fields that result from an action. */
 export interface ActionResult {
   /** notebook_events for the reducer. */
   events: readonly NotebookEvent[];
@@ -28,7 +28,7 @@ export interface ActionResult {
   kernelMessages: readonly OutgoingMessage[];
 }
 
-/** An action that was carried out or refused. */
+/** The result of an agent_action that was carried out, or the error it was refused with. */
 export interface HandledAction {
   events: readonly NotebookEvent[];
   /** null: the agent does not want a response. */
@@ -45,7 +45,7 @@ export function handleAgentAction(state: State, message: Fields, context: Notebo
   const responseOf = (status: string, fields: Readonly<Record<string, unknown>>): OutgoingMessage | null =>
     txId === "" ? null : { type: "agent_action_response", tx_id: txId, status, ...fields };
   try {
-    const { events, fields, kernelMessages } = perform(state, message, context);
+    const { events, fields, kernelMessages } = performAction(state, message, context);
     return { events, kernelMessages, response: responseOf("success", fields) };
   } catch (error) {
     const action = read(string, message.action);
@@ -55,8 +55,8 @@ export function handleAgentAction(state: State, message: Fields, context: Notebo
   }
 }
 
-/** Returns what an action does. Throws an ActionError if it cannot be done. */
-export function perform(state: State, message: Fields, context: NotebookContext): ActionResult {
+/** Returns what an action changes and sends. Throws an ActionError if the action cannot be carried out. */
+export function performAction(state: State, message: Fields, context: NotebookContext): ActionResult {
   const fields = new ActionParams(message);
   const action = fields.id("action");
   const params = new ActionParams(fields.optionalObject("params"));

@@ -1,7 +1,10 @@
 import { type Fields, isObject, jsonOf } from "../json/values";
 import { byteLength, lastPositionWithin } from "../store/utf8";
 
-/** Says what is wrong with an action, in the server's words. */
+/**
+ * The error of an action with invalid parameters, or which cannot be carried out. Its message is
+ * the same as the server's.
+ */
 export class ActionError extends Error {
   /** fields are added to the response. */
   constructor(
@@ -14,8 +17,8 @@ export class ActionError extends Error {
 }
 
 /**
- * Reads the parameters of an action. A parameter that is not as expected throws an ActionError with
- * its name, what was expected, and what was found.
+ * Reads the parameters of an action. A parameter of the wrong type throws an ActionError that names
+ * the parameter, what was expected, and what was found.
  */
 export class ActionParams {
   constructor(private readonly params: Fields) {}
@@ -74,7 +77,10 @@ export class ActionParams {
   }
 }
 
-/** Describes a JSON value in an error: a short one as it is. */
+/**
+ * Describes a JSON value for an error message: as JSON if that has at most 60 bytes, else "an
+ * object", "an array", or the beginning of the JSON text; "nothing" for undefined.
+ */
 export function describeValue(value: unknown): string {
   const maxBytes = 60;
   if (value === undefined) return "nothing";

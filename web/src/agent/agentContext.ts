@@ -6,14 +6,14 @@ import type { Cell, Execution, State } from "../store/state";
 import type { StoredOutput } from "../store/storedOutput";
 import { byteLength, firstPositionAfter, lastPositionWithin, omissionNote, shortenMiddle } from "../store/utf8";
 
-/** Bytes of one text in a context, at most. */
+/** Maximum size in bytes of one text in the answer to get_context; longer texts are cut. */
 const maxTextBytes = 4 << 10;
-/** Bytes of all outputs in a context, at most. Each cell has an equal share. */
+/** Maximum size in bytes of all outputs in the answer to get_context. Each cell gets an equal share. */
 const maxOutputBytes = 8 << 20;
-/** Bytes of a widget's value in a context, at most. */
+/** Maximum size in bytes of a widget's value in the answer to get_context. */
 const maxWidgetValueBytes = 4 << 10;
 
-/** Returns the notebook as get_context describes it to an agent. */
+/** Returns the description of the notebook that the agent receives in answer to get_context. */
 export function notebookContextFields({ notebook }: State, language: string): Record<string, unknown> {
   const share = Math.floor(maxOutputBytes / Math.max(1, notebook.order.length));
   const cells = notebook.order.flatMap((id) => notebook.cells[id] ?? []);
@@ -65,7 +65,7 @@ function outputFields(rendered: RenderedOutput): Output {
   };
 }
 
-/** Returns the text of a stream, cut in the middle if it is too long. */
+/** Returns the text of a stream; cuts its middle if it is too long for the agent's context. */
 function shortenedText({ head, tail, missingBytes }: RenderedOutput): string {
   const [first, rest] = [textOf(head), textOf(tail)];
   const size = byteLength(first) + byteLength(rest);
@@ -99,8 +99,8 @@ function valueField(mime: string, value: unknown): unknown {
 }
 
 /**
- * Returns widgets sorted by key. Other fields of their states, and fields of another type, are left
- * out.
+ * Returns the widgets of a cell for the agent, sorted by key. Leaves out other fields of their
+ * states and fields of the wrong type.
  */
 function widgetFields(widgets: Readonly<Record<string, Widget>>) {
   return Object.keys(widgets)
@@ -113,7 +113,7 @@ function widgetFields(widgets: Readonly<Record<string, Widget>>) {
     });
 }
 
-/** Replaces the middle of the outputs by a note if they have more than limit bytes together. */
+/** Replaces the middle of a cell's outputs by a note if they are larger than limit bytes together. */
 function limitOutputs(limit: number, outputs: Output[]): Output[] {
   const sizes = outputs.map(jsonBytes);
   if (sizes.reduce((sum, size) => sum + size, 0) <= limit) return outputs;
@@ -124,7 +124,7 @@ function limitOutputs(limit: number, outputs: Output[]): Output[] {
   return [...outputs.slice(0, first), note, ...outputs.slice(outputs.length - last)];
 }
 
-/** Returns how many of the first sizes fit into room together. */
+/** Returns how many of the sizes, from the first on, add up to at most room. */
 function countFitting(sizes: readonly number[], room: number): number {
   let left = room;
   const over = sizes.findIndex((size) => {

@@ -3,7 +3,7 @@ import type { OutgoingMessage } from "../protocol/messages";
 import type { Store } from "../store/store";
 import type { ConsoleConnection } from "./consoleConnection";
 import type { DocumentOwner } from "./documentOwner";
-import type { Edits } from "./edits";
+import type { UnsentEdits } from "./edits";
 import { outgoingEntry } from "./entries";
 import type { CommandBackend } from "./sessionCommands";
 import type { SessionServices } from "./sessionServices";
@@ -11,7 +11,7 @@ import type { SessionServices } from "./sessionServices";
 export interface CommandBackendConfig {
   services: SessionServices;
   connection: ConsoleConnection;
-  edits: Edits;
+  edits: UnsentEdits;
   /** null: there is no notebook yet. */
   owner(): DocumentOwner | null;
   /** Offers the text that the user had typed into a cell in conflict, which was deleted. */
@@ -19,8 +19,8 @@ export interface CommandBackendConfig {
 }
 
 /**
- * Returns what commands are carried out with: sends them over the connections and records what was
- * sent.
+ * Returns the backend that carries out the user's commands: it sends them over the connections and
+ * records what was sent.
  */
 export function createCommandBackend({
   services,
@@ -63,7 +63,7 @@ export function createCommandBackend({
   };
 }
 
-/** Shows a text of a cell that the server does not have yet. */
+/** Shows in the notebook a cell's text that has not been sent to the server yet. */
 export function showUnsentText(store: Store, id: string, source: string): void {
   store.update((state) => {
     const cell = state.notebook.cells[id];

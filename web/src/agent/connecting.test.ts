@@ -1,30 +1,30 @@
 import { describe, expect, it, vi } from "vitest";
 import { setToken } from "../api/client";
 import {
-  advance,
-  commands,
-  connect,
+  acceptConnections,
+  advanceTimers,
   leavePage,
-  live,
+  notebookStateMessage,
   noticeTexts,
   openPage,
-  ready,
-  startEachTestEmpty,
-  stateOf,
+  readyMessage,
+  resetPageAroundTests,
+  sessionSnapshot,
+  userCommands,
 } from "./fakePage";
-import { type Answers, FakeSocket, socketAt, socketsAt } from "./fakeServer";
+import { type ApiAnswers, FakeSocket, socketAt, socketsAt } from "./fakeServer";
 
-startEachTestEmpty();
+resetPageAroundTests();
 
 describe("connecting", () => {
   it("authenticates at /run, then at /agent with the number it was given, and logs that it is connected", async () => {
     await openPage();
-    expect(live().connection.state).toBe("wsConnecting");
+    expect(sessionSnapshot().connection.state).toBe("wsConnecting");
     const run = socketAt("/run");
     expect(new URL(run.url).search).toBe("?session=s1");
     run.open();
     expect(run.sent).toEqual([{ token: "local-dev-token", notebook_id: expect.any(String), alive: true }]);
-    run.receive(ready);
+    run.receive(readyMessage);
     const agent = socketAt("/agent");
     agent.open();
     expect(agent.sent).toEqual([
@@ -37,34 +37,34 @@ describe("connecting", () => {
         alive: true,
       },
     ]);
-    expect(live().connection.state).toBe("wsConnecting");
-    agent.receive(stateOf(1, []));
-    expect(live().connection.state).toBe("connected");
+    expect(sessionSnapshot().connection.state).toBe("wsConnecting");
+    agent.receive(notebookStateMessage(1, []));
+    expect(sessionSnapshot().connection.state).toBe("connected");
     expect(console.info).toHaveBeenCalledWith("[AgentConnection] Connected");
-    expect(live()).toMatchObject({ language: "python", kernelPid: 99, commands: { canRun: true } });
+    expect(sessionSnapshot()).toMatchObject({ language: "python", kernelPid: 99, commands: { canRun: true } });
   });
 
   it("reconnects as the same console, after growing delays", async () => {
     vi.spyOn(Math, "random").mockReturnValue(1);
     await openPage();
-    await connect();
+    await acceptConnections();
     socketAt("/agent").drop(1006);
-    expect(live().connection).toMatchObject({ state: "disconnected", code: 1006 });
+    expect(sessionSnapshot().connection).toMatchObject({ state: "disconnected", code: 1006 });
     expect(console.info).toHaveBeenCalledWith("[AgentConnection] Disconnected (1006)");
-    expect(commands()).toMatchObject({ canRun: false, runProblem: "There is no connection to the server." });
+    expect(userCommands()).toMatchObject({ canRun: false, runProblem: "There is no connection to the server." });
     const gaps: number[] = [];
     for (let i = 0; i < 8; i++) {
       const tries = socketsAt("/run").length;
       const from = Date.now();
-      while (socketsAt("/run").length === tries) await advance(10);
+      while (socketsAt("/run").length === tries) await advanceTimers(10);
       gaps.push(Math.round((Date.now() - from) / 10) * 10);
       socketAt("/run").drop(1006);
     }
     expect(gaps).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
-    live().connection.retry();
-    await advance(0);
-    expect(live().connection.state).toBe("wsConnecting");
-    await connect();
+    sessionSnapshot().connection.retry();
+    await advanceTimers(0);
+    expect(sessionSnapshot().connection.state).toBe("wsConnecting");
+    await acceptConnections();
     const inits = socketsAt("/agent").flatMap(({ sent }) => sent.filter(({ type }) => type === "init"));
     expect(inits).toHaveLength(2);
     expect(inits[1]).toEqual(inits[0]);
@@ -75,7 +75,7 @@ describe("connecting", () => {
     socketAt("/run").drop(1006);
     const tries = FakeSocket.all.length;
     (event === "online" ? window : document).dispatchEvent(new Event(event));
-    await advance(0);
+    await advanceTimers(0);
     expect(FakeSocket.all).toHaveLength(tries + 1);
   });
 
@@ -92,25 +92,25 @@ describe("connecting", () => {
     [4009, "another console holds this notebook", false],
   ])("after %i %s reconnects without the user: %s", async (code, reason, back) => {
     await openPage();
-    await connect();
+    await acceptConnections();
     const tries = FakeSocket.all.length;
     socketAt("/agent").drop(code, reason);
-    expect(live().connection).toMatchObject({ code, reason });
-    expect(live().connection.retryAt !== null).toBe(back);
-    await advance(60_000);
+    expect(sessionSnapshot().connection).toMatchObject({ code, reason });
+    expect(sessionSnapshot().connection.retryAt !== null).toBe(back);
+    await advanceTimers(60_000);
     expect(FakeSocket.all.length > tries).toBe(back);
   });
 
   it("gives up on a server that does not answer, and tries again", async () => {
     await openPage();
-    await advance(9_750);
-    expect(live().connection).toMatchObject({ state: "disconnected", reason: "the server does not answer" });
-    expect(live().connection.retryAt).not.toBeNull();
+    await advanceTimers(9_750);
+    expect(sessionSnapshot().connection).toMatchObject({ state: "disconnected", reason: "the server does not answer" });
+    expect(sessionSnapshot().connection.retryAt).not.toBeNull();
   });
 
   it("ignores messages that cannot be read", async () => {
     await openPage();
-    await connect();
+    await acceptConnections();
     vi.spyOn(console, "warn").mockImplementation(() => undefined);
     const agent = socketAt("/agent");
     for (const data of ["{", "[]", "null", "7", '{"type":7}', new ArrayBuffer(3), undefined])
@@ -121,16 +121,16 @@ describe("connecting", () => {
       { type: "error" },
       { type: "unknown_type" },
     );
-    await advance();
-    expect(live().connection.state).toBe("connected");
+    await advanceTimers();
+    expect(sessionSnapshot().connection.state).toBe("connected");
   });
 
   it("ends with the page and does not reconnect", async () => {
     await openPage();
-    await connect();
+    await acceptConnections();
     leavePage();
     const tries = FakeSocket.all.length;
-    await advance(60_000);
+    await advanceTimers(60_000);
     expect(FakeSocket.all).toHaveLength(tries);
     expect(FakeSocket.all.every(({ readyState }) => readyState === 3)).toBe(true);
   });
@@ -141,17 +141,17 @@ describe("a session that requires a token", () => {
   const refusal = () => Response.json({ code: "unauthorized", text: "no" }, { status: 401 });
 
   it("asks for a token, and for another one after a refusal", async () => {
-    const answers: Answers = { [path]: refusal() };
+    const answers: ApiAnswers = { [path]: refusal() };
     await openPage("view", answers, false);
-    expect(live()).toMatchObject({ needsToken: true, tokenRefusal: null });
+    expect(sessionSnapshot()).toMatchObject({ needsToken: true, tokenRefusal: null });
     expect(FakeSocket.all).toEqual([]);
-    live().submitToken("wrong");
-    await advance();
-    expect(live()).toMatchObject({ needsToken: true, tokenRefusal: "The server has refused this token." });
+    sessionSnapshot().submitToken("wrong");
+    await advanceTimers();
+    expect(sessionSnapshot()).toMatchObject({ needsToken: true, tokenRefusal: "The server has refused this token." });
     answers[path] = { state: "running" };
-    live().submitToken("right");
-    await advance();
-    expect(live()).toMatchObject({ needsToken: false, phase: "running" });
+    sessionSnapshot().submitToken("right");
+    await advanceTimers();
+    expect(sessionSnapshot()).toMatchObject({ needsToken: false, phase: "running" });
     socketAt("/run").open();
     expect(socketAt("/run").sent).toMatchObject([{ token: "right" }]);
   });
@@ -161,17 +161,17 @@ describe("a session that requires a token", () => {
     await openPage("view", { [path]: { state: "running" } }, false);
     socketAt("/run").open();
     socketAt("/run").drop(1008, "wrong token");
-    expect(live()).toMatchObject({ needsToken: true, tokenRefusal: "The server has refused this token." });
+    expect(sessionSnapshot()).toMatchObject({ needsToken: true, tokenRefusal: "The server has refused this token." });
   });
 
   it("waits while the session starts, and reports why it cannot", async () => {
-    const answers: Answers = { [path]: { state: "starting" } };
+    const answers: ApiAnswers = { [path]: { state: "starting" } };
     await openPage("view", answers, false);
-    expect(live().phase).toBe("starting");
+    expect(sessionSnapshot().phase).toBe("starting");
     expect(FakeSocket.all).toEqual([]);
     answers[path] = { state: "stopped", problem: "no kernel" };
-    await advance(2000);
-    expect(live().phase).toBe("stopped");
+    await advanceTimers(2000);
+    expect(sessionSnapshot().phase).toBe("stopped");
     expect(noticeTexts()).toEqual(["The session could not start: no kernel"]);
     expect(FakeSocket.all).toHaveLength(1);
   });
@@ -179,10 +179,10 @@ describe("a session that requires a token", () => {
   it("reconnects with the number that the console was given last in this session", async () => {
     await openPage("view", { [path]: { state: "running" } }, false);
     const reconnect = async (trace: unknown) => {
-      live().connection.retry();
-      await advance(20);
-      await connect();
-      socketAt("/run").receive({ ...ready, trace });
+      sessionSnapshot().connection.retry();
+      await advanceTimers(20);
+      await acceptConnections();
+      socketAt("/run").receive({ ...readyMessage, trace });
       const [login] = socketAt("/run").sent;
       socketAt("/run").drop(1006);
       return login;
@@ -196,14 +196,14 @@ describe("a session that requires a token", () => {
   it("is read-only while another console owns the session", async () => {
     await openPage("view", { [path]: { state: "running" } }, false);
     socketAt("/run").open();
-    socketAt("/run").receive({ ...ready, session_owner: false });
+    socketAt("/run").receive({ ...readyMessage, session_owner: false });
     socketAt("/agent").open();
-    socketAt("/agent").receive(stateOf(1, []));
-    expect(live()).toMatchObject({
+    socketAt("/agent").receive(notebookStateMessage(1, []));
+    expect(sessionSnapshot()).toMatchObject({
       isOwner: false,
       commands: { canRun: false, runProblem: "Another console owns this session." },
     });
-    socketAt("/run").receive({ ...ready, session_owner: true });
-    expect(live()).toMatchObject({ isOwner: true, commands: { canRun: true } });
+    socketAt("/run").receive({ ...readyMessage, session_owner: true });
+    expect(sessionSnapshot()).toMatchObject({ isOwner: true, commands: { canRun: true } });
   });
 });

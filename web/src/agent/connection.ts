@@ -6,11 +6,11 @@ import { tokenFor } from "./kernelConnection";
 import { Socket, type SocketEvents } from "./socket";
 
 export interface AgentConnectionEvents extends Omit<SocketEvents, "opened"> {
-  /** The server has accepted the console, as far as the page can tell. */
+  /** The console is connected: the server has sent the notebook to a view, or a holder's connection is open. */
   connected(): void;
 }
 
-/** The connection to /agent, for the notebook and the agent's messages. */
+/** The connection to /agent, which carries the notebook and the agent's messages. */
 export class AgentConnection {
   private readonly socket: Socket;
   private isConnected = false;

@@ -2,22 +2,24 @@ import type { Message } from "../protocol/messages";
 import { AgentConnection } from "./connection";
 import { type ConsoleIdentity, KernelConnection } from "./kernelConnection";
 import type { ConnectionState } from "./sessionSnapshot";
-import { noAnswer } from "./socket";
+import { silenceCloseReason } from "./socket";
 
+/** Delay in milliseconds before the first retry; maxDelayMs is the longest one. */
 const firstDelayMs = 250;
 const maxDelayMs = 10_000;
 
 /**
- * Returns how long to wait before try n, counted from 0, in milliseconds: doubled each time, with a
- * random part so that consoles do not all come back at once.
+ * Returns the delay in milliseconds before connection retry n, counted from 0. It doubles with each
+ * retry and has a random part, so that consoles do not all reconnect at once.
  */
 export function retryDelay(n: number, random: () => number = Math.random): number {
   return Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(n, 10)) * (0.5 + 0.5 * random());
 }
 
 /**
- * Reports whether a connection that ended with this code and reason is made again without the user:
- * see docs/consoles.md, "How connections end". A server that has stopped may be started again.
+ * Reports whether the page reconnects by itself after a connection ended with this close code and
+ * reason; see docs/consoles.md, "How connections end". True for a server that has stopped, because
+ * it may be started again.
  */
 export function isRetried(code: number, reason: string): boolean {
   switch (code) {
@@ -32,13 +34,16 @@ export function isRetried(code: number, reason: string): boolean {
   }
 }
 
-/** Reports whether the server ended the connection because of a wrong or missing token. */
+/** Reports whether the server closed the connection because the token was wrong or missing. */
 export function isTokenRefusal(code: number, reason: string): boolean {
   return code === 1008 && reason.includes("token");
 }
 
-/** How long a connection must have lasted for the delays of retries to start again. */
-const steadyMs = 5_000;
+/**
+ * How many milliseconds a connection must have lasted for the retry delay to start from the
+ * beginning again.
+ */
+const minSteadyMs = 5_000;
 
 export interface ConsoleConnectionEvents {
   /** Returns the console's identity for the next try. */
@@ -50,8 +55,8 @@ export interface ConsoleConnectionEvents {
 }
 
 /**
- * The two connections of a console as one: they are made one after the other, and when one ends the
- * other is closed.
+ * Manages a console's connections to /run and /agent together: opens one after the other, and
+ * closes both when one ends.
  */
 export class ConsoleConnection {
   state: ConnectionState = "disconnected";
@@ -139,8 +144,8 @@ export class ConsoleConnection {
   }
 
   private readonly handleClosed = (code: number, reason: string): void => {
-    if (reason === noAnswer) this.patience = 2;
-    if (this.state === "connected" && Date.now() - this.connectedAt > steadyMs) this.tries = 0;
+    if (reason === silenceCloseReason) this.patience = 2;
+    if (this.state === "connected" && Date.now() - this.connectedAt > minSteadyMs) this.tries = 0;
     this.closeBoth("the other connection has ended");
     this.state = "disconnected";
     this.code = code;

@@ -14,19 +14,19 @@ class FakeChannel {
   }
 }
 
-/** What a console that has not connected is given. */
+/** The stored connection number of a console that has never connected. */
 const noConnection = { index: 0, trace: "" };
 
-let navigation = "navigate";
+let navigationType = "navigate";
 
 beforeEach(() => {
   vi.useFakeTimers();
   sessionStorage.clear();
   FakeChannel.all = [];
-  navigation = "navigate";
+  navigationType = "navigate";
   vi.stubGlobal("BroadcastChannel", FakeChannel);
   vi.spyOn(performance, "getEntriesByType").mockImplementation(() => [
-    { type: navigation } as unknown as PerformanceEntry,
+    { type: navigationType } as unknown as PerformanceEntry,
   ]);
 });
 
@@ -46,7 +46,7 @@ async function openPage() {
 it("stays the same when the page is reloaded, and keeps its connection number", async () => {
   const first = await openPage();
   first.saveConnectionNumber("s", { index: 4, trace: "t" });
-  navigation = "reload";
+  navigationType = "reload";
   const second = await openPage();
   expect(second.id).toBe(first.id);
   expect(second.loadConnectionNumber("s")).toEqual({ index: 4, trace: "t" });

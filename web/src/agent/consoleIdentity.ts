@@ -6,23 +6,26 @@ import { readTab, removeTab, tabKeys, writeTab } from "../browser/tabStorage";
 const idKey = "assay.console";
 const indexKey = (session: string) => `assay.connection.${session}`;
 
-/** How long another page has to answer that it has the id. */
+/** How many milliseconds other pages have to answer that they use a console id. */
 const claimTimeoutMs = 150;
 
 const pageId = crypto.randomUUID();
-let ownId: Promise<number> | null = null;
+let currentId: Promise<number> | null = null;
 
-/** Returns the number that identifies this page, which is created once and kept as long as its tab. */
+/**
+ * Resolves to the number that identifies this page to the server. It is created once and kept until
+ * its tab is closed.
+ */
 export function getConsoleId(): Promise<number> {
-  ownId ??= chooseId();
-  return ownId;
+  currentId ??= chooseId();
+  return currentId;
 }
 
 async function chooseId(): Promise<number> {
   const stored = Number(readTab(idKey));
   const channel = openChannel();
   const isStored = Number.isSafeInteger(stored) && stored > 0;
-  const id = isStored && (isReload() || !(await isTaken(channel, stored))) ? stored : newId();
+  const id = isStored && (isReload() || !(await isIdTaken(channel, stored))) ? stored : newId();
   if (id !== stored) forgetConnections(stored);
   writeTab(idKey, String(id));
   answerClaims(channel, id);
@@ -47,8 +50,8 @@ function openChannel(): BroadcastChannel | null {
   }
 }
 
-/** Asks the other pages whether one of them has the id. */
-function isTaken(channel: BroadcastChannel | null, id: number): Promise<boolean> {
+/** Asks the other pages of the browser whether one of them uses the console id. */
+function isIdTaken(channel: BroadcastChannel | null, id: number): Promise<boolean> {
   if (channel === null) return Promise.resolve(false);
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), claimTimeoutMs);
@@ -57,12 +60,12 @@ function isTaken(channel: BroadcastChannel | null, id: number): Promise<boolean>
       clearTimeout(timer);
       resolve(true);
     };
-    if (!post(channel, { asks: id, pageId })) resolve(false);
+    if (!postMessage(channel, { asks: id, pageId })) resolve(false);
   });
 }
 
-/** Returns false if the message could not be posted. */
-function post(channel: BroadcastChannel, data: unknown): boolean {
+/** Posts a message to the browser's other pages. Returns false if that failed. */
+function postMessage(channel: BroadcastChannel, data: unknown): boolean {
   try {
     channel.postMessage(data);
     return true;
@@ -71,15 +74,15 @@ function post(channel: BroadcastChannel, data: unknown): boolean {
   }
 }
 
-/** Answers other pages that ask for this id. */
+/** Answers other pages that ask whether a page uses this console id. */
 function answerClaims(channel: BroadcastChannel | null, id: number): void {
   if (channel === null) return;
   channel.onmessage = ({ data }) => {
-    if (data?.asks === id && data.page !== pageId) post(channel, { taken: id, pageId });
+    if (data?.asks === id && data.page !== pageId) postMessage(channel, { taken: id, pageId });
   };
 }
 
-/** Removes the connection numbers of a console whose id is not used any more. */
+/** Removes the stored connection numbers of a console id that is no longer used. */
 function forgetConnections(id: number): void {
   if (id <= 0) return;
   for (const key of tabKeys()) {
@@ -87,7 +90,7 @@ function forgetConnections(id: number): void {
   }
 }
 
-/** The number that the server gave a console at /run. */
+/** The number that the server gave a console at /run, and the session's trace. */
 export interface ConnectionNumber {
   /** 0: none was given. */
   index: number;
@@ -95,7 +98,7 @@ export interface ConnectionNumber {
   trace: string;
 }
 
-/** Returns the number that this console was given last in a session. */
+/** Returns the connection number that this console got last in a session. */
 export function loadConnectionNumber(session: string): ConnectionNumber {
   const saved = readTab(indexKey(session)) ?? "";
   const space = saved.indexOf(" ");

@@ -7,6 +7,7 @@ import type { Inbox } from "./inbox";
 import { getSession, readConversation } from "./sessionApi";
 import type { UnconfirmedMessages } from "./unconfirmedMessages";
 
+/** How many milliseconds one request for the past conversation may take. */
 const answerTimeoutMs = 10_000;
 
 export interface ConversationLoaderEvents {
@@ -17,8 +18,9 @@ export interface ConversationLoaderEvents {
 }
 
 /**
- * Loads the past conversation: what was said before the page was opened, or while it was
- * disconnected. Live messages of the agent wait until then, so that all are applied in order.
+ * Loads the past conversation from the trace: everything said before the page was opened or while
+ * it was disconnected. Live messages of the agent wait until it is loaded, so that all are applied
+ * in order.
  */
 export class ConversationLoader {
   private heldBack: Entry[] | null = null;
@@ -101,7 +103,7 @@ export class ConversationLoader {
   }
 }
 
-/** Resolves to the result of a request, or rejects after a timeout and then cancels all loading. */
+/** Resolves to the result of a request. Rejects after a timeout, and then cancels all loading. */
 async function withTimeout<T>(request: Promise<T>, controller: AbortController): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {

@@ -1,7 +1,10 @@
 import type { Fields } from "../json/values";
 import type { Message, OutgoingMessage } from "../protocol/messages";
 
-/** What views and holders of the notebook do differently. */
+/**
+ * The part of a session that differs between a page that only views the server's notebook
+ * (NotebookViewer) and one that holds the notebook (NotebookHolder).
+ */
 export interface DocumentOwner {
   /** Restores the saved notebook, before anything is connected. */
   load(): Promise<void>;

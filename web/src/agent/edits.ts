@@ -2,16 +2,16 @@ import type { Conflict } from "../commands/conflicts";
 import type { Store } from "../store/store";
 import { RequestError } from "./requests";
 
-/** How long typing must pause before an edit is sent. */
+/** How many milliseconds typing must pause before an edit is sent. */
 const typingPauseMs = 400;
 /**
- * // When an edit is sent though typing goes on: others see it, and a conflict shows before much is
- * typed.
+ * An edit is sent after this many milliseconds even if typing does not pause, so that other
+ * consoles see it and conflicts show early.
  */
 const maxUnsentMs = 2000;
 
-/** What the user has typed into a cell and the server does not have yet. */
-interface Edit {
+/** The text that the user has typed into a cell and that the server has not confirmed yet. */
+interface CellEdit {
   text: string;
   /** The version of the cell that the text is based on. */
   base: { source: string; rev: number };
@@ -46,14 +46,14 @@ export interface EditsConfig {
 }
 
 /**
- * The user's edits on their way to the server. They are sent when typing pauses, one at a time per
- * cell, with the rev that they are based on. What cannot be sent is kept. If the cell has another
- * rev by then, the text is not overwritten: the user resolves the conflict.
+ * Sends the user's edits to the server: when typing pauses, one at a time per cell, with the
+ * revision that they are based on. Keeps edits that cannot be sent. If the cell has another
+ * revision by then, nothing is overwritten and the user resolves the conflict.
  */
-export class Edits {
-  private readonly edits = new Map<string, Edit>();
+export class UnsentEdits {
+  private readonly edits = new Map<string, CellEdit>();
   private readonly paused = new Map<string, number>();
-  private readonly sends = new WeakMap<Edit, Promise<boolean>>();
+  private readonly sends = new WeakMap<CellEdit, Promise<boolean>>();
 
   constructor(private readonly config: EditsConfig) {}
 
@@ -102,7 +102,7 @@ export class Edits {
   }
 
   /** Stores a text after those that are being sent. */
-  private async storeText(id: string, edit: Edit, text: string): Promise<void> {
+  private async storeText(id: string, edit: CellEdit, text: string): Promise<void> {
     clearTimeout(edit.timer);
     let stored = true;
     while (stored && edit.isSending) stored = await this.sendInProgress(edit);
@@ -194,7 +194,7 @@ export class Edits {
   /** Restores edits that were saved. */
   load(saved: readonly SavedEdit[]): void {
     for (const { id, text, base, conflict = false, sent = [] } of saved) {
-      const edit: Edit = { ...newEdit, text, base, isConflict: conflict, unconfirmed: sent, isRestored: true };
+      const edit: CellEdit = { ...newEdit, text, base, isConflict: conflict, unconfirmed: sent, isRestored: true };
       if (!this.edits.has(id)) this.edits.set(id, edit);
     }
     if (saved.length > 0) this.config.onConflicts();
@@ -204,7 +204,7 @@ export class Edits {
    * Compares an edit with what became of its cell while the page was reloaded. Shows the edit
    * unless there is a conflict.
    */
-  private compareWithCell(id: string, edit: Edit, { source, rev }: Edit["base"]): void {
+  private compareWithCell(id: string, edit: CellEdit, { source, rev }: CellEdit["base"]): void {
     if (source === edit.text || edit.unconfirmed.includes(source)) this.setBase(id, edit, { source, rev });
     else if (source !== edit.base.source) this.handleStale(id, edit, { source, rev });
     else edit.base = { source, rev };
@@ -212,7 +212,7 @@ export class Edits {
   }
 
   /** Offers the text of a conflict whose cell was deleted. */
-  private cellDeleted(id: string, edit: Edit): void {
+  private cellDeleted(id: string, edit: CellEdit): void {
     const { seq, order, cells } = this.config.store.get().notebook;
     if (this.edits.get(id) !== edit || cells[id] !== undefined) return;
     if (this.paused.has(id) || (seq === 0 && order.length === 0)) return; // deleted by this page, or the notebook is not known yet
@@ -221,7 +221,7 @@ export class Edits {
   }
 
   /** Sends an edit when typing pauses. */
-  private scheduleSend(id: string, edit: Edit): void {
+  private scheduleSend(id: string, edit: CellEdit): void {
     clearTimeout(edit.timer);
     edit.sendBy ??= performance.now() + maxUnsentMs;
     const wait = Math.min(typingPauseMs, Math.max(0, edit.sendBy - performance.now()));
@@ -232,10 +232,10 @@ export class Edits {
     }, wait);
   }
 
-  private begin(id: string): Edit | null {
+  private begin(id: string): CellEdit | null {
     const cell = this.config.store.get().notebook.cells[id];
     if (cell === undefined) return null;
-    const edit: Edit = { ...newEdit, text: cell.source, base: { source: cell.source, rev: cell.rev } };
+    const edit: CellEdit = { ...newEdit, text: cell.source, base: { source: cell.source, rev: cell.rev } };
     this.edits.set(id, edit);
     return edit;
   }
@@ -244,7 +244,7 @@ export class Edits {
    * Sends the text of an edit, by default its newest one. Resolves to whether it was stored. If a
    * send is in progress, returns that one.
    */
-  private async send(id: string, edit: Edit, text = edit.text): Promise<boolean> {
+  private async send(id: string, edit: CellEdit, text = edit.text): Promise<boolean> {
     if (edit.isSending) return this.sendInProgress(edit);
     if (edit.isConflict || edit.isRefused) return false;
     if (text === edit.base.source && edit.unconfirmed.length === 0) {
@@ -261,17 +261,17 @@ export class Edits {
     return sending;
   }
 
-  private sendInProgress(edit: Edit): Promise<boolean> {
+  private sendInProgress(edit: CellEdit): Promise<boolean> {
     return this.sends.get(edit) ?? Promise.resolve(false);
   }
 
-  private handleStored(id: string, edit: Edit, text: string): boolean {
+  private handleStored(id: string, edit: CellEdit, text: string): boolean {
     const { base } = edit;
     return this.setBase(id, edit, { source: text, rev: text === base.source ? base.rev : base.rev + 1 });
   }
 
   /** Sets the version that the server has. What was typed meanwhile is sent next. */
-  private setBase(id: string, edit: Edit, base: Edit["base"]): boolean {
+  private setBase(id: string, edit: CellEdit, base: CellEdit["base"]): boolean {
     edit.isSending = false;
     edit.unconfirmed = [];
     edit.base = base;
@@ -282,7 +282,7 @@ export class Edits {
     return true;
   }
 
-  private handleFailure(id: string, edit: Edit, error: unknown, text: string): boolean | Promise<boolean> {
+  private handleFailure(id: string, edit: CellEdit, error: unknown, text: string): boolean | Promise<boolean> {
     edit.isSending = false;
     edit.problem = error instanceof Error ? error.message : String(error);
     if (this.edits.get(id) !== edit) return false;
@@ -303,7 +303,7 @@ export class Edits {
   }
 
   /** Sends a text again: the rev is another one, but the source is the one that the text is based on. */
-  private resend(id: string, edit: Edit, base: Edit["base"], text: string): Promise<boolean> {
+  private resend(id: string, edit: CellEdit, base: CellEdit["base"], text: string): Promise<boolean> {
     edit.unconfirmed = [];
     edit.base = base;
     return this.send(id, edit, text);
@@ -313,7 +313,7 @@ export class Edits {
    * Starts a conflict, unless the cell's new source is a text of ours that was sent before the
    * connection broke, or the same text.
    */
-  private handleStale(id: string, edit: Edit, base: Edit["base"]): boolean {
+  private handleStale(id: string, edit: CellEdit, base: CellEdit["base"]): boolean {
     if (edit.unconfirmed.includes(base.source) || base.source === edit.text) return this.setBase(id, edit, base);
     edit.unconfirmed = [];
     edit.base = base;
@@ -332,6 +332,7 @@ export class Edits {
   }
 }
 
+/** An edit as it is saved in the browser while the page is reloaded. */
 export interface SavedEdit {
   id: string;
   text: string;

@@ -10,12 +10,15 @@ const executionTypes = new Set([
 ]);
 const serverTypes = new Set(["eval_result", "managed_process_exit", "ready"]);
 
-/** Reports whether a message is about the execution of cells. */
+/** Reports whether a message is about the execution of cells, such as start_cell or cell_result. */
 export function isExecutionMessage(message: Message): boolean {
   return executionTypes.has(typeOf(message));
 }
 
-/** Returns a message to a console as the entry of the trace that it is; null if it is none. */
+/**
+ * Returns a message to a console as the trace entry that it corresponds to; null if the trace has
+ * no such entry.
+ */
 export function entryOf(message: Message): Entry | null {
   const hop = hopOf(message);
   return hop && { seq: message.seq ?? 0, hop, msg: message, at: performance.now() };
@@ -32,7 +35,10 @@ function hopOf(message: Message): Hop | null {
     : null;
 }
 
-/** Returns a message of this page as an entry. The server does not send it back. */
+/**
+ * Returns a message sent by this page as a trace entry. The server does not send it back, so the
+ * page adds it itself.
+ */
 export function outgoingEntry(hop: "server>kernel" | "console>server", message: OutgoingMessage): Entry {
   return { seq: 0, hop, msg: readMessage(message), at: performance.now() };
 }

@@ -2,11 +2,12 @@ import { afterEach, beforeEach, vi } from "vitest";
 import { setToken } from "../api/client";
 import type { OutgoingMessage as Message, NotebookStateMessage } from "../protocol/messages";
 import type { WireCell } from "../protocol/wire.gen";
-import { type Answers, fakeServer, socketAt } from "./fakeServer";
+import { type ApiAnswers, fakeServer, socketAt } from "./fakeServer";
 import { LiveSession } from "./liveSession";
 import type { Role, SessionSnapshot } from "./sessionSnapshot";
 
-const config = {
+/** The server's configuration that the page is started with. */
+const publicConfig = {
   eval_sandbox: true,
   default_session: "default",
   version: "",
@@ -14,8 +15,8 @@ const config = {
   console_role: "view",
   cases: false,
 } as const;
-/** The first message at /run. */
-export const ready = {
+/** The first message of the server at /run. */
+export const readyMessage = {
   type: "ready",
   connection_idx: 7,
   session_owner: true,
@@ -23,8 +24,8 @@ export const ready = {
   kernel_pid: 99,
   language: "python",
 };
-/** Returns a cell as messages have it. */
-export const cell = (id: string, source = id, rev = 1): WireCell => ({
+/** Returns a cell in the format of messages. */
+export const wireCell = (id: string, source = id, rev = 1): WireCell => ({
   cell_id: id,
   cell_type: "code",
   source,
@@ -32,95 +33,105 @@ export const cell = (id: string, source = id, rev = 1): WireCell => ({
   rev,
 });
 
-/** Returns the first message to a view. */
-export function stateOf(seq: number, cells: WireCell[], runs: Partial<NotebookStateMessage["runs"]> = {}): Message {
+/** Returns a notebook_state message, the first one that a view receives at /agent. */
+export function notebookStateMessage(
+  seq: number,
+  cells: WireCell[],
+  runs: Partial<NotebookStateMessage["runs"]> = {},
+): Message {
   const none = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
   return { type: "notebook_state", seq, cells, runs: { ...none, ...runs } };
 }
 
-let session: LiveSession | null = null;
+let currentSession: LiveSession | null = null;
 
-/** Advances time by ms and lets promises settle. */
-export async function advance(ms = 300): Promise<void> {
+/** Advances fake time by ms milliseconds and lets promises settle. */
+export async function advanceTimers(ms = 300): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-/** Opens the page. The API answers with these answers. Returns the requests to the API. */
-export async function openPage(role: Role = "view", answers: Answers = {}, sandbox = true): Promise<URL[]> {
+/** Opens the page with a fake API that gives these answers. Resolves to the list of requests to the API. */
+export async function openPage(role: Role = "view", answers: ApiAnswers = {}, sandbox = true): Promise<URL[]> {
   const requests = fakeServer(answers);
   await loadPage(role, sandbox);
   return requests;
 }
 
-/** Opens the page, or reloads it. */
+/** Opens the page, or reloads it if it is open, in sandbox mode unless sandbox is false. */
 export async function loadPage(role: Role = "view", sandbox = true): Promise<void> {
-  session?.stop();
-  session = new LiveSession({ ...config, eval_sandbox: sandbox }, "s1", role);
-  session.start();
+  currentSession?.stop();
+  currentSession = new LiveSession({ ...publicConfig, eval_sandbox: sandbox }, "s1", role);
+  currentSession.start();
   if (role === "holder") await import("./holder"); // LiveSession imports it too; fake timers do not wait for imports
-  await advance();
+  await advanceTimers();
 }
 
-/** Reloads the page and leaves it before it has started. */
-export function loadAndLeave(): void {
-  session = new LiveSession(config, "s1", "view");
-  session.start();
-  session.stop();
+/** Reloads the page and closes it before it has started. */
+export function reloadAndLeavePage(): void {
+  currentSession = new LiveSession(publicConfig, "s1", "view");
+  currentSession.start();
+  currentSession.stop();
 }
 
-/** Leaves the page. */
+/** Closes the page. */
 export function leavePage(): void {
-  session?.stop();
+  currentSession?.stop();
 }
 
-/** Lets the server accept both connections. */
-export async function connect(state = stateOf(10, [cell("a"), cell("b")])): Promise<void> {
+/**
+ * Makes the fake server accept both connections and send their first messages; state is the one at
+ * /agent.
+ */
+export async function acceptConnections(
+  state = notebookStateMessage(10, [wireCell("a"), wireCell("b")]),
+): Promise<void> {
   socketAt("/run").open();
-  socketAt("/run").receive(ready);
+  socketAt("/run").receive(readyMessage);
   socketAt("/agent").open();
   socketAt("/agent").receive(state);
-  await advance();
+  await advanceTimers();
 }
 
-export function live(): SessionSnapshot {
-  if (session === null) throw new Error("the page was not loaded");
-  return session.snapshot();
+/** Returns the current snapshot of the page's session. Throws if the page was not opened. */
+export function sessionSnapshot(): SessionSnapshot {
+  if (currentSession === null) throw new Error("the page was not loaded");
+  return currentSession.snapshot();
 }
 
-/** Returns the user's commands. */
-export const commands = () => {
-  const found = live().commands;
+/** Returns the user's commands of the page. Throws if there are none. */
+export const userCommands = () => {
+  const found = sessionSnapshot().commands;
   if (found === null) throw new Error("there are no commands");
   return found;
 };
-/** Returns the cells of the page's state, by id. */
-export const cells = () => live().store.get().notebook.cells;
-/** Returns the executions of the page's state, by cell id. */
-export const executions = () => live().store.get().notebook.executions;
-/** Returns the texts of the notices. */
-export const noticeTexts = () => live().notices.map(({ text }) => text);
-/** Returns the notebook_actions that were sent since the last connection. */
-export const actions = () => socketAt("/agent").sentOf("notebook_action");
+/** Returns the cells of the page's notebook, by id. */
+export const cellsById = () => sessionSnapshot().store.get().notebook.cells;
+/** Returns the executions of the page's notebook, by cell id. */
+export const executionsByCell = () => sessionSnapshot().store.get().notebook.executions;
+/** Returns the texts of the page's notices. */
+export const noticeTexts = () => sessionSnapshot().notices.map(({ text }) => text);
+/** Returns the notebook_actions that the page has sent over the current connection. */
+export const sentActions = () => socketAt("/agent").sentOf("notebook_action");
 
-/** Answers the newest action. */
-export async function answerAction(fields: Record<string, unknown>, events: Message[] = []): Promise<void> {
-  const action = actions().at(-1);
+/** Sends the events and then the response to the newest notebook_action, with these fields. */
+export async function answerNewestAction(fields: Record<string, unknown>, events: Message[] = []): Promise<void> {
+  const action = sentActions().at(-1);
   socketAt("/agent").receive(...events, {
     type: "notebook_action_response",
     tx_id: action?.tx_id ?? "",
     status: "success",
     ...fields,
   });
-  await advance();
+  await advanceTimers();
 }
 
-/** Returns a cell_edited event. */
-export function edited(id: string, source: string, rev: number, seq: number, by = "console"): Message {
+/** Returns a cell_edited event of the notebook. */
+export function cellEditedEvent(id: string, source: string, rev: number, seq: number, by = "console"): Message {
   return { type: "notebook_event", event: "cell_edited", cell_id: id, source, rev, by, seq };
 }
 
-/** Makes each test of a file start with an empty page. Call once per file. */
-export function startEachTestEmpty(): void {
+/** Makes every test of a file start without a page and with empty storage. Call it once per file. */
+export function resetPageAroundTests(): void {
   beforeEach(() => {
     vi.useFakeTimers();
     sessionStorage.clear();
@@ -129,7 +140,7 @@ export function startEachTestEmpty(): void {
 
   afterEach(() => {
     leavePage();
-    session = null;
+    currentSession = null;
     setToken(null);
     vi.useRealTimers();
     vi.unstubAllGlobals();

@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import type { OutgoingMessage as Message } from "../protocol/messages";
 
-/** A WebSocket whose server is the test. */
+/** A WebSocket of which the test is the server. */
 export class FakeSocket {
   static readonly OPEN = 1;
   static all: FakeSocket[] = [];
@@ -46,22 +46,26 @@ export class FakeSocket {
   }
 }
 
-/** Returns the newest socket at a path. */
+/** Returns the newest socket that the page opened at a path. Throws if there is none. */
 export function socketAt(path: "/run" | "/agent"): FakeSocket {
   const socket = FakeSocket.all.findLast(({ url }) => new URL(url).pathname === path);
   if (socket === undefined) throw new Error(`no socket at ${path}`);
   return socket;
 }
 
+/** Returns all sockets that the page opened at a path. */
 export function socketsAt(path: "/run" | "/agent"): FakeSocket[] {
   return FakeSocket.all.filter(({ url }) => new URL(url).pathname === path);
 }
 
-/** Answers of the API by path. A function gets the URL. Other paths are not found. */
-export type Answers = Record<string, unknown>;
+/**
+ * Answers of the fake API by path. An answer that is a function is called with the URL. Other paths
+ * are not found.
+ */
+export type ApiAnswers = Record<string, unknown>;
 
-/** Replaces fetch and WebSocket by a fake server. Returns the requests to the API. */
-export function fakeServer(answers: Answers = {}): URL[] {
+/** Replaces fetch and WebSocket by fakes. Returns a list that fills with the URLs of requests to the API. */
+export function fakeServer(answers: ApiAnswers = {}): URL[] {
   FakeSocket.all = [];
   const requests: URL[] = [];
   vi.stubGlobal("WebSocket", FakeSocket);

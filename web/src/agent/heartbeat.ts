@@ -2,16 +2,25 @@
 // open: it looks like one on which nothing happens. The server says how often it
 // will give a sign of life, and then gives it.
 
-/** How many of the announced intervals may pass without a message. */
-const intervalsAllowed = 1.5;
+/** Number of announced intervals that may pass without a message before the connection counts as lost. */
+const maxSilentIntervals = 1.5;
 
-/** How long to wait after that: a page that was asleep or busy has not read yet what has come. */
-const graceMs = 5_000;
+/**
+ * Additional milliseconds to wait: a page that was asleep or busy has not read messages that have
+ * arrived.
+ */
+const readGraceMs = 5_000;
 
-/** The longest interval that is believed. */
+/**
+ * Longest interval between messages, in milliseconds, that a server may announce; a longer one is
+ * ignored.
+ */
 const maxIntervalMs = 3_600_000;
 
-/** Watches one connection from the first announced interval until stop. */
+/**
+ * Watches a connection from the server's first announced interval until stop, and reports when it
+ * has been silent for too long.
+ */
 export class Heartbeat {
   private intervalMs = 0;
   private lastReceived = 0;
@@ -44,7 +53,7 @@ export class Heartbeat {
   private watch(): void {
     this.timer = setTimeout(() => {
       if (!this.isLate()) this.watch();
-      else this.timer = setTimeout(() => (this.isLate() ? this.onSilent() : this.watch()), graceMs);
+      else this.timer = setTimeout(() => (this.isLate() ? this.onSilent() : this.watch()), readGraceMs);
     }, this.remainingMs());
   }
 
@@ -54,6 +63,6 @@ export class Heartbeat {
 
   /** Returns how long the connection may stay silent from now on, in milliseconds. */
   private remainingMs(): number {
-    return this.lastReceived + this.intervalMs * intervalsAllowed * this.patience - performance.now();
+    return this.lastReceived + this.intervalMs * maxSilentIntervals * this.patience - performance.now();
   }
 }

@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import {
-  advance,
-  cells,
-  commands,
-  executions,
-  live,
+  advanceTimers,
+  cellsById,
+  executionsByCell,
   loadPage,
   noticeTexts,
   openPage,
-  ready,
-  startEachTestEmpty,
+  readyMessage,
+  resetPageAroundTests,
+  sessionSnapshot,
+  userCommands,
 } from "./fakePage";
 import { socketAt } from "./fakeServer";
 
-startEachTestEmpty();
+resetPageAroundTests();
 
 describe("a holder", () => {
   const sendAction = (action: string, params: unknown, tx_id = "tx_1") =>
@@ -22,107 +22,107 @@ describe("a holder", () => {
 
   async function connectHolder(): Promise<void> {
     socketAt("/run").open();
-    socketAt("/run").receive(ready);
+    socketAt("/run").receive(readyMessage);
     socketAt("/agent").open();
-    await advance();
+    await advanceTimers();
   }
 
   it("answers the agent before it sends to the kernel, and records who made the change", async () => {
     await openPage("holder");
     await connectHolder();
-    expect(live().connection.state).toBe("connected");
+    expect(sessionSnapshot().connection.state).toBe("connected");
     sendAction("create_cell", { position: 0, cell_type: "code", source: "1", auto_run: true });
     const id = responses()[0]?.cell_id;
     expect(responses()).toEqual([
       { type: "agent_action_response", tx_id: "tx_1", status: "success", cell_id: id, tf_id: id },
     ]);
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "1" }]);
-    expect(cells()[String(id)]).toMatchObject({ source: "1", lastChange: { by: "agent" } });
-    expect(executions()[String(id)]?.pending).toBe(true);
+    expect(cellsById()[String(id)]).toMatchObject({ source: "1", lastChange: { by: "agent" } });
+    expect(executionsByCell()[String(id)]?.pending).toBe(true);
   });
 
   it("carries out the user's commands and shows the kernel's messages of /run", async () => {
     await openPage("holder");
     await connectHolder();
-    const id = await commands().createCell(0, "code", "x");
-    commands().runCell(id);
+    const id = await userCommands().createCell(0, "code", "x");
+    userCommands().runCell(id);
     socketAt("/run").receive(
       { type: "start_cell", cell_id: id, run_sequencer: 1 },
       { type: "kernel_stdio", active_cell: id, stream: "stdout", data: "hi" },
     );
-    await advance();
+    await advanceTimers();
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: id, code: "x" }]);
-    expect(executions()[id]?.outputs).toEqual([{ output_type: "stream", name: "stdout", text: "hi" }]);
-    await expect(commands().moveCell(id, 4)).rejects.toThrow("position: expected an integer from 0 to 0");
-    await commands().deleteCell(id);
+    expect(executionsByCell()[id]?.outputs).toEqual([{ output_type: "stream", name: "stdout", text: "hi" }]);
+    await expect(userCommands().moveCell(id, 4)).rejects.toThrow("position: expected an integer from 0 to 0");
+    await userCommands().deleteCell(id);
     expect(socketAt("/run").sentOf("dispose_cell")).toEqual([{ type: "dispose_cell", cell_id: id }]);
-    expect(live().store.get().notebook.order).toEqual([]);
+    expect(sessionSnapshot().store.get().notebook.order).toEqual([]);
   });
 
   it("reports a conflict between an edit of the agent and the user's text", async () => {
     await openPage("holder");
     await connectHolder();
-    const id = await commands().createCell(0, "code", "x");
-    commands().editCell(id, "mine");
+    const id = await userCommands().createCell(0, "code", "x");
+    userCommands().editCell(id, "mine");
     sendAction("edit_cell", { cell_id: id, source: "theirs" });
-    await advance(500);
-    expect(cells()[id]?.source).toBe("theirs");
-    live().conflicts[id]?.keepMine();
-    await advance();
-    expect(cells()[id]).toMatchObject({ source: "mine", rev: 3 });
+    await advanceTimers(500);
+    expect(cellsById()[id]?.source).toBe("theirs");
+    sessionSnapshot().conflicts[id]?.keepMine();
+    await advanceTimers();
+    expect(cellsById()[id]).toMatchObject({ source: "mine", rev: 3 });
   });
 
   it("restores its notebook and the status of the cells when the page is reloaded", async () => {
     await openPage("holder");
     await connectHolder();
-    const id = await commands().createCell(0, "markdown", "kept");
-    await advance(500);
+    const id = await userCommands().createCell(0, "markdown", "kept");
+    await advanceTimers(500);
     await loadPage("holder");
     socketAt("/run").open();
-    socketAt("/run").receive({ ...ready, cell_status: { [id]: "ran" }, cell_sequencers: { [id]: 5 } });
-    await advance();
-    expect(cells()[id]).toMatchObject({ source: "kept", type: "markdown" });
-    expect(executions()[id]).toMatchObject({ status: "ran", sequencer: 5 });
+    socketAt("/run").receive({ ...readyMessage, cell_status: { [id]: "ran" }, cell_sequencers: { [id]: 5 } });
+    await advanceTimers();
+    expect(cellsById()[id]).toMatchObject({ source: "kept", type: "markdown" });
+    expect(executionsByCell()[id]).toMatchObject({ status: "ran", sequencer: 5 });
   });
 
   it("starts the next attempt with an empty notebook, but keeps it when the user restarts the kernel", async () => {
     await openPage("holder");
     await connectHolder();
-    const id = await commands().createCell(0, "code", "of the first");
+    const id = await userCommands().createCell(0, "code", "of the first");
     socketAt("/agent").receive({ type: "eval_result", case_id: "one" });
-    await advance();
-    commands().restart("kernel");
-    socketAt("/run").receive({ ...ready, kernel_pid: 100 });
-    await advance();
-    expect(cells()[id]).toBeDefined();
+    await advanceTimers();
+    userCommands().restart("kernel");
+    socketAt("/run").receive({ ...readyMessage, kernel_pid: 100 });
+    await advanceTimers();
+    expect(cellsById()[id]).toBeDefined();
     socketAt("/agent").receive({ type: "eval_result", case_id: "two" });
-    socketAt("/run").receive({ ...ready, kernel_pid: 101 });
-    await advance();
-    expect(live().store.get().notebook.order).toEqual([]);
-    live().notices[0]?.action?.run();
-    expect(Object.values(cells()).map(({ source }) => source)).toEqual(["of the first"]);
+    socketAt("/run").receive({ ...readyMessage, kernel_pid: 101 });
+    await advanceTimers();
+    expect(sessionSnapshot().store.get().notebook.order).toEqual([]);
+    sessionSnapshot().notices[0]?.action?.run();
+    expect(Object.values(cellsById()).map(({ source }) => source)).toEqual(["of the first"]);
   });
 
   it("keeps its notebook when the connection breaks after a verdict, and when the owner changes", async () => {
     await openPage("holder");
     await connectHolder();
-    const id = await commands().createCell(0, "code", "kept");
+    const id = await userCommands().createCell(0, "code", "kept");
     socketAt("/agent").receive({ type: "eval_result", case_id: "one" });
-    await advance();
+    await advanceTimers();
     socketAt("/run").drop(1006);
-    await advance(300);
+    await advanceTimers(300);
     await connectHolder();
-    expect(live().store.get().verdict).toMatchObject({ case_id: "one" });
-    socketAt("/run").receive(ready);
-    await advance(500);
-    expect(cells()[id]?.source).toBe("kept");
+    expect(sessionSnapshot().store.get().verdict).toMatchObject({ case_id: "one" });
+    socketAt("/run").receive(readyMessage);
+    await advanceTimers(500);
+    expect(cellsById()[id]?.source).toBe("kept");
     await loadPage("holder");
-    expect(cells()[id]?.source).toBe("kept");
+    expect(cellsById()[id]?.source).toBe("kept");
   });
 
   describe("that reconnects to another attempt", () => {
     const readyOf = (case_id: string, kernel_pid: number) => ({
-      ...ready,
+      ...readyMessage,
       case_id,
       kernel_pid,
       trace: `${case_id}.jsonl`,
@@ -138,29 +138,29 @@ describe("a holder", () => {
       socketAt("/run").open();
       socketAt("/run").receive(readyMessage);
       socketAt("/agent").open();
-      await advance();
+      await advanceTimers();
     };
-    const sources = () => Object.values(cells()).map(({ source }) => source);
+    const sources = () => Object.values(cellsById()).map(({ source }) => source);
     const offer = "Another attempt has begun with an empty notebook. The previous notebook is saved.";
 
     async function typeWhileAway(): Promise<void> {
       await openPage("holder", { "/api/sessions/s1": { trace: "two.jsonl", previous } });
       await reconnect(readyOf("one", 99));
-      const id = await commands().createCell(0, "code", "before");
+      const id = await userCommands().createCell(0, "code", "before");
       socketAt("/run").drop(1006);
-      commands().editCell(id, "typed while away");
+      userCommands().editCell(id, "typed while away");
     }
 
     it("starts empty, offers the previous cells, and reports how the previous attempt ended", async () => {
       await typeWhileAway();
-      await advance(500);
+      await advanceTimers(500);
       await reconnect(readyOf("two", 100));
       expect(sources()).toEqual([]);
       expect(noticeTexts()).toEqual([
         "While this page was disconnected, the attempt at one ended: console lost (away for 31s)",
         offer,
       ]);
-      live().notices[1]?.action?.run();
+      sessionSnapshot().notices[1]?.action?.run();
       expect(sources()).toEqual(["typed while away"]);
     });
 
@@ -172,9 +172,9 @@ describe("a holder", () => {
       await reconnect(readyOf("two", 100));
       expect(noticeTexts()).toEqual([offer]);
       expect(sources()).toEqual([]);
-      const [notice] = live().notices;
+      const [notice] = sessionSnapshot().notices;
       notice?.action?.run();
-      live().dismiss(notice?.id ?? 0);
+      sessionSnapshot().dismiss(notice?.id ?? 0);
       expect(sources()).toEqual(["typed while away"]);
       await loadPage("holder");
       expect(noticeTexts()).toEqual([]);
@@ -182,7 +182,7 @@ describe("a holder", () => {
 
     it("keeps its notebook in the same attempt", async () => {
       await typeWhileAway();
-      await advance(500);
+      await advanceTimers(500);
       await reconnect(readyOf("one", 101));
       expect(sources()).toEqual(["typed while away"]);
       expect(noticeTexts()).toEqual([]);
@@ -193,7 +193,7 @@ describe("a holder", () => {
       await reconnect(readyOf("one", 99));
       socketAt("/agent").receive(previous);
       socketAt("/run").drop(1006);
-      await advance(500);
+      await advanceTimers(500);
       await reconnect(readyOf("two", 100));
       expect(noticeTexts()).toEqual([]);
     });
@@ -207,8 +207,8 @@ describe("a holder", () => {
         '[7,null,{"source":{},"cell_type":"code"},{"cell_id":"r","source":"1","cell_type":"raw"}]',
       );
       await loadPage("holder");
-      live().notices[0]?.action?.run();
-      await advance();
+      sessionSnapshot().notices[0]?.action?.run();
+      await advanceTimers();
       expect(noticeTexts().at(-1)).toContain("Not all cells could be restored");
     });
   });
@@ -216,21 +216,21 @@ describe("a holder", () => {
   it("reports cells that did not run when the connection broke", async () => {
     await openPage("holder");
     await connectHolder();
-    const id = await commands().createCell(0, "code", "x");
-    commands().runCell(id);
-    await advance();
+    const id = await userCommands().createCell(0, "code", "x");
+    userCommands().runCell(id);
+    await advanceTimers();
     socketAt("/run").drop(1006);
-    await advance(300);
+    await advanceTimers(300);
     await connectHolder();
     expect(noticeTexts()).toEqual(["A cell was not run: the connection was lost."]);
-    expect(executions()[id]?.pending ?? false).toBe(false);
+    expect(executionsByCell()[id]?.pending ?? false).toBe(false);
   });
 
   it("reports that another console holds the notebook", async () => {
     await openPage("holder");
     await connectHolder();
     socketAt("/agent").drop(4009, "another console holds this notebook");
-    expect(live().connection).toMatchObject({
+    expect(sessionSnapshot().connection).toMatchObject({
       code: 4009,
       reason: "another console holds this notebook",
       retryAt: null,

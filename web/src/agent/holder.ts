@@ -14,7 +14,7 @@ import {
   type HandledAction,
   handleAgentAction,
   type NotebookContext,
-  perform,
+  performAction,
 } from "./actionHandler";
 import { ActionError } from "./actionParams";
 import type { DocumentOwner } from "./documentOwner";
@@ -23,10 +23,10 @@ import { PreviousNotebook } from "./previousNotebook";
 import { RequestError } from "./requests";
 import type { SessionServices } from "./sessionServices";
 
-/** How long changes must pause before the notebook is saved. */
+/** How many milliseconds changes must pause before the notebook is saved. */
 const savePauseMs = 300;
 
-export interface HolderConfig {
+export interface NotebookHolderConfig {
   services: SessionServices;
   consoleId: number;
   session: string;
@@ -39,10 +39,10 @@ export interface HolderConfig {
 }
 
 /**
- * Holds the notebook in this page: carries out the actions of the agent and the user, and tells the
+ * Holds the notebook in this page: carries out the actions of the agent and the user, and sends the
  * server what to run.
  */
-export class Holder implements DocumentOwner {
+export class NotebookHolder implements DocumentOwner {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private restartedAfterVerdict = false;
   /** The notebook differs from what was saved. */
@@ -52,7 +52,7 @@ export class Holder implements DocumentOwner {
   private attempt: string;
   private readonly previous: PreviousNotebook;
 
-  constructor(private readonly config: HolderConfig) {
+  constructor(private readonly config: NotebookHolderConfig) {
     const { services, consoleId, session } = config;
     const createCell = (params: Fields) => this.act("create_cell", params);
     this.previous = new PreviousNotebook({ services, consoleId, session, createCell });
@@ -152,7 +152,7 @@ export class Holder implements DocumentOwner {
   /** Carries out an action and fails in the way in which the server refuses a view's action. */
   private performAction(message: Fields): ActionResult {
     try {
-      return perform(this.config.services.store.get(), message, this.context());
+      return performAction(this.config.services.store.get(), message, this.context());
     } catch (error) {
       if (!(error instanceof ActionError)) throw error;
       throw new RequestError(error.message, error.fields);
@@ -204,7 +204,7 @@ function isEmpty(part: object | undefined): boolean {
   return part === undefined || Object.keys(part).length === 0;
 }
 
-/** Returns cells and executions as a snapshot that a view would receive. */
+/** Returns cells and executions as the notebook_state message that a view would receive. */
 function snapshotOf(cells: readonly WireCell[], executions: Partial<MessageOf<"ready">>): NotebookStateMessage {
   return { seq: 0, cells, runs: read(executionsSnapshotSchema, executions) };
 }

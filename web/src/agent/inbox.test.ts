@@ -5,16 +5,16 @@ import { Inbox } from "./inbox";
 
 let store: Store;
 let inbox: Inbox;
-let applied: number[];
+let appliedSeqs: number[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   store = createStore();
   inbox = new Inbox(store);
-  applied = [];
+  appliedSeqs = [];
   const apply = store.apply;
   vi.spyOn(store, "apply").mockImplementation((entries) => {
-    applied.push(entries.length);
+    appliedSeqs.push(entries.length);
     apply(entries);
   });
 });
@@ -23,31 +23,31 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const stdio = (seq: number, data: string, stream = "stdout", active_cell = "a"): Entry => ({
+const stdioEntry = (seq: number, data: string, stream = "stdout", active_cell = "a"): Entry => ({
   seq,
   hop: "kernel>server",
   msg: { type: "kernel_stdio", active_cell, stream, data },
 });
-const textOf = (id: string) => {
+const printedText = (id: string) => {
   const output = store.get().notebook.executions[id]?.outputs[0];
   return output !== undefined && "text" in output ? output.text : "";
 };
 
 it("applies the messages since the last frame as one change, with text joined", async () => {
-  for (let i = 1; i <= 1000; i++) inbox.add({ entry: stdio(i, `${i} `) });
-  expect(applied).toEqual([]);
+  for (let i = 1; i <= 1000; i++) inbox.add({ entry: stdioEntry(i, `${i} `) });
+  expect(appliedSeqs).toEqual([]);
   await vi.advanceTimersByTimeAsync(20);
-  expect(applied).toEqual([1]);
-  expect(String(textOf("a")).startsWith("1 2 3 ")).toBe(true);
+  expect(appliedSeqs).toEqual([1]);
+  expect(String(printedText("a")).startsWith("1 2 3 ")).toBe(true);
   expect(store.get().notebook.seq).toBe(1000);
 });
 
 it("does not join text of different cells or streams", async () => {
-  inbox.add({ entry: stdio(1, "1") });
-  inbox.add({ entry: stdio(2, "2", "stderr") });
-  inbox.add({ entry: stdio(3, "3", "stderr", "b") });
+  inbox.add({ entry: stdioEntry(1, "1") });
+  inbox.add({ entry: stdioEntry(2, "2", "stderr") });
+  inbox.add({ entry: stdioEntry(3, "3", "stderr", "b") });
   await vi.advanceTimersByTimeAsync(20);
-  expect(applied).toEqual([3]);
+  expect(appliedSeqs).toEqual([3]);
 });
 
 it("limits the time of a turn and goes on in the next one", async () => {
@@ -56,34 +56,34 @@ it("limits the time of a turn and goes on in the next one", async () => {
     now += 3; // each look at the clock, once per change, takes 3 ms
     return now;
   });
-  for (let i = 1; i <= 5000; i++) inbox.add({ entry: stdio(i, "x", "stdout", `c${i % 7}`) });
+  for (let i = 1; i <= 5000; i++) inbox.add({ entry: stdioEntry(i, "x", "stdout", `c${i % 7}`) });
   await vi.advanceTimersByTimeAsync(17);
-  const first = applied.length;
+  const first = appliedSeqs.length;
   expect(first).toBeLessThan(5);
   await vi.advanceTimersByTimeAsync(500);
-  expect(applied.reduce((sum, count) => sum + count, 0)).toBe(5000);
-  expect(applied.length).toBeGreaterThan(first);
+  expect(appliedSeqs.reduce((sum, count) => sum + count, 0)).toBe(5000);
+  expect(appliedSeqs.length).toBeGreaterThan(first);
 });
 
 it("limits how much waits, even if the page is not rendered", () => {
   vi.stubGlobal("requestAnimationFrame", () => 1);
-  for (let i = 1; i <= 40; i++) inbox.add({ entry: stdio(i, "x".repeat(1 << 18)) });
-  expect(applied.length).toBeGreaterThan(0);
+  for (let i = 1; i <= 40; i++) inbox.add({ entry: stdioEntry(i, "x".repeat(1 << 18)) });
+  expect(appliedSeqs.length).toBeGreaterThan(0);
   vi.unstubAllGlobals();
 });
 
 it("runs callbacks between entries in order", async () => {
   const seen: unknown[] = [];
-  inbox.add({ entry: stdio(1, "a") });
-  inbox.add({ run: () => seen.push(textOf("a")) });
-  inbox.add({ entry: stdio(2, "b") });
-  inbox.add({ run: () => seen.push(textOf("a")) });
+  inbox.add({ entry: stdioEntry(1, "a") });
+  inbox.add({ run: () => seen.push(printedText("a")) });
+  inbox.add({ entry: stdioEntry(2, "b") });
+  inbox.add({ run: () => seen.push(printedText("a")) });
   await vi.advanceTimersByTimeAsync(20);
   expect(seen).toEqual(["a", "ab"]);
 });
 
 it("counts from the start again with another notebook", async () => {
-  inbox.add({ entry: stdio(9, "old") });
+  inbox.add({ entry: stdioEntry(9, "old") });
   const runs = {
     cell_status: {},
     cell_sequencers: {},
@@ -94,8 +94,8 @@ it("counts from the start again with another notebook", async () => {
     cell_durations: {},
   };
   inbox.add({ state: { seq: 1, cells: [], runs } });
-  inbox.add({ entry: stdio(2, "new ") });
-  inbox.add({ entry: stdio(3, "text") });
+  inbox.add({ entry: stdioEntry(2, "new ") });
+  inbox.add({ entry: stdioEntry(3, "text") });
   await vi.advanceTimersByTimeAsync(20);
-  expect(textOf("a")).toBe("new text");
+  expect(printedText("a")).toBe("new text");
 });

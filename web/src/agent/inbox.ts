@@ -1,27 +1,33 @@
 import type { Entry, MessageOf, NotebookStateMessage } from "../protocol/messages";
 import type { Store } from "../store/store";
 
-/** Something that waits in the inbox: an entry, another notebook, or a callback to run between them. */
+/**
+ * An item that waits in the inbox: an entry, a complete notebook that replaces the current one, or
+ * a callback to run in between.
+ */
 export type InboxItem = { entry: Entry } | { state: NotebookStateMessage } | { run: () => void };
 
-/** How long one turn may take. */
+/** How many milliseconds applying messages may take in one animation frame. */
 const maxTurnMs = 8;
-const maxBatch = 500; // How many items are applied together at most.
+const maxBatchItems = 500; // How many items are applied together at most.
 const maxBatchText = 256 << 10; // Characters of text that are applied, or joined, together.
 
 /**
- * // How much may wait, in UTF-16 units of text and in items. If there is more, all of it is
- * applied at once.
+ * Maximum that may wait, in UTF-16 units of text and in items. If more waits, all of it is applied
+ * at once.
  */
 const maxWaitingText = 8 << 20;
 const maxWaitingItems = 20_000;
 
-/** The longest delay before a turn: a hidden page gets no animation frames. */
+/**
+ * Longest delay in milliseconds before waiting messages are applied: a hidden page gets no
+ * animation frames.
+ */
 const maxDelayMs = 200;
 
 /**
  * Applies incoming messages to the store, once per animation frame and for a limited time, so that
- * typing stays responsive. Text of one cell and stream is joined first.
+ * typing stays responsive. Consecutive outputs of the same cell and stream are joined first.
  */
 export class Inbox {
   private waiting: InboxItem[] = [];
@@ -79,7 +85,7 @@ export class Inbox {
   private applyNext(): void {
     const entries: Entry[] = [];
     let text = 0;
-    for (const piece of this.waiting.slice(0, maxBatch)) {
+    for (const piece of this.waiting.slice(0, maxBatchItems)) {
       if (!("entry" in piece) || text > maxBatchText) break;
       text += textLengthOf(piece.entry);
       entries.push(piece.entry);

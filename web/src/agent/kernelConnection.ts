@@ -4,7 +4,7 @@ import type { Message } from "../protocol/messages";
 import type { ConnectionNumber } from "./consoleIdentity";
 import { Socket, type SocketEvents } from "./socket";
 
-/** What a console says about itself at both connections. */
+/** How a console identifies itself at both connections. */
 export interface ConsoleIdentity {
   session: string;
   sandbox: boolean;
@@ -21,7 +21,7 @@ export interface KernelConnectionEvents extends Omit<SocketEvents, "opened"> {
   ready(index: number): void;
 }
 
-/** The connection to /run, for commands to the kernel and its messages. */
+/** The connection to /run, which carries commands to the kernel and the kernel's messages. */
 export class KernelConnection {
   private readonly socket: Socket;
 
@@ -56,7 +56,7 @@ export class KernelConnection {
 /** The token that the server accepts in sandbox mode, for development on one machine. */
 const sandboxToken = "local-dev-token";
 
-/** Returns the token to send: in sandbox mode a fixed one, else the given one or "". */
+/** Returns the token to send: a fixed one in sandbox mode, else the given one; "" for none. */
 export function tokenFor(sandbox: boolean, given: string | null): string {
   return sandbox ? sandboxToken : (given ?? "");
 }

@@ -1,8 +1,8 @@
 import type { Message, MessageOf } from "../protocol/messages";
 
 /**
- * The kernel, and whether this console owns the session, as the last ready message and what
- * followed it report.
+ * The kernel's process and language, and whether this console owns the session, according to the
+ * latest messages.
  */
 export class KernelStatus {
   /** This console may run and stop cells, set widgets, restart, and talk to the agent. */

@@ -7,7 +7,7 @@ import { createCommandBackend, showUnsentText } from "./commandBackend";
 import { ConsoleConnection } from "./consoleConnection";
 import { getConsoleId, loadConnectionNumber, saveConnectionNumber } from "./consoleIdentity";
 import type { DocumentOwner } from "./documentOwner";
-import { Edits } from "./edits";
+import { UnsentEdits } from "./edits";
 import type { ConsoleIdentity } from "./kernelConnection";
 import { KernelStatus } from "./kernelStatus";
 import { offerDeletedText, reportNotRun, reportRefusedEdit, reportUnsent } from "./lossNotices";
@@ -17,7 +17,7 @@ import { type CommandBackend, createCommands } from "./sessionCommands";
 import { SessionServices } from "./sessionServices";
 import type { Role, SessionSnapshot } from "./sessionSnapshot";
 import { UnsentDrafts } from "./unsentDrafts";
-import { View } from "./view";
+import { NotebookViewer } from "./view";
 
 /**
  * A live session of this page, from start to stop; it can be started again. Components read it as
@@ -25,7 +25,7 @@ import { View } from "./view";
  */
 export class LiveSession {
   readonly services: SessionServices;
-  private readonly edits: Edits;
+  private readonly edits: UnsentEdits;
   private readonly unsentDrafts: UnsentDrafts;
   private readonly connection: ConsoleConnection;
   private readonly auth: SessionAuth;
@@ -59,7 +59,7 @@ export class LiveSession {
       onChange,
       onProblem: (text) => notices.add("error", `The session could not start: ${text}`),
     });
-    this.edits = new Edits({
+    this.edits = new UnsentEdits({
       store,
       sendEdit: (cell_id, source, rev) => this.backend.act("edit_cell", { cell_id, source, rev }),
       onConflicts: onChange,
@@ -160,12 +160,12 @@ export class LiveSession {
     const { services, connection } = this;
     const sendToAgent = (message: unknown) => connection.sendToAgent(message);
     const onResumed = () => this.handleResumed();
-    if (this.role === "view") return new View(services, sendToAgent, onResumed);
-    const { Holder } = await import("./holder"); // loaded on demand: most pages are views
+    if (this.role === "view") return new NotebookViewer(services, sendToAgent, onResumed);
+    const { NotebookHolder } = await import("./holder"); // loaded on demand: most pages are views
     const sendToRun = (message: unknown) => connection.sendToRun(message);
     const language = () => this.kernel.language || "python";
     const isConnected = () => connection.state === "connected";
-    return new Holder({
+    return new NotebookHolder({
       services,
       consoleId: this.consoleId,
       session: this.session,

@@ -5,7 +5,7 @@ import type { State } from "../store/state";
 import type { SessionServices } from "./sessionServices";
 import type { SentQuery } from "./unconfirmedMessages";
 
-/** Reports cells that were sent to the kernel and did not run. */
+/** Shows a notice about cells that were sent to the kernel and did not run. */
 export function reportNotRun({ notices }: SessionServices, cells: readonly string[]): void {
   if (cells.length === 0) return;
   const what = cells.length === 1 ? "A cell was" : `${cells.length} cells were`;
@@ -13,8 +13,9 @@ export function reportNotRun({ notices }: SessionServices, cells: readonly strin
 }
 
 /**
- * Reports sent messages that may not have arrived. A query is marked in the conversation and can be
- * sent again with send, which returns false if there is no connection.
+ * Shows a notice about sent messages that may not have arrived. A query is also marked in the
+ * conversation; the user can send it again with send, which returns false if there is no
+ * connection.
  */
 export function reportUnsent(services: SessionServices, send: (message: OutgoingMessage) => boolean): void {
   const { notices, store, unconfirmed } = services;
@@ -23,7 +24,7 @@ export function reportUnsent(services: SessionServices, send: (message: Outgoing
       notices.add("error", `The connection was lost, and it is unknown whether the ${message.name} was restarted.`);
       continue;
     }
-    const text = `The connection was lost, and it is unknown whether the agent received: ${shortened(message.query)}`;
+    const text = `The connection was lost, and it is unknown whether the agent received: ${shortenForNotice(message.query)}`;
     const action = { label: "Send again", run: () => sendAgain(services, message, send) };
     notices.add("error", text, action, () => unconfirmed.dismiss(message));
     store.update((state) => markNotSent(state, message.request_id));
@@ -37,17 +38,17 @@ function sendAgain(services: SessionServices, message: SentQuery, send: (message
   reportUnsent(services, send);
 }
 
-/** Reports how an attempt ended that another one has replaced, by its eval_result. */
+/** Shows a notice about how an attempt ended that another attempt has replaced, from its eval_result. */
 export function reportMissedVerdict({ notices }: SessionServices, verdict: EvalResultMessage): void {
   const { outcome, outcome_detail: detail, passed, case_id } = verdict;
   if (outcome === "") return;
   const verdictText = passed === true ? ", and passed" : passed === false ? ", and did not pass" : "";
   const result = `${outcome.replaceAll("_", " ")}${verdictText}${detail === "" ? "" : ` (${detail})`}`;
-  notices.add("info", shortened(`While this page was disconnected, the attempt at ${case_id} ended: ${result}`));
+  notices.add("info", shortenForNotice(`While this page was disconnected, the attempt at ${case_id} ended: ${result}`));
 }
 
-/** Shortens a text for a notice. */
-function shortened(text: string): string {
+/** Shortens a text to the length of a notice. */
+function shortenForNotice(text: string): string {
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }
 
@@ -59,8 +60,8 @@ function markNotSent(state: State, request: string): State {
 }
 
 /**
- * Reports that what was typed into a cell could not be stored. If the cell was deleted, the text is
- * offered.
+ * Shows a notice that the text typed into a cell could not be stored. If the cell was deleted, the
+ * notice offers the text.
  */
 export function reportRefusedEdit(
   { notices, store }: SessionServices,
@@ -71,7 +72,7 @@ export function reportRefusedEdit(
   else notices.add("error", `What was typed could not be stored: ${why}`);
 }
 
-/** Offers the text that was typed into a deleted cell. */
+/** Shows a notice that offers the text that was typed into a deleted cell. */
 export function offerDeletedText(
   { notices, store }: Pick<SessionServices, "notices" | "store">,
   commands: Commands | null,
@@ -84,5 +85,5 @@ export function offerDeletedText(
     });
   };
   const action = { label: "Make a cell of it", run };
-  notices.add("error", text === "" ? what : `${what} It is: ${shortened(text)}`, action);
+  notices.add("error", text === "" ? what : `${what} It is: ${shortenForNotice(text)}`, action);
 }

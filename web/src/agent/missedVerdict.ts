@@ -4,8 +4,8 @@ import { getSession } from "./sessionApi";
 import type { SessionServices } from "./sessionServices";
 
 /**
- * Reports how an attempt ended while the page was disconnected and another session has replaced it.
- * The server sends each verdict once, to the consoles that are connected.
+ * Reports how an attempt ended if that happened while the page was disconnected and a new session
+ * has replaced it. Needed because the server sends each verdict once, to connected consoles.
  */
 export class MissedVerdict {
   private wasReceived = false;

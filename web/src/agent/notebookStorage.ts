@@ -8,10 +8,10 @@ import type { State } from "../store/state";
 const databaseName = "assay";
 const tableName = "notebooks";
 
-/** What the session storage has in place of a notebook that is in the database. */
-const inDatabase = "indexeddb";
+/** Value in the session storage that says that the notebook is in the database instead. */
+const inDatabaseMarker = "indexeddb";
 
-/** Returns the cells of a notebook in order, as messages have them. */
+/** Returns the cells of a notebook in order, in the format of messages. */
 export function wireCellsOf({ notebook }: State): WireCell[] {
   return notebook.order.flatMap((id) => {
     const cell = notebook.cells[id];
@@ -21,31 +21,35 @@ export function wireCellsOf({ notebook }: State): WireCell[] {
   });
 }
 
-function keyOf(consoleId: number, session: string): string {
+function storageKey(consoleId: number, session: string): string {
   return `assay.notebook.${consoleId}.${session}`;
 }
 
-const previousKey = (console: number, session: string) => `${keyOf(console, session)}.before`;
-const attemptKey = (console: number, session: string) => `${keyOf(console, session)}.attempt`;
+const previousKey = (console: number, session: string) => `${storageKey(console, session)}.before`;
+const attemptKey = (console: number, session: string) => `${storageKey(console, session)}.attempt`;
 
+/** How many milliseconds one operation on the browser's database may take. */
 const databaseTimeoutMs = 5_000;
 
-/** Saves a notebook. Rejects if there is no room. */
+/** Saves a notebook in the browser. Rejects if there is no room. */
 export function saveNotebook(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
-  return write(keyOf(console, session), JSON.stringify(cells));
+  return write(storageKey(console, session), JSON.stringify(cells));
 }
 
-/** Saves the notebook of a finished attempt beside the current one; an empty list removes it. */
+/**
+ * Saves the notebook of a finished attempt beside the current one; an empty list removes it.
+ * Rejects if there is no room.
+ */
 export function savePreviousNotebook(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
   return write(previousKey(console, session), JSON.stringify(cells));
 }
 
-/** Saves the trace of the attempt that the notebook belongs to; "": it belongs to none. */
+/** Saves which attempt the notebook belongs to, as the name of its trace; "" means none. */
 export function saveAttempt(console: number, session: string, attempt: string): void {
   writeTab(attemptKey(console, session), attempt);
 }
 
-/** Returns what saveAttempt has saved; "" if nothing. */
+/** Returns the trace of the attempt that the saved notebook belongs to; "" if none was saved. */
 export function loadAttempt(console: number, session: string): string {
   return readTab(attemptKey(console, session)) ?? "";
 }
@@ -53,21 +57,21 @@ export function loadAttempt(console: number, session: string): string {
 async function write(key: string, text: string): Promise<void> {
   if (writeTab(key, text)) return;
   await requestFromTable("readwrite", (store) => store.put(text, key));
-  if (!writeTab(key, inDatabase)) throw new Error("the session storage cannot be written");
+  if (!writeTab(key, inDatabaseMarker)) throw new Error("the session storage cannot be written");
 }
 
 async function readText(key: string): Promise<string | null> {
   const text_ = readTab(key);
-  const text = text_ === inDatabase ? await requestFromTable("readonly", (store) => store.get(key)) : text_;
+  const text = text_ === inDatabaseMarker ? await requestFromTable("readonly", (store) => store.get(key)) : text_;
   return typeof text === "string" ? text : null;
 }
 
-/** Returns the saved notebook as parsed JSON; null if there is none. */
+/** Returns the saved notebook as parsed JSON; null if none was saved. */
 export function loadNotebook(console: number, session: string): Promise<unknown> {
-  return readJSON(keyOf(console, session));
+  return readJSON(storageKey(console, session));
 }
 
-/** Returns the saved notebook of a finished attempt as parsed JSON; null if there is none. */
+/** Returns the saved notebook of a finished attempt as parsed JSON; null if none was saved. */
 export function loadPreviousNotebook(console: number, session: string): Promise<unknown> {
   return readJSON(previousKey(console, session));
 }

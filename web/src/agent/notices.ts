@@ -2,7 +2,7 @@ import type { Notice } from "./sessionSnapshot";
 
 const maxNotices = 5;
 
-/** The notices for the user, newest last. A text that is shown is not repeated. */
+/** The page's notices for the user, newest last. Adding a text that is already shown has no effect. */
 export class Notices {
   list: readonly Notice[] = [];
   private next = 1;

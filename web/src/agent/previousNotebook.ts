@@ -13,9 +13,9 @@ export interface PreviousNotebookConfig {
 }
 
 /**
- * The notebook of a finished attempt, after another attempt has begun with an empty one. The user
- * is offered its cells until they are restored or the offer is dismissed, also after the page is
- * reloaded.
+ * The notebook of a finished attempt, kept after another attempt has begun with an empty notebook.
+ * A notice offers its cells until the user restores them or dismisses it, also after a reload of
+ * the page.
  */
 export class PreviousNotebook {
   constructor(private readonly config: PreviousNotebookConfig) {}

@@ -1,23 +1,26 @@
 import { attemptOverText, notOwnerText } from "../commands/access";
 import type { Message, MessageOf, NotebookActionResponse } from "../protocol/messages";
 
-/** How long an answer may take, in milliseconds: longer than the server's own timeouts. */
+/** How many milliseconds the server may take to answer a request: longer than its internal timeouts. */
 const requestTimeoutMs = 15_000;
 
 type AnswerType = "notebook_action_response" | "set_widget_value_response" | "globals_summary" | "reactivity_summary";
 
 type ErrorType = "error" | "not_session_owner_error";
 
-interface Pending {
+interface PendingRequest {
   answerType: AnswerType;
   resolve(answer: Message): void;
   reject(error: Error): void;
   timer: ReturnType<typeof setTimeout>;
 }
 
-/** Requests to the server that wait for their answers, by the id that the answer repeats. */
+/**
+ * Requests to the server that wait for an answer, by the id that the answer repeats. A request
+ * without an answer in time rejects.
+ */
 export class Requests {
-  private readonly pending = new Map<string, Pending>();
+  private readonly pending = new Map<string, PendingRequest>();
 
   /**
    * Sends a request with a new id and resolves to its answer, a message of type answerType.
@@ -53,7 +56,7 @@ export class Requests {
     this.take(txId)?.reject(new Error(why));
   }
 
-  private take(txId: string): Pending | undefined {
+  private take(txId: string): PendingRequest | undefined {
     const request = this.pending.get(txId);
     this.pending.delete(txId);
     clearTimeout(request?.timer);
@@ -61,7 +64,7 @@ export class Requests {
   }
 }
 
-/** A refusal by the server, with the fields of its answer to an action. */
+/** The server's refusal of a request, with the fields of its answer. */
 export class RequestError extends Error {
   constructor(
     text: string,
@@ -81,7 +84,7 @@ function failureOf(message: MessageOf<AnswerType | ErrorType>): string | null {
 
 type ErrorMessage = Pick<MessageOf<ErrorType>, "error"> & { data?: { message: string } };
 
-/** Reports whether an error says why an agent could not be restarted. */
+/** Reports whether an error message is about an agent that could not be restarted. */
 export function isRestartError(message: ErrorMessage): boolean {
   return /^managed_process_restart: .*\bagent\b/s.test(serverText(message));
 }
@@ -90,12 +93,12 @@ function serverText({ data, error = "" }: ErrorMessage): string {
   return data?.message || error;
 }
 
-/** Returns the text of a server's error, for the user. */
+/** Returns the text of a server's error message, worded for the user. */
 export function errorText(message: ErrorMessage): string {
   return userText(serverText(message)) || "The server has reported an error without a text.";
 }
 
-/** Texts of the server that name messages of the protocol, and the texts for the user. */
+/** Texts of the server that name protocol messages, with the texts that the user sees instead. */
 const userTexts: readonly (readonly [RegExp, string])[] = [
   [/\bthe session has ended\b/, attemptOverText],
   [/\banother console owns this session\b/, notOwnerText],
@@ -106,12 +109,12 @@ const userTexts: readonly (readonly [RegExp, string])[] = [
   [/\ba case is attached: the end of\b/, "Kernel and agent cannot be restarted during an attempt."],
 ];
 
-/** The name of a message or an action before an error text. */
+/** Matches the name of a message or an action at the beginning of a server's error text. */
 const messageName = /^[a-z]+(?:_[a-z]+)+: /;
 
 /**
- * Returns a server's text for the user. Of an unknown text only the name of the message in front is
- * removed.
+ * Returns a server's text worded for the user. From an unknown text only the message name at its
+ * beginning is removed.
  */
 export function userText(text: string): string {
   const known = userTexts.find(([pattern]) => pattern.test(text));

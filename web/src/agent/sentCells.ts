@@ -3,7 +3,7 @@ import type { Execution, State } from "../store/state";
 import type { Store } from "../store/store";
 
 /**
- * Cells that this page has sent to the kernel and that nothing was received about yet. They are
+ * Cells that this page has sent to the kernel and about which it has received nothing yet. They are
  * shown as waiting.
  */
 export class SentCells {

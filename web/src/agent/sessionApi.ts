@@ -3,7 +3,7 @@ import { readTrace } from "../api/readTrace";
 import type { Entry } from "../protocol/messages";
 import { type SessionDetail, sessionDetailSchema } from "../protocol/session.gen";
 
-/** Types of the entries that make up a conversation. */
+/** Types of the trace entries that make up a conversation. */
 const conversationTypes = [
   "agent_status",
   "agent_history_updated",
@@ -18,12 +18,12 @@ const conversationTypes = [
 ].join(",");
 const conversationHops = "agent>server,server>agent,console>server,session";
 
-/** Loads what the API knows about a session. */
+/** Loads the API's description of a session. Rejects if the request fails. */
 export function getSession(id: string, signal: AbortSignal): Promise<SessionDetail> {
   return getJSON(sessionPath(id), sessionDetailSchema, {}, signal);
 }
 
-/** Yields the entries of a session's conversation from entry `from` on, page by page. */
+/** Yields the entries of a session's conversation from entry number `from` on, page by page. */
 export async function* readConversation(id: string, from: number, signal: AbortSignal): AsyncGenerator<Entry[]> {
   for await (const page of readTrace(
     sessionPath(id),

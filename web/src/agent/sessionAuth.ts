@@ -14,8 +14,8 @@ export interface SessionAuthConfig {
 }
 
 /**
- * Waits until the page may connect to a session: until the session has started, and the server's
- * token is known.
+ * Waits until the page may connect to a session: until the session has started and the user has
+ * entered the server's token, if it needs one.
  */
 export class SessionAuth {
   phase: Phase | null = null;
@@ -97,10 +97,12 @@ export class SessionAuth {
   }
 }
 
+/** Interval in milliseconds at which the phase of a session is requested. */
 const pollIntervalMs = 1000;
 
-const phases: readonly string[] = ["creating", "starting", "running", "stopping", "stopped"] satisfies Phase[];
+const sessionPhases: readonly string[] = ["creating", "starting", "running", "stopping", "stopped"] satisfies Phase[];
 
+/** Callbacks for what is learnt about a session. */
 export interface PhaseEvents {
   // What is learnt about a session.
   phase(phase: Phase | null): void;
@@ -111,9 +113,9 @@ export interface PhaseEvents {
 }
 
 /**
- * Follows the phase of a session until a console can connect: one that is starting or stopping is
- * waited for, any other starts when a console connects. Resolves to false if a token is needed
- * first.
+ * Waits until a console can connect to a session. Polls a session that is starting or stopping; in
+ * other phases connecting starts it. Resolves to false if a token is needed first or signal is
+ * aborted.
  */
 export async function awaitSession(id: string, events: PhaseEvents, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
@@ -125,7 +127,7 @@ export async function awaitSession(id: string, events: PhaseEvents, signal: Abor
   return false;
 }
 
-/** Reports the phase of a session repeatedly until signal is aborted. */
+/** Reports the phase of a session every second until signal is aborted. */
 export async function followPhase(id: string, events: PhaseEvents, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if ((await readPhase(id, events, signal)) === "refused") return;
@@ -136,7 +138,7 @@ export async function followPhase(id: string, events: PhaseEvents, signal: Abort
 async function readPhase(id: string, events: PhaseEvents, signal: AbortSignal): Promise<Phase | "refused" | null> {
   try {
     const { state = "", problem = "" } = await getSession(id, signal);
-    const phase = phases.includes(state) ? (state as Phase) : null;
+    const phase = sessionPhases.includes(state) ? (state as Phase) : null;
     if (!signal.aborted) events.phase(phase);
     if (problem !== "" && !signal.aborted) events.problem(problem);
     return phase;

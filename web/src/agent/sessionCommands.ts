@@ -3,15 +3,18 @@ import type { Commands } from "../commands/commands";
 import { type Fields, jsonOf } from "../json/values";
 import type { CellType, MessageOf, OutgoingMessage } from "../protocol/messages";
 import type { Store } from "../store/store";
-import type { Edits } from "./edits";
+import type { UnsentEdits } from "./edits";
 
-/** The types of the answers to requests at /run. */
+/** The message types that answer a page's requests at /run. */
 export type KernelAnswerType = "set_widget_value_response" | "globals_summary" | "reactivity_summary";
 
-/** What the commands of a page are carried out with. Views and holders act differently. */
+/**
+ * The operations that the user's commands are made of. They differ between views and holders of the
+ * notebook.
+ */
 export interface CommandBackend {
   store: Store;
-  edits: Edits;
+  edits: UnsentEdits;
   /** Changes the notebook by an action of docs/consoles.md. Resolves to the fields of the response. */
   act(action: string, params: Fields): Promise<{ cell_id?: string }>;
   /**
@@ -30,7 +33,7 @@ export interface CommandBackend {
   offerLostText(text: string): void;
 }
 
-/** Returns the user's commands. */
+/** Returns the user's commands, carried out by a backend. */
 export function createCommands(backend: CommandBackend, access: SessionAccess): Commands {
   const problem = runProblem(access);
   const permissions = { canRun: problem === null, runProblem: problem, canRestart: restartProblem(access) === null };
@@ -109,7 +112,10 @@ function kernelCommands(backend: CommandBackend): KernelCommands {
   };
 }
 
-/** Stores what was typed into a cell and then runs that text, after the cell before was sent. */
+/**
+ * Stores the text that was typed into a cell and then runs that text, after cells whose run was
+ * requested before.
+ */
 async function runCell(
   { edits, runCell, reportFailure }: CommandBackend,
   id: string,

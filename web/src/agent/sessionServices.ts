@@ -8,7 +8,7 @@ import { errorText, isRestartError, Requests } from "./requests";
 import { SentCells } from "./sentCells";
 import { UnconfirmedMessages } from "./unconfirmedMessages";
 
-/** The parts of a session that views and holders share. */
+/** The parts of a session that both views and holders of the notebook use. */
 export class SessionServices {
   readonly store: Store = createStore();
   readonly inbox = new Inbox(this.store);

@@ -2,10 +2,10 @@ import type { Commands } from "../commands/commands";
 import type { Conflict } from "../commands/conflicts";
 import type { Store } from "../store/store";
 
-/** view: the server holds the notebook; holder: this page does. */
+/** What the page does in a session. view: the server holds the notebook. holder: this page holds it. */
 export type Role = "view" | "holder";
 
-/** A live session as components see it. */
+/** The state of a live session and the functions that act on it, as components see it. */
 export interface SessionSnapshot {
   store: Store;
   /** null: there is nothing to act on yet. */
@@ -30,10 +30,12 @@ export interface SessionSnapshot {
   dismiss(notice: number): void;
 }
 
+/** Phase of a session on the server. */
 export type Phase = "creating" | "starting" | "running" | "stopping" | "stopped";
 
 export type ConnectionState = "disconnected" | "wsConnecting" | "connected";
 
+/** The state of the page's connections to the server. */
 export interface Connection {
   state: ConnectionState;
   /** Close code of the last connection, as in docs/consoles.md; null: none has ended. */
@@ -46,7 +48,7 @@ export interface Connection {
   retry(): void;
 }
 
-/** A message for the user. */
+/** A message shown to the user until it is dismissed. */
 export interface Notice {
   id: number;
   kind: "info" | "error";

@@ -11,15 +11,16 @@ export interface SocketEvents {
   closed(code: number, reason: string): void;
 }
 
+/** How many milliseconds the server may take to accept a connection. */
 const openTimeoutMs = 10_000;
 
-/** Reason of a connection that the page has closed because it was silent. */
-export const noAnswer = "the server does not answer";
+/** The reason of a connection that the page closed because the server was silent. */
+export const silenceCloseReason = "the server does not answer";
 
 /**
- * A WebSocket of JSON messages. A message that cannot be read is logged and ignored. If the server
- * does not accept the connection, or sends nothing for too long, it ends like a lost one. patience
- * multiplies that time.
+ * A WebSocket that carries JSON messages. A malformed message is logged and ignored. A connection
+ * that is not accepted, or that is silent for too long, ends like a lost one; patience multiplies
+ * these timeouts.
  */
 export class Socket {
   private readonly ws: WebSocket;
@@ -32,7 +33,7 @@ export class Socket {
     private readonly events: SocketEvents,
     patience = 1,
   ) {
-    const onSilent = () => this.endWith(1006, noAnswer);
+    const onSilent = () => this.endWith(1006, silenceCloseReason);
     this.ws = new WebSocket(url);
     this.openTimer = setTimeout(onSilent, openTimeoutMs);
     this.heartbeat = new Heartbeat(onSilent, patience);

@@ -1,13 +1,13 @@
 import type { Message, OutgoingMessage } from "../protocol/messages";
 
-/** A query to the agent, as it was sent. */
+/** A query to the agent in the form in which it was sent. */
 export interface SentQuery {
   type: "agent_query";
   query: string;
   request_id: string;
 }
 
-/** A request to restart the kernel or the agent, as it was sent. */
+/** A request to restart the kernel or the agent in the form in which it was sent. */
 interface SentRestart {
   type: "managed_process_restart";
   name: string;
@@ -23,8 +23,8 @@ export interface UnconfirmedMessage {
 const maxMessages = 50;
 
 /**
- * Messages that this page has sent and that nothing confirms yet. A message is waiting, in doubt
- * after the connection was lost, and reported after the user was told.
+ * Messages that this page has sent and the server has not confirmed. They are in doubt after the
+ * connection was lost, and reported to the user if the trace does not have them either.
  */
 export class UnconfirmedMessages {
   private waiting: readonly UnconfirmedMessage[] = [];
@@ -41,7 +41,7 @@ export class UnconfirmedMessages {
   /** Handles a message, or an entry of the trace with its seq, that may confirm sent messages. */
   receive(received: Message, seq = 0): void {
     const isOpen = ({ message, after }: UnconfirmedMessage) =>
-      (seq > 0 && seq <= after) || !confirms(received, message);
+      (seq > 0 && seq <= after) || !isConfirmedBy(received, message);
     this.waiting = this.waiting.filter(isOpen);
     this.inDoubt = this.inDoubt.filter(isOpen);
     this.reported = this.reported.filter(isOpen);
@@ -85,14 +85,14 @@ export class UnconfirmedMessages {
   }
 }
 
-function confirms(received: Message, sent: SentQuery | SentRestart): boolean {
+function isConfirmedBy(received: Message, sent: SentQuery | SentRestart): boolean {
   if (sent.type === "agent_query") return requestIdsOf(received).includes(sent.request_id);
   if (received.type === "ready") return sent.name === "kernel";
   const isProcessMessage = received.type === "managed_process_restart" || received.type === "managed_process_exit";
   return isProcessMessage && received.name === sent.name;
 }
 
-/** Returns the ids of the queries that a message belongs to. */
+/** Returns the request ids of the queries that a message answers or reports. */
 function requestIdsOf(message: Message): unknown[] {
   const ids: unknown[] = "request_id" in message ? [message.request_id] : [];
   if (message.type === "agent_history_updated") ids.push(message.entry?.request_id);

@@ -12,11 +12,11 @@ import {
   type Schema,
   string,
 } from "../json/schema";
-import type { Edits, SavedEdit } from "./edits";
+import type { SavedEdit, UnsentEdits } from "./edits";
 import type { SessionServices } from "./sessionServices";
 import type { SentQuery } from "./unconfirmedMessages";
 
-/** Saves what has not arrived at the server while the page is reloaded: edits and queries. */
+/** Saves edits and queries that have not arrived at the server, so that they survive a reload of the page. */
 export class UnsentDrafts {
   /** What was saved is loaded, so it may be overwritten. */
   private isLoaded = false;
@@ -24,7 +24,7 @@ export class UnsentDrafts {
   constructor(
     private readonly session: string,
     private readonly services: SessionServices,
-    private readonly edits: Edits,
+    private readonly edits: UnsentEdits,
   ) {}
 
   load(): void {
@@ -57,14 +57,17 @@ export class UnsentDrafts {
 const editsKey = (session: string) => `assay.edits.${session}`;
 const queriesKey = (session: string) => `assay.asked.${session}`;
 
-/** Saves edits; an empty list removes them. Returns false if there is no room, or the browser forbids it. */
+/**
+ * Saves unsent edits in the browser; an empty list removes them. Returns false if there is no room
+ * or the browser forbids storage.
+ */
 function saveEdits(session: string, edits: readonly SavedEdit[]): boolean {
   if (edits.length > 0) return writeTab(editsKey(session), JSON.stringify(edits));
   removeTab(editsKey(session));
   return true;
 }
 
-/** Saves queries; an empty list removes them. */
+/** Saves unconfirmed queries in the browser; an empty list removes them. */
 function saveQueries(session: string, queries: readonly SentQuery[]): void {
   if (queries.length === 0) removeTab(queriesKey(session));
   else writeTab(queriesKey(session), JSON.stringify(queries));
@@ -84,7 +87,7 @@ const sentQuerySchema = object<SentQuery>({
   request_id: required(string),
 });
 
-/** Removes a saved list from the storage and returns its valid items. */
+/** Removes a saved list from the browser's storage and returns its valid items. */
 function takeSaved<T>(key: string, item: Schema<T>): readonly T[] {
   const saved = readTab(key) ?? "[]";
   removeTab(key);

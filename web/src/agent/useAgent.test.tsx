@@ -4,7 +4,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { FakeSocket, fakeServer, socketAt } from "./fakeServer";
 import { useAgent } from "./useAgent";
 
-const config = {
+const publicConfig = {
   eval_sandbox: true,
   default_session: "default",
   version: "",
@@ -13,8 +13,8 @@ const config = {
   cases: false,
 } as const;
 
-function Page() {
-  const { connection, commands } = useAgent(config, "default", "view");
+function AgentPage() {
+  const { connection, commands } = useAgent(publicConfig, "default", "view");
   return <p role="status">{`${connection.state} ${commands?.canRun}`}</p>;
 }
 
@@ -27,7 +27,7 @@ it("connects once while the component is mounted", async () => {
   vi.spyOn(console, "info").mockImplementation(() => undefined);
   const { unmount } = render(
     <StrictMode>
-      <Page />
+      <AgentPage />
     </StrictMode>,
   );
   await vi.waitFor(() => expect(FakeSocket.all).toHaveLength(1));

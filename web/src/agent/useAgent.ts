@@ -5,7 +5,7 @@ import type { Role, SessionSnapshot } from "./sessionSnapshot";
 
 export type { Connection, ConnectionState, Notice, Phase, Role, SessionSnapshot } from "./sessionSnapshot";
 
-/** Returns the live session with this id, which is connected as long as the component is mounted. */
+/** Returns the live session with this id. It is connected while the component is mounted. */
 export function useAgent(config: Config, session: string, role: Role): SessionSnapshot {
   const live = useMemo(() => new LiveSession(config, session, role), [config, session, role]);
   useEffect(() => {

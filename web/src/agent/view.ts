@@ -5,8 +5,11 @@ import { isExecutionMessage } from "./entries";
 import { errorText } from "./requests";
 import type { SessionServices } from "./sessionServices";
 
-/** Shows the notebook that the server holds. It comes at /agent, in one order with all changes to it. */
-export class View implements DocumentOwner {
+/**
+ * Shows the notebook that the server holds (role view). Its state and all changes come at /agent,
+ * in order.
+ */
+export class NotebookViewer implements DocumentOwner {
   private snapshotCount = 0;
   private kernelPid = 0;
 

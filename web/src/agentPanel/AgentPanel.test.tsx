@@ -11,19 +11,22 @@ import { fakeLayout } from "./fakeLayout";
 
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>{source}</p> }));
 
-/** The response of the fake server by "METHOD path"; without an entry it is a 404. */
-let responses: Record<string, () => Response>;
-let requests: string[];
+/** The responses of the fake API by "METHOD path". Requests without an entry get a 404. */
+let responseByRequest: Record<string, () => Response>;
+let sentRequests: string[];
 const hopByType: Record<string, Hop> = { notebook_event: "notebook", eval_result: "server>console" };
 
 beforeEach(() => {
   fakeLayout(600);
-  requests = [];
-  responses = { "GET /api/sessions/one": () => Response.json({ attempt: null }) };
+  sentRequests = [];
+  responseByRequest = { "GET /api/sessions/one": () => Response.json({ attempt: null }) };
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
     const request = `${init.method ?? "GET"} ${path}`;
-    requests.push(init.body === undefined ? request : `${request} ${init.body}`);
-    return responses[request]?.() ?? Response.json({ code: "not_found", text: `nothing at ${path}` }, { status: 404 });
+    sentRequests.push(init.body === undefined ? request : `${request} ${init.body}`);
+    return (
+      responseByRequest[request]?.() ??
+      Response.json({ code: "not_found", text: `nothing at ${path}` }, { status: 404 })
+    );
   });
 });
 afterEach(() => {
@@ -31,7 +34,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const cases = {
+const caseListResponse = {
   cases: [
     { path: "a.json", id: "sum", task: "Add up.", tags: ["easy"] },
     { path: "b.json", id: "join" },
@@ -63,8 +66,8 @@ async function renderPanel({ refusal = null as string | null, withCases = false 
   return { store, commands, navigation, applyMessages };
 }
 
-const status = (word: string): OutgoingMessage => ({ type: "agent_status", status: word });
-const verdict = {
+const agentStatusMessage = (word: string): OutgoingMessage => ({ type: "agent_status", status: word });
+const verdictMessage = {
   type: "eval_result",
   case_id: "sum",
   outcome: "completed",
@@ -73,29 +76,29 @@ const verdict = {
   graders: [],
   answer: 1,
 };
-const textBox = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Ask the agent" });
+const messageBox = () => screen.getByRole<HTMLTextAreaElement>("textbox", { name: "Ask the agent" });
 
 test("Enter sends; Shift-Enter and Enter during character composition do not", async () => {
   const { commands } = await renderPanel();
-  fireEvent.change(textBox(), { target: { value: "sum\nthem" } });
-  fireEvent.keyDown(textBox(), { key: "Enter", shiftKey: true });
-  fireEvent.keyDown(textBox(), { key: "Enter", isComposing: true });
+  fireEvent.change(messageBox(), { target: { value: "sum\nthem" } });
+  fireEvent.keyDown(messageBox(), { key: "Enter", shiftKey: true });
+  fireEvent.keyDown(messageBox(), { key: "Enter", isComposing: true });
   expect(commands.query).not.toHaveBeenCalled();
-  fireEvent.keyDown(textBox(), { key: "Enter" });
+  fireEvent.keyDown(messageBox(), { key: "Enter" });
   expect(commands.query).toHaveBeenCalledExactlyOnceWith("sum\nthem");
-  expect(textBox().value).toBe("");
-  fireEvent.keyDown(textBox(), { key: "Enter" });
+  expect(messageBox().value).toBe("");
+  fireEvent.keyDown(messageBox(), { key: "Enter" });
   expect(commands.query).toHaveBeenCalledTimes(1);
 });
 
 test("shows the refusal, keeps the typed text and sends nothing", async () => {
   const { commands, applyMessages } = await renderPanel({ refusal: "Another console owns this session." });
-  await applyMessages(status("thinking"));
+  await applyMessages(agentStatusMessage("thinking"));
   expect(screen.getByText("Another console owns this session.")).toBeTruthy();
-  expect(textBox().readOnly).toBe(true);
-  fireEvent.change(textBox(), { target: { value: "half a question" } });
-  fireEvent.keyDown(textBox(), { key: "Enter" });
-  expect(textBox().value).toBe("half a question");
+  expect(messageBox().readOnly).toBe(true);
+  fireEvent.change(messageBox(), { target: { value: "half a question" } });
+  fireEvent.keyDown(messageBox(), { key: "Enter" });
+  expect(messageBox().value).toBe("half a question");
   expect(commands.query).not.toHaveBeenCalled();
   for (const name of [/Cancel/, /Clear history/, /Restart agent/, /Send/]) {
     expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
@@ -106,7 +109,10 @@ test("a busy agent can be cancelled and shows the tool it waits for", async () =
   const { commands, applyMessages } = await renderPanel();
   expect(screen.queryByRole("button", { name: /Cancel/ })).toBeNull();
   const content = [{ type: "tool_use", id: "t", name: "get_context", input: {} }];
-  await applyMessages(status("executing"), { type: "agent_history_updated", entry: { role: "assistant", content } });
+  await applyMessages(agentStatusMessage("executing"), {
+    type: "agent_history_updated",
+    entry: { role: "assistant", content },
+  });
   expect(screen.getByText("Working")).toBeTruthy();
   expect(document.querySelector("code")?.textContent).toBe("get_context");
   fireEvent.click(screen.getByRole("button", { name: /Cancel/ }));
@@ -138,20 +144,20 @@ test("a cell named by a tool call is a link to it; a deleted cell is plain text"
   expect(screen.getByTitle("This cell is not in the notebook").textContent).toBe("gone");
 });
 
-test("shows the case during the attempt, the verdict after it, and the old verdict folded when the next attempt begins", async () => {
-  responses["GET /api/sessions/one"] = () =>
+test("shows the case during the attempt, the verdict after it, and the old verdict collapsed when the next attempt begins", async () => {
+  responseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {}, started: "2026-11-20T14:00:00Z" } });
   const { applyMessages, store } = await renderPanel();
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
   expect(screen.getByText(/intervention/)).toBeTruthy();
-  await applyMessages(verdict);
+  await applyMessages(verdictMessage);
   expect(screen.getByText("Passed")).toBeTruthy();
   expect(screen.queryByRole("region", { name: "Case" })).toBeNull();
   expect(screen.getByText(/The attempt has ended/)).toBeTruthy();
-  expect(textBox().readOnly).toBe(true);
-  const before = requests.length;
+  expect(messageBox().readOnly).toBe(true);
+  const before = sentRequests.length;
   await act(async () => store.update((state) => ({ ...state, verdict: null })));
-  expect(requests.length).toBe(before + 1);
+  expect(sentRequests.length).toBe(before + 1);
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
   expect(screen.queryByRole("region", { name: "Verdict" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: /Passed.*sum/ }));
@@ -160,32 +166,32 @@ test("shows the case during the attempt, the verdict after it, and the old verdi
 });
 
 test("the verdict links to the attempt if the attempt is stored", async () => {
-  responses["GET /api/sessions/one"] = () =>
+  responseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: null, trace: "r/a run/attempts/0001-sum/trace.jsonl" });
-  responses["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
+  responseByRequest["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
   const { applyMessages } = await renderPanel();
-  await applyMessages(verdict);
+  await applyMessages(verdictMessage);
   const link = await screen.findByRole("link", { name: "Open attempt" });
   expect(link.getAttribute("href")).toBe("/runs/a%20run/0001-sum");
 });
 
 test("reloads the attempt while its task has not started, and not after that", async () => {
-  responses["GET /api/sessions/one"] = () =>
+  responseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {} } });
   const { applyMessages } = await renderPanel();
   await screen.findByText("not started");
-  responses["GET /api/sessions/one"] = () =>
+  responseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {}, started: new Date().toISOString() } });
-  await applyMessages(status("ready"));
+  await applyMessages(agentStatusMessage("ready"));
   await waitFor(() => expect(screen.queryByText("not started")).toBeNull());
-  const before = requests.length;
-  await applyMessages(status("thinking"), status("executing"));
-  expect(requests.length).toBe(before);
+  const before = sentRequests.length;
+  await applyMessages(agentStatusMessage("thinking"), agentStatusMessage("executing"));
+  expect(sentRequests.length).toBe(before);
 });
 
 test("cases are filtered, chosen and attached; the server's error is shown", async () => {
-  responses["GET /api/cases?limit=5000"] = () => Response.json(cases);
-  responses["POST /api/sessions/one/case"] = () =>
+  responseByRequest["GET /api/cases?limit=5000"] = () => Response.json(caseListResponse);
+  responseByRequest["POST /api/sessions/one/case"] = () =>
     Response.json({ code: "bad_parameter", text: "a.json: no such case" }, { status: 400 });
   await renderPanel({ withCases: true });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
@@ -196,20 +202,20 @@ test("cases are filtered, chosen and attached; the server's error is shown", asy
   fireEvent.click(screen.getByRole("radio"));
   fireEvent.click(screen.getByRole("button", { name: "Attach" }));
   expect((await screen.findByRole("alert")).textContent).toBe("a.json: no such case");
-  expect(requests.at(-1)).toBe('POST /api/sessions/one/case {"path":"a.json","id":"sum"}');
-  responses["POST /api/sessions/one/case"] = () => Response.json({}, { status: 202 });
+  expect(sentRequests.at(-1)).toBe('POST /api/sessions/one/case {"path":"a.json","id":"sum"}');
+  responseByRequest["POST /api/sessions/one/case"] = () => Response.json({}, { status: 202 });
   fireEvent.click(screen.getByRole("button", { name: "Attach" }));
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
 });
 
 test("shows why the cases cannot be listed, and leaves out malformed cases", async () => {
-  responses["GET /api/cases?limit=5000"] = () =>
+  responseByRequest["GET /api/cases?limit=5000"] = () =>
     Response.json({ code: "conflict", text: "no --case" }, { status: 409 });
   await renderPanel({ withCases: true });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findByRole("alert")).textContent).toBe("no --case");
   fireEvent.click(screen.getByRole("button", { name: "Cancel" }));
-  responses["GET /api/cases?limit=5000"] = () =>
+  responseByRequest["GET /api/cases?limit=5000"] = () =>
     Response.json({ cases: [7, null, {}, { path: "a", id: 7, tags: "x" }] });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findAllByRole("radio")).length).toBe(1);

@@ -25,7 +25,7 @@ interface Props {
   canAttachCases: boolean;
 }
 
-/** The agent's status, current case, conversation, process logs, usage and the message box. */
+/** The panel with the agent's status, current case, conversation, process logs, usage and message box. */
 export function AgentPanel({ session, connected, refused = "", refusal, canAttachCases }: Props) {
   const verdict = useSelect((state) => state.verdict);
   const attempt = useAttempt(session, connected);
@@ -56,7 +56,7 @@ export function AgentPanel({ session, connected, refused = "", refusal, canAttac
   );
 }
 
-/** The newest verdict. Stays, collapsed, when the next attempt begins. */
+/** Shows the newest verdict of the session; collapses it when the next attempt begins. */
 function LastVerdict({ session }: { session: string }) {
   const verdict = useSelect((state) => state.verdict);
   const [lastVerdict, setLastVerdict] = useState(verdict);
@@ -74,8 +74,8 @@ function LastVerdict({ session }: { session: string }) {
 }
 
 /**
- * Renders the conversation in a component of its own, so that a piece of a reply does not re-render
- * the panel.
+ * The conversation with the agent. It is a separate component, so that an arriving reply does not
+ * re-render the whole panel.
  */
 function LiveConversation() {
   const items = useSelect((state) => state.agent.conversation);

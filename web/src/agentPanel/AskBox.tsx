@@ -13,7 +13,7 @@ interface Props {
 
 const maxRows = 8;
 
-/** The message box. Enter sends, Shift-Enter adds a line. */
+/** A box for messages to the agent. Enter sends the message, Shift-Enter adds a line. */
 export function AskBox({ refusal, note }: Props) {
   const commands = useCommands();
   const [text, setText] = useState("");

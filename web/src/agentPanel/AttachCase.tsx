@@ -7,10 +7,10 @@ import { Dialog } from "../ui/Dialog";
 import styles from "./AttachCase.module.css";
 import { attachCase, filterCases, listCases } from "./cases";
 
-/** How many cases are listed at once. The filter finds the others. */
+/** Number of cases that are listed at once. The filter finds the others. */
 const maxListed = 100;
 
-/** The dialog that lists the cases and attaches the chosen one to the session. */
+/** A dialog that lists the server's cases and starts an attempt at the chosen one in the session. */
 export function AttachCase({ session, onClose }: { session: string; onClose: () => void }) {
   const { cases, error, setError } = useCaseList();
   const [filter, setFilter] = useState("");

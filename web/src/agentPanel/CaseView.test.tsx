@@ -4,7 +4,7 @@ import { read } from "../json/schema";
 import { entryOf } from "../protocol/fakeMessages";
 import { sessionDetailSchema } from "../protocol/session.gen";
 import { createStore, StoreProvider } from "../store/store";
-import { attemptOf } from "./attempt";
+import { currentAttemptOf } from "./attempt";
 import { CaseView } from "./CaseView";
 
 const startTime = Date.parse("2026-11-20T14:00:00Z");
@@ -20,7 +20,7 @@ afterEach(() => {
 
 function renderCase(attempt: Record<string, unknown>) {
   const store = createStore();
-  const found = attemptOf(
+  const found = currentAttemptOf(
     read(sessionDetailSchema, {
       attempt: { case_id: "sum", task: "Add.", started: "2026-11-20T14:00:00Z", ...attempt },
     }),
@@ -94,7 +94,7 @@ test.each([
   [],
   { case_id: 7, task: null, limits: "renders or ignores an attempt made of %j", started: {} },
 ])("an attempt made of %j is drawn or none", (wrong) => {
-  const attempt = attemptOf(read(sessionDetailSchema, { attempt: wrong }));
+  const attempt = currentAttemptOf(read(sessionDetailSchema, { attempt: wrong }));
   if (attempt === null) return expect(wrong === null || typeof wrong !== "object" || Array.isArray(wrong)).toBe(true);
   renderCase(wrong as Record<string, unknown>);
   expect(screen.getByRole("region", { name: "Case" })).toBeTruthy();

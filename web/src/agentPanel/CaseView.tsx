@@ -1,14 +1,14 @@
 import { useState } from "react";
 import { oneLine } from "../text/displayText";
 import { clockText, secondsUntil, useNow } from "../ui/useNow";
-import { type Attempt, limitOf } from "./attempt";
+import { type CurrentAttempt, limitOf } from "./attempt";
 import styles from "./CaseView.module.css";
 import { Collapsible } from "./Collapsible";
 import { Limits } from "./Limits";
 import { LongText } from "./LongText";
 
 /** The current attempt: its case, limits and usage. */
-export function CaseView({ attempt }: { attempt: Attempt }) {
+export function CaseView({ attempt }: { attempt: CurrentAttempt }) {
   const [open, setOpen] = useState(false);
   return (
     <section className={styles.case} aria-label="Case">
@@ -27,11 +27,11 @@ export function CaseView({ attempt }: { attempt: Attempt }) {
   );
 }
 
-/** The clock is highlighted below this many seconds. */
+/** The remaining time of an attempt is highlighted if it is less than this many seconds. */
 const warnBelowSeconds = 60;
 
-/** The remaining wall time, or the elapsed time if there is no limit. */
-function WallClock({ attempt }: { attempt: Attempt }) {
+/** Shows the attempt's remaining wall time, or the elapsed time if it has no limit. */
+function WallClock({ attempt }: { attempt: CurrentAttempt }) {
   const limitSeconds = limitOf(attempt, "wall_s");
   const { started } = attempt;
   const now = useNow(started !== null);

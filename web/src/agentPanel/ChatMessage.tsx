@@ -13,7 +13,10 @@ interface Props {
   onToggle: () => void;
 }
 
-/** Longer texts are shown as plain text, in characters: rendering them as Markdown takes too long. */
+/**
+ * Messages with more characters than this are shown as plain text, because rendering them as
+ * Markdown takes too long.
+ */
 const maxMarkdownChars = 40_000;
 /**
  * A user message is collapsed beyond this many characters or lines: a task can come with pages of
@@ -22,7 +25,7 @@ const maxMarkdownChars = 40_000;
 const maxUserChars = 400;
 const maxUserLines = 6;
 
-/** A message of the user or the agent. The user's text is shown as it is, the agent's as Markdown. */
+/** A message of the user, shown as plain text, or of the agent, shown as Markdown. */
 export function ChatMessage({ role, text, label, open, onToggle }: Props) {
   const shownText = showInvisible(textOrJSON(text));
   const isUser = role === "user";

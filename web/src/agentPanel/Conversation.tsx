@@ -29,7 +29,7 @@ interface Props {
   idle?: boolean;
 }
 
-/** The view counts as being at its end within this distance, in pixels. */
+/** The conversation counts as scrolled to its end within this distance in pixels. */
 const endThresholdPx = 48;
 const noBlocks: readonly StreamBlock[] = [];
 
@@ -108,8 +108,8 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
 }
 
 /**
- * Keeps the scroll area at its end when the content or the area changes its height, until the user
- * scrolls up; starts again when the user is back at the end.
+ * Keeps a scroll area at its end when its content or height changes, until the user scrolls up;
+ * starts again when the user scrolls back to the end.
  */
 function useScrollToEnd(scroller: RefObject<HTMLDivElement | null>, height: number, viewHeight: number) {
   const following = useRef(true);
@@ -132,14 +132,17 @@ function useScrollToEnd(scroller: RefObject<HTMLDivElement | null>, height: numb
   };
 }
 
-/** Reports whether the item says that an agent process ended; its open tool calls get no result. */
+/**
+ * Reports whether a conversation item says that the agent process ended. Tool calls before it that
+ * have no result never get one.
+ */
 function isAgentExit(item: Item): boolean {
   return item.kind === "event" && (item.event === "exit" || item.event === "restarted");
 }
 
 /**
- * Reports whether a submission needs no result any more: anything later has been received. False
- * for other items.
+ * Reports whether an item is a call that submits the answer and anything was received after it, so
+ * that its result is no longer awaited.
  */
 function isSubmissionDone(items: readonly Item[], index: number): boolean {
   const item = items[index];
@@ -147,7 +150,10 @@ function isSubmissionDone(items: readonly Item[], index: number): boolean {
   return items.slice(index + 1).some((other) => other.seq !== item.seq);
 }
 
-/** Holds the keys of the open rows here, because a row that scrolls out of view is unmounted. */
+/**
+ * Holds which rows of the conversation are open, by key. The rows cannot hold it, because rows that
+ * scroll out of view are unmounted.
+ */
 function useOpenRows(): [ReadonlySet<string>, (key: string) => void] {
   const [openKeys, setOpenKeys] = useState<ReadonlySet<string>>(new Set());
   const toggle = useCallback((key: string) => {

@@ -16,7 +16,7 @@ interface Props {
   pending: boolean;
 }
 
-/** One line for an event of the agent. */
+/** Shows one event of the agent, such as a retry, as a line of the conversation. */
 export function EventLine({ event, text, metadata, pending }: Props) {
   const { title, detail, isWarning } = describeEvent(event, text, metadata);
   const wait = event === "retry" ? (number.parse(read(anyObject, metadata).wait_ms) ?? null) : null;
@@ -32,8 +32,8 @@ export function EventLine({ event, text, metadata, pending }: Props) {
   );
 }
 
-/** When each retry event was first rendered: the event itself has no time. */
-const firstSeen = new WeakMap<object, number>();
+/** When each retry event was first rendered, in milliseconds since 1970: retry events carry no time. */
+const retryFirstSeen = new WeakMap<object, number>();
 
 interface RetryProps {
   /** The metadata object of the event, which identifies it. */
@@ -44,17 +44,17 @@ interface RetryProps {
   pending: boolean;
 }
 
-/** The time of a retried model call: a countdown while it is ahead, else the length of the delay. */
+/** Counts down to the retry of a model call; after that shows how long the delay was. */
 export function RetryCountdown({ event, delayMs, pending }: RetryProps) {
   const now = useNow(pending);
   if (!pending) return <>, retried after {formatDuration(delayMs)}</>;
-  const start = firstSeen.get(event) ?? now;
-  firstSeen.set(event, start);
+  const start = retryFirstSeen.get(event) ?? now;
+  retryFirstSeen.set(event, start);
   const secondsLeft = secondsUntil(start + delayMs, now);
   return <>{secondsLeft > 0 ? `, retry in ${secondsLeft} s` : ", retrying now"}</>;
 }
 
-/** How many characters of an error are shown. */
+/** Number of characters of an error that are shown. */
 const maxErrorChars = 20_000;
 
 /** An error that the agent reported. */

@@ -2,11 +2,12 @@ import { formatBytes, formatCost, formatCount } from "../format/format";
 import type { RunLimits } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
 import { clockText, useNow } from "../ui/useNow";
-import { type Attempt, limitOf } from "./attempt";
+import { type CurrentAttempt, limitOf } from "./attempt";
 import styles from "./CaseView.module.css";
 import { allTokens, turnCount } from "./usage";
 
-interface Limit {
+/** A limit of an attempt as a row of the table. */
+interface AttemptLimit {
   name: string;
   field: keyof RunLimits;
   /** How much has been used; null if unknown here. */
@@ -14,13 +15,13 @@ interface Limit {
   format: (n: number) => string;
 }
 
-/** A table of the attempt's limits with the usage so far, where it is known. */
-export function Limits({ attempt }: { attempt: Attempt }) {
+/** A table of the attempt's limits, each with the usage so far if it is known. */
+export function Limits({ attempt }: { attempt: CurrentAttempt }) {
   const usage = useSelect((state) => state.agent.usage);
   const turns = useSelect((state) => turnCount(state.agent.conversation));
   const now = useNow(attempt.started !== null);
   const elapsed = attempt.started === null ? 0 : Math.max(0, (now - attempt.started) / 1000);
-  const limits: Limit[] = [
+  const limits: AttemptLimit[] = [
     { name: "Time", field: "wall_s", used: elapsed, format: clockText },
     { name: "Turns", field: "turns", used: turns, format: formatCount },
     { name: "Tokens", field: "tokens", used: usage === null ? 0 : allTokens(usage), format: formatCount },
@@ -33,13 +34,13 @@ export function Limits({ attempt }: { attempt: Attempt }) {
   return (
     <dl className={styles.limits} aria-label="Limits">
       {limits.map((limit) => (
-        <Row key={limit.field} limit={limit} max={limitOf(attempt, limit.field)} />
+        <LimitRow key={limit.field} limit={limit} max={limitOf(attempt, limit.field)} />
       ))}
     </dl>
   );
 }
 
-function Row({ limit: { name, used, format }, max }: { limit: Limit; max: number | null }) {
+function LimitRow({ limit: { name, used, format }, max }: { limit: AttemptLimit; max: number | null }) {
   if (max === null) return null;
   return (
     <div>

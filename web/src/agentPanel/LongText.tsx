@@ -3,12 +3,12 @@ import { showInvisible } from "../text/displayText";
 import { Button } from "../ui/Button";
 import styles from "./LongText.module.css";
 
-/** How many characters are shown at first; each click shows five times as many more. */
-const firstChars = 20_000;
+/** Number of characters of a long text shown at first. Each click shows five times this number more. */
+const initialChars = 20_000;
 
-/** Shows a text as it is; a long one in parts. */
+/** Shows a text; a long one only in part, with a button that shows more. */
 export function LongText({ text }: { text: string }) {
-  const [shown, setShown] = useState(firstChars);
+  const [shown, setShown] = useState(initialChars);
   const remaining = text.length - shown;
   return (
     <>
@@ -17,7 +17,7 @@ export function LongText({ text }: { text: string }) {
         {showInvisible(text.slice(0, shown))}
       </pre>
       {remaining > 0 && (
-        <Button className={styles.more ?? ""} onClick={() => setShown(shown + firstChars * 5)}>
+        <Button className={styles.more ?? ""} onClick={() => setShown(shown + initialChars * 5)}>
           Show more ({remaining.toLocaleString("en")} characters left)
         </Button>
       )}

@@ -79,10 +79,10 @@ export function StatusLine({ connected, refusal, onAttach }: Props) {
   );
 }
 
-/** Shown for an idle agent while disconnected: its status may have changed. */
+/** Shown instead of "idle" while the page is disconnected, because the agent's status may have changed. */
 const notConnected: StatusDescription = { text: "Not connected", busy: false, tone: "neutral" };
 
-/** What the agent waits for: a tool or a cell. */
+/** Shows what the agent is waiting for: a tool call or the run of a cell. */
 function PendingWork() {
   const status = useSelect((state) => state.agent.status);
   const tool = useSelect((state) => (status === "executing" ? openTool(state.agent.conversation) : null));

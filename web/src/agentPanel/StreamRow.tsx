@@ -6,13 +6,13 @@ import { partialCode } from "./toolCalls";
 import { toolName } from "./toolName";
 
 /**
- * How many characters of the end of an arriving block are shown. The whole text comes with the
- * message.
+ * Number of characters from the end of an arriving block that are shown. The complete text is shown
+ * when the message is complete.
  */
 const maxTextTail = 12_000;
 const maxToolTail = 1200;
 
-/** One block of the reply that is being received. The last one ends with a caret. */
+/** One block of the agent's reply that is being received. The last block ends with a caret. */
 export function StreamRow({ block, last }: { block: StreamBlock; last: boolean }) {
   const text = textOrJSON(block.text);
   const caret = last && <span className={styles.caret} aria-hidden="true" />;

@@ -11,17 +11,17 @@ import { ToolOutput } from "./ToolOutput";
 import { cellIds, cellRunFailed, inputSummary } from "./toolCalls";
 import { isSubmission, toolName } from "./toolName";
 
-export type Call = Extract<Item, { kind: "tool" }>;
+export type ToolCallItem = Extract<Item, { kind: "tool" }>;
 
 interface Props {
-  call: Call;
+  call: ToolCallItem;
   /** Whether a result may still come if there is none. */
   awaited: boolean;
   open: boolean;
   onToggle: () => void;
 }
 
-/** One tool call as a line with name, summary, cells and status; opens to its input and result. */
+/** Shows a tool call as one line with name, summary, cells and status. Opens to show input and result. */
 export function ToolCall({ call, awaited, open, onToggle }: Props) {
   const CellName = useCellName();
   const resultText = firstText(call.result);
@@ -53,7 +53,7 @@ function firstText(result: ToolResult | undefined): string {
 }
 
 /** An icon for the call's status, with a word unless it succeeded. */
-function CallStatus({ call: { name, result }, said, awaited }: { call: Call; said: string; awaited: boolean }) {
+function CallStatus({ call: { name, result }, said, awaited }: { call: ToolCallItem; said: string; awaited: boolean }) {
   if (result === undefined && !awaited) {
     return isSubmission(name) ? null : <span className={styles.unanswered}>no result</span>;
   }
@@ -64,8 +64,8 @@ function CallStatus({ call: { name, result }, said, awaited }: { call: Call; sai
       </span>
     );
   }
-  if (result.isError) return <Failure word="failed" />;
-  if (cellRunFailed(said)) return <Failure word="error" />;
+  if (result.isError) return <FailedResult word="failed" />;
+  if (cellRunFailed(said)) return <FailedResult word="error" />;
   return (
     <span className={styles.ok} role="img" aria-label="ok" title="ok">
       <Check />
@@ -73,7 +73,7 @@ function CallStatus({ call: { name, result }, said, awaited }: { call: Call; sai
   );
 }
 
-function Failure({ word }: { word: string }) {
+function FailedResult({ word }: { word: string }) {
   return (
     <span className={styles.failed}>
       <X aria-hidden="true" />

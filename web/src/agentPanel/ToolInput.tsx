@@ -3,7 +3,7 @@ import { JsonText, LongText } from "./LongText";
 import styles from "./ToolCall.module.css";
 import { codeOf } from "./toolCalls";
 
-/** A tool call's input: its code as code, the rest as JSON. */
+/** Shows the input of a tool call: its code as highlighted code, the other fields as JSON. */
 export function ToolInput({ input }: { input: unknown }) {
   const found = codeOf(input);
   if (found === null)

@@ -4,10 +4,10 @@ import { JsonText, LongText } from "./LongText";
 import styles from "./ToolCall.module.css";
 import { parseJSONContainer } from "./toolCalls";
 
-/** Image types that a browser shows without running anything in them. */
+/** Image types that cannot contain scripts. */
 const safeImageTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** A tool call's result: text, JSON indented, images. */
+/** Shows the result of a tool call: text, indented JSON, or images. */
 export function ToolOutput({ result }: { result: ToolResult }) {
   const title = result.isError ? "Error" : "Result";
   return (
@@ -17,22 +17,22 @@ export function ToolOutput({ result }: { result: ToolResult }) {
       {result.content.map((part, index) =>
         part.type === "image" ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: results never change
-          <Picture key={index} mime={part.mime} data={part.data} />
+          <ImagePart key={index} mime={part.mime} data={part.data} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: results never change
-          <Text key={index} text={textOrJSON(part.text)} />
+          <TextPart key={index} text={textOrJSON(part.text)} />
         ),
       )}
     </div>
   );
 }
 
-function Text({ text }: { text: string }) {
+function TextPart({ text }: { text: string }) {
   const value = text.length < 1_000_000 ? parseJSONContainer(text) : undefined;
   return value === undefined ? <LongText text={text} /> : <JsonText value={value} />;
 }
 
-function Picture({ mime, data }: { mime: unknown; data: unknown }) {
+function ImagePart({ mime, data }: { mime: unknown; data: unknown }) {
   if (typeof mime !== "string" || typeof data !== "string" || !safeImageTypes.has(mime)) {
     return (
       <p className={styles.nothing}>This image cannot be shown (type {textOrJSON(mime).slice(0, 60) || "unknown"}).</p>

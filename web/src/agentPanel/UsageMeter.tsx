@@ -3,7 +3,7 @@ import { useSelect } from "../store/store";
 import styles from "./UsageMeter.module.css";
 import { promptTokens } from "./usage";
 
-/** Tokens and cost so far, and how full the model's context is. */
+/** Shows the tokens and cost so far, and how full the model's context is. */
 export function UsageMeter() {
   const usage = useSelect((state) => state.agent.usage);
   const context = useSelect((state) => state.agent.context ?? 0);
@@ -15,16 +15,16 @@ export function UsageMeter() {
   return (
     <div className={styles.meter}>
       <dl className={styles.usage} aria-label="Usage">
-        <Figure name="in" title="Input tokens of all calls, cached or not" value={formatCount(prompts)} />
+        <UsageFigure name="in" title="Input tokens of all calls, cached or not" value={formatCount(prompts)} />
         {cached > 0 && prompts > 0 && (
-          <Figure
+          <UsageFigure
             name="cached"
             title="Share of input tokens read from the provider's cache"
             value={formatPercent(cached / prompts)}
           />
         )}
-        <Figure name="out" title="Output tokens of all calls" value={formatCount(usage.output_tokens)} />
-        <Figure
+        <UsageFigure name="out" title="Output tokens of all calls" value={formatCount(usage.output_tokens)} />
+        <UsageFigure
           name="cost"
           title={dollars === null ? "The price is unknown" : "Total cost so far"}
           value={formatCost(dollars)}
@@ -40,7 +40,7 @@ export function UsageMeter() {
   );
 }
 
-function Figure({ name, title, value }: { name: string; title: string; value: string }) {
+function UsageFigure({ name, title, value }: { name: string; title: string; value: string }) {
   return (
     <div title={title}>
       <dt>{name}</dt>

@@ -5,7 +5,7 @@ import { Verdict } from "./Verdict";
 
 afterEach(cleanup);
 
-const result: EvalResult = {
+const evalResult: EvalResult = {
   case_id: "sum",
   outcome: "completed",
   outcome_detail: "",
@@ -21,7 +21,7 @@ const result: EvalResult = {
 };
 
 test("shows outcome, score and each grader's result", () => {
-  render(<Verdict result={result} />);
+  render(<Verdict result={evalResult} />);
   expect(screen.getByText("Failed")).toBeTruthy();
   expect(screen.getByText("score 0.5")).toBeTruthy();
   expect(screen.getByText("The agent submitted an answer.")).toBeTruthy();
@@ -38,18 +38,18 @@ test.each([
   [false, "Failed"],
   [null, "Not graded"],
 ])("passed %s is %s", (passed, word) => {
-  render(<Verdict result={{ ...result, passed, graders: [] }} />);
+  render(<Verdict result={{ ...evalResult, passed, graders: [] }} />);
   expect(screen.getByText(word)).toBeTruthy();
 });
 
 test("an unknown outcome is shown by its name", () => {
-  render(<Verdict result={{ ...result, outcome: "constructor", outcome_detail: "why" }} />);
+  render(<Verdict result={{ ...evalResult, outcome: "constructor", outcome_detail: "why" }} />);
   expect(screen.getByText(/ended with outcome constructor/).textContent).toContain("why");
 });
 
 test.each([7, null, "text", [], {}, [null, 7, [], "x"]])("renders a verdict made of %j", (value) => {
-  const hostile = Object.fromEntries(Object.keys(result).map((name) => [name, value]));
+  const hostile = Object.fromEntries(Object.keys(evalResult).map((name) => [name, value]));
   render(<Verdict result={hostile as never} />);
-  render(<Verdict result={{ ...result, graders: [hostile] as never }} />);
+  render(<Verdict result={{ ...evalResult, graders: [hostile] as never }} />);
   expect(screen.getAllByRole("region", { name: "Verdict" }).length).toBe(2);
 });

@@ -9,7 +9,7 @@ import { GraderRow } from "./GraderRow";
 import { outcomeText, passLabel } from "./outcome";
 import styles from "./Verdict.module.css";
 
-/** An attempt's outcome, score, grader results and answer. */
+/** Shows an attempt's outcome, score, grader results and answer. */
 export function Verdict({ result }: { result: EvalResult }) {
   const graders = Array.isArray(result.graders) ? result.graders : [];
   const { label, tone } = passLabel(result);

@@ -1,8 +1,8 @@
 import { timeOf } from "../json/values";
 import type { RunLimits, SessionDetail } from "../protocol/session.gen";
 
-/** The attempt that is going on in a session. */
-export interface Attempt {
+/** The attempt in progress in a session, with its case and limits. */
+export interface CurrentAttempt {
   caseId: string;
   task: string;
   /** 0 means no limit. */
@@ -11,15 +11,15 @@ export interface Attempt {
   started: number | null;
 }
 
-/** Returns the attempt of a session; null: none is going on. */
-export function attemptOf({ attempt }: SessionDetail): Attempt | null {
+/** Returns the attempt in progress in a session; null if there is none. */
+export function currentAttemptOf({ attempt }: SessionDetail): CurrentAttempt | null {
   if (attempt === null) return null;
   const { case_id: caseId, task, limits, started } = attempt;
   return { caseId, task, limits, started: timeOf(started) };
 }
 
-/** Returns a limit of the attempt; null: there is none. */
-export function limitOf(attempt: Attempt, name: keyof RunLimits): number | null {
+/** Returns a limit of an attempt; null if it is not limited. */
+export function limitOf(attempt: CurrentAttempt, name: keyof RunLimits): number | null {
   const limit = attempt.limits[name] ?? 0;
   return limit > 0 ? limit : null;
 }

@@ -4,7 +4,10 @@ import { useSelect } from "../store/store";
 import { oneLine } from "../text/displayText";
 import styles from "./ToolCall.module.css";
 
-/** The component that names a cell in the conversation; a link where a notebook is shown. */
+/**
+ * A component that shows the name of a cell in a conversation: a link if a notebook is on the page,
+ * else plain text.
+ */
 export type CellName = ComponentType<{ id: string }>;
 
 function PlainCellName({ id }: { id: string }) {

@@ -4,7 +4,7 @@ import { textOrJSON } from "../json/values";
 import { oneLine } from "../text/displayText";
 import { isFailedExit } from "./log/processFailure";
 
-/** An event of the agent as shown in the conversation. */
+/** The title and detail of an agent's event as shown in the conversation. */
 export interface EventDescription {
   /** What happened. */
   title: string;
@@ -74,8 +74,8 @@ function describeWaiting(fields: Metadata): EventDescription {
 }
 
 /**
- * Returns a tick's number, mood, confidence, thread and result as one line. The fields are in
- * metadata.ticks or in metadata itself.
+ * Returns the number, mood, confidence, thread and result of a tick (a step of the ticks agent) as
+ * one line. The fields are in metadata.ticks or in metadata itself.
  */
 function tickTitle(fields: Metadata): string {
   const tick = read(anyObject, fields.ticks ?? fields);

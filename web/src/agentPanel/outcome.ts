@@ -1,7 +1,7 @@
 import { oneLine } from "../text/displayText";
 import type { Tone } from "../ui/Badge";
 
-/** What each outcome of an attempt means. */
+/** A sentence for each outcome of an attempt. */
 const outcomeTexts: Readonly<Record<string, string>> = {
   completed: "The agent submitted an answer.",
   stopped_without_answer: "The agent stopped without an answer.",

@@ -2,7 +2,7 @@ import type { AgentStatus, Item } from "../store/state";
 import type { Tone } from "../ui/Badge";
 import { toolName } from "./toolName";
 
-/** The agent's status as shown on the page. */
+/** The text and tone of the agent's status. */
 export interface StatusDescription {
   text: string;
   /** Whether the agent is working and can be cancelled. */
@@ -22,16 +22,16 @@ const descriptions: Readonly<Record<AgentStatus, StatusDescription>> = {
   gone: { text: "Exited", busy: false, tone: "bad" },
 };
 
-/** Shown for an exited agent after an attempt, where an exit is expected. */
+/** Description of an exited agent after an attempt, when the exit is expected. */
 const endedWithAttempt: StatusDescription = { text: "Ended with the attempt", busy: false, tone: "neutral" };
 
-/** Describes an agent status. attemptOver: an attempt has ended. */
+/** Returns the description of an agent's status. attemptOver says whether an attempt has ended. */
 export function describeStatus(status: AgentStatus, attemptOver = false): StatusDescription {
   if (attemptOver && status === "gone") return endedWithAttempt;
   return Object.hasOwn(descriptions, status) ? descriptions[status] : { text: "Unknown", busy: false, tone: "neutral" };
 }
 
-/** How many of the last items are searched for an open tool call. */
+/** How many of the newest conversation items are searched for an open tool call. */
 const maxItems = 20;
 
 /** Returns the name of the newest tool call without a result; null if there is none. */

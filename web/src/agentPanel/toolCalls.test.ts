@@ -14,7 +14,7 @@ describe("toolName", () => {
   ])("%j is %s", (name, expected) => expect(toolName(name)).toBe(expected));
 });
 
-describe("gistOf", () => {
+describe("inputSummary", () => {
   test.each([
     [{ source: "# read it\nimport os\n\nx = 1\ny = 2" }, "x = 1"],
     [{ source: "# only a comment" }, "# only a comment"],
@@ -33,7 +33,7 @@ describe("gistOf", () => {
   });
 });
 
-describe("cellsOf", () => {
+describe("cellIds", () => {
   test.each([
     [{ cell_id: "a" }, "", ["a"]],
     [{ cell_id: "a" }, "cell_id: a\nstatus: ok", ["a"]],
@@ -43,12 +43,12 @@ describe("cellsOf", () => {
   ])("of %j and %j", (input, result, expected) => expect(cellIds(input, result)).toEqual(expected));
 });
 
-test("runFailed reads the status line", () => {
+test("cellRunFailed reads the status line of a result", () => {
   expect(cellRunFailed("cell_id: a\nstatus: error\n")).toBe(true);
   expect(cellRunFailed("cell_id: a\nstatus: ok\n\nstatus: errors everywhere")).toBe(false);
 });
 
-test("parsed accepts objects and lists only", () => {
+test("parseJSONContainer accepts only objects and lists", () => {
   expect(parseJSONContainer(' {"a":1}')).toEqual({ a: 1 });
   expect(parseJSONContainer("12")).toBeUndefined();
   expect(parseJSONContainer("{no")).toBeUndefined();

@@ -2,7 +2,7 @@ import { anyObject, read } from "../json/schema";
 import { textOrJSON } from "../json/values";
 import { oneLine } from "../text/displayText";
 
-/** Input fields that hold code; the first one present is used. */
+/** Names of tool input fields that hold code; the first one present is used. */
 const codeFields = ["source", "code", "new_source", "content"];
 
 /** Returns the code in a tool call's input and the field that holds it; null if there is none. */
@@ -15,12 +15,12 @@ export function codeOf(input: unknown): { field: string; code: string } | null {
   return null;
 }
 
-/** Input fields whose text summarises the call. */
+/** Names of tool input fields whose text summarises the call. */
 const summaryFields = ["summary", "query", "message", "text"];
 
 /**
- * Summarises a tool call's input in one line: the first line of its code, else a summary field,
- * else all fields.
+ * Summarises the input of a tool call in one line: the first line of its code, else a summary
+ * field, else all fields.
  */
 export function inputSummary(input: unknown): string {
   const found = codeOf(input);
@@ -33,8 +33,8 @@ export function inputSummary(input: unknown): string {
 }
 
 /**
- * Returns the first line that is not blank, a comment or an import; if there is none, the first
- * line that is not blank.
+ * Returns the first line of code that is not blank, a comment or an import; else the first line
+ * that is not blank.
  */
 function firstLine(code: string): string {
   const lines = code
@@ -44,7 +44,10 @@ function firstLine(code: string): string {
   return lines.find((line) => !/^\s*(#|;|import |from )/.test(line)) ?? lines[0] ?? "";
 }
 
-/** How many characters of a result are searched: cell id and status are at its beginning. */
+/**
+ * How many characters of a tool result are searched for a cell id and a status, which are at its
+ * beginning.
+ */
 const maxHeadChars = 2000;
 
 /**
@@ -58,12 +61,12 @@ export function cellIds(input: unknown, result: string): string[] {
   return [...new Set(ids)];
 }
 
-/** Reports whether the result of a successful call says that the cell it ran failed. */
+/** Reports whether a successful tool call ran a cell that failed, according to its result. */
 export function cellRunFailed(result: string): boolean {
   return /^status: (error|interrupted)$/m.test(result.slice(0, maxHeadChars));
 }
 
-/** Parses a text that holds a JSON object or list; undefined if it does not. */
+/** Parses a text that contains a JSON object or list; undefined if it does not. */
 export function parseJSONContainer(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {
@@ -73,12 +76,12 @@ export function parseJSONContainer(text: string): unknown {
   }
 }
 
-/** Matches the start of a code field in incomplete JSON. */
+/** Matches the beginning of a code field in incomplete JSON. */
 const codeFieldStart = /"(?:source|code|new_source)"\s*:\s*"/;
 
 /**
- * Returns the code so far from the incomplete JSON input of a tool call; the JSON itself if it has
- * no code field.
+ * Returns the code received so far from the incomplete JSON input of a tool call; the JSON itself
+ * if no code field has begun.
  */
 export function partialCode(json: string): string {
   const found = codeFieldStart.exec(json);

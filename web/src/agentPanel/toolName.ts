@@ -7,7 +7,7 @@ export function toolName(name: unknown): string {
   return /^mcp__.+?__(.+)$/.exec(text)?.[1] ?? text;
 }
 
-/** Reports whether a tool submits the answer. Such a call may stay without a result. */
+/** Reports whether a tool submits the answer of the case. Such a call may never get a result. */
 export function isSubmission(name: unknown): boolean {
   return toolName(name) === "submit_response";
 }

@@ -2,14 +2,14 @@ import { useEffect, useState } from "react";
 import { getJSON, sessionPath } from "../api/client";
 import { sessionDetailSchema } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
-import { type Attempt, attemptOf } from "./attempt";
+import { type CurrentAttempt, currentAttemptOf } from "./attempt";
 
 /**
- * Returns the attempt that is going on in a session; null if there is none or it is unknown. Loads
- * it again when the agent's state indicates that it may be another one.
+ * Returns the attempt in progress in a session; null if there is none or it is unknown. Loads it
+ * again when the agent's state indicates that it may have changed.
  */
-export function useAttempt(session: string, connected: boolean): Attempt | null {
-  const [attempt, setAttempt] = useState<Attempt | null>(null);
+export function useAttempt(session: string, connected: boolean): CurrentAttempt | null {
+  const [attempt, setAttempt] = useState<CurrentAttempt | null>(null);
   const verdict = useSelect((state) => state.verdict);
   const request = useSelect((state) => state.agent.request);
   const status = useSelect((state) => state.agent.status);
@@ -20,7 +20,7 @@ export function useAttempt(session: string, connected: boolean): Attempt | null 
     if (!connected) return;
     const controller = new AbortController();
     getJSON(sessionPath(session), sessionDetailSchema, {}, controller.signal)
-      .then((answer) => setAttempt(attemptOf(answer)))
+      .then((answer) => setAttempt(currentAttemptOf(answer)))
       .catch(() => undefined); // connection errors are reported elsewhere
     return () => controller.abort();
   }, [session, connected, verdict, request, hasItems, statusBeforeStart]);

@@ -3,12 +3,12 @@ import { attemptApiPath, getFile, getJSON, sessionPath } from "../api/client";
 import { sessionDetailSchema } from "../protocol/session.gen";
 import { attemptPath } from "../routes/paths";
 
-/** Matches a trace's path below the folder of runs: run/attempts/attempt/trace.jsonl. */
+/** Matches the path of an attempt's trace below the folder of runs: run/attempts/attempt/trace.jsonl. */
 const attemptTracePath = /(?:^|\/)([^/]+)\/attempts\/([^/]+)\/trace\.jsonl$/;
 
 /**
- * Returns the path of the page of the attempt that has just ended in a session; null if none has,
- * or if it is not stored.
+ * Returns the path of the page of the attempt that ended last in a session; null if none has ended
+ * or it is not stored.
  */
 export function useAttemptPage(session: string, ended: boolean): string | null {
   const [path, setPath] = useState<string | null>(null);

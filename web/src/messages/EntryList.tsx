@@ -10,12 +10,12 @@ import { ListHeading } from "./ListHeading";
 import { linePartsOf, spansOf, spansWithin } from "./requestSpans";
 import { useScrolledRows } from "./useScrolledRows";
 
-/** In pixels. Must equal the heights in FrameList.module.css. */
+/** Height of a row in pixels. Must equal the height in FrameList.module.css. */
 const rowHeight = 26;
-const headHeight = 30;
+const headingHeight = 30;
 
-/** Rows drawn above and below the visible ones. */
-const overscan = 8;
+/** Number of rows drawn above and below the visible ones. */
+const overscanRows = 8;
 
 interface Props {
   model: FlowModel;
@@ -39,12 +39,12 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
   const { scroller, geometry, onScroll, scrollToRow, scrollToEnd, rowsWhenLeftEnd } = useScrolledRows(
     count,
     rowHeight,
-    headHeight,
+    headingHeight,
     live,
   );
   const { first: top, last: bottom } = geometry.rows;
-  const first = Math.max(0, top - overscan);
-  const last = Math.min(count - 1, bottom + overscan);
+  const first = Math.max(0, top - overscanRows);
+  const last = Math.min(count - 1, bottom + overscanRows);
   const spans = useMemo(() => spansOf(model.requests(), view.complete), [model, view]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new view means that pages were loaded or dropped
@@ -97,7 +97,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
         <div className={styles.sheet} style={{ height: geometry.height }} role="presentation">
           {rows.map((row) => {
             const entry = model.entryAt(row);
-            if (entry === null) return <Placeholder key={row} row={row} place={geometry.rowTop(row)} />;
+            if (entry === null) return <UnloadedRow key={row} row={row} place={geometry.rowTop(row)} />;
             const late = entry.note === "late" ? entry.requests.map((one) => model.requestAt(row, one)?.lateMs) : [];
             return (
               <EntryRow
@@ -129,7 +129,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
   );
 }
 
-function Placeholder({ row, place }: { row: number; place: number }) {
+function UnloadedRow({ row, place }: { row: number; place: number }) {
   return (
     <div
       className={`${styles.row} ${styles.frame} ${styles.absent}`}

@@ -11,7 +11,7 @@ import { Button } from "../ui/Button";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry } from "./entry";
 
-/** Messages larger than this, in bytes, are loaded on request only. */
+/** Messages larger than this many bytes are loaded only when the user asks for it. */
 const maxAutoLoadBytes = 2 * 1024 * 1024;
 
 interface Props {
@@ -20,7 +20,7 @@ interface Props {
   onSeq: (seq: number) => void;
 }
 
-/** The message of an entry. */
+/** Shows the message of an entry of a trace as JSON, with a button that copies it. */
 export function EntryMessage({ base, entry, onSeq }: Props) {
   const [wanted, setWanted] = useState(entry.bytes <= maxAutoLoadBytes);
   const from = entry.ref ?? entry.seq;
@@ -54,7 +54,10 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
   );
 }
 
-/** Loads the message of an entry as it is in the trace, without checks. */
+/**
+ * Loads the message of an entry as it is in the trace, without validating it. Rejects if the
+ * request fails.
+ */
 async function readBody(base: string, seq: number, signal: AbortSignal): Promise<{ msg: unknown }> {
   const { entries } = await getJSON(`${base}/trace`, tracePageSchema, { from: seq, limit: 1 }, signal);
   const entry = read(anyObject, entries[0]);
@@ -62,7 +65,7 @@ async function readBody(base: string, seq: number, signal: AbortSignal): Promise
   return { msg: entry.msg };
 }
 
-/** Returns the text to copy: a malformed message as it is, any other as JSON. */
+/** Returns the text to copy for a message: a malformed one unchanged, any other as JSON. */
 function copyText(msg: unknown): string {
   return typeof msg === "string" ? msg : (JSON.stringify(msg, null, 2) ?? "");
 }

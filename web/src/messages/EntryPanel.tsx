@@ -23,7 +23,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** The details of the selected entry. */
+/** Shows the details of the selected entry: its fields, its requests and its message. */
 export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, onClose }: Props) {
   const note = oddityOfNote(entry.note);
   const picks: readonly (readonly [string, FilterKind, string])[] = [
@@ -42,12 +42,12 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
         </IconButton>
       </header>
       <dl className={styles.facts}>
-        <Fact name="Type">{nameText(entry.type) || "No message"}</Fact>
-        {entry.label !== "" && <Fact name="About">{nameText(entry.label)}</Fact>}
+        <EntryFact name="Type">{nameText(entry.type) || "No message"}</EntryFact>
+        {entry.label !== "" && <EntryFact name="About">{nameText(entry.label)}</EntryFact>}
         {picks.map(
           ([name, kind, value]) =>
             value !== "" && (
-              <Fact key={kind} name={name}>
+              <EntryFact key={kind} name={name}>
                 <button
                   type="button"
                   className={styles.pick}
@@ -56,13 +56,13 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
                 >
                   {plainName(value)}
                 </button>
-              </Fact>
+              </EntryFact>
             ),
         )}
-        <Fact name="Time">{`${timeText(entry.ms)} s`}</Fact>
-        <Fact name="Size">{formatBytes(entry.bytes)}</Fact>
-        {entry.ref !== null && <Link name="Forwarded from" seq={entry.ref} onSeq={onSeq} />}
-        {entry.cause !== null && <Link name="Caused by" seq={entry.cause} onSeq={onSeq} />}
+        <EntryFact name="Time">{`${timeText(entry.ms)} s`}</EntryFact>
+        <EntryFact name="Size">{formatBytes(entry.bytes)}</EntryFact>
+        {entry.ref !== null && <EntryLink name="Forwarded from" seq={entry.ref} onSeq={onSeq} />}
+        {entry.cause !== null && <EntryLink name="Caused by" seq={entry.cause} onSeq={onSeq} />}
       </dl>
       {requests.map((request) => (
         <RequestPath key={request.first} request={request} selectedSeq={entry.seq} complete={complete} onSeq={onSeq} />
@@ -72,7 +72,7 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
   );
 }
 
-function Fact({ name, children }: { name: string; children: ReactNode }) {
+function EntryFact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -81,10 +81,10 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Link({ name, seq, onSeq }: { name: string; seq: number; onSeq: (seq: number) => void }) {
+function EntryLink({ name, seq, onSeq }: { name: string; seq: number; onSeq: (seq: number) => void }) {
   return (
-    <Fact name={name}>
+    <EntryFact name={name}>
       <button type="button" className={styles.pick} onClick={() => onSeq(seq)}>{`entry ${seq}`}</button>
-    </Fact>
+    </EntryFact>
   );
 }

@@ -91,6 +91,7 @@ function EntryRowView({
   );
 }
 
+/** A row of the list of messages: time, direction, type and result of one entry. */
 export const EntryRow = memo(EntryRowView, ({ lineParts: a, ...before }, { lineParts: b, ...after }) => {
   const keys = Object.keys(after) as (keyof typeof after)[];
   return keys.every((key) => Object.is(before[key], after[key])) && isSameLineParts(a, b);

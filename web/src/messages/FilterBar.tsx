@@ -3,7 +3,15 @@ import { type FormEvent, type RefObject, useId, useState } from "react";
 import { Button } from "../ui/Button";
 import { nameText } from "./entryTexts";
 import styles from "./FilterBar.module.css";
-import { activeFilters, type FilterKind, type Filters, filterKinds, filterNames, hops, withFilter } from "./filters";
+import {
+  activeFilters,
+  type FilterKind,
+  type Filters,
+  filterKinds,
+  filterNames,
+  hopNames,
+  withFilter,
+} from "./filters";
 
 interface Props {
   filters: Filters;
@@ -14,7 +22,7 @@ interface Props {
   field: RefObject<HTMLElement | null>;
 }
 
-const placeholders: Partial<Record<FilterKind, string>> = {
+const inputPlaceholders: Partial<Record<FilterKind, string>> = {
   text: "in any message",
   action: "such as get_context",
   late: "milliseconds",
@@ -64,7 +72,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
         {kind === "hop" ? (
           <select ref={setField} aria-label="Hop" value={filters.hop} onChange={(event) => set(event.target.value)}>
             <option value="">any</option>
-            {hops.map((hop) => (
+            {hopNames.map((hop) => (
               <option key={hop}>{hop}</option>
             ))}
           </select>
@@ -75,7 +83,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
               aria-label={filterNames[kind]}
               aria-invalid={problem !== ""}
               aria-describedby={problem === "" ? undefined : `${ids}problem`}
-              placeholder={placeholders[kind] ?? "paste an id"}
+              placeholder={inputPlaceholders[kind] ?? "paste an id"}
               inputMode={kind === "late" ? "numeric" : "text"}
               list={kind === "action" ? `${ids}actions` : undefined}
               spellCheck={false}

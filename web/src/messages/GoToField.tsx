@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import styles from "./ToolBar.module.css";
 import { parsePosition, type TracePosition } from "./tracePosition";
 
-/** A field that goes to an entry number or a time. */
+/** A field in which the user types an entry number or a time to go to. */
 export function GoToField({ onGo }: { onGo: (place: TracePosition) => void }) {
   const [written, setWritten] = useState("");
   const place = parsePosition(written);

@@ -3,10 +3,10 @@ import { nameText } from "./entryTexts";
 import styles from "./LaneCell.module.css";
 import { arrowOf, laneMiddle, serverPeer } from "./lanes";
 
-/** Notes of entries that were not forwarded. */
+/** Notes of entries that the server did not forward. */
 const notForwarded = new Set(["dropped", "late", "duplicate", "orphaned", "malformed"]);
 
-/** An entry as an arrow between two lanes, or as a mark on the server's lane. */
+/** Draws an entry as an arrow from the sender's lane to the receiver's, or as a mark on the server's lane. */
 export function LaneCell({ entry }: { entry: FlowEntry }) {
   const arrow = arrowOf(entry.hop);
   if (arrow === null) {

@@ -22,7 +22,7 @@ interface Props {
   live: LiveOptions;
 }
 
-/** The filters, the list of messages and the selected message. */
+/** The filters, the list of messages and the details of the selected message. */
 export function MessagesBoard({ model, watch, live: options }: Props) {
   const view = useFlowView(model);
   const live = useLiveTrace(model, view.count !== null, watch, options);

@@ -16,7 +16,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** The messages in a drawer at the bottom of the console. Its height is remembered. */
+/** A drawer with the messages at the bottom of the console. Its height is saved in the browser. */
 export default function MessagesDrawer({ source, renew = 0, onClose }: Props) {
   const id = useId();
   const [height, setHeight] = useStored("flow.height", 360, isPixelSize);

@@ -13,7 +13,7 @@ interface Props {
   renew?: number;
 }
 
-/** The messages of a session or an attempt between console, agent, server and kernel. */
+/** Shows the messages between console, agent, server and kernel in a session or an attempt. */
 export default function MessagesView({ source, focus, onEnd, renew }: Props) {
   const filters: Filters = { ...initialFilters, tx: focus?.tx ?? "", cell: focus?.cell ?? "" };
   const model = useFlowModel(source.base, filters);

@@ -29,7 +29,7 @@ const oddityIcons: Readonly<Record<string, LucideIcon>> = {
   unanswered: CircleQuestionMark,
 };
 
-/** An icon and a word for what is unusual about an entry. */
+/** An icon and a word for what is unusual about an entry, such as a timeout. */
 export function OddityMark({ oddity, more = "" }: { oddity: Oddity; more?: string }) {
   const Icon = oddityIcons[oddity.icon] ?? Tag;
   return (

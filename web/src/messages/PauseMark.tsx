@@ -2,7 +2,7 @@ import MoreHorizontal from "lucide-react/icons/ellipsis";
 import { formatDuration } from "../format/format";
 import styles from "./FrameList.module.css";
 
-/** Marks a long pause before an entry. */
+/** Shows the length of a long pause before an entry. */
 export function PauseMark({ ms }: { ms: number | null }) {
   return (
     <span className={styles.gap}>

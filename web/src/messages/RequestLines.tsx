@@ -3,7 +3,7 @@ import styles from "./TrackCell.module.css";
 
 const lineSpacingPx = 8;
 
-/** The lines in the margin that connect the entries of a request. */
+/** Draws the vertical lines in the margin that connect the entries of a request. */
 export function RequestLines({ strokes }: { strokes: readonly LinePart[] }) {
   return (
     <span className={styles.tracks} aria-hidden="true">

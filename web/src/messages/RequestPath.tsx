@@ -16,7 +16,7 @@ interface Props {
 const stepNames = ["asked", "sent", "replied", "answered", "late reply"];
 const runStepNames = ["asked", "queued", "began", "ended", "late"];
 
-/** A request: links to its entries in the trace, and how its time is divided between the hops. */
+/** Shows a request: links to its entries in the trace, and how its time is divided between the hops. */
 export function RequestPath({ request, selectedSeq, complete, onSeq }: Props) {
   const names = request.kind === "run" ? runStepNames : stepNames;
   const fault = faultOf(request, complete);

@@ -18,7 +18,7 @@ interface Props {
   complete: boolean;
 }
 
-/** The result of a request with its delay by hop, or how long it has been waiting. */
+/** Shows the result of a request with its delay by hop, or how long it has been waiting for an answer. */
 export function RequestResult({ request, askedMs, complete }: Props) {
   if (isPending(request, complete)) return <WaitingTime request={request} askedMs={askedMs} />;
   const fault = faultOf(request, complete);

@@ -16,7 +16,7 @@ interface Props {
 
 const columns = ["Kind", "Action", "Count", "Median", "99 %", "Longest", "Timed out", "Failed", "Unanswered"];
 
-/** Durations of requests by action, computed when the table is opened. */
+/** A table of request durations by kind and action, computed from the whole trace when it is opened. */
 export function StatisticsTable({ base, filters, onClose }: Props) {
   const [done, setDone] = useState(0);
   const key = `${base} ${JSON.stringify(filters)}`;

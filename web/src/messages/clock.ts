@@ -2,10 +2,13 @@ import { createContext } from "react";
 import { timeOf } from "../json/values";
 import type { Entry } from "../protocol/messages";
 
-/** When the trace on screen began, in milliseconds since 1970; null: unknown. */
+/** When the displayed trace began, in milliseconds since 1970; null if unknown. */
 export const BeginningContext = createContext<number | null>(null);
 
-/** Returns when a trace began, in milliseconds since 1970, from one of its entries; null: unknown. */
+/**
+ * Returns when a trace began, in milliseconds since 1970, computed from one of its entries; null if
+ * the entry has no times.
+ */
 export function beginningOf(entry: Entry | undefined): number | null {
   const at = timeOf(entry?.wall);
   return at === null || entry?.t_ns === undefined ? null : at - entry.t_ns / 1e6;

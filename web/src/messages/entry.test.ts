@@ -3,20 +3,20 @@ import { read } from "../json/schema";
 import { flowPageSchema } from "../protocol/api.gen";
 import { pageOf } from "./entry";
 
-const readPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
+const readFlowPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
 
 import { aboutText, idText, nameText, pauseBefore, waitText } from "./entryTexts";
 import { arrowOf } from "./lanes";
 import { faultOf, isOdd, oddityOfNote } from "./oddity";
 
-const hostile = [null, 7, "text", [], [[]], { seq: "1" }, { seq: -1 }, { seq: 1.5 }, { seq: Number.NaN }, {}];
+const malformedValues = [null, 7, "text", [], [[]], { seq: "1" }, { seq: -1 }, { seq: 1.5 }, { seq: Number.NaN }, {}];
 
-test("an answer that is none has no rows", () => {
-  for (const answer of hostile)
-    expect(readPage(answer)).toMatchObject({ entries: [], count: null, end: 0, complete: false });
+test("a malformed response has no rows", () => {
+  for (const answer of malformedValues)
+    expect(readFlowPage(answer)).toMatchObject({ entries: [], count: null, end: 0, complete: false });
 });
 
-test("what is no entry is left out, and what is one has every field", () => {
+test("malformed entries are left out, and missing fields get defaults", () => {
   const odd = {
     seq: 4,
     hop: 1,
@@ -28,8 +28,8 @@ test("what is no entry is left out, and what is one has every field", () => {
     ref: "x",
     requests: [1, "2", null, -3, 0, 1],
   };
-  const page = readPage({
-    entries: [...hostile, odd],
+  const page = readFlowPage({
+    entries: [...malformedValues, odd],
     requests: { "1": { seqs: 7, hops: [null] }, "2": null, x: { seqs: "no", hops: [null, { hop: 1, ms: "2" }] } },
   });
   expect(page.entries).toEqual([
@@ -53,29 +53,33 @@ test("what is no entry is left out, and what is one has every field", () => {
   expect(page.requests.get(1)).toMatchObject({ state: "", totalMs: null, hops: [], seqs: [] });
 });
 
-test("a hop that is not known is a note on the server's lane", () => {
+test("an unknown hop is a note on the server's lane", () => {
   expect(arrowOf("agent>server")).toEqual({ from: "agent", to: "server" });
   for (const hop of ["", "notebook", "agent>moon", "agent>agent", "a>b>c", "agent>server>kernel", "__proto__>server"]) {
     expect(arrowOf(hop)).toBeNull();
   }
 });
 
-test("a note that is not known is said as it is", () => {
+test("an unknown note is its own label", () => {
   expect(oddityOfNote("")).toBeNull();
   expect(oddityOfNote("timed_out")?.label).toBe("timed out");
   expect(oddityOfNote("constructor")).toEqual({ icon: "other", label: "constructor", tone: "plain" });
 });
 
-test("texts that turn or hide others are spelt out, and long ones cut", () => {
-  const [entry] = readPage({ entries: [{ seq: 1, hop: "\u202e", type: "a\u0000", label: "x".repeat(1e6) }] }).entries;
+test("direction-changing characters are made visible, and long texts are cut", () => {
+  const [entry] = readFlowPage({
+    entries: [{ seq: 1, hop: "\u202e", type: "a\u0000", label: "x".repeat(1e6) }],
+  }).entries;
   if (entry === undefined) throw new Error("no entry");
   expect(aboutText(entry).length).toBeLessThan(70);
   expect(nameText(entry.type)).toBe("a<U+0000>");
   expect(idText("0123456789abcdef")).toBe("0123456789ab…");
 });
 
-test("a silence is the time between two entries, if it is long", () => {
-  const [a, b, c] = readPage({ entries: [1, 2, 3].map((seq) => ({ seq, t_ns: seq === 3 ? 5e9 : seq * 1e6 })) }).entries;
+test("a pause is the time between two entries if it is long", () => {
+  const [a, b, c] = readFlowPage({
+    entries: [1, 2, 3].map((seq) => ({ seq, t_ns: seq === 3 ? 5e9 : seq * 1e6 })),
+  }).entries;
   if (a === undefined || b === undefined || c === undefined) throw new Error("no entries");
   expect(pauseBefore(null, a)).toBeNull();
   expect(pauseBefore(a, b)).toBeNull();
@@ -83,8 +87,8 @@ test("a silence is the time between two entries, if it is long", () => {
   expect(pauseBefore(c, a)).toBeNull();
 });
 
-test("odd is what needs a look: notes of trouble, and requests that came to nothing", () => {
-  const page = readPage({
+test("entries with problem notes or failed requests are odd", () => {
+  const page = readFlowPage({
     entries: ["", "relayed", "late", "tamper"].map((note, i) => ({ seq: i + 1, note })),
     requests: { "1": { state: "unanswered", slowest: "kernel" }, "2": { state: "answered", late_ms: 3 } },
   });

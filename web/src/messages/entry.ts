@@ -2,7 +2,7 @@ import type { FlowEntry as WireEntry, FlowPage as WirePage, FlowRequest as WireR
 
 // Responses of /flow. Names and ids in them may be any text, because agents choose them.
 
-/** An entry of the trace without its message. Absent texts are "". */
+/** An entry of the trace without its message. Missing texts are "". */
 export interface FlowEntry {
   seq: number;
   /** Milliseconds since the trace began. */
@@ -26,7 +26,7 @@ export interface FlowEntry {
   requests: readonly number[];
 }
 
-/** A request and its progress. */
+/** A request, such as an agent's action, and its progress so far. */
 export interface FlowRequest {
   /** Number of its first entry. */
   first: number;
@@ -67,7 +67,7 @@ export interface FlowPage {
   complete: boolean;
 }
 
-/** Converts a response of the API. Entries without a valid number are left out. */
+/** Converts a page of the flow from the API's format. Entries without a valid number are left out. */
 export function pageOf(page: WirePage): FlowPage {
   const requests = Object.entries(page.requests);
   return {
@@ -81,7 +81,7 @@ export function pageOf(page: WirePage): FlowPage {
   };
 }
 
-/** Reports whether a number is a valid entry number. */
+/** Reports whether a number is a valid entry number: a positive safe integer. */
 function isSeq(n: number | undefined): n is number {
   return Number.isSafeInteger(n) && Number(n) > 0;
 }

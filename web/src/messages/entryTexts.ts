@@ -7,7 +7,7 @@ import type { FlowEntry, FlowRequest } from "./entry";
 const maxNameChars = 60;
 const maxIdChars = 12;
 
-/** A pause that is shown, in milliseconds. */
+/** Pauses between entries of at least this many milliseconds are shown. */
 const longPauseMs = 1000;
 
 /** Formats milliseconds since the trace began as seconds: "+12.345". */
@@ -19,22 +19,22 @@ export function nameText(text: string): string {
   return plainName(text, maxNameChars);
 }
 
-/** Shortens an id as `assay trace` does. */
+/** Shortens an id in the same way as `assay trace`. */
 export function idText(id: string): string {
   return plainName(id, maxIdChars);
 }
 
 /**
- * Returns what an entry is about besides its type: the action, the type of an event, the state of
- * the session.
+ * Returns what an entry is about besides its type: an action, the type of an event, or the state of
+ * the session; "" if nothing.
  */
 export function aboutText(entry: FlowEntry): string {
   return nameText(entry.action || entry.label);
 }
 
 /**
- * Returns the milliseconds since the previous entry; null if they are few, or unknown because an
- * entry between them is hidden.
+ * Returns the milliseconds since the previous entry; null if the pause is short, or if an entry in
+ * between is hidden.
  */
 export function pauseBefore(before: FlowEntry | null, entry: FlowEntry): number | null {
   if (before === null || before.seq !== entry.seq - 1) return null;
@@ -42,7 +42,7 @@ export function pauseBefore(before: FlowEntry | null, entry: FlowEntry): number 
   return ms >= longPauseMs ? ms : null;
 }
 
-/** Returns what a request is waiting for and for how long (ms, milliseconds). */
+/** Returns what a request is waiting for and for how long. ms is the time in milliseconds. */
 export function waitText(request: FlowRequest, ms: number): string {
   const time = formatDuration(Math.floor(Math.max(0, ms) / 1000) * 1000);
   if (request.slowest === "run") return `running for ${time}`;
@@ -50,7 +50,10 @@ export function waitText(request: FlowRequest, ms: number): string {
   return `waiting for ${nameText(request.slowest) || "an answer"} for ${time}`;
 }
 
-/** Formats a delay as the server does, such as "12.3ms" or "1.012s"; "–" for null. */
+/**
+ * Formats a delay in milliseconds in the same way as the server, such as "12.3ms" or "1.012s"; "–"
+ * for null.
+ */
 export function delayText(ms: number | null): string {
   if (ms === null) return "–";
   return ms < 1000 ? `${ms.toFixed(1)}ms` : `${(ms / 1000).toFixed(3)}s`;

@@ -1,6 +1,6 @@
 import { problem } from "../api/fakeServer";
 
-/** A fake trace that answers /flow and /trace in tests. */
+/** A trace for tests that answers requests for /flow and /trace. */
 export class FakeTrace {
   complete = true;
   /** Answers with an error. */

@@ -3,12 +3,12 @@ import { withQuery } from "../api/client";
 import { activeFilters, hasFilter, initialFilters, noFilters, queryParameters, withFilter } from "./filters";
 import { parsePosition } from "./tracePosition";
 
-test("no filters make no parameters", () => {
+test("no filters give no query parameters", () => {
   expect(withQuery("/flow", queryParameters(noFilters))).toBe("/flow");
   expect(hasFilter(noFilters)).toBe(false);
 });
 
-test("filters are the parameters of the API", () => {
+test("filters become query parameters", () => {
   const filters = {
     ...noFilters,
     text: 'Größe "',
@@ -23,13 +23,13 @@ test("filters are the parameters of the API", () => {
   );
 });
 
-test("pieces of replies are left out when they are to be", () => {
+test("hidden stream frames are excluded by a parameter", () => {
   expect(withQuery("/flow", queryParameters(initialFilters))).toBe("/flow?streams=false");
   expect(hasFilter(initialFilters)).toBe(false);
   expect(activeFilters(initialFilters)).toEqual([]);
 });
 
-test("what is written is trimmed, and an empty text takes a filter out", () => {
+test("input is trimmed, and empty input removes a filter", () => {
   expect(withFilter(noFilters, "tx", "  tx_1\n")).toEqual({ ...noFilters, tx: "tx_1" });
   expect(withFilter({ ...noFilters, tx: "tx_1", late: 3 }, "tx", "")).toEqual({ ...noFilters, late: 3 });
   expect(withFilter({ ...noFilters, late: 3 }, "late", " ")).toEqual(noFilters);
@@ -39,7 +39,7 @@ test.each(["0", "-1", "1.5", "soon", "1e99", "NaN"])("%s is not a number of mill
   expect(withFilter(noFilters, "late", written)).toMatch(/milliseconds/);
 });
 
-test("milliseconds may be written with their unit", () => {
+test("a delay in milliseconds may have a unit", () => {
   expect(withFilter(noFilters, "late", "250 ms")).toEqual({ ...noFilters, late: 250 });
 });
 
@@ -47,7 +47,7 @@ test("a hop that the API does not know is refused", () => {
   expect(withFilter(noFilters, "hop", "agent>moon")).toMatch(/Unknown hop/);
 });
 
-test("each filter that is set has a chip", () => {
+test("activeFilters lists each filter that is set", () => {
   const chips = activeFilters({ ...noFilters, cell: "c1", late: 40 });
   expect(chips).toEqual([
     { kind: "cell", text: "c1" },
@@ -55,7 +55,7 @@ test("each filter that is set has a chip", () => {
   ]);
 });
 
-test("places are entries or seconds", () => {
+test("positions are entry numbers or seconds", () => {
   expect(parsePosition("120")).toEqual({ seq: 120 });
   expect(parsePosition(" #7 ")).toEqual({ seq: 7 });
   expect(parsePosition("0")).toEqual({ seq: 1 });

@@ -1,7 +1,7 @@
 import type { Query } from "../api/client";
 import type { Hop } from "../protocol/messages";
 
-/** Filters of a trace; an entry must match all that are set. "" and null are not set. */
+/** Filters of a trace's entries; an entry must match all filters that are set. "" and null mean not set. */
 export interface Filters {
   /** Text in the message, its names or ids. */
   text: string;
@@ -16,16 +16,16 @@ export interface Filters {
   streams: boolean;
 }
 
-/** Filters that the user sets in the form. */
+/** The filters that the user can set in the form. */
 export type FilterKind = Exclude<keyof Filters, "streams">;
 
-/** No filters. */
+/** The value of Filters with no filter set. */
 export const noFilters: Filters = { text: "", tx: "", action: "", hop: "", cell: "", late: null, streams: true };
 
 /** The initial filters: stream frames are hidden, because the complete reply follows them. */
 export const initialFilters: Filters = { ...noFilters, streams: false };
 
-export const hops: readonly Hop[] = [
+export const hopNames: readonly Hop[] = [
   "agent>server",
   "server>agent",
   "kernel>server",
@@ -50,12 +50,12 @@ export const filterKinds = Object.keys(filterNames) as FilterKind[];
 
 const maxDelayMs = 9e12;
 
-/** Returns the parameters of /flow. */
+/** Returns the query parameters of /flow for these filters. */
 export function queryParameters({ streams, ...picked }: Filters): Query {
   return streams ? picked : { ...picked, streams };
 }
 
-/** Reports whether the user has set a filter. */
+/** Reports whether the user has set any filter. Hidden stream frames do not count. */
 export function hasFilter(filters: Filters): boolean {
   return filterKinds.some((kind) => filters[kind] !== noFilters[kind]);
 }
@@ -72,7 +72,7 @@ export function withFilter(filters: Filters, kind: FilterKind, written: string):
     if (!Number.isInteger(ms) || ms < 1 || ms > maxDelayMs) return "Enter whole milliseconds, at least 1.";
     return { ...filters, late: ms };
   }
-  if (kind === "hop" && value !== "" && !hops.some((hop) => hop === value)) return "Unknown hop.";
+  if (kind === "hop" && value !== "" && !hopNames.some((hop) => hop === value)) return "Unknown hop.";
   return { ...filters, [kind]: value };
 }
 

@@ -3,7 +3,7 @@ import { type Filters, hasFilter, noFilters } from "./filters";
 import { loadFlowPage, rowCountOf } from "./loadFlowPage";
 import { PageCache, pageSize } from "./pageCache";
 
-/** What is known of the trace for display. */
+/** What the components show of a trace: its row count, loading state and errors. */
 export interface FlowView {
   filters: Filters;
   /** Number of rows; null: not known yet. */
@@ -19,18 +19,18 @@ export interface FlowView {
   actions: readonly string[];
 }
 
-/** Rows loaded before and after the visible ones. */
+/** Number of rows loaded before and after the visible ones. */
 const preloadRows = 100;
 
-/** Minimum delay between page requests while scrolling. */
+/** Minimum number of milliseconds between page requests while scrolling. */
 const requestIntervalMs = 40;
 
 const maxActions = 200;
 
-/** If more entries than this were added, they are loaded only when they become visible. */
+/** If more entries than this were added to the trace, they are loaded only when they become visible. */
 const maxAddedEntries = 5000;
 
-/** The rows of a trace. Keeps the pages that were viewed last and loads others on demand. */
+/** The rows of a trace. Keeps the most recently viewed pages and loads others on demand. */
 export class FlowModel {
   #view: FlowView;
   readonly #pages = new PageCache();

@@ -2,16 +2,16 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeSocket } from "../api/fakeSocket";
 import { followTrace } from "./followTrace";
 
-const heard = { onGrowth: vi.fn(), onEnd: vi.fn(), onLost: vi.fn() };
-let next = 5;
-let stop: () => void = () => undefined;
+const eventSpies = { onGrowth: vi.fn(), onEnd: vi.fn(), onLost: vi.fn() };
+let nextSeq = 5;
+let stopFollowing: () => void = () => undefined;
 
-function follow(): FakeSocket {
-  stop = followTrace("/watch?session=s", () => next, heard);
+function startFollowing(): FakeSocket {
+  stopFollowing = followTrace("/watch?session=s", () => nextSeq, eventSpies);
   return FakeSocket.newest();
 }
 
-function see(state: DocumentVisibilityState): void {
+function setPageVisibility(state: DocumentVisibilityState): void {
   vi.spyOn(document, "visibilityState", "get").mockReturnValue(state);
   document.dispatchEvent(new Event("visibilitychange"));
 }
@@ -19,18 +19,18 @@ function see(state: DocumentVisibilityState): void {
 beforeEach(() => {
   vi.useFakeTimers();
   FakeSocket.install();
-  next = 5;
-  for (const f of Object.values(heard)) f.mockClear();
+  nextSeq = 5;
+  for (const f of Object.values(eventSpies)) f.mockClear();
 });
 afterEach(() => {
-  stop();
+  stopFollowing();
   vi.useRealTimers();
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
 });
 
-test("it asks for entries without what they carry, from the first that is not known", () => {
-  const { searchParams } = new URL(follow().url);
+test("requests entries without their messages, from the first unknown one", () => {
+  const { searchParams } = new URL(startFollowing().url);
   expect([searchParams.get("session"), searchParams.get("bodies"), searchParams.get("from")]).toEqual([
     "s",
     "false",
@@ -38,60 +38,60 @@ test("it asks for entries without what they carry, from the first that is not kn
   ]);
 });
 
-test("many entries at once are told at most four times a second", async () => {
-  const socket = follow();
+test("growth is reported at most four times a second", async () => {
+  const socket = startFollowing();
   for (let seq = 5; seq < 1005; seq++) {
     socket.send({ seq, hop: "session", type: "state" });
     await vi.advanceTimersByTimeAsync(1);
   }
   await vi.advanceTimersByTimeAsync(500);
-  expect(heard.onGrowth.mock.calls.length).toBeGreaterThanOrEqual(3);
-  expect(heard.onGrowth.mock.calls.length).toBeLessThanOrEqual(5);
+  expect(eventSpies.onGrowth.mock.calls.length).toBeGreaterThanOrEqual(3);
+  expect(eventSpies.onGrowth.mock.calls.length).toBeLessThanOrEqual(5);
 });
 
-test("what comes before anything was added is no growth", async () => {
-  const socket = follow();
+test("messages before the first new entry are not reported as growth", async () => {
+  const socket = startFollowing();
   socket.send({ type: "trace", version: 1 });
   await vi.advanceTimersByTimeAsync(1000);
-  expect(heard.onGrowth).not.toHaveBeenCalled();
+  expect(eventSpies.onGrowth).not.toHaveBeenCalled();
 });
 
-test("a connection that is lost is told, and made again", async () => {
-  const socket = follow();
+test("a lost connection is reported and reopened", async () => {
+  const socket = startFollowing();
   socket.open();
   socket.end(1006);
-  expect(heard.onLost).toHaveBeenLastCalledWith(expect.stringMatching(/lost/));
+  expect(eventSpies.onLost).toHaveBeenLastCalledWith(expect.stringMatching(/lost/));
   await vi.advanceTimersByTimeAsync(1000);
   expect(FakeSocket.newest()).not.toBe(socket);
   FakeSocket.newest().open();
-  expect(heard.onLost).toHaveBeenLastCalledWith(null);
+  expect(eventSpies.onLost).toHaveBeenLastCalledWith(null);
 });
 
-test("while the page is not seen nothing is followed", async () => {
-  const socket = follow();
-  see("hidden");
+test("a hidden page does not follow the trace", async () => {
+  const socket = startFollowing();
+  setPageVisibility("hidden");
   expect(socket.closed).toBe(true);
-  next = 90;
-  see("visible");
+  nextSeq = 90;
+  setPageVisibility("visible");
   expect(FakeSocket.newest()).not.toBe(socket);
   expect(FakeSocket.newest().url).toContain("from=90");
 });
 
-test("the end is told once, with a last look, and nothing is followed any more", () => {
-  const socket = follow();
+test("the end of the trace is reported once, after its last growth, and stops following", () => {
+  const socket = startFollowing();
   socket.end(1000);
-  expect(heard.onEnd).toHaveBeenCalledTimes(1);
-  expect(heard.onGrowth).toHaveBeenCalledTimes(1);
-  see("hidden");
-  see("visible");
+  expect(eventSpies.onEnd).toHaveBeenCalledTimes(1);
+  expect(eventSpies.onGrowth).toHaveBeenCalledTimes(1);
+  setPageVisibility("hidden");
+  setPageVisibility("visible");
   expect(FakeSocket.newest()).toBe(socket);
 });
 
-test("who stops hears nothing more", async () => {
-  const socket = follow();
+test("no event is reported after stop", async () => {
+  const socket = startFollowing();
   socket.send({ seq: 5, hop: "session" });
-  stop();
+  stopFollowing();
   await vi.advanceTimersByTimeAsync(1000);
   expect(socket.closed).toBe(true);
-  expect(heard.onGrowth).not.toHaveBeenCalled();
+  expect(eventSpies.onGrowth).not.toHaveBeenCalled();
 });

@@ -1,6 +1,6 @@
 import { watchTrace } from "../api/watchTrace";
 
-/** Events of a trace that still grows. */
+/** Callbacks about a trace that is still being written. */
 export interface TraceGrowthEvents {
   /** Entries were added. */
   onGrowth: () => void;
@@ -16,8 +16,8 @@ const growthIntervalMs = 250;
 
 /**
  * Reports growth of a trace at most four times a second, and only while the page is visible. path
- * is its /watch path with parameters; next returns the first entry number that is not known. Stops
- * when the trace ends or the returned function is called.
+ * is the trace's /watch path with parameters; next returns the first entry number that is not
+ * loaded yet. Stops when the trace ends or the returned function is called.
  */
 export function followTrace(path: string, next: () => number, heard: TraceGrowthEvents): () => void {
   let stop: (() => void) | null = null;

@@ -1,4 +1,7 @@
-/** The peers from left to right: requests of the agent go to the right, answers to the left. */
+/**
+ * The peers in the order of their lanes, left to right. Requests of the agent point to the right,
+ * answers to the left.
+ */
 export const lanes = ["console", "agent", "server", "kernel"] as const;
 
 export type Lane = (typeof lanes)[number];
@@ -9,7 +12,10 @@ export interface Arrow {
   to: Lane;
 }
 
-/** Returns the arrow of a hop such as "agent>server"; null if the hop is a note on the server's lane. */
+/**
+ * Returns the arrow of a hop such as "agent>server"; null for other hops, which are notes on the
+ * server's lane.
+ */
 export function arrowOf(hop: string): Arrow | null {
   const [from, to, ...rest] = hop.split(">").map((name) => lanes.find((lane) => lane === name));
   return from !== undefined && to !== undefined && from !== to && rest.length === 0 ? { from, to } : null;
@@ -20,7 +26,7 @@ export function laneMiddle(lane: Lane): number {
   return (lanes.indexOf(lane) + 0.5) / lanes.length;
 }
 
-/** Returns the server's peer of an arrow, which determines its colour. */
+/** Returns which peer of the server an arrow begins or ends at; it determines the arrow's colour. */
 export function serverPeer({ from, to }: Arrow): Lane {
   return from === "server" ? to : from;
 }

@@ -4,8 +4,8 @@ import { type FlowPage, pageOf } from "./entry";
 import { type Filters, queryParameters } from "./filters";
 
 /**
- * Loads a page of the flow from row query.skip or from entry query.from on. base is the path of the
- * session or attempt in the API.
+ * Loads a page of the flow: from row query.skip, or from entry number query.from. base is the path
+ * of the session or attempt in the API. Rejects if the request fails.
  */
 export async function loadFlowPage(
   base: string,

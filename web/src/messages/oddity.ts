@@ -2,7 +2,7 @@ import type { FlowEntry, FlowRequest } from "./entry";
 
 export type Tone = "plain" | "warn" | "bad";
 
-/** A short label for an entry's note or for the result of a request. */
+/** A short label for what is unusual about an entry or about the result of a request. */
 export interface Oddity {
   /** Name of the icon. */
   icon: string;
@@ -22,7 +22,7 @@ const noteOddities: Readonly<Record<string, Oddity>> = {
   tamper: { icon: "tamper", label: "tamper", tone: "bad" },
 };
 
-/** Returns the label of a note; null for "". An unknown note is its own label. */
+/** Returns the label of an entry's note; null for "". An unknown note is its own label. */
 export function oddityOfNote(note: string): Oddity | null {
   if (note === "") return null;
   return Object.hasOwn(noteOddities, note)
@@ -35,7 +35,7 @@ export function isPending(request: FlowRequest, complete: boolean): boolean {
   return request.state === "unanswered" && !complete;
 }
 
-/** Returns the label of a request's fault; null if it has none so far. */
+/** Returns the label of what went wrong with a request; null if nothing has so far. */
 export function faultOf(request: FlowRequest, complete: boolean): Oddity | null {
   switch (request.state) {
     case "timed_out":
@@ -50,8 +50,8 @@ export function faultOf(request: FlowRequest, complete: boolean): Oddity | null 
 }
 
 /**
- * Reports whether an entry is worth stopping at when searching for problems. own is the request
- * that begins with it.
+ * Reports whether the search for problems should stop at an entry. own is the request that begins
+ * with the entry.
  */
 export function isOdd(entry: FlowEntry, own: FlowRequest | null, complete: boolean): boolean {
   const note = oddityOfNote(entry.note);

@@ -1,6 +1,6 @@
 import type { FlowEntry, FlowPage, FlowRequest } from "./entry";
 
-/** Rows per page. */
+/** Number of rows in a page. */
 export const pageSize = 500;
 
 const maxPages = 40;
@@ -12,7 +12,7 @@ interface CachedPage {
   knownCount: number;
 }
 
-/** A cache of the pages viewed last. */
+/** Caches the most recently viewed pages of a trace. */
 export class PageCache {
   /** Pages by number, from 0, least recently used first. */
   readonly #held = new Map<number, CachedPage>();
@@ -95,8 +95,8 @@ export class PageCache {
 }
 
 /**
- * Returns the entries that continue a page which begins at row top and has `have` rows; the first
- * entry is at row first.
+ * Returns those of the entries that continue a page. The page begins at row top and has `have`
+ * rows; entries[0] is at row first.
  */
 function entriesContinuing(
   top: number,

@@ -1,7 +1,7 @@
 import type { FlowEntry, FlowRequest } from "./entry";
 import { faultOf, isPending, type Tone } from "./oddity";
 
-/** The line of a request in the margin, from its first entry to its last. */
+/** The line that connects the entries of a request in the margin, from its first entry to its last. */
 export interface RequestSpan {
   /** Number of the first entry, which identifies the request. */
   first: number;
@@ -12,7 +12,7 @@ export interface RequestSpan {
   tone: Tone;
 }
 
-/** Maximum number of parallel lines. Further requests have no line. */
+/** Maximum number of lines side by side. A request that finds no free place has no line. */
 export const maxTracks = 4;
 
 /** The part of a request's line beside one row. */
@@ -27,7 +27,10 @@ export interface LinePart {
   isHighlighted: boolean;
 }
 
-/** Assigns to each request with more than one entry a line that is free for its duration. */
+/**
+ * Assigns each request with more than one entry to a line position that is free for the duration of
+ * the request.
+ */
 export function spansOf(requests: readonly FlowRequest[], complete: boolean): readonly RequestSpan[] {
   const spans: RequestSpan[] = [];
   const free: number[] = [];
@@ -50,7 +53,10 @@ export function spansWithin(spans: readonly RequestSpan[], from: number, to: num
   return spans.filter(({ first, last }) => first <= to && last >= from);
 }
 
-/** Returns the lines beside an entry. highlighted has the first entries of the selected requests. */
+/**
+ * Returns the parts of request lines beside an entry. highlighted holds the first entries of the
+ * selected requests.
+ */
 export function linePartsOf(
   spans: readonly RequestSpan[],
   { seq, requests }: FlowEntry,
@@ -62,7 +68,7 @@ export function linePartsOf(
   });
 }
 
-/** Reports whether two rows have the same lines. */
+/** Reports whether two rows have the same parts of request lines. */
 export function isSameLineParts(a: readonly LinePart[], b: readonly LinePart[]): boolean {
   return a.length === b.length && a.every((one, i) => JSON.stringify(one) === JSON.stringify(b[i]));
 }

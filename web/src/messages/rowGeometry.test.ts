@@ -1,19 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { RowGeometry } from "./rowGeometry";
 
-function made(count: number, limit?: number): RowGeometry {
+function newGeometry(count: number, limit?: number): RowGeometry {
   const geometry = new RowGeometry(20, limit);
   geometry.resize(count, 200);
   return geometry;
 }
 
-/** Where the first row that is seen stands below the upper edge of what is seen: 0, or a part of it above. */
-function seenAt(geometry: RowGeometry, scrollTop: number): number {
+/**
+ * Returns where the first visible row begins relative to the upper edge of the view, in pixels: 0,
+ * or negative if it is partly hidden.
+ */
+function firstVisibleRowOffset(geometry: RowGeometry, scrollTop: number): number {
   return geometry.rowTop(geometry.rows.first) - scrollTop;
 }
 
-test("rows that fit stand where they are", () => {
-  const geometry = made(1000);
+test("rows that fit are at their exact positions", () => {
+  const geometry = newGeometry(1000);
   expect(geometry.height).toBe(20_000);
   geometry.onScrolledTo(510);
   expect(geometry.rows).toEqual({ first: 25, last: 35 });
@@ -22,25 +25,25 @@ test("rows that fit stand where they are", () => {
   expect(geometry.rows).toEqual({ first: 990, last: 999 });
 });
 
-test("without rows there are none to be seen", () => {
-  expect(made(0).rows).toEqual({ first: 0, last: -1 });
-  expect(made(1).rows).toEqual({ first: 0, last: 0 });
+test("an empty list has no visible rows", () => {
+  expect(newGeometry(0).rows).toEqual({ first: 0, last: -1 });
+  expect(newGeometry(1).rows).toEqual({ first: 0, last: 0 });
 });
 
-test("a row is shown with as little scrolling as is needed", () => {
-  const geometry = made(1000);
+test("showing a row scrolls as little as possible", () => {
+  const geometry = newGeometry(1000);
   geometry.goTo(1000);
   expect(geometry.topFor(49)).toBe(980);
   expect(geometry.topFor(55)).toBe(1000);
   expect(geometry.topFor(60)).toBe(1020);
 });
 
-describe("more rows than an element may be high", () => {
+describe("more rows than fit into the highest element", () => {
   const count = 2_000_000;
   const limit = 100_000;
 
-  test("the scrollbar covers all of them", () => {
-    const geometry = made(count, limit);
+  test("the scrollbar covers all rows", () => {
+    const geometry = newGeometry(count, limit);
     expect(geometry.height).toBe(limit);
     geometry.onScrolledTo(limit - 200);
     expect(geometry.rows.last).toBe(count - 1);
@@ -50,8 +53,8 @@ describe("more rows than an element may be high", () => {
     expect(geometry.rows.first).toBe(0);
   });
 
-  test("a short scroll goes as far as it says", () => {
-    const geometry = made(count, limit);
+  test("a short scroll moves the rows by the same distance", () => {
+    const geometry = newGeometry(count, limit);
     const at = geometry.goTo(20_000_000);
     expect(geometry.rows.first).toBe(1_000_000);
     geometry.onScrolledTo(at + 60);
@@ -60,19 +63,19 @@ describe("more rows than an element may be high", () => {
     expect(geometry.rows.first).toBe(1_000_002);
   });
 
-  test("what is seen stays when the scrollbar is put where it belongs", () => {
-    const geometry = made(count, limit);
+  test("correcting the scrollbar does not move the visible rows", () => {
+    const geometry = newGeometry(count, limit);
     let at = geometry.goTo(20_000_000);
     for (let i = 1; i <= 500; i++) geometry.onScrolledTo(at + 100 * i);
     const { top } = geometry;
     expect(top).toBe(20_050_000);
     at = geometry.goTo(top);
     expect(geometry.top).toBeCloseTo(top, 3);
-    expect(seenAt(geometry, at)).toBeCloseTo(0, 3);
+    expect(firstVisibleRowOffset(geometry, at)).toBeCloseTo(0, 3);
   });
 
-  test("who scrolls on from an end of the element gets to the end of the whole", () => {
-    const geometry = made(count, limit);
+  test("scrolling on at the end of the element reaches the last row", () => {
+    const geometry = newGeometry(count, limit);
     let at = geometry.goTo(5000);
     let scrolls = 0;
     while (geometry.top > 0 && scrolls++ < 100) {
@@ -85,8 +88,8 @@ describe("more rows than an element may be high", () => {
     expect(scrolls).toBeLessThan(100);
   });
 
-  test("near both ends the element is scrolled as the whole is", () => {
-    const geometry = made(count, limit);
+  test("near both ends the element scrolls exactly like the rows", () => {
+    const geometry = newGeometry(count, limit);
     expect(geometry.goTo(350)).toBe(350);
     geometry.onScrolledTo(200);
     expect(geometry.top).toBe(200);

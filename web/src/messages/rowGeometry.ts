@@ -1,6 +1,6 @@
 /**
- * Maximum height of the scrolled element, in pixels: browsers do not draw elements higher than 16
- * to 33 million pixels.
+ * Maximum height in pixels of the scrolled element: browsers do not draw elements higher than 16 to
+ * 33 million pixels.
  */
 const maxElementHeightPx = 8_000_000;
 
@@ -9,8 +9,8 @@ const scrollRoomPx = 5000;
 
 /**
  * Maps rows of equal height to positions in an element that may be lower than all rows together.
- * `top` is the first visible pixel of all rows. A short scroll moves by its own distance, a long
- * one goes to the proportional position.
+ * `top` is the first visible pixel of all rows. A short scroll moves the rows by the same distance,
+ * a long one goes to the proportional position.
  */
 export class RowGeometry {
   #count = 0;

@@ -6,8 +6,8 @@ import { isOdd } from "./oddity";
 const rowsPerScan = 5000;
 
 /**
- * Yields the pages of a trace from a row on, forwards (1) or backwards (-1), each with the number
- * of its first row.
+ * Yields the pages of a trace from a row on, forwards (direction 1) or backwards (-1), each with
+ * the number of its first row.
  */
 export async function* scanPages(
   base: string,
@@ -28,7 +28,7 @@ export async function* scanPages(
   }
 }
 
-/** Returns the next odd row after (1) or before (-1) a row; null if there is none. */
+/** Returns the next row with a problem after (1) or before (-1) a row; null if there is none. */
 export async function findOddRow(
   base: string,
   filters: Filters,
@@ -45,16 +45,16 @@ export async function findOddRow(
   return null;
 }
 
-/** A row and its entry. */
+/** A row number and the entry in that row. */
 export interface FoundRow {
   row: number;
   entry: FlowEntry;
 }
 
 /**
- * Binary search: returns the first row whose entry satisfies the predicate; the last row if none
- * does; null without rows. The predicate must be false for all earlier rows and true for all later
- * ones.
+ * Returns the first row whose entry satisfies the predicate, by binary search; the last row if none
+ * does; null if there are no rows. The predicate must be false for all earlier rows and true for
+ * all later ones.
  */
 export async function findRow(
   base: string,

@@ -2,7 +2,10 @@ import type { FlowRequest } from "./entry";
 import type { Filters } from "./filters";
 import { scanPages } from "./scanRows";
 
-/** Statistics of the requests of one kind and action. Times are in milliseconds; null: none has ended. */
+/**
+ * Statistics of the requests of one kind and action. Times are in milliseconds; null if no request
+ * has ended.
+ */
 export interface ActionStatistics {
   kind: string;
   action: string;
@@ -15,7 +18,10 @@ export interface ActionStatistics {
   unanswered: number;
 }
 
-/** Reads the whole trace. onProgress receives the part that has been read, from 0 to 1. */
+/**
+ * Reads the whole trace and computes statistics of its requests. onProgress receives the share that
+ * has been read, from 0 to 1. Rejects if a request fails.
+ */
 export async function readStatistics(
   base: string,
   filters: Filters,
@@ -38,7 +44,7 @@ export function statisticsOf(requests: readonly FlowRequest[]): readonly ActionS
     if (group === undefined) groups.set(name, [request]);
     else group.push(request);
   }
-  return [...groups.values()].flatMap((group) => statisticsOfGroup(group) ?? []).sort(byName);
+  return [...groups.values()].flatMap((group) => statisticsOfGroup(group) ?? []).sort(compareByName);
 }
 
 function statisticsOfGroup(group: readonly FlowRequest[]): ActionStatistics | null {
@@ -59,11 +65,14 @@ function statisticsOfGroup(group: readonly FlowRequest[]): ActionStatistics | nu
   };
 }
 
-/** Returns the smallest time that is not exceeded by at least this share of all times. */
+/**
+ * Returns the smallest of the sorted times that at least this share of all times does not exceed
+ * (nearest rank).
+ */
 function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
-function byName(a: ActionStatistics, b: ActionStatistics): number {
+function compareByName(a: ActionStatistics, b: ActionStatistics): number {
   return a.kind.localeCompare(b.kind) || a.action.localeCompare(b.action);
 }

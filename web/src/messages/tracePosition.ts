@@ -1,4 +1,4 @@
-/** A position in a trace: an entry number, or milliseconds since it began. */
+/** A position in a trace: an entry number, or milliseconds since the trace began. */
 export type TracePosition = { seq: number } | { ms: number };
 
 /**

@@ -2,7 +2,10 @@ import { readTracePage } from "../api/readTrace";
 import { useLoad } from "../api/useLoad";
 import { beginningOf } from "./clock";
 
-/** Returns when a trace began, in milliseconds since 1970; null: not known. Loads it only if enabled. */
+/**
+ * Returns when a trace began, in milliseconds since 1970; null while it is unknown. Loads it only
+ * if enabled.
+ */
 export function useBeginningTime(base: string, isEnabled: boolean): number | null {
   const load = async (signal: AbortSignal) =>
     beginningOf((await readTracePage(base, { limit: 1, brief: true }, signal)).entries[0]);

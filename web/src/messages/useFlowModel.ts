@@ -4,7 +4,7 @@ import { useTokenNeeded } from "../api/TokenGate";
 import type { Filters } from "./filters";
 import { FlowModel, type FlowView } from "./flowModel";
 
-/** Creates the model of a trace; null on the first render. base is the trace's path in the API. */
+/** Creates the model of a trace's rows; null on the first render. base is the trace's path in the API. */
 export function useFlowModel(base: string, first: Filters): FlowModel | null {
   const [model, setModel] = useState<FlowModel | null>(null);
   const filters = useEffectEvent(() => first);

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useEffectEvent, useState } from "react";
 import type { FlowModel } from "./flowModel";
 import { followTrace } from "./followTrace";
 
-/** The state of the connection to a trace. */
+/** The state of the connection that follows a trace. */
 export interface LiveState {
   /** ended: nothing more is added. */
   state: "following" | "lost" | "ended";
@@ -12,7 +12,7 @@ export interface LiveState {
   checkAgain: (() => void) | null;
 }
 
-/** Options for a trace that still grows. */
+/** Options for following a trace that is still being written. */
 export interface LiveOptions {
   onEnd?: (() => void) | undefined;
   /** A new number means that a new trace may have replaced one that has ended; 0: no. */
@@ -20,8 +20,8 @@ export interface LiveOptions {
 }
 
 /**
- * Keeps the model up to date with its trace, as soon as the model knows where the trace ends. watch
- * null: it has ended.
+ * Loads new entries of a trace into the model as they are written, once the model knows the trace's
+ * current end. watch null: the trace has ended and is not followed.
  */
 export function useLiveTrace(
   model: FlowModel,

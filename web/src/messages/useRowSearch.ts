@@ -13,7 +13,10 @@ export interface RowSearch {
   goTo: (place: TracePosition, exact?: boolean) => void;
 }
 
-/** Finds rows, one search at a time, and reports the result. A new search cancels the last. */
+/**
+ * Searches for rows of a trace, one search at a time, and reports the result. A new search cancels
+ * the previous one.
+ */
 export function useRowSearch(model: FlowModel, onFound: (row: number) => void): RowSearch {
   const [said, setSaid] = useState("");
   const running = useRef<AbortController>(null);

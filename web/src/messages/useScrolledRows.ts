@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useLayoutEffect, useReducer, useRef, useState } from "react";
 import { RowGeometry } from "./rowGeometry";
 
-/** Pause in scrolling after which the scrollbar is corrected. */
+/** After a pause in scrolling of this many milliseconds, the scrollbar is moved to the exact position. */
 const scrollPauseMs = 200;
 
 export interface ScrolledRows {
@@ -16,8 +16,9 @@ export interface ScrolledRows {
 }
 
 /**
- * Scrolls a list of rows of equal height below a heading, and stays at the end while scrolled to
- * it. With fromEnd it starts there, unless the rows fill less than two screens.
+ * Scrolls a list of rows of equal height below a heading, and keeps it at its end when rows are
+ * added while it is scrolled there. With fromEnd it starts at the end, unless the rows fill less
+ * than two screens.
  */
 export function useScrolledRows(count: number, rowHeight: number, headHeight: number, fromEnd: boolean): ScrolledRows {
   const scroller = useRef<HTMLDivElement>(null);

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { FlowEntry, FlowRequest } from "./entry";
 import type { FlowModel, FlowView } from "./flowModel";
 
-/** The current row and its entry when it became current. */
+/** The selected row, and its entry at the time of the selection. */
 export interface RowSelection {
   row: number;
   /** Number of times the row was set; 0: it is only the initial row. */
@@ -15,14 +15,14 @@ export interface RowSelection {
   reset: () => void;
 }
 
-interface State {
+interface SelectionState {
   row: number;
   moves: number;
   entry: FlowEntry | null;
   requests: readonly FlowRequest[];
 }
 
-const noSelection: State = { row: 0, moves: 0, entry: null, requests: [] };
+const noSelection: SelectionState = { row: 0, moves: 0, entry: null, requests: [] };
 
 export function useSelection(model: FlowModel, view: FlowView): RowSelection {
   const [state, setState] = useState(noSelection);
@@ -34,7 +34,7 @@ export function useSelection(model: FlowModel, view: FlowView): RowSelection {
       ? shown.requests.flatMap((first) => model.requestAt(row, first) ?? [])
       : [];
   const requests = current.length > 0 ? current : state.requests;
-  if (shown !== entry || !sameItems(requests, state.requests)) setState({ ...state, entry: shown, requests });
+  if (shown !== entry || !haveSameItems(requests, state.requests)) setState({ ...state, entry: shown, requests });
   return {
     row,
     moves,
@@ -45,6 +45,6 @@ export function useSelection(model: FlowModel, view: FlowView): RowSelection {
   };
 }
 
-function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+function haveSameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i]);
 }

@@ -5,7 +5,7 @@ import styles from "./Cell.module.css";
 import { cellOf } from "./cellSelectors";
 import { useNotebookContext } from "./notebookContext";
 
-/** Shows that the agent made the cell's last change, and when; nothing if somebody else made it. */
+/** Shows that the agent made the last change to a cell, and when; nothing if somebody else made it. */
 export function AgentMark({ cellId }: { cellId: string }) {
   const { changeTimes } = useNotebookContext();
   const live = useCommands() !== null;

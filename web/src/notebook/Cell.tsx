@@ -16,8 +16,8 @@ import { toggleOutputs } from "./shortcuts";
 import { Toolbar } from "./Toolbar";
 
 // Loaded lazily: the cells themselves are on screen earlier.
-const Outputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
-const Widgets = lazyPart(async () => (await import("../widgets/LiveWidgets")).LiveWidgets);
+const LazyOutputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
+const LazyWidgets = lazyPart(async () => (await import("../widgets/LiveWidgets")).LiveWidgets);
 const MarkdownBody = lazyPart(async () => (await import("./MarkdownBody")).MarkdownBody);
 
 interface Props {
@@ -29,7 +29,7 @@ interface Props {
   language: string;
 }
 
-/** Characters of a title that are shown. */
+/** Maximum number of characters of a cell's title that are shown. */
 const maxTitleChars = 200;
 
 /** One cell as an item of the list. It re-renders only when its own state changes. */
@@ -105,7 +105,7 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
   );
 });
 
-/** The widgets and outputs of the cell's last run, or a button that shows them if they are hidden. */
+/** The widgets and outputs of a cell's last run, or a button that shows them if they are hidden. */
 function CellResults({ cellId }: { cellId: string }) {
   const context = useNotebookContext();
   const folded = useView((state) => state.cellsWithHiddenOutputs.has(cellId));
@@ -137,16 +137,16 @@ function CellResults({ cellId }: { cellId: string }) {
   return (
     <div ref={results} className={styles.results}>
       <PartErrorBoundary what="The widgets of this cell">
-        <Widgets cellId={cellId} />
+        <LazyWidgets cellId={cellId} />
       </PartErrorBoundary>
       <PartErrorBoundary what="The outputs of this cell">
-        <Outputs cellId={cellId} />
+        <LazyOutputs cellId={cellId} />
       </PartErrorBoundary>
     </div>
   );
 }
 
-/** Highlights the cell briefly after a jump to it. */
+/** Highlights a cell briefly after the user jumped to it. */
 function JumpHighlight({ cellId }: { cellId: string }) {
   const { view } = useNotebookContext();
   const count = useView((state) => (state.jumpHighlight?.id === cellId ? state.jumpHighlight.count : 0));

@@ -18,11 +18,11 @@ interface Props {
   children: ReactNode;
 }
 
-/** Distance from the end, in pixels, up to which the list counts as scrolled to its end. */
-const endTolerance = 8;
+/** The list counts as scrolled to its end within this distance in pixels. */
+const endTolerancePx = 8;
 /** Padding above the first cell and below the last one, in pixels. The lower one holds the children. */
-const paddingAbove = 20;
-const paddingBelow = 140;
+const paddingAbovePx = 20;
+const paddingBelowPx = 140;
 
 /**
  * A virtualised list: it draws the cells on screen, some around them, and the selected one. Drawn
@@ -42,8 +42,8 @@ export function CellList({ language, scroller, children }: Props) {
     rangeExtractor: useCallback((range) => drawnIndexes(defaultRangeExtractor(range), selectedIndex), [selectedIndex]),
     measureElement: measureHeight,
     overscan: 5,
-    paddingStart: paddingAbove,
-    paddingEnd: paddingBelow,
+    paddingStart: paddingAbovePx,
+    paddingEnd: paddingBelowPx,
   });
   list.shouldAdjustScrollPositionOnItemSizeChange = shouldAdjustScroll;
   useReveal(list, scroller);
@@ -88,7 +88,7 @@ export function CellList({ language, scroller, children }: Props) {
           ))}
           <DropLine topOf={(place) => cellStart(list, place)} />
         </div>
-        <div className={styles.end} style={{ height: paddingBelow, marginTop: -paddingBelow }}>
+        <div className={styles.end} style={{ height: paddingBelowPx, marginTop: -paddingBelowPx }}>
           {children}
         </div>
       </ScrollAnchor>
@@ -96,21 +96,21 @@ export function CellList({ language, scroller, children }: Props) {
   );
 }
 
-/** Returns a row's height in pixels with its fraction; rounded heights would add up to a wrong total. */
+/** Returns the height of a drawn row in fractional pixels; rounded heights would add up to a wrong total. */
 function measureHeight(row: Element, entry: ResizeObserverEntry | undefined, list: CellVirtualizer): number {
   const known = list.itemSizeCache.get(list.options.getItemKey(list.indexFromElement(row)));
   return entry?.borderBoxSize[0]?.blockSize ?? known ?? row.getBoundingClientRect().height;
 }
 
 /**
- * Reports whether the list should scroll by the change of a cell's height, so that what is on
- * screen stays in place.
+ * Reports whether the list should scroll by the change of a cell's height, so that the cells on
+ * screen do not move.
  */
 function shouldAdjustScroll(cell: VirtualItem, _delta: number, list: CellVirtualizer): boolean {
   const offset = list.scrollOffset ?? 0;
   if (cell.index === list.options.count - 1 && offset > 0) {
     const end = list.getTotalSize() - (list.scrollRect?.height ?? 0);
-    if (offset >= end - endTolerance) return true;
+    if (offset >= end - endTolerancePx) return true;
   }
   return list.itemSizeCache.has(cell.key) ? cell.end <= offset : cell.start < offset;
 }
@@ -124,8 +124,8 @@ function insertIndexAt(list: CellVirtualizer, clientY: number): number {
 }
 
 /**
- * Returns where the cell at an index begins, in pixels; for an index after the last cell, where
- * that one ends.
+ * Returns where the cell at an index begins in the list, in pixels; for an index after the last
+ * cell, where the last cell ends.
  */
 function cellStart(list: CellVirtualizer, place: number): number {
   list.getTotalSize(); // applies the newest measurements

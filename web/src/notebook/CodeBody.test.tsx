@@ -23,64 +23,64 @@ beforeEach(() => {
 });
 afterEach(cleanup);
 
-function element(id: string): HTMLElement {
+function cellElement(id: string): HTMLElement {
   const found = document.querySelector<HTMLElement>(`[data-cell="${id}"]`);
   if (found === null) throw new Error(`no cell ${id}`);
   return found;
 }
 
-function editors(): string[] {
+function cellIdsWithEditor(): string[] {
   return [...document.querySelectorAll(".cm-editor")].map(
     (editor) => editor.closest<HTMLElement>("[data-cell]")?.dataset.cell ?? "",
   );
 }
 
 function editorOf(id: string): EditorView {
-  const content = element(id).querySelector<HTMLElement>(".cm-content");
+  const content = cellElement(id).querySelector<HTMLElement>(".cm-content");
   const view = content === null ? null : EditorView.findFromDOM(content);
   if (view === null) throw new Error(`no editor in ${id}`);
   return view;
 }
 
-/** Draws the cells and opens the text of one with Enter. */
-async function editing(source: string): Promise<RenderedNotebook & { view: EditorView }> {
+/** Renders a notebook with one cell of this source and opens its editor with Enter. */
+async function renderWithOpenEditor(source: string): Promise<RenderedNotebook & { view: EditorView }> {
   const drawn = await renderNotebook(stateOf([fakeCell("a", source), fakeCell("b", "other")]));
-  await waitFor(() => expect(element("a").querySelector("[class^=tok-]")).toBeTruthy());
+  await waitFor(() => expect(cellElement("a").querySelector("[class^=tok-]")).toBeTruthy());
   await act(async () => {
-    element("a").focus();
-    fireEvent.keyDown(element("a"), { key: "Enter" });
+    cellElement("a").focus();
+    fireEvent.keyDown(cellElement("a"), { key: "Enter" });
   });
   return { ...drawn, view: editorOf("a") };
 }
 
-function type(view: EditorView, insert: string): void {
+function typeText(view: EditorView, insert: string): void {
   act(() => view.dispatch({ ...view.state.replaceSelection(insert), userEvent: "input.type" }));
 }
 
-test("only the cell whose text is opened has an editor", async () => {
-  const { view } = await editing("import os");
-  expect(editors()).toEqual(["a"]);
+test("only the cell that is being edited has an editor", async () => {
+  const { view } = await renderWithOpenEditor("import os");
+  expect(cellIdsWithEditor()).toEqual(["a"]);
   expect(document.activeElement).toBe(view.contentDOM);
   await act(async () => {
     fireEvent.keyDown(view.contentDOM, { key: "Escape" });
   });
-  expect(document.activeElement).toBe(element("a"));
-  expect(editors()).toEqual(["a"]);
+  expect(document.activeElement).toBe(cellElement("a"));
+  expect(cellIdsWithEditor()).toEqual(["a"]);
 });
 
-test("a click puts the caret where it was in the text that was only shown", async () => {
+test("a click into static code opens the editor with the caret there", async () => {
   await renderNotebook(stateOf([fakeCell("a", "import os\nprint(1)")]));
-  await waitFor(() => expect(element("a").querySelector("[class^=tok-]")).toBeTruthy());
-  const code = element("a").querySelector("code");
+  await waitFor(() => expect(cellElement("a").querySelector("[class^=tok-]")).toBeTruthy());
+  const code = cellElement("a").querySelector("code");
   const word = [...(code?.querySelectorAll("span") ?? [])].find((span) => span.textContent === "print");
   document.getSelection()?.collapse(word?.firstChild ?? null, 3);
   await act(async () => fireEvent.click(code as HTMLElement));
   expect(editorOf("a").state.selection.main.head).toBe(13);
 });
 
-test("what is typed is told on, and the keys of the notebook are only letters in it", async () => {
-  const { view, commands, store } = await editing("x");
-  type(view, "dd");
+test("typed text is sent as edits, and shortcut keys type letters in the editor", async () => {
+  const { view, commands, store } = await renderWithOpenEditor("x");
+  typeText(view, "dd");
   await act(async () => {
     for (const key of ["d", "d", "b", "j"]) fireEvent.keyDown(view.contentDOM, { key });
   });
@@ -88,8 +88,8 @@ test("what is typed is told on, and the keys of the notebook are only letters in
   expect(store.get().notebook.order).toEqual(["a", "b"]);
 });
 
-test("keys that run work in the text", async () => {
-  const { view, commands } = await editing("x");
+test("run shortcuts work in the editor", async () => {
+  const { view, commands } = await renderWithOpenEditor("x");
   await act(async () => {
     fireEvent.keyDown(view.contentDOM, { key: "Enter", ctrlKey: true });
   });
@@ -97,17 +97,17 @@ test("keys that run work in the text", async () => {
   expect(view.state.doc.toString()).toBe("x");
 });
 
-test("the caret stays on its letter when others write around it", async () => {
-  const { view, store } = await editing("one\ntwo\nthree\n");
+test("the caret stays at its character when others edit the text", async () => {
+  const { view, store } = await renderWithOpenEditor("one\ntwo\nthree\n");
   act(() => view.dispatch({ selection: { anchor: 5 } })); // behind the t of two
   act(() => setSource(store, "a", "# more\none\ntwo\nTHREE\n"));
   expect(view.state.doc.toString()).toBe("# more\none\ntwo\nTHREE\n");
   expect(view.state.selection.main.head).toBe(12);
 });
 
-test("undo takes back one's own text and leaves that of others", async () => {
-  const { view, store, commands } = await editing("one\n");
-  type(view, "mine");
+test("undo reverts the user's changes and keeps those of others", async () => {
+  const { view, store, commands } = await renderWithOpenEditor("one\n");
+  typeText(view, "mine");
   act(() => setSource(store, "a", "mineone\n"));
   act(() => setSource(store, "a", "# theirs\nmineone\n"));
   act(() => void undo(view));
@@ -115,34 +115,34 @@ test("undo takes back one's own text and leaves that of others", async () => {
   expect(commands.editCell.mock.lastCall).toEqual(["a", "# theirs\none\n"]);
 });
 
-test("what others wrote is not told on as one's own", async () => {
-  const { store, commands } = await editing("one\n");
+test("changes by others are not sent as edits", async () => {
+  const { store, commands } = await renderWithOpenEditor("one\n");
   act(() => setSource(store, "a", "two\n"));
   expect(commands.editCell).not.toHaveBeenCalled();
 });
 
-test("text that is not stored yet stays when others write too", async () => {
-  const { view, store } = await editing("one");
-  type(view, "mine ");
+test("unsent text stays when others edit the cell", async () => {
+  const { view, store } = await renderWithOpenEditor("one");
+  typeText(view, "mine ");
   act(() => setSource(store, "a", "theirs"));
   expect(view.state.doc.toString()).toBe("mine one");
 });
 
-test("a cell that others delete while one writes in it can be brought back", async () => {
-  const { view, store, commands } = await editing("one");
+test("a cell deleted by others during editing can be restored", async () => {
+  const { view, store, commands } = await renderWithOpenEditor("one");
   const keptInNotebook = vi.fn<(id: string) => void>();
   Object.assign(commands, { keptInNotebook });
-  type(view, "mine ");
+  typeText(view, "mine ");
   await act(async () => removeCell(store, "a"));
   expect(keptInNotebook.mock.calls).toEqual([["a"]]); // and the session does not tell of it again
   expect(screen.getByText("The cell you were editing was deleted.")).toBeTruthy();
-  expect(document.activeElement).toBe(element("b"));
+  expect(document.activeElement).toBe(cellElement("b"));
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));
   expect(commands.createCell.mock.calls).toEqual([[0, "code", "mine one", ""]]);
 });
 
-test("what another cell prints does not touch the editor", async () => {
-  const { view, store } = await editing("one");
+test("output of another cell does not re-render the editor", async () => {
+  const { view, store } = await renderWithOpenEditor("one");
   const update = vi.spyOn(view, "update");
   const frame = view.dom.parentElement;
   for (let i = 0; i < 50; i++) {
@@ -157,22 +157,22 @@ test("what another cell prints does not touch the editor", async () => {
   expect(view.dom.parentElement).toBe(frame);
 });
 
-test("Markdown is drawn unless it is edited", async () => {
+test("Markdown is rendered unless it is being edited", async () => {
   await renderNotebook(stateOf([fakeCell("a", "# title", { type: "markdown" })]));
   expect((await screen.findByRole("article")).textContent).toBe("# title");
   await act(async () => fireEvent.doubleClick(screen.getByRole("article")));
-  await waitFor(() => expect(editors()).toEqual(["a"]));
-  type(editorOf("a"), "more ");
+  await waitFor(() => expect(cellIdsWithEditor()).toEqual(["a"]));
+  typeText(editorOf("a"), "more ");
   await act(async () => {
     fireEvent.keyDown(editorOf("a").contentDOM, { key: "Enter", ctrlKey: true });
   });
-  expect(editors()).toEqual([]);
+  expect(cellIdsWithEditor()).toEqual([]);
   expect(screen.getByRole("article").textContent).toBe("more # title");
 });
 
-test("a very long text is in an editor, which draws what is on the screen", async () => {
+test("a very long text is always in an editor", async () => {
   await renderNotebook(stateOf([fakeCell("a", "x = 1\n".repeat(20_000))]), { readOnly: true });
-  await waitFor(() => expect(editors()).toEqual(["a"]));
+  await waitFor(() => expect(cellIdsWithEditor()).toEqual(["a"]));
   expect(document.querySelectorAll(".cm-line").length).toBeLessThan(2000);
   expect(editorOf("a").state.readOnly).toBe(true);
 });

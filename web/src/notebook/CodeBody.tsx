@@ -8,7 +8,10 @@ import { StaticCode } from "./StaticCode";
 import { editCell } from "./selection";
 import { loadEditor, useEditor, useEditorProblem } from "./useEditor";
 
-/** Longer texts, in characters, always use the editor, because it draws only what is on screen. */
+/**
+ * Texts with more characters than this are always shown in the editor, because it draws only the
+ * visible part.
+ */
 const maxStaticChars = 10_000;
 
 interface Props {
@@ -19,7 +22,7 @@ interface Props {
   name: string;
 }
 
-/** The text of a cell: an editor if the user has been in it, else static code. */
+/** The text of a code cell: an editor once the user has opened it, else static highlighted code. */
 export function CodeBody({ cellId, language, name }: Props) {
   const editorModule = useEditor();
   const problem = useEditorProblem();

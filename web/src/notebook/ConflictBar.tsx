@@ -6,8 +6,8 @@ import { useNotebookContext } from "./notebookContext";
 import { StaticCode } from "./StaticCode";
 
 /**
- * Shown if somebody else changed the cell while the user was editing it. The user chooses which
- * text to keep.
+ * A warning that somebody else changed the cell while the user was editing it, with buttons that
+ * choose which text to keep.
  */
 export function ConflictBar({ cellId }: { cellId: string }) {
   const conflict = useConflict(cellId);

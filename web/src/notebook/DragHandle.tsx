@@ -7,7 +7,10 @@ import styles from "./Gutter.module.css";
 import { useNotebookContext } from "./notebookContext";
 import { selectCell } from "./selection";
 
-/** Drags a cell to another position. Keys and toolbar buttons do the same for the keyboard. */
+/**
+ * A handle that drags a cell to another position. Keyboard users move cells with keys or the
+ * toolbar instead.
+ */
 export function DragHandle({ cellId }: { cellId: string }) {
   const context = useNotebookContext();
   const list = useCellList();

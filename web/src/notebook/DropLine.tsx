@@ -2,8 +2,8 @@ import styles from "./CellList.module.css";
 import { useView } from "./notebookContext";
 
 /**
- * Shows where the dragged cell would be inserted. topOf returns the top of a position in the list,
- * in pixels.
+ * A line that shows where the dragged cell would be inserted. topOf returns the top of a position
+ * in the list in pixels.
  */
 export function DropLine({ topOf }: { topOf: (place: number) => number }) {
   const place = useView((state) => state.dropIndex);

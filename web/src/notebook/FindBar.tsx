@@ -12,8 +12,8 @@ import { selectCell } from "./selection";
 import { withoutId } from "./viewState";
 
 /**
- * Searches all cells and their outputs. Enter goes to the next hit, Shift-Enter to the previous
- * one, Escape to the cell of the current hit.
+ * A search field for all cells and their outputs. Enter goes to the next hit, Shift-Enter to the
+ * previous one, Escape to the cell of the current hit.
  */
 export function FindBar() {
   const context = useNotebookContext();

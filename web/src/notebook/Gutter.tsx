@@ -9,7 +9,10 @@ import styles from "./Gutter.module.css";
 import { RunTime } from "./RunTime";
 import { type CellStatus, executionPrompt, statusOf, statusTexts } from "./status";
 
-/** Left of a cell: the drag handle and, for a code cell, its run number, status and duration. */
+/**
+ * The area to the left of a cell: the drag handle and, for a code cell, its run number, status and
+ * duration.
+ */
 export function Gutter({ cellId, code }: { cellId: string; code: boolean }) {
   return (
     <div className={styles.gutter}>

@@ -5,7 +5,7 @@ import { CodeBody } from "./CodeBody";
 import { useCellText, useNotebookContext, useView } from "./notebookContext";
 import { editCell } from "./selection";
 
-/** The text of a Markdown cell: rendered, or in an editor while it is being edited. */
+/** The text of a Markdown cell: rendered, or in an editor while the user edits it. */
 export function MarkdownBody({ cellId, name }: { cellId: string; name: string }) {
   const context = useNotebookContext();
   const editing = useView((state) => state.editing && state.selected === cellId);

@@ -5,10 +5,10 @@ import { restoreCell } from "./cellCommands";
 import styles from "./Notebook.module.css";
 import { useNotebookContext, useView } from "./notebookContext";
 
-/** How long a note is shown. A note about a failure stays until it is closed. */
+/** How many milliseconds a note is shown. A note about a failure stays until the user closes it. */
 const noteTimeoutMs = 8000;
 
-/** A line about what has just happened, with an Undo button if a cell was deleted. */
+/** A line with a note about what has just happened, with an Undo button if a cell was deleted. */
 export function NoteBar() {
   const context = useNotebookContext();
   const note = useView((state) => state.note);

@@ -17,22 +17,22 @@ vi.mock("../widgets/CellOutputs", () => ({
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
 vi.mock("../widgets/LiveWidgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
 
-const three = () => stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
+const threeCells = () => stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
 
 beforeEach(() => {
   Element.prototype.scrollTo ??= () => {};
 });
 afterEach(cleanup);
 
-function cells(): HTMLElement[] {
+function drawnCells(): HTMLElement[] {
   return screen.getAllByRole("listitem");
 }
 
-function focused(): string | undefined {
+function focusedCellId(): string | undefined {
   return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.cell : undefined;
 }
 
-async function press(...keys: (string | KeyboardEventInit)[]): Promise<void> {
+async function pressKeys(...keys: (string | KeyboardEventInit)[]): Promise<void> {
   for (const key of keys) {
     const init = typeof key === "string" ? { key } : key;
     await act(async () => {
@@ -43,70 +43,70 @@ async function press(...keys: (string | KeyboardEventInit)[]): Promise<void> {
 
 async function focusCell(id: string): Promise<void> {
   await act(async () =>
-    cells()
+    drawnCells()
       .find((each) => each.dataset.cell === id)
       ?.focus(),
   );
 }
 
-test("of 2,000 cells only a window is drawn", async () => {
+test("only the cells around the visible ones are drawn of 2,000", async () => {
   await renderNotebook(stateOf(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
-  expect(cells().length).toBeGreaterThan(7);
-  expect(cells().length).toBeLessThan(40);
-  expect(cells()[0]?.getAttribute("aria-setsize")).toBe("2000");
+  expect(drawnCells().length).toBeGreaterThan(7);
+  expect(drawnCells().length).toBeLessThan(40);
+  expect(drawnCells()[0]?.getAttribute("aria-setsize")).toBe("2000");
 });
 
 test("the selected cell stays drawn when the list is scrolled away from it", async () => {
   await renderNotebook(stateOf(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
   await focusCell("c3");
-  const scroller = cells()[0]?.closest<HTMLElement>('[tabindex="-1"]:not([data-cell])');
+  const scroller = drawnCells()[0]?.closest<HTMLElement>('[tabindex="-1"]:not([data-cell])');
   await act(async () => {
     if (scroller) {
       scroller.scrollTop = 100_000;
       fireEvent.scroll(scroller);
     }
   });
-  const drawn = cells().map((each) => each.dataset.cell);
+  const drawn = drawnCells().map((each) => each.dataset.cell);
   expect(drawn[0]).toBe("c3");
   expect(Number(drawn[1]?.slice(1))).toBeGreaterThan(500);
   expect(drawn.length).toBeLessThan(40);
-  expect(focused()).toBe("c3");
+  expect(focusedCellId()).toBe("c3");
 });
 
-test("one cell is in the order of Tab, and the arrows go from cell to cell", async () => {
-  await renderNotebook(three());
-  expect(cells().map((each) => each.tabIndex)).toEqual([0, -1, -1]);
+test("one cell is in the tab order, and arrow keys move from cell to cell", async () => {
+  await renderNotebook(threeCells());
+  expect(drawnCells().map((each) => each.tabIndex)).toEqual([0, -1, -1]);
   await focusCell("a");
-  await press("ArrowDown", "j");
-  expect(focused()).toBe("c");
-  expect(cells().map((each) => each.tabIndex)).toEqual([-1, -1, 0]);
-  await press("j", "k");
-  expect(focused()).toBe("b");
+  await pressKeys("ArrowDown", "j");
+  expect(focusedCellId()).toBe("c");
+  expect(drawnCells().map((each) => each.tabIndex)).toEqual([-1, -1, 0]);
+  await pressKeys("j", "k");
+  expect(focusedCellId()).toBe("b");
 });
 
-test("keys do nothing in a widget, and with one pressed first that is not theirs", async () => {
+test("shortcuts do nothing in a widget, or with another key between their two keys", async () => {
   const shown = fakeExecution({ widgets: { "b/w": { type: "button" } } });
   const { commands } = await renderNotebook(
     stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")], { executions: { b: shown } }),
   );
   const widget = await screen.findByLabelText("a widget");
   await act(async () => widget.focus());
-  await press("d", "d", "b", "j", "m");
+  await pressKeys("d", "d", "b", "j", "m");
   expect(commands.deleteCell).not.toHaveBeenCalled();
   expect(commands.createCell).not.toHaveBeenCalled();
   await focusCell("b");
-  await press("d", "x", "d");
+  await pressKeys("d", "x", "d");
   expect(commands.deleteCell).not.toHaveBeenCalled();
 });
 
-test("a key that is held down deletes nothing", async () => {
-  const { commands } = await renderNotebook(three());
+test("a key that is held down deletes no cells", async () => {
+  const { commands } = await renderNotebook(threeCells());
   await focusCell("b");
-  await press("d", { key: "d", repeat: true }, { key: "d", repeat: true });
+  await pressKeys("d", { key: "d", repeat: true }, { key: "d", repeat: true });
   expect(commands.deleteCell).not.toHaveBeenCalled();
 });
 
-test("deleted cells come back one by one: source, type, title, place", async () => {
+test("deleted cells are restored one by one with source, type, title and position", async () => {
   const cellsThen = [
     fakeCell("a"),
     fakeCell("b", "# text", { type: "markdown", title: "Why" }),
@@ -115,160 +115,160 @@ test("deleted cells come back one by one: source, type, title, place", async () 
   ];
   const { store, commands } = await renderNotebook(stateOf(cellsThen));
   await focusCell("b");
-  await press("d", "d");
-  expect(focused()).toBe("c");
-  await press("d", "d");
-  expect(focused()).toBe("d");
+  await pressKeys("d", "d");
+  expect(focusedCellId()).toBe("c");
+  await pressKeys("d", "d");
+  expect(focusedCellId()).toBe("d");
   expect(store.get().notebook.order).toEqual(["a", "d"]);
-  await press("z", "z");
+  await pressKeys("z", "z");
   expect(commands.createCell.mock.calls).toEqual([
     [1, "code", "x = 1", ""],
     [1, "markdown", "# text", "Why"],
   ]);
   expect(store.get().notebook.order).toEqual(["a", "new2", "new1", "d"]);
-  expect(focused()).toBe("new2");
-  await press("z");
+  expect(focusedCellId()).toBe("new2");
+  await pressKeys("z");
   expect(screen.getByText("No deleted cell to restore.")).toBeTruthy();
 });
 
-test("the line that tells of a deletion takes it back", async () => {
-  const { store } = await renderNotebook(three());
+test("the note about a deletion undoes it", async () => {
+  const { store } = await renderNotebook(threeCells());
   await focusCell("b");
-  await press("d", "d");
+  await pressKeys("d", "d");
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Undo" })));
   expect(store.get().notebook.order).toEqual(["a", "new1", "c"]);
-  expect(focused()).toBe("new1");
+  expect(focusedCellId()).toBe("new1");
   expect(screen.queryByText("Cell deleted.")).toBeNull();
 });
 
-test("a deletion that is refused is told, and can be tried again", async () => {
-  const { commands } = await renderNotebook(three());
+test("a refused deletion is reported and can be retried", async () => {
+  const { commands } = await renderNotebook(threeCells());
   commands.deleteCell.mockRejectedValueOnce(new Error("the attempt has ended"));
   await focusCell("b");
-  await press("d", "d");
+  await pressKeys("d", "d");
   expect(screen.getByText("The cell could not be deleted: the attempt has ended")).toBeTruthy();
-  await press("d", "d");
+  await pressKeys("d", "d");
   expect(commands.deleteCell).toHaveBeenCalledTimes(2);
 });
 
-test("the focus outlives whatever others delete and move", async () => {
-  const { store } = await renderNotebook(three());
+test("the focus is kept when others delete and move cells", async () => {
+  const { store } = await renderNotebook(threeCells());
   await focusCell("b");
   await act(async () => moveCell(store, "b", 0));
-  expect(focused()).toBe("b");
+  expect(focusedCellId()).toBe("b");
   await act(async () => insertCell(store, 0, fakeCell("x")));
-  expect(focused()).toBe("b");
+  expect(focusedCellId()).toBe("b");
   await act(async () => removeCell(store, "b"));
-  expect(focused()).toBe("a");
+  expect(focusedCellId()).toBe("a");
   await act(async () => {
     removeCell(store, "a");
     removeCell(store, "c");
   });
-  expect(focused()).toBe("x");
+  expect(focusedCellId()).toBe("x");
 });
 
-test("keys move the cell, as far as it goes", async () => {
-  const { store, commands } = await renderNotebook(three());
+test("keys move the cell up and down within the notebook", async () => {
+  const { store, commands } = await renderNotebook(threeCells());
   await focusCell("a");
-  await press({ key: "J", code: "KeyJ", shiftKey: true });
-  await press({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
-  await press({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
+  await pressKeys({ key: "J", code: "KeyJ", shiftKey: true });
+  await pressKeys({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
+  await pressKeys({ key: "ArrowDown", ctrlKey: true, shiftKey: true });
   expect(store.get().notebook.order).toEqual(["b", "c", "a"]);
   expect(commands.moveCell).toHaveBeenCalledTimes(2);
-  expect(focused()).toBe("a");
+  expect(focusedCellId()).toBe("a");
 });
 
-test("cells are inserted beside the selected one, and become another type", async () => {
-  const { store } = await renderNotebook(three());
+test("cells are inserted beside the selected one, and their type is changed", async () => {
+  const { store } = await renderNotebook(threeCells());
   await focusCell("b");
-  await press("a");
+  await pressKeys("a");
   expect(store.get().notebook.order).toEqual(["a", "new1", "b", "c"]);
-  expect(focused()).toBe("new1");
-  await press("b", "m");
+  expect(focusedCellId()).toBe("new1");
+  await pressKeys("b", "m");
   expect(store.get().notebook.order).toEqual(["a", "new1", "new2-markdown", "b", "c"]);
-  expect(focused()).toBe("new2-markdown");
-  await press("m", "y");
-  expect(focused()).toBe("new2-markdown-code");
+  expect(focusedCellId()).toBe("new2-markdown");
+  await pressKeys("m", "y");
+  expect(focusedCellId()).toBe("new2-markdown-code");
 });
 
-test("Shift-Enter runs and goes on, and makes a cell at the end", async () => {
+test("Shift-Enter runs the cell, selects the next one, and creates a cell at the end", async () => {
   const { store, commands } = await renderNotebook(
     stateOf([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]),
   );
   await focusCell("a");
-  await press({ key: "Enter", shiftKey: true });
+  await pressKeys({ key: "Enter", shiftKey: true });
   expect(commands.runCell.mock.calls).toEqual([["a"]]);
-  expect(focused()).toBe("b");
-  await press({ key: "Enter", shiftKey: true });
+  expect(focusedCellId()).toBe("b");
+  await pressKeys({ key: "Enter", shiftKey: true });
   expect(commands.runCell).toHaveBeenCalledTimes(1);
   expect(store.get().notebook.order).toEqual(["a", "b", "new1"]);
 });
 
-test("the running cell is interrupted, and the kernel restarted when that was meant", async () => {
-  const { store, commands } = await renderNotebook(three());
+test("keys interrupt the running cell, and restart the kernel after confirmation", async () => {
+  const { store, commands } = await renderNotebook(threeCells());
   await focusCell("a");
-  await press("i", "i");
+  await pressKeys("i", "i");
   expect(screen.getByText("No cell is running.")).toBeTruthy();
   await act(async () =>
     changeNotebook(store, () => ({ executions: { c: fakeExecution({ status: "running", started: true }) } })),
   );
-  await press("i", "i");
+  await pressKeys("i", "i");
   expect(commands.stopCell.mock.calls).toEqual([["c"]]);
-  await press("0", "0");
+  await pressKeys("0", "0");
   const dialog = await screen.findByRole("dialog");
   await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Cancel" })));
   expect(commands.restart).not.toHaveBeenCalled();
   await focusCell("a");
-  await press("0", "0");
+  await pressKeys("0", "0");
   await act(async () => fireEvent.click(await screen.findByRole("button", { name: "Restart" })));
   expect(commands.restart.mock.calls).toEqual([["kernel"]]);
 });
 
-test("where cells cannot be run the buttons and the keys say why", async () => {
-  const { commands } = await renderNotebook(three(), { canRun: false });
+test("buttons and keys say why cells cannot be run", async () => {
+  const { commands } = await renderNotebook(threeCells(), { canRun: false });
   await focusCell("a");
-  const button = within(cells()[0] as HTMLElement).getByRole("button", { name: "Run the cell" });
+  const button = within(drawnCells()[0] as HTMLElement).getByRole("button", { name: "Run the cell" });
   expect(button).toHaveProperty("disabled", true);
   expect(button.title).toContain("Another console owns this session");
-  await press({ key: "Enter", ctrlKey: true });
+  await pressKeys({ key: "Enter", ctrlKey: true });
   expect(commands.runCell).not.toHaveBeenCalled();
   expect(screen.getByText(/Another console owns this session/)).toBeTruthy();
 });
 
-test("where no cell can be made the buttons and the keys say why", async () => {
-  const { commands } = await renderNotebook(three(), { addProblem: "The attempt has ended." });
+test("buttons and keys say why no cell can be created", async () => {
+  const { commands } = await renderNotebook(threeCells(), { addProblem: "The attempt has ended." });
   await focusCell("b");
   for (const name of ["Insert a cell above", "Insert a cell below", "Code", "Markdown"]) {
     const button = screen.getByRole<HTMLButtonElement>("button", { name });
     expect([button.disabled, button.title]).toEqual([true, "The attempt has ended."]);
   }
-  await press("b");
+  await pressKeys("b");
   expect(commands.createCell).not.toHaveBeenCalled();
   expect(screen.getByText("The attempt has ended.")).toBeTruthy();
 });
 
-test("a notebook that is only looked at has no controls, and keys that change it do nothing", async () => {
+test("a read-only notebook has no controls, and keys do not change it", async () => {
   const { store } = await renderNotebook(stateOf([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]), {
     readOnly: true,
   });
   await focusCell("a");
   expect(within(screen.getByRole("list", { name: "Cells" })).queryAllByRole("button")).toEqual([]);
-  await press("d", "d", "a", "b", "m", "Enter", { key: "Enter", shiftKey: true }, "0", "0", "z");
+  await pressKeys("d", "d", "a", "b", "m", "Enter", { key: "Enter", shiftKey: true }, "0", "0", "z");
   expect(screen.queryByText(/Read-only/)).toBeNull();
   expect(store.get().notebook.order).toEqual(["a", "b"]);
   expect(document.querySelector(".cm-editor")).toBeNull();
-  await press("j");
-  expect(focused()).toBe("b");
+  await pressKeys("j");
+  expect(focusedCellId()).toBe("b");
 });
 
-test("an empty notebook says what to do", async () => {
+test("an empty notebook shows a hint", async () => {
   const { store } = await renderNotebook(stateOf([]));
   expect(screen.getByText(/This notebook is empty/)).toBeTruthy();
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Code" })));
   expect(store.get().notebook.order).toEqual(["new1"]);
 });
 
-test("what is typed after a cell was asked for elsewhere in the page goes into that cell", async () => {
+test("text typed after a cell was created from elsewhere in the page goes into that cell", async () => {
   const { navigation, commands, store } = await renderNotebook(stateOf([fakeCell("a", "first")]));
   let arrive = () => {};
   commands.createCell.mockImplementationOnce((position, type) => {
@@ -281,46 +281,46 @@ test("what is typed after a cell was asked for elsewhere in the page goes into t
   });
   await act(async () => navigation.addCell("markdown"));
   expect(commands.createCell).toHaveBeenCalledExactlyOnceWith(1, "markdown", "");
-  await press("#", " ");
+  await pressKeys("#", " ");
   await act(async () => arrive());
   await waitFor(() => expect(commands.editCell).toHaveBeenCalledWith("late", "# "));
 });
 
-test("a cell that cannot be made is told of", async () => {
-  const { navigation, commands } = await renderNotebook(three());
+test("a cell that cannot be created is reported", async () => {
+  const { navigation, commands } = await renderNotebook(threeCells());
   commands.createCell.mockRejectedValueOnce(new Error("position: too far"));
   await act(async () => navigation.addCell("code"));
   expect(screen.getByText("The cell could not be created: position: too far")).toBeTruthy();
 });
 
-test("outputs are folded away and shown again", async () => {
+test("outputs are hidden and shown again", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
   await renderNotebook(stateOf([fakeCell("a")], { executions: { a: fakeExecution({ outputs: [output] }) } }));
   await focusCell("a");
-  await press("o");
+  await pressKeys("o");
   expect(screen.queryByText("outputs of a")).toBeNull();
   await act(async () => fireEvent.click(screen.getByText("Outputs are hidden. Show")));
   expect(screen.getByText("outputs of a")).toBeTruthy();
 });
 
-test("a link leads to its cell, also to one that is still to come", async () => {
+test("a link leads to its cell, even if the cell arrives later", async () => {
   const { navigation, store } = await renderNotebook(stateOf(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`))));
   await act(async () => navigation.jumpTo("c250"));
-  expect(focused()).toBe("c250");
+  expect(focusedCellId()).toBe("c250");
   await act(async () => navigation.jumpTo("soon"));
   await act(async () => insertCell(store, 3, fakeCell("soon")));
-  expect(focused()).toBe("soon");
+  expect(focusedCellId()).toBe("soon");
 });
 
-test("a link that leads to no cell says so", async () => {
+test("a link to a missing cell shows a note", async () => {
   vi.useFakeTimers();
   try {
-    const { navigation } = await renderNotebook(three());
+    const { navigation } = await renderNotebook(threeCells());
     await focusCell("b");
     await act(async () => navigation.jumpTo("none"));
     await act(async () => vi.advanceTimersByTimeAsync(2000));
     expect(screen.getByText("That cell is not in the notebook.")).toBeTruthy();
-    expect(focused()).toBe("b");
+    expect(focusedCellId()).toBe("b");
   } finally {
     vi.useRealTimers();
   }
@@ -331,27 +331,27 @@ test("the search finds text in cells that are not drawn", async () => {
     stateOf(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))),
   );
   await focusCell("c0");
-  await press({ key: "f", ctrlKey: true });
+  await pressKeys({ key: "f", ctrlKey: true });
   const input = await screen.findByRole("searchbox");
   expect(document.activeElement).toBe(input);
   await act(async () => fireEvent.change(input, { target: { value: "NEEDLE" } }));
   expect(await screen.findByText("3")).toBeTruthy();
-  await press("Enter", "Enter");
+  await pressKeys("Enter", "Enter");
   expect(await screen.findByText("2 of 3")).toBeTruthy();
   expect(document.activeElement).toBe(input);
   await waitFor(() => expect(document.querySelector('[data-cell="c150"] mark')?.textContent).toBe("needle"));
-  await press("Escape");
-  expect(focused()).toBe("c150");
+  await pressKeys("Escape");
+  expect(focusedCellId()).toBe("c150");
 });
 
-test("a cell says who changed it, how it stands and how long it took", async () => {
+test("a cell shows who changed it, its status and its duration", async () => {
   const lastChange = { by: "agent" as const, seq: 41 };
   await renderNotebook(
     stateOf([fakeCell("a", "x", { title: "Sum the rows", lastChange }), fakeCell("b")], {
       executions: { a: fakeExecution({ status: "error", count: 3, durationMs: 1234 }) },
     }),
   );
-  const [a, b] = cells();
+  const [a, b] = drawnCells();
   expect(a?.textContent).toContain("[3]");
   expect(a?.textContent).toContain("Failed");
   expect(a?.textContent).toContain("1.2 s");
@@ -360,7 +360,7 @@ test("a cell says who changed it, how it stands and how long it took", async () 
   expect(b?.textContent).not.toContain("agent");
 });
 
-test("the time of a run goes on while it runs", async () => {
+test("the time of a run is updated while it runs", async () => {
   vi.useFakeTimers();
   try {
     const startedAt = performance.now();
@@ -368,15 +368,15 @@ test("the time of a run goes on while it runs", async () => {
       stateOf([fakeCell("a")], { executions: { a: fakeExecution({ status: "running", started: true, startedAt }) } }),
     );
     await act(async () => vi.advanceTimersByTimeAsync(2500));
-    expect(cells()[0]?.textContent).toContain("2.5 s");
+    expect(drawnCells()[0]?.textContent).toContain("2.5 s");
   } finally {
     vi.useRealTimers();
   }
 });
 
-test("a conflict is shown, and either text can be taken", async () => {
+test("a conflict is shown, and the user chooses either text", async () => {
   const conflict = { theirs: "theirs = 1", keepMine: vi.fn(), takeTheirs: vi.fn() };
-  await renderNotebook(three(), { conflicts: { b: conflict } });
+  await renderNotebook(threeCells(), { conflicts: { b: conflict } });
   const bar = screen.getByRole("alert");
   expect(bar.closest<HTMLElement>("[data-cell]")?.dataset.cell).toBe("b");
   await act(async () => fireEvent.click(within(bar).getByText("Show their text")));
@@ -387,35 +387,35 @@ test("a conflict is shown, and either text can be taken", async () => {
   expect(conflict.takeTheirs).toHaveBeenCalledTimes(1);
 });
 
-test("one's own text is in the editor again when the page was loaded anew in a conflict", async () => {
+test("the user's text is in the editor again after a reload during a conflict", async () => {
   const conflict = { theirs: "# b", mine: "mine = 1", keepMine: vi.fn(), takeTheirs: vi.fn() };
-  const { commands } = await renderNotebook(three(), { conflicts: { b: conflict } });
+  const { commands } = await renderNotebook(threeCells(), { conflicts: { b: conflict } });
   expect(document.querySelector('[data-cell="b"] code')?.textContent).toBe("mine = 1\n");
   await act(async () => fireEvent.click(screen.getByText("Take theirs")));
   expect(document.querySelector('[data-cell="b"] code')?.textContent).toBe("# b\n");
   expect(commands.editCell).not.toHaveBeenCalled();
 });
 
-test("the table of keys is shown on asking", async () => {
-  await renderNotebook(three());
+test("the help lists the shortcuts", async () => {
+  await renderNotebook(threeCells());
   await focusCell("a");
-  await press({ key: "?", shiftKey: true });
+  await pressKeys({ key: "?", shiftKey: true });
   const dialog = await screen.findByRole("dialog");
   expect(dialog.textContent).toContain("Restore the last deleted cell");
   await act(async () => fireEvent.click(within(dialog).getByRole("button", { name: "Close" })));
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-test("cells of the wrong shape are drawn all the same", async () => {
+test("malformed cells are drawn", async () => {
   const wrong = { source: 7, title: { a: 1 }, type: "poem" } as unknown as Partial<ReturnType<typeof fakeCell>>;
   const missing = stateOf([{ ...fakeCell("a"), ...wrong }, fakeCell("b", "evil \u202e text")]);
   const state = { ...missing, notebook: { ...missing.notebook, order: ["a", "b", "__proto__", "gone"] } };
   await renderNotebook(state);
-  expect(cells()).toHaveLength(4);
+  expect(drawnCells()).toHaveLength(4);
   expect(screen.getByTitle("U+202E")).toBeTruthy();
 });
 
-test("what is typed while a new cell is on its way goes into that cell, and acts on no other", async () => {
+test("keys typed while a cell is being created go into that cell and affect no other", async () => {
   const { store, commands } = await renderNotebook(stateOf([fakeCell("a", "first")]));
   let arrive = () => {};
   commands.createCell.mockImplementationOnce(
@@ -428,30 +428,30 @@ test("what is typed while a new cell is on its way goes into that cell, and acts
       }),
   );
   await focusCell("a");
-  await press({ key: "Enter", shiftKey: true }, "d", "d", "Backspace", "Enter", "b");
+  await pressKeys({ key: "Enter", shiftKey: true }, "d", "d", "Backspace", "Enter", "b");
   expect(commands.deleteCell).not.toHaveBeenCalled();
   expect(commands.createCell).toHaveBeenCalledTimes(1);
   await act(async () => arrive());
   await waitFor(() => expect(commands.editCell).toHaveBeenCalledWith("late", "d\nb"));
 });
 
-test("keys are held no longer than 5 s for a cell that does not come, and that is said", async () => {
-  const { commands } = await renderNotebook(three());
+test("keys are buffered at most 5 s for a cell that does not arrive, and a note says so", async () => {
+  const { commands } = await renderNotebook(threeCells());
   commands.createCell.mockImplementationOnce(() => new Promise(() => {}));
   await focusCell("a");
   const now = performance.now();
   const clock = vi.spyOn(performance, "now").mockReturnValue(now);
-  await press("b", "j");
-  expect(focused()).toBe("a");
+  await pressKeys("b", "j");
+  expect(focusedCellId()).toBe("a");
   clock.mockReturnValue(now + 5001);
-  await press("j");
+  await pressKeys("j");
   clock.mockRestore();
-  expect(focused()).toBe("b");
+  expect(focusedCellId()).toBe("b");
   expect(screen.getByText(/^The server did not respond in time/)).toBeTruthy();
 });
 
-test("a cell whose deletion is seen before it is answered is brought back by the key that came between", async () => {
-  const { store, commands } = await renderNotebook(three());
+test("a key restores a cell whose deletion has arrived before its response", async () => {
+  const { store, commands } = await renderNotebook(threeCells());
   let answer = () => {};
   commands.deleteCell.mockImplementationOnce((id) => {
     removeCell(store, id);
@@ -460,35 +460,35 @@ test("a cell whose deletion is seen before it is answered is brought back by the
     });
   });
   await focusCell("b");
-  await press("d", "d", "z");
+  await pressKeys("d", "d", "z");
   expect(store.get().notebook.order).toEqual(["a", "c"]);
   await act(async () => answer());
   await waitFor(() => expect(store.get().notebook.order).toEqual(["a", "new1", "c"]));
 });
 
-test("keys wait for a deletion that is answered before it is seen", async () => {
-  const { store, commands } = await renderNotebook(three());
+test("keys are buffered for a deletion whose response arrives before its change", async () => {
+  const { store, commands } = await renderNotebook(threeCells());
   commands.deleteCell.mockImplementationOnce(async () => {});
   await focusCell("a");
-  await press("d", "d", "d", "d");
+  await pressKeys("d", "d", "d", "d");
   expect(commands.deleteCell).toHaveBeenCalledTimes(1);
   await act(async () => removeCell(store, "a"));
   await waitFor(() => expect(store.get().notebook.order).toEqual(["c"]));
 });
 
-test("a deletion whose answer is lost can be undone when the cell is gone", async () => {
-  const { store, commands } = await renderNotebook(three());
+test("a deletion whose response is lost can be undone once the cell is gone", async () => {
+  const { store, commands } = await renderNotebook(threeCells());
   commands.deleteCell.mockRejectedValueOnce(new Error("the connection was lost"));
   await focusCell("b");
-  await press("d", "d", "z");
+  await pressKeys("d", "d", "z");
   expect(store.get().notebook.order).toEqual(["a", "b", "c"]);
   await act(async () => removeCell(store, "b"));
-  await press("z");
+  await pressKeys("z");
   expect(store.get().notebook.order).toEqual(["a", "new1", "c"]);
 });
 
-test("commands that come before the change they build on are done one after the other", async () => {
-  const { store, commands } = await renderNotebook(three());
+test("commands that depend on a pending change are carried out one after the other", async () => {
+  const { store, commands } = await renderNotebook(threeCells());
   const waiting: (() => void)[] = [];
   commands.moveCell.mockImplementation(
     (id, position) =>
@@ -501,7 +501,7 @@ test("commands that come before the change they build on are done one after the 
   );
   await focusCell("a");
   const down = { key: "J", shiftKey: true };
-  await press(down, down, "b", "m", "Enter", "#", { key: "Enter", shiftKey: true });
+  await pressKeys(down, down, "b", "m", "Enter", "#", { key: "Enter", shiftKey: true });
   await act(async () => waiting.shift()?.());
   expect(store.get().notebook.order).toEqual(["b", "a", "c"]);
   await waitFor(() => expect(waiting).toHaveLength(1));
@@ -510,39 +510,39 @@ test("commands that come before the change they build on are done one after the 
   await waitFor(() => expect(store.get().notebook.order).toEqual(["b", "c", "a", "new1-markdown", "new2"]));
 });
 
-test("who clicks elsewhere while a cell is on its way has the keys there", async () => {
-  const { commands } = await renderNotebook(three());
+test("a click elsewhere while a cell is being created moves the keys there", async () => {
+  const { commands } = await renderNotebook(threeCells());
   commands.createCell.mockImplementationOnce(() => new Promise(() => {}));
   await focusCell("a");
-  await press("b");
-  const c = cells()[2];
+  await pressKeys("b");
+  const c = drawnCells()[2];
   if (c) fireEvent.pointerDown(c);
   await focusCell("c");
-  await press("k");
-  expect(focused()).toBe("b");
+  await pressKeys("k");
+  expect(focusedCellId()).toBe("b");
 });
 
-test("only the cell that is pointed at shows its controls", async () => {
-  await renderNotebook(three());
+test("only the cell under the pointer shows its controls", async () => {
+  await renderNotebook(threeCells());
   await focusCell("a");
-  await act(async () => fireEvent.pointerEnter(cells()[1] as HTMLElement));
+  await act(async () => fireEvent.pointerEnter(drawnCells()[1] as HTMLElement));
   const bars = screen.getAllByRole("toolbar", { name: "Cell" });
   expect(bars.map((bar) => bar.className.includes("aside"))).toEqual([true, false]);
-  await act(async () => fireEvent.pointerLeave(cells()[1] as HTMLElement));
+  await act(async () => fireEvent.pointerLeave(drawnCells()[1] as HTMLElement));
   expect(screen.getAllByRole("toolbar", { name: "Cell" })).toHaveLength(1);
 });
 
-test("a cell that comes back without its outputs says so", async () => {
+test("a note says that a cell was restored without its outputs", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
   await renderNotebook(
     stateOf([fakeCell("a"), fakeCell("b")], { executions: { a: fakeExecution({ outputs: [output] }) } }),
   );
   await focusCell("a");
-  await press("d", "d", "z");
+  await pressKeys("d", "d", "z");
   expect(screen.getByText("Cell restored. Run it again for its outputs.")).toBeTruthy();
 });
 
-test("of a change of the agent's the time is told where the trace has it, and no entry that is not known", async () => {
+test("the mark of an agent's change shows its time if known, and no link to an unknown entry", async () => {
   const by = "agent" as const;
   const at = new Date(2026, 1, 3, 10, 32).getTime();
   await renderNotebook(
@@ -551,6 +551,6 @@ test("of a change of the agent's the time is told where the trace has it, and no
       fakeCell("b", "y", { lastChange: { by, seq: 0 } }),
     ]),
   );
-  expect(cells()[0]?.textContent).toMatch(/agent, 10:32/);
-  expect(cells()[1]?.textContent).not.toContain("entry");
+  expect(drawnCells()[0]?.textContent).toMatch(/agent, 10:32/);
+  expect(drawnCells()[1]?.textContent).not.toContain("entry");
 });

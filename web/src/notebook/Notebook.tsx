@@ -24,7 +24,7 @@ import { jumpToCell } from "./selection";
 import { useShortcuts } from "./useShortcuts";
 import { withId } from "./viewState";
 
-/** Delay after which the search is loaded, so that it does not slow the first paint. */
+/** Milliseconds after the first paint at which the code of the search is loaded. */
 const searchLoadDelayMs = 500;
 const loadFindBar = async () => (await import("./FindBar")).FindBar;
 const FindBar = lazyPart(loadFindBar);
@@ -37,7 +37,7 @@ interface Props {
   focus?: string | null;
 }
 
-/** The notebook of the session. It fills its parent and scrolls. */
+/** The notebook of a session. It fills its parent element and scrolls. */
 export function Notebook({ language, focus = null }: Props) {
   const store = useStore();
   const commands = useCommands();
@@ -54,12 +54,12 @@ export function Notebook({ language, focus = null }: Props) {
   }, [context]);
   return (
     <NotebookContextProvider value={context}>
-      <Cells language={language} focus={focus} />
+      <NotebookCells language={language} focus={focus} />
     </NotebookContextProvider>
   );
 }
 
-function Cells({ language, focus }: Required<Props>) {
+function NotebookCells({ language, focus }: Required<Props>) {
   const context = useNotebookContext();
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const keys = useShortcuts();
@@ -97,7 +97,7 @@ function Cells({ language, focus }: Required<Props>) {
   );
 }
 
-/** Selects the cell that gets the focus, and marks it as being edited if the focus is in its editor. */
+/** Selects the cell that receives the focus; marks it as being edited if the focus is in its editor. */
 function selectFocusedCell({ view }: NotebookContext, { target }: FocusEvent): void {
   const cell = target.closest<HTMLElement>("[data-cell]");
   const id = cell?.dataset.cell;
@@ -108,7 +108,10 @@ function selectFocusedCell({ view }: NotebookContext, { target }: FocusEvent): v
   else view.set({ selected: id, editing: editing && selected === id && target !== cell });
 }
 
-/** Handles navigation requests of other parts of the page, and jumps to the cell in the address. */
+/**
+ * Handles requests by other parts of the page to show a cell, and jumps to the cell named in the
+ * page's address.
+ */
 function NavigationHandler({ focus, scroller }: { focus: string | null; scroller: HTMLElement | null }) {
   const context = useNotebookContext();
   const navigation = useNotebookNavigation();

@@ -6,7 +6,7 @@ import { createCell } from "./cellCommands";
 import styles from "./Notebook.module.css";
 import { useNotebookContext } from "./notebookContext";
 
-/** Shown after the last cell: buttons that append a cell, and a hint in an empty notebook. */
+/** The area after the last cell: buttons that append a cell, and a hint if the notebook is empty. */
 export function NotebookEnd() {
   const context = useNotebookContext();
   const commands = useCommands();

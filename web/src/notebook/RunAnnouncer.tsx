@@ -3,7 +3,7 @@ import { useSelect } from "../store/store";
 import { useView } from "./notebookContext";
 import { statusOf, statusTexts } from "./status";
 
-/** Tells a screen reader the result when the selected cell's run ends. */
+/** Announces the result of the selected cell's run to screen readers when it ends. */
 export function RunAnnouncer() {
   const selected = useView((state) => state.selected);
   const status = useSelect((state) => (selected === null ? "fresh" : statusOf(state, selected)));

@@ -3,21 +3,21 @@ import { formatDuration } from "../format/format";
 import { useSelect } from "../store/store";
 import { executionOf } from "./cellSelectors";
 
-/** The duration of the cell's last run, or the time since it started if it is running. */
+/** The duration of a cell's last run, or the time since its start while it is running. */
 export function RunTime({ cellId }: { cellId: string }) {
   const startedAt = useSelect((state) => {
     const run = executionOf(state, cellId);
     return run?.started ? run.startedAt : undefined;
   });
   const took = useSelect((state) => executionOf(state, cellId)?.durationMs);
-  if (typeof startedAt === "number") return <Ticking since={startedAt} />;
+  if (typeof startedAt === "number") return <RunningTime since={startedAt} />;
   return typeof took === "number" ? formatDuration(took) : null;
 }
 
-/** Milliseconds between updates of a running time, which shows tenths of a second. */
+/** Milliseconds between updates of the time of a running cell, which shows tenths of a second. */
 const tickMs = 100;
 
-function Ticking({ since }: { since: number }) {
+function RunningTime({ since }: { since: number }) {
   const [now, setNow] = useState(() => performance.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(performance.now()), tickMs);

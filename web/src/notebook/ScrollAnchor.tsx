@@ -79,7 +79,7 @@ function visibleCells(scroller: HTMLElement, focused: HTMLElement | null): Scrol
   return [...first, ...seen].map(({ id, top }) => ({ id, top }));
 }
 
-/** Focuses the same element again; if it is gone or disabled, the selected cell. */
+/** Focuses the same element again after cells were moved; if it is gone or disabled, the selected cell. */
 function restoreFocus(scroller: HTMLElement, focused: HTMLElement): void {
   const kept = focused.isConnected && !focused.matches(":disabled");
   if (kept && document.activeElement === focused) return;

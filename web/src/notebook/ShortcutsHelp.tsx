@@ -20,7 +20,7 @@ export function ShortcutsHelp({ onClose }: { onClose: () => void }) {
 type ShortcutRow = Pick<Shortcut, "keys" | "description">;
 
 /** Merges shortcuts of the same description into one row. */
-function mergeRows(rows: readonly ShortcutRow[]): ShortcutRow[] {
+function mergeShortcutRows(rows: readonly ShortcutRow[]): ShortcutRow[] {
   return [...new Set(rows.map(({ description }) => description))].map((description) => ({
     description,
     keys: rows.filter((row) => row.description === description).flatMap(({ keys }) => keys),
@@ -33,7 +33,7 @@ function ShortcutTable({ title, rows }: { title: string; rows: readonly Shortcut
     <section className={styles.section}>
       <h3>{title}</h3>
       <dl className={styles.keys}>
-        {mergeRows(rows).map(({ keys, description }) => (
+        {mergeShortcutRows(rows).map(({ keys, description }) => (
           <Fragment key={description}>
             <dt>
               {keys.map((name, index) => (

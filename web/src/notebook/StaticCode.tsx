@@ -14,7 +14,7 @@ interface Props {
   onSelectRange?: ((anchor: number, head: number) => void) | undefined;
 }
 
-/** Read-only code with the same metrics as the editor that may replace it. */
+/** Read-only highlighted code, laid out exactly like the editor that may replace it. */
 export const StaticCode = memo(function StaticCode({ text, tokens, hit, onSelectRange }: Props) {
   const code = useRef<HTMLElement>(null);
   const pieces = useMemo(() => splitTokens(tokens ?? [{ text, classes: "" }], hit), [text, tokens, hit]);
@@ -46,7 +46,7 @@ export const StaticCode = memo(function StaticCode({ text, tokens, hit, onSelect
   );
 });
 
-/** Returns the selected range of the element's text; null if the selection is elsewhere. */
+/** Returns the range of the element's text that the user has selected; null if the selection is elsewhere. */
 function selectedRange(element: HTMLElement): { anchor: number; head: number } | null {
   const selection = element.ownerDocument.getSelection();
   const anchor = textOffset(element, selection?.anchorNode ?? null, selection?.anchorOffset ?? 0);
@@ -55,8 +55,8 @@ function selectedRange(element: HTMLElement): { anchor: number; head: number } |
 }
 
 /**
- * Returns the length of the element's text before a DOM position; null if the position is outside
- * of the element.
+ * Returns how many characters of the element's text precede a DOM position; null if the position is
+ * outside of the element.
  */
 function textOffset(element: HTMLElement, node: Node | null, offset: number): number | null {
   if (node === null || !element.contains(node)) return null;

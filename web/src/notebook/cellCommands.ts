@@ -7,7 +7,7 @@ import type { KeyBatch } from "./keyBuffer";
 import type { NotebookContext } from "./notebookContext";
 import { selectCell, selectedIndex, selectWhenPresent, waitForOrder } from "./selection";
 
-/** Returns an error handler that shows "action: message" as a note. */
+/** Returns an error handler that shows a note with the action's name and the error's message. */
 function showError({ view }: NotebookContext, action: string): (error: unknown) => void {
   return (error) => {
     const why = error instanceof Error ? error.message : String(error);
@@ -15,7 +15,7 @@ function showError({ view }: NotebookContext, action: string): (error: unknown) 
   };
 }
 
-/** Like tellError, for a change that keys wait for: drops the buffered keys. */
+/** Returns an error handler that shows a note and drops the keys that were buffered for the failed change. */
 function showErrorAndDropKeys(context: NotebookContext, action: string): (error: unknown) => void {
   const show = showError(context, action);
   return (error) => {
@@ -25,8 +25,8 @@ function showErrorAndDropKeys(context: NotebookContext, action: string): (error:
 }
 
 /**
- * Called when a change has arrived: selects the selected cell again, so that it receives the keys
- * buffered for this change. Does nothing if a newer change has begun.
+ * Selects the selected cell again after a change has arrived, so that it receives the keys that
+ * were buffered for the change. Does nothing if a newer change has begun.
  */
 function selectForBufferedKeys(context: NotebookContext, held: KeyBatch | null): void {
   if (held === null || context.keyBuffer.current() !== held) return;
@@ -35,7 +35,7 @@ function selectForBufferedKeys(context: NotebookContext, held: KeyBatch | null):
   else selectCell(context, selected);
 }
 
-/** Creates an empty cell at a position and selects it; with editing, opens its editor. */
+/** Creates an empty cell at a position and selects it. With editing, also opens its editor. */
 export function createCell(context: NotebookContext, position: number, type: CellType, editing = false): void {
   const commands = context.commands();
   if (commands === null) return;
@@ -66,7 +66,7 @@ export function insertCell(
   createCell(context, at < 0 ? order.length : at + below, "code", editing);
 }
 
-/** Deletes the given or the selected cell. It can be restored. */
+/** Deletes the given or the selected cell. The user can restore it with restoreCell. */
 export function deleteCell(context: NotebookContext, id = context.view.get().selected): void {
   const { store, drafts, deletedCells, view, pendingDeletions } = context;
   const commands = context.commands();
@@ -118,7 +118,7 @@ export function restoreCell(context: NotebookContext, which?: DeletedCell): void
     });
 }
 
-/** Changes the type of the given or the selected cell. */
+/** Changes the type (code or markdown) of the given or the selected cell. */
 export function changeCellType(context: NotebookContext, type: CellType, id = context.view.get().selected): void {
   const commands = context.commands();
   if (id === null || commands === null || context.pendingDeletions.has(id)) return;
@@ -135,7 +135,7 @@ export function changeCellType(context: NotebookContext, type: CellType, id = co
     });
 }
 
-/** Moves a cell. position is counted without the cell itself. */
+/** Moves a cell to a position, which is counted without the cell itself. */
 export function moveCellTo(context: NotebookContext, id: string, position: number): void {
   const { order } = context.store.get().notebook;
   const from = order.indexOf(id);

@@ -3,7 +3,7 @@
 import type { State } from "../store/state";
 import { executionOf, isMarkdown, sourceOf } from "./cellSelectors";
 
-/** Height of a line of code in pixels. Must equal the one in the style sheets. */
+/** Height of a line of code in pixels. Must equal the line height in the style sheets. */
 const lineHeight = 20;
 
 /** Estimates the height of a cell that has not been drawn yet, in pixels. */
@@ -22,8 +22,8 @@ export interface PixelRange {
 }
 
 /**
- * Returns how to scroll the list so that a cell is in view; null: not at all. A cell higher than
- * the view is left alone while more than a third of the view shows it.
+ * Returns how to scroll the list so that a cell is in view; null means not to scroll. A cell higher
+ * than the view is not moved while more than a third of the view shows it.
  */
 export function scrollAlignment(cell: PixelRange, view: PixelRange): "auto" | "center" | "start" | "end" | null {
   if (cell.start >= view.start && cell.end <= view.end) return null;
@@ -36,13 +36,16 @@ export function scrollAlignment(cell: PixelRange, view: PixelRange): "auto" | "c
   return shown < -height ? "center" : "auto";
 }
 
-/** Returns the indexes to draw: those of the range and the kept one, in order. */
+/**
+ * Returns the indexes of the cells to draw, in order: those of the visible range and the kept one,
+ * such as the selected cell's.
+ */
 export function drawnIndexes(range: readonly number[], kept: number): number[] {
   if (kept < 0 || range.includes(kept)) return [...range];
   return [...range, kept].sort((a, b) => a - b);
 }
 
-/** Returns the kept index if the drawn indexes are not contiguous with it; else -1. */
+/** Returns the kept index if it is not adjacent to the other drawn indexes; else -1. */
 export function detachedIndex(drawn: readonly number[], kept: number): number {
   if (drawn.length < 2) return -1;
   if (drawn[0] === kept && drawn[1] !== kept + 1) return kept;

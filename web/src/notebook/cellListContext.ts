@@ -1,10 +1,10 @@
 import type { Virtualizer } from "@tanstack/react-virtual";
 import { createContext, useContext } from "react";
 
-/** The virtualised list of cells. */
+/** The virtualizer that decides which cells of the list are drawn. */
 export type CellVirtualizer = Virtualizer<HTMLDivElement, Element>;
 
-/** The part of the cell list that dragging uses. */
+/** The functions of the cell list that dragging uses. */
 export interface CellListHandle {
   /** The scrolling element; null: not mounted. */
   scroller: HTMLElement | null;

@@ -1,6 +1,6 @@
 import type { Cell, Execution, State } from "../store/state";
 
-/** Returns a cell; null if there is none with that id. */
+/** Returns the cell with an id; null if there is none. */
 export function cellOf(state: State, id: string): Cell | null {
   return Object.hasOwn(state.notebook.cells, id) ? (state.notebook.cells[id] ?? null) : null;
 }
@@ -17,7 +17,7 @@ export function sourceOf(state: State, id: string): string {
   return source.includes("\r") ? source.replace(/\r\n?/g, "\n") : source;
 }
 
-/** Returns the cell's title; "" for none. */
+/** Returns the title of a cell; "" if it has none. */
 export function titleOf(state: State, id: string): string {
   const title: unknown = cellOf(state, id)?.title;
   return typeof title === "string" ? title : "";

@@ -1,6 +1,6 @@
 import type { Store } from "../store/store";
 
-/** When cells were changed, if this page saw it. */
+/** When cells were last changed. Only changes that this page received while it was open are known. */
 export interface ChangeTimes {
   /** Returns when the trace entry seq, which changed the cell, arrived; null: before the page was opened. */
   timeOf(id: string, seq: number): Date | null;

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { createDeletedCells, restoreIndex, snapshotCell } from "./deletedCells";
 import { fakeCell, stateOf } from "./fakeNotebook";
 
-const state = stateOf(["a", "b", "c", "d"].map((id) => fakeCell(id)));
+const fourCellState = stateOf(["a", "b", "c", "d"].map((id) => fakeCell(id)));
 
-function removed(id: string, before: string | null, after: string | null, position: number) {
+function deletedCell(id: string, before: string | null, after: string | null, position: number) {
   return {
     id,
     type: "code" as const,
@@ -17,7 +17,7 @@ function removed(id: string, before: string | null, after: string | null, positi
   };
 }
 
-test("knows what the cell was and where it stood", () => {
+test("a snapshot has the cell's content and position", () => {
   const titled = stateOf([fakeCell("a"), fakeCell("b", "old", { type: "markdown", title: "Why" })]);
   expect(snapshotCell(titled, "b", "new")).toEqual({
     id: "b",
@@ -29,20 +29,20 @@ test("knows what the cell was and where it stood", () => {
     previousId: "a",
     nextId: null,
   });
-  expect(snapshotCell(state, "none", "")).toBeNull();
+  expect(snapshotCell(fourCellState, "none", "")).toBeNull();
 });
 
-test("a cell comes back beside the neighbour that is left", () => {
-  const b = removed("b", "a", "c", 1);
+test("a cell is restored next to its remaining neighbour", () => {
+  const b = deletedCell("b", "a", "c", 1);
   expect(restoreIndex(b, ["x", "y", "a", "c"])).toBe(3);
   expect(restoreIndex(b, ["x", "y", "c"])).toBe(2);
   expect(restoreIndex(b, ["x", "y", "z"])).toBe(1);
   expect(restoreIndex(b, [])).toBe(0);
 });
 
-test("the newest comes back first, or the one that is meant", () => {
+test("the newest deleted cell is restored first, or the named one", () => {
   const bin = createDeletedCells();
-  const [a, b, c] = ["a", "b", "c"].map((id, i) => removed(id, null, null, i));
+  const [a, b, c] = ["a", "b", "c"].map((id, i) => deletedCell(id, null, null, i));
   for (const each of [a, b, c]) if (each) bin.add(each);
   expect(bin.take([], b)?.id).toBe("b");
   expect(bin.take([], b)).toBeNull();
@@ -51,18 +51,18 @@ test("the newest comes back first, or the one that is meant", () => {
   expect(bin.take([])).toBeNull();
 });
 
-test("what was asked to be deleted and still stands does not come back, until it is gone", () => {
+test("a cell whose deletion was only requested is not restored before it is deleted", () => {
   const bin = createDeletedCells();
-  for (const each of [removed("a", null, null, 0), removed("b", null, null, 1)]) bin.add(each);
+  for (const each of [deletedCell("a", null, null, 0), deletedCell("b", null, null, 1)]) bin.add(each);
   expect(bin.take(["b"])?.id).toBe("a");
   expect(bin.take(["b"])).toBeNull();
   expect(bin.take([])?.id).toBe("b");
 });
 
-test("neighbours are found under the id that they came back with", () => {
+test("a restored neighbour is found under its new id", () => {
   const bin = createDeletedCells();
-  bin.add(removed("b", "a", "c", 1));
-  bin.add(removed("a", null, "c", 0));
+  bin.add(deletedCell("b", "a", "c", 1));
+  bin.add(deletedCell("a", null, "c", 0));
   bin.take([]);
   bin.replaceId("a", "a2");
   const b = bin.take([]);

@@ -4,7 +4,7 @@ import type { CellType } from "../protocol/messages";
 import type { State } from "../store/state";
 import { cellOf, executionOf, titleOf } from "./cellSelectors";
 
-/** A deleted cell with its position. */
+/** A deleted cell with what is needed to restore it at its position. */
 export interface DeletedCell {
   id: string;
   type: CellType;
@@ -17,7 +17,10 @@ export interface DeletedCell {
   nextId: string | null;
 }
 
-/** Returns what is needed to restore a cell of the notebook; null if it is not there. source is its text. */
+/**
+ * Returns what is needed to restore a cell of the notebook; null if there is no such cell. source
+ * is the cell's text on this page.
+ */
 export function snapshotCell(state: State, id: string, source: string): DeletedCell | null {
   const { order } = state.notebook;
   const cell = cellOf(state, id);
@@ -36,8 +39,8 @@ export function snapshotCell(state: State, id: string, source: string): DeletedC
 }
 
 /**
- * Returns the index at which to restore a cell: next to a former neighbour that is still there,
- * else at its old index.
+ * Returns the index at which to restore a deleted cell: next to a former neighbour that still
+ * exists, else its former index.
  */
 export function restoreIndex(removed: DeletedCell, order: readonly string[]): number {
   const before = removed.previousId === null ? -1 : order.indexOf(removed.previousId);
@@ -47,7 +50,10 @@ export function restoreIndex(removed: DeletedCell, order: readonly string[]): nu
   return Math.min(removed.position, order.length);
 }
 
-/** Deleted cells, and those whose deletion was requested, newest last. At most maxRemoved are kept. */
+/**
+ * The deleted cells, and cells whose deletion was requested, newest last. At most maxDeletedCells
+ * are kept.
+ */
 export interface DeletedCells {
   add(removed: DeletedCell): void;
   /**

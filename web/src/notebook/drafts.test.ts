@@ -3,7 +3,7 @@ import { createStore } from "../store/store";
 import { createDrafts } from "./drafts";
 import { fakeCell, setSource, stateOf } from "./fakeNotebook";
 
-function setup(source = "a") {
+function setupDrafts(source = "a") {
   const store = createStore(stateOf([fakeCell("c", source)]));
   const say = vi.fn();
   let time = 0;
@@ -12,16 +12,16 @@ function setup(source = "a") {
   return { store, say, drafts, wait: (ms: number) => (time += ms) };
 }
 
-test("what is typed is shown and told on", () => {
-  const { drafts, say } = setup();
+test("typed text is shown and sent", () => {
+  const { drafts, say } = setupDrafts();
   drafts.recordEdit("c", "ab");
   expect(drafts.text("c")).toBe("ab");
   expect(say.mock.calls).toEqual([["c", "ab"]]);
   expect(drafts.hasUnsavedText("c")).toBe(true);
 });
 
-test("an echo of what was typed earlier does not undo what was typed since", () => {
-  const { drafts, store } = setup();
+test("an echo of an earlier text does not replace later text", () => {
+  const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
   drafts.recordEdit("c", "abc");
   setSource(store, "c", "ab");
@@ -31,24 +31,24 @@ test("an echo of what was typed earlier does not undo what was typed since", () 
   expect(drafts.hasUnsavedText("c")).toBe(false);
 });
 
-test("an echo does not undo a return to the text that there was before", () => {
-  const { drafts, store } = setup();
+test("an echo does not replace text that was changed back", () => {
+  const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
   drafts.recordEdit("c", "a");
   setSource(store, "c", "ab");
   expect(drafts.text("c")).toBe("a");
 });
 
-test("what others write is shown where nothing of ours is open", () => {
-  const { drafts, store } = setup();
+test("a change by others is shown if there is no unsent text", () => {
+  const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
   setSource(store, "c", "ab");
   setSource(store, "c", "theirs");
   expect(drafts.text("c")).toBe("theirs");
 });
 
-test("what others write does not take the place of what is not stored yet", () => {
-  const { drafts, store } = setup();
+test("a change by others does not replace unsent text", () => {
+  const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "mine");
   setSource(store, "c", "theirs");
   expect(drafts.text("c")).toBe("mine");
@@ -57,8 +57,8 @@ test("what others write does not take the place of what is not stored yet", () =
   expect(drafts.hasUnsavedText("c")).toBe(false);
 });
 
-test("an echo that never came is not waited for", () => {
-  const { drafts, store, wait } = setup();
+test("a missing echo is no longer expected after its timeout", () => {
+  const { drafts, store, wait } = setupDrafts();
   drafts.recordEdit("c", "ab");
   drafts.recordEdit("c", "a"); // nothing has changed in the end: the server tells of nothing
   wait(60_000);
@@ -66,22 +66,22 @@ test("an echo that never came is not waited for", () => {
   expect(drafts.text("c")).toBe("ab");
 });
 
-test("line ends of another kind are no change", () => {
-  const { drafts, store, say } = setup("a\r\nb");
+test("different line ends are not a change", () => {
+  const { drafts, store, say } = setupDrafts("a\r\nb");
   expect(drafts.text("c")).toBe("a\nb");
   setSource(store, "c", "a\nb\n");
   expect(drafts.text("c")).toBe("a\nb\n");
   expect(say).not.toHaveBeenCalled();
 });
 
-test("a source that is no text is an empty one", () => {
-  const { drafts } = setup(7 as unknown as string);
+test("a source that is not a string counts as empty", () => {
+  const { drafts } = setupDrafts(7 as unknown as string);
   expect(drafts.text("c")).toBe("");
   expect(drafts.text("__proto__")).toBe("");
 });
 
-test("those who listen hear of what others changed, and not of echoes", () => {
-  const { drafts, store } = setup();
+test("subscribers are notified of changes by others and not of echoes", () => {
+  const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
   const heard = vi.fn();
   drafts.subscribe(heard);

@@ -35,11 +35,17 @@ interface Draft {
   sentTexts: { text: string; at: number }[];
 }
 
-/** How long an echo is expected. An edit that changes nothing has no echo. */
+/**
+ * How many milliseconds the page waits for the server to echo an edit. An edit that changes nothing
+ * has no echo.
+ */
 const echoTimeoutMs = 10_000;
 const maxSentTexts = 256;
 
-/** send sends an edit to the server; now returns a time in milliseconds. */
+/**
+ * Creates the texts of the cells on this page. send sends an edit to the server; now returns the
+ * current time in milliseconds.
+ */
 export function createDrafts(
   store: Store,
   send: (id: string, text: string) => void,
@@ -102,7 +108,10 @@ export function createDrafts(
   };
 }
 
-/** Applies a new source of the store to a draft. Returns true if it became the draft's text. */
+/**
+ * Applies a new source of a cell from the store to its draft. Returns true if it became the draft's
+ * text, false if it is an echo or the draft has unsent text.
+ */
 function applySource(draft: Draft, source: string, now: number): boolean {
   const isUnchanged = draft.text === draft.lastSource;
   draft.lastSource = source;

@@ -4,21 +4,21 @@ import { indexAfterDrop, scrollStep, startDrag } from "./drag";
 import { fakeCell, fakeCommands, stateOf } from "./fakeNotebook";
 import { createNotebookContext } from "./notebookContext";
 
-test("a place is counted when the cell has been taken out", () => {
+test("the index after a drop does not count the dragged cell", () => {
   expect(indexAfterDrop(2, 0)).toBe(0);
   expect(indexAfterDrop(2, 2)).toBe(2);
   expect(indexAfterDrop(2, 3)).toBe(2);
   expect(indexAfterDrop(2, 5)).toBe(4);
 });
 
-test("near an edge the list scrolls, the nearer the faster", () => {
+test("the list scrolls faster the nearer the pointer is to an edge", () => {
   expect(scrollStep(400, 0, 800)).toBe(0);
   expect(scrollStep(790, 0, 800)).toBeGreaterThan(scrollStep(760, 0, 800));
   expect(scrollStep(10, 0, 800)).toBeLessThan(0);
   expect(scrollStep(5000, 0, 800)).toBe(18);
 });
 
-function drag() {
+function setupDrag() {
   const store = createStore(stateOf(["a", "b", "c", "d"].map((id) => fakeCell(id))));
   const commands = fakeCommands(store);
   const context = createNotebookContext(store, () => commands);
@@ -26,8 +26,8 @@ function drag() {
   return { desk: context, commands, drag: startDrag(context, list, "b") };
 }
 
-test("a cell that is let fall is moved there", () => {
-  const { desk: context, commands, drag: moving } = drag();
+test("a dropped cell is moved", () => {
+  const { desk: context, commands, drag: moving } = setupDrag();
   moving.moveTo(400);
   expect(context.view.get().dropIndex).toBe(4);
   moving.drop();
@@ -35,12 +35,12 @@ test("a cell that is let fall is moved there", () => {
   expect(context.view.get().dropIndex).toBeNull();
 });
 
-test("a cell that is let fall where it was, or whose drag is given up, stays", () => {
-  const first = drag();
+test("a cell dropped at its position, or whose drag is cancelled, is not moved", () => {
+  const first = setupDrag();
   first.drag.moveTo(200);
   first.drag.drop();
   expect(first.commands.moveCell).not.toHaveBeenCalled();
-  const second = drag();
+  const second = setupDrag();
   second.drag.moveTo(400);
   second.drag.cancel();
   second.drag.drop();

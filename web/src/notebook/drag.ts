@@ -4,25 +4,25 @@ import { moveCellTo } from "./cellCommands";
 import type { CellListHandle } from "./cellListContext";
 import type { NotebookContext } from "./notebookContext";
 
-/** Distance from an edge of the list, in pixels, at which dragging scrolls it. */
-const scrollZone = 48;
-/** Scroll speed at the very edge, in pixels per frame. */
-const maxScrollStep = 18;
+/** Distance from the edge of the list, in pixels, within which dragging scrolls it. */
+const scrollZonePx = 48;
+/** Scroll speed when the pointer is at the edge of the list, in pixels per frame. */
+const maxScrollStepPx = 18;
 
-/** Returns how far the list scrolls in one frame for a pointer at y; 0 away from its edges. All in pixels. */
+/** Returns how many pixels the list scrolls in one frame for a pointer at y; 0 if it is not near an edge. */
 export function scrollStep(y: number, top: number, bottom: number): number {
-  const above = top + scrollZone - y;
-  const below = y - (bottom - scrollZone);
+  const above = top + scrollZonePx - y;
+  const below = y - (bottom - scrollZonePx);
   const depth = above > 0 ? -above : Math.max(0, below);
-  return Math.round((Math.max(-scrollZone, Math.min(scrollZone, depth)) / scrollZone) * maxScrollStep);
+  return Math.round((Math.max(-scrollZonePx, Math.min(scrollZonePx, depth)) / scrollZonePx) * maxScrollStepPx);
 }
 
-/** Returns the new index of a cell that is moved from index `from` to before the one at index `before`. */
+/** Returns the new index of a cell that is moved from index `from` to before the cell at index `before`. */
 export function indexAfterDrop(from: number, before: number): number {
   return before > from ? before - 1 : before;
 }
 
-/** A drag of one cell. It begins when the pointer goes down. */
+/** A drag of one cell, from the press of the pointer to its release. */
 export interface Drag {
   moveTo(clientY: number): void;
   drop(): void;

@@ -1,10 +1,10 @@
 // Executes keyboard shortcuts, at once or after the change that they waited for.
 
-import { type BufferedKey, textOfKeys } from "./keyBuffer";
+import { type BufferedKey, typedTextOf } from "./keyBuffer";
 import type { NotebookContext } from "./notebookContext";
 import { type Shortcut, shortcuts } from "./shortcuts";
 
-/** How long after its first key the second key of a two-key shortcut is accepted. */
+/** How many milliseconds after its first key the second key of a two-key shortcut is accepted. */
 const secondKeyTimeoutMs = 800;
 
 export interface TimedKey {
@@ -16,10 +16,10 @@ export interface TimedKey {
   repeat: boolean;
 }
 
-/** command: a cell has the focus. edit: an editor has it. */
+/** Where a key is pressed. command: a cell has the focus. edit: an editor has it. */
 export type KeyMode = "command" | "edit";
 
-/** Executes the shortcut of a key press. Returns false if the key has none. */
+/** Executes the shortcut of a key press. Returns false if there is no shortcut for it. */
 export function executeShortcut(context: NotebookContext, { name, at, repeat }: TimedKey, where: KeyMode): boolean {
   const { pendingKey } = context;
   const twoKeys = pendingKey !== null && at - pendingKey.at < secondKeyTimeoutMs ? `${pendingKey.name} ${name}` : name;
@@ -36,16 +36,16 @@ function findShortcut(name: string, where: KeyMode): Shortcut | null {
 }
 
 /**
- * Replays the buffered keys after a cell (command) or its editor (edit) has received the focus.
- * write receives text for the editor. If one of the keys changes the notebook, the rest is buffered
- * again for that change.
+ * Replays buffered keys after a cell (mode command) or its editor (mode edit) has received the
+ * focus. write receives text for the editor. If a key changes the notebook, the remaining keys are
+ * buffered for that change.
  */
 export function replayBufferedKeys(context: NotebookContext, where: KeyMode, write: (text: string) => void): void {
   const steps = context.keyBuffer.stop();
   let mode = where;
   while (steps.length > 0) {
     const typed = mode === "edit" ? steps.splice(0, countTextKeys(steps)) : [];
-    const text = textOfKeys(typed);
+    const text = typedTextOf(typed);
     if (text !== "") write(text);
     const step = steps.shift();
     if (step === undefined) return;
@@ -60,7 +60,7 @@ export function replayBufferedKeys(context: NotebookContext, where: KeyMode, wri
   }
 }
 
-/** Returns how many of the first steps are text rather than shortcuts. */
+/** Returns how many of the buffered keys, from the first on, are text rather than shortcuts. */
 function countTextKeys(steps: readonly BufferedKey[]): number {
   const end = steps.findIndex(({ name, text }) => text === null || findShortcut(name, "edit") !== null);
   return end < 0 ? steps.length : end;

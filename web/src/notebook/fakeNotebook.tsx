@@ -11,6 +11,7 @@ import type { Cell, Execution, Notebook as NotebookState, State } from "../store
 import { createStore, type Store, StoreProvider } from "../store/store";
 import { Notebook } from "./Notebook";
 
+/** Returns a code cell with this id and source; other fields can be overridden. */
 export function fakeCell(id: string, source = `# ${id}`, more: Partial<Cell> = {}): Cell {
   return { id, type: "code", source, title: "", rev: 1, ...more };
 }
@@ -29,7 +30,7 @@ export function changeNotebook(store: Store, change: (now: NotebookState) => Par
   store.update((state) => ({ ...state, notebook: { ...state.notebook, ...change(state.notebook) } }));
 }
 
-/** Changes a cell's source, as if by the server. */
+/** Changes a cell's source in the store, as if the server had sent it. */
 export function setSource(store: Store, id: string, source: string): void {
   changeNotebook(store, ({ cells }) => ({ cells: { ...cells, [id]: { ...(cells[id] ?? fakeCell(id)), source } } }));
 }
@@ -56,8 +57,8 @@ export function moveCell(store: Store, id: string, position: number): void {
 }
 
 /**
- * Returns commands that change the store at once. Runs, stops, edits and agent commands are only
- * recorded.
+ * Returns commands that change the store at once. Commands that run or stop cells, send edits, or
+ * talk to the agent are only recorded.
  */
 export function fakeCommands(store: Store) {
   let made = 0;
@@ -115,6 +116,7 @@ interface Options {
   conflicts?: Conflicts;
 }
 
+/** Renders a notebook with a store and fake commands; returns them. */
 export async function renderNotebook(
   state: State,
   { readOnly = false, canRun = true, addProblem, conflicts = {} }: Options = {},

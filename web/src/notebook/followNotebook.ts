@@ -5,7 +5,10 @@ import { type DeletedCell, snapshotCell } from "./deletedCells";
 import type { NotebookContext } from "./notebookContext";
 import { withoutId } from "./viewState";
 
-/** Updates selection and drafts when cells disappear, until the returned function is called. */
+/**
+ * Updates the selection and the drafts when cells are deleted. Stops when the returned function is
+ * called.
+ */
 export function followNotebook(context: NotebookContext): () => void {
   const { store, drafts } = context;
   let before = store.get();
@@ -49,7 +52,7 @@ function deletedWhileEdited(context: NotebookContext, before: State, id: string)
   return writing ? snapshotCell(before, id, drafts.text(id)) : null;
 }
 
-/** Moves the selection from a deleted cell to the next one that is left, else to the one before. */
+/** Moves the selection from a deleted cell to the next remaining cell, else to the previous one. */
 function moveSelection({ view }: NotebookContext, order: readonly string[], present: ReadonlySet<string>): void {
   const { selected } = view.get();
   if (selected === null || present.has(selected)) return;

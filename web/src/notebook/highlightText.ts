@@ -1,16 +1,16 @@
 import { matchRanges } from "./search";
 
-/** How long a text that is not drawn yet is waited for. */
+/** How many milliseconds to wait for a text that is not rendered yet. */
 const renderTimeoutMs = 1500;
 
-/** Name of the highlight, which base.css styles. */
+/** Name of the CSS highlight that base.css styles. */
 const highlightName = "found";
 
 /**
- * Highlights all occurrences of a text in the element's rendered text and scrolls to the n-th, from
- * 0; to the last one if there are fewer, because collapsed parts and frames are not in the page. If
- * there are none yet, it tries again on each change for 1.5 s. Aborting the signal removes the
- * highlight.
+ * Highlights all occurrences of a text in the element's rendered text and scrolls to occurrence n,
+ * counted from 0; to the last one if there are fewer, because collapsed parts and frames are not in
+ * the page. If there are none, tries again at each change of the page for 1.5 s. Aborting the
+ * signal removes the highlight.
  */
 export function highlightText(element: HTMLElement, wanted: string, nth: number, signal: AbortSignal): void {
   if (signal.aborted || !("highlights" in CSS)) return;
@@ -34,7 +34,10 @@ export function highlightText(element: HTMLElement, wanted: string, nth: number,
   });
 }
 
-/** Returns the ranges of the rendered text that match; they may span several elements. */
+/**
+ * Returns the DOM ranges of the rendered text that match, ignoring case; a range may span several
+ * elements.
+ */
 function textRanges(element: HTMLElement, wanted: string): Range[] {
   const nodes: { node: Node; start: number }[] = [];
   let text = "";

@@ -4,12 +4,12 @@
 import { keyName, type KeyFields as Named } from "./keyName";
 
 /**
- * How long keys are buffered. After that they go to the focused element, whether the change has
- * come or not.
+ * How many milliseconds keys are buffered for a change of the notebook. After that they go to the
+ * focused element, even if the change has not arrived.
  */
 const bufferTimeoutMs = 5000;
 
-/** A key press or a paste. */
+/** A key press, or a paste, that waits in the buffer. */
 export interface BufferedKey {
   /** The key's name as keyName returns it; "Paste" for a paste. */
   name: string;
@@ -61,26 +61,29 @@ export function createKeyBuffer(): KeyBuffer {
 
 type TimedKeyFields = Named & Pick<KeyboardEvent, "repeat" | "timeStamp">;
 
-/** Buffers a key. Returns false if the browser should handle the key instead. */
+/**
+ * Adds a key to the batch of buffered keys. Returns false if the browser should handle the key
+ * instead: function keys, copy, paste and reload.
+ */
 export function bufferKey({ keys }: KeyBatch, event: TimedKeyFields): boolean {
   const { key, ctrlKey, metaKey, altKey, repeat, timeStamp } = event;
   // Copy and reload change nothing here; a paste is buffered with its text.
   if ((ctrlKey || metaKey) && !altKey && /^[cvr]$/i.test(key)) return false;
   if (/^F\d+$/.test(key)) return false;
-  const text = ctrlKey || metaKey ? null : textOfKey(key);
+  const text = ctrlKey || metaKey ? null : typedText(key);
   // A repeated key types its text again, but does not repeat a command.
   if (!repeat || text !== null) keys.push({ name: keyName(event), text, at: timeStamp });
   return true;
 }
 
-function textOfKey(key: string): string | null {
+function typedText(key: string): string | null {
   if (key === "Enter") return "\n";
   if (key === "Backspace") return "\b";
   return [...key].length === 1 ? key : null;
 }
 
-/** Returns the text that the keys type one after the other. */
-export function textOfKeys(steps: readonly BufferedKey[]): string {
+/** Returns the text that a sequence of buffered keys types; Backspace removes the character before it. */
+export function typedTextOf(steps: readonly BufferedKey[]): string {
   let text = "";
   for (const step of steps) text = step.text === "\b" ? [...text].slice(0, -1).join("") : text + (step.text ?? "");
   return text;

@@ -1,10 +1,10 @@
-/** The fields of a keyboard event that identify the key. */
+/** The fields of a keyboard event that identify a key. */
 export type KeyFields = Pick<KeyboardEvent, "key" | "code" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">;
 
 /**
- * Returns the key's name as the table of keys has it: "Mod-" (Ctrl or Cmd), "Alt-" and "Shift-"
- * before the key. A character includes its Shift: "?", "K". Caps Lock and non-Latin layouts make no
- * difference.
+ * Returns the name of a key as the table of shortcuts has it: "Mod-" (Ctrl or Cmd), "Alt-" and
+ * "Shift-" before the key. A character includes its Shift: "?", "K". Caps Lock and non-Latin
+ * layouts make no difference.
  */
 export function keyName(event: KeyFields): string {
   const mod = event.ctrlKey || event.metaKey;
@@ -16,7 +16,7 @@ export function keyName(event: KeyFields): string {
   return event.shiftKey ? key.toUpperCase() : key.toLowerCase();
 }
 
-/** Returns the character of the key; on a non-Latin layout, the Latin letter on the same key. */
+/** Returns the character of a key; on a non-Latin keyboard layout, the Latin letter on that key. */
 function latinCharacter({ key, code }: KeyFields): string {
   const letter = /^Key([A-Z])$/.exec(code)?.[1];
   return letter !== undefined && key.length === 1 && key.charCodeAt(0) > 127 ? letter : key;
@@ -31,13 +31,13 @@ const keyLabels: Record<string, string> = {
 
 const macKeyLabels: Record<string, string> = { ...keyLabels, Mod: "⌘", Alt: "⌥", Shift: "⇧" };
 
-/** Returns the labels of the keys to press, such as "Ctrl", "Shift", "↑". */
+/** Returns the labels of a shortcut's keys, such as "Ctrl", "Shift", "↑". */
 export function labelsOfShortcut(name: string, mac: boolean): string[] {
   const known = mac ? macKeyLabels : keyLabels;
   return name.split(/[- ](?=.)/).map((part) => known[part] ?? part);
 }
 
-/** Reports whether the keyboard has a Cmd key in place of Ctrl. */
+/** Reports whether the keyboard has a Cmd key that is used instead of Ctrl. */
 export function isMac(): boolean {
   return /Mac|iPhone|iPad/.test(navigator.platform);
 }

@@ -27,7 +27,10 @@ export interface NotebookContext {
   pendingKey: { name: string; at: number } | null;
 }
 
-/** commands returns the current commands; null if the notebook is read-only. */
+/**
+ * Creates the context that a notebook's components share. commands returns the current commands;
+ * null if the notebook is read-only.
+ */
 export function createNotebookContext(store: Store, commands: () => Commands | null): NotebookContext {
   return {
     store,
@@ -52,13 +55,19 @@ export function useNotebookContext(): NotebookContext {
   return context;
 }
 
-/** Returns what select reads from the view state, and re-renders when that changes (by Object.is). */
+/**
+ * Returns what select reads from the notebook's view state, and re-renders the component when that
+ * changes (by Object.is).
+ */
 export function useView<T>(select: (state: ViewState) => T): T {
   const { view } = useNotebookContext();
   return useSyncExternalStore(view.subscribe, () => select(view.get()));
 }
 
-/** Returns what pick reads from the cell's text on this page, and re-renders when that changes. */
+/**
+ * Returns what pick reads from a cell's text on this page, and re-renders the component when that
+ * changes.
+ */
 export function useCellText<T>(id: string, pick: (text: string) => T): T {
   const { store, drafts } = useNotebookContext();
   return useSyncExternalStore(

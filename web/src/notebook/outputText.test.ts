@@ -3,15 +3,15 @@ import type { Output } from "../protocol/messages";
 import { fakeCell, fakeExecution, stateOf } from "./fakeNotebook";
 import { outputText } from "./outputText";
 
-function shown(...outputs: unknown[]): string {
+function outputTextOf(...outputs: unknown[]): string {
   return outputText(
     stateOf([fakeCell("a")], { executions: { a: fakeExecution({ outputs: outputs as Output[] }) } }),
     "a",
   );
 }
 
-test("takes what was printed, what a value looks like and why it failed, without colours", () => {
-  const text = shown(
+test("contains printed text, values and errors without ANSI colours", () => {
+  const text = outputTextOf(
     { output_type: "stream", name: "stdout", text: ["one\n", "two"] },
     { output_type: "execute_result", data: { "text/html": "<b>42</b>", "text/plain": "42" }, metadata: {} },
     { output_type: "error", ename: "E", evalue: "no", traceback: ["\u001b[31mE\u001b[0m: no", "  line 1"] },
@@ -20,7 +20,7 @@ test("takes what was printed, what a value looks like and why it failed, without
   expect(text).toBe("one\ntwo\n42\nE: no\n  line 1\n");
 });
 
-test("takes outputs of the wrong shape for nothing", () => {
-  expect(shown(null, 7, "x", { text: 1 }, { data: null }, { traceback: [1, null] })).toBe("\n\n\n\n\n");
+test("ignores malformed outputs", () => {
+  expect(outputTextOf(null, 7, "x", { text: 1 }, { data: null }, { traceback: [1, null] })).toBe("\n\n\n\n\n");
   expect(outputText(stateOf([fakeCell("a")]), "a")).toBe("");
 });

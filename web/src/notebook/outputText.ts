@@ -3,12 +3,12 @@ import type { Output } from "../protocol/messages";
 import type { State } from "../store/state";
 import { executionOf } from "./cellSelectors";
 
-/** Characters of one output that are searched. */
+/** Number of characters of one output that are searched. */
 const maxOutputChars = 1_000_000;
 
 const textByOutputs = new WeakMap<readonly Output[], string>();
 
-/** Returns the text of the outputs of the cell's last run, for the search. Images have no text. */
+/** Returns the text of the outputs of a cell's last run, for the search. Images have no text. */
 export function outputText(state: State, id: string): string {
   const outputs = executionOf(state, id)?.outputs;
   if (!Array.isArray(outputs) || outputs.length === 0) return "";

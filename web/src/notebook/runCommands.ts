@@ -6,13 +6,16 @@ import { executionOf, isMarkdown } from "./cellSelectors";
 import type { NotebookContext } from "./notebookContext";
 import { leaveEditor } from "./selection";
 
-/** Returns why cells cannot run here; null if they can. */
+/** Returns why cells cannot be run on this page; null if they can. */
 export function whyCannotRun(commands: Commands | null): string | null {
   if (commands === null) return "Read-only.";
   return commands.canRun ? null : (commands.runProblem ?? "Cells cannot run here.");
 }
 
-/** Runs the given or the selected cell; a Markdown cell leaves its editor. Returns false if it cannot run. */
+/**
+ * Runs the given or the selected cell; closes the editor of a Markdown cell. Returns false if the
+ * cell cannot be run.
+ */
 export function runCell(context: NotebookContext, id = context.view.get().selected): boolean {
   if (id === null) return false;
   if (isMarkdown(context.store.get(), id)) {
@@ -39,7 +42,7 @@ export function runAndInsert(context: NotebookContext): void {
   if (runCell(context)) insertCell(context, 1, context.view.get().selected, true);
 }
 
-/** Stops the running cell; if none is running, takes the selected one out of the queue. */
+/** Interrupts the running cell; if none is running, removes the selected cell from the queue. */
 export function interruptRunning(context: NotebookContext): void {
   if (!checkCanRun(context)) return;
   const { notebook } = context.store.get();
@@ -50,12 +53,12 @@ export function interruptRunning(context: NotebookContext): void {
   else context.commands()?.stopCell(id);
 }
 
-/** Stops the cell, or takes it out of the queue. */
+/** Interrupts a cell if it is running, or removes it from the queue. */
 export function interruptCell(context: NotebookContext, id: string): void {
   if (checkCanRun(context)) context.commands()?.stopCell(id);
 }
 
-/** Opens the dialog that restarts the kernel. */
+/** Opens the dialog that asks for confirmation before it restarts the kernel. */
 export function openRestartDialog(context: NotebookContext): void {
   if (context.commands()?.canRestart === true || checkCanRun(context)) context.view.set({ dialog: "restart" });
 }

@@ -1,27 +1,30 @@
 import { expect, test } from "vitest";
 import { findAll, maxHits, nextHit } from "./search";
 
-const texts: Record<string, string> = { a: "One (two) one", b: "", c: "tone" };
-const source = (id: string) => texts[id] ?? "";
-const find = (wanted: string) => findAll(["a", "b", "c"], { source, outputs: () => "" }, wanted);
+const sourceTexts: Record<string, string> = { a: "One (two) one", b: "", c: "tone" };
+const sourceText = (id: string) => sourceTexts[id] ?? "";
+const findInCells = (wanted: string) => findAll(["a", "b", "c"], { source: sourceText, outputs: () => "" }, wanted);
 
-test("finds the text in all cells, in order, whatever the case", () => {
-  expect(find("one")).toEqual([
+test("finds a text in all cells in order, ignoring case", () => {
+  expect(findInCells("one")).toEqual([
     { id: "a", from: 0, to: 3, inOutputs: null },
     { id: "a", from: 10, to: 13, inOutputs: null },
     { id: "c", from: 1, to: 4, inOutputs: null },
   ]);
 });
 
-test("takes what means something in a pattern for itself", () => {
-  expect(find("(two)")).toEqual([{ id: "a", from: 4, to: 9, inOutputs: null }]);
-  expect(find(".*")).toEqual([]);
-  expect(find("")).toEqual([]);
+test("treats regular expression characters as text", () => {
+  expect(findInCells("(two)")).toEqual([{ id: "a", from: 4, to: 9, inOutputs: null }]);
+  expect(findInCells(".*")).toEqual([]);
+  expect(findInCells("")).toEqual([]);
 });
 
-test("finds what a cell has shown behind its source", () => {
+test("finds hits in a cell's outputs after those in its source", () => {
   expect(
-    findAll(["a"], { source, outputs: () => "one: ONE" }, "one").map(({ from, inOutputs }) => [from, inOutputs?.nth]),
+    findAll(["a"], { source: sourceText, outputs: () => "one: ONE" }, "one").map(({ from, inOutputs }) => [
+      from,
+      inOutputs?.nth,
+    ]),
   ).toEqual([
     [0, undefined],
     [10, undefined],
@@ -30,13 +33,13 @@ test("finds what a cell has shown behind its source", () => {
   ]);
 });
 
-test("stops at very many", () => {
+test("stops at the maximum number of hits", () => {
   const much = () => "a".repeat(100_000);
   expect(findAll(["x", "y"], { source: much, outputs: much }, "a")).toHaveLength(maxHits);
 });
 
-test("goes round and round", () => {
-  const hits = find("one");
+test("nextHit wraps around in both directions", () => {
+  const hits = findInCells("one");
   const [first, second, third] = hits;
   expect(nextHit(hits, null, 1)).toBe(first);
   expect(nextHit(hits, null, -1)).toBe(third);

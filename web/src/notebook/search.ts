@@ -3,16 +3,19 @@
 
 import type { SearchHit } from "./viewState";
 
-/** The search stops after this many hits. */
+/** Maximum number of hits of a search; the search stops there. */
 export const maxHits = 5000;
 
-/** Returns the searchable texts of a cell by its id. */
+/** Functions that return the searchable texts of a cell by its id. */
 export interface CellTexts {
   source(id: string): string;
   outputs(id: string): string;
 }
 
-/** Returns all hits in the order of the cells, ignoring case; [] for an empty search text. */
+/**
+ * Returns all hits of a text in the order of the cells, ignoring case; [] if the text is empty.
+ * Stops after 5000 hits.
+ */
 export function findAll(ids: readonly string[], texts: CellTexts, wanted: string): SearchHit[] {
   const hits: SearchHit[] = [];
   if (wanted === "") return hits;
@@ -37,7 +40,10 @@ export function matchRanges(text: string, wanted: string): { from: number; to: n
   return found;
 }
 
-/** Returns the hit after (1) or before (-1) the current one, wrapping around; null if there are no hits. */
+/**
+ * Returns the search hit after (1) or before (-1) the current one, continuing at the other end;
+ * null if there are no hits.
+ */
 export function nextHit(hits: readonly SearchHit[], current: SearchHit | null, step: 1 | -1): SearchHit | null {
   const at = current === null ? -1 : hits.findIndex((hit) => isSameHit(hit, current));
   const next = at < 0 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length;

@@ -5,8 +5,8 @@ import type { NotebookContext } from "./notebookContext";
 import { type CaretSelection, withId } from "./viewState";
 
 /**
- * Selects a cell, focuses it and scrolls to it. With quietly, only selects it, for a cell that the
- * user has just clicked.
+ * Selects a cell, focuses it and scrolls to it. With quietly it only selects the cell, for one that
+ * the user has just clicked.
  */
 export function selectCell({ view }: NotebookContext, id: string | null, quietly = false): void {
   const { selected, focusRequests, revealRequests, editing } = view.get();
@@ -18,8 +18,11 @@ export function selectCell({ view }: NotebookContext, id: string | null, quietly
   view.set({ selected: id, editing: false, focusRequests: focusRequests + 1, revealRequests: revealRequests + 1 });
 }
 
-/** Selects the cell that is step positions further, clamped to the first and last cell. */
-export function selectBy(context: NotebookContext, step: number): void {
+/**
+ * Selects the cell that is step positions after the selected one, or before it if step is negative;
+ * at most the last or first cell.
+ */
+export function selectRelative(context: NotebookContext, step: number): void {
   const { order } = context.store.get().notebook;
   const at = selectedIndex(context);
   const next = order[at < 0 ? 0 : Math.min(Math.max(at + step, 0), order.length - 1)];
@@ -33,8 +36,8 @@ export function selectedIndex({ store, view }: NotebookContext): number {
 }
 
 /**
- * Opens the editor of the given or the selected cell, with the caret at the given selection; null:
- * where it was last.
+ * Opens the editor of the given or the selected cell with the caret at a selection; null means at
+ * its last position.
  */
 export function editCell(
   context: NotebookContext,
@@ -55,24 +58,27 @@ export function editCell(
   });
 }
 
-/** Leaves the editor and focuses the cell. */
+/** Closes the editor of the selected cell and focuses the cell. */
 export function leaveEditor({ view }: NotebookContext): void {
   view.pendingFocus = view.get().selected;
   view.set({ editing: false, focusRequests: view.get().focusRequests + 1 });
 }
 
 /**
- * Selects a cell as soon as it appears, or opens its editor. Does nothing if the user goes
- * elsewhere first.
+ * Selects a cell, or opens its editor, as soon as the notebook contains it. Does nothing if the
+ * user moves the focus first.
  */
 export function selectWhenPresent(context: NotebookContext, id: string, editing: boolean): void {
   whenPresent(context, id, () => (editing ? editCell(context, id) : selectCell(context, id)));
 }
 
-/** How long a cell that a link leads to is waited for. */
+/** How many milliseconds to wait for a cell that a link leads to. */
 const jumpTimeoutMs = 1500;
 
-/** Selects a cell and highlights it briefly; shows a note if it does not appear in time. */
+/**
+ * Selects a cell and highlights it briefly. Shows a note if the notebook does not contain the cell
+ * within 1.5 s.
+ */
 export function jumpToCell(context: NotebookContext, id: string): void {
   const { view } = context;
   const stop = whenPresent(context, id, () => {
@@ -86,8 +92,9 @@ export function jumpToCell(context: NotebookContext, id: string): void {
 }
 
 /**
- * Calls go as soon as the cell is there, unless the focus is moved first. Returns null if it was
- * there already, else a function that stops waiting and returns whether it was still waiting.
+ * Calls go as soon as the notebook contains the cell, unless the user moves the focus first.
+ * Returns null if it already contained the cell, else a function that stops waiting and returns
+ * whether it was still waiting.
  */
 function whenPresent({ store, view }: NotebookContext, id: string, go: () => void): (() => boolean) | null {
   const { focusRequests } = view.get();
@@ -114,7 +121,7 @@ function whenPresent({ store, view }: NotebookContext, id: string, go: () => voi
 
 /**
  * Resolves when the order of the cells satisfies the predicate: the notebook's change may arrive
- * after the response.
+ * after the response to a command.
  */
 export function waitForOrder({ store }: NotebookContext, is: (order: readonly string[]) => boolean): Promise<void> {
   if (is(store.get().notebook.order)) return Promise.resolve();

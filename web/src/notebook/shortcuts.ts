@@ -3,7 +3,7 @@
 import { changeCellType, deleteCell, insertCell, moveCellBy, restoreCell } from "./cellCommands";
 import type { NotebookContext } from "./notebookContext";
 import { interruptRunning, openRestartDialog, runAndInsert, runAndSelectNext, runAndStay } from "./runCommands";
-import { editCell, leaveEditor, selectBy } from "./selection";
+import { editCell, leaveEditor, selectRelative } from "./selection";
 import { withId, withoutId } from "./viewState";
 
 export interface Shortcut {
@@ -26,7 +26,7 @@ export const shortcuts: readonly Shortcut[] = [
     keys: ["ArrowUp", "k"],
     mode: "command",
     description: "Cell above",
-    run: (d) => selectBy(d, -1),
+    run: (d) => selectRelative(d, -1),
     worksReadOnly: true,
     repeats: true,
   },
@@ -34,7 +34,7 @@ export const shortcuts: readonly Shortcut[] = [
     keys: ["ArrowDown", "j"],
     mode: "command",
     description: "Cell below",
-    run: (d) => selectBy(d, 1),
+    run: (d) => selectRelative(d, 1),
     worksReadOnly: true,
     repeats: true,
   },
@@ -42,10 +42,16 @@ export const shortcuts: readonly Shortcut[] = [
     keys: ["Home"],
     mode: "command",
     description: "First cell",
-    run: (d) => selectBy(d, -Infinity),
+    run: (d) => selectRelative(d, -Infinity),
     worksReadOnly: true,
   },
-  { keys: ["End"], mode: "command", description: "Last cell", run: (d) => selectBy(d, Infinity), worksReadOnly: true },
+  {
+    keys: ["End"],
+    mode: "command",
+    description: "Last cell",
+    run: (d) => selectRelative(d, Infinity),
+    worksReadOnly: true,
+  },
   { keys: ["Shift-Enter"], mode: "both", description: "Run, and go to the next cell", run: runAndSelectNext },
   { keys: ["Mod-Enter"], mode: "both", description: "Run", run: runAndStay },
   { keys: ["Alt-Enter"], mode: "both", description: "Run, and insert a cell below", run: runAndInsert },
@@ -118,7 +124,7 @@ export const shortcuts: readonly Shortcut[] = [
   },
 ];
 
-/** Shortcuts of CodeMirror in a cell's text, for the help. */
+/** CodeMirror's shortcuts while the text of a cell is edited, for the help dialog. */
 export const editorShortcuts: readonly { keys: readonly string[]; description: string }[] = [
   { keys: ["Tab"], description: "Indent; to leave the text with Tab, press Escape before it" },
   { keys: ["Shift-Tab"], description: "Indent less" },

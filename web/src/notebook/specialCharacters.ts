@@ -4,14 +4,14 @@ import { invisibleCharacters } from "../text/displayText";
 // those that change the writing direction.
 
 /**
- * Returns a regular expression that matches such a character. Each call returns a new one, because
- * it has a lastIndex.
+ * Returns a regular expression that matches one invisible or direction-changing character. Each
+ * call returns a new one, because a regular expression has a lastIndex.
  */
 export function specialCharacterPattern(): RegExp {
   return new RegExp(`[${invisibleCharacters}]`, "gu");
 }
 
-/** Returns the code points of the first four different characters: "U+202E, U+0007". */
+/** Returns the code points of the first four different characters of a text, such as "U+202E, U+0007". */
 export function codePointNames(text: string): string {
   const names = [...new Set(text)].map((character) =>
     (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0"),
@@ -20,7 +20,7 @@ export function codePointNames(text: string): string {
   return names.length > 4 ? `${shown.join(", ")} and others` : shown.join(", ");
 }
 
-/** Splits a text into runs of special and of other characters. */
+/** Splits a text into runs of invisible or direction-changing characters and runs of other characters. */
 export function splitAtSpecials(text: string): { text: string; special: boolean }[] {
   const pieces: { text: string; special: boolean }[] = [];
   let at = 0;

@@ -5,7 +5,7 @@ import { tokensOf } from "./editor/tokens";
 import { codePointNames, splitAtSpecials } from "./specialCharacters";
 import { splitTokens } from "./splitTokens";
 
-test("code is highlighted in few pieces, and none of it is lost", () => {
+test("code is split into few tokens that contain all of it", () => {
   const code = "def f(x):\n    return [[[x]]]  # why\n";
   const tokens = tokensOf(code, pythonLanguage);
   expect(tokens.map(({ text }) => text).join("")).toBe(code);
@@ -14,7 +14,7 @@ test("code is highlighted in few pieces, and none of it is lost", () => {
   expect(tokensOf(code, null)).toEqual([{ text: code, classes: "" }]);
 });
 
-test("other languages are found by the names that kernels have for them", async () => {
+test("languages are found by the names that kernels use", async () => {
   const [python, elisp, none] = await Promise.all([
     loadLanguage("Python3"),
     loadLanguage("elisp"),
@@ -25,7 +25,7 @@ test("other languages are found by the names that kernels have for them", async 
   expect(none).toBeNull();
 });
 
-test("tokens are cut where what was found begins and ends", () => {
+test("tokens are split at the ends of the search hit", () => {
   const tokens = [
     { text: "def", classes: "k" },
     { text: " total", classes: "" },
@@ -39,7 +39,7 @@ test("tokens are cut where what was found begins and ends", () => {
   expect(splitTokens(tokens, null).map(({ text }) => text)).toEqual(["def", " total"]);
 });
 
-test("characters that hide or turn text are told apart from it", () => {
+test("invisible and direction-changing characters are split off", () => {
   expect(splitAtSpecials("a\u202eb\tc\n")).toEqual([
     { text: "a", special: false },
     { text: "\u202e", special: true },

@@ -7,7 +7,7 @@ export interface TokenPiece extends Token {
   isHit: boolean;
 }
 
-/** Adds offsets to the tokens and splits them where the search hit begins and ends. */
+/** Adds offsets to highlighted tokens and splits them where the search hit begins and ends. */
 export function splitTokens(tokens: readonly Token[], hit: SearchHit | null): TokenPiece[] {
   const pieces: TokenPiece[] = [];
   let at = 0;

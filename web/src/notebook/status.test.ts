@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fakeCell, fakeExecution, stateOf } from "./fakeNotebook";
 import { executionPrompt, statusOf } from "./status";
 
-test("a cell says how it stands, in brackets and in words", () => {
+test("status and prompt of a cell in each state", () => {
   const cells = ["fresh", "running", "waiting", "sent", "ran", "failed", "stopped"].map((id) => fakeCell(id));
   const state = stateOf(cells, {
     queue: ["other", "waiting"],
@@ -19,7 +19,7 @@ test("a cell says how it stands, in brackets and in words", () => {
   expect(shown).toEqual(["  fresh", "* running", "…2 waiting", "… waiting", "3 ran", "12 failed", "2 fresh"]);
 });
 
-test("an interrupted run is told from a failed one", () => {
+test("an interrupted run is distinguished from a failed one", () => {
   const error = (ename: string) => ({ output_type: "error" as const, ename, evalue: "", traceback: [] });
   const state = stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")], {
     executions: {

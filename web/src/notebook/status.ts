@@ -1,9 +1,10 @@
 import type { Execution, State } from "../store/state";
 import { executionOf } from "./cellSelectors";
 
-/** The status of a cell. fresh: it has not run on this kernel. */
+/** The status of a cell. fresh: it has not been run on the current kernel. */
 export type CellStatus = "fresh" | "waiting" | "running" | "ran" | "failed" | "interrupted";
 
+/** The text that the page shows for each status of a cell. */
 export const statusTexts: Record<CellStatus, string> = {
   fresh: "Not run",
   waiting: "Waiting to run",
@@ -22,7 +23,7 @@ export function statusOf(state: State, id: string): CellStatus {
   return run.status === "ran" ? "ran" : "fresh";
 }
 
-/** Exceptions by which kernels report an interrupted run. */
+/** Names of exceptions with which kernels report that a run was interrupted. */
 const interruptExceptions: readonly unknown[] = ["KeyboardInterrupt", "InterruptException"];
 
 function wasInterrupted(run: Execution): boolean {
@@ -32,8 +33,8 @@ function wasInterrupted(run: Execution): boolean {
 }
 
 /**
- * Returns the text in brackets beside a cell: its run number, "*" while it runs, "…2" if it is
- * second in the queue.
+ * Returns the text in brackets beside a cell: its run number, "*" while it is running, "…2" if it
+ * is second in the queue, " " if it has not been run.
  */
 export function executionPrompt(state: State, id: string): string {
   const run = executionOf(state, id);

@@ -1,6 +1,9 @@
 // Minimal changes from one text to another, so that the caret keeps its place between them.
 
-/** Replaces the range from..to of the old text, in UTF-16 units. Changes are in order and do not overlap. */
+/**
+ * Replaces the range from..to of a text, in UTF-16 units of the old text. Changes of a list are in
+ * order and do not overlap.
+ */
 export interface TextChange {
   from: number;
   to: number;
@@ -10,7 +13,7 @@ export interface TextChange {
 // Above this product of line counts, the differing middle becomes one change.
 const maxLinePairs = 250_000;
 
-/** Returns the changes that turn before into after; [] if they are equal. */
+/** Returns the changes that turn the text before into the text after; [] if they are equal. */
 export function changesBetween(before: string, after: string): TextChange[] {
   if (before === after) return [];
   const head = commonPrefixLength(before, after);
@@ -43,8 +46,8 @@ function splitLines(text: string): string[] {
 }
 
 /**
- * Returns the runs of differing lines, by the longest common subsequence. start is the offset of
- * the first line.
+ * Returns the runs of lines that differ, by the longest common subsequence. start is the offset of
+ * the first line in the text.
  */
 function diffLines(before: string[], after: string[], start: number): TextChange[] {
   const common = commonLengths(before, after);
@@ -80,8 +83,8 @@ function diffLines(before: string[], after: string[], start: number): TextChange
 }
 
 /**
- * Returns a flat table: at [i][j], the length of the longest common subsequence of before[i..] and
- * after[j..].
+ * Returns a flat table of the lengths of the longest common subsequences of before[i..] and
+ * after[j..] for all i and j.
  */
 function commonLengths(before: string[], after: string[]): Uint32Array {
   const width = after.length + 1;
@@ -98,7 +101,7 @@ function commonLengths(before: string[], after: string[]): Uint32Array {
   return table;
 }
 
-/** Returns a function that removes the common beginning and end from a change. */
+/** Returns a function that removes the common beginning and end of old and new text from a change. */
 function trimChangesOf(before: string) {
   return ({ from, to, insert }: TextChange): TextChange => {
     const old = before.slice(from, to);

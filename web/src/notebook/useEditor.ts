@@ -3,40 +3,43 @@ import { useSyncExternalStore } from "react";
 type EditorModule = typeof import("./editor");
 
 let editorModule: EditorModule | null = null;
-let loadProblem: string | null = null;
-let isLoadStarted = false;
-const listeners = new Set<() => void>();
+let editorLoadError: string | null = null;
+let isEditorLoadStarted = false;
+const editorListeners = new Set<() => void>();
 
-/** Loads the editor; does nothing if it is loaded or being loaded. */
+/** Loads the editor's code; does nothing if it is loaded or being loaded. */
 export function loadEditor(): Promise<void> {
-  if (isLoadStarted) return Promise.resolve();
-  isLoadStarted = true;
-  loadProblem = null;
+  if (isEditorLoadStarted) return Promise.resolve();
+  isEditorLoadStarted = true;
+  editorLoadError = null;
   return import("./editor")
     .then((found) => {
       editorModule = found;
     })
     .catch(() => {
-      isLoadStarted = false;
-      loadProblem = "The editor could not be loaded.";
+      isEditorLoadStarted = false;
+      editorLoadError = "The editor could not be loaded.";
     })
     .finally(() => {
-      for (const f of [...listeners]) f();
+      for (const f of [...editorListeners]) f();
     });
 }
 
-function subscribe(f: () => void): () => void {
-  listeners.add(f);
+function subscribeToEditor(f: () => void): () => void {
+  editorListeners.add(f);
   loadEditor();
-  return () => listeners.delete(f);
+  return () => editorListeners.delete(f);
 }
 
-/** Returns the module that needs CodeMirror; null until it is loaded. Starts loading it. */
+/**
+ * Returns the editor module, which needs CodeMirror; starts loading it and returns null until it is
+ * loaded.
+ */
 export function useEditor(): EditorModule | null {
-  return useSyncExternalStore(subscribe, () => editorModule);
+  return useSyncExternalStore(subscribeToEditor, () => editorModule);
 }
 
-/** Returns why the editor could not be loaded; null: it is loaded or being loaded. */
+/** Returns why the editor's code could not be loaded; null if it is loaded or being loaded. */
 export function useEditorProblem(): string | null {
-  return useSyncExternalStore(subscribe, () => loadProblem);
+  return useSyncExternalStore(subscribeToEditor, () => editorLoadError);
 }

@@ -3,15 +3,15 @@ import { scrollAlignment } from "./cellLayout";
 import type { CellVirtualizer } from "./cellListContext";
 import { useNotebookContext, useView } from "./notebookContext";
 
-/** How long a revealed cell is kept in view while the cells around it are measured. */
+/** How many milliseconds a revealed cell is kept in view while the cells around it are measured. */
 const settleTimeoutMs = 1500;
 
-/** Events by which a user scrolls. */
+/** DOM events with which a user scrolls. */
 const scrollEvents = ["wheel", "pointerdown", "touchmove"] as const;
 
 /**
- * Scrolls to the selected cell when that is requested. Heights of cells that were never drawn are
- * estimates: until they are measured the cell is kept in view, unless the user scrolls.
+ * Scrolls to the selected cell when that is requested. Keeps it in view until the cells around it,
+ * whose heights were only estimated, are measured, or the user scrolls.
  */
 export function useReveal(list: CellVirtualizer, scroller: HTMLElement | null): void {
   const { store, view } = useNotebookContext();
@@ -34,7 +34,7 @@ export function useReveal(list: CellVirtualizer, scroller: HTMLElement | null): 
 }
 
 /**
- * Calls f whenever a cell's height changes, for 1.5 s, until the user scrolls or the returned
+ * Calls f whenever the height of a cell changes, for 1.5 s, until the user scrolls or the returned
  * function is called.
  */
 function onHeightChange(scroller: HTMLElement, f: () => void): () => void {

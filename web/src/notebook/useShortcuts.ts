@@ -11,7 +11,7 @@ export interface KeyHandlers {
   onPointerDownCapture: (event: PointerEvent) => void;
 }
 
-/** Returns the handlers of the keyboard shortcuts, for the element that contains all cells. */
+/** Returns the event handlers of the keyboard shortcuts, for the element that contains all cells. */
 export function useShortcuts(): KeyHandlers {
   const context = useNotebookContext();
   return useMemo(() => keyHandlers(context), [context]);
@@ -67,17 +67,20 @@ function isInEditor(target: EventTarget): boolean {
   return target instanceof Element && target.closest(".cm-content") !== null;
 }
 
-/** Reports whether an event is in a text field outside of the editors, such as a widget. */
+/** Reports whether an event comes from a text field that is not a cell's editor, such as a widget. */
 function isInWidget(target: EventTarget): boolean {
   return target instanceof Element && target.closest("input, textarea, select") !== null;
 }
 
-/** Reports whether an event is in the notebook's own buttons: there, Escape returns to the cell. */
+/** Reports whether an event comes from the notebook's buttons, where Escape returns to the cell. */
 function isInControls(target: EventTarget): boolean {
   return target instanceof Element && target.closest("[data-keys='controls']") !== null;
 }
 
-/** Reports whether a cell itself or the list has the focus, not a control, widget or output in it. */
+/**
+ * Reports whether an event's target is a cell or the list itself rather than a control, widget or
+ * output in it.
+ */
 function isCellOrList(target: EventTarget): boolean {
   return target instanceof HTMLElement && target.dataset.keys === "notebook";
 }

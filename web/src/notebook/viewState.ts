@@ -37,7 +37,7 @@ export interface Note {
   deletedCell?: DeletedCell;
 }
 
-/** A range of a cell's source, in UTF-16 units, or of the text of its outputs. */
+/** A range of a search hit in a cell's source, in UTF-16 units, or in the text of its outputs. */
 export interface SearchHit {
   id: string;
   from: number;
@@ -56,7 +56,7 @@ export interface ViewStore {
   pendingCaret: CaretSelection | null;
 }
 
-/** A selection in a text from anchor to head, where the caret is, in UTF-16 units. */
+/** A selection in a cell's text, in UTF-16 units, from anchor to head; the caret is at head. */
 export interface CaretSelection {
   anchor: number;
   head: number;
@@ -98,12 +98,12 @@ export function createViewStore(): ViewStore {
   };
 }
 
-/** Returns the set with the id; the same set if it has it already. */
+/** Returns a set of ids with one added; the same set if it contains the id already. */
 export function withId(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return set.has(id) ? set : new Set(set).add(id);
 }
 
-/** Returns the set without the id; the same set if it does not have it. */
+/** Returns a set of ids with one removed; the same set if it does not contain the id. */
 export function withoutId(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
   if (!set.has(id)) return set;
   const rest = new Set(set);

@@ -9,8 +9,8 @@ vi.mock("../agentPanel/Conversation", () => ({
   Conversation: ({ items }: { items: readonly unknown[] }) => <p>{`${items.length} items`}</p>,
 }));
 
-const base = "/api/runs/r/attempts/a";
-const line = {
+const attemptPath = "/api/runs/r/attempts/a";
+const attemptLine = {
   n: 1,
   name: "a",
   type: "attempt",
@@ -32,15 +32,15 @@ const line = {
   tamper: 2,
 };
 
-function serve(answer: unknown = line) {
+function serveAttempt(answer: unknown = attemptLine) {
   return fakeServer({
-    [base]: () => answer,
-    [`${base}/trace`]: () => ({
+    [attemptPath]: () => answer,
+    [`${attemptPath}/trace`]: () => ({
       entries: [{ seq: 1, hop: "server>agent", msg: { type: "agent_query", query: "Sum it" } }],
       next: null,
     }),
-    [`${base}/at`]: () => ({ type: "notebook_state", seq: 1, end: 1, complete: true, cells: [], runs: {} }),
-    [`${base}/files/`]: (url) =>
+    [`${attemptPath}/at`]: () => ({ type: "notebook_state", seq: 1, end: 1, complete: true, cells: [], runs: {} }),
+    [`${attemptPath}/files/`]: (url) =>
       new Response(url.pathname.endsWith(".html") ? "<script>alert(1)</script>" : '{"cells": []}', {
         headers: { "Content-Length": "25" },
       }),
@@ -53,8 +53,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("the overview needs the line, those around it and the beginning of the trace, and no more", async () => {
-  const server = serve();
+test("the overview loads only the line, its neighbours and the beginning of the trace", async () => {
+  const server = serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("Sum it")).toBeDefined();
   expect(screen.getByText(/expected 45/)).toBeDefined();
@@ -64,78 +64,78 @@ test("the overview needs the line, those around it and the beginning of the trac
   expect(screen.getByRole("row", { name: /Tokens 1,000 no limit/ })).toBeDefined();
   expect(screen.getByText("Enforced: read.")).toBeDefined();
   const paths = new Set(server.requests.map((url) => url.pathname));
-  expect([...paths].sort()).toEqual(["/api/runs/r/attempts", base, `${base}/trace`]);
+  expect([...paths].sort()).toEqual(["/api/runs/r/attempts", attemptPath, `${attemptPath}/trace`]);
   expect(server.requests.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe(
     "true",
   );
-  expect(server.requests.find((url) => url.pathname === `${base}/trace`)?.searchParams.get("limit")).toBe("2");
+  expect(server.requests.find((url) => url.pathname === `${attemptPath}/trace`)?.searchParams.get("limit")).toBe("2");
 });
 
-test("the notebook can be kept under the attempt's name, once it is there", async () => {
-  const server = serve();
+test("the notebook can be downloaded under the attempt's name once it exists", async () => {
+  const server = serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   const link = await screen.findByRole("link", { name: "Download a.ipynb" });
-  expect(link.getAttribute("href")).toBe(`${base}/files/notebook.ipynb`);
+  expect(link.getAttribute("href")).toBe(`${attemptPath}/files/notebook.ipynb`);
   expect(link.getAttribute("download")).toBe("a.ipynb");
   cleanup();
-  server.routes[base] = () => ({ ...line, files: [] });
+  server.routes[attemptPath] = () => ({ ...attemptLine, files: [] });
   render(<AttemptPage run="r" attempt="a" />);
   await screen.findByText("Sum it");
   expect(screen.queryByRole("link", { name: /Download/ })).toBeNull();
 });
 
-test("the notebook is loaded when its tab is opened, and the address says so", async () => {
-  const server = serve();
+test("the notebook is loaded when its tab is opened, and the address names the tab", async () => {
+  const server = serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   fireEvent.click(await screen.findByRole("tab", { name: "Notebook" }));
   expect(await screen.findByText("the notebook")).toBeDefined();
   expect(window.location.search).toBe("?tab=notebook");
-  await waitFor(() => expect(server.requests.some((url) => url.pathname === `${base}/at`)).toBe(true));
-  const slider = await screen.findByRole("slider", { name: "Moment of the attempt" });
+  await waitFor(() => expect(server.requests.some((url) => url.pathname === `${attemptPath}/at`)).toBe(true));
+  const slider = await screen.findByRole("slider", { name: "Entry of the trace" });
   await waitFor(() => expect(slider.getAttribute("max")).toBe("1"));
 });
 
-test("the address names the moment, and follows the slider", async () => {
+test("the address has the entry number and follows the slider", async () => {
   window.history.replaceState(null, "", "/runs/r/a?tab=notebook&seq=5");
   const server = fakeServer({
-    [base]: () => line,
-    [`${base}/trace`]: () => ({ entries: [], next: null }),
-    [`${base}/at`]: (url) => {
+    [attemptPath]: () => attemptLine,
+    [`${attemptPath}/trace`]: () => ({ entries: [], next: null }),
+    [`${attemptPath}/at`]: (url) => {
       const seq = Math.min(9, Number(url.searchParams.get("seq") ?? 9));
       return { type: "notebook_state", seq, end: 9, complete: true, cells: [], runs: {} };
     },
   });
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("entry 5 of 9")).toBeDefined();
-  expect(server.requests.find((url) => url.pathname === `${base}/at`)?.searchParams.get("seq")).toBe("5");
+  expect(server.requests.find((url) => url.pathname === `${attemptPath}/at`)?.searchParams.get("seq")).toBe("5");
   fireEvent.change(screen.getByRole("slider"), { target: { value: "7" } });
   await waitFor(() => expect(window.location.search).toBe("?tab=notebook&seq=7"));
   fireEvent.keyDown(screen.getByRole("slider"), { key: "End" });
   await waitFor(() => expect(window.location.search).toBe("?tab=notebook"));
 });
 
-test.each(["x", "-3", "1.5", "1e99", ""])("a moment that makes no sense is the end: %s", async (seq) => {
+test.each(["x", "-3", "1.5", "1e99", ""])("an invalid entry number in the address shows the end: %s", async (seq) => {
   window.history.replaceState(null, "", `/runs/r/a?tab=notebook&seq=${seq}`);
-  const server = serve();
+  const server = serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("entry 1 of 1")).toBeDefined();
-  expect(server.requests.find((url) => url.pathname === `${base}/at`)?.searchParams.has("seq")).toBe(false);
+  expect(server.requests.find((url) => url.pathname === `${attemptPath}/at`)?.searchParams.has("seq")).toBe(false);
 });
 
-test("the file of the notebook leads to the notebook at the end", async () => {
+test("the notebook's file opens the notebook tab at the end of the trace", async () => {
   window.history.replaceState(null, "", "/runs/r/a?tab=files&seq=1");
-  serve();
+  serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   fireEvent.click(await screen.findByRole("button", { name: "notebook.ipynb" }));
   expect(await screen.findByText("the notebook")).toBeDefined();
   expect(window.location.search).toBe("?tab=notebook");
 });
 
-test("there are ways to the attempts before and after, past cases that were skipped", async () => {
+test("links lead to the previous and next attempts, past skipped cases", async () => {
   window.history.replaceState(null, "", "/runs/r/a?tab=stderr");
-  const near = (n: number, name: string) => ({ ...line, n, name, case_id: name });
+  const near = (n: number, name: string) => ({ ...attemptLine, n, name, case_id: name });
   fakeServer({
-    [base]: () => ({ ...line, n: 5 }),
+    [attemptPath]: () => ({ ...attemptLine, n: 5 }),
     "/api/runs/r/attempts": () => ({
       attempts: [
         near(2, "x"),
@@ -153,17 +153,17 @@ test("there are ways to the attempts before and after, past cases that were skip
   expect(screen.queryByRole("link", { name: /^Next attempt/ })).toBeNull();
 });
 
-test("files are shown as text, never as a page, and by names that can be asked for", async () => {
+test("files are shown as text, never as HTML, and their names are encoded in requests", async () => {
   window.history.replaceState(null, "", "/runs/r/a?tab=files");
-  const server = serve();
+  const server = serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   fireEvent.click(await screen.findByRole("button", { name: "<b>.html" }));
   expect(await screen.findByText("<script>alert(1)</script>")).toBeDefined();
   expect(document.querySelector("script, iframe, object, embed")).toBeNull();
-  expect(server.requests.some((url) => url.pathname === `${base}/files/%3Cb%3E.html`)).toBe(true);
+  expect(server.requests.some((url) => url.pathname === `${attemptPath}/files/%3Cb%3E.html`)).toBe(true);
   expect(screen.queryByRole("button", { name: "blob.bin" })).toBeNull();
   const download = screen.getByRole("link", { name: "Download blob.bin" });
-  expect(download.getAttribute("href")).toBe(`${base}/files/blob.bin`);
+  expect(download.getAttribute("href")).toBe(`${attemptPath}/files/blob.bin`);
 });
 
 test.each([
@@ -181,13 +181,13 @@ test.each([
     },
   ],
 ])("a hostile line is no fall: %j", async (answer) => {
-  serve(answer);
+  serveAttempt(answer);
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByRole("tab", { name: "Overview" })).toBeDefined();
   expect(await screen.findByRole("heading", { level: 1 })).toBeDefined();
 });
 
-test("an attempt that is not there says so", async () => {
+test("a missing attempt shows an error", async () => {
   fakeServer({});
   render(<AttemptPage run="r" attempt="a" />);
   expect((await screen.findByRole("alert")).textContent).toContain("not found");

@@ -2,7 +2,7 @@ import { runPath, usePathSegment } from "../routes/paths";
 import { AttemptView } from "./attempt/AttemptView";
 import { RunsPageFrame } from "./parts/RunsPageFrame";
 
-/** The page of one attempt. */
+/** The page of one attempt, which the address names by run and attempt. */
 export default function AttemptPage({ run, attempt }: { run: string; attempt: string }) {
   const runName = usePathSegment(1, run);
   const name = usePathSegment(2, attempt);

@@ -7,10 +7,13 @@ vi.mock("../api/config", () => ({ useConfig: () => ({ console: false }) }));
 vi.mock("../agentPanel/Conversation", () => ({ Conversation: () => <p>a conversation</p> }));
 vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => <p>outputs</p> }));
 
-const runs = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
+const noExecutions = { cell_status: {}, cell_sequencers: {}, cell_outputs: {}, run_queue: [], cell_widgets: {} };
 
-/** Two runs of one case; the second one's cell has another line. */
-function serve() {
+/**
+ * Serves two runs of one case from a fake API. The notebook of the second run has a different line
+ * in its cell.
+ */
+function serveTwoRuns() {
   const routes: Record<string, (url: URL) => unknown> = {
     "/api/runs": () => ({
       runs: [
@@ -41,7 +44,7 @@ function serve() {
       end: 9,
       complete: true,
       cells: url.searchParams.has("seq") ? [] : cells,
-      runs,
+      runs: noExecutions,
     });
     routes[`${base}/a/trace`] = (url) => ({
       entries: url.searchParams.has("brief") ? [{ seq: 9, t_ns: 9e9, hop: "notebook", type: "notebook_event" }] : [],
@@ -57,8 +60,8 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("figures and cells stand side by side, and only what differs is marked", async () => {
-  serve();
+test("figures and cells are side by side, and only differences are marked", async () => {
+  serveTwoRuns();
   render(<ComparePage />);
   expect((await screen.findByRole("row", { name: /^Verdict/ })).textContent).toBe("Verdictpassedfaileddifferent");
   await waitFor(() => expect(document.querySelector("del")?.textContent).toContain("y = 2"));
@@ -66,9 +69,9 @@ test("figures and cells stand side by side, and only what differs is marked", as
   expect(document.querySelectorAll("del, ins")).toHaveLength(2);
 });
 
-test("B is chosen among the attempts at the case of A", async () => {
+test("only attempts at the case of A can be selected as B", async () => {
   window.history.replaceState(null, "", "/compare?a=one/a");
-  const server = serve();
+  const server = serveTwoRuns();
   render(<ComparePage />);
   await screen.findAllByRole("option", { name: /two/ });
   await waitFor(() => expect(server.requests.some((url) => url.pathname === "/api/runs/one/attempts/a")).toBe(true));
@@ -78,9 +81,9 @@ test("B is chosen among the attempts at the case of A", async () => {
   expect(new URLSearchParams(window.location.search).get("b")).toBe("two/a");
 });
 
-test("B of another case is shown as what it is", async () => {
+test("a B of another case is selected and marked as such", async () => {
   window.history.replaceState(null, "", "/compare?a=one/a&b=two/b");
-  const server = serve();
+  const server = serveTwoRuns();
   server.routes["/api/runs/two/attempts"] = () => ({ attempts: [], next: null });
   render(<ComparePage />);
   await waitFor(() => {
@@ -89,7 +92,7 @@ test("B of another case is shown as what it is", async () => {
   });
 });
 
-test("two runs are compared case by case, those first that differ", async () => {
+test("two runs are compared case by case, differing cases first", async () => {
   window.history.replaceState(null, "", "/compare?runs=one,two%2520%252C");
   const line = (name: string, caseId: string, passed: boolean | null, epoch = 1) => {
     return { type: "attempt", name, case_id: caseId, epoch, try: 1, outcome: "completed", passed };
@@ -114,8 +117,8 @@ test("two runs are compared case by case, those first that differ", async () => 
   expect(counts).toEqual(["1", "1", "0", "0", "1"]);
 });
 
-test("one slider takes both back", async () => {
-  const server = serve();
+test("one slider moves both timelines", async () => {
+  const server = serveTwoRuns();
   render(<ComparePage />);
   await waitFor(() => expect(document.querySelector("del")).not.toBeNull());
   fireEvent.change(screen.getByRole("slider"), { target: { value: "0" } });
@@ -131,7 +134,7 @@ test.each(["", "?a=one", "?a=/&b=//", "?a=%E0%A4%A&b=x/y/z"])(
   "an address that names nothing asks for a choice: %s",
   async (search) => {
     window.history.replaceState(null, "", `/compare${search}`);
-    serve();
+    serveTwoRuns();
     render(<ComparePage />);
     expect(await screen.findByText("Choose two attempts.")).toBeDefined();
   },

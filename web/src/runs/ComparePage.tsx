@@ -9,18 +9,21 @@ import { useAttempt } from "./data/useAttempt";
 import { MutedText } from "./parts/MutedText";
 import { RunsPageFrame } from "./parts/RunsPageFrame";
 
-const crumbs = [{ label: "Runs", href: "/runs" }];
+const breadcrumbs = [{ label: "Runs", href: "/runs" }];
 
-/** Compares two attempts side by side, or two runs case by case. The address names them. */
+/**
+ * Compares two attempts side by side, or two runs case by case. The parameters a and b of the
+ * address name them.
+ */
 export default function ComparePage() {
   return (
-    <RunsPageFrame title="Compare" crumbs={crumbs}>
-      <ComparisonOfAddress />
+    <RunsPageFrame title="Compare" crumbs={breadcrumbs}>
+      <AddressedComparison />
     </RunsPageFrame>
   );
 }
 
-function ComparisonOfAddress() {
+function AddressedComparison() {
   const parameters = new URLSearchParams(useSearch());
   const runs = parseRunNames(parameters.get("runs"));
   const a = parseAttemptName(parameters.get("a"));
@@ -29,7 +32,7 @@ function ComparisonOfAddress() {
   return (
     <>
       <h1 className={styles.title}>Compare two attempts</h1>
-      {a === null ? <Pickers a={a} b={b} caseId="" /> : <PickersOfCase a={a} b={b} />}
+      {a === null ? <AttemptPickers a={a} b={b} caseId="" /> : <SameCasePickers a={a} b={b} />}
       {a !== null && b !== null ? (
         <CompareView key={comparePath(a, b)} a={a} b={b} />
       ) : (
@@ -44,13 +47,13 @@ interface Sides {
   b: AttemptName | null;
 }
 
-/** Offers for B only attempts at the case of A. */
-function PickersOfCase({ a, b }: Sides & { a: AttemptName }) {
+/** Selects attempt B for a comparison; offers only attempts at the case of A. */
+function SameCasePickers({ a, b }: Sides & { a: AttemptName }) {
   const { data } = useAttempt(a.run, a.attempt);
-  return <Pickers a={a} b={b} caseId={data?.case_id ?? ""} />;
+  return <AttemptPickers a={a} b={b} caseId={data?.case_id ?? ""} />;
 }
 
-function Pickers({ a, b, caseId }: Sides & { caseId: string }) {
+function AttemptPickers({ a, b, caseId }: Sides & { caseId: string }) {
   const [, navigate] = useLocation();
   return (
     <div className={styles.pickers}>

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function line(n: number, more: object = {}) {
+function attemptLine(n: number, more: object = {}) {
   return {
     n,
     name: `000${n}-c${n}-e1-t1`,
@@ -34,7 +34,7 @@ function line(n: number, more: object = {}) {
   };
 }
 
-function serve(lines: readonly object[], run: object = { summary: { state: "finished" } }) {
+function serveRun(lines: readonly object[], run: object = { summary: { state: "finished" } }) {
   return fakeServer({
     "/api/runs/r": () => ({ name: "r", config: { agent: "oracle" }, ...run }),
     "/api/runs/r/attempts": (url) => {
@@ -44,47 +44,51 @@ function serve(lines: readonly object[], run: object = { summary: { state: "fini
   });
 }
 
-function caseIds(): string[] {
+function shownCaseIds(): string[] {
   return within(screen.getByRole("grid"))
     .getAllByRole("rowheader")
     .map((cell) => cell.textContent ?? "");
 }
 
-test("attempts are sorted by a column up, down, and not, as the address says", async () => {
-  serve([line(1), line(3), line(2)]);
+test("a column sorts the attempts ascending, descending and not, and the address has the order", async () => {
+  serveRun([attemptLine(1), attemptLine(3), attemptLine(2)]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
-  expect(caseIds()).toEqual(["c2", "c3", "c1"]);
+  expect(shownCaseIds()).toEqual(["c2", "c3", "c1"]);
   fireEvent.click(screen.getByRole("button", { name: "Duration" }));
-  expect(caseIds()).toEqual(["c1", "c2", "c3"]);
+  expect(shownCaseIds()).toEqual(["c1", "c2", "c3"]);
   expect(screen.getByRole("columnheader", { name: /Duration/ }).getAttribute("aria-sort")).toBe("ascending");
   fireEvent.click(screen.getByRole("button", { name: /Duration/ }));
-  expect(caseIds()).toEqual(["c3", "c2", "c1"]);
+  expect(shownCaseIds()).toEqual(["c3", "c2", "c1"]);
   expect(window.location.search).toBe("?sort=-duration");
   fireEvent.click(screen.getByRole("button", { name: /Duration/ }));
-  expect(caseIds()).toEqual(["c2", "c3", "c1"]);
+  expect(shownCaseIds()).toEqual(["c2", "c3", "c1"]);
 });
 
-test("sorted by case, its epochs stand together in their order", async () => {
+test("sorting by case keeps the epochs of a case together in order", async () => {
   window.history.replaceState(null, "", "/runs/r?sort=-case");
-  serve([line(1, { case_id: "a1", epoch: 2 }), line(2, { case_id: "a01", epoch: 1 }), line(3, { case_id: "a1" })]);
+  serveRun([
+    attemptLine(1, { case_id: "a1", epoch: 2 }),
+    attemptLine(2, { case_id: "a01", epoch: 1 }),
+    attemptLine(3, { case_id: "a1" }),
+  ]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
-  expect(caseIds()).toEqual(["a01", "a1", "a1"]);
+  expect(shownCaseIds()).toEqual(["a01", "a1", "a1"]);
   const epochs = within(screen.getByRole("grid")).getAllByRole("rowheader");
   expect(epochs.map((cell) => cell.nextElementSibling?.textContent)).toEqual(["1", "1", "2"]);
 });
 
-test("equal rates are one, and equal observations claim no interval", async () => {
-  serve([line(1), line(3)]);
+test("equal pass rates are shown once, and equal observations have no interval", async () => {
+  serveRun([attemptLine(1), attemptLine(3)]);
   render(<RunPage run="r" />);
   expect((await screen.findByText("2 cases, no interval")).getAttribute("title")).toBe("no spread");
   expect(screen.queryByText("Without infrastructure")).toBeNull();
 });
 
-test("of the tags those are shown that did not pass throughout, and all when asked for", async () => {
-  const lines = Array.from({ length: 10 }, (_, i) => line(2 * i + 2, { tags: [`bad${i}`] }));
-  serve([...lines, line(99, { tags: ["good"] })]);
+test("only tags below 100 % are shown, and all on request", async () => {
+  const lines = Array.from({ length: 10 }, (_, i) => attemptLine(2 * i + 2, { tags: [`bad${i}`] }));
+  serveRun([...lines, attemptLine(99, { tags: ["good"] })]);
   render(<RunPage run="r" />);
   const tags = await screen.findByRole("region", { name: "Pass rate by tag" });
   expect(within(tags).getAllByRole("rowheader")).toHaveLength(8);
@@ -92,10 +96,10 @@ test("of the tags those are shown that did not pass throughout, and all when ask
   expect(within(tags).getAllByRole("rowheader")).toHaveLength(11);
 });
 
-test("a run that goes on says how far it is, and for how long its attempts run", async () => {
+test("a run in progress shows its progress and the durations of its attempts", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: Date.parse("2026-11-20T14:01:05Z") });
   const state = { type: "attempt", state: "running", started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
-  const server = serve([line(1)], {
+  const server = serveRun([attemptLine(1)], {
     running: ["0002-c2-e1-t1"],
     summary: { passed: 1, failed: 1, state: "running" },
   });
@@ -107,9 +111,9 @@ test("a run that goes on says how far it is, and for how long its attempts run",
   expect(await screen.findByText(/^1 min 2[5-8] s$/)).toBeDefined();
 });
 
-test("a run that was interrupted is not taken to run: its attempts ran until their last sign of life", async () => {
+test("the attempts of an interrupted run have run until their last change", async () => {
   const at = { started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
-  const server = serve([line(1)], {
+  const server = serveRun([attemptLine(1)], {
     running: ["0002-c2-e1-t1"],
     summary: { passed: 1, state: "interrupted", left_out: { lines: 1, first: 1 } },
   });
@@ -125,13 +129,13 @@ test("a run that was interrupted is not taken to run: its attempts ran until the
   expect(server.requests).toHaveLength(asked);
 });
 
-test("of numbers that cannot be, none is shown", async () => {
+test("impossible numbers are not shown", async () => {
   const usage = { model_calls: -1, actions: 1e308, input_tokens: 1e308, output_tokens: 1e308, cost_usd: -2 };
   const rate = { strict: 1e308, excluding_infrastructure: -1, ci95: [-1e308, 1e308] };
-  serve(
+  serveRun(
     [
-      line(1, { duration_ms: 1e308, score: 1e308, epoch: 1e308, tamper: 1e308, usage }),
-      line(2, { duration_ms: "9", score: { $float: "NaN" }, usage: { cost_usd: "2" } }),
+      attemptLine(1, { duration_ms: 1e308, score: 1e308, epoch: 1e308, tamper: 1e308, usage }),
+      attemptLine(2, { duration_ms: "9", score: { $float: "NaN" }, usage: { cost_usd: "2" } }),
       { type: "summary", n: 3, pass_rate: rate },
     ],
     { summary: { state: "finished", duration_ms: -1 } },
@@ -155,28 +159,28 @@ test("of numbers that cannot be, none is shown", async () => {
   expect(document.body.textContent).not.toMatch(/e\+|Infinity|NaN|\d{12}/);
 });
 
-test("a filter in the address holds, and can be taken back", async () => {
+test("a filter in the address is applied and can be removed", async () => {
   window.history.replaceState(null, "", "/runs/r?verdict=failed");
-  serve([line(1), line(2), line(3)]);
+  serveRun([attemptLine(1), attemptLine(2), attemptLine(3)]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
-  expect(caseIds()).toEqual(["c2"]);
+  expect(shownCaseIds()).toEqual(["c2"]);
   expect(screen.getByText("1 of 3 shown")).toBeDefined();
   fireEvent.click(screen.getByRole("button", { name: "Show all" }));
-  expect(caseIds()).toHaveLength(3);
+  expect(shownCaseIds()).toHaveLength(3);
 });
 
-test("of 10,000 attempts a window is drawn", async () => {
-  serve(Array.from({ length: 10_000 }, (_, i) => line(i + 1)));
+test("only the visible rows are drawn of 10,000 attempts", async () => {
+  serveRun(Array.from({ length: 10_000 }, (_, i) => attemptLine(i + 1)));
   render(<RunPage run="r" />);
   const grid = await screen.findByRole("grid");
   expect(grid.getAttribute("aria-rowcount")).toBe("10001");
-  expect(caseIds().length).toBeGreaterThan(5);
-  expect(caseIds().length).toBeLessThan(80);
+  expect(shownCaseIds().length).toBeGreaterThan(5);
+  expect(shownCaseIds().length).toBeLessThan(80);
 });
 
-test("rows are gone through by keys, opened by Enter and chosen by space", async () => {
-  serve([line(1), line(2), line(3)]);
+test("keys move between rows, Enter opens one, space selects it", async () => {
+  serveRun([attemptLine(1), attemptLine(2), attemptLine(3)]);
   render(<RunPage run="r" />);
   const grid = await screen.findByRole("grid");
   const [, first] = within(grid).getAllByRole("row");
@@ -191,10 +195,10 @@ test("rows are gone through by keys, opened by Enter and chosen by space", async
   expect(window.location.pathname).toBe("/runs/r/0002-c2-e1-t1");
 });
 
-test("keys mean the row that has the focus, also when others have come above it", async () => {
+test("keys apply to the focused row, even after rows were added above it", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  const lines = [line(1), line(2)];
-  const server = serve(lines, { summary: { state: "running" } });
+  const lines = [attemptLine(1), attemptLine(2)];
+  const server = serveRun(lines, { summary: { state: "running" } });
   server.routes["/api/runs/r/attempts"] = (url) => {
     return { attempts: lines.slice(Number(url.searchParams.get("after"))), next: null, last: lines.length };
   };
@@ -204,16 +208,16 @@ test("keys mean the row that has the focus, also when others have come above it"
   if (row === undefined) throw new Error("no row");
   expect(row.textContent).toContain("c2");
   row.focus();
-  lines.push(line(3));
+  lines.push(attemptLine(3));
   await vi.advanceTimersByTimeAsync(5000);
-  await waitFor(() => expect(caseIds()).toEqual(["c3", "c2", "c1"]));
+  await waitFor(() => expect(shownCaseIds()).toEqual(["c3", "c2", "c1"]));
   expect(document.activeElement).toBe(row);
   fireEvent.keyDown(row, { key: "Enter" });
   expect(window.location.pathname).toBe("/runs/r/0002-c2-e1-t1");
 });
 
-test("two chosen attempts can be compared", async () => {
-  serve([line(1), line(2), line(3)]);
+test("two selected attempts can be compared", async () => {
+  serveRun([attemptLine(1), attemptLine(2), attemptLine(3)]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
   for (const name of ["Compare c1", "Compare c2", "Compare c3"])
@@ -223,9 +227,9 @@ test("two chosen attempts can be compared", async () => {
   expect([parameters.get("a"), parameters.get("b")]).toEqual(["r/0002-c2-e1-t1", "r/0003-c3-e1-t1"]);
 });
 
-test("a run that goes on shows what runs first, and asks only for what is new", async () => {
+test("a run in progress shows running attempts first and loads only new lines", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  const lines = [line(1)];
+  const lines = [attemptLine(1)];
   let running = ["0002-c2-e1-t1"];
   const server = fakeServer({
     "/api/runs/r": () => ({
@@ -243,12 +247,12 @@ test("a run that goes on shows what runs first, and asks only for what is new", 
   });
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
-  expect(caseIds()).toEqual(["c2", "c1"]);
-  lines.push(line(2));
+  expect(shownCaseIds()).toEqual(["c2", "c1"]);
+  lines.push(attemptLine(2));
   running = [];
   await vi.advanceTimersByTimeAsync(2500);
   await waitFor(() => expect(screen.queryAllByText("running")).toEqual([]));
-  expect(caseIds()).toEqual(["c2", "c1"]);
+  expect(shownCaseIds()).toEqual(["c2", "c1"]);
   const asked = server.requests
     .filter((url) => url.pathname.endsWith("/attempts"))
     .map((url) => url.searchParams.get("after"));
@@ -257,11 +261,11 @@ test("a run that goes on shows what runs first, and asks only for what is new", 
   expect(server.requests.filter((url) => url.pathname.endsWith("/attempts"))).toHaveLength(2);
 });
 
-test("hostile lines and names are text", async () => {
+test("hostile lines and names are shown as text", async () => {
   const evil = "<img src=x onerror=alert(1)>\u202e";
-  serve(
+  serveRun(
     [
-      line(1, { case_id: evil, outcome: evil, tags: [evil, 4], usage: "x", epoch: {} }),
+      attemptLine(1, { case_id: evil, outcome: evil, tags: [evil, 4], usage: "x", epoch: {} }),
       { type: "skipped", case_id: [], reason: evil },
       { type: 7 },
     ],
@@ -274,12 +278,12 @@ test("hostile lines and names are text", async () => {
   );
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
-  expect(caseIds()).toHaveLength(3);
+  expect(shownCaseIds()).toHaveLength(3);
   expect(document.querySelector("img")).toBeNull();
   expect(document.body.textContent).not.toContain("\u202e");
 });
 
-test("a name with a percent sign is asked for as it is", async () => {
+test("a run name with a percent sign is encoded in requests", async () => {
   window.history.replaceState(null, "", `/runs/${encodeURIComponent("50%25 #a")}`);
   const server = fakeServer({});
   render(<RunPage run="whatever the router has made of it" />);

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function run(name: string, more: object = {}, told: object = {}) {
+function runItem(name: string, more: object = {}, told: object = {}) {
   const counts = { attempts: 4, passed: 3, failed: 1, ungraded: 0, infrastructure: 0, skipped: 2 };
   const summary = { state: "finished", ...counts, ...told };
   return {
@@ -27,14 +27,14 @@ function run(name: string, more: object = {}, told: object = {}) {
   };
 }
 
-test("runs are listed with what came of them, in one request; the broken one says why", async () => {
+test("runs and their results are listed with one request; an unreadable run shows why", async () => {
   const told = { pass_rate: 0.5, cost_usd: 1.5, duration_ms: 65_000 };
   const server = fakeServer({
     "/api/runs": () => ({
       runs: [
-        run("new", {}, told),
+        runItem("new", {}, told),
         { name: "bad", problem: "run.json: unexpected end" },
-        run("old", {}, { state: "interrupted", left_out: { lines: 2, first: 4 } }),
+        runItem("old", {}, { state: "interrupted", left_out: { lines: 2, first: 4 } }),
       ],
       next: null,
     }),
@@ -51,23 +51,26 @@ test("runs are listed with what came of them, in one request; the broken one say
   expect(server.requests).toHaveLength(1);
 });
 
-test("numbers that cannot be are shown as such", async () => {
+test("impossible numbers are shown as such", async () => {
   const odd = { pass_rate: -3, cost_usd: 1e308, duration_ms: 1e308, state: ["running"] };
-  fakeServer({ "/api/runs": () => ({ runs: [run("odd", {}, odd)], next: null }) });
+  fakeServer({ "/api/runs": () => ({ runs: [runItem("odd", {}, odd)], next: null }) });
   render(<RunsPage />);
   expect(await screen.findAllByText("?")).toHaveLength(3);
   expect(screen.getByText("interrupted")).toBeDefined();
 });
 
-test("an empty folder says how a run is made", async () => {
+test("an empty list says how to make a run", async () => {
   fakeServer({ "/api/runs": () => ({ runs: [], next: null }) });
   render(<RunsPage />);
   expect(await screen.findByText(/assay run testcases/)).toBeDefined();
 });
 
-test("the filter looks at name, agent and paths, and stands in the address", async () => {
+test("the filter searches name, agent and paths, and is in the address", async () => {
   fakeServer({
-    "/api/runs": () => ({ runs: [run("one"), run("two", { config: { agent: "builtin", model: "m/x" } })], next: null }),
+    "/api/runs": () => ({
+      runs: [runItem("one"), runItem("two", { config: { agent: "builtin", model: "m/x" } })],
+      next: null,
+    }),
   });
   render(<RunsPage />);
   await screen.findByRole("link", { name: "one" });
@@ -77,8 +80,8 @@ test("the filter looks at name, agent and paths, and stands in the address", asy
   expect(new URLSearchParams(window.location.search).get("text")).toBe("M/X builtin");
 });
 
-test("two runs that are chosen can be compared", async () => {
-  fakeServer({ "/api/runs": () => ({ runs: [run("one"), run("a,b"), run("two")], next: null }) });
+test("two selected runs can be compared", async () => {
+  fakeServer({ "/api/runs": () => ({ runs: [runItem("one"), runItem("a,b"), runItem("two")], next: null }) });
   render(<RunsPage />);
   for (const name of ["one", "a,b", "two"])
     fireEvent.click(await screen.findByRole("checkbox", { name: `Compare ${name}` }));
@@ -86,12 +89,12 @@ test("two runs that are chosen can be compared", async () => {
   expect(new URLSearchParams(href.split("?")[1]).get("runs")).toBe("a%2Cb,two");
 });
 
-test("more are loaded behind the last", async () => {
+test("more runs are loaded after the last one", async () => {
   const server = fakeServer({
     "/api/runs": (url) =>
       url.searchParams.get("after") === "one"
-        ? { runs: [run("zero")], next: null }
-        : { runs: [run("one")], next: "one" },
+        ? { runs: [runItem("zero")], next: null }
+        : { runs: [runItem("one")], next: "one" },
   });
   render(<RunsPage />);
   fireEvent.click(await screen.findByRole("button", { name: "Load more" }));
@@ -101,28 +104,28 @@ test("more are loaded behind the last", async () => {
   expect(server.requests.filter((url) => url.pathname === "/api/runs")).toHaveLength(2);
 });
 
-test("a run that goes on is seen to, and one that begins; more seldom when none does", async () => {
+test("the list is reloaded often while a run is in progress and less often otherwise", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  let runs = [run("one", {}, { state: "running", passed: 1 })];
+  let runs = [runItem("one", {}, { state: "running", passed: 1 })];
   const server = fakeServer({ "/api/runs": () => ({ runs, next: null }) });
   render(<RunsPage />);
   expect(await screen.findByText("running")).toBeDefined();
-  runs = [run("one", {}, { state: "finished", passed: 2 })];
+  runs = [runItem("one", {}, { state: "finished", passed: 2 })];
   await vi.advanceTimersByTimeAsync(2500);
   expect(await screen.findByText("finished")).toBeDefined();
   const before = server.requests.length;
   await vi.advanceTimersByTimeAsync(9000);
   expect(server.requests).toHaveLength(before);
-  runs = [run("two", {}, { state: "running" }), ...runs];
+  runs = [runItem("two", {}, { state: "running" }), ...runs];
   await vi.advanceTimersByTimeAsync(2000);
   expect(await screen.findByRole("link", { name: "two" })).toBeDefined();
 });
 
-test("a server that wants a token is asked again with the one that is given", async () => {
+test("requests are repeated with the token that the user enters", async () => {
   const server = fakeServer({
     "/api/runs": () =>
       server.headers.at(-1)?.get("Authorization") === "Bearer right"
-        ? { runs: [run("one")], next: null }
+        ? { runs: [runItem("one")], next: null }
         : problem(401, "unauthorized", "the token is wrong or missing"),
     "/api/runs/one": () => ({}),
   });

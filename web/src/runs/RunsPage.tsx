@@ -17,12 +17,12 @@ import styles from "./RunsPage.module.css";
 export default function RunsPage() {
   return (
     <RunsPageFrame title="Runs">
-      <Runs />
+      <FilteredRuns />
     </RunsPageFrame>
   );
 }
 
-function Runs() {
+function FilteredRuns() {
   const { runs, next, error, loading, more, reload } = useRuns();
   const [text, setText] = useParameter("text");
   const wanted = useDeferredValue(text);

@@ -5,7 +5,7 @@ import { CommandsProvider } from "../commands/commands";
 import { createNavigation, NavigationProvider } from "../commands/navigation";
 import { Notebook } from "../notebook/Notebook";
 import { StoreProvider, useSelect } from "../store/store";
-import styles from "./TimeTravel.module.css";
+import styles from "./TimelineView.module.css";
 import { CellLink } from "./timeline/CellLink";
 import { TimelineBar } from "./timeline/TimelineBar";
 import { useTimeline } from "./timeline/useTimeline";
@@ -24,8 +24,8 @@ export function TimelineView({ language, onEnd }: Props) {
   useTimelineAddress(timeline);
   useEffect(() => timeline.begin(onEnd, addressedSeq()), [timeline, onEnd]);
   return (
-    <div className={styles.travel}>
-      <TimelineBar travel={timeline} />
+    <div className={styles.timeline}>
+      <TimelineBar timeline={timeline} />
       <StoreProvider value={timeline.store}>
         <NotebookAndConversation language={language} />
       </StoreProvider>

@@ -11,7 +11,7 @@ interface Props {
   isRerun: boolean;
 }
 
-/** A cell in the graph drawing. A click selects it in the notebook. */
+/** A cell in the drawing of the reactive graph. A click selects the cell in the notebook. */
 export const GraphCell = memo(function GraphCell({ id, box, isRerun }: Props) {
   const { jumpTo } = useNotebookNavigation();
   const name = useCellNames()(id);

@@ -18,7 +18,7 @@ interface Props {
 const minZoom = 0.2;
 const maxZoom = 1.5;
 
-/** Draws the graph when its layout has been computed. */
+/** Draws the reactive graph as soon as its layout has been computed. */
 export function GraphDrawing({ graph, reruns }: Props) {
   const drawn = useLayout(graph);
   if (drawn === null) return <p className={styles.note}>Computing the layout…</p>;
@@ -30,7 +30,7 @@ function clampZoom(zoom: number, most: number): number {
   return Math.min(most, Math.max(minZoom, zoom));
 }
 
-/** SVG lines between buttons for the cells and signals. */
+/** Draws a graph with a layout: SVG lines between buttons for the cells and signals. */
 function LaidOutGraph({ drawn: { graph, layout }, reruns }: { drawn: GraphWithLayout; reruns: Props["reruns"] }) {
   const { width, height, boxes, lines } = layout;
   const [userZoom, setUserZoom] = useState<number | null>(null);

@@ -12,8 +12,8 @@ interface Props {
 }
 
 /**
- * The graph as a list in notebook order: what each cell defines, what it reads and after which
- * cells it runs.
+ * The reactive graph as a list in notebook order: the signals that each cell defines and reads, and
+ * the cells it runs after.
  */
 export function GraphList({ graph, reruns }: Props) {
   const order = useSelect((state) => state.notebook.order);

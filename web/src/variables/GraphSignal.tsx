@@ -6,7 +6,7 @@ import type { Box } from "./layout";
 import styles from "./ReactiveGraph.module.css";
 import { useCellNames } from "./useCellNames";
 
-/** A signal in the graph drawing. A click selects the cell that defines it. */
+/** A signal in the drawing of the reactive graph. A click selects the cell that defines it. */
 export const GraphSignal = memo(function GraphSignal({ signal, box }: { signal: SignalNode; box: Box }) {
   const { jumpTo } = useNotebookNavigation();
   const nameOf = useCellNames();

@@ -42,14 +42,14 @@ export default function ReactiveGraph() {
         </div>
       )}
       {answer !== null && empty && <p className={styles.note}>No signals yet. Widgets are signals too.</p>}
-      {unread > 0 && <p className={styles.note}>{unreadText(unread)}</p>}
+      {unread > 0 && <p className={styles.note}>{unreadSignalsText(unread)}</p>}
       {readGraph.cells.length > 0 && <GraphDrawing graph={readGraph} reruns={reruns} />}
       {!empty && <GraphList graph={graph} reruns={reruns} />}
     </section>
   );
 }
 
-function unreadText(count: number): string {
+function unreadSignalsText(count: number): string {
   const text = count === 1 ? "1 unread signal is" : `${count.toLocaleString("en")} unread signals are`;
   return `${text} shown in the list only.`;
 }

@@ -3,9 +3,9 @@ import ChevronRight from "lucide-react/icons/chevron-right";
 import { memo, useId, useState } from "react";
 import { Badge } from "../ui/Badge";
 import styles from "./Variables.module.css";
-import type { Details, Variable } from "./variable";
+import type { DetailTable, Variable } from "./variable";
 
-/** One variable. If the row does not show everything, its name expands the details. */
+/** A table row for one variable. A click on its name shows details that do not fit the row. */
 export const VariableRow = memo(function VariableRow({ variable }: { variable: Variable }) {
   const { name, type, size, preview, isError, isSignal, details } = variable;
   const [open, setOpen] = useState(false);
@@ -55,7 +55,7 @@ export const VariableRow = memo(function VariableRow({ variable }: { variable: V
   );
 });
 
-function VariableDetails({ details: { text, tables } }: { details: Details }) {
+function VariableDetails({ details: { text, tables } }: { details: DetailTable }) {
   return (
     <>
       {text !== "" && <pre>{text}</pre>}

@@ -12,7 +12,7 @@ interface Props {
   onSort: (order: SortKey) => void;
 }
 
-/** A table of variables. Clicking a heading sorts it. */
+/** A table of variables. A click on a heading sorts it by that column. */
 export function VariableTable({ variables, order, isDescending, onSort }: Props) {
   const heading = (by: SortKey, text: string) => (
     <th scope="col" aria-sort={by === order ? (isDescending ? "descending" : "ascending") : "none"}>

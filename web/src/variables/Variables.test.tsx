@@ -9,29 +9,29 @@ import "./layout"; // loaded before it is asked for, so that no test waits for i
 import ReactiveGraph from "./ReactiveGraph";
 import { Variables } from "./Variables";
 
-let look: (isIntersecting: boolean) => void = () => {};
+let setIntersecting: (isIntersecting: boolean) => void = () => {};
 
-/** An observer whose elements come and go when look says so; they begin on screen. */
-class Observer {
+/** An IntersectionObserver whose elements are on screen until setIntersecting is called with false. */
+class FakeIntersectionObserver {
   constructor(report: (entries: { isIntersecting: boolean }[]) => void) {
-    look = (isIntersecting) => report([{ isIntersecting }]);
+    setIntersecting = (isIntersecting) => report([{ isIntersecting }]);
   }
   observe() {
-    look(true);
+    setIntersecting(true);
   }
   disconnect() {
-    look = () => {};
+    setIntersecting = () => {};
   }
 }
 
-interface Question {
+interface KernelQuestion {
   answer: (summary: Partial<Globals>) => Promise<void>;
   fail: (text: string) => Promise<void>;
 }
 
-function setUp(page: React.ReactNode, looking = false) {
+function renderWithKernel(page: React.ReactNode, looking = false) {
   const store = createStore(initialState);
-  const asked: Question[] = [];
+  const asked: KernelQuestion[] = [];
   const settled = async () => {
     await act(() => vi.advanceTimersByTimeAsync(0));
   };
@@ -81,7 +81,7 @@ function setUp(page: React.ReactNode, looking = false) {
 
 beforeEach(() => {
   vi.useFakeTimers();
-  vi.stubGlobal("IntersectionObserver", Observer);
+  vi.stubGlobal("IntersectionObserver", FakeIntersectionObserver);
 });
 afterEach(() => {
   cleanup();
@@ -89,15 +89,15 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const summary = {
+const globalsSummary = {
   x: { type: "int", repr: "3" },
   df: { type: "DataFrame", columns: ["a"], dtypes: { a: "int64" }, shape: [2, 1] },
 };
 
 describe("Variables", () => {
-  it("asks when it is on screen, and again when a run has ended", async () => {
-    const { asked, run, wait } = setUp(<Variables />);
-    await asked[0]?.answer({ summary });
+  it("requests variables when it is on screen, and again after each run", async () => {
+    const { asked, run, wait } = renderWithKernel(<Variables />);
+    await asked[0]?.answer({ summary: globalsSummary });
     expect(screen.getByText("2 variables")).toBeDefined();
     await wait(1000);
     run({ started: true, sequencer: 1, count: 1 });
@@ -108,33 +108,33 @@ describe("Variables", () => {
     expect(asked.length).toBe(2);
   });
 
-  it("has one question under way, and asks once for all that came meanwhile", async () => {
-    const { asked, run, wait } = setUp(<Variables />);
+  it("has one request in flight, and combines those made meanwhile", async () => {
+    const { asked, run, wait } = renderWithKernel(<Variables />);
     for (let sequencer = 1; sequencer < 9; sequencer++) run({ sequencer });
     expect(asked.length).toBe(1);
     await asked[0]?.answer({ summary: {} });
     await wait(1000);
     expect(asked.length).toBe(2);
-    await asked[1]?.answer({ summary });
+    await asked[1]?.answer({ summary: globalsSummary });
     await wait(1000);
     expect(asked.length).toBe(2);
     expect(screen.getByText("2 variables")).toBeDefined();
   });
 
-  it("asks for nothing while it is out of sight", async () => {
-    const { asked, run, wait } = setUp(<Variables />);
-    await asked[0]?.answer({ summary });
-    act(() => look(false));
+  it("requests nothing while it is not on screen", async () => {
+    const { asked, run, wait } = renderWithKernel(<Variables />);
+    await asked[0]?.answer({ summary: globalsSummary });
+    act(() => setIntersecting(false));
     run({ sequencer: 1 });
     await wait(1000);
     expect(asked.length).toBe(1);
-    act(() => look(true));
+    act(() => setIntersecting(true));
     expect(asked.length).toBe(2);
   });
 
-  it("keeps what it knew when a question fails, and can ask again", async () => {
-    const { asked, run, wait } = setUp(<Variables />);
-    await asked[0]?.answer({ summary });
+  it("keeps the last variables when a request fails, and can retry", async () => {
+    const { asked, run, wait } = renderWithKernel(<Variables />);
+    await asked[0]?.answer({ summary: globalsSummary });
     await wait(1000);
     run({ sequencer: 1 });
     await asked[1]?.fail("the kernel did not answer within 8s");
@@ -143,20 +143,20 @@ describe("Variables", () => {
     await wait(1000);
     fireEvent.click(screen.getByText("Try again"));
     expect(asked.length).toBe(3);
-    await asked[2]?.answer({ summary });
+    await asked[2]?.answer({ summary: globalsSummary });
     expect(screen.queryByRole("alert")).toBeNull();
   });
 
-  it("says how old the answer of a busy kernel is, and that names are missing", async () => {
-    const { asked } = setUp(<Variables />);
-    await asked[0]?.answer({ summary, stale: true, age_ms: 12_345, truncated: true });
+  it("shows the age of a busy kernel's response, and that variables are missing", async () => {
+    const { asked } = renderWithKernel(<Variables />);
+    await asked[0]?.answer({ summary: globalsSummary, stale: true, age_ms: 12_345, truncated: true });
     expect(screen.getByText(/These values are 12\.3 s old/)).toBeDefined();
     expect(screen.getByText(/Not all variables are shown/)).toBeDefined();
   });
 
-  it("says that the kernel is gone, asks it nothing, and asks the next one", async () => {
-    const { asked, kernel, wait } = setUp(<Variables />);
-    await asked[0]?.answer({ summary });
+  it("shows that the kernel has ended, and requests variables from the next one", async () => {
+    const { asked, kernel, wait } = renderWithKernel(<Variables />);
+    await asked[0]?.answer({ summary: globalsSummary });
     await wait(1000);
     kernel("dead");
     expect(screen.getByText(/The kernel has exited.*The last known ones are shown/)).toBeDefined();
@@ -165,15 +165,15 @@ describe("Variables", () => {
     expect(asked.length).toBe(2);
   });
 
-  it("has nobody to ask where the notebook is only looked at", () => {
-    const { asked } = setUp(<Variables />, true);
+  it("requests nothing in a read-only notebook", () => {
+    const { asked } = renderWithKernel(<Variables />, true);
     expect(asked.length).toBe(0);
     expect(screen.getByText(/Read-only/)).toBeDefined();
   });
 
-  it("filters, sorts and opens, and an open one stays open", async () => {
-    const { asked, run, wait } = setUp(<Variables />);
-    await asked[0]?.answer({ summary });
+  it("filters, sorts and opens rows, and keeps them open", async () => {
+    const { asked, run, wait } = renderWithKernel(<Variables />);
+    await asked[0]?.answer({ summary: globalsSummary });
     fireEvent.click(screen.getByRole("button", { name: "Name" }));
     expect(screen.getByRole("columnheader", { name: "Name" }).getAttribute("aria-sort")).toBe("descending");
     expect(screen.getAllByRole("rowheader").map((row) => row.textContent)).toEqual(["x", "df"]);
@@ -181,7 +181,7 @@ describe("Variables", () => {
     expect(screen.getByText("int64")).toBeDefined();
     await wait(1000);
     run({ sequencer: 1 });
-    await asked[1]?.answer({ summary });
+    await asked[1]?.answer({ summary: globalsSummary });
     expect(screen.getByText("int64")).toBeDefined();
     fireEvent.change(screen.getByLabelText("Filter variables"), { target: { value: "int" } });
     await wait(0);
@@ -197,8 +197,8 @@ describe("ReactiveGraph", () => {
 
   const drawn = (name: string) => vi.waitFor(() => screen.getByRole("button", { name }), { timeout: 4000 });
 
-  it("leads to the cells, and has all of it as a list", async () => {
-    const { asked, jumpTo } = setUp(<ReactiveGraph />);
+  it("links to the cells, and has a list of everything", async () => {
+    const { asked, jumpTo } = renderWithKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity } as object);
     fireEvent.click(await drawn("signal least"));
     expect(jumpTo).toHaveBeenCalledWith("a");
@@ -208,8 +208,8 @@ describe("ReactiveGraph", () => {
     ]);
   });
 
-  it("says for a while which cells ran again", async () => {
-    const { asked, run, wait } = setUp(<ReactiveGraph />);
+  it("marks cells that ran again for four seconds", async () => {
+    const { asked, run, wait } = renderWithKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity } as object);
     await drawn("signal least");
     run({ sequencer: 1 }, "a");
@@ -220,7 +220,7 @@ describe("ReactiveGraph", () => {
     expect(screen.queryByText(/re-run/)).toBeNull();
   });
 
-  it("is as wide as there is room when it is first seen, until a person chooses", async () => {
+  it("fits the available width until the user zooms", async () => {
     const room = vi.spyOn(HTMLElement.prototype, "clientWidth", "get").mockReturnValue(0); // behind another tab
     let resized = () => {};
     const observer = (report: () => void) => {
@@ -233,7 +233,7 @@ describe("ReactiveGraph", () => {
         return observer(report);
       }),
     );
-    const { asked } = setUp(<ReactiveGraph />);
+    const { asked } = renderWithKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity } as object);
     const stage = (await drawn("signal least")).parentElement;
     const wide = Number.parseFloat(stage?.style.width ?? "");
@@ -254,8 +254,8 @@ describe("ReactiveGraph", () => {
     expect(scale()).toBeCloseTo(0.5);
   });
 
-  it("says that there is nothing yet, or nothing to be had", async () => {
-    const { asked } = setUp(<ReactiveGraph />);
+  it("says if the graph is empty or not available", async () => {
+    const { asked } = renderWithKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity: 5 } as object);
     expect(screen.getByText(/No signals yet/)).toBeDefined();
   });

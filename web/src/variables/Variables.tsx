@@ -9,7 +9,7 @@ import styles from "./Variables.module.css";
 import { VariableTable } from "./VariableTable";
 import { filterAndSort, reuseUnchanged, type SortKey, type Variable, variablesOf } from "./variable";
 
-/** The kernel's variables. Loads them again after each run while it is on screen. */
+/** A panel with the kernel's variables. While it is on screen, it loads them again after each run. */
 export function Variables() {
   const element = useRef<HTMLElement>(null);
   const commands = useCommands();
@@ -48,8 +48,8 @@ export function Variables() {
 }
 
 /**
- * Returns the variables of a response. Unchanged ones keep their identity, so that their rows do
- * not re-render.
+ * Returns the variables of a kernel's response. Unchanged ones stay the same objects, so that their
+ * rows do not re-render.
  */
 function useVariables(answer: Globals | null): readonly Variable[] {
   const before = useRef<readonly Variable[]>([]);
@@ -59,7 +59,7 @@ function useVariables(answer: Globals | null): readonly Variable[] {
   }, [answer]);
 }
 
-/** Errors and warnings about the response. */
+/** Errors of the last request and warnings about its response, such as its age. */
 function ResponseNotes({ asked: { answer, error, refresh } }: { asked: KernelResponse<Globals> }) {
   return (
     <>

@@ -5,23 +5,23 @@ import { graphOf, withoutUnreadSignals } from "./graph";
 import { computeLayout } from "./layout";
 import { RerunDetector } from "./rerunDetector";
 
-const cell = (makes: string[], reads: string[], after: string[]) => ({
+const cellReactivity = (makes: string[], reads: string[], after: string[]) => ({
   signals_defined: makes,
   depends_on_signals: reads,
   depends_on_cells: after,
 });
 
-const reactivity = {
-  a: cell(["a/least", "a/unread"], [], []),
-  b: cell([], ["a/least"], ["a"]),
-  c: cell([], ["large"], ["b", "d"]),
-  d: cell(["large"], [], []),
+const sampleReactivity = {
+  a: cellReactivity(["a/least", "a/unread"], [], []),
+  b: cellReactivity([], ["a/least"], ["a"]),
+  c: cellReactivity([], ["large"], ["b", "d"]),
+  d: cellReactivity(["large"], [], []),
 };
 
 describe("graphOf", () => {
-  const graph = graphOf(reactivity);
+  const graph = graphOf(sampleReactivity);
 
-  it("leads from makers over signals to readers, and from a writer where the maker is another", () => {
+  it("has edges from defining cells over signals to readers, and from other writing cells", () => {
     expect(graph.edges.map(({ from, to, kind }) => `${from} ${kind} ${to}`)).toEqual([
       "cell a makes signal a/least",
       "cell a makes signal a/unread",
@@ -32,21 +32,21 @@ describe("graphOf", () => {
     ]);
   });
 
-  it("leaves out what nobody reads, where it is to be drawn", () => {
-    const drawn = withoutUnreadSignals(graphOf({ ...reactivity, e: cell(["e/lonely"], [], []) }));
+  it("withoutUnreadSignals leaves out signals that no cell reads", () => {
+    const drawn = withoutUnreadSignals(graphOf({ ...sampleReactivity, e: cellReactivity(["e/lonely"], [], []) }));
     expect(drawn.signals.map(({ name }) => name)).toEqual(["a/least", "large"]);
     expect(drawn.cells.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("has cells that others only name, and makes something of anything", () => {
-    expect(graphOf({ b: cell([], [], ["gone"]) }).cells.map(({ id }) => id)).toEqual(["b", "gone"]);
+  it("has cells that are only dependencies, and accepts malformed summaries", () => {
+    expect(graphOf({ b: cellReactivity([], [], ["gone"]) }).cells.map(({ id }) => id)).toEqual(["b", "gone"]);
     expect(graphOf({ x: null, y: { depends_on_cells: [1, "x", null, "x"], signals_defined: "s" } }).edges).toEqual([
       { from: "cell x", to: "cell y", kind: "writes" },
     ]);
     expect([graphOf(null), graphOf([1]), graphOf("x")].map(({ cells }) => cells.length)).toEqual([0, 0, 0]);
   });
 
-  it("is laid out with makers above readers, also in a circle and with odd names", () => {
+  it("is laid out with defining cells above readers, even with cycles and unusual names", () => {
     const { boxes, lines, width } = computeLayout(graph);
     const top = (id: string) => boxes.get(id)?.top ?? Number.NaN;
     expect(top("cell a")).toBeLessThan(top("signal a/least"));
@@ -54,26 +54,28 @@ describe("graphOf", () => {
     expect(lines.every(({ path }) => /^M[\d.,\s QL-]+$/.test(path))).toBe(true);
     expect(width).toBeGreaterThan(100);
     const circle = computeLayout(
-      graphOf({ __proto__x: cell(["s"], ["s", "t"], []), "": cell(["t"], ["s"], ["constructor"]) }),
+      graphOf({ __proto__x: cellReactivity(["s"], ["s", "t"], []), "": cellReactivity(["t"], ["s"], ["constructor"]) }),
     );
     expect(circle.boxes.size).toBe(5);
   });
 
-  it("has straight lines from a cell that makes very many signals", () => {
+  it("has straight lines from a cell that defines very many signals", () => {
     const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
-    const { lines } = computeLayout(graphOf({ a: cell(names, [], []), b: cell([], ["s3"], ["a"]) }));
+    const { lines } = computeLayout(
+      graphOf({ a: cellReactivity(names, [], []), b: cellReactivity([], ["s3"], ["a"]) }),
+    );
     const made = lines.filter(({ kind }) => kind === "makes");
     expect(made.length).toBe(20);
     expect(made.every(({ path }) => /^M[-\d.]+,[-\d.]+ L[-\d.]+,[-\d.]+$/.test(path))).toBe(true);
   });
 
-  it("is empty where there is nothing", () => {
+  it("is empty for an empty summary", () => {
     expect(computeLayout(graphOf({})).boxes.size).toBe(0);
   });
 });
 
-describe("Reruns", () => {
-  const graph = graphOf(reactivity);
+describe("RerunDetector", () => {
+  const graph = graphOf(sampleReactivity);
 
   function state(sequencers: Record<string, number>, least = 0): State {
     const runs = Object.entries(sequencers).map(([id, sequencer]) => {
@@ -97,22 +99,22 @@ describe("Reruns", () => {
     return states.map((some) => reruns.update(some, graph)).at(-1) ?? [];
   }
 
-  it("finds the cells that ran after what they read", () => {
+  it("detects cells that ran after a cell whose signals they read", () => {
     expect(taken(state({ a: 1, b: 2, c: 3, d: 0 }), state({ a: 4, b: 5, c: 6, d: 0 }))).toEqual(["b", "c"]);
   });
 
-  it("finds the readers of a widget that was set", () => {
+  it("detects the readers of a changed widget", () => {
     expect(
       taken(state({ a: 1, b: 2, c: 3 }), state({ a: 1, b: 2, c: 3 }, 20), state({ a: 1, b: 4, c: 3 }, 20)),
     ).toEqual(["b"]);
   });
 
-  it("leaves out what was asked for, and what was there before", () => {
+  it("ignores runs by the user and runs before the first update", () => {
     expect(taken(state({ a: 1, b: 2 }))).toEqual([]);
     expect(taken(state({ a: 1, b: 2 }), state({ a: 1, b: 3 }))).toEqual([]);
   });
 
-  it("leaves out what another kernel has begun anew", () => {
+  it("ignores runs of a new kernel", () => {
     expect(taken(state({ a: 5, b: 6 }), state({ a: 0, b: 0 }), state({ a: 1, b: 0 }))).toEqual([]);
   });
 });

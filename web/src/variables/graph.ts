@@ -24,7 +24,7 @@ export interface SignalNode {
   readers: readonly string[];
 }
 
-/** from and to are node ids: see cellNode and signalNode. */
+/** An edge of the reactive graph. from and to are node ids, which cellNode and signalNode return. */
 export interface Edge {
   from: string;
   to: string;
@@ -40,7 +40,10 @@ export function signalNode(name: string): string {
   return `signal ${name}`;
 }
 
-/** Builds the graph from the cell_reactivity of a reactivity summary; it may have any shape. */
+/**
+ * Builds the reactive graph from the field cell_reactivity of the kernel's summary. Malformed parts
+ * are left out.
+ */
 export function graphOf(reactivity: unknown): Graph {
   const cells = Object.entries(isObject(reactivity) ? reactivity : {}).map(([id, told]) => cellOf(id, told));
   const makers = new Map(cells.flatMap((cell) => cell.defines.map((name) => [name, cell.id] as const)));
@@ -68,7 +71,7 @@ function uniqueStrings(value: unknown): string[] {
   return [...new Set(read(anyList, value).filter((item) => typeof item === "string"))];
 }
 
-/** Returns nodes for cells that others depend on but that are missing from the summary. */
+/** Returns nodes for cells that other cells depend on but that the kernel's summary does not list. */
 function missingCells(cells: readonly CellNode[]): CellNode[] {
   const known = new Set(cells.map((cell) => cell.id));
   const others = new Set(cells.flatMap((cell) => cell.runsAfter).filter((id) => !known.has(id)));
@@ -88,8 +91,8 @@ function edgesOf({ id, defines, reads, runsAfter }: CellNode, makers: ReadonlyMa
 }
 
 /**
- * Returns the graph without signals that no cell reads, such as most widgets, and without cells
- * that define only those.
+ * Returns the graph without signals that no cell reads, such as those of most widgets, and without
+ * cells that only define such signals.
  */
 export function withoutUnreadSignals({ cells, signals, edges }: Graph): Graph {
   const read = signals.filter((signal) => signal.readers.length > 0);
@@ -99,7 +102,7 @@ export function withoutUnreadSignals({ cells, signals, edges }: Graph): Graph {
   return { cells: cells.filter((cell) => tied.has(cellNode(cell.id))), signals: read, edges: lines };
 }
 
-/** Returns the label of a signal; for a widget, its key within its cell. */
+/** Returns the label of a signal: its name, or for a widget the key within its cell. */
 export function signalLabel({ name, definedBy }: SignalNode): string {
   return definedBy !== null && name.startsWith(`${definedBy}/`) ? name.slice(definedBy.length + 1) : name;
 }

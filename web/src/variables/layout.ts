@@ -34,7 +34,10 @@ const signalSize = { width: 124, height: 26 };
 // layout: routing them around all cells takes seconds.
 const maxRoutedSignals = 8;
 
-/** Computes the layout of a graph from top to bottom, defining cells above reading ones. */
+/**
+ * Computes positions for a graph from top to bottom, with cells that define signals above cells
+ * that read them.
+ */
 export function computeLayout({ cells, signals, edges }: Graph): Layout {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", ranker: "tight-tree", nodesep: 14, ranksep: 26, marginx: 12, marginy: 12 });
@@ -65,7 +68,10 @@ function countDefinedSignals(edges: readonly Edge[]): Map<string, number> {
   return made;
 }
 
-/** Returns a line from the bottom of one box to the top of another; [] if one is missing. */
+/**
+ * Returns the points of a straight line from the bottom of one box to the top of another; [] if a
+ * box is missing.
+ */
 function straightLine(from: Box | undefined, to: Box | undefined): Point[] {
   if (from === undefined || to === undefined) return [];
   return [
@@ -78,7 +84,7 @@ function boxOf({ x = 0, y = 0, width = 0, height = 0 }: Partial<Point & Box>): B
   return { left: x - width / 2, top: y - height / 2, width, height };
 }
 
-/** Returns an SVG path through the points with rounded corners. */
+/** Returns an SVG path through points, with rounded corners. */
 function pathOf(points: readonly Point[]): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);
@@ -86,12 +92,12 @@ function pathOf(points: readonly Point[]): string {
   const curves = rest.slice(0, -1).map((point, index) => {
     const next = rest[index + 1] ?? last;
     const [x, y] = index === rest.length - 2 ? [next.x, next.y] : [(point.x + next.x) / 2, (point.y + next.y) / 2];
-    return `Q${round(point.x)},${round(point.y)} ${round(x)},${round(y)}`;
+    return `Q${roundToTenth(point.x)},${roundToTenth(point.y)} ${roundToTenth(x)},${roundToTenth(y)}`;
   });
-  const straight = rest.length === 1 ? `L${round(last.x)},${round(last.y)}` : "";
-  return `M${round(first.x)},${round(first.y)} ${curves.join(" ")}${straight}`;
+  const straight = rest.length === 1 ? `L${roundToTenth(last.x)},${roundToTenth(last.y)}` : "";
+  return `M${roundToTenth(first.x)},${roundToTenth(first.y)} ${curves.join(" ")}${straight}`;
 }
 
-function round(value: number): number {
+function roundToTenth(value: number): number {
   return Math.round(value * 10) / 10;
 }

@@ -4,8 +4,8 @@ import { jsonText } from "../widgets/valueText";
 import type { Graph } from "./graph";
 
 /**
- * Detects cells that ran again because of their dependencies: their run began after a run of a cell
- * they depend on, or after a change of a widget they read, since their previous run.
+ * Detects cells that ran again because of their dependencies: since their previous run, a cell they
+ * depend on has run or a widget they read has changed.
  */
 export class RerunDetector {
   #tick = 0;
@@ -18,12 +18,12 @@ export class RerunDetector {
   update(state: State, graph: Graph): string[] {
     this.#takeWidgets(state, graph);
     const begun = graph.cells.filter(({ id }) => this.#hasBegun(state, id));
-    begun.sort((a, b) => runNumberOf(state, a.id) - runNumberOf(state, b.id));
+    begun.sort((a, b) => runSequenceOf(state, a.id) - runSequenceOf(state, b.id));
     return begun.filter((cell) => this.#takeRun(cell)).map((cell) => cell.id);
   }
 
   #hasBegun(state: State, id: string): boolean {
-    const now = runNumberOf(state, id);
+    const now = runSequenceOf(state, id);
     const before = this.#sequencers.get(id);
     this.#sequencers.set(id, now);
     return before !== undefined && now !== before && now !== 0;
@@ -51,6 +51,6 @@ export class RerunDetector {
   }
 }
 
-function runNumberOf({ notebook: { executions } }: State, id: string): number {
+function runSequenceOf({ notebook: { executions } }: State, id: string): number {
   return executions[id]?.sequencer ?? 0;
 }

@@ -3,8 +3,8 @@ import { useSelect } from "../store/store";
 import { oneLine } from "../text/displayText";
 
 /**
- * Returns a function that names a cell by its position in the notebook, from 1, or by its id if it
- * is not there.
+ * Returns a function that names a cell by its position in the notebook, counted from 1, or by its
+ * id if the notebook does not contain it.
  */
 export function useCellNames(): (id: string) => string {
   const order = useSelect((state) => state.notebook.order);
@@ -13,8 +13,8 @@ export function useCellNames(): (id: string) => string {
 }
 
 /**
- * Returns the title of a cell, or the first meaningful line of its code; "" if there is no such
- * cell or it is empty.
+ * Returns the title of a cell, else the first meaningful line of its code; "" if the cell is empty
+ * or does not exist.
  */
 export function useCellText(id: string): string {
   return useSelect(({ notebook: { cells } }) => {
@@ -23,7 +23,7 @@ export function useCellText(id: string): string {
   });
 }
 
-/** Returns the first line that is not empty, an import or a comment; else the first line. */
+/** Returns the first line of code that is not empty, an import or a comment; else the first line. */
 function meaningfulLine(source: string): string {
   const lines = source.slice(0, 4000).trimStart().split("\n");
   return lines.find((line) => !/^\s*(import\b|from\b|#|%|;|\/\/|$)/.test(line)) ?? lines[0] ?? "";

@@ -5,6 +5,7 @@ import { useVisible } from "./useVisible";
 
 type Executions = State["notebook"]["executions"];
 
+/** The newest response of the kernel to a repeated request, and the state of the request. */
 export interface KernelResponse<T> {
   /** The newest response; null: none yet. */
   answer: T | null;
@@ -17,11 +18,16 @@ export interface KernelResponse<T> {
   refresh: () => void;
 }
 
-const requestIntervalMs = 150; // Minimum milliseconds between two requests, so that a loop of runs does not cause a loop of requests.
+/**
+ * Minimum number of milliseconds between two requests, so that a loop of runs does not cause a loop
+ * of requests.
+ */
+const requestIntervalMs = 150;
 
 /**
- * Calls request when the element is on screen and again after each finished run. Only one request
- * is in flight; calls during it are combined into one. request null: nothing can be requested.
+ * Calls request when the element is on screen, and again after each finished run. Only one request
+ * is in flight at a time; calls meanwhile are combined into one. request null means that there is
+ * no kernel to ask.
  */
 export function useKernelResponse<T>(
   request: (() => Promise<T>) | null,
@@ -57,7 +63,7 @@ export function useKernelResponse<T>(
   return { ...asked, refresh: useCallback(() => again.current(), []) };
 }
 
-/** Runs one request at a time; calls during a request are combined into one. */
+/** Runs one request at a time. Calls during a request are combined into one that follows it. */
 function requestInTurn<T>(
   ask: () => Promise<T>,
   onAsk: () => void,
@@ -97,7 +103,10 @@ function requestInTurn<T>(
   };
 }
 
-/** Calls f after each finished run and when the kernel has been replaced. */
+/**
+ * Calls f after each finished run of a cell and when the kernel was replaced. Returns a function
+ * that stops this.
+ */
 function onRunFinished(get: () => State, subscribe: (f: () => void) => () => void, f: () => void): () => void {
   let before = get().notebook;
   return subscribe(() => {
@@ -109,7 +118,7 @@ function onRunFinished(get: () => State, subscribe: (f: () => void) => () => voi
   });
 }
 
-/** Reports whether a run has finished between two states; it may also have started between them. */
+/** Reports whether a cell's run has finished between two states, even if it also started in between. */
 function hasRunFinished(before: Executions, now: Executions): boolean {
   if (before === now) return false;
   return Object.entries(now).some(([id, run]) => {

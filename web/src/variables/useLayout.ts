@@ -9,8 +9,8 @@ export interface GraphWithLayout {
 }
 
 /**
- * Returns the newest graph with a layout, which may be an earlier one than graph; null: none yet;
- * an Error if the layout failed.
+ * Returns the newest graph that has a layout, which may be older than the given graph; null if
+ * there is none yet; an Error if computing the layout failed.
  */
 export function useLayout(graph: Graph): GraphWithLayout | Error | null {
   const [drawn, setDrawn] = useState<GraphWithLayout | Error | null>(null);
@@ -33,13 +33,13 @@ export function useLayout(graph: Graph): GraphWithLayout | Error | null {
   return drawn;
 }
 
-/** Computes the layout in the worker, or here if there is no worker or it does not start. */
+/** Computes a layout in the worker; in the page itself if there is no worker or it fails to start. */
 async function computeLayoutInWorker(graph: Graph, worker: Worker | null): Promise<Layout> {
-  const done = worker && (await workerResult(worker, graph));
+  const done = worker && (await requestFromWorker(worker, graph));
   return done ?? (await import("./layout")).computeLayout(graph);
 }
 
-function workerResult(worker: Worker, graph: Graph): Promise<Layout | null> {
+function requestFromWorker(worker: Worker, graph: Graph): Promise<Layout | null> {
   return new Promise((resolve) => {
     worker.onmessage = ({ data }: MessageEvent<Layout>) => resolve(data);
     worker.onerror = () => resolve(null);

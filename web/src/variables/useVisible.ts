@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useState } from "react";
 
-/** Reports whether an element is on screen in a visible page. */
+/** Returns whether an element is on screen in a visible page. */
 export function useVisible(elementRef: RefObject<HTMLElement | null>): boolean {
   const [inView, setInView] = useState(false);
   const [shown, setShown] = useState(!document.hidden);

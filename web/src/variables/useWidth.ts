@@ -1,6 +1,6 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** Returns the width of an element in CSS pixels without its scroll bar; 0: it is not displayed. */
+/** Returns the width of an element in CSS pixels without its scroll bar; 0 if it is not displayed. */
 export function useWidth(elementRef: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { filterAndSort, reuseUnchanged, variablesOf } from "./variable";
 
-const summary = {
+const globalsSummary = {
   x10: { type: "int", repr: "3" },
   x9: { type: "list", repr: "[1, 2]", len: 2 },
   df: {
@@ -18,9 +18,9 @@ const summary = {
 };
 
 describe("variablesOf", () => {
-  const known = Object.fromEntries(variablesOf(summary).map((variable) => [variable.id, variable]));
+  const known = Object.fromEntries(variablesOf(globalsSummary).map((variable) => [variable.id, variable]));
 
-  it("tells sizes by shape or length", () => {
+  it("returns the shape or length as size", () => {
     expect(Object.values(known).map(({ id, size }) => [id, size])).toEqual([
       ["x10", ""],
       ["x9", "2 items"],
@@ -31,7 +31,7 @@ describe("variablesOf", () => {
     ]);
   });
 
-  it("has the columns of a frame, and says that they are not all", () => {
+  it("returns the columns of a data frame, and says if some are missing", () => {
     expect(known.df?.details?.tables).toEqual([
       {
         heading: "Columns, the first 2",
@@ -45,17 +45,17 @@ describe("variablesOf", () => {
     expect(known.ad?.details?.tables.map(({ heading }) => heading)).toEqual(["By observation", "Embeddings"]);
   });
 
-  it("keeps a long preview for who opens it", () => {
+  it("keeps a long preview for the details", () => {
     const [long] = variablesOf({ long: { type: "str", repr: "y".repeat(900) } });
     expect(long?.preview.length).toBe(161);
     expect(long?.details?.text.length).toBe(900);
   });
 
-  it("tells why something could not be inspected", () => {
+  it("returns why a variable could not be inspected", () => {
     expect(known.bad).toMatchObject({ isError: true, preview: "its inspection takes over 0.1 s" });
   });
 
-  it("makes something of anything", () => {
+  it("accepts malformed summaries", () => {
     const odd = [null, 7, "x", [], { type: 4, repr: {}, len: "3", shape: [1, "2"], columns: 5, dtypes: ["a"] }];
     expect(variablesOf(Object.fromEntries(odd.map((info, n) => [`n${n}`, info]))).map(({ type }) => type)).toEqual(
       odd.map(() => "unknown"),
@@ -68,20 +68,20 @@ describe("variablesOf", () => {
   });
 });
 
-describe("keptSame", () => {
-  it("keeps the variables that say the same, and no others", () => {
-    const before = variablesOf(summary);
-    const now = reuseUnchanged(before, variablesOf({ ...summary, x10: { type: "int", repr: "4" }, y: {} }));
+describe("reuseUnchanged", () => {
+  it("reuses the objects of unchanged variables only", () => {
+    const before = variablesOf(globalsSummary);
+    const now = reuseUnchanged(before, variablesOf({ ...globalsSummary, x10: { type: "int", repr: "4" }, y: {} }));
     expect(now.map((variable, n) => variable === before[n])).toEqual([false, true, true, true, true, true, false]);
     expect(now[0]?.preview).toBe("4");
   });
 });
 
-describe("arranged", () => {
+describe("filterAndSort", () => {
   const names = (text: string, order: "name" | "type" | "size", down = false) =>
-    filterAndSort(variablesOf(summary), text, order, down).map(({ name }) => name);
+    filterAndSort(variablesOf(globalsSummary), text, order, down).map(({ name }) => name);
 
-  it("sorts by name as people count, by type, and by size", () => {
+  it("sorts by name with numbers in numeric order, by type, and by size", () => {
     expect(names("", "name")).toEqual(["ad", "bad", "df", "s", "x9", "x10"]);
     expect(names("", "type")[0]).toBe("ad");
     expect(names("", "size", true).slice(0, 2)).toEqual(["df", "ad"]);

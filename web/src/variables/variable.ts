@@ -3,7 +3,7 @@ import { anyList, number, read, string } from "../json/schema";
 import { type Fields, isObject } from "../json/values";
 import { collator, oneLine, showInvisible } from "../text/displayText";
 
-/** A variable of the kernel as it is displayed. */
+/** A variable of the kernel in the form in which the page displays it. */
 export interface Variable {
   /** The name in the kernel. */
   id: string;
@@ -19,10 +19,10 @@ export interface Variable {
   isError: boolean;
   isSignal: boolean;
   /** Everything that the row does not show; null: it shows everything. */
-  details: Details | null;
+  details: DetailTable | null;
 }
 
-export interface Details {
+export interface DetailTable {
   /** The whole preview; "" if the row shows it. */
   text: string;
   /** Names with their types, each table under a heading. */
@@ -39,13 +39,13 @@ const narrowLineChars = 30; // characters that are visible in a narrow panel
 const maxDetailChars = 10_000; // maximum characters of a preview in the details
 const maxColumns = 200;
 
-/** Reads the variables of a summary, which may have any shape. */
+/** Reads the variables from the kernel's summary. Malformed parts are left out. */
 export function variablesOf(summary: unknown): Variable[] {
   if (!isObject(summary)) return [];
   return Object.entries(summary).map(([name, info]) => variableOf(name, isObject(info) ? info : {}));
 }
 
-/** Returns the new variables, reusing the old objects of those that have not changed. */
+/** Returns the new variables, but the old objects for those that have not changed. */
 export function reuseUnchanged(before: readonly Variable[], now: readonly Variable[]): Variable[] {
   const known = new Map(before.map((variable) => [variable.id, variable]));
   return now.map((variable) => {
@@ -73,7 +73,7 @@ function variableOf(name: string, info: Fields): Variable {
   };
 }
 
-/** Returns a substitute for a missing repr: the dtype of an array or the columns of a data frame. */
+/** Returns a replacement for a missing repr: the dtype of an array or the columns of a data frame. */
 function substituteRepr(info: Fields): string {
   if (typeof info.dtype === "string") return info.dtype;
   return read(anyList, info.columns)
@@ -97,8 +97,11 @@ function shapeOf(info: Fields): number[] {
   return numbers.length === shape.length ? numbers.slice(0, 8) : [];
 }
 
-/** Returns the columns of a data frame and the annotations of annotated data. */
-function tablesOf(info: Fields): Details["tables"] {
+/**
+ * Returns the detail tables of a variable: the columns of a data frame and the annotations of
+ * annotated data.
+ */
+function tablesOf(info: Fields): DetailTable["tables"] {
   const parts = [
     columnsTable("Columns", info.dtypes, info.columns, info.column_preview_truncated),
     columnsTable("By observation", info.obs_dtypes, undefined, info.obs_dtypes_truncated),
@@ -123,7 +126,10 @@ function column(name: unknown, types: Record<string, unknown>): Column {
 
 export type SortKey = "name" | "type" | "size";
 
-/** Returns the variables whose name, type or preview contains the text, sorted; down reverses the order. */
+/**
+ * Returns the variables whose name, type or preview contains a text, ignoring case, sorted by a
+ * column; down reverses the order.
+ */
 export function filterAndSort(variables: readonly Variable[], text: string, order: SortKey, down: boolean): Variable[] {
   const wanted = text.trim().toLowerCase();
   const found = variables.filter(({ name, type, preview }) =>

@@ -7,7 +7,7 @@ import styles from "./Log.module.css";
 import { groupByProcess, type LogLine, type ProcessName } from "./processLogs";
 import { useProcessLogs } from "./useProcessLogs";
 
-/** The view counts as being at its end within this distance, in pixels. */
+/** The log counts as scrolled to its end within this distance in pixels. */
 const endThresholdPx = 24;
 
 /**

@@ -37,17 +37,17 @@ function renderLog({ attempt = false, refused = "" } = {}) {
   return { applyMessage, setRefusal: (refusal: string) => rerender(element(refusal)) };
 }
 
-let lineCount = 0;
+let sentLineCount = 0;
 const logLine = (text: unknown, name: unknown = "agent", process = 1) => ({
-  n: ++lineCount,
+  n: ++sentLineCount,
   at: "2026-11-20T14:00:00Z",
   name,
   process,
   text,
 });
 const sendLines = (...lines: unknown[]) => act(() => FakeSocket.newest().send({ lines }));
-const toggle = () => screen.getByRole("button", { expanded: isOpen() });
-const isOpen = () => screen.getAllByRole("button")[0]?.getAttribute("aria-expanded") === "true";
+const toggleButton = () => screen.getByRole("button", { expanded: isLogOpen() });
+const isLogOpen = () => screen.getAllByRole("button")[0]?.getAttribute("aria-expanded") === "true";
 const logText = () => screen.queryByRole("region", { name: /^Log of/ })?.textContent ?? "";
 const agentExit = (code: number, signal = ""): [OutgoingMessage, Hop] => [
   { type: "managed_process_exit", name: "agent", exit_code: code, signal },
@@ -56,9 +56,9 @@ const agentExit = (code: number, signal = ""): [OutgoingMessage, Hop] => [
 
 test("opens no connection while collapsed, and follows the log while open", () => {
   renderLog();
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
   expect(openedURLs).toEqual([]);
-  fireEvent.click(toggle());
+  fireEvent.click(toggleButton());
   expect(openedURLs.map((url) => new URL(url).pathname + new URL(url).search)).toEqual(["/printed?session=a+b"]);
   act(() => FakeSocket.newest().open());
   expect(screen.getByText("No output from the agent yet.")).toBeTruthy();
@@ -68,7 +68,7 @@ test("opens no connection while collapsed, and follows the log while open", () =
   expect(document.querySelector("script")).toBeNull();
   fireEvent.click(screen.getByRole("radio", { name: "Kernel" }));
   expect(logText()).toBe("from the kernel");
-  fireEvent.click(toggle());
+  fireEvent.click(toggleButton());
   expect(FakeSocket.newest().closed).toBe(true);
 });
 
@@ -79,34 +79,34 @@ test("opens with the last output of a crashed agent, and closes when the agent r
   expect(screen.getByText("Last output")).toBeTruthy();
   sendLines(logLine("Traceback"), logLine("KeyError: 'x'"));
   expect(logText()).toBe("TracebackKeyError: 'x'");
-  fireEvent.click(toggle());
-  expect(isOpen()).toBe(false);
+  fireEvent.click(toggleButton());
+  expect(isLogOpen()).toBe(false);
   applyMessage({ type: "ready" });
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
   applyMessage(...agentExit(1));
-  expect(isOpen()).toBe(true);
+  expect(isLogOpen()).toBe(true);
   applyMessage({ type: "ready" });
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
 });
 
 test("stays closed for a clean exit in an attempt and for a stop by the server; opens for the verdict agent_exit", () => {
   const { applyMessage } = renderLog({ attempt: true });
   applyMessage(...agentExit(0));
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
   applyMessage({ type: "eval_result", outcome: "completed" }, "server>console");
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
   cleanup();
   const other = renderLog();
   other.applyMessage(...agentExit(-1, "SIGTERM"));
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
   other.applyMessage({ type: "eval_result", outcome: "agent_exit" }, "server>console");
-  expect(isOpen()).toBe(true);
+  expect(isLogOpen()).toBe(true);
 });
 
 test("opens for a clean exit outside an attempt and for a dead kernel, whose output is shown", () => {
   const { applyMessage } = renderLog();
   applyMessage(...agentExit(0));
-  expect(isOpen()).toBe(true);
+  expect(isLogOpen()).toBe(true);
   cleanup();
   renderLog().applyMessage(
     { type: "managed_process_exit", name: "kernel", exit_code: -1, signal: "SIGSEGV" },
@@ -122,13 +122,13 @@ test("shows the output of the process that kept the session from starting", () =
   sendLines(logLine("no such interpreter", "kernel"));
   expect(logText()).toBe("no such interpreter");
   setRefusal("");
-  expect(isOpen()).toBe(false);
+  expect(isLogOpen()).toBe(false);
 });
 
 test("marks the output of a new process, and loads the log again after a lost connection", () => {
   vi.useFakeTimers();
   renderLog();
-  fireEvent.click(toggle());
+  fireEvent.click(toggleButton());
   sendLines(logLine("before", "agent", 1));
   sendLines(logLine("after", "agent", 3));
   expect(logText()).toMatch(/^beforeNew agent process, \d\d:\d\d:\d\dafter$/);
@@ -145,7 +145,7 @@ test("marks the output of a new process, and loads the log again after a lost co
 
 test("survives malformed messages and keeps at most 1000 lines", () => {
   renderLog();
-  fireEvent.click(toggle());
+  fireEvent.click(toggleButton());
   act(() => FakeSocket.newest().onmessage?.({ data: "{" }));
   for (const message of [
     null,

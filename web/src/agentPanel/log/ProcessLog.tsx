@@ -14,7 +14,7 @@ interface Props {
   refused: string;
 }
 
-/** The log of the agent and kernel processes. Opens by itself when one of them has failed. */
+/** A collapsible log of the agent and kernel processes. It opens automatically when one of them fails. */
 export function ProcessLog({ session, attempt, refused }: Props) {
   const failureKey = useSelect((state) => failureKeyOf(state, attempt, refused));
   const failure = parseFailureKey(failureKey);

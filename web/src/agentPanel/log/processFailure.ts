@@ -4,14 +4,14 @@ import type { State } from "../../store/state";
 import type { ProcessName } from "./processLogs";
 import { parseStartFailure } from "./startFailure";
 
-/** A process failure that the last log lines may explain. */
+/** A failed process whose last log lines may explain the failure. */
 export interface ProcessFailure {
   child: ProcessName;
   /** Identifies this failure. */
   key: string;
 }
 
-/** Which process caused an outcome. */
+/** Returns which process caused an attempt's outcome; null if none did. */
 const failedProcess: Readonly<Record<string, ProcessName>> = {
   agent_exit: "agent",
   agent_error: "agent",
@@ -19,9 +19,9 @@ const failedProcess: Readonly<Record<string, ProcessName>> = {
 };
 
 /**
- * Returns a key that identifies the current process failure and begins with the process name; "" if
- * there is none. During an attempt (inAttempt) a clean exit of the agent is no failure. refusal is
- * the server's reason for refusing the connection, "" if it has not.
+ * Returns a key that identifies the current process failure and begins with the name of the
+ * process; "" if there is none. During an attempt (inAttempt) a clean exit of the agent is not a
+ * failure. refusal is the server's reason for refusing the connection; "" if it did not refuse.
  */
 export function failureKeyOf(state: State, inAttempt: boolean, refusal: string): string {
   const { verdict, agent, notebook } = state;
@@ -55,8 +55,8 @@ function isAgentExit(item: State["agent"]["conversation"][number]): boolean {
 }
 
 /**
- * Reports whether an exit was a failure: a non-zero status or a signal. SIGTERM is none, because
- * the server sends it to agents that are not needed any more.
+ * Reports whether an exit was a failure: a non-zero status or a signal other than SIGTERM, with
+ * which the server stops agents that are no longer needed.
  */
 export function isFailedExit(fields: Readonly<Record<string, unknown>>): boolean {
   const signal = textOrJSON(fields.signal);

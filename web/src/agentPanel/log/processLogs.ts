@@ -17,15 +17,15 @@ export interface LogLine {
   text: string;
 }
 
-/** The newest lines of each process, oldest first. */
+/** The newest output lines of each process, oldest first. */
 export type ProcessLogs = Readonly<Record<ProcessName, readonly LogLine[]>>;
 
 export const emptyLogs: ProcessLogs = { agent: [], kernel: [] };
 
-/** How many lines are kept for each process. */
-const maxLines = 1000;
+/** Number of lines that are kept for each process. */
+const maxLinesPerProcess = 1000;
 
-/** Parses a message of /printed. Leaves out malformed lines. */
+/** Parses a message of /printed. Malformed lines are left out. */
 export function parseLogMessage(data: unknown): ProcessLogs {
   const logs: Record<ProcessName, LogLine[]> = { agent: [], kernel: [] };
   for (const { n, at, name, process, text } of read(processOutputSchema, parseJSON(data)).lines) {
@@ -38,7 +38,7 @@ export function parseLogMessage(data: unknown): ProcessLogs {
 /** Returns the logs with the new lines appended, at most 1000 lines for each process. */
 export function appendLogs(before: ProcessLogs, newLogs: ProcessLogs): ProcessLogs {
   const appended = (child: ProcessName) =>
-    newLogs[child].length === 0 ? before[child] : [...before[child], ...newLogs[child]].slice(-maxLines);
+    newLogs[child].length === 0 ? before[child] : [...before[child], ...newLogs[child]].slice(-maxLinesPerProcess);
   return { agent: appended("agent"), kernel: appended("kernel") };
 }
 

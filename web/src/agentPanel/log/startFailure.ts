@@ -1,6 +1,6 @@
 import type { ProcessName } from "./processLogs";
 
-/** Which process kept a session from starting. */
+/** Which process failed and so kept a session from starting, and why. */
 export interface StartFailure {
   child: ProcessName;
   /** How it failed, such as "agent exited with status 1". */

@@ -22,7 +22,7 @@ export function useProcessLogs(session: string): { logs: ProcessLogs; connected:
   return { logs, connected };
 }
 
-/** The events of followLogs. */
+/** Callbacks of followLogs. */
 export interface LogEvents {
   /** Receives all stored lines after each connect, if there are any. */
   onStoredLines: (logs: ProcessLogs) => void;
@@ -33,8 +33,8 @@ export interface LogEvents {
 }
 
 /**
- * Follows the process logs of a session. Reconnects, also after the session has ended. Returns a
- * function that stops it.
+ * Follows the process logs of a session over a WebSocket, which it reopens when it ends. Returns a
+ * function that stops following.
  */
 export function followLogs(session: string, events: LogEvents): () => void {
   let isFirstMessage = true;

@@ -28,8 +28,8 @@ interface Props {
 }
 
 /**
- * The editor of a cell's text. React renders only its frame; the text is synchronised between
- * CodeMirror and the drafts.
+ * The editor of a cell's text. React renders only its frame; CodeMirror's text is synchronised with
+ * the cell's draft.
  */
 export function CodeEditor({ cellId, language, name, wraps = false, readOnly = false }: Props) {
   const context = useNotebookContext();
@@ -103,8 +103,8 @@ function openEditor(
 }
 
 /**
- * Applies edits by others as minimal changes, so that the caret stays in place, until the returned
- * function is called.
+ * Applies other users' edits of a cell to its editor as minimal changes, so that the caret stays in
+ * place. Stops when the returned function is called.
  */
 function followText({ drafts, store }: NotebookContext, id: string, view: EditorView): () => void {
   const applyChanges = () => {
@@ -128,7 +128,7 @@ function followText({ drafts, store }: NotebookContext, id: string, view: Editor
   };
 }
 
-/** Focuses the editor, sets the requested selection and types the text that was buffered for it. */
+/** Focuses an editor, sets the requested selection, and types the text that was buffered for it. */
 function focusEditor(context: NotebookContext, editor: EditorView): void {
   const { view } = context;
   const { pendingCaret } = view;

@@ -1,12 +1,15 @@
 import type { Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
-/** The theme of the editor: the page's design tokens, with the same metrics as StaticCode. */
+/** The CodeMirror theme: it uses the page's design tokens and the same metrics as StaticCode. */
 export function editorTheme(): Extension {
   return [styleNonce(), themeStyles];
 }
 
-/** Style elements need the nonce of the page's Content-Security-Policy. */
+/**
+ * Returns an extension with the page's nonce, which style elements need because of the Content-
+ * Security-Policy.
+ */
 function styleNonce(): Extension {
   const found = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content;
   return found ? EditorView.cspNonce.of(found) : [];

@@ -13,10 +13,13 @@ import { tabKeys } from "./indent";
 import { searchHitField } from "./searchHit";
 import { typeOverLines } from "./typeOver";
 
-/** Marks a change that does not come from this editor's user: it is not sent and cannot be undone. */
+/**
+ * Marks an editor change that was not made by this editor's user: it is not sent to the server and
+ * cannot be undone.
+ */
 export const remoteChange = Annotation.define<true>();
 
-/** Settings that can change while an editor is open. */
+/** Holds the editor's language, which can change while the editor is open. */
 export const languageCompartment = new Compartment();
 export const nameCompartment = new Compartment();
 export const readOnlyCompartment = new Compartment();

@@ -4,8 +4,8 @@ import { EditorSelection } from "@codemirror/state";
 import type { Command, KeyBinding } from "@codemirror/view";
 
 /**
- * Tab: indents the selected lines; without a selection inserts spaces up to the next multiple of
- * the indent unit.
+ * The command of the Tab key: indents the selected lines; without a selection, inserts spaces up to
+ * the next multiple of the indent unit.
  */
 const indentCommand: Command = (view) => {
   const { state } = view;

@@ -46,7 +46,10 @@ const aliases: Record<string, string> = {
 
 const loadedLanguages = new Map<string, Promise<Language | null>>();
 
-/** Returns the language of a name; null if it is unknown and its code stays plain. */
+/**
+ * Loads the CodeMirror language with a name; resolves to null if the name is unknown, and code is
+ * then not highlighted.
+ */
 export function loadLanguage(name: string): Promise<Language | null> {
   const key = Object.hasOwn(aliases, name.toLowerCase()) ? (aliases[name.toLowerCase()] ?? name) : name.toLowerCase();
   const known = loadedLanguages.get(key) ?? loadMode(key);
@@ -66,7 +69,10 @@ async function loadMode(key: string): Promise<Language | null> {
   }
 }
 
-/** Returns the language of a name; null if it is unknown or not loaded yet. */
+/**
+ * Returns the CodeMirror language with a name; null if the name is unknown or the language is not
+ * loaded yet.
+ */
 export function useLanguage(name: string): Language | null {
   const [found, setFound] = useState<{ name: string; language: Language | null } | null>(null);
   useEffect(() => {

@@ -1,12 +1,12 @@
 import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView } from "@codemirror/view";
 
-/** Sets the range of the notebook's search hit; null removes the mark. */
+/** Sets the range of the search hit that is marked in an editor; null removes the mark. */
 export const setSearchHit = StateEffect.define<{ from: number; to: number } | null>();
 
 const hitDecoration = Decoration.mark({ class: "cm-hit" });
 
-/** The mark of the search hit. It moves with the text when the document changes. */
+/** Holds the mark of the search hit in an editor. The mark moves with the text when the document changes. */
 export const searchHitField = StateField.define<DecorationSet>({
   create: () => Decoration.none,
   update(marks, change) {

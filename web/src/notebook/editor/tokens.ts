@@ -7,7 +7,7 @@ export interface Token {
   classes: string;
 }
 
-/** Splits code into as few tokens as possible; one token if language is null. */
+/** Splits code into as few tokens as possible for highlighting; one token if language is null. */
 export function tokensOf(code: string, language: Language | null): Token[] {
   if (language === null) return [{ text: code, classes: "" }];
   const tokens: Token[] = [];

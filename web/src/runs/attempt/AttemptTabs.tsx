@@ -3,8 +3,8 @@ import type { AttemptLine } from "../../protocol/api.gen";
 import { lazyPart } from "../../ui/lazyPart";
 import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import { Tabs } from "../../ui/Tabs";
-import { useBeginning } from "../data/useBeginning";
 import { useParameter } from "../data/useParameter";
+import { useTaskAndLanguage } from "../data/useTaskAndLanguage";
 import { MutedText } from "../parts/MutedText";
 import { useTimeline } from "../timeline/useTimeline";
 import styles from "./AttemptTabs.module.css";
@@ -12,9 +12,9 @@ import { Files } from "./Files";
 import { Overview } from "./Overview";
 import { Stderr } from "./Stderr";
 
-const TimeTravel = lazyPart(async () => (await import("../TimelineView")).TimelineView);
-const Flow = lazyPart(async () => (await import("../../messages/MessagesView")).default);
-const WholeConversation = lazyPart(async () => (await import("./WholeConversation")).default);
+const LazyTimelineView = lazyPart(async () => (await import("../TimelineView")).TimelineView);
+const LazyMessagesView = lazyPart(async () => (await import("../../messages/MessagesView")).default);
+const LazyConversation = lazyPart(async () => (await import("./WholeConversation")).default);
 
 const tabs = [
   { id: "overview", label: "Overview" },
@@ -31,7 +31,10 @@ interface Props {
   onEnd: () => void;
 }
 
-/** The tabs of an attempt, each loaded when it is opened. The address names the open one. */
+/**
+ * The tabs of an attempt's page. The content of a tab is loaded when it is opened. The address
+ * names the open tab.
+ */
 export function AttemptTabs({ line, onEnd }: Props) {
   const [wanted, setWanted] = useParameter("tab");
   const [, setMoment] = useParameter("seq");
@@ -51,7 +54,7 @@ export function AttemptTabs({ line, onEnd }: Props) {
         <div className={styles.panel}>
           <PageErrorBoundary key={current}>
             <Suspense fallback={<MutedText>Loading…</MutedText>}>
-              <Panel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
+              <TabPanel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
             </Suspense>
           </PageErrorBoundary>
         </div>
@@ -60,17 +63,17 @@ export function AttemptTabs({ line, onEnd }: Props) {
   );
 }
 
-function Panel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNotebook: () => void }) {
+function TabPanel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNotebook: () => void }) {
   const timeline = useTimeline();
   const { source } = timeline;
-  const beginning = useBeginning(source.base);
+  const beginning = useTaskAndLanguage(source.base);
   switch (tab) {
     case "notebook":
-      return <TimeTravel language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
+      return <LazyTimelineView language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
     case "conversation":
-      return <WholeConversation onEnd={onEnd} />;
+      return <LazyConversation onEnd={onEnd} />;
     case "flow":
-      return <Flow source={source} onEnd={onEnd} />;
+      return <LazyMessagesView source={source} onEnd={onEnd} />;
     case "files":
       return (
         <Files

@@ -8,7 +8,10 @@ import { TimelineProvider, useNewTimeline } from "../timeline/useTimeline";
 import { AttemptHead } from "./AttemptHead";
 import { AttemptTabs } from "./AttemptTabs";
 
-/** An attempt. Its line in attempts.jsonl is loaded first, the rest when its tab is opened. */
+/**
+ * An attempt: heading and tabs. Its line in attempts.jsonl is loaded first, the rest when its tab
+ * is opened.
+ */
 export function AttemptView({ run, name }: { run: string; name: string }) {
   const { data: line, error, reload } = useAttempt(run, name);
   return (
@@ -16,7 +19,7 @@ export function AttemptView({ run, name }: { run: string; name: string }) {
       {error && <Problem what="The attempt could not be loaded" error={error} onRetry={reload} />}
       {line === null && error === null && <MutedText>Loading…</MutedText>}
       {line !== null && <AttemptHead run={run} name={name} line={line} />}
-      {line !== null && <Parts run={run} name={name} line={line} onEnd={reload} />}
+      {line !== null && <AttemptWithTimeline run={run} name={name} line={line} onEnd={reload} />}
     </>
   );
 }
@@ -30,10 +33,10 @@ interface Props {
 }
 
 /**
- * The tabs. If the attempt was running when the page was opened, its timeline keeps its position
- * when it ends.
+ * Heading and tabs of an attempt, with a timeline of its trace. When a running attempt ends, the
+ * timeline keeps its position.
  */
-function Parts({ run, name, line, onEnd }: Props) {
+function AttemptWithTimeline({ run, name, line, onEnd }: Props) {
   const [source] = useState(() => attemptSource(run, name, line.state === "running"));
   const timeline = useNewTimeline(source);
   if (timeline === null) return null;

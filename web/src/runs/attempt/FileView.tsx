@@ -9,7 +9,10 @@ import { type AttemptFile, fileSize, readText } from "../data/file";
 import { MutedText } from "../parts/MutedText";
 import styles from "./Files.module.css";
 
-/** Limits in bytes: the part of a text that is shown, and the largest image that is shown. */
+/**
+ * Bytes of a text file that are shown (maxTextBytes), and the size in bytes up to which an image is
+ * shown (maxImageBytes).
+ */
 const maxTextBytes = 256 * 1024;
 const maxImageBytes = 16 * 1024 * 1024;
 
@@ -59,8 +62,8 @@ function ImageView({ file }: { file: AttemptFile }) {
 }
 
 /**
- * Loads an image with the type of its file extension, because the server sends none. An img element
- * runs no scripts.
+ * Loads an image and returns it as a Blob whose type is that of its file extension, because the
+ * server sends no image type. An img element runs no scripts in it.
  */
 async function loadImage(file: AttemptFile, signal: AbortSignal): Promise<Blob> {
   const bytes = await fileSize(file.path, signal);

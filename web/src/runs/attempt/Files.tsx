@@ -57,7 +57,7 @@ export function Files({ base, line, onNotebook }: Props) {
   );
 }
 
-interface RowProps {
+interface FileRowProps {
   file: AttemptFile;
   open: boolean;
   onOpen: () => void;
@@ -65,7 +65,7 @@ interface RowProps {
 }
 
 /** The name of a file; a button if the file can be opened. */
-function FileName({ file, open, onOpen, onNotebook }: RowProps) {
+function FileName({ file, open, onOpen, onNotebook }: FileRowProps) {
   const name = <ForeignName text={file.name} />;
   if (file.kind === "other") return name;
   if (file.name === "notebook.ipynb") {
@@ -82,7 +82,7 @@ function FileName({ file, open, onOpen, onNotebook }: RowProps) {
   );
 }
 
-function FileRow({ file, open, onOpen, onNotebook }: RowProps) {
+function FileRow({ file, open, onOpen, onNotebook }: FileRowProps) {
   const { data, error } = useLoad(file.path, (signal) => fileSize(file.path, signal));
   return (
     <tr className={open ? styles.open : ""}>

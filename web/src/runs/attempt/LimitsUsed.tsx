@@ -53,7 +53,10 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
   );
 }
 
-/** Returns the limits in the attempt's line, in the order of the documentation. */
+/**
+ * Returns the limits in an attempt's line in the order of the documentation, each with what was
+ * used of it.
+ */
 function limitsOf(line: AttemptLine): UsedLimit[] {
   const { limits = {}, usage = {} } = line;
   const seconds = (s: number | null) => formatDuration(s === null ? null : s * 1000);

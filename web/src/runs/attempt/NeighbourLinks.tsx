@@ -11,10 +11,13 @@ import { plainName } from "../../text/displayText";
 import { type Attempt, attemptsOf } from "../data/attempt";
 import styles from "./AttemptHead.module.css";
 
-/** Lines loaded before and after this one, to get past skipped cases. */
+/**
+ * Number of lines of attempts.jsonl that are loaded before and after an attempt's line, to get past
+ * skipped cases.
+ */
 const neighbourLines = 50;
 
-/** Links to the attempts of the run before and after line n of attempts.jsonl. */
+/** Links to the attempts before and after the one at line n of a run's attempts.jsonl. */
 export function NeighbourLinks({ run, n }: { run: string; n: number }) {
   const tab = new URLSearchParams(useSearch()).get("tab");
   const path = `${runApiPath(run)}/attempts`;
@@ -51,7 +54,7 @@ interface NeighbourLinkProps {
   icon: ReactNode;
 }
 
-/** A link, or a disabled icon if there is no attempt. */
+/** A link to the previous or next attempt, or a disabled icon if there is none. */
 function NeighbourLink({ label, to, href, icon }: NeighbourLinkProps) {
   if (to === undefined || href === undefined) return <span className={styles.nowhere}>{icon}</span>;
   const title = `${label}: ${plainName(to.caseId)}, ${to.verdict}`;

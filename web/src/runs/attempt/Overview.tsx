@@ -4,7 +4,7 @@ import type { LoadState } from "../../api/useLoad";
 import { list, read } from "../../json/schema";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { type EvalResult, graderResultSchema } from "../../protocol/messages";
-import type { Beginning } from "../data/useBeginning";
+import type { TaskAndLanguage } from "../data/useTaskAndLanguage";
 import { MutedText } from "../parts/MutedText";
 import { LimitsUsed } from "./LimitsUsed";
 import styles from "./Overview.module.css";
@@ -13,7 +13,7 @@ import { SandboxRules } from "./SandboxRules";
 import { Usage } from "./Usage";
 
 /** An attempt at a glance: task, verdict, times, limits and usage. */
-export function Overview({ line, beginning }: { line: AttemptLine; beginning: LoadState<Beginning> }) {
+export function Overview({ line, beginning }: { line: AttemptLine; beginning: LoadState<TaskAndLanguage> }) {
   const { state: open = "", phases = {}, enforced = {} } = line;
   return (
     <div className={styles.overview}>
@@ -39,12 +39,12 @@ export function Overview({ line, beginning }: { line: AttemptLine; beginning: Lo
   );
 }
 
-/** Returns why there is no verdict. */
+/** Returns why an attempt in this state has no verdict. */
 function missingVerdictText(state: string): string {
   return state === "running" ? "Still running." : "None: the run was interrupted.";
 }
 
-function Task({ beginning }: { beginning: LoadState<Beginning> }) {
+function Task({ beginning }: { beginning: LoadState<TaskAndLanguage> }) {
   const { data, error, reload } = beginning;
   if (error) return <Problem what="The task could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <MutedText>Loading…</MutedText>;

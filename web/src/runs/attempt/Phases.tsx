@@ -32,7 +32,10 @@ interface PhaseTime {
   ms: number;
 }
 
-/** Returns the phases that took any time. Time spent waiting for the model is taken out of the work. */
+/**
+ * Returns the phases of an attempt that took any time, with their duration. Time spent waiting for
+ * the model is a phase and is not counted as work.
+ */
 function phaseTimes(phases: RunPhaseTimes): PhaseTime[] {
   const ms = (name: keyof RunPhaseTimes) => phases[name] ?? 0;
   const wait = Math.max(0, Math.min(ms("wait_ms"), ms("work_ms")));

@@ -10,10 +10,13 @@ import { DownloadLink } from "../parts/DownloadLink";
 import { MutedText } from "../parts/MutedText";
 import styles from "./Stderr.module.css";
 
-/** Bytes that are shown, from the end. */
+/** How many bytes from the end of stderr.log are shown. */
 const maxStderrBytes = 4 * 1024 * 1024;
 
-/** The output of kernel and agent, rendered as by a terminal. base is the attempt's path in the API. */
+/**
+ * What kernel and agent printed to stderr, rendered as a terminal would. base is the attempt's path
+ * in the API.
+ */
 export function Stderr({ base }: { base: string }) {
   const path = `${base}/stderr`;
   const { data, error, loading, reload } = useLoad(path, (signal) => readText(path, maxStderrBytes, "end", signal));
@@ -23,7 +26,7 @@ export function Stderr({ base }: { base: string }) {
   return (
     <div className={styles.stderr}>
       <div className={styles.head}>
-        <MutedText>{headline(data.total, data.isCut, lines.length)}</MutedText>
+        <MutedText>{stderrHeading(data.total, data.isCut, lines.length)}</MutedText>
         <DownloadLink path={path} name="stderr.txt" />
         <Button onClick={reload} disabled={loading}>
           Refresh
@@ -40,7 +43,7 @@ function linesOf(text: string) {
   return terminal.lines;
 }
 
-function headline(total: number, cut: boolean, lines: number): string {
+function stderrHeading(total: number, cut: boolean, lines: number): string {
   if (total === 0) return "No output.";
   const all = formatCountOf(lines, "line");
   return cut

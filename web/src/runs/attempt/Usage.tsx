@@ -33,7 +33,7 @@ export function Usage({ line }: { line: AttemptLine }) {
   );
 }
 
-/** A count that is highlighted unless it is 0. */
+/** A count that should be 0; it is highlighted if it is not. */
 function UnexpectedCount({ name, n }: { name: string; n: number }) {
   return (
     <div>

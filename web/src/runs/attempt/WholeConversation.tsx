@@ -4,7 +4,7 @@ import { MutedText } from "../parts/MutedText";
 import { useTimeline, useTimelineValue } from "../timeline/useTimeline";
 import styles from "./AttemptTabs.module.css";
 
-/** The whole conversation of an attempt, updated while the attempt runs. */
+/** The complete conversation of an attempt, updated while the attempt runs. */
 export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
   const timeline = useTimeline();
   const heard = useTimelineValue((moment) => moment.agentEntryCount);

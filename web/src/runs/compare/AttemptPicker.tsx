@@ -20,7 +20,7 @@ interface Props {
   onPick: (name: AttemptName) => void;
 }
 
-/** Selects a run and one of its attempts. */
+/** Selects a run and one of its attempts for a comparison. */
 export function AttemptPicker({ side, name, caseId, onPick }: Props) {
   const [picked, setPicked] = useState<string | null>(null);
   const run = picked ?? name?.run ?? "";
@@ -66,7 +66,7 @@ export function AttemptPicker({ side, name, caseId, onPick }: Props) {
   );
 }
 
-/** Loads the attempts of a run that have ended, at one case or, for "", at all. */
+/** Loads the attempts of a run that have ended. caseId limits them to one case; "" means all cases. */
 async function readAttempts(run: string, caseId: string, signal: AbortSignal): Promise<readonly Attempt[]> {
   const query = { brief: true, limit: 10_000, case: caseId };
   const page = await getJSON(`${runApiPath(run)}/attempts`, attemptPageSchema, query, signal);

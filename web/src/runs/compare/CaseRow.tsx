@@ -5,7 +5,7 @@ import { VerdictBadge } from "../parts/VerdictBadge";
 import type { CasePair, CaseResults } from "./caseByCase";
 import styles from "./RunsCompare.module.css";
 
-/** Epochs with a link each. */
+/** How many epochs of a case get a link each. */
 const maxEpochLinks = 10;
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
   pair: CasePair;
 }
 
-/** The results of a case in two runs, with links to its attempts. */
+/** A table row with the results of one case in two runs, with links to its attempts. */
 export function CaseRow({ a, b, pair }: Props) {
   const left = attemptToCompare(pair.a);
   const right = attemptToCompare(pair.b);
@@ -40,7 +40,10 @@ export function CaseRow({ a, b, pair }: Props) {
   );
 }
 
-/** Returns the attempt to compare: the first that did not pass, else the first. */
+/**
+ * Returns the attempt of a case to compare: the first that did not pass, else the first. undefined
+ * if the case was not tried.
+ */
 function attemptToCompare(side: CaseResults | null) {
   return side?.attempts.find((attempt) => attempt.verdict !== "passed") ?? side?.attempts[0];
 }

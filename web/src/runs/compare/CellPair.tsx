@@ -14,7 +14,7 @@ interface Props {
   places: readonly [number, number];
 }
 
-/** Two matching cells with their differing lines marked. */
+/** Two matching cells side by side with their differing lines marked. */
 export function CellPair({ pair, stores, places }: Props) {
   const { a, b } = pair;
   const lines = useMemo(() => lineDiff(a?.source ?? "", b?.source ?? ""), [a, b]);
@@ -57,7 +57,7 @@ function CellSide({ cell, place, store, note, children }: CellSideProps) {
   );
 }
 
-/** The outputs of a cell, rendered when opened. */
+/** The outputs of a cell in a collapsed section, rendered when it is opened. */
 function CollapsedOutputs({ id, store }: { id: string; store: Store }) {
   const [open, setOpen] = useState(false);
   const run = store.get().notebook.executions[id];
@@ -75,7 +75,10 @@ function CollapsedOutputs({ id, store }: { id: string; store: Store }) {
 
 const diffSigns = { same: " ", removed: "−", added: "+" };
 
-/** The lines of one side. Lines of the kind `hidden` exist only on the other side. */
+/**
+ * The lines of one side of a diff. Lines of the kind `hidden` exist only on the other side and are
+ * left out.
+ */
 function DiffLines({ lines, hidden }: { lines: readonly DiffLine[]; hidden: DiffLine["kind"] }) {
   return lines.map(({ kind, text }, index) => {
     if (kind === hidden) return null;

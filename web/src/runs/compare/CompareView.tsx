@@ -13,9 +13,9 @@ import { useNewTimeline } from "../timeline/useTimeline";
 import styles from "./Compare.module.css";
 import { ComparisonTable } from "./ComparisonTable";
 
-const Traces = lazyPart(async () => (await import("./TraceComparison")).default);
+const LazyTraceComparison = lazyPart(async () => (await import("./TraceComparison")).default);
 
-/** The comparison of two attempts. */
+/** Compares two attempts: figures, notebooks and conversations. */
 export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
   const left = useAttempt(a.run, a.attempt);
   const right = useAttempt(b.run, b.attempt);
@@ -36,7 +36,7 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
       {timelines && (
         <PageErrorBoundary>
           <Suspense fallback={<MutedText>Loading…</MutedText>}>
-            <Traces travels={timelines} />
+            <LazyTraceComparison timelines={timelines} />
           </Suspense>
         </PageErrorBoundary>
       )}

@@ -3,7 +3,7 @@ import type { AttemptLine } from "../../protocol/api.gen";
 import styles from "./Compare.module.css";
 import { figuresOf } from "./figures";
 
-/** The figures of two attempts in a table. */
+/** A table of the figures of two attempts, such as score and cost, and their differences. */
 export function ComparisonTable({ a, b }: { a: AttemptLine; b: AttemptLine }) {
   const figures = useMemo(() => figuresOf(a, b), [a, b]);
   return (

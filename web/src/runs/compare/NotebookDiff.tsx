@@ -16,10 +16,10 @@ export function NotebookDiff({ stores }: { stores: readonly [Store, Store] }) {
     <ol className={styles.pairs} aria-label="Cells of both notebooks">
       {pairs.map((pair) => (
         <CellPair
-          key={keyOf(pair)}
+          key={pairKey(pair)}
           pair={pair}
           stores={stores}
-          places={[positionOf(a, pair.a?.id), positionOf(b, pair.b?.id)]}
+          places={[cellPosition(a, pair.a?.id), cellPosition(b, pair.b?.id)]}
         />
       ))}
     </ol>
@@ -30,10 +30,10 @@ function useNotebook(store: Store): Notebook {
   return useSyncExternalStore(store.subscribe, () => store.get().notebook);
 }
 
-function keyOf({ a, b }: MatchedCells): string {
+function pairKey({ a, b }: MatchedCells): string {
   return `${a?.id ?? ""} ${b?.id ?? ""}`;
 }
 
-function positionOf(notebook: Notebook, id: string | undefined): number {
+function cellPosition(notebook: Notebook, id: string | undefined): number {
   return id === undefined ? 0 : notebook.order.indexOf(id) + 1;
 }

@@ -13,7 +13,7 @@ import { CaseRow } from "./CaseRow";
 import { casePairs, type PairCounts, pairCounts } from "./caseByCase";
 import styles from "./RunsCompare.module.css";
 
-/** Cases shown at first. */
+/** Number of cases that are shown at first. */
 const maxCases = 300;
 
 /** Two runs compared case by case, cases with different results first. */

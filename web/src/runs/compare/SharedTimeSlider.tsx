@@ -7,8 +7,8 @@ import styles from "./Compare.module.css";
 
 const sliderSteps = 1000;
 
-/** A slider that moves two timelines to the same time since their beginnings. */
-export function SharedTimeSlider({ travels: timelines }: { travels: readonly [Timeline, Timeline] }) {
+/** A slider that moves two timelines to the same time after the start of their traces. */
+export function SharedTimeSlider({ timelines }: { timelines: readonly [Timeline, Timeline] }) {
   const [at, setAt] = useState(sliderSteps);
   const [a, b] = [useTimelineState(timelines[0]), useTimelineState(timelines[1])];
   const longest = Math.max(a.marks.at(-1)?.ms ?? 0, b.marks.at(-1)?.ms ?? 0);

@@ -12,8 +12,8 @@ const tabs = [
   { id: "conversations", label: "Conversations" },
 ];
 
-/** The notebooks and conversations of two attempts at the same time since their beginnings. */
-export default function TraceComparison({ travels: timelines }: { travels: readonly [Timeline, Timeline] }) {
+/** The notebooks and conversations of two attempts at the same time after the start of their traces. */
+export default function TraceComparison({ timelines }: { timelines: readonly [Timeline, Timeline] }) {
   const [current, setCurrent] = useState("notebooks");
   const [a, b] = timelines;
   useEffect(() => {
@@ -22,7 +22,7 @@ export default function TraceComparison({ travels: timelines }: { travels: reado
   }, [a, b]);
   return (
     <>
-      <SharedTimeSlider travels={timelines} />
+      <SharedTimeSlider timelines={timelines} />
       <Tabs label="What is compared" tabs={tabs} current={current} onChange={setCurrent}>
         {current === "notebooks" ? (
           <NotebookDiff stores={[a.store, b.store]} />

@@ -1,17 +1,23 @@
 import type { Cell, Notebook } from "../../store/state";
 
-/** Matching cells of two notebooks; null: the other notebook has no match. */
+/** A pair of matching cells of two notebooks. null: the other notebook has no matching cell. */
 export interface MatchedCells {
   a: Cell | null;
   b: Cell | null;
 }
 
-/** Above this product of cell counts, cells are matched by position. */
+/**
+ * If the product of the two notebooks' cell counts is larger, cells are matched by position instead
+ * of by similarity.
+ */
 const maxCellPairs = 250_000;
-/** Minimum share of common words for two cells to match. */
+/** Minimum share of common words, from 0 to 1, for two cells to match. */
 const minSimilarity = 0.4;
 
-/** Matches the cells of two notebooks in order, maximising their similarity. */
+/**
+ * Matches the cells of two notebooks without changing their order, so that the sum of the
+ * similarities is as large as possible.
+ */
 export function alignCells(a: Notebook, b: Notebook): readonly MatchedCells[] {
   const [left, right] = [cellsOf(a), cellsOf(b)];
   if (left.length * right.length > maxCellPairs) return matchByPosition(left, right);
@@ -55,7 +61,10 @@ function matchByPosition(a: readonly Cell[], b: readonly Cell[]): readonly Match
   }));
 }
 
-/** Returns the similarity of cell i of a and cell j of b: 1 for the same source, 0 for no match. */
+/**
+ * Returns the similarity of cell a[i] and cell b[j], from 0 to 1: 1 for equal sources, 0 if they
+ * must not match.
+ */
 function similarityOf(a: readonly Cell[], b: readonly Cell[]): (i: number, j: number) => number {
   const [left, right] = [a.map(wordsOf), b.map(wordsOf)];
   return (i, j) => {

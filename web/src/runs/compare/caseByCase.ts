@@ -20,7 +20,10 @@ export interface CasePair {
   flipped: boolean;
 }
 
-/** Number of cases by the runs in which they passed. A case passed if all its epochs did. */
+/**
+ * Number of cases that passed in both runs, in one of them, or in neither. A case passed if all its
+ * epochs did.
+ */
 export interface PairCounts {
   both: number;
   onlyA: number;
@@ -30,7 +33,7 @@ export interface PairCounts {
   single: number;
 }
 
-/** Returns the cases of two runs: flipped ones first, then by id. */
+/** Returns the cases of two runs with their results: first those whose results differ, then by id. */
 export function casePairs(a: readonly Attempt[], b: readonly Attempt[]): readonly CasePair[] {
   const [first, second] = [resultsByCase(a), resultsByCase(b)];
   const ids = [...new Set([...first.keys(), ...second.keys()])];
@@ -40,11 +43,12 @@ export function casePairs(a: readonly Attempt[], b: readonly Attempt[]): readonl
 
 export function pairCounts(pairs: readonly CasePair[]): PairCounts {
   const counts = { both: 0, onlyA: 0, onlyB: 0, neither: 0, single: 0 };
-  for (const { a, b } of pairs) counts[countedAs(a, b)]++;
+  for (const { a, b } of pairs) counts[pairCountKey(a, b)]++;
   return counts;
 }
 
-function countedAs(a: CaseResults | null, b: CaseResults | null): keyof PairCounts {
+/** Returns which of the counts a case belongs to. */
+function pairCountKey(a: CaseResults | null, b: CaseResults | null): keyof PairCounts {
   if (!isGraded(a) || !isGraded(b)) return "single";
   if (hasPassed(a)) return hasPassed(b) ? "both" : "onlyA";
   return hasPassed(b) ? "onlyB" : "neither";

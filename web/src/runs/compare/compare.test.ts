@@ -6,20 +6,20 @@ import { alignCells } from "./alignCells";
 import { figuresOf } from "./figures";
 import { lineDiff } from "./lineDiff";
 
-function diff(a: string, b: string): string[] {
+function markedLines(a: string, b: string): string[] {
   const signs = { same: " ", removed: "-", added: "+" };
   return lineDiff(a, b).map(({ kind, text }) => signs[kind] + text);
 }
 
-test("only the lines that differ are marked", () => {
-  expect(diff("a\nb\nc\nd", "a\nB\nc\nx\nd")).toEqual([" a", "-b", "+B", " c", "+x", " d"]);
-  expect(diff("a\nb\nc", "b\nc\na")).toEqual(["-a", " b", " c", "+a"]);
-  expect(diff("", "x\n")).toEqual(["+x"]);
-  expect(diff("x", "")).toEqual(["-x"]);
-  expect(diff("x\n", "x")).toEqual([" x"]);
+test("lineDiff marks only differing lines", () => {
+  expect(markedLines("a\nb\nc\nd", "a\nB\nc\nx\nd")).toEqual([" a", "-b", "+B", " c", "+x", " d"]);
+  expect(markedLines("a\nb\nc", "b\nc\na")).toEqual(["-a", " b", " c", "+a"]);
+  expect(markedLines("", "x\n")).toEqual(["+x"]);
+  expect(markedLines("x", "")).toEqual(["-x"]);
+  expect(markedLines("x\n", "x")).toEqual([" x"]);
 });
 
-test("both texts can be read off a diff", () => {
+test("a diff contains both texts", () => {
   const a = Array.from({ length: 60 }, (_, i) => `line ${(i * 7) % 13}`);
   const b = Array.from({ length: 50 }, (_, i) => `line ${(i * 5) % 11}`);
   const lines = lineDiff(a.join("\n"), b.join("\n"));
@@ -27,13 +27,13 @@ test("both texts can be read off a diff", () => {
   expect(lines.filter((line) => line.kind !== "removed").map((line) => line.text)).toEqual(b);
 });
 
-test("very long texts are not weighed line by line", () => {
+test("very long texts are not compared line by line", () => {
   const a = Array.from({ length: 20_000 }, (_, i) => `a${i}`).join("\n");
   const b = Array.from({ length: 20_000 }, (_, i) => `b${i}`).join("\n");
   expect(lineDiff(`same\n${a}`, `same\n${b}`)).toHaveLength(40_001);
 });
 
-function notebook(...sources: string[]): Notebook {
+function notebookOfSources(...sources: string[]): Notebook {
   const cells = sources.map((source, at): Cell => ({ id: `c${at}`, type: "code", source, title: "", rev: 1 }));
   return {
     seq: 1,
@@ -45,36 +45,38 @@ function notebook(...sources: string[]): Notebook {
   };
 }
 
-function pairs(a: Notebook, b: Notebook): (readonly [string | undefined, string | undefined])[] {
+function alignedSources(a: Notebook, b: Notebook): (readonly [string | undefined, string | undefined])[] {
   return alignCells(a, b).map((pair) => [pair.a?.source, pair.b?.source]);
 }
 
-test("cells stand for those that are like them", () => {
-  expect(pairs(notebook("x = 1\ny = 2", "z"), notebook("new", "x = 1\ny = 3", "z"))).toEqual([
-    [undefined, "new"],
-    ["x = 1\ny = 2", "x = 1\ny = 3"],
-    ["z", "z"],
-  ]);
-  expect(pairs(notebook("a"), notebook("b"))).toEqual([
+test("alignCells matches similar cells", () => {
+  expect(alignedSources(notebookOfSources("x = 1\ny = 2", "z"), notebookOfSources("new", "x = 1\ny = 3", "z"))).toEqual(
+    [
+      [undefined, "new"],
+      ["x = 1\ny = 2", "x = 1\ny = 3"],
+      ["z", "z"],
+    ],
+  );
+  expect(alignedSources(notebookOfSources("a"), notebookOfSources("b"))).toEqual([
     ["a", undefined],
     [undefined, "b"],
   ]);
-  expect(pairs(notebook(), notebook())).toEqual([]);
+  expect(alignedSources(notebookOfSources(), notebookOfSources())).toEqual([]);
 });
 
-test("of two cells alike the same one is taken", () => {
-  expect(pairs(notebook("p\nq"), notebook("p\nr", "p\nq"))).toEqual([
+test("of two similar cells the identical one is matched", () => {
+  expect(alignedSources(notebookOfSources("p\nq"), notebookOfSources("p\nr", "p\nq"))).toEqual([
     [undefined, "p\nr"],
     ["p\nq", "p\nq"],
   ]);
 });
 
-test("no cell is lost of notebooks too large to be weighed", () => {
-  const many = notebook(...Array.from({ length: 600 }, (_, i) => `${i}`));
+test("large notebooks are matched by position without losing cells", () => {
+  const many = notebookOfSources(...Array.from({ length: 600 }, (_, i) => `${i}`));
   expect(alignCells(many, many)).toHaveLength(600);
 });
 
-test("differences are said with sign and share", () => {
+test("differences have a sign and a percentage", () => {
   const line = (ms: number, passed: boolean) => ({
     type: "attempt",
     case_id: "c",

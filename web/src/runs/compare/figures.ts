@@ -6,7 +6,7 @@ import { plainName } from "../../text/displayText";
 import { attemptOf } from "../data/attempt";
 import { outcomeText } from "../data/outcome";
 
-/** A row of the comparison table. */
+/** A figure of two attempts, such as the score, as a row of the comparison table. */
 export interface ComparedFigure {
   name: string;
   a: string;
@@ -60,7 +60,7 @@ function numberFigure(
   return { name, a: say(a), b: say(b), difference: differenceText(a, b, say), differs: a !== b };
 }
 
-/** Formats a difference: "+1.2 s, +35 %". */
+/** Formats the difference from a to b with sign and percentage, such as "+1.2 s, +35 %". */
 function differenceText(a: number | null, b: number | null, say: (value: number | null) => string): string {
   if (a === null || b === null || a === b) return "";
   const sign = b > a ? "+" : "−";
@@ -68,7 +68,7 @@ function differenceText(a: number | null, b: number | null, say: (value: number 
   return `${sign}${say(Math.abs(b - a))}${share}`;
 }
 
-/** Returns the result of each grader, matched by position. */
+/** Returns the result of each grader for two attempts. Graders are matched by position. */
 function graderFigures(a: AttemptLine, b: AttemptLine): ComparedFigure[] {
   const [first, second] = [a, b].map(({ graders }) => read(list(graderResultSchema), graders));
   return Array.from({ length: Math.max(first?.length ?? 0, second?.length ?? 0) }, (_, place) => {

@@ -1,13 +1,16 @@
-/** A line that is in both texts, or only in the first (removed) or the second (added). */
+/** A line of a diff: it is in both texts, only in the first (removed), or only in the second (added). */
 export interface DiffLine {
   kind: "same" | "removed" | "added";
   text: string;
 }
 
-/** Above this product of line counts, all differing lines count as replaced. */
+/**
+ * If the product of the line counts is larger, all lines between the first and last difference
+ * count as replaced.
+ */
 const maxLinePairs = 1_000_000;
 
-/** Returns a minimal line diff from a to b; for very long texts not a minimal one. */
+/** Returns the line diff that turns text a into text b. It is minimal unless the texts are very long. */
 export function lineDiff(a: string, b: string): readonly DiffLine[] {
   const [before, after] = [linesOf(a), linesOf(b)];
   let head = 0;
@@ -44,7 +47,7 @@ function diffMiddle(a: readonly string[], b: readonly string[]): DiffLine[] {
       j++;
     } else if (
       x !== undefined &&
-      (y === undefined || at(common, (i + 1) * width + j) >= at(common, i * width + j + 1))
+      (y === undefined || lengthAt(common, (i + 1) * width + j) >= lengthAt(common, i * width + j + 1))
     ) {
       lines.push(removedLine(x));
       i++;
@@ -56,19 +59,22 @@ function diffMiddle(a: readonly string[], b: readonly string[]): DiffLine[] {
   return lines;
 }
 
-/** Returns at i·(b.length+1)+j the length of the longest common subsequence of a[i..] and b[j..]. */
+/**
+ * Returns a flat table; at index i·(b.length+1)+j is the length of the longest common subsequence
+ * of a[i..] and b[j..].
+ */
 function commonLengths(a: readonly string[], b: readonly string[]): Uint32Array {
   const width = b.length + 1;
   const lengths = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) {
-      const skip = Math.max(at(lengths, (i + 1) * width + j), at(lengths, i * width + j + 1));
-      lengths[i * width + j] = a[i] === b[j] ? at(lengths, (i + 1) * width + j + 1) + 1 : skip;
+      const skip = Math.max(lengthAt(lengths, (i + 1) * width + j), lengthAt(lengths, i * width + j + 1));
+      lengths[i * width + j] = a[i] === b[j] ? lengthAt(lengths, (i + 1) * width + j + 1) + 1 : skip;
     }
   }
   return lengths;
 }
 
-function at(lengths: Uint32Array, index: number): number {
+function lengthAt(lengths: Uint32Array, index: number): number {
   return lengths[index] ?? 0;
 }

@@ -3,7 +3,7 @@ import { read } from "../../json/schema";
 import { attemptLineSchema, attemptPageSchema } from "../../protocol/api.gen";
 import { attemptOf, attemptsOf, unfinishedAttempt } from "./attempt";
 
-test("an attempt without a line is known by its folder", () => {
+test("an unfinished attempt has case, epoch and try from its folder's name", () => {
   expect(unfinishedAttempt("0002-customer-join-e3-t1", "running")).toMatchObject({
     caseId: "customer-join",
     epoch: 3,
@@ -18,12 +18,12 @@ test("an attempt without a line is known by its folder", () => {
   });
 });
 
-test("an attempt whose run was interrupted does not run", () => {
+test("an attempt of an interrupted run is interrupted", () => {
   const told = { type: "attempt", state: "interrupted", name: "0002-c-e1-t1" };
   expect(attemptOf(told)).toMatchObject({ verdict: "interrupted", outcome: "interrupted", n: 0 });
 });
 
-test("a skipped case says why", () => {
+test("a skipped case has its reason", () => {
   expect(attemptOf({ type: "skipped", case_id: "r", reason: "no R" })).toMatchObject({
     verdict: "skipped",
     detail: "no R",
@@ -31,7 +31,7 @@ test("a skipped case says why", () => {
   });
 });
 
-const hostile: unknown[] = [
+const malformedLines: unknown[] = [
   { type: "attempt" },
   {
     type: "attempt",
@@ -47,7 +47,7 @@ const hostile: unknown[] = [
   { type: "attempt", usage: { input_tokens: "9", cost_usd: {} }, tags: [1, null, "ok"] },
 ];
 
-test.each(hostile)("a line with anything in it is read: %j", (line) => {
+test.each(malformedLines)("a malformed line is read: %j", (line) => {
   const attempt = attemptOf(read(attemptLineSchema, line));
   expect(attempt).not.toBeNull();
   expect(typeof attempt?.name).toBe("string");
@@ -58,7 +58,7 @@ test.each(hostile)("a line with anything in it is read: %j", (line) => {
   expect(attempt?.tags.every((tag) => typeof tag === "string")).toBe(true);
 });
 
-test("what is no line is no attempt", () => {
+test("attemptOf returns null for other lines", () => {
   const attempts = [null, 1, "x", [], {}, { type: "summary" }, { type: ["attempt"] }];
   expect(attemptsOf(read(attemptPageSchema, { attempts }).attempts)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { timeOf } from "../../json/values";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
-import { type Verdict, verdictOf } from "./outcome";
+import { isUnfinished, type UnfinishedState, type Verdict, verdictOf } from "./outcome";
 
 /** A row of a run's attempt table: an attempt, finished or not, or a skipped case. */
 export interface Attempt {
@@ -34,7 +34,7 @@ export interface Attempt {
 export function attemptOf(line: AttemptLine): Attempt | null {
   if (line.type === "skipped") return skippedCase(line);
   if (line.type !== "attempt") return null;
-  if (line.state === "running" || line.state === "interrupted") return unfinishedAttempt(line.name ?? "", line.state);
+  if (isUnfinished(line.state)) return unfinishedAttempt(line.name ?? "", line.state);
   const { usage = {}, outcome = "", passed = null } = line;
   return {
     n: line.n ?? 0,
@@ -90,8 +90,8 @@ function skippedCase({ n = 0, case_id: caseId = "", reason: detail = "" }: Attem
 
 const attemptFolderName = /^\d+-(.*)-e(\d+)-t(\d+)$/s;
 
-/** Returns an unfinished attempt with what the name of its folder contains. */
-export function unfinishedAttempt(name: string, verdict: "running" | "interrupted"): Attempt {
+/** Returns an unfinished attempt with the case, epoch and try that the name of its folder contains. */
+export function unfinishedAttempt(name: string, verdict: UnfinishedState): Attempt {
   const [, slug = name, epoch, attempt] = attemptFolderName.exec(name) ?? [];
   return {
     ...emptyAttempt,

@@ -1,7 +1,7 @@
 import { getFile } from "../../api/client";
 import type { AttemptLine } from "../../protocol/api.gen";
 
-/** How a file is displayed. other: not at all. */
+/** How the page displays a file of an attempt. other: it is not displayed, only downloaded. */
 export type FileKind = "text" | "json" | "image" | "other";
 
 /** A file of an attempt. */

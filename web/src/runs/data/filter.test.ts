@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Attempt, attemptsOf } from "./attempt";
 import { filterAndSort, parseTableView, type TableView, tableViewParameters } from "./filter";
 
-const attempts = attemptsOf([
+const sampleAttempts = attemptsOf([
   {
     type: "attempt",
     name: "1",
@@ -18,26 +18,28 @@ const attempts = attemptsOf([
   { type: "skipped", case_id: "case1", reason: "it wants R" },
 ]);
 
-function names(search: string): string[] {
-  return filterAndSort(attempts, parseTableView(search)).map((attempt: Attempt) => attempt.name || attempt.caseId);
+function filteredNames(search: string): string[] {
+  return filterAndSort(sampleAttempts, parseTableView(search)).map(
+    (attempt: Attempt) => attempt.name || attempt.caseId,
+  );
 }
 
-test("filters hold together", () => {
-  expect(names("text=CASE")).toEqual(["1", "2", "case1"]);
-  expect(names("verdict=infrastructure")).toEqual(["3"]);
-  expect(names("outcome=limit")).toEqual(["2"]);
-  expect(names("tag=x")).toEqual(["1", "3"]);
-  expect(names("tag=x&text=case")).toEqual(["1"]);
+test("an attempt must match all filters", () => {
+  expect(filteredNames("text=CASE")).toEqual(["1", "2", "case1"]);
+  expect(filteredNames("verdict=infrastructure")).toEqual(["3"]);
+  expect(filteredNames("outcome=limit")).toEqual(["2"]);
+  expect(filteredNames("tag=x")).toEqual(["1", "3"]);
+  expect(filteredNames("tag=x&text=case")).toEqual(["1"]);
 });
 
-test("numbers sort as numbers, and what is not known comes last in both directions", () => {
-  expect(names("sort=case")).toEqual(["case1", "2", "1", "3"]);
-  expect(names("sort=-case")).toEqual(["3", "1", "2", "case1"]);
-  expect(names("sort=score")).toEqual(["2", "1", "3", "case1"]);
-  expect(names("sort=-duration")).toEqual(["2", "1", "3", "case1"]);
+test("numbers sort numerically, and unknown values come last in both directions", () => {
+  expect(filteredNames("sort=case")).toEqual(["case1", "2", "1", "3"]);
+  expect(filteredNames("sort=-case")).toEqual(["3", "1", "2", "case1"]);
+  expect(filteredNames("sort=score")).toEqual(["2", "1", "3", "case1"]);
+  expect(filteredNames("sort=-duration")).toEqual(["2", "1", "3", "case1"]);
 });
 
-test("an address says again what it was written from", () => {
+test("a table view survives the round trip through the address", () => {
   const shown: TableView = {
     filter: { verdict: "failed", outcome: "limit", tag: "a&b=c", text: "50% ö" },
     order: { by: "cost", descending: true },
@@ -46,6 +48,6 @@ test("an address says again what it was written from", () => {
   expect(tableViewParameters(parseTableView(""))).toBe("");
 });
 
-test("an address that makes no sense shows everything", () => {
-  expect(names("verdict=constructor&sort=__proto__")).toHaveLength(4);
+test("an invalid address shows all attempts", () => {
+  expect(filteredNames("verdict=constructor&sort=__proto__")).toHaveLength(4);
 });

@@ -47,7 +47,10 @@ const sortColumns: readonly string[] = [
   "tamper",
 ];
 
-/** Parses the query part of an address. Invalid parameters are ignored. */
+/**
+ * Parses the query part of an address as filter and sort order of the attempt table. Invalid
+ * parameters are ignored.
+ */
 export function parseTableView(search: string): TableView {
   const parameters = new URLSearchParams(search);
   const get = (name: string) => parameters.get(name) ?? "";
@@ -66,7 +69,10 @@ export function parseTableView(search: string): TableView {
   };
 }
 
-/** Returns the parameters of an address, without those that have their default. */
+/**
+ * Returns the query part of an address for a table view, without parameters that have their default
+ * value; "" if all have.
+ */
 export function tableViewParameters({ filter, order }: TableView): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) if (value !== "") parameters.set(name, value);
@@ -106,7 +112,7 @@ const sortValues: Record<SortColumn, (attempt: Attempt) => SortValue> = {
   tamper: (a) => a.tamper,
 };
 
-/** Compares by case, then epoch and try. */
+/** Compares two attempts by case, then by epoch, then by try. */
 function compareTries(a: Attempt, b: Attempt): number {
   if (a.caseId !== b.caseId) return a.caseId < b.caseId ? -1 : 1;
   return compareValues(sortValues.epoch(a), sortValues.epoch(b), 1);

@@ -16,7 +16,7 @@ test.each([
   expect(quantile975(degrees)).toBeCloseTo(quantile, 4);
 });
 
-test("mean ± t·s/√n", () => {
+test("the interval is mean ± t·s/√n", () => {
   // mean 0.5, s 0.1, t(2) 4.30265: half is 4.30265 · 0.1 / √3 = 0.248414
   const rate = rateOf([0.4, 0.5, 0.6]);
   expect(rate?.mean).toBeCloseTo(0.5, 12);
@@ -29,12 +29,12 @@ test("an interval stays within 0 and 1", () => {
   expect(rateOf([1, 0, 1, 1])).toEqual({ mean: 0.75, interval: [0, 1], n: 4 });
 });
 
-test("observations that are all equal have no interval: they do not tell of a spread", () => {
+test("equal observations have no interval, because their spread is unknown", () => {
   expect(rateOf([1, 1, 1])).toEqual({ mean: 1, interval: null, n: 3 });
   expect(rateOf([1 / 3, 1 / 3, 1 / 3])?.interval).toBeNull();
 });
 
-test("one observation has no interval, none no rate", () => {
+test("one observation has no interval, and no observation has no rate", () => {
   expect(rateOf([1])).toEqual({ mean: 1, interval: null, n: 1 });
   expect(rateOf([])).toBeNull();
 });

@@ -1,8 +1,14 @@
 /**
- * The result of an attempt. infrastructure: it ended for a reason that says nothing about the
- * agent. interrupted: it has not ended and its run is not running.
+ * State of an attempt that has not ended. running: a program is running it. interrupted: its run
+ * was interrupted, so that it will not end.
  */
-export type Verdict = "passed" | "failed" | "ungraded" | "infrastructure" | "skipped" | "running" | "interrupted";
+export type UnfinishedState = "running" | "interrupted";
+
+/**
+ * The result of an attempt or a skipped case. infrastructure: the attempt ended for a reason that
+ * says nothing about the agent. ungraded: it ended and nothing was graded.
+ */
+export type Verdict = "passed" | "failed" | "ungraded" | "infrastructure" | "skipped" | UnfinishedState;
 
 /** All verdicts in display order. */
 export const verdicts: readonly Verdict[] = [
@@ -15,16 +21,26 @@ export const verdicts: readonly Verdict[] = [
   "interrupted",
 ];
 
-/** Reports whether the attempt has ended. */
+/**
+ * Reports whether an attempt with this verdict has ended. False for skipped cases and unfinished
+ * attempts.
+ */
 export function hasEnded(verdict: Verdict): boolean {
   return verdict !== "skipped" && !isUnfinished(verdict);
 }
 
-/** Reports whether the attempt is unfinished: it has no line in attempts.jsonl. */
-export function isUnfinished(verdict: Verdict): boolean {
-  return verdict === "running" || verdict === "interrupted";
+/**
+ * Reports whether a state or verdict is that of an unfinished attempt, which has no line in
+ * attempts.jsonl.
+ */
+export function isUnfinished(state: string | undefined): state is UnfinishedState {
+  return state === "running" || state === "interrupted";
 }
 
+/**
+ * Outcomes that say nothing about the agent's ability. kernel_exit is one of them only if nothing
+ * was graded.
+ */
 const infrastructureOutcomes = new Set([
   "agent_error",
   "agent_exit",
@@ -34,7 +50,10 @@ const infrastructureOutcomes = new Set([
   "cancelled",
 ]);
 
-/** Returns the verdict of an attempt that has ended. passed null: nothing was graded. */
+/**
+ * Returns the verdict of an attempt that has ended, from its outcome and whether it passed. passed
+ * null means that nothing was graded.
+ */
 export function verdictOf(outcome: string, passed: boolean | null): Verdict {
   if (infrastructureOutcomes.has(outcome) || (outcome === "kernel_exit" && passed === null)) return "infrastructure";
   if (passed === null) return "ungraded";

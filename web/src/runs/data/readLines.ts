@@ -4,7 +4,7 @@ import { addUnreadableLines, type UnreadableLines, unreadableLinesOf } from "./u
 
 const linesPerPage = 10_000;
 
-/** Lines of a run's attempts.jsonl. */
+/** Lines that were read from a run's attempts.jsonl. */
 export interface AttemptLines {
   lines: readonly AttemptLine[];
   /** Number of the last line read. */
@@ -13,7 +13,10 @@ export interface AttemptLines {
   leftOut: UnreadableLines | null;
 }
 
-/** Loads all lines after number `after`, without their long fields. */
+/**
+ * Loads all lines of a run's attempts.jsonl after line number `after`, page by page, without their
+ * long fields. Rejects if a request fails.
+ */
 export async function readLines(run: string, after: number, signal: AbortSignal): Promise<AttemptLines> {
   const lines: AttemptLine[] = [];
   let leftOut: UnreadableLines | null = null;

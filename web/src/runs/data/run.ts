@@ -1,11 +1,15 @@
 import { integer, list, object, optional, read, string, unknown } from "../../json/schema";
 import { textOrJSON, timeOf } from "../../json/values";
 import type { RunHost, RunItem } from "../../protocol/api.gen";
+import type { UnfinishedState } from "./outcome";
 import type { Counts } from "./tally";
 import { type UnreadableLines, unreadableLinesOf } from "./unreadableLines";
 
-/** State of a run. running: a program is writing it. interrupted: no program is, and it is not finished. */
-export type RunState = "running" | "finished" | "interrupted";
+/**
+ * State of a run. running: a program is writing its results. interrupted: the run has not finished
+ * and no program is writing it. finished: all attempts have ended.
+ */
+export type RunState = "finished" | UnfinishedState;
 
 /** A run as shown in the list and on its page. */
 export interface Run {
@@ -47,6 +51,7 @@ export interface RunConfig {
   all: unknown;
 }
 
+/** Schema of the fields of run.json that the page uses. */
 const configSchema = object<Omit<RunConfig, "all">>({
   agent: string,
   model: string,
@@ -57,7 +62,7 @@ const configSchema = object<Omit<RunConfig, "all">>({
   jobs: optional(integer),
 });
 
-/** Converts a run of the API. */
+/** Converts a run from the API's format; missing numbers become null, or 0 for counts. */
 export function runOf(run: RunItem): Run {
   const { summary = {} } = run;
   return {
@@ -89,18 +94,21 @@ function stateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
 }
 
-/** Returns the number of attempts that have ended. */
+/** Returns the number of attempts that have ended: the passed, failed, ungraded and infrastructure ones. */
 export function endedCount(counts: Counts): number {
   return counts.passed + counts.failed + counts.infrastructure + counts.ungraded;
 }
 
-/** Returns agent, model and strategy as text, without empty ones. */
+/**
+ * Returns the agent, model and strategy of a run as one text, such as "builtin · gpt-5 · tools".
+ * Empty parts are left out.
+ */
 export function agentText({ agent, model, strategy }: RunConfig): string {
   const parts = [agent || "unknown agent", model, agent === "builtin" ? strategy : ""];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-/** Returns the paths of the cases as texts. */
+/** Returns the paths of a run's cases as texts. */
 export function casePaths({ paths }: RunConfig): readonly string[] {
   return paths.map(textOrJSON);
 }

@@ -4,24 +4,24 @@ import { type AttemptLine, attemptLineSchema } from "../../protocol/api.gen";
 import { type Attempt, attemptOf } from "./attempt";
 import { costOf, countsOf, passRatesOf, summaryRates, tagRatesOf } from "./tally";
 
-function attempt(caseId: string, outcome: string, passed: boolean | null, more: object = {}): Attempt {
+function endedAttempt(caseId: string, outcome: string, passed: boolean | null, more: object = {}): Attempt {
   const made = attemptOf({ type: "attempt", case_id: caseId, outcome, passed, ...more });
   if (made === null) throw new Error("no attempt");
   return made;
 }
 
-const attempts = [
-  attempt("a", "completed", true),
-  attempt("a", "completed", false),
-  attempt("b", "completed", true),
-  attempt("b", "agent_error", null),
-  attempt("c", "kernel_exit", null),
-  attempt("d", "kernel_exit", false),
-  attempt("e", "completed", null),
+const sampleAttempts = [
+  endedAttempt("a", "completed", true),
+  endedAttempt("a", "completed", false),
+  endedAttempt("b", "completed", true),
+  endedAttempt("b", "agent_error", null),
+  endedAttempt("c", "kernel_exit", null),
+  endedAttempt("d", "kernel_exit", false),
+  endedAttempt("e", "completed", null),
 ];
 
-test("each attempt is counted once, by its verdict", () => {
-  expect(countsOf(attempts)).toEqual({
+test("countsOf counts each attempt once, by its verdict", () => {
+  expect(countsOf(sampleAttempts)).toEqual({
     passed: 2,
     failed: 2,
     ungraded: 1,
@@ -32,8 +32,8 @@ test("each attempt is counted once, by its verdict", () => {
   });
 });
 
-test("the mean over a case's attempts is one observation", () => {
-  const rates = passRatesOf(attempts);
+test("the mean over a case's attempts is one observation of the pass rate", () => {
+  const rates = passRatesOf(sampleAttempts);
   // strict: a 1/2, b 1/2, c 0, d 0; without infrastructure: a 1/2, b 1, d 0
   expect(rates.strict?.mean).toBeCloseTo(0.25, 12);
   expect(rates.strict?.n).toBe(4);
@@ -41,19 +41,19 @@ test("the mean over a case's attempts is one observation", () => {
   expect(rates.excludingInfrastructure?.n).toBe(3);
 });
 
-test("a run's own summary goes before what is computed", () => {
+test("the run's summary line takes precedence over computed rates", () => {
   const told = summaryRates(
     [
       { type: "summary", ...{ pass_rate: { strict: 0.3, excluding_infrastructure: null, ci95: [0.1, 0.5] } } },
     ] as unknown as AttemptLine[],
-    passRatesOf(attempts),
+    passRatesOf(sampleAttempts),
   );
   expect(told.strict).toEqual({ mean: 0.3, interval: [0.1, 0.5], n: 4 });
   expect(told.excludingInfrastructure?.mean).toBeCloseTo(0.5, 12);
 });
 
-test("a rate that cannot be is told by no summary", () => {
-  const computed = passRatesOf(attempts);
+test("an impossible rate in the summary is replaced by the computed one", () => {
+  const computed = passRatesOf(sampleAttempts);
   expect(
     summaryRates(
       [
@@ -69,10 +69,10 @@ test("a rate that cannot be is told by no summary", () => {
   expect(told.strict?.interval).toBeNull();
 });
 
-test("an interval without width is told by no summary", () => {
+test("an interval of width zero in the summary is ignored", () => {
   const told = summaryRates(
     [{ type: "summary", ...{ pass_rate: { strict: 1, ci95: [1, 1] } } }] as unknown as AttemptLine[],
-    passRatesOf([attempt("a", "completed", true)]),
+    passRatesOf([endedAttempt("a", "completed", true)]),
   );
   expect(told.strict?.interval).toBeNull();
 });
@@ -80,7 +80,7 @@ test("an interval without width is told by no summary", () => {
 test.each([null, 3, { pass_rate: 7 }, { pass_rate: { strict: "1", ci95: 4 } }])(
   "of a strange summary nothing is taken: %j",
   (summary) => {
-    const computed = passRatesOf(attempts);
+    const computed = passRatesOf(sampleAttempts);
     expect(summaryRates([read(attemptLineSchema, { type: "summary", ...Object(summary) })], computed)).toEqual(
       computed,
     );
@@ -89,8 +89,8 @@ test.each([null, 3, { pass_rate: 7 }, { pass_rate: { strict: "1", ci95: 4 } }])(
 
 test("an attempt counts for each of its tags once", () => {
   const rates = tagRatesOf([
-    attempt("a", "completed", true, { tags: ["x", "y", "x"] }),
-    attempt("b", "completed", false, { tags: ["x"] }),
+    endedAttempt("a", "completed", true, { tags: ["x", "y", "x"] }),
+    endedAttempt("b", "completed", false, { tags: ["x"] }),
   ]);
   expect(rates.map(({ tag, rate, counts }) => [tag, rate?.mean, counts.passed + counts.failed])).toEqual([
     ["x", 0.5, 2],
@@ -98,8 +98,8 @@ test("an attempt counts for each of its tags once", () => {
   ]);
 });
 
-test("a cost is known only where every price is", () => {
-  const priced = (usd: number | null) => attempt("a", "completed", true, { usage: { cost_usd: usd } });
+test("the total cost is known only if every price is", () => {
+  const priced = (usd: number | null) => endedAttempt("a", "completed", true, { usage: { cost_usd: usd } });
   expect(costOf([priced(0.5), priced(0.25)])).toBe(0.75);
   expect(costOf([priced(0.5), priced(null)])).toBeNull();
   expect(costOf([])).toBeNull();

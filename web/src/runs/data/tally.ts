@@ -83,7 +83,10 @@ export function tagRatesOf(attempts: readonly Attempt[]): TagRate[] {
     .sort((a, b) => a.tag.localeCompare(b.tag));
 }
 
-/** Returns the total cost in US dollars; null if a price is not known or no attempt has ended. */
+/**
+ * Returns the total cost of attempts in US dollars; null if the price of one is unknown or none has
+ * ended.
+ */
 export function costOf(attempts: readonly Attempt[]): number | null {
   const ended = attempts.filter((attempt) => hasEnded(attempt.verdict));
   if (ended.length === 0) return null;

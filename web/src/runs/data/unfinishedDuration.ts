@@ -2,8 +2,8 @@ import { timeOf } from "../../json/values";
 import type { AttemptLine } from "../../protocol/api.gen";
 
 /**
- * Returns the milliseconds since an unfinished attempt started, up to now if it is running, else up
- * to its last change; null: not known.
+ * Returns how many milliseconds an unfinished attempt has run: from its start to now while it is
+ * running, else to its last change. null if the times are unknown.
  */
 export function unfinishedDurationMs(line: AttemptLine | null, now: number): number | null {
   const started = timeOf(line?.started);

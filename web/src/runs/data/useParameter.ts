@@ -1,7 +1,11 @@
 import { useCallback } from "react";
 import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
 
-/** A parameter of the page's own address, and how to set it; "" takes it out. It makes no step in the history. */
+/**
+ * Returns the value of a query parameter of the page's address ("" if it is missing), and a
+ * function that sets it; "" removes it. Setting it replaces the current entry of the browser's
+ * history.
+ */
 export function useParameter(name: string): readonly [string, (value: string) => void] {
   const search = useSearch();
   const path = usePathname();

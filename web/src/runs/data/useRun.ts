@@ -3,16 +3,19 @@ import { ApiError, getJSON, runApiPath } from "../../api/client";
 import { useTokenNeeded } from "../../api/TokenGate";
 import { type AttemptLine, runItemSchema } from "../../protocol/api.gen";
 import { type Attempt, attemptsOf, unfinishedAttempt } from "./attempt";
+import type { UnfinishedState } from "./outcome";
 import { type AttemptLines, readLines } from "./readLines";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
+/** Interval in milliseconds at which a run in progress is reloaded. */
 const pollMs = 2000;
 
+/** A run, its attempts, and the state of loading them. */
 export interface RunWithAttempts {
-  /** null: it is not here yet. */
+  /** null: not loaded yet. */
   run: Run | null;
-  /** Those without a line first, then those that have ended and cases that were skipped, the newest line first. */
+  /** Unfinished attempts first, then ended attempts and skipped cases, the newest line first. */
   attempts: readonly Attempt[];
   /** All lines of attempts.jsonl. */
   lines: readonly AttemptLine[];
@@ -21,54 +24,58 @@ export interface RunWithAttempts {
   reload: () => void;
 }
 
-const noLines: AttemptLines = { lines: [], last: 0, leftOut: null };
+const noAttemptLines: AttemptLines = { lines: [], last: 0, leftOut: null };
 
-/** A run and all its attempts; while it goes on, what has been added is asked for every two seconds. */
+/** Loads a run and all its attempts. While the run is in progress, loads new attempts every 2 s. */
 export function useRun(name: string): RunWithAttempts {
   const [run, setRun] = useState<Run | null>(null);
-  const [read, setRead] = useState<AttemptLines>(noLines);
+  const [read, setRead] = useState<AttemptLines>(noAttemptLines);
   const [error, setError] = useState<Error | null>(null);
   const [loading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
   const refused = useTokenNeeded();
   const reload = useCallback(() => setRound((n) => n + 1), []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: round asks again; read grows by what the answer brings
+  // biome-ignore lint/correctness/useExhaustiveDependencies: round requests a reload; read changes with each response
   useEffect(() => {
-    const gone = new AbortController();
+    const controller = new AbortController();
     setLoading(true);
-    const told = getJSON(runApiPath(name), runItemSchema, {}, gone.signal).then(runOf);
-    Promise.all([told, readLines(name, read.last, gone.signal)])
+    const loadedRun = getJSON(runApiPath(name), runItemSchema, {}, controller.signal).then(runOf);
+    Promise.all([loadedRun, readLines(name, read.last, controller.signal)])
       .then(([found, added]) => {
         setRun(found);
-        setRead((old) => (added.last > old.last ? grown(old, added) : old));
+        setRead((old) => (added.last > old.last ? appendLines(old, added) : old));
         setError(null);
       })
       .catch((problem: Error) => {
-        if (gone.signal.aborted) return;
+        if (controller.signal.aborted) return;
         if (problem instanceof ApiError && problem.status === 401) refused();
         setError(problem);
       })
-      .finally(() => gone.signal.aborted || setLoading(false));
-    return () => gone.abort();
+      .finally(() => controller.signal.aborted || setLoading(false));
+    return () => controller.abort();
   }, [name, round, refused]);
   useVisibleInterval(reload, run?.state === "running" && !loading ? pollMs : null);
   const ended = useMemo(() => attemptsOf(read.lines).reverse(), [read.lines]);
-  const open = run?.running.join("/") ?? ""; // no folder's name has a slash: the same names are the same rows
+  const open = run?.running.join("/") ?? ""; // as one string, so that equal names do not re-render; folder names contain no slash
   const verdict = run?.state === "running" ? "running" : "interrupted";
-  const attempts = useMemo(() => withOpen(open, verdict, ended), [open, verdict, ended]);
+  const attempts = useMemo(() => withUnfinished(open, verdict, ended), [open, verdict, ended]);
   return { run, attempts, lines: read.lines, error, loading, reload };
 }
 
-function grown(old: AttemptLines, added: AttemptLines): AttemptLines {
+/** Appends newly read lines of attempts.jsonl to those read before. */
+function appendLines(old: AttemptLines, added: AttemptLines): AttemptLines {
   return {
     lines: [...old.lines, ...added.lines],
     last: added.last,
-    leftOut: null, // the run itself tells
+    leftOut: null, // the run has the count of all unreadable lines
   };
 }
 
-/** Attempts without a line, whose names have slashes between them, in front of those that have one. */
-function withOpen(open: string, verdict: "running" | "interrupted", ended: readonly Attempt[]): readonly Attempt[] {
+/**
+ * Puts the unfinished attempts before those that have a line. open holds the folder names of the
+ * unfinished attempts, separated by slashes; names that have a line by now are left out.
+ */
+function withUnfinished(open: string, verdict: UnfinishedState, ended: readonly Attempt[]): readonly Attempt[] {
   if (open === "") return ended;
   const done = new Set(ended.map((attempt) => attempt.name));
   const names = open.split("/").filter((name) => name !== "" && !done.has(name));

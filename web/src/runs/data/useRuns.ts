@@ -6,11 +6,12 @@ import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 const pageSize = 50;
-/** Milliseconds between reloads of the list while a run is in progress, and otherwise. */
+/** Milliseconds between reloads of the list of runs while a run is in progress (active) or none is (idle). */
 const activePollMs = 2000;
 const idlePollMs = 10_000;
 
-export interface Runs {
+/** The runs that were loaded so far, and functions that load more or reload them. */
+export interface LoadedRuns {
   /** null: not loaded yet. */
   runs: readonly Run[] | null;
   /** Name of the last run if there are more after it; else null. */
@@ -21,7 +22,8 @@ export interface Runs {
   reload: () => void;
 }
 
-interface RunList {
+/** Consecutive runs of the list, newest first, and the name to load the next ones after. */
+interface RunListPart {
   runs: readonly Run[];
   next: string | null;
 }
@@ -30,8 +32,8 @@ interface RunList {
  * Loads the runs, newest first, page by page. Reloads the first page regularly, more often while
  * one of its runs is in progress.
  */
-export function useRuns(): Runs {
-  const [listed, setListed] = useState<RunList | null>(null);
+export function useRuns(): LoadedRuns {
+  const [listed, setListed] = useState<RunListPart | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [pendingRequests, setPendingRequests] = useState(0);
   const refused = useTokenNeeded();
@@ -40,7 +42,7 @@ export function useRuns(): Runs {
       setPendingRequests((n) => n + 1);
       getJSON("/api/runs", runPageSchema, { limit: pageSize, after })
         .then((answer) => {
-          const found = listedOf(answer);
+          const found = runListPartOf(answer);
           setListed((old) => (old === null ? found : insertPage(old, found, after)));
           setError(null);
         })
@@ -67,12 +69,15 @@ export function useRuns(): Runs {
   };
 }
 
-function listedOf({ runs, next }: RunPage): RunList {
+function runListPartOf({ runs, next }: RunPage): RunListPart {
   return { runs: runs.map(runOf).filter((run) => run.name !== ""), next: next || null };
 }
 
-/** Inserts a page into the list: the one after the run `after`, or the first page again for null. */
-function insertPage(old: RunList, found: RunList, after: string | null): RunList {
+/**
+ * Inserts a newly loaded page into the list of runs. after is the name of the run that the page
+ * follows; null means that the page is the first one, loaded again.
+ */
+function insertPage(old: RunListPart, found: RunListPart, after: string | null): RunListPart {
   const fresh = new Set(found.runs.map((run) => run.name));
   const rest = old.runs.filter((run) => !fresh.has(run.name));
   if (after !== null) return { runs: [...rest, ...found.runs], next: found.next };

@@ -1,6 +1,9 @@
 import { useEffect, useEffectEvent } from "react";
 
-/** Calls f every ms milliseconds while the page is visible, and whenever it becomes visible; null: never. */
+/**
+ * Calls f every ms milliseconds while the page is visible, and whenever the page becomes visible.
+ * ms null: f is never called.
+ */
 export function useVisibleInterval(f: () => void, ms: number | null): void {
   const tick = useEffectEvent(() => {
     if (document.visibilityState === "visible") f();

@@ -41,7 +41,7 @@ function ReadableRunRow({ run, chosen, onChoose }: Props) {
       </th>
       <td>
         <ForeignName text={agentText(run.config)} />
-        <span className={styles.under}>{plainName(casePaths(run.config).map(lastPart).join(", "))}</span>
+        <span className={styles.under}>{plainName(casePaths(run.config).map(lastPathPart).join(", "))}</span>
       </td>
       <td className={styles.outcomes}>
         <OutcomeBar counts={run.counts} />
@@ -80,6 +80,6 @@ function UnreadableRunRow({ run }: { run: Run }) {
   );
 }
 
-function lastPart(path: string): string {
+function lastPathPart(path: string): string {
   return path.split("/").findLast((part) => part !== "") ?? path;
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import styles from "./parts.module.css";
 
-/** A muted line of text where there is nothing else to show. */
+/** A line of muted text that says why there is nothing to show. */
 export function MutedText({ children }: { children: ReactNode }) {
   return (
     <p className={styles.quiet} role="status">

@@ -2,7 +2,10 @@ import { type Verdict, verdicts } from "../data/outcome";
 import type { Counts } from "../data/tally";
 import styles from "./OutcomeBar.module.css";
 
-/** Returns the counts as text: "27 passed, 1 failed". */
+/**
+ * Returns the number of attempts by verdict as text, such as "27 passed, 1 failed"; "no attempts
+ * yet" if all are 0.
+ */
 export function countsText(counts: Counts): string {
   const parts = verdicts.filter((verdict) => counts[verdict] > 0).map((verdict) => `${counts[verdict]} ${verdict}`);
   return parts.length > 0 ? parts.join(", ") : "no attempts yet";

@@ -1,7 +1,10 @@
 import { type UnreadableLines, unreadableLinesText } from "../data/unreadableLines";
 import styles from "./parts.module.css";
 
-/** A notice about unreadable lines of a run. of is an optional prefix that names the run. */
+/**
+ * A notice about unreadable lines of a run's attempts.jsonl. of is an optional text before it that
+ * names the run.
+ */
 export function UnreadableLinesNotice({ leftOut, of = "" }: { leftOut: UnreadableLines | null; of?: string }) {
   if (leftOut === null) return null;
   return (

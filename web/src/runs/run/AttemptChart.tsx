@@ -10,7 +10,10 @@ import styles from "./AttemptChart.module.css";
 import { drawChart } from "./drawChart";
 import { type ChartPoint, chartDescription, measures, measuresOf, pointsOf } from "./measure";
 
-/** A chart with a mark for each attempt. The table has the same figures. */
+/**
+ * A chart with a mark for each attempt of a run, by start time and a selectable measure. The table
+ * shows the same values.
+ */
 export default function AttemptChart({ run, attempts }: { run: string; attempts: readonly Attempt[] }) {
   const [wanted, setWanted] = useState("duration");
   const offered = useMemo(() => measuresOf(attempts), [attempts]);

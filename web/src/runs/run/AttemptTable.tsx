@@ -103,7 +103,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
                 className={number ? styles.number : ""}
                 aria-sort={order.by !== id ? "none" : order.descending ? "descending" : "ascending"}
               >
-                <button type="button" onClick={() => onOrder(nextOrder(order, id))}>
+                <button type="button" onClick={() => onOrder(nextSortOrder(order, id))}>
                   {label}
                   <span aria-hidden="true">{order.by !== id ? "" : order.descending ? " ↓" : " ↑"}</span>
                 </button>
@@ -137,7 +137,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
   );
 }
 
-/** In place of rows that are not drawn. */
+/** An empty table row of a height in pixels that takes the place of rows that are not drawn. */
 function SpacerRow({ height }: { height: number }) {
   if (height <= 0) return null;
   return (
@@ -148,8 +148,8 @@ function SpacerRow({ height }: { height: number }) {
   );
 }
 
-/** A column is sorted up, then down, then not. */
-function nextOrder(order: SortOrder, by: SortColumn): SortOrder {
+/** Returns the sort order after a click on a column's heading: ascending, then descending, then unsorted. */
+function nextSortOrder(order: SortOrder, by: SortColumn): SortOrder {
   if (order.by !== by) return { by, descending: false };
   return order.descending ? { by: null, descending: false } : { by, descending: true };
 }

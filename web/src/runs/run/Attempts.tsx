@@ -18,11 +18,14 @@ const AttemptChart = lazyPart(async () => (await import("./AttemptChart")).defau
 interface Props {
   run: string;
   attempts: readonly Attempt[];
-  /** More may come. */
+  /** The run is in progress, so that more attempts may be added. */
   going: boolean;
 }
 
-/** The attempts of a run: the table, filtered as the address says, and charts. */
+/**
+ * The attempts of a run: filters, the table, the chart and the pass rates by tag. Filter and sort
+ * order are parameters of the page's address.
+ */
 export function Attempts({ run, attempts, going }: Props) {
   const [shown, setShown] = useTableView();
   const [chosen, choose, clear] = useSelectedPair();
@@ -68,7 +71,7 @@ export function Attempts({ run, attempts, going }: Props) {
   );
 }
 
-/** What is shown is in the address, and follows it. */
+/** Returns the filter and sort order in the page's address, and a function that changes them there. */
 function useTableView(): readonly [TableView, (shown: TableView) => void] {
   const search = useSearch();
   const path = usePathname();

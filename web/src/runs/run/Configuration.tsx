@@ -3,15 +3,18 @@ import type { RunHost } from "../../protocol/api.gen";
 import { plainName } from "../../text/displayText";
 import styles from "./Configuration.module.css";
 
-/** What a run was made with: its configuration and the machine, folded. */
+/**
+ * A collapsed section with a run's configuration (run.json), the limits set on the command line,
+ * and the machine.
+ */
 export function Configuration({ config, host }: { config: unknown; host: RunHost }) {
   return (
     <details className={styles.configuration}>
       <summary>Configuration and machine</summary>
       <div className={styles.columns}>
-        <ConfigurationValues heading="Configuration" values={rows(config)} />
-        <ConfigurationValues heading="Limits set on the command line" values={rows(limitsOf(config))} />
-        <ConfigurationValues heading="Machine" values={rows(host)} />
+        <ConfigurationValues heading="Configuration" values={configurationRows(config)} />
+        <ConfigurationValues heading="Limits set on the command line" values={configurationRows(limitsOf(config))} />
+        <ConfigurationValues heading="Machine" values={configurationRows(host)} />
       </div>
     </details>
   );
@@ -39,8 +42,11 @@ function ConfigurationValues({ heading, values }: { heading: string; values: rea
   );
 }
 
-/** Names and values as texts; those that say nothing are left out, and limits, which stand by themselves. */
-function rows(fields: unknown): (readonly [string, string])[] {
+/**
+ * Returns the fields of an object as names and texts. Leaves out empty fields, and limits, which
+ * are shown separately.
+ */
+function configurationRows(fields: unknown): (readonly [string, string])[] {
   return Object.entries(isObject(fields) ? fields : {})
     .filter(([name, value]) => name !== "limits" && !isEmptyValue(value))
     .map(
@@ -49,9 +55,9 @@ function rows(fields: unknown): (readonly [string, string])[] {
 }
 
 function isEmptyValue(value: unknown): boolean {
-  return value === null || value === "" || (typeof value === "object" && Object.values(value).every(isZero));
+  return value === null || value === "" || (typeof value === "object" && Object.values(value).every(isZeroOrEmpty));
 }
 
-function isZero(value: unknown): boolean {
+function isZeroOrEmpty(value: unknown): boolean {
   return value === null || value === "" || value === 0;
 }

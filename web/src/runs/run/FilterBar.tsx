@@ -10,17 +10,20 @@ import styles from "./FilterBar.module.css";
 interface Props {
   attempts: readonly Attempt[];
   filter: AttemptFilter;
-  /** How many pass. */
+  /** Number of attempts that match the filter. */
   shown: number;
   onChange: (filter: AttemptFilter) => void;
 }
 
-const all: AttemptFilter = { verdict: "", outcome: "", tag: "", text: "" };
+const emptyFilter: AttemptFilter = { verdict: "", outcome: "", tag: "", text: "" };
 
-/** Says which attempts are shown, and how many that are. */
+/**
+ * Controls that filter a run's attempts by case, verdict, outcome and tag, and the number of
+ * attempts shown.
+ */
 export function FilterBar({ attempts, filter, shown, onChange }: Props) {
-  const outcomes = useMemo(() => distinct(attempts.map((attempt) => attempt.outcome)), [attempts]);
-  const tags = useMemo(() => distinct(attempts.flatMap((attempt) => attempt.tags)), [attempts]);
+  const outcomes = useMemo(() => distinctNonEmpty(attempts.map((attempt) => attempt.outcome)), [attempts]);
+  const tags = useMemo(() => distinctNonEmpty(attempts.flatMap((attempt) => attempt.tags)), [attempts]);
   const set = (part: Partial<AttemptFilter>) => onChange({ ...filter, ...part });
   const filtered = Object.values(filter).some((value) => value !== "");
   return (
@@ -45,12 +48,12 @@ export function FilterBar({ attempts, filter, shown, onChange }: Props) {
       <span role="status" className={styles.count}>
         {filtered ? `${shown} of ${attempts.length} shown` : formatCountOf(attempts.length, "line")}
       </span>
-      {filtered && <Button onClick={() => onChange(all)}>Show all</Button>}
+      {filtered && <Button onClick={() => onChange(emptyFilter)}>Show all</Button>}
     </search>
   );
 }
 
-function distinct(values: readonly string[]): string[] {
+function distinctNonEmpty(values: readonly string[]): string[] {
   return [...new Set(values)].filter((value) => value !== "").sort();
 }
 

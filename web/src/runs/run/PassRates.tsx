@@ -4,21 +4,24 @@ import type { PassRates as Rates } from "../data/tally";
 import styles from "./PassRates.module.css";
 import { RateBar } from "./RateBar";
 
-/** The pass rate between its two brackets, which are one where they say the same. */
+/**
+ * The two pass rates of a run, with infrastructure outcomes as failures and without them; shown as
+ * one if they are equal.
+ */
 export function PassRates({ rates: { strict, excludingInfrastructure } }: { rates: Rates }) {
   if (Math.abs((strict?.mean ?? 0) - (excludingInfrastructure?.mean ?? 0)) < 1e-9) {
     return (
       <dl className={styles.rates}>
-        <PassRate name="Pass rate" means="With and without what infrastructure broke" rate={strict} />
+        <PassRate name="Pass rate" means="With and without infrastructure failures" rate={strict} />
       </dl>
     );
   }
   return (
     <dl className={styles.rates}>
-      <PassRate name="Pass rate" means="What infrastructure broke counts as failed" rate={strict} />
+      <PassRate name="Pass rate" means="Infrastructure failures count as failed" rate={strict} />
       <PassRate
         name="Without infrastructure"
-        means="What infrastructure broke does not count"
+        means="Infrastructure failures are left out"
         rate={excludingInfrastructure}
       />
     </dl>
@@ -41,7 +44,10 @@ function PassRate({ name, means, rate }: { name: string; means: string; rate: Ra
   );
 }
 
-/** The interval in words. */
+/**
+ * Returns the confidence interval of a rate as text, such as "95 %: 40.0 % to 60.0 %, 12 cases";
+ * says so if there is no interval or no rate.
+ */
 export function intervalText(rate: RateWithInterval | null): string {
   if (rate === null) return "nothing graded yet";
   if (rate.interval === null) return `${rate.n} ${rate.n === 1 ? "case" : "cases"}, no interval`;
@@ -49,7 +55,7 @@ export function intervalText(rate: RateWithInterval | null): string {
   return `95 %: ${formatPercent(low, 1)} to ${formatPercent(high, 1)}, ${rate.n} cases`;
 }
 
-/** Why a rate has no interval, in words; undefined: it has one, or there is no rate. */
+/** Returns why a rate has no confidence interval; undefined if it has one or there is no rate. */
 export function missingIntervalReason(rate: RateWithInterval | null): string | undefined {
   if (rate === null || rate.interval !== null) return undefined;
   return rate.n === 1 ? "one case" : "no spread";

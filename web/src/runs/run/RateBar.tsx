@@ -1,7 +1,10 @@
 import type { RateWithInterval } from "../data/interval";
 import styles from "./PassRates.module.css";
 
-/** A rate and its interval on a scale from 0 to 1. The text beside it has the same numbers. */
+/**
+ * A rate and its confidence interval, drawn on a scale from 0 to 1. Hidden from screen readers: the
+ * text beside it has the same numbers.
+ */
 export function RateBar({ rate }: { rate: RateWithInterval | null }) {
   const [low, high] = rate?.interval ?? [rate?.mean ?? 0, rate?.mean ?? 0];
   return (

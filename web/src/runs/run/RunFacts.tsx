@@ -11,7 +11,7 @@ interface Props {
   attempts: readonly Attempt[];
 }
 
-/** The main facts of a run. */
+/** The main facts of a run: state, start, agent, kernel, cases, epochs, duration and cost. */
 export function RunFacts({ run, attempts }: Props) {
   const { config } = run;
   const facts: [string, string][] = [

@@ -2,10 +2,13 @@ import { useNow } from "../../ui/useNow";
 import { endedCount, type Run } from "../data/run";
 import { useAttempt } from "../data/useAttempt";
 import { RunStateBadge } from "../parts/RunStateBadge";
-import { LastChange } from "./LastChange";
+import { LastTraceChange } from "./LastTraceChange";
 import styles from "./RunView.module.css";
 
-/** The state of a run with its progress if it is not finished. */
+/**
+ * Shows the state of a run and, if it is not finished, its progress and when its first unfinished
+ * attempt last changed.
+ */
 export function RunProgress({ run }: { run: Run }) {
   const [first] = run.running;
   return (
@@ -22,14 +25,17 @@ export function RunProgress({ run }: { run: Run }) {
   );
 }
 
-/** When an unfinished attempt of the run last changed. */
+/** Shows when an unfinished attempt last wrote to its trace. */
 function UnfinishedAttemptChange({ run, attempt }: { run: string; attempt: string }) {
   const { data } = useAttempt(run, attempt);
   const now = useNow();
-  return <LastChange line={data} now={now} />;
+  return <LastTraceChange line={data} now={now} />;
 }
 
-/** Returns "3 ended, 1 running". The total is not known before all have started. */
+/**
+ * Returns the progress of an unfinished run, such as "3 ended, 1 running". The total number of
+ * attempts is unknown until all have started.
+ */
 function progressOf({ counts, running, state }: Run): string {
   const open = state === "running" ? "running" : "not ended";
   return `${endedCount(counts).toLocaleString("en")} ended, ${running.length} ${open}`;

@@ -12,7 +12,7 @@ import { PassRates } from "./PassRates";
 import { RunFacts } from "./RunFacts";
 import styles from "./RunView.module.css";
 
-/** A run: its facts, results, attempts and configuration. */
+/** Everything about a run: its facts, pass rates, attempts and configuration. */
 export function RunView({ name }: { name: string }) {
   const whole = useRun(name);
   const { run, error, reload } = whole;

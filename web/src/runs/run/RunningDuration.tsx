@@ -3,7 +3,7 @@ import { useNow } from "../../ui/useNow";
 import { unfinishedDurationMs } from "../data/unfinishedDuration";
 import { useAttempt } from "../data/useAttempt";
 
-/** The time since an unfinished attempt started, updated while it runs. */
+/** Shows how long an unfinished attempt has run, updated while it is running. */
 export function RunningDuration({ run, attempt }: { run: string; attempt: string }) {
   const { data } = useAttempt(run, attempt);
   const going = data?.state === "running";

@@ -9,10 +9,13 @@ import { intervalText, missingIntervalReason } from "./PassRates";
 import { RateBar } from "./RateBar";
 import styles from "./TagRates.module.css";
 
-/** Tags shown at first. */
+/** Number of tags that are shown at first. */
 const maxTags = 8;
 
-/** Pass rates by tag; at first only of tags below 100 %. Clicking a tag filters the attempts. */
+/**
+ * Pass rates of a run's attempts by tag; at first only of tags below 100 %. Clicking a tag filters
+ * the attempts.
+ */
 export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; onTag: (tag: string) => void }) {
   const rates = useMemo(() => tagRatesOf(attempts).filter(({ rate }) => rate !== null), [attempts]);
   const [all, setAll] = useState(false);

@@ -1,7 +1,7 @@
 import { formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
 import type { Attempt } from "../data/attempt";
 
-/** A figure of an attempt that the chart can show. */
+/** A numeric property of an attempt that the chart can show, such as its duration. */
 export interface Measure {
   id: string;
   label: string;
@@ -16,24 +16,27 @@ export const measures: readonly Measure[] = [
   { id: "turns", label: "Turns", value: (a) => a.turns, format: formatCount },
 ];
 
-/** Returns the value for the chart; null if there is none or it is impossible. */
+/**
+ * Returns an attempt's value of a measure for the chart; null if there is none or it is impossible,
+ * such as a negative duration.
+ */
 function chartValue(measure: Measure, attempt: Attempt): number | null {
   const value = measure.value(attempt);
   return measure.format(value) === impossibleText ? null : value;
 }
 
-/** Returns the measures for which some attempt has a value above 0. */
+/** Returns the measures for which at least one attempt has a value above 0. */
 export function measuresOf(attempts: readonly Attempt[]): readonly Measure[] {
   return measures.filter((measure) => attempts.some((attempt) => (chartValue(measure, attempt) ?? 0) > 0));
 }
 
-/** An attempt and its value. */
+/** An attempt and its value in the chart. */
 export interface ChartPoint {
   attempt: Attempt;
   value: number;
 }
 
-/** Returns the attempts that have a value, by start time. */
+/** Returns the attempts that have a value for the chart, with it, ordered by start time. */
 export function pointsOf(attempts: readonly Attempt[], measure: Measure): readonly ChartPoint[] {
   return attempts
     .map((attempt) => ({ attempt, value: chartValue(measure, attempt) }))
@@ -41,7 +44,7 @@ export function pointsOf(attempts: readonly Attempt[], measure: Measure): readon
     .sort((a, b) => (a.attempt.started ?? 0) - (b.attempt.started ?? 0) || a.attempt.n - b.attempt.n);
 }
 
-/** Describes the chart for screen readers. */
+/** Returns a description of the attempt chart for screen readers. */
 export function chartDescription(points: readonly ChartPoint[], measure: Measure): string {
   const values = points.map((point) => point.value).sort((a, b) => a - b);
   const [least, most] = [values[0], values.at(-1)];

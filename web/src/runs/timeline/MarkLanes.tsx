@@ -1,11 +1,11 @@
 import { memo } from "react";
 import { type Lane, lanes, type TimelineMark } from "./mark";
-import styles from "./TravelBar.module.css";
+import styles from "./TimelineBar.module.css";
 
 const laneColumns = 600;
 const laneHeight = 6;
 
-/** The marks of a trace on one lane for each kind. */
+/** Draws the marks of a trace, each kind on a separate lane. */
 export const MarkLanes = memo(function MarkLanes({ marks, end }: { marks: readonly TimelineMark[]; end: number }) {
   return (
     <svg
@@ -21,7 +21,7 @@ export const MarkLanes = memo(function MarkLanes({ marks, end }: { marks: readon
   );
 });
 
-/** Returns the path of a lane: one stroke per column that has any mark. */
+/** Returns the SVG path of a lane of marks: one stroke for each pixel column that has any mark. */
 function pathOf(marks: readonly TimelineMark[], lane: Lane, top: number, end: number): string {
   const drawn = new Set<number>();
   for (const mark of marks) {

@@ -9,13 +9,13 @@ import { Button, IconButton } from "../../ui/Button";
 import { describeEntry } from "./describeEntry";
 import { MarkLanes } from "./MarkLanes";
 import { lanes } from "./mark";
-import styles from "./TravelBar.module.css";
+import styles from "./TimelineBar.module.css";
 import type { Timeline } from "./timeline";
-import { type Speed, speeds } from "./timelineState";
+import { type PlaybackSpeed, playbackSpeeds } from "./timelineState";
 import { useTimelineState } from "./useTimeline";
 
 /** The timeline's slider, the description of the current entry, and the playback controls. */
-export function TimelineBar({ travel: timeline }: { travel: Timeline }) {
+export function TimelineBar({ timeline }: { timeline: Timeline }) {
   const moment = useTimelineState(timeline);
   const { seq, end, mode, ms, entry, marks, isLoading } = moment;
   const words = entry === null ? "" : describeEntry(entry, timeline.store.get());
@@ -26,7 +26,7 @@ export function TimelineBar({ travel: timeline }: { travel: Timeline }) {
         <IconButton label="Previous mark" onClick={() => timeline.step(-1)} disabled={seq <= 1}>
           <ChevronLeft />
         </IconButton>
-        <PlayButton travel={timeline} playing={mode === "playing"} />
+        <PlayButton timeline={timeline} playing={mode === "playing"} />
         <IconButton label="Next mark" onClick={() => timeline.step(1)} disabled={seq >= end}>
           <ChevronRight />
         </IconButton>
@@ -48,7 +48,7 @@ export function TimelineBar({ travel: timeline }: { travel: Timeline }) {
           max={Math.max(1, end)}
           value={Math.max(1, seq)}
           disabled={end === 0}
-          aria-label="Moment of the attempt"
+          aria-label="Entry of the trace"
           aria-valuetext={said}
           onChange={(event) => timeline.goTo(Number(event.target.value))}
           onKeyDown={(event) => onKeyDown(event, timeline)}
@@ -78,9 +78,9 @@ export function TimelineBar({ travel: timeline }: { travel: Timeline }) {
   );
 }
 
-function PlayButton({ travel: timeline, playing }: { travel: Timeline; playing: boolean }) {
-  const [speed, setSpeed] = useState<Speed>(1);
-  const onSpeed = (next: Speed) => {
+function PlayButton({ timeline, playing }: { timeline: Timeline; playing: boolean }) {
+  const [speed, setSpeed] = useState<PlaybackSpeed>(1);
+  const onSpeed = (next: PlaybackSpeed) => {
     setSpeed(next);
     if (playing) timeline.play(next);
   };
@@ -96,9 +96,9 @@ function PlayButton({ travel: timeline, playing }: { travel: Timeline; playing: 
         aria-label="Speed"
         className={styles.speed}
         value={speed}
-        onChange={(event) => onSpeed(speeds.find((one) => one === Number(event.target.value)) ?? 1)}
+        onChange={(event) => onSpeed(playbackSpeeds.find((one) => one === Number(event.target.value)) ?? 1)}
       >
-        {speeds.map((one) => (
+        {playbackSpeeds.map((one) => (
           <option key={one} value={one}>{`×${one}`}</option>
         ))}
       </select>
@@ -106,7 +106,10 @@ function PlayButton({ travel: timeline, playing }: { travel: Timeline; playing: 
   );
 }
 
-/** Arrow keys go to the next or previous mark, with Shift ten marks on. */
+/**
+ * Handles arrow keys of the timeline's slider: moves to the next or previous mark, with Shift by
+ * ten marks.
+ */
 function onKeyDown(event: KeyboardEvent, timeline: Timeline): void {
   const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
   if (by !== undefined) timeline.step(event.shiftKey ? by * 10 : by);

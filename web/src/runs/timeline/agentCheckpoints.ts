@@ -9,15 +9,22 @@ export const agentEntriesQuery = {
   type: "agent_status,agent_history_updated,agent_usage_update,agent_event,agent_error,agent_result,agent_query,agent_cancel,agent_clear_history,managed_process_exit",
 };
 
-/** The same with stream frames, for agents that send nothing else. */
+/**
+ * Query parameters that select the entries which change the agent's state, including stream frames,
+ * for agents that send nothing else.
+ */
 export const streamEntriesQuery = {
   hop: agentEntriesQuery.hop,
   type: `${agentEntriesQuery.type},agent_stream_start,agent_stream_block_start,agent_stream_delta,agent_stream_block_stop,agent_stream_complete`,
 };
 
+/** Number of entries between two checkpoints. */
 const checkpointEvery = 200;
 
-/** The agent's entries of a trace, with checkpoints of its state, to get the state at any entry quickly. */
+/**
+ * Computes the agent's state after any entry of a trace. Stores the state at regular checkpoints,
+ * so that only the entries after a checkpoint must be applied.
+ */
 export class AgentCheckpoints {
   readonly #entries: Entry[] = [];
   /** The state after every 200 entries. */
@@ -50,7 +57,7 @@ export class AgentCheckpoints {
   }
 }
 
-/** Reports whether an agent has sent complete messages. */
+/** Reports whether the agent has sent any complete message, not only stream frames. */
 export function hasHistory(entries: readonly Entry[]): boolean {
   return entries.some((entry) => entry.msg?.type === "agent_history_updated");
 }

@@ -4,7 +4,7 @@ import { valueText } from "../../store/size";
 import type { State } from "../../store/state";
 import { plainName } from "../../text/displayText";
 
-/** Describes what happened in an entry. state is the state after it. */
+/** Returns a sentence that says what happened in an entry of a trace. state is the state after the entry. */
 export function describeEntry(entry: Entry, state: State): string {
   const { hop, msg } = entry;
   const words = msg === null ? null : describeMessage(hop, msg, state);
@@ -25,21 +25,21 @@ function cellName(state: State, id: string | null | undefined): string {
   return index < 0 ? "a cell" : `cell ${index + 1}`;
 }
 
-const verbs: Readonly<Record<string, string>> = {
+const eventVerbs: Readonly<Record<string, string>> = {
   cell_created: "created",
   cell_edited: "edited",
   cell_deleted: "deleted",
   cell_moved: "moved",
 };
 
-const authors: Readonly<Record<string, string>> = { agent: "agent", console: "a person", server: "the server" };
+const authorNames: Readonly<Record<string, string>> = { agent: "agent", console: "a person", server: "the server" };
 
 function describeNotebookEvent(msg: Message, state: State): string {
   if (msg.type !== "notebook_event") return "a cell was changed";
   if (msg.event === "notebook_restored") return "the notebook of an earlier session was restored";
   const cell = cellName(state, msg.cell_id ?? msg.cell?.cell_id);
-  const verb = Object.hasOwn(verbs, msg.event) ? verbs[msg.event] : "changed";
-  const by = Object.hasOwn(authors, msg.by ?? "") ? authors[msg.by ?? ""] : undefined;
+  const verb = Object.hasOwn(eventVerbs, msg.event) ? eventVerbs[msg.event] : "changed";
+  const by = Object.hasOwn(authorNames, msg.by ?? "") ? authorNames[msg.by ?? ""] : undefined;
   return by === undefined ? `${cell} was ${verb}` : `${by} ${verb} ${cell}`;
 }
 

@@ -4,7 +4,7 @@ export type Lane = "notebook" | "runs" | "agent";
 
 export const lanes: readonly Lane[] = ["notebook", "runs", "agent"];
 
-/** A notable entry of a trace. */
+/** A notable entry of a trace, which is marked on the timeline. */
 export interface TimelineMark {
   seq: number;
   /** Milliseconds since the trace began. */
@@ -55,7 +55,7 @@ export function markRelativeTo(marks: readonly TimelineMark[], seq: number, by: 
   return marks[Math.max(0, Math.min(marks.length - 1, at))] ?? null;
 }
 
-/** Returns how many items have a seq of at most the given one. The items must be sorted by seq. */
+/** Returns how many items have an entry number of at most seq. The items must be sorted by seq. */
 export function countThrough(marks: readonly { seq: number }[], seq: number): number {
   let low = 0;
   let high = marks.length;
@@ -67,7 +67,10 @@ export function countThrough(marks: readonly { seq: number }[], seq: number): nu
   return low;
 }
 
-/** Returns the seq of the last mark at or before a time in milliseconds; 1 if there is none. */
+/**
+ * Returns the entry number of the last mark at or before a time, in milliseconds since the trace
+ * began; 1 if there is none.
+ */
 export function seqAt(marks: readonly TimelineMark[], ms: number): number {
   let seq = 1;
   for (const mark of marks) {

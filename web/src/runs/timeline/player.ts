@@ -3,9 +3,12 @@ import { onNextFrame } from "../../api/watchTrace";
 import type { Entry } from "../../protocol/messages";
 
 const entriesPerPage = 500;
-/** Longest pause during playback; longer ones are shortened. */
-const maxPauseMs = 2000;
-/** If fewer entries are loaded, the next page is requested. */
+/**
+ * The longest pause between two entries during playback, in milliseconds; longer pauses are
+ * shortened to it.
+ */
+const maxPlayedPauseMs = 2000;
+/** If fewer loaded entries than this are left to play, the next page is requested. */
 const minBufferedEntries = 200;
 
 interface PlayerEvents {
@@ -64,7 +67,7 @@ export class Player {
     let count = 0;
     for (const entry of this.#waiting) {
       const ms = (entry.t_ns ?? 0) / 1e6;
-      const due = this.#due + Math.min(Math.max(0, ms - this.#at) / this.speed, maxPauseMs);
+      const due = this.#due + Math.min(Math.max(0, ms - this.#at) / this.speed, maxPlayedPauseMs);
       if (due > now) break;
       this.#due = due;
       this.#at = ms;

@@ -8,7 +8,7 @@ import type { Store } from "../../store/store";
 import { AgentCheckpoints, agentEntriesQuery, hasHistory, streamEntriesQuery } from "./agentCheckpoints";
 import { markOf, markQuery, markRelativeTo, type TimelineMark } from "./mark";
 import { Player } from "./player";
-import { initialTimelineState, type Speed, type TimelineState } from "./timelineState";
+import { initialTimelineState, type PlaybackSpeed, type TimelineState } from "./timelineState";
 
 /**
  * Moves through a trace: puts the notebook and the agent as they were after any entry into a store,
@@ -83,7 +83,7 @@ export class Timeline {
   }
 
   /** Plays from here at a multiple of the original speed; long pauses are shortened. */
-  play(speed: Speed): void {
+  play(speed: PlaybackSpeed): void {
     this.#stop();
     if (this.#moment.seq >= this.#moment.end) this.#rewind();
     this.#tell({ mode: "playing", problem: null });

@@ -1,10 +1,10 @@
 import type { Entry } from "../../protocol/messages";
 import type { TimelineMark } from "./mark";
 
-export const speeds = [1, 4, 16] as const;
-export type Speed = (typeof speeds)[number];
+export const playbackSpeeds = [1, 4, 16] as const;
+export type PlaybackSpeed = (typeof playbackSpeeds)[number];
 
-/** The state of a timeline. */
+/** The state of a timeline: its position, marks, playback and errors. */
 export interface TimelineState {
   /** The entry after which the notebook is shown; 0: before the first. */
   seq: number;

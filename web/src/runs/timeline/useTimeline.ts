@@ -4,12 +4,15 @@ import { createStore } from "../../store/store";
 import { Timeline } from "./timeline";
 import { initialTimelineState, type TimelineState } from "./timelineState";
 
-/** Creates a timeline with its own store; null on the first render. It does nothing before begin(). */
+/**
+ * Creates a timeline with a separate store; null on the first render. The timeline loads nothing
+ * before begin() is called.
+ */
 export function useNewTimeline({ base, watch }: TraceSource): Timeline | null {
-  const [timeline, setTravel] = useState<Timeline | null>(null);
+  const [timeline, setTimeline] = useState<Timeline | null>(null);
   useEffect(() => {
     const made = new Timeline({ base, watch }, createStore());
-    setTravel(made);
+    setTimeline(made);
     return () => made.dispose();
   }, [base, watch]);
   return timeline;
@@ -21,16 +24,16 @@ export const TimelineProvider = TimelineContext.Provider;
 
 export function useTimeline(): Timeline {
   const timeline = useContext(TimelineContext);
-  if (timeline === null) throw new Error("no TravelProvider above");
+  if (timeline === null) throw new Error("no TimelineProvider above");
   return timeline;
 }
 
-/** Returns the state of a timeline, and re-renders when it changes. */
+/** Returns the state of a timeline, and re-renders the component when it changes. */
 export function useTimelineState(timeline: Timeline | null): TimelineState {
   return useSyncExternalStore(timeline?.subscribe ?? subscribeToNothing, timeline?.get ?? getInitialState);
 }
 
-/** Returns what select reads from the timeline's state, and re-renders when that changes. */
+/** Returns what select reads from the state of a timeline, and re-renders the component when that changes. */
 export function useTimelineValue<T>(select: (moment: TimelineState) => T): T {
   const timeline = useTimeline();
   return useSyncExternalStore(timeline.subscribe, () => select(timeline.get()));

@@ -2,16 +2,19 @@ import { useEffect } from "react";
 import { navigate } from "wouter/use-browser-location";
 import type { Timeline } from "./timeline";
 
-/** Delay before the address is updated: browsers limit the number of changes. */
+/** Delay in milliseconds before the page's address is updated: browsers limit the number of changes. */
 const addressDelayMs = 250;
 
-/** Returns the entry in the page's address; null: none. */
+/** Returns the entry number in the parameter seq of the page's address; null if it is missing or invalid. */
 export function addressedSeq(): number | null {
   const seq = Number(new URLSearchParams(window.location.search).get("seq") ?? "");
   return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
 }
 
-/** Keeps the address (?seq=) at the timeline's entry; without seq at the end. */
+/**
+ * Keeps the parameter seq of the page's address at the timeline's entry; removes it at the end of
+ * the trace.
+ */
 export function useTimelineAddress(timeline: Timeline): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
