@@ -11,7 +11,7 @@ function run(outputs: readonly Output[]): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs, widgets: {} };
 }
 
-test("a cell shows what its own run has printed, and follows it", () => {
+test("CellOutputs shows the outputs of its cell as they arrive", () => {
   const store = createStore();
   const set = (id: string, text: string) =>
     act(() =>

@@ -7,7 +7,7 @@ import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 import { appearanceOf, widgetNameOf } from "./widgetTexts";
 
-/** A checkbox for a boolean. */
+/** Renders a checkbox widget, whose value is a boolean. */
 export function Checkbox({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const about = useId();

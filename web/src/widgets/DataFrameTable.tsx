@@ -12,7 +12,7 @@ import { appearanceOf, widgetLabelOf, widgetNameOf } from "./widgetTexts";
 const maxRows = 100;
 const maxColumns = 100;
 
-/** The first rows of a data frame. */
+/** Renders a table widget: up to 100 rows and columns of a data frame, and a note with its full size. */
 export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
   const columns = useMemo(
     () =>
@@ -71,17 +71,19 @@ export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
   );
 }
 
+/** Returns the dtype of a column for display; "" if it is unknown. */
 function dtypeOf(dtypes: Readonly<Record<string, unknown>>, name: unknown): string {
   const dtype = typeof name === "string" && Object.hasOwn(dtypes, name) ? dtypes[name] : "";
   return typeof dtype === "string" ? oneLine(dtype, 40) : "";
 }
 
-/** Returns a text that says how much of the data frame is shown. */
+/** Returns how many of the data frame's rows and columns are shown, as "the first 100 of 5,000 rows, 3 columns". */
 function shapeText(shape: unknown, rows: number, columns: number): string {
   const [allRows, allColumns] = read(anyList, shape).map((value) => number.parse(value) ?? null);
   return [shownPartText(rows, allRows ?? null, "row"), shownPartText(columns, allColumns ?? null, "column")].join(", ");
 }
 
+/** Returns a count with its noun: "3 columns", or "the first 100 of 5,000 rows" if not all are shown. */
 function shownPartText(shown: number, all: number | null, noun: string): string {
   const text = (n: number) => formatCountOf(n, noun);
   return all === null || all <= shown ? text(shown) : `the first ${shown} of ${text(all)}`;

@@ -8,13 +8,13 @@ interface Props {
   widgetKey: string;
   widget: Widget;
   control: WidgetControl;
-  /** The field has several controls, which form a group that the label names. */
+  /** Whether the field has several controls, which form a group that the label names. */
   isGroup?: boolean;
   /** Renders the control with the id that the label refers to, and the id of the texts that describe it. */
   children: (ids: { id: string; describedBy: string }) => ReactNode;
 }
 
-/** A control with its label and description texts. */
+/** Renders a widget's control with its label above it and the texts that describe it. */
 export function Field({ widgetKey, widget, control, isGroup = false, children }: Props) {
   const id = useId();
   const describedBy = `${id}about`;
@@ -51,7 +51,7 @@ export function Field({ widgetKey, widget, control, isGroup = false, children }:
   );
 }
 
-/** The texts below a control: help, error and status. */
+/** Renders the texts below a widget's control: help, error, refusal, and what it waits for. */
 export function FieldTexts({ id, widget, control }: { id: string; widget: Widget; control: WidgetControl }) {
   const { help, error } = appearanceOf(widget);
   return (

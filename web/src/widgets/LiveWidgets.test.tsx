@@ -72,7 +72,7 @@ afterEach(() => {
 });
 
 describe("a control", () => {
-  it("sends what a person chooses, as the option is", async () => {
+  it("sends the value of the chosen option unchanged", async () => {
     const day = { date: "2024-05-01" };
     const { setWidget } = show({
       w: { type: "select", label: "Day", options: [1, day, null], value: 1, required: true },
@@ -85,18 +85,18 @@ describe("a control", () => {
     ]);
   });
 
-  it("goes back to none unless an option is required", () => {
+  it("can be cleared unless an option is required", () => {
     const { setWidget } = show({ w: { type: "select", label: "S", options: ["a"], value: "a" } });
     fireEvent.change(screen.getByLabelText("S"), { target: { value: "none" } });
     expect(setWidget).toHaveBeenCalledWith("c/w", null);
   });
 
-  it("shows a value that is no option, and does not take it for one", () => {
+  it("shows a value that is not an option as such", () => {
     show({ w: { type: "select", label: "S", options: ["a", "b"], value: "gone" } });
     expect(screen.getByRole<HTMLOptionElement>("option", { name: "gone (not an option)" }).selected).toBe(true);
   });
 
-  it("searches among 10,000 options, by keyboard", () => {
+  it("searches 10,000 options by keyboard", () => {
     const options = Array.from({ length: 10_000 }, (_, n) => `gene ${n}`);
     const { setWidget } = show({ w: { type: "select", label: "Gene", options, value: "gene 3" } });
     fireEvent.click(screen.getByLabelText("Gene"));
@@ -110,7 +110,7 @@ describe("a control", () => {
     expect(screen.queryByRole("combobox")).toBeNull();
   });
 
-  it("adds to a choice of several, in the order of the options", () => {
+  it("sends several chosen options in the order of the options", () => {
     const { setWidget } = show({ w: { type: "multi_select", label: "M", options: ["a", "b", 3], value: [3] } });
     fireEvent.click(screen.getByLabelText("a"));
     expect(setWidget).toHaveBeenCalledWith("c/w", ["a", 3]);
@@ -134,7 +134,7 @@ describe("a control", () => {
     ]);
   });
 
-  it("sends a dragged slider at its pace, and the last value when it is let go of", () => {
+  it("limits how often a dragged slider sends, and sends the last value on release", () => {
     const { setWidget } = show({ w: { type: "slider", label: "S", min: 0, max: 100, step: 1, value: 0 } });
     const slider = screen.getByLabelText("S");
     for (const value of [10, 20, 30]) fireEvent.change(slider, { target: { value } });
@@ -144,13 +144,13 @@ describe("a control", () => {
     expect(setWidget.mock.calls.map(([, value]) => value)).toEqual([10, 30]);
   });
 
-  it("stops the thumbs of a range at each other", () => {
+  it("does not let the thumbs of a range slider pass each other", () => {
     const { setWidget } = show({ w: { type: "range_slider", label: "W", min: 0, max: 10, step: 1, value: [2, 4] } });
     fireEvent.change(screen.getByLabelText("W, from"), { target: { value: 9 } });
     expect(setWidget).toHaveBeenCalledWith("c/w", [4, 4]);
   });
 
-  it("sends a text when typing pauses, with Enter, and when it is left", () => {
+  it("sends a text when typing pauses, on Enter, and when the input loses the focus", () => {
     const { setWidget } = show({ w: { type: "text_input", label: "T", value: "" } });
     const box = screen.getByLabelText("T");
     fireEvent.change(box, { target: { value: "a" } });
@@ -167,14 +167,14 @@ describe("a control", () => {
     expect(setWidget.mock.calls.map(([, value]) => value)).toEqual(["ab", "abc", "abcd"]);
   });
 
-  it("sends what was typed when it goes away", () => {
+  it("sends an unsent text when it is unmounted", () => {
     const { setWidget } = show({ w: { type: "text_input", label: "T", value: "" } });
     fireEvent.change(screen.getByLabelText("T"), { target: { value: "typed" } });
     cleanup();
     expect(setWidget).toHaveBeenCalledWith("c/w", "typed");
   });
 
-  it("says why a value was refused, and shows the one that is kept", async () => {
+  it("shows why a value was refused, and the kernel's value", async () => {
     const { setWidget } = show({ w: { type: "text_input", label: "T", value: "old" } });
     setWidget.mockReturnValueOnce(Promise.reject(new Error("too <b>long</b>")));
     fireEvent.change(screen.getByLabelText("T"), { target: { value: "new" } });
@@ -185,18 +185,18 @@ describe("a control", () => {
     expect(screen.getByLabelText<HTMLInputElement>("T").value).toBe("old");
   });
 
-  it("says what is waited for after a second, until the kernel has told", async () => {
+  it("shows what it waits for after a second, until the kernel has reported the value", async () => {
     const { store } = show({ w: { type: "checkbox", label: "K", value: false } });
     change(store, { started: true }, "other");
     fireEvent.click(screen.getByLabelText("K"));
     await act(() => vi.advanceTimersByTimeAsync(1_000));
-    expect(screen.getByText(/counts when the running cells are done/)).toBeDefined();
+    expect(screen.getByText(/takes effect when the running cells are done/)).toBeDefined();
     act(() => change(store, { widgets: { w: { type: "checkbox", label: "K", value: true } } }));
     expect(screen.queryByText(/counts when/)).toBeNull();
     expect(screen.getByLabelText<HTMLInputElement>("K").checked).toBe(true);
   });
 
-  it("stays while its own cell runs again", () => {
+  it("stays mounted while its own cell runs again", () => {
     const w = { type: "slider", label: "S", min: 0, max: 9, value: 3 };
     const { store } = show({ w });
     const slider = screen.getByLabelText("S");
@@ -223,19 +223,19 @@ describe("a control that cannot be used", () => {
     expect(screen.getByText("read-only")).toBeDefined();
   });
 
-  it("says that the notebook is only looked at", () => {
+  it("says that the notebook is read-only", () => {
     show({ w }, { commands: false });
     expect(why()).toEqual([true, "Read-only."]);
   });
 
-  it("says why nothing can be set here", () => {
+  it("says why no widget can be set", () => {
     show({ w }, { canRun: false, runProblem: "There is no connection to the server." });
     expect(why()).toEqual([true, "There is no connection to the server."]);
   });
 });
 
-describe("the place of a widget", () => {
-  it("is its layout", () => {
+describe("a widget's placement", () => {
+  it("is inside its layout", () => {
     show({
       k: { type: "checkbox", label: "K", value: true },
       r: { type: "row", items: [{ key: "c/k" }, { key: "c/gone" }] },
@@ -244,14 +244,14 @@ describe("the place of a widget", () => {
     expect(screen.getByText("There is no widget c/gone.")).toBeDefined();
   });
 
-  it("may be a layout of another cell, from where it is set too", () => {
+  it("may be in a layout of another cell, where it can be set too", () => {
     const { store, setWidget } = show({ r: { type: "row", items: [{ key: "a/b/k" }] } });
     act(() => change(store, { widgets: { k: { type: "checkbox", label: "K", value: true } } }, "a/b"));
     fireEvent.click(screen.getByLabelText("K"));
     expect(setWidget).toHaveBeenCalledWith("a/b/k", false);
   });
 
-  it("of a plot has the output with its key", () => {
+  it("of a plot shows the output with its key", () => {
     const plot = (id?: string): Output => ({
       output_type: "display_data",
       data: {},
@@ -259,14 +259,14 @@ describe("the place of a widget", () => {
       ...(id && { transient: { display_id: id } }),
     });
     const { store } = show({ p: { type: "plot", label: "Figure", display_id: "c/p", value: "c/p" } });
-    expect(screen.getByText("The figure was not kept.")).toBeDefined();
+    expect(screen.getByText("The figure is no longer available.")).toBeDefined();
     act(() => change(store, { outputs: [plot(), plot("c/p"), plot("x")] }));
     expect(within(screen.getByRole("figure")).getByText("1 outputs")).toBeDefined();
     expect(screen.getByText("2 left")).toBeDefined();
   });
 });
 
-describe("states that are no states", () => {
+describe("invalid states", () => {
   const odd = [
     undefined,
     null,
@@ -308,29 +308,29 @@ describe("states that are no states", () => {
     "error",
   ];
 
-  it.each([...types, ...showing])("of type %s do not throw, and no text becomes an element", (type) => {
+  it.each([...types, ...showing])("of type %s do not throw, and no text in them becomes an element", (type) => {
     const complaint = vi.spyOn(console, "error").mockImplementation(() => {});
     const states = odd.map((value) => Object.fromEntries([...fields, ...more].map((field) => [field, value])));
     show(Object.fromEntries(states.map((state, n) => [`w${n}`, { ...state, type }])));
     expect(complaint).not.toHaveBeenCalled();
-    expect(screen.queryByText("This widget could not be drawn.")).toBeNull();
+    expect(screen.queryByText("This widget could not be shown.")).toBeNull();
     expect(document.querySelector("img, script")).toBeNull();
   });
 
-  it("are shown as they are where the type is unknown", () => {
+  it("are shown as JSON if the type is unknown", () => {
     show({ w: { type: "holo\u202egram", value: 1 }, n: null });
     expect(screen.getByText(/no control for a widget of type holo<U\+202E>gram/)).toBeDefined();
     expect(screen.getByText(/"value": 1/)).toBeDefined();
   });
 
-  it("say that they were too large for the kernel to tell", () => {
+  it("show the error of a state that was too large for the kernel to send", () => {
     show({ w: { type: "table", label: "Big", error: "a frame has at most 64 MiB" } });
     expect(screen.getByText("Big cannot be shown: a frame has at most 64 MiB")).toBeDefined();
   });
 });
 
 describe("a table", () => {
-  it("says how much of the frame it shows", () => {
+  it("says how much of the data frame it shows", () => {
     show({
       t: {
         type: "table",

@@ -8,7 +8,7 @@ import { useWidgets } from "./useWidgets";
 
 const maxShownWidgets = 200; // number of widgets that are shown at first
 
-/** The live widgets of a cell in the order of their creation, those in a layout at their place in it. */
+/** Renders the widgets of a cell in the order of their creation, those in a layout inside it; at first only 200. */
 export function LiveWidgets({ cellId }: { cellId: string }) {
   const widgets = useWidgets(cellId);
   const places = useMemo(() => arrangeWidgets(cellId, widgets), [cellId, widgets]);
@@ -27,7 +27,7 @@ export function LiveWidgets({ cellId }: { cellId: string }) {
   );
 }
 
-/** Shows once why no widget can be set. */
+/** Shows why no widget of the session can be set. Renders nothing if they can. */
 function AllDisabledNote() {
   const why = useAllDisabledReason();
   return why === "" ? null : <p className={styles.note}>{why} Values cannot be set.</p>;

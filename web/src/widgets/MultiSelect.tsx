@@ -13,7 +13,7 @@ import type { WidgetProps } from "./WidgetView";
 const maxShownOptions = 200; // options drawn at once
 const maxOptionsWithoutSearch = 12; // up to this many options there is no search box
 
-/** A control that selects several of some options. */
+/** Renders a multi_select widget: checkboxes for its options, with a search box if there are more than 12. */
 export function MultiSelect({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);
@@ -84,11 +84,12 @@ function useSelectedOptions(value: unknown, options: readonly WidgetOption[]) {
   }, [value, options]);
 }
 
-/** Returns the options without duplicates. */
+/** Returns the options, only the last one of those with equal values. */
 function withoutDuplicates(options: readonly WidgetOption[]): WidgetOption[] {
   return [...new Map(options.map((option) => [option.json, option])).values()];
 }
 
+/** Returns a text with the numbers of selected, found and all options. */
 function selectionCountText(chosen: number, found: number, all: number): string {
   const number = (n: number) => n.toLocaleString("en");
   const text = `${number(chosen)} of ${number(all)} chosen.`;

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import styles from "./LiveWidgets.module.css";
 
-/** A muted line of text in place of a widget or below it. */
+/** Renders a muted line of text in place of a widget or below it. */
 export function Note({ children }: { children: ReactNode }) {
   return <p className={styles.note}>{children}</p>;
 }

@@ -5,16 +5,16 @@ import styles from "./Field.module.css";
 interface Props {
   id?: string | undefined;
   describedBy: string;
-  /** Accessible name; absent: a label refers to the id. */
+  /** Accessible name; absent if a label element refers to the id. */
   label?: string | undefined;
   value: unknown;
-  /** Why it cannot be set; "": it can. */
+  /** Why the number cannot be set; "" if it can. */
   disabledReason: string;
   placeholder: string;
   onChange: (value: number) => void;
 }
 
-/** A number input for sliders without two bounds. It is sent on Enter and when the input loses the focus. */
+/** Renders a number input for a slider without two bounds. Calls onChange on Enter and when the input loses the focus. */
 export function NumberBox({ id, describedBy, label, value, disabledReason, placeholder, onChange }: Props) {
   const [draft, setDraft] = useState<string | null>(null);
   const known = number.parse(value) ?? null;

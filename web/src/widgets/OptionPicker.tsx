@@ -7,7 +7,7 @@ import { findOption, type WidgetOption } from "./options";
 import type { ChoiceProps } from "./Select";
 import { valueText } from "./valueText";
 
-/** A button that shows the selected option and opens a searchable list of all options. */
+/** Renders a button that shows the selected option and opens a searchable list of all options. */
 export function OptionPicker({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);

@@ -6,12 +6,12 @@ const maxShownOptions = 200; // options drawn at once
 
 interface Props {
   options: readonly WidgetOption[];
-  /** JSON of the selected option. */
+  /** JSON of the selected option's value; undefined if none is selected. */
   chosen: string | undefined;
   onChoose: (option: WidgetOption) => void;
 }
 
-/** A list of options with a search box. Arrow keys move through the list, Enter selects. */
+/** Renders a list of options with a search box. Arrow keys move through the list, Enter selects. */
 export function OptionSearch({ options, chosen, onChoose }: Props) {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
@@ -73,7 +73,7 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
   );
 }
 
-/** Returns a text with the number of options that match. */
+/** Returns a text with the number of options that match a search. */
 export function optionCountText(found: number, all: number): string {
   const of =
     found === all

@@ -17,7 +17,7 @@ interface Props {
   place: WidgetPlacement;
 }
 
-/** A widget with the widgets that its layout contains. */
+/** Renders a placed widget; a layout with the widgets that it contains. */
 export const PlacedWidget = memo(function PlacedWidget({ cellId, widgets, place }: Props) {
   const widget = Object.hasOwn(widgets, place.key) ? widgets[place.key] : undefined;
   if (widget === undefined) return <WidgetOfOtherCell name={place.key} />;
@@ -32,6 +32,7 @@ export const PlacedWidget = memo(function PlacedWidget({ cellId, widgets, place 
   );
 });
 
+/** Renders a row, column or grid of widgets. */
 function WidgetLayout({ cellId, widgets, place, widget }: Props & { widget: Widget }) {
   const grid = widget.type === "grid";
   const look = grid ? styles.grid : widget.type === "row" ? styles.row : styles.column;
@@ -46,11 +47,12 @@ function WidgetLayout({ cellId, widgets, place, widget }: Props & { widget: Widg
   );
 }
 
+/** Returns the custom properties for the columns and rows that a grid item spans. */
 function spanStyle({ columnSpan, rowSpan }: WidgetPlacement, columns: number): CSSProperties {
-  return { "--across": Math.min(columnSpan, columns), "--down": rowSpan } as CSSProperties;
+  return { "--column-span": Math.min(columnSpan, columns), "--row-span": rowSpan } as CSSProperties;
 }
 
-/** Shown for a widget that a layout names but the cell does not have. */
+/** Renders a widget that a layout names but its cell does not have: the widget of another cell, or a note. */
 function WidgetOfOtherCell({ name }: { name: string }) {
   const owner = useSelect((state) => cellIdOfWidget(state, name));
   const widget = useSelect((state) => (owner === null ? undefined : state.notebook.executions[owner]?.widgets[name]));

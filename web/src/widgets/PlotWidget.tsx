@@ -5,11 +5,12 @@ import { usePlotOutputs } from "./useWidgets";
 import type { WidgetProps } from "./WidgetView";
 import { appearanceOf, widgetLabelOf } from "./widgetTexts";
 
-/** A plot: the output of the cell whose display id is the widget's key. */
+/** Renders a plot widget: the cell's output whose display id is in the widget's state, or is its key. */
 export function PlotWidget({ cellId, widgetKey, widget }: WidgetProps) {
   const outputs = usePlotOutputs(cellId, widgetKey, widget);
   const { description, help, placeholder } = appearanceOf(widget);
-  const none = widget.display_id === null ? placeholder || "There is no figure yet." : "The figure was not kept.";
+  const none =
+    widget.display_id === null ? placeholder || "There is no figure yet." : "The figure is no longer available.";
   return (
     <figure className={styles.figure}>
       {widgetLabelOf(widget) !== "" && <figcaption className={styles.label}>{widgetLabelOf(widget)}</figcaption>}

@@ -6,7 +6,7 @@ import { useWidgetControl } from "./useWidgetControl";
 import type { WidgetProps } from "./WidgetView";
 import { appearanceOf, widgetNameOf } from "./widgetTexts";
 
-/** A button. Pressing it runs the cells that read it. */
+/** Renders a button widget. Pressing it makes the kernel run the cells that read the button. */
 export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const about = useId();

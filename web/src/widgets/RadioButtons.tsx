@@ -10,7 +10,7 @@ import { useWidgetControl } from "./useWidgetControl";
 import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 
-/** A group of radio buttons for one of several options. */
+/** Renders a radio widget as radio buttons, or as an OptionPicker if it has more than 60 options. */
 export function RadioButtons({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);

@@ -13,7 +13,7 @@ import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 import { widgetNameOf } from "./widgetTexts";
 
-/** A slider with two thumbs, the smaller value first. */
+/** Renders a range_slider widget, whose value is [low, high], with two thumbs; without two bounds, with two number inputs. */
 export function RangeSlider({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const scale = sliderScaleOf(widget);
@@ -30,7 +30,7 @@ export function RangeSlider({ cellId, widgetKey, widget }: WidgetProps) {
             <RangeThumbs {...props} scale={scale} low={low ?? scale.min} high={high ?? scale.max} />
           )}
           {typeof scale === "string" && scale !== "" && <Note>{scale}</Note>}
-          {!known && <Note>The value is no range: {valueText(control.value)}.</Note>}
+          {!known && <Note>The value is not a range: {valueText(control.value)}.</Note>}
         </>
       )}
     </Field>
@@ -43,7 +43,7 @@ interface Props {
   name: string;
 }
 
-/** The two thumbs. Neither can pass the other. */
+/** Renders the track and the two thumbs of a range slider. A thumb cannot pass the other. */
 function RangeThumbs({
   widget,
   control,
@@ -94,6 +94,7 @@ interface RangeNumberBoxesProps extends Props {
   describedBy: string;
 }
 
+/** Renders two number inputs for the ends of a range. */
 function RangeNumberBoxes({ control, name, low, high, describedBy }: RangeNumberBoxesProps) {
   const shared = { disabledReason: control.disabledReason, describedBy, placeholder: "" };
   return (

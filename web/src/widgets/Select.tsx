@@ -8,10 +8,10 @@ import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 import { appearanceOf } from "./widgetTexts";
 
-/** Above this many options the list is searchable. */
+/** How many options a native select or radio group may have; for more options, a searchable list is used. */
 export const maxNativeOptions = 60;
 
-/** A control that selects one of several options, or none. */
+/** Renders a select widget, which selects one of several options, or none. */
 export function Select({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);
@@ -26,19 +26,22 @@ export function Select({ cellId, widgetKey, widget }: WidgetProps) {
   );
 }
 
+/** The props of a control that selects one option. */
 export interface ChoiceProps {
   id: string;
   describedBy: string;
   options: readonly WidgetOption[];
   control: WidgetControl;
-  /** The selection cannot be cleared. */
+  /** Whether the selection cannot be cleared. */
   required: boolean;
   placeholder: string;
 }
 
+/** Values of the options of the native select that stand for no selection and for a value that is not an option. */
 const noneValue = "none";
 const unknownValue = "other";
 
+/** Renders a select element. Its option values are the indexes of the options. */
 function NativeSelect({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
   const chosen = findOption(options, control.value);
   const empty = control.value === null || control.value === undefined;

@@ -13,7 +13,7 @@ import { appearanceOf } from "./widgetTexts";
 /** Minimum milliseconds between two values that are sent while a thumb is dragged. */
 export const dragSendInterval = 100;
 
-/** A slider for one number. */
+/** Renders a slider widget, whose value is one number; without two bounds, as a number input. */
 export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const scale = sliderScaleOf(widget);

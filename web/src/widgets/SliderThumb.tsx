@@ -4,24 +4,24 @@ import { logSteps, type SliderScale, trackPositionOf, valueAtTrackPosition } fro
 interface Props {
   id?: string | undefined;
   describedBy?: string | undefined;
-  /** Accessible name; absent: a label refers to the id. */
+  /** Accessible name; absent if a label element refers to the id. */
   label?: string | undefined;
   scale: SliderScale;
-  /** The state has a step, so values of a logarithmic scale are rounded to it. */
+  /** Whether values of a logarithmic scale are rounded to the step, because the widget's state names one. */
   roundsToStep: boolean;
   value: number;
-  /** The value as text. */
+  /** The value, formatted for display. */
   text: string;
-  /** Why it cannot be moved; "": it can. */
+  /** Why the thumb cannot be moved; "" if it can. */
   disabledReason: string;
-  /** One of two thumbs; front: the one that is dragged if both are at the same place. */
+  /** For one of two thumbs: "front" is dragged if both are at the same position. Absent for a single thumb. */
   pair?: "front" | "back";
   onChange: (value: number) => void;
   /** Called when the thumb is released. */
   onRelease: () => void;
 }
 
-/** The thumb of a slider: an HTML range input, whose track is drawn by Track. */
+/** Renders the thumb of a slider: an HTML range input whose own track is invisible, because SliderTrack draws it. */
 export function SliderThumb({
   id,
   describedBy,

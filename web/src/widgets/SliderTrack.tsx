@@ -3,7 +3,7 @@ import styles from "./SliderTrack.module.css";
 import type { SliderMark } from "./sliderScale";
 
 interface Props {
-  /** The selected part of the track, each end from 0 to 1. */
+  /** Start and end of the selected part of the track, each from 0 to 1. */
   from: number;
   to: number;
   marks: readonly SliderMark[];
@@ -11,7 +11,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** The track of a slider with the marks below it. */
+/** Renders the track of a slider, its thumbs, and the marks below it. */
 export function SliderTrack({ from, to, marks, children }: Props) {
   return (
     <div className={styles.slider}>

@@ -6,9 +6,9 @@ import { jsonText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 import { appearanceOf } from "./widgetTexts";
 
-const typingDelay = 500; // pause in typing, in milliseconds, after which the text is sent
+const typingDelay = 500; // milliseconds after the last key until the text is sent
 
-/** A text input. The text is sent on Enter, when the input loses the focus, and when typing pauses. */
+/** Renders a text_input widget. The text is sent on Enter, when the input loses the focus, and when typing pauses for 500 ms. */
 export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const [draft, setDraft] = useState<string | null>(null);
@@ -68,6 +68,7 @@ export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
   );
 }
 
+/** Returns a widget's value as the text of an input: "" for none, JSON if it is not a string. */
 function inputTextOf(value: unknown): string {
   if (typeof value === "string") return value;
   return value === null || value === undefined ? "" : jsonText(value);

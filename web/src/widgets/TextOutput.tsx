@@ -3,7 +3,7 @@ import { Markdown } from "../outputs/Markdown";
 import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
 
-/** A Markdown text that a cell displays. */
+/** Renders a text_output widget: the Markdown in its content or value. */
 export function TextOutput({ widget }: WidgetProps) {
   const content = widget.content ?? widget.value;
   return <Markdown source={typeof content === "string" ? read(string, content) : valueText(content)} />;

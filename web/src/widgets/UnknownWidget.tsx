@@ -6,7 +6,7 @@ import { jsonText } from "./valueText";
 
 const maxJsonLength = 10_000; // characters of JSON that are shown
 
-/** The state of a widget without a control, as JSON. */
+/** Shows the state of a widget as JSON, at most 10,000 characters, with a sentence that says why it has no control. */
 export function UnknownWidget({ widget, why }: { widget: unknown; why: string }) {
   const json = useMemo(() => jsonText(widget, 2), [widget]);
   return (

@@ -2,12 +2,12 @@ import { Component, type ReactNode } from "react";
 import { UnknownWidget } from "./UnknownWidget";
 
 interface Props {
-  /** The state of the widget below. */
+  /** The state of the widget that the children render. */
   widget: unknown;
   children: ReactNode;
 }
 
-/** An error boundary: shows a widget's state as JSON if it cannot be rendered, until the state changes. */
+/** Shows a widget's state as JSON if its component throws, until the state changes. */
 export class WidgetErrorBoundary extends Component<Props, { failed: unknown }> {
   override state: { failed: unknown } = { failed: undefined };
 
@@ -16,7 +16,7 @@ export class WidgetErrorBoundary extends Component<Props, { failed: unknown }> {
   }
 
   override componentDidCatch(error: unknown) {
-    console.error("a widget could not be drawn", error);
+    console.error("a widget could not be rendered", error);
   }
 
   static getDerivedStateFromError() {
@@ -25,6 +25,6 @@ export class WidgetErrorBoundary extends Component<Props, { failed: unknown }> {
 
   override render() {
     if (this.state.failed === undefined) return this.props.children;
-    return <UnknownWidget widget={this.props.widget} why="This widget could not be drawn." />;
+    return <UnknownWidget widget={this.props.widget} why="This widget could not be shown." />;
   }
 }

@@ -22,7 +22,7 @@ import { widgetNameOf } from "./widgetTexts";
 export interface WidgetProps {
   /** The cell that the widget belongs to. */
   cellId: string;
-  /** Its absolute key. */
+  /** The widget's absolute key. */
   widgetKey: string;
   widget: Widget;
 }
@@ -41,7 +41,7 @@ const widgetComponents = new Map<unknown, ComponentType<WidgetProps>>([
   ["plot", PlotWidget],
 ]);
 
-/** A widget that is not a layout. */
+/** Renders a widget that is not a layout: with the component for its type, as JSON if the type is unknown, or its error. */
 export function WidgetView(props: WidgetProps) {
   const { widget, widgetKey } = props;
   const View = isObject(widget) ? widgetComponents.get(widget.type) : undefined;

@@ -14,31 +14,31 @@ function nestedKeysText(places: readonly WidgetPlacement[]): string {
 }
 
 describe("arrange", () => {
-  it("shows what a layout names there and nowhere else", () => {
+  it("places the items of a layout in it and nowhere else", () => {
     const widgets = { "c/a": leaf, "c/b": leaf, "c/r": row("c/b", "c/a"), "c/z": leaf };
     expect(nestedKeysText(arrangeWidgets("c", widgets))).toBe("c/r(c/b c/a) c/z");
   });
 
-  it("shows a widget that two layouts name in the first of them", () => {
+  it("places a widget that two layouts name in the first of them", () => {
     const widgets = { "c/a": leaf, "c/r": row("c/a"), "c/s": row("c/a") };
     expect(nestedKeysText(arrangeWidgets("c", widgets))).toBe("c/r(c/a) c/s");
   });
 
-  it("ends with layouts in a circle, and loses none", () => {
+  it("cuts cycles of layouts without losing a widget", () => {
     const widgets = { "c/p": row("c/q"), "c/q": row("c/p", "c/a"), "c/a": leaf, "c/self": row("c/self") };
     expect(nestedKeysText(arrangeWidgets("c", widgets))).toBe("c/p(c/q(c/a)) c/self");
   });
 
-  it("gives a missing item a place, and passes over what names none", () => {
+  it("places a missing item and ignores items without a key", () => {
     expect(nestedKeysText(arrangeWidgets("c", { "c/r": row("c/gone", 7, null, { key: "x" }) }))).toBe("c/r(c/gone)");
     expect(nestedKeysText(arrangeWidgets("c", { "c/r": { type: "row", items: "c/a" } }))).toBe("c/r");
   });
 
-  it("finds items that are named within their cell", () => {
+  it("resolves keys that are relative to the cell", () => {
     expect(nestedKeysText(arrangeWidgets("c", { "c/a": leaf, "c/r": row("a") }))).toBe("c/r(c/a)");
   });
 
-  it("ends with layouts that are nested without end, and loses none", () => {
+  it("limits the nesting of layouts without losing a widget", () => {
     const widgets: Record<string, Widget> = {};
     for (let n = 0; n < 5000; n++) widgets[`c/${n}`] = row(`c/${n + 1}`);
     const places = arrangeWidgets("c", widgets);
@@ -47,7 +47,7 @@ describe("arrange", () => {
     expect(count(places)).toBe(5001);
   });
 
-  it("keeps spans within what can be drawn", () => {
+  it("limits the spans of grid items", () => {
     const items = [
       { key: "c/a", col_span: 1e9, row_span: -3 },
       { key: "c/b", col_span: "2", row_span: null },

@@ -2,10 +2,10 @@ import { anyList, number, read } from "../json/schema";
 import { isObject } from "../json/values";
 import type { Widget } from "../protocol/messages";
 
-/** A widget's place on the page, in page order. */
+/** Where a widget of a cell is shown: its key, its size in a grid, and the widgets inside it. */
 export interface WidgetPlacement {
   key: string;
-  /** The places in it, if it is a layout. */
+  /** Placements of the widgets that the layout contains, in page order; empty if it is not a layout. */
   items: readonly WidgetPlacement[];
   /** Number of grid columns and rows that it spans, from 1. */
   columnSpan: number;
@@ -17,17 +17,18 @@ const maxLayoutDepth = 12; // maximum nesting of layouts; deeper ones are shown 
 const maxLayoutItems = 500; // maximum number of items of one layout
 const maxSpan = 24; // maximum number of columns and rows that one widget may span
 
-/** Reports whether a widget only arranges others. */
+/** Reports whether a widget is a layout (row, column or grid), which only arranges other widgets. */
 export function isLayout(widget: Widget | undefined): boolean {
   return layoutTypes.has(widget?.type);
 }
 
+/** The widgets of one cell by absolute key. */
 export type WidgetsByKey = Readonly<Record<string, Widget>>;
 
 /**
- * Returns where each widget of a cell is shown: once, in the first layout that names it, else
- * separately. Cyclic layouts are cut where the cycle was entered. Items that the cell does not have
- * are places too: they belong to another cell or are missing.
+ * Returns the placements of a cell's widgets. Each widget is placed once: in the first layout that names
+ * it, else at the top level. A cycle of layouts is cut where it was entered. Items that the cell does not have
+ * get a placement too: they belong to another cell or are missing.
  */
 export function arrangeWidgets(cellId: string, widgets: WidgetsByKey): WidgetPlacement[] {
   const items = (key: string) =>
@@ -61,7 +62,7 @@ function placeWidget(
   return { key, items, columnSpan, rowSpan };
 }
 
-/** Returns the absolute key that a layout's item means: a kernel may use the key within the cell. */
+/** Returns the absolute key of a layout's item, whose key may be absolute or relative to the cell. */
 function absoluteKeyOf(cellId: string, widgets: WidgetsByKey, key: string): string {
   const absolute = `${cellId}/${key}`;
   return !Object.hasOwn(widgets, key) && Object.hasOwn(widgets, absolute) ? absolute : key;

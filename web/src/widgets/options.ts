@@ -29,7 +29,7 @@ export function optionsOf(widget: Widget): WidgetOption[] {
   );
 }
 
-/** Returns the first option with this value. */
+/** Returns the first option whose value has the same JSON; undefined if there is none. */
 export function findOption(options: readonly WidgetOption[], value: unknown): WidgetOption | undefined {
   const json = jsonText(value);
   return options.find((option) => option.json === json);

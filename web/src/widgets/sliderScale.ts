@@ -3,7 +3,7 @@ import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 import { valueText } from "./valueText";
 
-/** Maps the values of a slider to positions on its track. */
+/** The range and step of a slider's values, and how they map to its track. */
 export interface SliderScale {
   min: number;
   max: number;
@@ -11,24 +11,24 @@ export interface SliderScale {
   isLogarithmic: boolean;
 }
 
-/** Number of steps of a logarithmic track. */
+/** Number of steps of the range input that a logarithmic slider uses. */
 export const logSteps = 1000;
 
-/** Returns the scale of a slider's state; a text that says why there is none. */
+/** Returns the scale of a slider's state. Without two valid bounds, returns a sentence that names the bound or the problem; "" if there is no bound. */
 export function sliderScaleOf(widget: Widget): SliderScale | string {
   const min = number.parse(widget.min) ?? null;
   const max = number.parse(widget.max) ?? null;
   if (min === null && max === null) return "";
   if (min === null) return `At most ${numberText(max)}.`;
   if (max === null) return `At least ${numberText(min)}.`;
-  if (min > max) return `The least value, ${numberText(min)}, is above the greatest, ${numberText(max)}.`;
+  if (min > max) return `The minimum, ${numberText(min)}, is above the maximum, ${numberText(max)}.`;
   const isLogarithmic = /^log/i.test(read(string, widget.scale_type)) && min > 0;
   return { min, max, step: sliderStepOf(widget, max - min), isLogarithmic };
 }
 
 /**
- * Returns the step of the state; without one, 1, or a hundredth of the range if that is too short
- * for integers.
+ * Returns the step of a slider's state. If it has no valid one: 1 if all its numbers are integers and the range is
+ * longer than 2, else a hundredth of the range.
  */
 function sliderStepOf(widget: Widget, span: number): number {
   const step = number.parse(widget.step) ?? null;
@@ -39,14 +39,14 @@ function sliderStepOf(widget: Widget, span: number): number {
   return whole && span > 2 ? 1 : span / 100 || 1;
 }
 
-/** Returns the position of a value on the track, from 0 to 1. */
+/** Returns the position of a value on the slider's track, from 0 to 1. Values outside the range are at its ends. */
 export function trackPositionOf({ min, max, isLogarithmic }: SliderScale, value: number): number {
   if (max <= min) return 0;
   const inside = Math.min(max, Math.max(min, value));
   return isLogarithmic ? Math.log(inside / min) / Math.log(max / min) : (inside - min) / (max - min);
 }
 
-/** Returns the value at a position of a logarithmic track, rounded to the step if there is one. */
+/** Returns the value at a position from 0 to 1 on a logarithmic track, rounded to the step if `stepped`, else to 3 digits. */
 export function valueAtTrackPosition(scale: SliderScale, share: number, stepped: boolean): number {
   const raw = scale.min * (scale.max / scale.min) ** share;
   const value = stepped
@@ -55,7 +55,7 @@ export function valueAtTrackPosition(scale: SliderScale, share: number, stepped:
   return Math.min(scale.max, Math.max(scale.min, removeRoundingError(value)));
 }
 
-/** Removes the rounding errors of decimal fractions. */
+/** Rounds a number to 12 digits, which removes the rounding errors of decimal fractions. */
 function removeRoundingError(value: number): number {
   return Number(value.toPrecision(12));
 }
@@ -81,6 +81,7 @@ function numberText(value: unknown): string {
   return formatSliderValue(value, "");
 }
 
+/** A labelled mark below a slider's track. position is from 0 to 1. */
 export interface SliderMark {
   position: number;
   value: number;
@@ -89,7 +90,7 @@ export interface SliderMark {
 
 const maxMarks = 50;
 
-/** Returns the marks of a slider that are on its scale, from left to right. */
+/** Returns the first 50 marks of a slider's state that are on its scale, from left to right. */
 export function sliderMarksOf(widget: Widget, scale: SliderScale): SliderMark[] {
   const marks: SliderMark[] = [];
   for (const [key, text] of Object.entries(read(anyObject, widget.marks))) {

@@ -6,27 +6,28 @@ import { type Store, useSelect, useStore } from "../store/store";
 import { jsonText } from "./valueText";
 import { createWidgetSetting, type SetOptions, type SettingView, type WidgetSetting } from "./widgetSetting";
 
-/** A widget's value as a control shows and sets it. */
+/** What a widget's component needs to show and set the widget's value. */
 export interface WidgetControl {
-  /** The requested value while it is on its way, else the kernel's. */
+  /** The value to show: the one that is being set, else the kernel's. */
   value: unknown;
-  /** Why it cannot be set; "": it can. */
+  /** Why the value cannot be set; "" if it can. */
   disabledReason: string;
-  /** Why the last value was refused; "": it was not. */
+  /** Why the kernel refused the last value; "" if it did not. */
   refusalText: string;
-  /** What is waited for, if that takes longer than a second; else "". */
+  /** A sentence about what setting the value waits for, if it has waited for more than a second; else "". */
   waitingText: string;
+  /** Sets the value. Does nothing if the value cannot be set. */
   set(value: unknown, how?: Omit<SetOptions, "send">): void;
-  /** Sends a value that is waiting for the minimum interval at once. */
+  /** Sends a value that waits for the minimum interval at once. */
   flush(): void;
 }
 
-const waitingDelay = 1000; // milliseconds after which waiting is shown
+const waitingDelay = 1000; // milliseconds after which waitingText is shown
 
 // Settings outlive their controls, which are unmounted when they scroll out of view.
 const settingsByStore = new WeakMap<Store, Map<string, WidgetSetting>>();
 
-/** Returns the control of the widget with this absolute key. */
+/** Returns the control of a cell's widget; key is absolute. */
 export function useWidgetControl(cellId: string, key: string, widget: Widget): WidgetControl {
   const store = useStore();
   const commands = useCommands();
@@ -34,7 +35,8 @@ export function useWidgetControl(cellId: string, key: string, widget: Widget): W
   const view = useSyncExternalStore(setting.subscribe, setting.view);
   const why = useDisabledReason(widget);
   const late = useHasLasted(view.phase !== "idle");
-  const waits = view.phase === "sent" ? "Waiting for the kernel." : "Set. It counts when the running cells are done.";
+  const waits =
+    view.phase === "sent" ? "Waiting for the kernel." : "Accepted. It takes effect when the running cells are done.";
   return {
     value: view.requested === null ? widget.value : view.requested.value,
     disabledReason: why,
@@ -47,26 +49,27 @@ export function useWidgetControl(cellId: string, key: string, widget: Widget): W
   };
 }
 
-/** Returns why the value was refused; "" if the kernel has reported another value since. */
+/** Returns why the kernel refused the widget's last value; "" if it did not, or has reported another value since. */
 function refusalTextOf({ refusal }: SettingView, widget: Widget): string {
   return refusal !== null && refusal.kernelValueJson === jsonText(widget.value) ? refusal.text : "";
 }
 
-/** Returns why the widgets of this session cannot be set; "": they can. */
+/** Returns why no widget of this session can be set; "" if they can. */
 export function useAllDisabledReason(): string {
   const commands = useCommands();
   const kernel = useSelect((state) => state.notebook.kernel);
   if (commands === null) return "Read-only.";
   if (!commands.canRun) return commands.runProblem ?? "Widgets cannot be set here.";
-  return kernel === "dead" ? "The kernel is gone." : "";
+  return kernel === "dead" ? "The kernel has ended." : "";
 }
 
+/** Returns why a widget cannot be set; "" if it can. */
 function useDisabledReason(widget: Widget): string {
   const none = useAllDisabledReason();
   return none || (widget.readonly ? "The widget is read-only." : "");
 }
 
-/** Reports whether a condition has lasted for a second. */
+/** Reports whether a condition has been true for a second. */
 function useHasLasted(lasting: boolean): boolean {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -80,6 +83,7 @@ function useHasLasted(lasting: boolean): boolean {
   return late;
 }
 
+/** Returns the setting of a widget in a store, and creates it at the first call. */
 function widgetSettingOf(store: Store, cellId: string, key: string): WidgetSetting {
   const settings = settingsByStore.get(store) ?? new Map<string, WidgetSetting>();
   settingsByStore.set(store, settings);
@@ -95,11 +99,13 @@ function widgetSettingOf(store: Store, cellId: string, key: string): WidgetSetti
   return made;
 }
 
+/** Returns the value of a cell's widget that the kernel reported last; null if there is no such widget. */
 function reportedValueOf(state: State, cellId: string, key: string): { value: unknown } | null {
   const widget = state.notebook.executions[cellId]?.widgets[key];
   return widget === undefined ? null : { value: widget.value };
 }
 
+/** Reports whether no cell is running or queued. */
 function isKernelIdle({ notebook: { executions, queue } }: State): boolean {
   return queue.length === 0 && !Object.values(executions).some((run) => run.started || run.pending);
 }

@@ -9,8 +9,8 @@ import type { WidgetsByKey } from "./arrangeWidgets";
 const noWidgets: WidgetsByKey = {};
 
 /**
- * Returns the widgets of a cell. While the cell runs again it keeps the old ones until it has
- * created others: otherwise a slider that its own cell reads would vanish while it is dragged.
+ * Returns the widgets of a cell by absolute key. While the cell runs again, returns the old ones until it has
+ * created new ones: otherwise a slider that its own cell reads would vanish while it is dragged.
  */
 export function useWidgets(cellId: string): WidgetsByKey {
   const currentWidgets = useSelect((state) => state.notebook.executions[cellId]?.widgets ?? noWidgets);
@@ -26,7 +26,7 @@ function isEmpty(widgets: WidgetsByKey): boolean {
   return true;
 }
 
-/** Returns the outputs of a cell that no plot widget shows; undefined if it has not run. */
+/** Returns the outputs of a cell without those that its plot widgets show; undefined if it has not run. */
 export function useOutputsWithoutPlots(cellId: string): readonly Output[] | undefined {
   const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   const widgets = useWidgets(cellId);
@@ -36,12 +36,12 @@ export function useOutputsWithoutPlots(cellId: string): readonly Output[] | unde
   }, [outputs, widgets]);
 }
 
-/** Returns the display ids that a plot widget shows: its key and those in its state. */
+/** Returns the display id of the output that a plot widget shows, from its state or else its key; [] for any other widget. */
 function plotDisplayIds(key: string, widget: Widget | undefined): string[] {
   return widget?.type === "plot" ? [read(string, widget.display_id) || key] : [];
 }
 
-/** Returns the outputs of a cell that a plot widget shows. */
+/** Returns the outputs of a cell that one of its plot widgets shows. */
 export function usePlotOutputs(cellId: string, key: string, widget: Widget): Output[] {
   const outputs = useSelect((state) => state.notebook.executions[cellId]?.outputs);
   return useMemo(() => {

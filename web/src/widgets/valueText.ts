@@ -1,9 +1,9 @@
 import { oneLine } from "../text/displayText";
 
-/** Characters of a label, an option or a table cell that are shown. */
+/** How many characters of a label, an option or a table cell are shown. */
 const maxTextLength = 300;
 
-/** Returns any value as one short line; a string without quotes. */
+/** Returns any value as one line of at most limit characters: strings without quotes, "none" for null, other values as JSON. */
 export function valueText(value: unknown, limit: number = maxTextLength): string {
   if (typeof value === "string") return value === "" ? "(empty text)" : oneLine(value, limit);
   if (value === null || value === undefined) return "none";
@@ -11,7 +11,7 @@ export function valueText(value: unknown, limit: number = maxTextLength): string
   return oneLine(float ?? jsonText(value), limit);
 }
 
-/** Returns a value as JSON, with the given indentation; a word for a value that has no JSON. */
+/** Returns a value as JSON, with the given indentation in blanks; for a value without JSON, such as undefined, its name; for one nested too deeply, a note. */
 export function jsonText(value: unknown, indent = 0): string {
   try {
     return JSON.stringify(value, null, indent) ?? String(value);
@@ -20,7 +20,7 @@ export function jsonText(value: unknown, indent = 0): string {
   }
 }
 
-/** Returns the number that {"$float": "nan"} stands for, as text; null if the value is something else. */
+/** Returns "NaN", "∞" or "-∞" for a kernel's encoding of these numbers, as {"$float": "nan"}; null for any other value. */
 function specialFloatText(value: unknown): string | null {
   if (typeof value !== "object" || value === null || !("$float" in value)) return null;
   const text = String(value.$float).toLowerCase();

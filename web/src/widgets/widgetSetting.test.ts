@@ -7,7 +7,7 @@ interface Sent {
   refuse: (text: string) => Promise<void>;
 }
 
-/** A fake kernel: the test gives its responses and values. */
+/** Returns a fake kernel whose responses and reported values the test controls. */
 function kernel(first: unknown) {
   const listeners = new Set<() => void>();
   const sent: Sent[] = [];
@@ -68,7 +68,7 @@ describe("createSetting", () => {
     vi.useRealTimers();
   });
 
-  it("shows what was set until the kernel says it", async () => {
+  it("shows the set value until the kernel reports it", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(5, { send: k.send });
@@ -80,7 +80,7 @@ describe("createSetting", () => {
     expect(k.listeners.size).toBe(0);
   });
 
-  it("puts the kernel's word back when a value is refused, and says why", async () => {
+  it("shows the kernel's value and the reason when a value is refused", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(500, { send: k.send });
@@ -94,7 +94,7 @@ describe("createSetting", () => {
     expect(setting.view().refusal).toBeNull();
   });
 
-  it("takes a send that throws for a refusal", async () => {
+  it("treats a send that throws as a refusal", async () => {
     const setting = createWidgetSetting(kernel(1).source);
     setting.set(2, {
       send: () => {
@@ -105,7 +105,7 @@ describe("createSetting", () => {
     expect(setting.view().refusal?.text).toBe("not connected");
   });
 
-  it("passes over the answer to an older value, whichever comes first", async () => {
+  it("ignores the response to an older value", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
@@ -115,7 +115,7 @@ describe("createSetting", () => {
     expect(setting.view()).toEqual({ requested: { value: 3 }, phase: "accepted", refusal: null });
   });
 
-  it("passes over the echo of an older value", async () => {
+  it("ignores the report of an older value", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
@@ -128,7 +128,7 @@ describe("createSetting", () => {
     expect(setting.view().requested).toBeNull();
   });
 
-  it("lets another's value through once its own was accepted", async () => {
+  it("shows a value that somebody else set after its own was accepted", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
@@ -139,7 +139,7 @@ describe("createSetting", () => {
     expect(shown(setting, 8)).toBe(8);
   });
 
-  it("does not wait for a word on a value that is there already", async () => {
+  it("does not wait for a report of a value that the kernel already has", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(1, { send: k.send });
@@ -147,7 +147,7 @@ describe("createSetting", () => {
     expect(setting.view().requested).toBeNull();
   });
 
-  it("keeps an accepted value as long as a cell runs, and then for two seconds", async () => {
+  it("shows an accepted value while a cell runs and for two seconds after", async () => {
     const k = kernel(1);
     const setting = createWidgetSetting(k.source);
     k.run(true);
@@ -162,7 +162,7 @@ describe("createSetting", () => {
     expect(shown(setting, 1)).toBe(1);
   });
 
-  it("sends at its pace, and always the last value", async () => {
+  it("keeps the minimum interval between sends and always sends the last value", async () => {
     const k = kernel(0);
     const setting = createWidgetSetting(k.source);
     for (let value = 1; value <= 25; value++) {
@@ -173,7 +173,7 @@ describe("createSetting", () => {
     expect(k.sent.map(({ value }) => value)).toEqual([1, 10, 20, 25]);
   });
 
-  it("sends what waits at once when it is flushed, and only once", async () => {
+  it("flush sends a waiting value at once, and only once", async () => {
     const k = kernel(0);
     const setting = createWidgetSetting(k.source);
     setting.set(1, { send: k.send, minSendInterval: 100 });
@@ -184,7 +184,7 @@ describe("createSetting", () => {
     expect(k.sent.map(({ value }) => value)).toEqual([1, 2]);
   });
 
-  it("does not take an answer for one to a value that has not been sent yet", async () => {
+  it("ignores a response while a newer value is not sent yet", async () => {
     const k = kernel(0);
     const setting = createWidgetSetting(k.source);
     setting.set(1, { send: k.send, minSendInterval: 100 });
@@ -194,7 +194,7 @@ describe("createSetting", () => {
     expect(shown(setting, 1)).toBe(2);
   });
 
-  it("is done with a press when it was accepted, and shows no value for it", async () => {
+  it("finishes a button press when it is accepted, and shows no value for it", async () => {
     const k = kernel(0);
     const setting = createWidgetSetting(k.source);
     setting.set(true, { send: k.send, isPress: true });

@@ -1,58 +1,59 @@
 import { jsonText } from "./valueText";
 
-/** What a control shows while its value is being set. */
+/** The state of setting a widget's value, for its control to show. */
 export interface SettingView {
-  /** The requested value, until the kernel has confirmed it; null: the kernel's value is shown. */
+  /** The value that the user has set, until the kernel reports it; null: the control shows the kernel's value. */
   requested: { value: unknown } | null;
-  /** sent: no response yet. accepted: accepted but not reported back yet, because a cell is running. */
+  /** idle: nothing is being set. sent: the kernel has not responded. accepted: the kernel has accepted the value but not reported it yet. */
   phase: "idle" | "sent" | "accepted";
-  /** Why the last value was refused, and the JSON of the kernel's value; null: it was not refused. */
+  /** Why the kernel refused the last value, and the JSON of its own value at that time; null: it was not refused. */
   refusal: { text: string; kernelValueJson: string } | null;
 }
 
-/** What a setting needs to know of the session. */
+/** What a WidgetSetting reads from the session. */
 export interface KernelValueSource {
-  /** Returns the last value reported by the kernel; null if the widget does not exist. */
+  /** Returns the widget's value that the kernel reported last; null if the widget does not exist. */
   reportedValue(): { value: unknown } | null;
   /** Reports whether no cell is running or queued. */
   isKernelIdle(): boolean;
-  /** Calls f whenever told or idle may return something else. The returned function ends that. */
+  /** Calls f whenever reportedValue or isKernelIdle may have changed, until the returned function is called. */
   subscribe(f: () => void): () => void;
 }
 
+/** How a value is sent to the kernel. */
 export interface SetOptions {
+  /** Sends a value; rejects if the kernel refuses it or it cannot be sent. */
   send: (value: unknown) => Promise<void>;
   /** Minimum milliseconds between two sends; of the values in between only the last is sent. Default 0. */
   minSendInterval?: number;
-  /** The kernel reports something else than the value, such as the number of presses of a button. */
+  /** Whether the widget is a button: the kernel reports a number of presses instead of the value, so the value is not shown. */
   isPress?: boolean;
 }
 
-/** The value of one widget on its way to the kernel. */
+/** Sets the value of one widget in the kernel, and tracks a value until the kernel has reported or refused it. */
 export interface WidgetSetting {
+  /** Returns the current state, for display. */
   view(): SettingView;
+  /** Calls f after each change of the state, until the returned function is called. */
   subscribe(f: () => void): () => void;
+  /** Shows a value and sends it, at once or after the minimum interval. It replaces a value that is not sent yet. */
   set(value: unknown, how: SetOptions): void;
-  /** Sends a value that is waiting for the minimum interval at once. */
+  /** Sends a value that waits for the minimum interval at once; does nothing if there is none. */
   flush(): void;
 }
 
 const idleView: SettingView = { requested: null, phase: "idle", refusal: null };
 
-/**
- * How long an accepted value is shown, in milliseconds, while nothing is running and the kernel
- * does not report it.
- */
+/** Milliseconds for which an accepted value is shown while the kernel is idle and does not report it. */
 const unreportedTimeout = 2000;
 
 /**
- * Makes a setting.
+ * Returns the setting of one widget.
  *
- *     idle --set--> sent --answer--> accepted --told--> idle
+ *     idle --set--> sent --kernel accepts--> accepted --kernel reports the value--> idle
  *
- * Only the answer to what was sent last counts, and of what the kernel tells
- * meanwhile the echoes of what was sent before are passed over. A refusal puts the
- * kernel's word back.
+ * Only the response to the last sent value counts. Reports of values that were sent earlier are
+ * ignored. After a refusal the kernel's value is shown again.
  */
 export function createWidgetSetting(source: KernelValueSource): WidgetSetting {
   let view = idleView;
@@ -61,7 +62,7 @@ export function createWidgetSetting(source: KernelValueSource): WidgetSetting {
   let lastSendNumber = 0; // number of the last send
   let sentAt = Number.NEGATIVE_INFINITY;
   let hasUnsentValue = false;
-  let unreportedValues: string[] = []; // values that were sent and not reported yet, oldest first
+  let unreportedValues: string[] = []; // JSON of values that were sent and not reported yet, oldest first
   let lastReportedJson = ""; // JSON of the last value reported by the kernel
   let sendsSinceIdle = 0; // number of sends since idle
   let sendTimer: ReturnType<typeof setTimeout> | undefined;
@@ -165,7 +166,7 @@ export function createWidgetSetting(source: KernelValueSource): WidgetSetting {
   };
 }
 
-/** Resolves to null if the value was accepted, else to the reason why not. Never rejects. */
+/** Sends a value. Resolves to null if it was accepted, else to the reason why it was refused. Never rejects. */
 async function refusalOfSend(send: SetOptions["send"], value: unknown): Promise<string | null> {
   try {
     await send(value);

@@ -2,17 +2,17 @@ import { anyObject, read, string } from "../json/schema";
 import type { Widget } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 
-/** Returns the label of a widget; "" if it has none. */
+/** Returns the label in a widget's state, on one line; "" if it has none. */
 export function widgetLabelOf(widget: Widget): string {
   return oneLine(read(string, widget.label));
 }
 
-/** Returns a widget's name: its label, else its key within the cell. */
+/** Returns the name of a widget for display: its label, else its key within the cell, else "widget". */
 export function widgetNameOf(widget: Widget, key: string): string {
   return widgetLabelOf(widget) || oneLine(key.slice(key.indexOf("/") + 1)) || "widget";
 }
 
-/** The texts of a widget's appearance; "" for those that are absent. */
+/** The texts in the appearance of a widget's state; "" for those that are absent. */
 export interface Appearance {
   /** Shown beside the label, such as a unit. */
   detail: string;
@@ -27,6 +27,7 @@ export interface Appearance {
 
 const maxTextLength = 2000; // maximum characters of one of them
 
+/** Returns the texts in the appearance of a widget's state, each on one line and at most 2000 characters long. */
 export function appearanceOf(widget: Widget): Appearance {
   const fields = read(anyObject, widget.appearance);
   const text = (name: string) => oneLine(read(string, fields[name]), maxTextLength);
