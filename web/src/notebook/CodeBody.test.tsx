@@ -15,7 +15,7 @@ import {
 
 vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => null }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
-vi.mock("../widgets/LiveWidgets", () => ({ Widgets: () => null }));
+vi.mock("../widgets/LiveWidgets", () => ({ LiveWidgets: () => null }));
 
 beforeEach(() => {
   Element.prototype.scrollTo ??= () => {};

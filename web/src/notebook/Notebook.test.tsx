@@ -15,7 +15,7 @@ vi.mock("../widgets/CellOutputs", () => ({
   CellOutputs: ({ cellId }: { cellId: string }) => <output>outputs of {cellId}</output>,
 }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
-vi.mock("../widgets/LiveWidgets", () => ({ Widgets: () => <input aria-label="a widget" /> }));
+vi.mock("../widgets/LiveWidgets", () => ({ LiveWidgets: () => <input aria-label="a widget" /> }));
 
 const threeCells = () => stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
 
