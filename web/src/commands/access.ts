@@ -8,7 +8,7 @@ export const attemptOverText = "The attempt has ended. Restart the kernel or the
 export interface SessionAccess {
   isConnected: boolean;
   isOwner: boolean;
-  /** The attempt has ended, and nothing has started since. */
+  /** Whether the attempt has ended and neither kernel nor agent was restarted since. */
   isAttemptOver: boolean;
 }
 

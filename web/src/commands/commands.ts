@@ -26,10 +26,7 @@ export interface Commands {
    */
   editCell(id: string, source: string): void;
   deleteCell(id: string): Promise<void>;
-  /**
-   * Says that the text of a deleted cell is shown in the notebook, so that it is not offered in a
-   * notice too.
-   */
+  /** Must be called when the notebook shows the text of a deleted cell, so that no notice offers the text too. */
   keptInNotebook?(id: string): void;
   /** position is counted from 0, without the cell itself. */
   moveCell(id: string, position: number): Promise<void>;
@@ -42,6 +39,7 @@ export interface Commands {
   restart(name: "kernel" | "agent"): void;
   /** Asks the kernel for its variables. docs/kernel.md describes the summary. */
   globals(): Promise<Globals>;
+  /** Asks the kernel which cells define and use which signals. */
   reactivity(): Promise<Reactivity>;
   /** Sends a prompt to the agent. */
   query(text: string): void;
@@ -58,6 +56,7 @@ export type Reactivity = Pick<ReactivitySummary, "summary" | "cell_reactivity">;
 
 const CommandsContext = createContext<Commands | null>(null);
 
+/** Sets the commands that the components below can use; null makes the notebook read-only. */
 export const CommandsProvider = CommandsContext.Provider;
 
 /** Returns the user's commands; null: the notebook is read-only. */

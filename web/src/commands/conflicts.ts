@@ -12,14 +12,15 @@ export interface Conflict {
   takeTheirs(): void;
 }
 
-/** By cell id. */
+/** The conflicts of a notebook by cell id. */
 export type Conflicts = Readonly<Record<string, Conflict>>;
 
 const ConflictsContext = createContext<Conflicts>({});
 
+/** Sets the conflicts that useConflict reads below it. */
 export const ConflictsProvider = ConflictsContext.Provider;
 
-/** Returns the conflict of a cell; null: none. */
+/** Returns the conflict of a cell; null if it has none. */
 export function useConflict(cellId: string): Conflict | null {
   const conflicts = useContext(ConflictsContext);
   return Object.hasOwn(conflicts, cellId) ? (conflicts[cellId] ?? null) : null;

@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 import type { CellType } from "../protocol/messages";
 
-/** Leads from other parts of the page to the notebook. */
+/** Passes requests of other parts of the page to the notebook. */
 export interface NotebookNavigation {
   /** Selects a cell, scrolls to it and highlights it briefly. */
   jumpTo(cellId: string): void;
@@ -43,9 +43,10 @@ export function createNavigation(): NotebookNavigation {
 // The default serves pages with one notebook, which need no provider.
 const NavigationContext = createContext<NotebookNavigation>(createNavigation());
 
-/** A page with several notebooks needs one navigation for each of them. */
+/** Sets the navigation of one notebook. Needed only on pages with several notebooks. */
 export const NavigationProvider = NavigationContext.Provider;
 
+/** Returns the navigation of the notebook on this part of the page. */
 export function useNotebookNavigation(): NotebookNavigation {
   return useContext(NavigationContext);
 }

@@ -3,10 +3,10 @@
 
 const unknownText = "–";
 
-/** The text of an impossible number. */
+/** The text for a number out of its range, such as a negative duration. */
 export const impossibleText = "?";
 
-/** A hundred years. */
+/** The longest duration that is formatted, in milliseconds: a hundred years. */
 const maxDurationMs = 100 * 366 * 24 * 3_600_000;
 const maxUsd = 1e9;
 const maxNumber = 1e15;

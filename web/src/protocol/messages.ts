@@ -35,6 +35,7 @@ export type Hop =
   | "notebook"
   | "session";
 
+/** The type of a cell. */
 export type CellType = "code" | "markdown";
 
 /** Who changed a cell. "console" means a person at a console. */
@@ -57,7 +58,7 @@ export interface CellResult {
   duration_ms?: number;
 }
 
-/** All widgets of a cell, by their keys. */
+/** The message with the states of all widgets of a cell by key. */
 export interface CellWidgets {
   cell_id: string;
   widget_state: Readonly<Record<string, unknown>>;
@@ -80,7 +81,7 @@ interface KnownContent {
 
 /** A message of the agent's conversation. */
 export interface HistoryMessage extends Omit<wire.HistoryEntry, "content" | "usage"> {
-  /** A plain text is one text block. */
+  /** Content blocks; a content that is a plain text is read as one text block. */
   content: readonly ContentBlock[];
   /** Tokens of the model call that the message came from. */
   usage?: TokenCounts;
@@ -96,17 +97,17 @@ export interface TokenCounts {
   cache_creation_input_tokens: number;
 }
 
-/** What one grader found. */
+/** The result of one grader. */
 export interface GraderResult {
   type: string;
-  /** null: it came to no verdict. */
+  /** Whether the attempt passed; null: the grader reached no verdict. */
   passed: boolean | null;
   /** 0 to 1; null: none. */
   score: number | null;
   /** For people; "" for none. */
   reasoning: string;
   metrics: Fields;
-  /** Why it came to no verdict; null: it did. */
+  /** Why the grader reached no verdict; null if it did. */
   error: string | null;
 }
 
@@ -117,7 +118,7 @@ export interface EvalResult extends Omit<wire.EvalResultMessage, "type" | "grade
   duration_ms: number | null;
 }
 
-/** The agent's submission without a tool call. */
+/** The message with the agent's submission, for agents that submit without a tool call. */
 export interface AgentResult {
   structured_output: unknown;
 }
@@ -140,26 +141,27 @@ export interface SessionState {
   state: string;
 }
 
-/** Who holds the notebook from now on: "server" or "console". */
+/** The message that says who holds the notebook from now on. */
 export interface HolderMessage {
+  /** "server" or "console". */
   by: string;
 }
 
-/** The notebook at one moment, as a view receives it first and the API answers it. */
+/** A snapshot of the notebook, which a view receives first and the API returns. */
 export interface NotebookStateMessage extends wire.NotebookSnapshot {
   seq: number;
 }
 
 /** The answer to notebook_action. */
 export interface NotebookActionResponse extends wire.ActionResponse {
-  /** Of the cell that was made or changed. */
+  /** Id of the cell that was created or changed. */
   cell_id?: string;
   /** Source and rev of the cell, if the action named another rev. */
   source?: string;
   rev?: number;
 }
 
-/** The fields of an answer to a request at /run. */
+/** The fields of a response to a request at /run. */
 interface Answer {
   /** The id of the request, in one of the two. */
   tx_id?: string;
@@ -209,6 +211,7 @@ const graderError: Schema<string> = {
   },
 };
 
+/** Schema of the result of one grader. */
 export const graderResultSchema = object<GraderResult>({
   type: string,
   passed: nullable(boolean),
@@ -365,6 +368,7 @@ const messageSchemas = {
   }),
 };
 
+/** The type of a message that the page reads. */
 export type MessageType = keyof typeof messageSchemas;
 
 /** The checked message of one type. seq is its entry in the trace; absent: the message does not say. */
@@ -403,7 +407,7 @@ export function readMessage(value: unknown): Message | null {
   return { ...parsed, ...numbered, type: name as MessageType } as Message;
 }
 
-/** Returns the type that a message names. */
+/** Returns the type in a message, also if the page does not read messages of that type. */
 export function typeOf(message: Message): string {
   return message.type === "other" ? message.name : message.type;
 }

@@ -12,12 +12,12 @@ function after(...messages: [Hop, number, unknown][]) {
 const exit = { type: "managed_process_exit", name: "agent", exit_code: 0, signal: "" };
 const status = (word: string) => ({ type: "agent_status", status: word });
 
-test("an agent that is gone does not think again when its last word is heard late", () => {
+test("a late status of an agent that has ended is ignored", () => {
   const { agent } = after(["server>console", 0, exit], ["agent>server", 5, status("thinking")]);
   expect(agent.status).toBe("gone");
 });
 
-test("the agent that comes after it is ready", () => {
+test("an agent that starts after another has ended is ready", () => {
   const { agent } = after(
     ["server>console", 0, exit],
     ["agent>server", 5, status("ready")],
@@ -26,7 +26,7 @@ test("the agent that comes after it is ready", () => {
   expect(agent.status).toBe("thinking");
 });
 
-test("why a grader came to no verdict is kept, as a text or as kind and text", () => {
+test("a grader's error is kept as text, also if it is {kind, text}", () => {
   const graders = [{ error: { kind: "timeout", text: "no answer" } }, { error: "why" }, { error: null }, { error: {} }];
   const { verdict } = after(["server>console", 0, { type: "eval_result", graders }]);
   expect(verdict?.graders.map((grader) => grader.error)).toEqual(["timeout: no answer", "why", null, "of no kind"]);

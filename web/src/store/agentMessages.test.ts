@@ -22,7 +22,7 @@ const texts = (items: readonly Item[]) =>
   items.map((item) => ("text" in item ? item.text : `${item.kind} ${item.name}`));
 
 describe("the conversation", () => {
-  it("has texts, thoughts and calls in order, and each call its result", () => {
+  it("has texts, thoughts and tool calls in order, and each call has its result", () => {
     const { conversation } = talk([
       says(1, "user", "do it"),
       says(2, "assistant", [
@@ -58,7 +58,7 @@ describe("the conversation", () => {
     expect(conversation).toHaveLength(5);
   });
 
-  it("gives a result to the newest call where ids come again", () => {
+  it("adds a result to the newest call if call ids repeat", () => {
     const call = (seq: number) =>
       says(seq, "assistant", [{ type: "tool_use", id: "t", name: `call${seq}`, input: {} }]);
     const result = (seq: number, text: string) =>
@@ -70,7 +70,7 @@ describe("the conversation", () => {
     ]);
   });
 
-  it("loses no result that has no call", () => {
+  it("keeps a result without a call", () => {
     const { conversation } = talk([says(1, "user", [{ type: "tool_result", tool_use_id: "x", content: "odd" }])]);
     expect(conversation).toMatchObject([{ kind: "tool", id: "x", result: { content: [{ text: "odd" }] } }]);
   });
@@ -101,7 +101,7 @@ describe("a query", () => {
     expect(texts(talk([asks(1, "sum"), says(2, "user", "sum")]).conversation)).toEqual(["sum"]);
   });
 
-  it("is shown once when the repetition was heard of first", () => {
+  it("is shown once if the repetition was received first", () => {
     const { conversation } = talk([
       says(2, "user", "sum", "r1"),
       says(3, "assistant", "yes", "r1"),
@@ -127,7 +127,7 @@ describe("a query", () => {
     expect(texts(talk([asks(5, "sum", "r1"), says(6, "user", "sum", "r1")], state).conversation)).toEqual(["sum"]);
   });
 
-  it("is worked on until the agent says that it has ended", () => {
+  it("is the current request until the agent reports that it ended", () => {
     const working = talk([asks(1, "a", "r1"), says(2, "user", "a", "r1")]);
     expect(working.request).toBe("r1");
     const ended = at(3, { type: "agent_event", text: "", metadata: { type: "ended", request_id: "r1" } });
@@ -135,7 +135,7 @@ describe("a query", () => {
   });
 });
 
-describe("what is heard of twice, or late", () => {
+describe("messages that are repeated or late", () => {
   const all = [
     asks(1, "sum", "r"),
     says(2, "user", "sum", "r"),
@@ -159,7 +159,7 @@ describe("what is heard of twice, or late", () => {
   });
 });
 
-describe("a reply that is arriving", () => {
+describe("a streamed reply", () => {
   const start = at(1, { type: "agent_stream_start" });
   const block = (seq: number, index: number, type: string, name?: string) =>
     at(seq, { type: "agent_stream_block_start", block_index: index, block_type: type, block_name: name });
@@ -185,24 +185,24 @@ describe("a reply that is arriving", () => {
     });
   });
 
-  it("stays when the message is another conversation's", () => {
+  it("stays if the message belongs to another conversation", () => {
     const state = reduceEntries(initialState, [start, block(2, 0, "text"), delta(3, 0, "mine")]);
     expect(talk([says(4, "assistant", "theirs")], state).stream).toEqual([{ type: "text", text: "mine" }]);
   });
 
-  it("is gone when it broke off, and when the agent is ready", () => {
+  it("is removed if it failed, and when the agent is ready", () => {
     const state = reduceEntries(initialState, [start, delta(3, 0, "x")]);
     expect(talk([at(4, { type: "agent_stream_complete", error: "cut" })], state).stream).toBeNull();
     expect(talk([at(4, { type: "agent_status", status: "ready" })], state).stream).toBeNull();
   });
 
-  it("may lack its beginning, and have an index that is out of all bounds", () => {
+  it("may lack its beginning, and ignores block indexes out of bounds", () => {
     expect(talk([delta(3, 2, "x")]).stream).toHaveLength(3);
     expect(talk([delta(3, 1e9, "x"), delta(4, -1, "x")]).stream).toBeNull();
   });
 });
 
-it("is gone with its process, and back with the next", () => {
+it("the agent is gone when its process ends, and ready when the next one starts", () => {
   const exit = at(5, { type: "managed_process_exit", name: "agent", exit_code: 1, signal: "" }, "session");
   const gone = talk([at(1, { type: "agent_status", status: "thinking" }), exit]);
   expect(gone.status).toBe("gone");
@@ -212,14 +212,14 @@ it("is gone with its process, and back with the next", () => {
   );
 });
 
-it("forgets all before its history was cleared", () => {
+it("messages from before the history was cleared are ignored", () => {
   const before = [says(1, "user", "old"), says(2, "assistant", "older")];
   const cleared = at(3, { type: "agent_clear_history" }, "console>server");
   const { conversation } = talk([...before, cleared, says(4, "user", "new"), ...before]);
   expect(texts(conversation)).toEqual(["new"]);
 });
 
-it("has usage and status as they are, and keeps the last good ones", () => {
+it("usage and status are updated, and invalid ones are ignored", () => {
   const agent = talk([
     at(1, { type: "agent_usage_update", input_tokens: 9, output_tokens: 2, cost_usd: 0.5, context_limit: 100 }),
     at(2, { type: "agent_status", status: "executing" }),

@@ -15,7 +15,7 @@ const agentStatuses: readonly string[] = [
   "done",
 ] satisfies AgentStatus[];
 
-/** Applies a message of the agent, which is entry seq; 0: it is not in the trace, or not yet. */
+/** Applies a message of the agent, which is entry seq of the trace; seq 0: it is not in the trace yet. Messages from before the history was cleared are ignored. */
 export function applyAgentMessage(agent: AgentDraft, seq: number, message: Message): void {
   if (seq !== 0 && seq <= agent.cleared) return;
   addItems(agent, seq, message);
@@ -24,7 +24,7 @@ export function applyAgentMessage(agent: AgentDraft, seq: number, message: Messa
   updateState(agent, seq, message);
 }
 
-/** Adds what was said and done to the conversation. A late message is inserted at its place. */
+/** Adds the texts, tool calls, events and errors of a message to the conversation. A late message is inserted in the order of entries. */
 function addItems(agent: AgentDraft, seq: number, message: Message): void {
   switch (message.type) {
     case "agent_history_updated":
@@ -37,7 +37,7 @@ function addItems(agent: AgentDraft, seq: number, message: Message): void {
       return;
     }
     case "agent_error": {
-      const text = message.error || "the agent has reported an error, and does not say which";
+      const text = message.error || "the agent has reported an error without a text";
       agent.conversation.insert(seq, [{ kind: "error", seq, text, fatal: message.fatal }]);
       return;
     }
@@ -53,6 +53,7 @@ function submissionOf(seq: number, input: unknown): Item {
   return { kind: "tool", seq, id: `result-${seq}`, name: "submit_response", input, result };
 }
 
+/** Updates the agent's status, usage, current query and streamed reply. */
 function updateState(agent: AgentDraft, seq: number, message: Message): void {
   const isStart = message.type === "ready" || (message.type === "agent_status" && message.status === "ready");
   if (isStart && agent.status === "gone") noteRestart(agent, seq);
@@ -88,6 +89,7 @@ function noteRestart(agent: AgentDraft, seq: number): void {
   agent.conversation.insert(seq, [{ kind: "event", seq, event: "restarted", text, metadata: {} }]);
 }
 
+/** Sets the agent's status. An unknown one is ignored; an idle agent has no reply and no query. */
 function setStatus(agent: AgentDraft, status: string): void {
   if (!agentStatuses.includes(status)) return;
   if (agent.status === "gone" && status !== "ready") return; // sent before the agent ended, received after
@@ -122,6 +124,7 @@ export function applyAgentExit(agent: AgentDraft, seq: number, message: Message)
   agent.conversation.insert(seq, [{ kind: "event", seq, event: "exit", text, metadata }]);
 }
 
+/** Returns why the agent ended: the reason, the signal or the exit code. */
 function exitCause(message: Message): string {
   if (message.type === "peer_ended") return message.reason;
   const { signal, exit_code } = message as MessageOf<"managed_process_exit">;

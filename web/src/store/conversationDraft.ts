@@ -42,7 +42,7 @@ export class ConversationDraft {
     return this.newest((item): item is TextItem => item.kind === "text" && matches(item));
   }
 
-  /** Changes type and text of the newest event of a type. */
+  /** Changes the type and the text of the newest event of a type, if there is one. */
   changeNewestEvent(event: string, other: Pick<EventItem, "event" | "text">): void {
     const found = this.newest((item): item is EventItem => item.kind === "event" && item.event === event);
     if (found !== null) this.writable()[found.index] = { ...found.item, ...other };

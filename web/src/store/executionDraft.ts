@@ -6,6 +6,7 @@ import { noRenderedOutputs, type RenderedOutputs, renderOutputs } from "./render
 import type { Execution } from "./state";
 import { fitOutput, readOutput, retainedBytes, type StoredOutput, withoutRetained } from "./storedOutput";
 
+/** Schema of the name of an output stream. */
 export const streamName = oneOf("stdout", "stderr");
 
 /**
@@ -27,9 +28,9 @@ export class ExecutionDraft {
   widgets: Execution["widgets"] = emptyRecord<Widget>();
   durationMs: number | undefined;
   startedAt: number | undefined;
-  /** The last execution was interrupted. */
+  /** Whether the last execution was interrupted. */
   interrupted = false;
-  /** The next output replaces all before it. */
+  /** Whether the next output replaces all outputs before it. */
   clearPending = false;
   buffer: OutputBuffer;
   private rendered: RenderedOutputs = noRenderedOutputs;

@@ -57,7 +57,7 @@ function conversationItemOf(
   }
 }
 
-/** Adds a result to its tool call. A result without a call becomes an item of its own. */
+/** Adds a result to its tool call. A result without a call becomes a new item. */
 function addResult(agent: AgentDraft, seq: number, block: ContentBlock, items: Item[]): void {
   const { tool_use_id: id = "" } = block;
   const result = resultOf(block);

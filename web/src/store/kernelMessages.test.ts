@@ -32,8 +32,8 @@ function textOf(output: Output | undefined): string {
 
 const png = (bytes: number) => "A".repeat(bytes);
 
-describe("what is not touched", () => {
-  it("stays the same object, and so do outputs that have not changed", () => {
+describe("unchanged parts of the state", () => {
+  it("stay the same objects, and so do outputs that have not changed", () => {
     const before = notebookOf(3);
     const after = reduceEntries(before, [
       stdio("c1", "more\n"),
@@ -48,7 +48,7 @@ describe("what is not touched", () => {
     expect(ended.notebook.executions.c1?.outputs).toBe(after.notebook.executions.c1?.outputs);
   });
 
-  it("keeps a plot the same object while text is printed behind it", () => {
+  it("include a plot while text is printed after it", () => {
     const output = { output_type: "display_data", data: { "image/png": png(40) }, metadata: {} };
     const before = reduceEntries(notebookOf(1), [frame({ type: "cell_output", cell_id: "c0", output })]);
     const after = reduceEntries(before, [stdio("c0", "x"), stdio("c0", "y")]);
@@ -56,13 +56,13 @@ describe("what is not touched", () => {
     expect(after.notebook.executions.c0?.outputs).toHaveLength(3);
   });
 
-  it("is the very same state when an entry changes nothing", () => {
+  it("an entry that changes nothing returns the same state", () => {
     const before = notebookOf(1);
     expect(reduceEntries(before, [entryOf(0, "session", { type: "state" })])).toBe(before);
   });
 });
 
-it("copies once for a great many frames that are taken in together", () => {
+it("reduceEntries copies the state once for many entries", () => {
   const before = notebookOf(2000);
   const many = Array.from({ length: 10_000 }, (_, i) => stdio("c7", `line ${i}\n`));
   const copies = vi.spyOn(Object, "assign");
@@ -73,7 +73,7 @@ it("copies once for a great many frames that are taken in together", () => {
   expect(textOf(after.notebook.executions.c7?.outputs[0]).endsWith("line 9999\n")).toBe(true);
 });
 
-it("keeps a mebibyte of a cell's text, both ends of it, and says what is missing", () => {
+it("keeps both ends of a cell's text, 1 MiB in all, and notes what is missing", () => {
   let state = notebookOf(1);
   for (let i = 0; i < 50; i++) state = reduceEntries(state, [stdio("c0", `${i} `.repeat(1 << 18))]);
   const text = textOf(state.notebook.executions.c0?.outputs[0]);
@@ -83,7 +83,7 @@ it("keeps a mebibyte of a cell's text, both ends of it, and says what is missing
   expect(text.length).toBeLessThan((1 << 20) + 100);
 });
 
-it("passes over entries that it has had, and takes those without a seq always", () => {
+it("ignores entries that were applied already, but never those without seq", () => {
   const before = notebookOf(1);
   const { seq } = before.notebook;
   const old = { ...stdio("c0", "again\n"), seq };
@@ -93,7 +93,7 @@ it("passes over entries that it has had, and takes those without a seq always", 
   expect(after.notebook.seq).toBe(seq);
 });
 
-it("says who changed a cell last, and with which entry", () => {
+it("records who changed a cell last, and in which entry", () => {
   const state = reduceEntry(
     notebookOf(1),
     entryOf(70, "notebook", {
@@ -108,7 +108,7 @@ it("says who changed a cell last, and with which entry", () => {
   expect(state.notebook.cells.c0).toMatchObject({ source: "new", rev: 2, lastChange: { by: "console", seq: 70 } });
 });
 
-it("knows when a run that is seen live began, and how long it took", () => {
+it("records the start of a live execution, and its duration", () => {
   const begun = reduceEntry(notebookOf(1), {
     ...frame({ type: "start_cell", cell_id: "c0", run_sequencer: 4 }),
     at: 1234,
@@ -137,12 +137,12 @@ describe("a large value", () => {
     return output !== undefined && "data" in output ? output.data : {};
   };
 
-  it("is shown as it came, though the server keeps only a reference to it", () => {
+  it("is displayed in full, although the buffer keeps only a reference", () => {
     const state = reduceEntries(notebookOf(1), [show("c0", 900_000)]);
     expect(shown(state, "c0")).toEqual({ "image/png": png(900_000) });
   });
 
-  it("goes, oldest first, when all of them together are too large", () => {
+  it("is dropped, oldest first, if all of them together are too large", () => {
     const state = reduceEntries(
       notebookOf(6),
       Array.from({ length: 6 }, (_, i) => show(`c${i}`, 12 << 20)),
@@ -153,7 +153,7 @@ describe("a large value", () => {
   });
 });
 
-it("fails what ran when the kernel is gone, and knows when another one is there", () => {
+it("running cells fail when the kernel ends, and the next kernel is noticed", () => {
   const running = reduceEntries(notebookOf(2), [frame({ type: "start_cell", cell_id: "c0", run_sequencer: 1 })]);
   const dead = reduceEntry(running, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
   expect(dead.notebook).toMatchObject({
@@ -164,7 +164,7 @@ it("fails what ran when the kernel is gone, and knows when another one is there"
   expect(back.notebook.kernel).toBe("running");
 });
 
-describe("restore", () => {
+describe("restoreState", () => {
   const runs = (status: "running" | "ran") => ({
     cell_status: { c0: status },
     cell_sequencers: { c0: 3 },
@@ -176,7 +176,7 @@ describe("restore", () => {
   });
   const cell = { cell_id: "c0", cell_type: "code" as const, source: "c0", display_name: "", rev: 1 };
 
-  it("goes on where the state was", () => {
+  it("continues from the restored state", () => {
     const state = restoreState(notebookOf(2), { seq: 900, cells: [cell], runs: runs("running") });
     const after = reduceEntries(state, [
       { ...stdio("c0", "and more\n"), seq: 901 },
@@ -192,7 +192,7 @@ describe("restore", () => {
     expect(textOf(after.notebook.executions.c0?.outputs[0])).toBe("so far\nand more\n");
   });
 
-  it("keeps cells that are the same, and who touched them, and the agent's part; a verdict goes", () => {
+  it("keeps unchanged cells, their last changes and the agent's state, and drops the verdict", () => {
     const before = reduceEntry(notebookOf(1), entryOf(0, "server>console", { type: "eval_result", case_id: "x" }));
     expect(before.verdict?.case_id).toBe("x");
     const after = restoreState(before, { seq: 900, cells: [cell], runs: runs("ran") });
@@ -252,7 +252,7 @@ describe("hostile entries", () => {
   });
 
   it.each(["data", "metadata", "transient", "traceback", "ename", "text", "name", "execution_count", "wait"])(
-    "an output whose %s is something else",
+    "an output whose %s has a wrong type",
     (field) => {
       for (const output_type of [
         "stream",
@@ -270,12 +270,12 @@ describe("hostile entries", () => {
     },
   );
 
-  it("entries that are none", () => {
+  it("malformed entries are ignored", () => {
     const before = notebookOf(1);
     for (const msg of junk) expect(reduceEntry(before, entryOf(0, "kernel>server", msg))).toBe(before);
   });
 
-  it("cells named after what every object has", () => {
+  it("cell ids may be names of Object's properties", () => {
     const ids = ["__proto__", "constructor", "toString"];
     const state = reduceEntries(initialState, [
       ...ids.map((id, i) => created(id, i)),
@@ -286,14 +286,14 @@ describe("hostile entries", () => {
     expect(({} as Record<string, unknown>).outputs).toBeUndefined();
   });
 
-  it("values nested too deep to be written out", () => {
+  it("values nested too deeply for JSON do not throw", () => {
     let deep: unknown = 1;
     for (let i = 0; i < 20_000; i++) deep = [deep];
     const output = { output_type: "display_data", data: { "application/json": deep, "image/png": deep }, metadata: {} };
     expect(() => reduceEntry(initialState, frame({ type: "cell_output", cell_id: "a", output }))).not.toThrow();
   });
 
-  it("more cells than can be kept", () => {
+  it("the number of cells is limited", () => {
     const many = Array.from({ length: 10_050 }, (_, i) => frame({ type: "start_cell", cell_id: `c${i}` }, i + 1));
     expect(Object.keys(reduceEntries(initialState, many).notebook.executions)).toHaveLength(10_000);
   });

@@ -5,12 +5,12 @@ import type { Item } from "./state";
 
 const said = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
 
-it("leaves a conversation alone that is not long", () => {
+it("does not change a short conversation", () => {
   const items = [said(1, "x".repeat(100_000))];
   expect(limitConversation(items)).toBe(items);
 });
 
-it("cuts the long texts of what is older than the newest 2,000", () => {
+it("shortens long texts of items older than the newest 2,000", () => {
   const items = Array.from({ length: 2001 }, (_, i) => said(i + 1, "x".repeat(10_000)));
   const [first, second] = limitConversation(items);
   expect(first).toMatchObject({ text: expect.stringMatching(/^x{4096}\n.... 5904 characters left out/) });
@@ -19,7 +19,7 @@ it("cuts the long texts of what is older than the newest 2,000", () => {
   expect(limitConversation(again)[0]).toBe(again[0]);
 });
 
-it("cuts the oldest where all are too much together, of whatever kind they are", () => {
+it("shortens the oldest items of any kind if all are too large together", () => {
   const big = "x".repeat(12 << 20);
   const input = { source: big, deep: [[big]] };
   const items: Item[] = [

@@ -11,9 +11,10 @@ const outputPieceOverhead = 640;
 /** How many references to outputs a buffer keeps between its two ends. */
 const maxReferences = 256;
 
+/** The name of an output stream. */
 export type Stream = "stdout" | "stderr";
 
-/** Text of one stream, or another output. Immutable. */
+/** A piece of an OutputBuffer: text of one stream, or an output that is not text. Immutable. */
 export interface OutputPiece {
   /** Bytes left out before it. */
   missingBytes: number;
@@ -38,6 +39,7 @@ interface UnwrittenText {
   bytes: number;
 }
 
+/** Returns the bytes that a piece counts in its buffer, including its overhead. */
 function pieceCost(piece: OutputPiece): number {
   return piece.output === null ? textPieceOverhead + piece.bytes : outputPieceOverhead + storedBytes(piece.output);
 }

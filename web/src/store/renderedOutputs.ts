@@ -23,6 +23,7 @@ export interface RenderedOutputs {
   outputs: readonly Output[];
 }
 
+/** The rendered outputs of an empty buffer. */
 export const noRenderedOutputs: RenderedOutputs = { list: [], outputs: [] };
 
 /** Renders a buffer. Outputs that have not changed since `last` are the same objects. */
@@ -59,7 +60,7 @@ function addPiece(list: RenderedOutput[], piece: OutputPiece, missingBytes: numb
   } else (last.missingBytes > 0 ? last.tail : last.head).push(piece);
 }
 
-/** Notes that bytes are missing: in the text before them, or else as a text of their own. */
+/** Notes that bytes are missing: in the text before them, or else as a separate text. */
 function addMissing(list: RenderedOutput[], bytes: number, stream: Stream): void {
   if (bytes === 0) return;
   const last = list.at(-1);

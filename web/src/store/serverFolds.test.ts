@@ -65,7 +65,7 @@ function outputsOf({ internals }: Execution): unknown[] | undefined {
 describe.each(names)("%s", (name) => {
   const fold = read(name);
 
-  it("is folded as the server folds it, all at once", () => {
+  it("gives the server's state when all entries are applied at once", () => {
     const state = reduceEntries(initialState, readEntries(fold.steps), fold.text_limit);
     expect(cellsOf(state)).toEqual(fold.cells);
     expect(snapshotOf(state)).toEqual(fold.runs);
@@ -74,7 +74,7 @@ describe.each(names)("%s", (name) => {
     }
   });
 
-  it("is folded likewise one entry after the other", () => {
+  it("gives the same state when entries are applied one by one", () => {
     const state = readEntries(fold.steps).reduce(
       (before, step) => reduceEntries(before, [step], fold.text_limit),
       initialState,
@@ -83,7 +83,7 @@ describe.each(names)("%s", (name) => {
     expect(snapshotOf(state)).toEqual(fold.runs);
   });
 
-  it("is the same when the state is restored from it", () => {
+  it("gives the same state when restored from the server's snapshot", () => {
     const message: NotebookStateMessage = { seq: 9, cells: fold.cells, runs: fold.runs };
     const state = restoreState(initialState, message);
     expect(cellsOf(state)).toEqual(fold.cells);
@@ -91,6 +91,6 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-it("has files to be held against", () => {
+it("the folds directory has test files", () => {
   expect(names.length).toBeGreaterThan(3);
 });

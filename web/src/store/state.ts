@@ -5,6 +5,7 @@ import type { By, CellType, EvalResult, ExecutionStatus, MessageOf, Output, Widg
 import type { OutputBuffer } from "./outputBuffer";
 import type { RenderedOutputs } from "./renderedOutputs";
 
+/** The state of a session. Immutable: each change makes a new object. */
 export interface State {
   notebook: Notebook;
   agent: Agent;
@@ -12,6 +13,7 @@ export interface State {
   verdict: EvalResult | null;
 }
 
+/** The state of a notebook: its cells and what the kernel did with them. */
 export interface Notebook {
   /** Number of the newest entry of the trace that is applied; 0: none. */
   seq: number;
@@ -28,6 +30,7 @@ export interface Notebook {
   internals?: NotebookInternals;
 }
 
+/** Data of a notebook that only the reducer uses. */
 export interface NotebookInternals {
   /** Deleted cells, whose late messages are ignored until they run again. */
   disposed: ReadonlySet<string>;
@@ -35,6 +38,7 @@ export interface NotebookInternals {
   retained: ReadonlyMap<string, number>;
 }
 
+/** A cell of a notebook. */
 export interface Cell {
   id: string;
   type: CellType;
@@ -75,6 +79,7 @@ export interface Execution {
   internals?: ExecutionInternals;
 }
 
+/** Data of an execution that only the reducer uses. */
 export interface ExecutionInternals {
   /** The outputs as they were received. */
   buffer: OutputBuffer;
@@ -83,6 +88,7 @@ export interface ExecutionInternals {
   clearPending: boolean;
 }
 
+/** What the agent is doing. "gone": its process has ended. */
 export type AgentStatus =
   | "starting"
   | "ready"
@@ -97,6 +103,7 @@ export type AgentStatus =
 /** Tokens and cost of an agent's conversation so far. */
 export type Usage = Omit<MessageOf<"agent_usage_update">, "type" | "seq">;
 
+/** The agent's part of a session's state. */
 export interface Agent {
   status: AgentStatus;
   /** Messages, tool calls and events, oldest first. */
@@ -108,7 +115,7 @@ export interface Agent {
   context?: number;
   /** Id of the query that the agent works on; null: unknown. */
   request: string | null;
-  /** A restart was requested, and the new agent is not there yet. */
+  /** Whether a restart was requested and the new agent has not started yet. */
   restarting?: boolean;
   /** Number of the newest entry of the trace that is applied; absent or 0: none. */
   seq?: number;
@@ -142,9 +149,10 @@ export interface ToolResult {
   content: readonly ({ type: "text"; text: string } | { type: "image"; mime: string; data: string })[];
 }
 
+/** A block of the reply that the agent is streaming. */
 export interface StreamBlock {
   type: "text" | "thinking" | "tool_use";
-  /** Of the tool. */
+  /** Name of the called tool; absent for other types. */
   name?: string;
   text: string;
 }

@@ -16,6 +16,7 @@ export interface Store {
   update(change: (state: State) => State): void;
 }
 
+/** Returns a store with the given state. */
 export function createStore(first: State = initialState): Store {
   let state = first;
   const listeners = new Set<() => void>();
@@ -41,6 +42,7 @@ const StoreContext = createContext<Store | null>(null);
 /** Sets the store that the components below read. */
 export const StoreProvider = StoreContext.Provider;
 
+/** Returns the store of the nearest StoreProvider. Throws if there is none. */
 export function useStore(): Store {
   const store = useContext(StoreContext);
   if (store === null) throw new Error("no StoreProvider above");

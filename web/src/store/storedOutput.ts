@@ -11,6 +11,7 @@ const maxNameBytes = 128;
 /** Bytes up to which a reference keeps a value. */
 const maxReferenceValueBytes = 64;
 
+/** The nbformat types of stored outputs. */
 export type StoredKind = "display_data" | "execute_result" | "update_display_data" | "error";
 
 /** An output other than text of a stream, as an OutputBuffer stores it. Immutable. */

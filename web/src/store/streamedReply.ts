@@ -26,6 +26,7 @@ export function applyStreamFrame(agent: AgentDraft, message: Message): void {
   }
 }
 
+/** Changes a block of the streamed reply by its index. Missing blocks before it become empty texts; an index that is out of bounds is ignored. */
 function changeBlock(
   agent: AgentDraft,
   { block_index: index = -1 }: StreamFrame,
@@ -43,6 +44,7 @@ function blockOf({ block_type: kind, block_name: name = "" }: StreamFrame): Stre
   return { type, text: "", ...(name === "" ? {} : { name }) };
 }
 
+/** Returns a block with more text; unchanged if it is too long already. */
 function extended(block: StreamBlock, delta: string): StreamBlock {
   return block.text.length > maxBlockLength ? block : { ...block, text: block.text + delta };
 }

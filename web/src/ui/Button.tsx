@@ -7,6 +7,7 @@ interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   children: ReactNode;
 }
 
+/** Renders a button, of type "button" unless the props say otherwise. */
 export function Button({ variant: look = "plain", className, ...rest }: Props) {
   return <button type="button" className={`${styles.button} ${styles[look]} ${className ?? ""}`} {...rest} />;
 }
@@ -17,7 +18,7 @@ interface IconProps extends Omit<Props, "children"> {
   children: ReactNode;
 }
 
-/** A button that shows only an icon. */
+/** Renders a button that shows only an icon; its label is its accessible name and tooltip. */
 export function IconButton({ label, variant: look = "quiet", className, ...rest }: IconProps) {
   return (
     <Button variant={look} aria-label={label} title={label} className={`${styles.icon} ${className ?? ""}`} {...rest} />

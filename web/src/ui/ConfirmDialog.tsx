@@ -4,7 +4,7 @@ import { Dialog } from "./Dialog";
 
 interface Props {
   title: string;
-  /** What happens, and what is lost. */
+  /** Explains what will happen and what will be lost. */
   text: string;
   /** Text of the confirming button. */
   confirmLabel: string;
@@ -12,7 +12,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks for confirmation before something that cannot be undone. */
+/** Shows a dialog that asks for confirmation. Confirming calls onClose, then onConfirm; Cancel and Esc call only onClose. */
 export function ConfirmDialog({ title, text, confirmLabel, onConfirm, onClose }: Props) {
   const confirm = () => {
     onClose();

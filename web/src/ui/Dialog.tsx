@@ -9,7 +9,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A modal dialog, which is open while it is mounted. Esc and the close button call onClose. */
+/** Renders a modal dialog, which is open while it is mounted. Esc and the close button call onClose. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();

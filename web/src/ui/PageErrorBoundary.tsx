@@ -2,7 +2,7 @@ import { Component, type ReactNode } from "react";
 import styles from "./PageErrorBoundary.module.css";
 import { RetryButtons } from "./RetryButtons";
 
-/** Shows a message instead of its children if these cannot be loaded or rendered. */
+/** Shows a message and retry buttons instead of a page that cannot be loaded or rendered. */
 export class PageErrorBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
 

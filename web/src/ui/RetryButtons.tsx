@@ -4,8 +4,8 @@ import { forgetLoadFailures, hasLoadFailures } from "./lazyPart";
 import styles from "./RetryButtons.module.css";
 
 /**
- * Buttons for a part of the page that failed: to render it again and, if it could not be loaded, to
- * reload the page, because the server may have a newer build.
+ * Renders buttons for a part of the page that failed: one that renders it again and, if it could not be
+ * loaded, one that reloads the page, because the server may have a newer build.
  */
 export function RetryButtons({ onTry: onRetry }: { onTry: () => void }) {
   const [couldNotLoad] = useState(hasLoadFailures);

@@ -20,7 +20,7 @@ interface Props {
 
 const keyStepPx = 24;
 
-/** A line that is dragged, or moved with the arrow keys, to resize the part after it. */
+/** Renders a line that resizes the part of the page after it when it is dragged or moved with the arrow keys. */
 export function Splitter({ label, orientation, controls, size, min, max, onSize }: Props) {
   const dragStart = useRef<{ at: number; size: number } | null>(null);
   const set = (wanted: number) => onSize(Math.round(Math.min(Math.max(wanted, min), max)));

@@ -1,13 +1,14 @@
 import { type KeyboardEvent, type ReactNode, useId } from "react";
 import styles from "./Tabs.module.css";
 
+/** A tab of Tabs: its id and what its button shows. */
 export interface Tab {
   id: string;
   label: ReactNode;
 }
 
 interface Props {
-  /** What the tabs are about, for screen readers. */
+  /** Name of the tab list for screen readers. */
   label: string;
   tabs: readonly Tab[];
   current: string;
@@ -16,7 +17,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** Tabs with a panel. The left and right arrow keys change the tab. */
+/** Renders a row of tabs and the content of the current one. The left and right arrow keys change the tab. */
 export function Tabs({ label, tabs, current, onChange, children }: Props) {
   const prefix = useId();
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {

@@ -8,7 +8,7 @@ const nextTheme: Readonly<Record<Theme, Theme>> = { system: "light", light: "dar
 const themeIcons = { system: SunMoon, light: Sun, dark: Moon };
 const themeNames: Readonly<Record<Theme, string>> = { system: "system", light: "light", dark: "dark" };
 
-/** Switches from the system's theme to light, dark, and back. */
+/** Renders a button that switches the theme: system, light, dark, and system again. */
 export function ThemeSwitch() {
   const theme = useTheme();
   const Icon = themeIcons[theme];

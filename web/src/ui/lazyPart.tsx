@@ -10,8 +10,8 @@ const failedParts = new Set<() => void>();
 let pendingStyles: Promise<unknown> = Promise.resolve();
 
 /**
- * A component that is loaded when it is first rendered, like React's lazy. Unlike with lazy, a part
- * that failed to load can be loaded again after forgetFailures.
+ * Returns a component that is loaded when it is first rendered, like React's lazy. Unlike with lazy, a
+ * component that failed to load is loaded again after forgetLoadFailures.
  */
 export function lazyPart<P extends object>(load: () => Promise<(props: P) => ReactNode>): (props: P) => ReactNode {
   const loadPart = async () => {
@@ -30,12 +30,12 @@ export function lazyPart<P extends object>(load: () => Promise<(props: P) => Rea
   return (props) => createElement(part, props);
 }
 
-/** Reports whether a part could not be loaded and was not retried since. */
+/** Reports whether a lazy component could not be loaded and forgetLoadFailures has not been called since. */
 export function hasLoadFailures(): boolean {
   return failedParts.size > 0;
 }
 
-/** Must be called before a part that could not be loaded is rendered again. */
+/** Makes lazy components that could not be loaded load again, with their styles, when they are rendered next. */
 export function forgetLoadFailures(): void {
   for (const forget of failedParts) forget();
   failedParts.clear();
@@ -51,7 +51,7 @@ export function forgetLoadFailures(): void {
   loading.then(onSettled, onSettled);
 }
 
-/** Reports whether styles are loaded: failed ones have no sheet, or one whose rules cannot be read. */
+/** Reports whether the styles of a link are loaded. Failed ones have no sheet, or one whose rules cannot be read. */
 function isLoaded({ sheet }: HTMLLinkElement): boolean {
   try {
     return sheet !== null && sheet.cssRules !== null;
@@ -60,6 +60,7 @@ function isLoaded({ sheet }: HTMLLinkElement): boolean {
   }
 }
 
+/** Replaces a link to styles by a copy, which loads them again. The promise rejects if that fails. */
 function reloadStyles(link: HTMLLinkElement): Promise<void> {
   const copy = link.cloneNode() as HTMLLinkElement;
   const done = new Promise<void>((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Returns Date.now(), updated each second while active. */
+/** Returns the time in milliseconds since 1970, updated each second while active. */
 export function useNow(active = true): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

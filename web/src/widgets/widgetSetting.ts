@@ -6,7 +6,7 @@ export interface SettingView {
   requested: { value: unknown } | null;
   /** idle: nothing is being set. sent: the kernel has not responded. accepted: the kernel has accepted the value but not reported it yet. */
   phase: "idle" | "sent" | "accepted";
-  /** Why the kernel refused the last value, and the JSON of its own value at that time; null: it was not refused. */
+  /** Why the kernel refused the last value, and the JSON of the kernel's value at that time; null if it was not refused. */
   refusal: { text: string; kernelValueJson: string } | null;
 }
 

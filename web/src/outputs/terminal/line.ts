@@ -16,6 +16,7 @@ export interface Line {
   readonly isWrapped: boolean;
 }
 
+/** A line without text. */
 export const emptyLine: Line = { segments: [], length: 0, isWrapped: false };
 
 /** Returns the line with text written over it from a column on. A shorter line is first filled with blanks up to the column. */
