@@ -50,7 +50,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
         onClick={all.start}
       >
         <Play className={styles.icon} aria-hidden="true" />{" "}
-        <span className={styles.word}>{all.progress === null ? "Run all" : progressText(all.progress)}</span>
+        <span className={styles.buttonLabel}>{all.progress === null ? "Run all" : progressText(all.progress)}</span>
       </Button>
       <Button
         variant="quiet"
@@ -58,7 +58,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
         title={tooltipText("Stop the running and queued cells", running)}
         onClick={stopAll}
       >
-        <Square className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Stop</span>
+        <Square className={styles.icon} aria-hidden="true" /> <span className={styles.buttonLabel}>Stop</span>
       </Button>
       <Button
         variant={kernel === "dead" ? "accent" : "quiet"}
@@ -67,7 +67,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
         onClick={restart}
       >
         <RotateCcw className={styles.icon} aria-hidden="true" />{" "}
-        <span className={gone ? undefined : styles.word}>Restart kernel</span>
+        <span className={gone ? undefined : styles.buttonLabel}>Restart kernel</span>
       </Button>
       <span className={styles.gap} />
       <Button
@@ -76,7 +76,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
         title={tooltipText("Add a code cell at the end", addProblem)}
         onClick={() => addCell("code")}
       >
-        <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Code</span>
+        <CirclePlus className={styles.icon} aria-hidden="true" /> <span className={styles.buttonLabel}>Code</span>
       </Button>
       <Button
         variant="quiet"
@@ -84,7 +84,7 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
         title={tooltipText("Add a Markdown cell at the end", addProblem)}
         onClick={() => addCell("markdown")}
       >
-        <FileText className={styles.icon} aria-hidden="true" /> <span className={styles.word}>Markdown</span>
+        <FileText className={styles.icon} aria-hidden="true" /> <span className={styles.buttonLabel}>Markdown</span>
       </Button>
       {asking && (
         <ConfirmDialog

@@ -12,7 +12,11 @@ export function SessionNotebook({ live, session }: { live: SessionSnapshot; sess
   const { connection, phase, language } = live;
   if (connection.state !== "connected" && (!known || (empty && isHeldElsewhere(live)))) {
     const given = connection.code !== null && connection.state === "disconnected" && connection.retryAt === null;
-    return given ? <p className={styles.nothing}>Nothing to show.</p> : <PhaseView session={session} phase={phase} />;
+    return given ? (
+      <p className={styles.emptyNotebook}>Nothing to show.</p>
+    ) : (
+      <PhaseView session={session} phase={phase} />
+    );
   }
   return <Notebook language={language} focus={new URLSearchParams(location.search).get("cell")} />;
 }

@@ -21,7 +21,7 @@ export function ConfirmDialog({ title, text, confirmLabel, onConfirm, onClose }:
   return (
     <Dialog title={title} onClose={onClose}>
       <p className={styles.text}>{text}</p>
-      <div className={styles.answers}>
+      <div className={styles.buttons}>
         <Button onClick={onClose}>Cancel</Button>
         <Button variant="accent" onClick={confirm}>
           {confirmLabel}

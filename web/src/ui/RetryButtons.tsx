@@ -10,7 +10,7 @@ import styles from "./RetryButtons.module.css";
 export function RetryButtons({ onTry: onRetry }: { onTry: () => void }) {
   const [couldNotLoad] = useState(hasLoadFailures);
   return (
-    <span className={styles.ways}>
+    <span className={styles.buttons}>
       <Button
         onClick={() => {
           forgetLoadFailures();

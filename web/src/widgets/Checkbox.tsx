@@ -27,7 +27,7 @@ export function Checkbox({ cellId, widgetKey, widget }: WidgetProps) {
         {detail !== "" && <span className={styles.detail}>{detail}</span>}
         {widget.readonly === true && <span className={styles.detail}>read-only</span>}
       </label>
-      {description !== "" && <p className={styles.about}>{description}</p>}
+      {description !== "" && <p className={styles.helpText}>{description}</p>}
       {!known && <Note>{valueText(control.value)} is neither true nor false.</Note>}
       <FieldTexts id={about} widget={widget} control={control} />
     </div>

@@ -30,7 +30,7 @@ export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
   return (
     <div className={styles.figure}>
       {widgetLabelOf(widget) !== "" && <div className={styles.label}>{widgetLabelOf(widget)}</div>}
-      {description !== "" && <p className={styles.about}>{description}</p>}
+      {description !== "" && <p className={styles.helpText}>{description}</p>}
       {columns.length === 0 && rows.length === 0 ? (
         <Note>{placeholder || "There is no table yet."}</Note>
       ) : (
@@ -66,7 +66,7 @@ export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
         </div>
       )}
       <Note>{shapeText(widget.shape, rows.length, columns.length)}</Note>
-      {help !== "" && <p className={styles.about}>{help}</p>}
+      {help !== "" && <p className={styles.helpText}>{help}</p>}
     </div>
   );
 }

@@ -28,7 +28,7 @@ export function Field({ widgetKey, widget, control, isGroup = false, children }:
   );
   const rest = (
     <>
-      {description !== "" && <p className={styles.about}>{description}</p>}
+      {description !== "" && <p className={styles.helpText}>{description}</p>}
       {children({ id, describedBy })}
       <FieldTexts id={describedBy} widget={widget} control={control} />
     </>
@@ -55,14 +55,14 @@ export function Field({ widgetKey, widget, control, isGroup = false, children }:
 export function FieldTexts({ id, widget, control }: { id: string; widget: Widget; control: WidgetControl }) {
   const { help, error } = appearanceOf(widget);
   return (
-    <div id={id} className={styles.texts}>
+    <div id={id} className={styles.fieldTexts}>
       {control.disabledReason !== "" && <p className="visually-hidden">{control.disabledReason}</p>}
-      {help !== "" && <p className={styles.about}>{help}</p>}
+      {help !== "" && <p className={styles.helpText}>{help}</p>}
       {error !== "" && <p className={styles.error}>{error}</p>}
       <p className={styles.error} role="alert">
         {control.refusalText !== "" && `Not set: ${control.refusalText}`}
       </p>
-      <p className={styles.about} role="status">
+      <p className={styles.helpText} role="status">
         {control.waitingText}
       </p>
     </div>

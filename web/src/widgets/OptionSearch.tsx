@@ -35,7 +35,7 @@ export function OptionSearch({ options, chosen, onChoose }: Props) {
       <input
         // biome-ignore lint/a11y/noAutofocus: the user has just opened it to type
         autoFocus
-        className={styles.words}
+        className={styles.searchBox}
         role="combobox"
         aria-expanded
         aria-controls={id}

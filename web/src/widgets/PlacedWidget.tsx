@@ -39,7 +39,11 @@ function WidgetLayout({ cellId, widgets, place, widget }: Props & { widget: Widg
   return (
     <div className={look} style={grid ? ({ "--columns": gridColumnsOf(widget) } as CSSProperties) : undefined}>
       {place.items.map((item) => (
-        <div key={item.key} className={styles.place} style={grid ? spanStyle(item, gridColumnsOf(widget)) : undefined}>
+        <div
+          key={item.key}
+          className={styles.layoutItem}
+          style={grid ? spanStyle(item, gridColumnsOf(widget)) : undefined}
+        >
           <PlacedWidget cellId={cellId} widgets={widgets} place={item} />
         </div>
       ))}

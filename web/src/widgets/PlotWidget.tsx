@@ -14,9 +14,9 @@ export function PlotWidget({ cellId, widgetKey, widget }: WidgetProps) {
   return (
     <figure className={styles.figure}>
       {widgetLabelOf(widget) !== "" && <figcaption className={styles.label}>{widgetLabelOf(widget)}</figcaption>}
-      {description !== "" && <p className={styles.about}>{description}</p>}
+      {description !== "" && <p className={styles.helpText}>{description}</p>}
       {outputs.length === 0 ? <Note>{none}</Note> : <OutputList outputs={outputs} />}
-      {help !== "" && <p className={styles.about}>{help}</p>}
+      {help !== "" && <p className={styles.helpText}>{help}</p>}
     </figure>
   );
 }

@@ -13,7 +13,7 @@ export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
   const { detail, description } = appearanceOf(widget);
   return (
     <div className={styles.field}>
-      {description !== "" && <p className={styles.about}>{description}</p>}
+      {description !== "" && <p className={styles.helpText}>{description}</p>}
       <div className={styles.horizontal}>
         <Button
           aria-describedby={about}

@@ -39,7 +39,8 @@ export function SliderThumb({
   const ends = isLogarithmic
     ? { min: 0, max: logSteps, step: 1, value: Math.round(trackPositionOf(scale, value) * logSteps) }
     : { min, max, step, value };
-  const side = pair === undefined ? "" : pair === "front" ? `${styles.pair} ${styles.front}` : styles.pair;
+  const side =
+    pair === undefined ? "" : pair === "front" ? `${styles.pairedThumb} ${styles.frontThumb}` : styles.pairedThumb;
   return (
     <input
       {...ends}

@@ -16,8 +16,8 @@ export function SliderTrack({ from, to, marks, children }: Props) {
   return (
     <div className={styles.slider}>
       <div className={styles.track}>
-        <div className={styles.line} />
-        <div className={styles.fill} style={{ "--from": from, "--to": to } as CSSProperties} />
+        <div className={styles.trackLine} />
+        <div className={styles.selectedPart} style={{ "--from": from, "--to": to } as CSSProperties} />
         {children}
       </div>
       {marks.length > 0 && (

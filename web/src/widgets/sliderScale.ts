@@ -46,10 +46,10 @@ export function trackPositionOf({ min, max, isLogarithmic }: SliderScale, value:
   return isLogarithmic ? Math.log(inside / min) / Math.log(max / min) : (inside - min) / (max - min);
 }
 
-/** Returns the value at a position from 0 to 1 on a logarithmic track, rounded to the step if `stepped`, else to 3 digits. */
-export function valueAtTrackPosition(scale: SliderScale, share: number, stepped: boolean): number {
-  const raw = scale.min * (scale.max / scale.min) ** share;
-  const value = stepped
+/** Returns the value at a position from 0 to 1 on a logarithmic track, rounded to the step if `roundsToStep`, else to 3 digits. */
+export function valueAtTrackPosition(scale: SliderScale, position: number, roundsToStep: boolean): number {
+  const raw = scale.min * (scale.max / scale.min) ** position;
+  const value = roundsToStep
     ? scale.min + Math.round((raw - scale.min) / scale.step) * scale.step
     : Number(raw.toPrecision(3));
   return Math.min(scale.max, Math.max(scale.min, removeRoundingError(value)));
