@@ -94,7 +94,7 @@ function createCell(state: State, params: ActionParams, context: NotebookContext
   const autoRun = params.flag("auto_run");
   if (autoRun && type === "markdown") throw autoRunError();
   const id = context.createId();
-  const events = [cellCreated(state, { id, type, source, title, rev: 1 }, position)];
+  const events = [cellCreatedEvent(state, { id, type, source, title, rev: 1 }, position)];
   return { events, fields: { cell_id: id, tf_id: id }, kernelMessages: autoRun ? [runCellMessage(id, source)] : [] };
 }
 
@@ -102,11 +102,11 @@ function createMarkdownCell(state: State, params: ActionParams, context: Noteboo
   const position = params.integer("position");
   const source = params.text("source");
   const id = context.createId();
-  const events = [cellCreated(state, { id, type: "markdown", source, title: "", rev: 1 }, position)];
+  const events = [cellCreatedEvent(state, { id, type: "markdown", source, title: "", rev: 1 }, position)];
   return { events, fields: { cell_id: id }, kernelMessages: [] };
 }
 
-function cellCreated(state: State, cell: Cell, position: number): NotebookEvent {
+function cellCreatedEvent(state: State, cell: Cell, position: number): NotebookEvent {
   checkSourceSize(state, cell.source, 0);
   const count = state.notebook.order.length;
   if (position < 0 || position > count) {

@@ -21,7 +21,7 @@ export class AgentConnection {
     const connected = () => {
       if (this.isConnected) return;
       this.isConnected = true;
-      log("Connected");
+      logConnection("Connected");
       events.connected();
     };
     const sentToken = tokenFor(sandbox, token);
@@ -36,7 +36,7 @@ export class AgentConnection {
       },
       closed: (code, reason) => {
         this.isConnected = false;
-        log(`Disconnected (${code}${reason === "" ? "" : `: ${reason}`})`);
+        logConnection(`Disconnected (${code}${reason === "" ? "" : `: ${reason}`})`);
         events.closed(code, reason);
       },
     };
@@ -50,11 +50,11 @@ export class AgentConnection {
 
   /** Closes the connection. why is logged. */
   close(why: string): void {
-    if (this.isConnected) log(`Disconnected (1000: ${why})`);
+    if (this.isConnected) logConnection(`Disconnected (1000: ${why})`);
     this.socket.close();
   }
 }
 
-function log(text: string): void {
+function logConnection(text: string): void {
   console.info(`[AgentConnection] ${text}`);
 }

@@ -1,5 +1,5 @@
-// Who this page is to the server: the same console when it is loaded again, another
-// one when its tab was duplicated, which takes a copy of the session storage along.
+// Identifies this page to the server: a reloaded page is the same console, but a duplicated tab, which gets
+// a copy of the session storage, is another one.
 
 import { readTab, removeTab, tabKeys, writeTab } from "../browser/tabStorage";
 

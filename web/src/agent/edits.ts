@@ -194,7 +194,7 @@ export class UnsentEdits {
   /** Restores edits that were saved. */
   load(saved: readonly SavedEdit[]): void {
     for (const { id, text, base, conflict = false, sent = [] } of saved) {
-      const edit: CellEdit = { ...newEdit, text, base, isConflict: conflict, unconfirmed: sent, isRestored: true };
+      const edit: CellEdit = { ...createEdit, text, base, isConflict: conflict, unconfirmed: sent, isRestored: true };
       if (!this.edits.has(id)) this.edits.set(id, edit);
     }
     if (saved.length > 0) this.config.onConflicts();
@@ -235,7 +235,7 @@ export class UnsentEdits {
   private begin(id: string): CellEdit | null {
     const cell = this.config.store.get().notebook.cells[id];
     if (cell === undefined) return null;
-    const edit: CellEdit = { ...newEdit, text: cell.source, base: { source: cell.source, rev: cell.rev } };
+    const edit: CellEdit = { ...createEdit, text: cell.source, base: { source: cell.source, rev: cell.rev } };
     this.edits.set(id, edit);
     return edit;
   }
@@ -341,7 +341,7 @@ export interface SavedEdit {
   sent?: readonly string[];
 }
 
-const newEdit = {
+const createEdit = {
   unconfirmed: [] as readonly string[],
   isSending: false,
   sendBy: null,

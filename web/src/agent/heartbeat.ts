@@ -1,6 +1,5 @@
-// Whether a connection is still there. A browser says nothing of one that is half
-// open: it looks like one on which nothing happens. The server says how often it
-// will give a sign of life, and then gives it.
+// Detects connections that are half open: a browser does not report them, they only look silent. So
+// the server announces how often it will send a message at least.
 
 /** Number of announced intervals that may pass without a message before the connection counts as lost. */
 const maxSilentIntervals = 1.5;

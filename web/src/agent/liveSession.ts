@@ -215,7 +215,7 @@ export class LiveSession {
     if (connection.state === "connected") {
       auth.connected();
       this.owner?.connected();
-    } else auth.followPhase_();
+    } else auth.startFollowingPhase();
     if (connection.state === "disconnected") this.handleDisconnect();
     this.handleChange();
   }
@@ -278,7 +278,7 @@ export class LiveSession {
   }
 
   private readonly submitToken = (token: string): void => {
-    this.auth.submitToken_(token);
+    this.auth.acceptToken(token);
     this.connection.stop();
     this.handleChange();
     void this.begin();

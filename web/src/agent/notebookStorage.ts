@@ -33,7 +33,7 @@ const databaseTimeoutMs = 5_000;
 
 /** Saves a notebook in the browser. Rejects if there is no room. */
 export function saveNotebook(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
-  return write(storageKey(console, session), JSON.stringify(cells));
+  return writeStorage(storageKey(console, session), JSON.stringify(cells));
 }
 
 /**
@@ -41,7 +41,7 @@ export function saveNotebook(console: number, session: string, cells: readonly W
  * Rejects if there is no room.
  */
 export function savePreviousNotebook(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
-  return write(previousKey(console, session), JSON.stringify(cells));
+  return writeStorage(previousKey(console, session), JSON.stringify(cells));
 }
 
 /** Saves which attempt the notebook belongs to, as the name of its trace; "" means none. */
@@ -54,13 +54,13 @@ export function loadAttempt(console: number, session: string): string {
   return readTab(attemptKey(console, session)) ?? "";
 }
 
-async function write(key: string, text: string): Promise<void> {
+async function writeStorage(key: string, text: string): Promise<void> {
   if (writeTab(key, text)) return;
   await requestFromTable("readwrite", (store) => store.put(text, key));
   if (!writeTab(key, inDatabaseMarker)) throw new Error("the session storage cannot be written");
 }
 
-async function readText(key: string): Promise<string | null> {
+async function readStorage(key: string): Promise<string | null> {
   const text_ = readTab(key);
   const text = text_ === inDatabaseMarker ? await requestFromTable("readonly", (store) => store.get(key)) : text_;
   return typeof text === "string" ? text : null;
@@ -78,7 +78,7 @@ export function loadPreviousNotebook(console: number, session: string): Promise<
 
 async function readJSON(key: string): Promise<unknown> {
   try {
-    const text = await readText(key);
+    const text = await readStorage(key);
     return text === null ? null : JSON.parse(text);
   } catch {
     return null;

@@ -37,7 +37,7 @@ export class SessionAuth {
   }
 
   /** Reports the session's phase until there is a connection. */
-  followPhase_(): void {
+  startFollowingPhase(): void {
     if (this.config.sandbox) return;
     const { signal } = this.restart();
     void followPhase(this.config.session, this.events(signal), signal);
@@ -59,7 +59,7 @@ export class SessionAuth {
     this.askForToken();
   }
 
-  submitToken_(token: string): void {
+  acceptToken(token: string): void {
     setToken(token);
     this.needsToken = false;
     this.tokenRefusal = null;
@@ -104,7 +104,7 @@ const sessionPhases: readonly string[] = ["creating", "starting", "running", "st
 
 /** Callbacks for what is learnt about a session. */
 export interface PhaseEvents {
-  // What is learnt about a session.
+  /** Called with each phase of the session; null: unknown. */
   phase(phase: Phase | null): void;
   /** The server wants a token, or another one. */
   tokenNeeded(): void;

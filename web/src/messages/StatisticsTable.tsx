@@ -14,7 +14,7 @@ interface Props {
   onClose: () => void;
 }
 
-const columns = ["Kind", "Action", "Count", "Median", "99 %", "Longest", "Timed out", "Failed", "Unanswered"];
+const statisticsColumns = ["Kind", "Action", "Count", "Median", "99 %", "Longest", "Timed out", "Failed", "Unanswered"];
 
 /** A table of request durations by kind and action, computed from the whole trace when it is opened. */
 export function StatisticsTable({ base, filters, onClose }: Props) {
@@ -40,7 +40,7 @@ export function StatisticsTable({ base, filters, onClose }: Props) {
           <table>
             <thead>
               <tr>
-                {columns.map((column) => (
+                {statisticsColumns.map((column) => (
                   <th key={column} scope="col">
                     {column}
                   </th>

@@ -31,7 +31,7 @@ const languageModes: Record<string, () => ModeLoader> = {
   typescript: () => import("@codemirror/legacy-modes/mode/javascript").then((mode) => mode.typescript),
 };
 
-const aliases: Record<string, string> = {
+const languageAliases: Record<string, string> = {
   "c++": "cpp",
   bash: "shell",
   "common-lisp": "lisp",
@@ -51,7 +51,9 @@ const loadedLanguages = new Map<string, Promise<Language | null>>();
  * then not highlighted.
  */
 export function loadLanguage(name: string): Promise<Language | null> {
-  const key = Object.hasOwn(aliases, name.toLowerCase()) ? (aliases[name.toLowerCase()] ?? name) : name.toLowerCase();
+  const key = Object.hasOwn(languageAliases, name.toLowerCase())
+    ? (languageAliases[name.toLowerCase()] ?? name)
+    : name.toLowerCase();
   const known = loadedLanguages.get(key) ?? loadMode(key);
   loadedLanguages.set(key, known);
   return known;

@@ -16,7 +16,7 @@ const LazyTimelineView = lazyPart(async () => (await import("../TimelineView")).
 const LazyMessagesView = lazyPart(async () => (await import("../../messages/MessagesView")).default);
 const LazyConversation = lazyPart(async () => (await import("./WholeConversation")).default);
 
-const tabs = [
+const attemptTabs = [
   { id: "overview", label: "Overview" },
   { id: "notebook", label: "Notebook" },
   { id: "conversation", label: "Conversation" },
@@ -42,12 +42,12 @@ export function AttemptTabs({ line, onEnd }: Props) {
     setMoment(""); // shows the end of the trace
     setWanted("notebook");
   };
-  const current = tabs.some((tab) => tab.id === wanted) ? wanted : "overview";
+  const current = attemptTabs.some((tab) => tab.id === wanted) ? wanted : "overview";
   return (
     <div className={styles.tabs}>
       <Tabs
         label="Parts of the attempt"
-        tabs={tabs}
+        tabs={attemptTabs}
         current={current}
         onChange={(id) => setWanted(id === "overview" ? "" : id)}
       >

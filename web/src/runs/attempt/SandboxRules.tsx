@@ -10,14 +10,14 @@ export function SandboxRules({ enforced }: { enforced: Readonly<Record<string, b
   return (
     <section aria-labelledby="sandbox">
       <h2 id="sandbox">Sandbox</h2>
-      <p className={styles.held}>Enforced: {listText(held)}.</p>
+      <p className={styles.held}>Enforced: {ruleListText(held)}.</p>
       <p className={styles.held}>
-        Not enforced: <span className={open.length > 0 ? styles.warn : ""}>{listText(open)}</span>.
+        Not enforced: <span className={open.length > 0 ? styles.warn : ""}>{ruleListText(open)}</span>.
       </p>
     </section>
   );
 }
 
-function listText(names: readonly string[]): string {
+function ruleListText(names: readonly string[]): string {
   return names.length === 0 ? "none" : names.map((name) => plainName(name.replaceAll("_", " "))).join(", ");
 }

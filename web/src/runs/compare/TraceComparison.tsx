@@ -7,7 +7,7 @@ import styles from "./Compare.module.css";
 import { NotebookDiff } from "./NotebookDiff";
 import { SharedTimeSlider } from "./SharedTimeSlider";
 
-const tabs = [
+const comparisonTabs = [
   { id: "notebooks", label: "Notebooks" },
   { id: "conversations", label: "Conversations" },
 ];
@@ -23,7 +23,7 @@ export default function TraceComparison({ timelines }: { timelines: readonly [Ti
   return (
     <>
       <SharedTimeSlider timelines={timelines} />
-      <Tabs label="What is compared" tabs={tabs} current={current} onChange={setCurrent}>
+      <Tabs label="What is compared" tabs={comparisonTabs} current={current} onChange={setCurrent}>
         {current === "notebooks" ? (
           <NotebookDiff stores={[a.store, b.store]} />
         ) : (

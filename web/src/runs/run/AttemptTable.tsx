@@ -19,7 +19,7 @@ interface Props {
   onChoose: (name: string) => void;
 }
 
-const columns: readonly { id: SortColumn; label: string; number?: boolean }[] = [
+const attemptColumns: readonly { id: SortColumn; label: string; number?: boolean }[] = [
   { id: "case", label: "Case" },
   { id: "epoch", label: "Epoch" },
   { id: "verdict", label: "Verdict" },
@@ -96,7 +96,7 @@ export function AttemptTable({ run, attempts, order, onOrder, chosen, onChoose }
             <th scope="col" className={styles.choose}>
               <span className="visually-hidden">Chosen</span>
             </th>
-            {columns.map(({ id, label, number }) => (
+            {attemptColumns.map(({ id, label, number }) => (
               <th
                 key={id}
                 scope="col"
@@ -143,7 +143,7 @@ function SpacerRow({ height }: { height: number }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it has no tabindex, nothing focuses it
     <tr aria-hidden="true">
-      <td colSpan={columns.length + 1} style={{ height, padding: 0, border: 0 }} />
+      <td colSpan={attemptColumns.length + 1} style={{ height, padding: 0, border: 0 }} />
     </tr>
   );
 }

@@ -13,14 +13,17 @@ export function Configuration({ config, host }: { config: unknown; host: RunHost
       <summary>Configuration and machine</summary>
       <div className={styles.columns}>
         <ConfigurationValues heading="Configuration" values={configurationRows(config)} />
-        <ConfigurationValues heading="Limits set on the command line" values={configurationRows(limitsOf(config))} />
+        <ConfigurationValues
+          heading="Limits set on the command line"
+          values={configurationRows(commandLineLimits(config))}
+        />
         <ConfigurationValues heading="Machine" values={configurationRows(host)} />
       </div>
     </details>
   );
 }
 
-function limitsOf(config: unknown): object {
+function commandLineLimits(config: unknown): object {
   const limits = isObject(config) && isObject(config.limits) ? config.limits : {};
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== 0));
 }

@@ -13,9 +13,9 @@ interface Chart {
   onOpen: (point: ChartPoint) => void;
 }
 
-type Shape = "dot" | "cross" | "ring";
+type MarkShape = "dot" | "cross" | "ring";
 
-const verdictShapes: Partial<Record<Verdict, Shape>> = { passed: "dot", failed: "cross" };
+const verdictShapes: Partial<Record<Verdict, MarkShape>> = { passed: "dot", failed: "cross" };
 
 /** Draws a chart into an element and resizes it with the element. Returns a function that removes it. */
 export function drawChart(place: HTMLElement, chart: Chart): () => void {
@@ -30,7 +30,7 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
       height: chartHeightPx,
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { setScale: false } },
-      scales: { x: { time: false, range: [0.5, points.length + 0.5] }, y: scaleOf(values) },
+      scales: { x: { time: false, range: [0.5, points.length + 0.5] }, y: valueScale(values) },
       axes: [
         { ...axis, size: 24, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000] },
         {
@@ -66,7 +66,7 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
 }
 
 /** Returns a scale from 0; a logarithmic one if the values differ by a factor of more than 100. */
-function scaleOf(values: readonly number[]): uPlot.Scale {
+function valueScale(values: readonly number[]): uPlot.Scale {
   const least = values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   const most = values.reduce((a, b) => Math.max(a, b), 0);
   if (least > 0 && most / least > 100) return { distr: 3 };
@@ -89,7 +89,7 @@ function drawPoints(plot: uPlot, points: readonly ChartPoint[], colour: (token: 
   ctx.restore();
 }
 
-function drawShape(ctx: CanvasRenderingContext2D, shape: Shape, x: number, y: number, r: number): void {
+function drawShape(ctx: CanvasRenderingContext2D, shape: MarkShape, x: number, y: number, r: number): void {
   ctx.beginPath();
   if (shape === "cross") {
     ctx.moveTo(x - r, y - r);
