@@ -176,7 +176,7 @@ test("vite dev: the page reports that there is no server, or that the server ref
   await vite.start(server, "1");
   await page.goto(vite.url);
   const alert = page.getByRole("alert");
-  await expect(alert).toContainText(`pages of ${vite.url} are not let in; --origin lists`, firstPageTimeout);
+  await expect(alert).toContainText(`pages of ${vite.url} may not use this server; --origin lists`, firstPageTimeout);
   await server.stop();
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(alert).toContainText(`No server at ${server.url}`);

@@ -4,7 +4,7 @@ import type { OutgoingMessage as Message, NotebookStateMessage } from "../protoc
 import type { WireCell } from "../protocol/wire.gen";
 import { type ApiAnswers, fakeServer, socketAt } from "./fakeServer";
 import { LiveSession } from "./liveSession";
-import type { Role, SessionSnapshot } from "./sessionSnapshot";
+import type { ConsoleRole, SessionSnapshot } from "./sessionSnapshot";
 
 /** The server's configuration that the page is started with. */
 const publicConfig = {
@@ -51,14 +51,14 @@ export async function advanceTimers(ms = 300): Promise<void> {
 }
 
 /** Opens the page with a fake API that gives these answers. Resolves to the list of requests to the API. */
-export async function openPage(role: Role = "view", answers: ApiAnswers = {}, sandbox = true): Promise<URL[]> {
+export async function openPage(role: ConsoleRole = "view", answers: ApiAnswers = {}, sandbox = true): Promise<URL[]> {
   const requests = fakeServer(answers);
   await loadPage(role, sandbox);
   return requests;
 }
 
 /** Opens the page, or reloads it if it is open, in sandbox mode unless sandbox is false. */
-export async function loadPage(role: Role = "view", sandbox = true): Promise<void> {
+export async function loadPage(role: ConsoleRole = "view", sandbox = true): Promise<void> {
   currentSession?.stop();
   currentSession = new LiveSession({ ...publicConfig, eval_sandbox: sandbox }, "s1", role);
   currentSession.start();

@@ -15,7 +15,7 @@ import { MissedVerdict } from "./missedVerdict";
 import { SessionAuth } from "./sessionAuth";
 import { type CommandBackend, createCommands } from "./sessionCommands";
 import { SessionServices } from "./sessionServices";
-import type { Role, SessionSnapshot } from "./sessionSnapshot";
+import type { ConsoleRole, SessionSnapshot } from "./sessionSnapshot";
 import { UnsentDrafts } from "./unsentDrafts";
 import { NotebookViewer } from "./view";
 
@@ -47,7 +47,7 @@ export class LiveSession {
   constructor(
     private readonly config: Config,
     readonly session: string,
-    readonly role: Role,
+    readonly role: ConsoleRole,
   ) {
     const onChange = () => this.handleChange();
     const sendQuery = (message: OutgoingMessage) => this.backend.sendToAgent(message);

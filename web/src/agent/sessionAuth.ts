@@ -1,7 +1,7 @@
 import { ApiError, getToken, setToken } from "../api/client";
 import { isTokenRefusal } from "./consoleConnection";
 import { getSession } from "./sessionApi";
-import type { Phase } from "./sessionSnapshot";
+import type { SessionPhase } from "./sessionSnapshot";
 
 export interface SessionAuthConfig {
   session: string;
@@ -18,7 +18,7 @@ export interface SessionAuthConfig {
  * entered the server's token, if it needs one.
  */
 export class SessionAuth {
-  phase: Phase | null = null;
+  phase: SessionPhase | null = null;
   needsToken = false;
   tokenRefusal: string | null = null;
   private following = new AbortController();
@@ -100,12 +100,18 @@ export class SessionAuth {
 /** Interval in milliseconds at which the phase of a session is requested. */
 const pollIntervalMs = 1000;
 
-const sessionPhases: readonly string[] = ["creating", "starting", "running", "stopping", "stopped"] satisfies Phase[];
+const sessionPhases: readonly string[] = [
+  "creating",
+  "starting",
+  "running",
+  "stopping",
+  "stopped",
+] satisfies SessionPhase[];
 
 /** Callbacks for what is learnt about a session. */
 export interface PhaseEvents {
   /** Called with each phase of the session; null: unknown. */
-  phase(phase: Phase | null): void;
+  phase(phase: SessionPhase | null): void;
   /** The server wants a token, or another one. */
   tokenNeeded(): void;
   /** The session could not start. text says why. */
@@ -135,10 +141,14 @@ export async function followPhase(id: string, events: PhaseEvents, signal: Abort
   }
 }
 
-async function readPhase(id: string, events: PhaseEvents, signal: AbortSignal): Promise<Phase | "refused" | null> {
+async function readPhase(
+  id: string,
+  events: PhaseEvents,
+  signal: AbortSignal,
+): Promise<SessionPhase | "refused" | null> {
   try {
     const { state = "", problem = "" } = await getSession(id, signal);
-    const phase = sessionPhases.includes(state) ? (state as Phase) : null;
+    const phase = sessionPhases.includes(state) ? (state as SessionPhase) : null;
     if (!signal.aborted) events.phase(phase);
     if (problem !== "" && !signal.aborted) events.problem(problem);
     return phase;

@@ -3,7 +3,7 @@ import type { Conflict } from "../commands/conflicts";
 import type { Store } from "../store/store";
 
 /** What the page does in a session. view: the server holds the notebook. holder: this page holds it. */
-export type Role = "view" | "holder";
+export type ConsoleRole = "view" | "holder";
 
 /** The state of a live session and the functions that act on it, as components see it. */
 export interface SessionSnapshot {
@@ -12,12 +12,12 @@ export interface SessionSnapshot {
   commands: Commands | null;
   connection: Connection;
   /** Phase of the session on the server; null: unknown, or not asked for. */
-  phase: Phase | null;
+  phase: SessionPhase | null;
   /** A token must be submitted before anything else. */
   needsToken: boolean;
   tokenRefusal: string | null; // Why the last token was refused; null: none was given.
   submitToken(token: string): void;
-  role: Role;
+  role: ConsoleRole;
   /** This console may run and stop cells, set widgets, restart, and talk to the agent. */
   isOwner: boolean;
   /** Language of code cells; "": unknown. */
@@ -31,7 +31,7 @@ export interface SessionSnapshot {
 }
 
 /** Phase of a session on the server. */
-export type Phase = "creating" | "starting" | "running" | "stopping" | "stopped";
+export type SessionPhase = "creating" | "starting" | "running" | "stopping" | "stopped";
 
 export type ConnectionState = "disconnected" | "wsConnecting" | "connected";
 

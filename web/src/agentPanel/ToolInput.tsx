@@ -8,20 +8,20 @@ export function ToolInput({ input }: { input: unknown }) {
   const found = codeOf(input);
   if (found === null)
     return (
-      <Part title="Input">
+      <InputSection title="Input">
         <JsonText value={input} />
-      </Part>
+      </InputSection>
     );
   const rest = Object.fromEntries(Object.entries(read(anyObject, input)).filter(([name]) => name !== found.field));
   return (
-    <Part title="Input">
+    <InputSection title="Input">
       <LongText text={found.code} />
       {Object.keys(rest).length > 0 && <JsonText value={rest} />}
-    </Part>
+    </InputSection>
   );
 }
 
-function Part({ title, children }: { title: string; children: React.ReactNode }) {
+function InputSection({ title, children }: { title: string; children: React.ReactNode }) {
   return (
     <div className={styles.part}>
       <p className={styles.title}>{title}</p>

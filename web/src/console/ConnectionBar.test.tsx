@@ -1,6 +1,6 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Connection, Role } from "../agent/sessionSnapshot";
+import type { Connection, ConsoleRole } from "../agent/sessionSnapshot";
 import { ConnectionBar, viewAddress } from "./ConnectionBar";
 
 beforeEach(() => vi.useFakeTimers());
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function draw(connection: Partial<Connection>, role: Role = "view") {
+function draw(connection: Partial<Connection>, role: ConsoleRole = "view") {
   const retry = vi.fn();
   render(
     <ConnectionBar

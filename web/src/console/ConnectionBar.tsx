@@ -1,12 +1,12 @@
 import Unplug from "lucide-react/icons/unplug";
-import type { Connection, Role } from "../agent/sessionSnapshot";
+import type { Connection, ConsoleRole } from "../agent/sessionSnapshot";
 import { Button } from "../ui/Button";
 import { secondsUntil, useNow } from "../ui/useNow";
 import styles from "./Bar.module.css";
 import { connectionText, type RecoveryAction } from "./connectionText";
 
 /** Explains why there is no connection to the server and offers an action. Renders nothing if there is one, or if the first one is being opened. */
-export function ConnectionBar({ connection, role }: { connection: Connection; role: Role }) {
+export function ConnectionBar({ connection, role }: { connection: Connection; role: ConsoleRole }) {
   const words = connectionText(connection, role);
   if (words === null) return null;
   return (

@@ -1,9 +1,9 @@
-import type { Phase } from "../agent/sessionSnapshot";
+import type { SessionPhase } from "../agent/sessionSnapshot";
 import styles from "./PhaseView.module.css";
 import { phaseText } from "./phaseText";
 
 /** Shows the session's id and phase, in place of the notebook until the session has started. phase null: not connected yet. */
-export function PhaseView({ session, phase }: { session: string; phase: Phase | null }) {
+export function PhaseView({ session, phase }: { session: string; phase: SessionPhase | null }) {
   return (
     <div className={styles.view} role="status">
       <span className={styles.mark} aria-hidden="true" />

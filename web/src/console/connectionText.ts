@@ -1,4 +1,4 @@
-import type { Connection, Role } from "../agent/sessionSnapshot";
+import type { Connection, ConsoleRole } from "../agent/sessionSnapshot";
 import { parseStartFailure } from "../agentPanel/log/startFailure";
 
 /** What the user can do about a lost connection: "retry" to connect, "here": use the notebook here instead of in another window, "view": open it as a view. */
@@ -32,7 +32,7 @@ const keptUntilConnectedText =
   "Your edits are kept here and sent when the connection is back. You will then see what the kernel and the agent have done. Until then, cells cannot run.";
 
 /** Returns the text to show without a connection; null if there is one or the first is being opened. */
-export function connectionText(connection: Connection, role: Role): ConnectionText | null {
+export function connectionText(connection: Connection, role: ConsoleRole): ConnectionText | null {
   const { state, code, reason, retryAt } = connection;
   if (state === "connected" || code === null) return null;
   const because = reasonSentence(code, reason);

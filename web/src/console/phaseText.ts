@@ -1,6 +1,6 @@
-import type { Phase } from "../agent/sessionSnapshot";
+import type { SessionPhase } from "../agent/sessionSnapshot";
 
-const phaseTexts: Readonly<Record<Phase, string>> = {
+const phaseTexts: Readonly<Record<SessionPhase, string>> = {
   creating: "Creating the session",
   starting: "Starting the kernel and the agent",
   running: "The session is running",
@@ -9,6 +9,6 @@ const phaseTexts: Readonly<Record<Phase, string>> = {
 };
 
 /** Returns a short description of a session's phase, without a final period. */
-export function phaseText(phase: Phase): string {
+export function phaseText(phase: SessionPhase): string {
   return phaseTexts[phase];
 }

@@ -1,8 +1,8 @@
-import type { Role } from "../agent/sessionSnapshot";
+import type { ConsoleRole } from "../agent/sessionSnapshot";
 import type { Config } from "../api/config";
 
 /** Returns the session id and the role in the query of the page's address (?session= and ?role=); for those that are absent or invalid, the defaults of the config. */
-export function sessionFromAddress(search: string, config: Config): { id: string; role: Role } {
+export function sessionFromAddress(search: string, config: Config): { id: string; role: ConsoleRole } {
   const query = new URLSearchParams(search);
   const role = query.get("role");
   return {
