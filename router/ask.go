@@ -62,7 +62,7 @@ func (r *Router) startServerAction(id, action string, params map[string]any, cau
 		r.askHolder(id, f, reply)
 		return
 	}
-	request := &pendingRequest{id: id, action: action, answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout, reply: reply}
+	request := &pendingRequest{id: id, action: action, answerer: answeredByKernel, timeout: r.cfg.RequestTimeout, reply: reply}
 	toKernel, err := r.newKernelFrame(request, f.body)
 	if err != nil {
 		reply(answer{failure: err.Error()})

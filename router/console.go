@@ -292,7 +292,7 @@ func (p *Peer) sendRunError(request frame, text string, note trace.Note) {
 // it gave none.
 func (r *Router) askKernelForConsole(p *Peer, f frame) {
 	request := &pendingRequest{
-		id: protocol.NewServerTxID(), action: f.envelope.Type, answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout,
+		id: protocol.NewServerTxID(), action: f.envelope.Type, answerer: answeredByKernel, timeout: r.cfg.RequestTimeout,
 	}
 	if f.envelope.Type == protocol.TypeExecuteCode {
 		request.timeout = r.cfg.CellTimeout

@@ -58,7 +58,7 @@ func (d documentRole) onEnded(p *Peer, unsent []frame) { d.router.keepUnsentActi
 // action, whose own deadline is stopped.
 func (r *Router) askKernelToSetWidget(f frame) {
 	actionID := f.envelope.AgentTxID
-	request := &pendingRequest{id: protocol.NewServerTxID(), action: "set_widget", answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout}
+	request := &pendingRequest{id: protocol.NewServerTxID(), action: "set_widget", answerer: answeredByKernel, timeout: r.cfg.RequestTimeout}
 	request.reply = func(a answer) {
 		action, _ := r.inFlight.takeByID(actionID)
 		if action == nil {

@@ -199,7 +199,7 @@ func fuzzConfig(setup byte, fz *fuzzSession) router.Config {
 		cfg.MaxFrameBytes = 300
 	}
 	if setup&withShortTimeouts != 0 {
-		cfg.DocumentTimeout, cfg.HolderTimeout, cfg.CellTimeout, cfg.StaleDelay = time.Millisecond, time.Millisecond, time.Millisecond, time.Nanosecond
+		cfg.RequestTimeout, cfg.HolderTimeout, cfg.CellTimeout, cfg.StaleDelay = time.Millisecond, time.Millisecond, time.Millisecond, time.Nanosecond
 	}
 	return cfg
 }

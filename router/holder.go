@@ -130,11 +130,11 @@ func (r *Router) addToBacklogLocked(f frame) {
 }
 
 // newHolderRequestLocked returns a request, not yet in flight, for the holder of the document.
-// Its timeout is Config.DocumentTimeout if the server holds the document and
+// Its timeout is Config.RequestTimeout if the server holds the document and
 // Config.HolderTimeout if a console does or is waited for. The caller holds mu.
 func (r *Router) newHolderRequestLocked(id, action string) *pendingRequest {
 	if r.serverHolds {
-		return &pendingRequest{id: id, action: action, answerer: answeredByNotebook, timeout: r.cfg.DocumentTimeout}
+		return &pendingRequest{id: id, action: action, answerer: answeredByNotebook, timeout: r.cfg.RequestTimeout}
 	}
 	return &pendingRequest{id: id, action: action, answerer: answeredByConsole, timeout: r.cfg.HolderTimeout}
 }

@@ -142,7 +142,7 @@ func (r *Router) routeKernelAnswer(p *Peer, f frame, id string) {
 func (r *Router) askKernelForAgent(p *Peer, f frame) {
 	request := &pendingRequest{
 		id: protocol.NewServerTxID(), agentTxID: f.envelope.TxID, askedByAgent: true, action: f.envelope.Action,
-		answerer: answeredByKernel, timeout: r.cfg.DocumentTimeout,
+		answerer: answeredByKernel, timeout: r.cfg.RequestTimeout,
 	}
 	request.reply = func(a answer) {
 		if a.failure == "" {

@@ -62,9 +62,9 @@ import (
 
 // Timeouts and delays that a [Config] may replace.
 const (
-	// DefaultDocumentTimeout is for actions that the server's own document answers,
+	// DefaultRequestTimeout is for actions that the server's own document answers,
 	// and for requests to the kernel.
-	DefaultDocumentTimeout = 8 * time.Second
+	DefaultRequestTimeout = 8 * time.Second
 
 	// DefaultHolderTimeout is for actions that a console answers. It is shorter than
 	// the 10 s that the agent waits, so that the agent gets an error which names the
@@ -104,9 +104,9 @@ type Executions interface {
 
 // Config configures a [Router]: timeouts, who may do what, and limits. The zero value works.
 type Config struct {
-	// DocumentTimeout, HolderTimeout, CellTimeout, StaleDelay and AgentStallTimeout
+	// RequestTimeout, HolderTimeout, CellTimeout, StaleDelay and AgentStallTimeout
 	// replace the constants Default…; 0 means the constant.
-	DocumentTimeout, HolderTimeout, CellTimeout, StaleDelay, AgentStallTimeout time.Duration
+	RequestTimeout, HolderTimeout, CellTimeout, StaleDelay, AgentStallTimeout time.Duration
 
 	// Shared lets every console do what otherwise only the session's owner may:
 	// run, edit and talk to the agent. ReadOnly lets none do so, and overrides
@@ -167,7 +167,7 @@ func New(journal *trace.Journal, executions Executions, cfg Config) *Router {
 			*d = value
 		}
 	}
-	setDefault(&cfg.DocumentTimeout, DefaultDocumentTimeout)
+	setDefault(&cfg.RequestTimeout, DefaultRequestTimeout)
 	setDefault(&cfg.HolderTimeout, DefaultHolderTimeout)
 	setDefault(&cfg.CellTimeout, DefaultCellTimeout)
 	setDefault(&cfg.StaleDelay, DefaultStaleDelay)

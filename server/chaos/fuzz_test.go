@@ -83,7 +83,7 @@ func (h *fuzzTarget) startSession(ctx context.Context, o server.StartOptions) (*
 	return session.Start(ctx, h.harness.Supervisor, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernel.Config{Command: command}, Agent: agent.Config{Command: command},
 		Environ: os.Environ(), WorkdirRoot: h.workdirRoot, AwaitConsole: true, IsEvaluation: true, // so that no process is restarted
-		Router: router.Config{DocumentTimeout: time.Second, HolderTimeout: time.Second, CellTimeout: time.Second, Shared: o.SessionID != "owned"},
+		Router: router.Config{RequestTimeout: time.Second, HolderTimeout: time.Second, CellTimeout: time.Second, Shared: o.SessionID != "owned"},
 	})
 }
 

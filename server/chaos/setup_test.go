@@ -106,7 +106,7 @@ func (c *chaosRun) startSession(ctx context.Context, o server.StartOptions) (*se
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernelConfig, Agent: agentConfig, Environ: os.Environ(),
 		WorkdirRoot: c.workdirRoot, AwaitConsole: true, TakeOverDelay: takeOverDelay, AgentInit: protocol.AgentInit{SessionID: 1}, Log: slog.New(errorLog{c}),
 		Router: router.Config{
-			DocumentTimeout: actionTimeout / 2, HolderTimeout: actionTimeout, CellTimeout: actionTimeout,
+			RequestTimeout: actionTimeout / 2, HolderTimeout: actionTimeout, CellTimeout: actionTimeout,
 			StaleDelay: 20 * time.Millisecond, AgentStallTimeout: 2 * time.Second, Shared: o.SessionID != "both",
 		},
 	})
