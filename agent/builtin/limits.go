@@ -8,7 +8,7 @@ import (
 
 // Limits are the maximum turns, tokens, cost, actions and times of an agent. In an
 // evaluation they count from the first query on; otherwise they start anew with each query
-// that arrives while no other is in progress. The server enforces limits of its own as well.
+// that arrives while no other is in progress. The server enforces its own limits as well.
 type Limits struct {
 	// Checked before each call of the model. 0 means no limit.
 	MaxTurns    int           // calls of the model that returned a reply

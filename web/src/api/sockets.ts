@@ -21,7 +21,7 @@ export interface ReconnectingSocketEvents {
 
 const firstRetryDelayMs = 250;
 const maxRetryDelayMs = 10_000;
-/** // When a connection that does not open is closed and retried. */
+/** The time, in milliseconds, after which a connection that has not opened is closed and retried. */
 const openTimeoutMs = 10_000;
 
 /**
