@@ -27,7 +27,7 @@ def write_text(name, content):
     path.write_text(content)
 
 
-def generate_sales(rng):
+def write_sales(rng):
     rows = []
     for i in range(160):
         price = round(rng.uniform(5, 2400), 2)
@@ -39,20 +39,20 @@ def generate_sales(rng):
     write_csv("sales-cleaning/sales.csv", ["order_id", "product", "quantity", "unit_price"], rows)
 
 
-def generate_regional_orders(rng):
+def write_regional_orders(rng):
     names = ["north", "south", "east", "west", "central"]
     rows = [[rng.choice(names), rng.choice(["web", "shop"]), rng.randrange(150, 90_000)] for _ in range(240)]
     write_csv("regional-totals/orders.csv", ["region", "channel", "cents"], rows)
 
 
-def generate_customer_orders(rng):
+def write_customer_orders(rng):
     names = ["Ada", "Bo", "Chidi", "Dana", "Emre", "Fay", "Goran", "Hana"]
     write_csv("customer-join/customers.csv", ["customer_id", "name"], [[f"C{i:02}", name] for i, name in enumerate(names)])
     rows = [[i, f"C{rng.randrange(len(names) + 3):02}", rng.randrange(5, 400)] for i in range(1, 121)]
     write_csv("customer-join/orders.csv", ["order_id", "customer_id", "amount"], rows)
 
 
-def generate_regression_points(rng):
+def write_regression_points(rng):
     rows = []
     for _ in range(60):
         x = round(rng.uniform(0, 50), 2)
@@ -60,7 +60,7 @@ def generate_regression_points(rng):
     write_csv("linear-regression/points.csv", ["x", "y"], rows)
 
 
-def generate_house_prices(rng):
+def write_house_prices(rng):
     rows = []
     for _ in range(80):
         area, age = rng.randrange(40, 220), rng.randrange(0, 90)
@@ -68,7 +68,7 @@ def generate_house_prices(rng):
     write_csv("least-squares-numpy/houses.csv", ["area", "age", "price"], rows)
 
 
-def generate_server_log(rng):
+def write_server_log(rng):
     now, lines = datetime(2026, 3, 2, 6, 0, 0), []
     for _ in range(400):
         now += timedelta(seconds=rng.randrange(5, 90))
@@ -80,7 +80,7 @@ def generate_server_log(rng):
     write_text("log-errors/server.log", "\n".join(lines) + "\n")
 
 
-def generate_signups(rng):
+def write_signups(rng):
     rows = []
     for i in range(90):
         day = datetime(2025, 1, 1) + timedelta(days=rng.randrange(365))
@@ -88,22 +88,22 @@ def generate_signups(rng):
     write_csv("date-formats/signups.csv", ["user", "signed_up"], rows)
 
 
-def generate_waiting_times(rng):
+def write_waiting_times(rng):
     rows = [[round(rng.random() * 6 + rng.random() * 6 + rng.random() * 8, 1)] for _ in range(300)]
     write_csv("histogram-matplotlib/waits.csv", ["minutes"], rows)
 
 
-def generate_energy_sources(rng):
+def write_energy_sources(rng):
     rows = [[name, rng.randrange(20, 190)] for name in ["wind", "solar", "hydro", "gas", "coal", "waste"]]
     write_csv("bar-chart-svg/energy.csv", ["source", "twh"], rows)
 
 
-def generate_expenses(rng):
+def write_expenses(rng):
     rows = [[rng.choice(["travel", "food", "rent", "tools"]), f"{rng.uniform(3, 500):.2f}"] for _ in range(70)]
     write_csv("repair-failing-cell/expenses.csv", ["Category ", " Amount"], rows)
 
 
-def generate_temperatures(rng):
+def write_temperatures(rng):
     rows = []
     for day in range(120):
         mean = 11 - 9 * math.cos(2 * math.pi * day / 120)
@@ -111,16 +111,16 @@ def generate_temperatures(rng):
     write_csv("markdown-report/temperatures.csv", ["day", "celsius"], rows)
 
 
-def generate_student_scores(rng):
+def write_student_scores(rng):
     write_csv("edit-and-delete/scores.csv", ["student", "score"], [[f"s{i:03}", rng.randrange(0, 101)] for i in range(150)])
 
 
-def generate_parcels(rng):
+def write_parcels(rng):
     rows = [[f"P{i:04}", round(rng.uniform(0.1, 30), 2), rng.choice(["A", "B", "C"])] for i in range(200)]
     write_csv("execute-code/parcels.csv", ["parcel", "kg", "zone"], rows)
 
 
-def generate_quarters(rng):
+def write_quarters(rng):
     level = {"books": 900, "games": 500, "music": 700, "film": 800}
     growth = {"books": 1.03, "games": 1.21, "music": 0.97, "film": 1.09}
     rows = []
@@ -130,12 +130,12 @@ def generate_quarters(rng):
     write_csv("quarterly-growth/revenue.csv", ["quarter", "line", "revenue"], rows)
 
 
-def generate_warehouse(rng):
+def write_warehouse(rng):
     moves = [{"sku": rng.choice("ABCDEF") * 2, "kind": rng.choice(["in", "in", "out"]), "units": rng.randrange(1, 40)} for _ in range(150)]
     write_text("kernel-inventory/moves.json", json.dumps(moves, indent=1) + "\n")
 
 
-def generate_photo(rng):
+def write_photo(rng):
     width, height = 37, 23
     pixels = [[(x * 5 + y * 3 + rng.randrange(40)) % 256 for x in range(width)] for y in range(height)]
 
@@ -149,14 +149,14 @@ def generate_photo(rng):
     (HERE / "png-header/photo.png").write_bytes(png)
 
 
-def generate_latencies(rng):
+def write_latencies(rng):
     rows = [[round(12 + rng.random() * 30 + rng.random() ** 4 * 60, 1)] for _ in range(400)]
     for _ in range(9):
         rows[rng.randrange(400)] = [round(rng.uniform(4_000, 30_000), 1)]
     write_csv("latency-percentiles/latency.csv", ["ms"], rows)
 
 
-def generate_shop_orders(rng):
+def write_shop_orders(rng):
     orders = []
     for i in range(25):
         items = [{"sku": f"S{rng.randrange(8)}", "qty": rng.randrange(1, 5), "price": {"amount": rng.randrange(100, 5000), "currency": rng.choice(["EUR", "EUR", "USD"])}} for _ in range(rng.randrange(0, 5))]
@@ -167,18 +167,18 @@ def generate_shop_orders(rng):
     write_text("flatten-json/orders.json", json.dumps({"orders": orders}, indent=1) + "\n")
 
 
-def generate_mails(rng):
+def write_mails(rng):
     names = [f"{first}@{host}" for first in ["ann", "bob", "cy", "di", "ed"] for host in ["x.org", "y.com"]]
     lines = [rng.choice([str, str.upper, str.title])(rng.choice(names)) + rng.choice(["", " ", "\t"]) for _ in range(60)]
     write_text("ordered-dedup/mails.txt", "\n".join(lines) + "\n")
 
 
-def generate_visits(rng):
+def write_visits(rng):
     rows = [[rng.choice(["mon", "tue", "wed", "thu", "fri"]), rng.choice(["ads", "mail", "organic"]), rng.randrange(1, 500)] for _ in range(180)]
     write_csv("pivot-pandas/visits.csv", ["weekday", "source", "visits"], rows)
 
 
-def generate_sensor_readings(rng):
+def write_sensor_readings(rng):
     now, lines = datetime(2026, 5, 1), []
     for _ in range(300):
         now += timedelta(minutes=rng.choice([5] * 20 + [10, 25, 40, 95]))
@@ -188,13 +188,13 @@ def generate_sensor_readings(rng):
     write_text("sensor-gaps/sensor.jsonl", "\n".join(lines) + "\n")
 
 
-def generate_shipments(rng):
+def write_shipments(rng):
     names = ["north", "south", "west", "centre"]
     rows = [[1000 + i, rng.choice(names), round(rng.uniform(0.5, 40), 1), rng.randrange(300, 9000)] for i in range(150)]
     write_csv("reactive-dashboard/shipments.csv", ["id", "region", "kg", "cents"], rows)
 
 
-def generate_tides(rng):
+def write_tides(rng):
     rows = []
     for hour in range(240):
         level = 180 + 140 * math.sin(2 * math.pi * hour / 12.4) + rng.uniform(-12, 12)
@@ -202,11 +202,11 @@ def generate_tides(rng):
     write_csv("clean-rerun/tides.csv", ["at", "cm"], rows)
 
 
-def generate_crates(rng):
+def write_crates(rng):
     write_csv("box-plan/crates.csv", ["crate", "kg"], [[f"K{i:02}", rng.randrange(2, 15)] for i in range(24)])
 
 
-def generate_commits(rng):
+def write_commits(rng):
     topics = ["parser", "cache", "docs", "build"]
     lines = []
     for i in range(30):
@@ -215,39 +215,39 @@ def generate_commits(rng):
     write_text("release-note/commits.txt", "\n".join(lines) + "\n")
 
 
-def generate_complaints(rng):
+def write_complaints(rng):
     days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday"]
     rows = [[rng.choice(days), rng.choice(["late", "late", "late", "broken", "wrong item"]), rng.randrange(1, 9)] for _ in range(80)]
     write_csv("judged-summary/complaints.csv", ["day", "reason", "severity"], rows)
 
 
 GENERATORS = [
-    generate_sales,
-    generate_regional_orders,
-    generate_customer_orders,
-    generate_regression_points,
-    generate_house_prices,
-    generate_server_log,
-    generate_signups,
-    generate_waiting_times,
-    generate_energy_sources,
-    generate_expenses,
-    generate_temperatures,
-    generate_student_scores,
-    generate_parcels,
-    generate_quarters,
-    generate_warehouse,
-    generate_photo,
-    generate_latencies,
-    generate_shop_orders,
-    generate_mails,
-    generate_visits,
-    generate_sensor_readings,
-    generate_shipments,
-    generate_tides,
-    generate_crates,
-    generate_commits,
-    generate_complaints,
+    write_sales,
+    write_regional_orders,
+    write_customer_orders,
+    write_regression_points,
+    write_house_prices,
+    write_server_log,
+    write_signups,
+    write_waiting_times,
+    write_energy_sources,
+    write_expenses,
+    write_temperatures,
+    write_student_scores,
+    write_parcels,
+    write_quarters,
+    write_warehouse,
+    write_photo,
+    write_latencies,
+    write_shop_orders,
+    write_mails,
+    write_visits,
+    write_sensor_readings,
+    write_shipments,
+    write_tides,
+    write_crates,
+    write_commits,
+    write_complaints,
 ]
 
 for seed, generate in enumerate(GENERATORS):
