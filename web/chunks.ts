@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** The part of the bundler's module graph that chunkNamer reads. */
@@ -5,7 +6,13 @@ interface ModuleGraph {
   getModuleInfo(id: string): { importedIds: readonly string[] } | null;
 }
 
-const sourceId = (path: string) => fileURLToPath(new URL(`src/${path}`, import.meta.url));
+/** Returns the bundler's id of a module in src. Throws if there is no such file, for example after a rename. */
+function sourceId(path: string): string {
+  const id = fileURLToPath(new URL(`src/${path}`, import.meta.url));
+  if (!existsSync(id)) throw new Error(`chunks.ts names ${path}, which is not in src`);
+  return id;
+}
+
 const entryModules = [sourceId("main.tsx")];
 const consoleModules = [sourceId("console/ConsolePage.tsx")];
 const timelineModules = [sourceId("runs/TimelineView.tsx")];
