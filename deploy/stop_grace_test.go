@@ -24,7 +24,7 @@ func longestShutdownTime(t *testing.T) time.Duration {
 		{session, "CollectTimeout"},                           // context, globals and reactivity are read
 		{session, "stopTimeout"},                              // the agent stops
 		{session, "stopTimeout"},                              // the kernel stops
-		{"assay/router", "finishTimeout"},                     // peers read what is queued for them
+		{"assay/router", "peerFinishTimeout"},                 // peers read what is queued for them
 		{"assay/internal/protocol", "closeTimeout"},           // consoles answer the close
 		{"assay/server", "shutdownTimeout"},                   // HTTP requests end
 		{subprocess, "cgroupRemoveTimeout"},                   // the reaper removes the cgroups
