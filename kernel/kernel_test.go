@@ -20,7 +20,7 @@ import (
 	"assay/kernel"
 )
 
-func TestMain(m *testing.M) { subprocesstest.Main(m, nil) }
+func TestMain(m *testing.M) { subprocesstest.RunTestsOrRole(m, nil) }
 
 // testKernel is a running Python kernel with its working folder.
 type testKernel struct {
@@ -43,7 +43,7 @@ func startKernel(t *testing.T, change func(*kernel.Config)) *testKernel {
 // newSupervisor returns a supervisor of subprocesses that is closed after the test.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup
@@ -109,7 +109,7 @@ func (k *testKernel) readFrame() (f frameFields, err error) {
 	if err != nil {
 		return f, err
 	}
-	text, err := protocol.ToJSON(body)
+	text, err := protocol.BodyToJSON(body)
 	if err != nil {
 		return f, err
 	}

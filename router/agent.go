@@ -22,30 +22,30 @@ const maxStalledAgentBytes = 8 * MaxQueueBytes
 // fails with ErrClosed if the router is closed.
 func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
-		role: &agentRole{defaultRole: defaultRole{r}}, name: "agent", hopIn: trace.AgentToServer, hopOut: trace.ServerToAgent,
+		role: &agentRole{defaultPeerRole: defaultPeerRole{r}}, name: "agent", hopIn: trace.AgentToServer, hopOut: trace.ServerToAgent,
 	})
 	return r.attachPeer(p, func() { r.agent = p })
 }
 
-// agentRole implements [role] for the agent: it routes the frames that the agent sends and
+// agentRole implements [peerRole] for the agent: it routes the frames that the agent sends and
 // decides what happens if the agent does not read.
 type agentRole struct {
-	defaultRole
+	defaultPeerRole
 	watchStallOnce sync.Once
 }
 
 // route routes a frame from the agent: an agent_action goes to the peer that answers it, a
-// frame that consoles may see (see isForwarded) goes to the console that holds the document,
+// frame that consoles may see (see isForwardedToConsoles) goes to the console that holds the document,
 // and any other frame is recorded as dropped.
 func (a *agentRole) route(p *Peer, f frame) {
 	r := a.router
 	switch {
 	case f.envelope.Type == protocol.TypeAgentAction:
 		r.routeAction(p, f)
-	case isForwarded(f.envelope.Type):
-		r.forwardToHolder(p.recordIn(f, ""))
+	case isForwardedToConsoles(f.envelope.Type):
+		r.forwardToHolder(p.recordReceived(f, ""))
 	default:
-		p.recordIn(f, trace.NoteDropped)
+		p.recordReceived(f, trace.NoteDropped)
 	}
 }
 
@@ -71,10 +71,10 @@ func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
 // waiting, and otherwise starts watchStalledAgent, which disconnects it after
 // Config.AgentStallTimeout without reading.
 func (a *agentRole) onQueueFull(p *Peer, f frame) {
-	p.outgoing.pushOverLimit(f, func() { p.recordOut(f, f.note) })
+	p.outgoing.pushOverLimit(f, func() { p.recordSent(f, f.note) })
 	_, bytes, _ := p.outgoing.fullness()
 	if bytes > maxStalledAgentBytes {
-		p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
+		p.beginClose(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent does not read: %d MiB wait for it", bytes>>20))
 		return
 	}
 	a.watchStallOnce.Do(func() { a.router.goroutines.Go(func() { a.router.watchStalledAgent(p) }) })
@@ -103,7 +103,7 @@ func (r *Router) watchStalledAgent(p *Peer) {
 		full, _, movedAt := p.outgoing.fullness()
 		left := time.Until(movedAt.Add(r.cfg.AgentStallTimeout))
 		if full && left <= 0 {
-			p.end(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent has not read for %v", r.cfg.AgentStallTimeout))
+			p.beginClose(protocol.ClosePolicyViolation, "", fmt.Errorf("the agent has not read for %v", r.cfg.AgentStallTimeout))
 			return
 		}
 		if !full {
@@ -174,7 +174,7 @@ func (r *Router) routeAction(p *Peer, f frame) {
 	refusal := r.actionRefusal
 	r.mu.Unlock()
 	refuse := func(note trace.Note, text string) {
-		p.recordIn(f, note)
+		p.recordReceived(f, note)
 		r.answerAgent(txID, answer{failure: text})
 	}
 	switch {
@@ -206,7 +206,7 @@ func (r *Router) stopExecuteCode(p *Peer, f frame) bool {
 	if err := json.Unmarshal(f.body, &action); err != nil || action.Params.AgentTxID == "" {
 		return false
 	}
-	p.recordIn(f, trace.NoteIntercepted)
+	p.recordReceived(f, trace.NoteIntercepted)
 	txID := f.envelope.TxID
 	id, ok := r.inFlight.kernelRequestID(action.Params.AgentTxID)
 	if !ok {
@@ -232,12 +232,12 @@ func (r *Router) askHolderForAgent(p *Peer, f frame) {
 	request := r.newHolderRequestLocked(f.envelope.TxID, f.envelope.Action)
 	request.agentTxID = f.envelope.TxID
 	request.reply = func(a answer) { r.answerAgent(request.agentTxID, a) }
-	if request.id != "" && !r.inFlight.add(request, r.answerTimedOut) {
-		p.recordIn(f, trace.NoteTamper)
+	if request.id != "" && !r.inFlight.add(request, r.replyWithTimeoutError) {
+		p.recordReceived(f, trace.NoteTamper)
 		r.answerAgentLocked(f.envelope.TxID, answer{failure: fmt.Sprintf("tx_id %q is in flight already", f.envelope.TxID)})
 		return
 	}
-	f = p.recordIn(f, "")
+	f = p.recordReceived(f, "")
 	if r.holder == nil {
 		r.addToBacklogLocked(f)
 		return
@@ -270,9 +270,9 @@ func (r *Router) answerAgentLocked(txID string, a answer) {
 	r.agent.send(a.frame)
 }
 
-// answerTimedOut logs that a request's deadline has passed and replies to it with an error that
+// replyWithTimeoutError logs that a request's deadline has passed and replies to it with an error that
 // names the peer that did not answer.
-func (r *Router) answerTimedOut(request *pendingRequest) {
+func (r *Router) replyWithTimeoutError(request *pendingRequest) {
 	r.logTimeout(request)
 	request.reply(answer{
 		failure: fmt.Sprintf("the %s did not answer '%s' within %v", request.answerer, request.action, request.timeout),

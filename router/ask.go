@@ -63,13 +63,13 @@ func (r *Router) startServerAction(id, action string, params map[string]any, cau
 		return
 	}
 	request := &pendingRequest{id: id, action: action, answerer: answeredByKernel, timeout: r.cfg.RequestTimeout, reply: reply}
-	toKernel, err := r.newKernelFrame(request, f.body)
+	toKernel, err := r.newKernelActionFrame(request, f.body)
 	if err != nil {
 		reply(answer{failure: err.Error()})
 		return
 	}
 	toKernel.causeSeq = causeSeq
-	if !r.inFlight.add(request, r.answerKernelTimedOut) {
+	if !r.inFlight.add(request, r.replyWithKernelTimeoutError) {
 		reply(answer{failure: ErrClosed.Error()})
 		return
 	}
@@ -84,7 +84,7 @@ func (r *Router) askHolder(id string, f frame, reply func(answer)) {
 	request := r.newHolderRequestLocked(id, f.envelope.Action)
 	request.reply = reply
 	switch {
-	case !r.inFlight.add(request, r.answerTimedOut):
+	case !r.inFlight.add(request, r.replyWithTimeoutError):
 		reply(answer{failure: ErrClosed.Error()})
 	case r.holder == nil:
 		r.addToBacklogLocked(f)

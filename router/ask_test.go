@@ -21,7 +21,7 @@ func TestAskEndsWithContext(t *testing.T) {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t)
-			h.attachSilent("kernel")
+			h.attachUnreadPeer("kernel")
 			kernel := h.peers["kernel"].conn
 			cause := errors.New("enough")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -50,7 +50,7 @@ func TestServerActionsAreRecordedAsByServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachListening("document")
+		h.attachListeningPeer("document")
 		_, err := h.router.Ask(t.Context(), "create_markdown_cell", map[string]any{"position": 0, "source": "of the server", "by": "console"})
 		require.NoError(t, err)
 		for {

@@ -34,14 +34,14 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Pe
 	defer r.kernelOrder.Unlock()
 	owner := r.wouldBeOwner(id)
 	first := hello.frame(id, owner) // it may be large: made without mu, so that only the kernel's frames wait for it
-	console := &runConsoleRole{defaultRole: defaultRole{r}, id: id, hello: hello}
+	console := &runConsoleRole{defaultPeerRole: defaultPeerRole{r}, id: id, hello: hello}
 	console.peer = newPeer(r, conn, peerConfig{
 		role: console, name: "run", consoleID: id, hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
 	})
 	p, err := r.attachPeer(console.peer, func() {
 		for _, old := range r.runConsoles {
 			if old.id == id {
-				old.peer.end(protocol.CloseReplaced, replacedReason, nil)
+				old.peer.beginClose(protocol.CloseReplaced, replacedCloseReason, nil)
 			}
 			if old.id == id && r.owner == old {
 				r.owner = console
@@ -56,9 +56,9 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Pe
 	return p, err
 }
 
-// runConsoleRole implements [role] for a console's connection at /run.
+// runConsoleRole implements [peerRole] for a console's connection at /run.
 type runConsoleRole struct {
-	defaultRole
+	defaultPeerRole
 	peer  *Peer
 	id    int // the console's number
 	hello HelloFunc
@@ -71,22 +71,22 @@ func (c *runConsoleRole) route(p *Peer, f frame) {
 	r := c.router
 	switch f.envelope.Type {
 	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState:
-		r.askKernelForConsole(p, p.recordIn(f, ""))
+		r.askKernelForConsole(p, p.recordReceived(f, ""))
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell,
 		protocol.TypeSetWidgetValue, protocol.TypeExecuteCode, protocol.TypeManagedProcessRestart:
-		if f, allowed := r.recordInIfOwner(p, f); allowed {
-			r.routeFromOwner(p, f)
+		if f, allowed := r.recordIfFromOwner(p, f); allowed {
+			r.routeOwnerCommand(p, f)
 		}
 	default:
-		p.recordIn(f, trace.NoteDropped)
-		p.sendRunError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
+		p.recordReceived(f, trace.NoteDropped)
+		p.sendErrorToRunConsole(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 	}
 }
 
 // reportMalformed sends the console at /run an error with problem, which says why its message
 // could not be read.
 func (c *runConsoleRole) reportMalformed(p *Peer, problem string) {
-	p.sendRunError(frame{}, problem, "")
+	p.sendErrorToRunConsole(frame{}, problem, "")
 }
 
 // onEnded removes a console at /run from the router and makes another console the session's
@@ -135,9 +135,9 @@ func (r *Router) sendFrameToRunConsoles(f frame) {
 	}
 }
 
-// routeFromOwner carries out a recorded frame of the session's owner at /run: a command for a
+// routeOwnerCommand carries out a recorded frame of the session's owner at /run: a command for a
 // cell or widget, an execute_code, or a restart of the kernel or agent.
-func (r *Router) routeFromOwner(p *Peer, f frame) {
+func (r *Router) routeOwnerCommand(p *Peer, f frame) {
 	r.mu.Lock()
 	serverHolds := r.serverHolds
 	r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Router) routeFromOwner(p *Peer, f frame) {
 	case protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
 		r.askKernelForConsole(p, f)
 	case protocol.TypeManagedProcessRestart:
-		r.restartChild(p, f)
+		r.restartKernelOrAgent(p, f)
 	case protocol.TypeRunCell:
 		if serverHolds {
 			r.editAndRunCell(p, f)
@@ -153,7 +153,7 @@ func (r *Router) routeFromOwner(p *Peer, f frame) {
 		}
 		fallthrough
 	default:
-		r.sendToKernelFrom(p, f)
+		r.sendPeerCommandToKernel(p, f)
 	}
 }
 
@@ -167,7 +167,7 @@ func (r *Router) editAndRunCell(p *Peer, f frame) {
 	params := map[string]any{"cell_id": f.envelope.CellID}
 	action := "run_cell"
 	if err := json.Unmarshal(f.body, &run); err != nil {
-		p.sendRunError(f, err.Error(), "")
+		p.sendErrorToRunConsole(f, err.Error(), "")
 		return
 	}
 	if run.Code != nil {
@@ -176,41 +176,41 @@ func (r *Router) editAndRunCell(p *Peer, f frame) {
 	}
 	r.startServerAction(protocol.NewServerTxID(), action, params, f.bodySeq, func(a answer) {
 		if _, err := a.result(protocol.TypeRunCell); err != nil {
-			p.sendRunError(f, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
+			p.sendErrorToRunConsole(f, strings.Replace(err.Error(), "edit_cell: ", "", 1), "")
 		}
 	})
 }
 
-// restartChild restarts the kernel or the agent, whose name is in the console's message f, in a
+// restartKernelOrAgent restarts the kernel or the agent, whose name is in the console's message f, in a
 // new goroutine, because that takes seconds. If the restart fails the console gets an error.
-func (r *Router) restartChild(p *Peer, f frame) {
+func (r *Router) restartKernelOrAgent(p *Peer, f frame) {
 	var message struct {
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(f.body, &message); err != nil {
-		p.sendRunError(f, err.Error(), "")
+		p.sendErrorToRunConsole(f, err.Error(), "")
 		return
 	}
 	r.goroutines.Go(func() {
 		if err := r.cfg.RestartChild(message.Name); err != nil {
-			p.sendRunError(f, f.envelope.Type+": "+err.Error(), "")
+			p.sendErrorToRunConsole(f, f.envelope.Type+": "+err.Error(), "")
 		}
 	})
 }
 
-// sendToKernelFrom sends the kernel a recorded command, such as run_cell, of the console or
+// sendPeerCommandToKernel sends the kernel a recorded command, such as run_cell, of the console or
 // server document p. If there is no kernel, the command is too large or the queue is full, it
 // reports that with reportUnsentCommand.
-func (r *Router) sendToKernelFrom(p *Peer, f frame) {
+func (r *Router) sendPeerCommandToKernel(p *Peer, f frame) {
 	switch f.envelope.Type {
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue:
 	default:
-		p.sendRunError(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
+		p.sendErrorToRunConsole(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 		return
 	}
 	if f.envelope.Type == protocol.TypeRunCell {
 		if err := requireCodeField(f.body); err != nil {
-			p.sendRunError(f, err.Error(), "")
+			p.sendErrorToRunConsole(f, err.Error(), "")
 			return
 		}
 	}
@@ -233,9 +233,9 @@ func (r *Router) sendToKernelFrom(p *Peer, f frame) {
 	full, closed := kernel.sendWithCallback(f, func() { // before it is written, as the kernel may answer at once
 		switch f.envelope.Type {
 		case protocol.TypeRunCell:
-			r.executions.MarkSent(f.envelope.CellID)
+			r.executions.MarkRunSent(f.envelope.CellID)
 		case protocol.TypeDisposeCell:
-			r.executions.MarkDisposed(f.envelope.CellID)
+			r.executions.MarkCellDisposed(f.envelope.CellID)
 		}
 	})
 	switch {
@@ -254,7 +254,7 @@ func (r *Router) reportUnsentCommand(p *Peer, f frame, why string) {
 		r.reportFailedRun(f.envelope.CellID, why)
 	}
 	if p.hopIn != "" {
-		p.sendRunError(f, why, "")
+		p.sendErrorToRunConsole(f, why, "")
 		return
 	}
 	r.SendToRunConsoles(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{Message: why}})
@@ -276,10 +276,10 @@ func requireCodeField(body []byte) error {
 	return nil
 }
 
-// sendRunError sends a console at /run an error message with this text. request is the
+// sendErrorToRunConsole sends a console at /run an error message with this text. request is the
 // console's frame that caused the error; the zero frame means that no particular one did. note
 // goes into the trace entry.
-func (p *Peer) sendRunError(request frame, text string, note trace.Note) {
+func (p *Peer) sendErrorToRunConsole(request frame, text string, note trace.Note) {
 	f := newFrame(protocol.ErrorResponse{
 		Type: protocol.TypeError, AgentTxID: request.envelope.AgentTxID, Data: protocol.ErrorResponseData{Message: text},
 	})
@@ -297,39 +297,39 @@ func (r *Router) askKernelForConsole(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeExecuteCode {
 		request.timeout = r.cfg.CellTimeout
 		if err := requireCodeField(f.body); err != nil {
-			p.sendRunError(f, err.Error(), "")
+			p.sendErrorToRunConsole(f, err.Error(), "")
 			return
 		}
 	}
 	request.reply = func(a answer) {
 		if a.failure != "" {
-			p.sendRunError(f, a.failure, a.note)
+			p.sendErrorToRunConsole(f, a.failure, a.note)
 			return
 		}
 		var id any // nil removes the field
 		if f.envelope.AgentTxID != "" {
 			id = f.envelope.AgentTxID
 		}
-		p.sendWithFields(a.frame, protocol.Field{Name: "agent_tx_id", Value: id})
+		p.sendWithReplacedFields(a.frame, protocol.Field{Name: "agent_tx_id", Value: id})
 	}
 	body, err := protocol.ReplaceFields(f.body, protocol.Field{Name: "agent_tx_id", Value: request.id})
 	if err != nil {
-		p.sendRunError(f, err.Error(), "")
+		p.sendErrorToRunConsole(f, err.Error(), "")
 		return
 	}
 	toKernel := newFrameFromBody(body)
 	toKernel.causeSeq = f.bodySeq
-	if r.inFlight.add(request, r.answerKernelTimedOut) {
+	if r.inFlight.add(request, r.replyWithKernelTimeoutError) {
 		r.sendToKernelOrFail(request, toKernel)
 	}
 }
 
-// sendWithFields sends the console p a frame that is in the trace already, with some of its
+// sendWithReplacedFields sends the console p a frame that is in the trace already, with some of its
 // top-level JSON fields replaced. If the frame is no JSON object it sends an error instead.
-func (p *Peer) sendWithFields(f frame, fields ...protocol.Field) {
+func (p *Peer) sendWithReplacedFields(f frame, fields ...protocol.Field) {
 	body, err := protocol.ReplaceFields(f.body, fields...)
 	if err != nil {
-		p.sendRunError(f, err.Error(), "")
+		p.sendErrorToRunConsole(f, err.Error(), "")
 		return
 	}
 	replaced := newFrameFromBody(body)

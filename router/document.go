@@ -13,30 +13,30 @@ import (
 // of the document, and owns conn from then on. Frames between the two are not recorded in the
 // trace, because they cross no wire. It fails with ErrClosed if the router is closed.
 func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
-	p := newPeer(r, conn, peerConfig{role: documentRole{defaultRole{r}}, name: "notebook"})
+	p := newPeer(r, conn, peerConfig{role: documentRole{defaultPeerRole{r}}, name: "notebook"})
 	return r.attachPeer(p, func() {
 		r.serverHolds = true
-		r.recordSessionEvent(TypeHolder, 0, map[string]any{"type": TypeHolder, "by": "server"})
+		r.recordSessionEvent(EntryTypeHolderChanged, 0, map[string]any{"type": EntryTypeHolderChanged, "by": "server"})
 		r.setHolderLocked(p)
 	})
 }
 
-// documentRole implements [role] for the server's own document.
-type documentRole struct{ defaultRole }
+// documentRole implements [peerRole] for the server's own document.
+type documentRole struct{ defaultPeerRole }
 
 // route routes a frame from the server's own document: an answer goes to the peer that asked, a
 // command such as run_cell goes to the kernel.
 func (d documentRole) route(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeActionResponse {
-		d.router.routeDocumentAnswer(p, f)
+		d.router.routeHolderAnswer(p, f)
 		return
 	}
-	f = p.recordIn(f, "")
+	f = p.recordReceived(f, "")
 	if f.envelope.Type == protocol.TypeSetWidgetValue && f.envelope.AgentTxID != "" {
 		d.router.askKernelToSetWidget(f)
 		return
 	}
-	d.router.sendToKernelFrom(p, f)
+	d.router.sendPeerCommandToKernel(p, f)
 }
 
 // waitToRead returns nil at once: the server's own document only answers requests, so its
@@ -64,7 +64,7 @@ func (r *Router) askKernelToSetWidget(f frame) {
 		if action == nil {
 			return // it has ended meanwhile
 		}
-		action.reply(setWidgetAnswer(actionID, f.body, a))
+		action.reply(toSetWidgetAnswer(actionID, f.body, a))
 	}
 	r.inFlight.stopDeadline(actionID)
 	body, err := protocol.ReplaceFields(f.body, protocol.Field{Name: "agent_tx_id", Value: request.id})
@@ -74,24 +74,24 @@ func (r *Router) askKernelToSetWidget(f frame) {
 	}
 	toKernel := newFrameFromBody(body)
 	toKernel.causeSeq = f.bodySeq
-	if r.inFlight.add(request, r.answerKernelTimedOut) {
+	if r.inFlight.add(request, r.replyWithKernelTimeoutError) {
 		r.sendToKernelOrFail(request, toKernel)
 	}
 }
 
-// setWidgetAnswer converts the kernel's answer to a set_widget_value into the answer to the
+// toSetWidgetAnswer converts the kernel's answer to a set_widget_value into the answer to the
 // set_widget action with the id actionID. body is the set_widget_value that the kernel was
 // sent. If the kernel reports an error the result is a failure.
-func setWidgetAnswer(actionID string, body []byte, a answer) answer {
+func toSetWidgetAnswer(actionID string, body []byte, a answer) answer {
 	if a.failure != "" {
 		return a
 	}
-	if err := widgetError(a.frame.body); err != nil {
+	if err := errorOfSetWidgetValue(a.frame.body); err != nil {
 		return answer{failure: "set_widget: " + err.Error()}
 	}
 	f := newFrame(setWidgetResponse{
 		ActionResponse: protocol.ActionResponse{Type: protocol.TypeActionResponse, TxID: actionID, Status: protocol.StatusSuccess},
-		Key:            keyOfSetWidget(body),
+		Key:            widgetKeyInCommand(body),
 	})
 	f.causeSeq = a.frame.bodySeq
 	return answer{frame: f}
@@ -103,9 +103,9 @@ type setWidgetResponse struct {
 	Key string `json:"key"` // of the widget
 }
 
-// widgetError returns the error in the kernel's answer to a set_widget_value, or nil if the
+// errorOfSetWidgetValue returns the error in the kernel's answer to a set_widget_value, or nil if the
 // widget was set. It also fails if body is not valid JSON.
-func widgetError(body []byte) error {
+func errorOfSetWidgetValue(body []byte) error {
 	var response struct {
 		Status string            `json:"status"`
 		Errors map[string]string `json:"errors"` // by the widget's key; one widget was to be set
@@ -122,9 +122,9 @@ func widgetError(body []byte) error {
 	return nil
 }
 
-// keyOfSetWidget returns the widget key in a set_widget_value message for one widget, or "" if
+// widgetKeyInCommand returns the widget key in a set_widget_value message for one widget, or "" if
 // it has none.
-func keyOfSetWidget(body []byte) string {
+func widgetKeyInCommand(body []byte) string {
 	var message struct {
 		Data map[string]json.RawMessage `json:"data"`
 	}

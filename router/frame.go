@@ -78,10 +78,10 @@ func newResponse(responseType, txID, action string, a answer) frame {
 	return f
 }
 
-// isForwarded reports whether the router forwards frames of this type from the agent to
+// isForwardedToConsoles reports whether the router forwards frames of this type from the agent to
 // consoles. Types that only the server or the kernel may send, such as a verdict or a cell's
 // output, are not forwarded, so that no agent can forge them.
-func isForwarded(messageType string) bool {
+func isForwardedToConsoles(messageType string) bool {
 	switch messageType {
 	case protocol.TypeAgentStatus, protocol.TypeAgentHistoryUpdated, protocol.TypeAgentResult,
 		protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent, protocol.TypeAgentError:

@@ -54,7 +54,7 @@ func FuzzFrames(f *testing.F) {
 		}
 		fz := newFuzzSession(t, input[0])
 		for line := range bytes.SplitSeq(input[1:], []byte("\n")) {
-			fz.send(line)
+			fz.sendLine(line)
 		}
 		if input[0]&withShortTimeouts != 0 {
 			fz.awaitAnswers()
@@ -159,25 +159,25 @@ func newFuzzSession(t *testing.T, setup byte) *fuzzSession {
 	fz.follower = fz.journal.Follow()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	fz.router = router.New(fz.journal, executions, fuzzConfig(setup, fz))
-	fz.attach('a', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachAgent(c) })
-	fz.attach('k', func(c protocol.Conn) (*router.Peer, error) {
+	fz.attachPeer('a', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachAgent(c) })
+	fz.attachPeer('k', func(c protocol.Conn) (*router.Peer, error) {
 		return fz.router.AttachKernel(c, setup&withKernelTakingActions != 0)
 	})
 	for i, letter := range []byte("rs") {
-		fz.attach(letter, func(c protocol.Conn) (*router.Peer, error) {
+		fz.attachPeer(letter, func(c protocol.Conn) (*router.Peer, error) {
 			return fz.router.AttachConsole(c, 1+i, fixedHello)
 		})
 	}
 	switch {
 	case setup&withHolder != 0:
-		fz.attach('h', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachHolder(c, 3, "1", 1) })
+		fz.attachPeer('h', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachHolder(c, 3, "1", 1) })
 	case setup&withFuzzedDocument != 0:
-		fz.attach('d', fz.router.AttachDocument)
+		fz.attachPeer('d', fz.router.AttachDocument)
 	default:
 		fz.serveDocument(executions)
 	}
 	if setup&withHolder == 0 {
-		fz.attach('v', func(c protocol.Conn) (*router.Peer, error) {
+		fz.attachPeer('v', func(c protocol.Conn) (*router.Peer, error) {
 			return fz.router.AttachView(c, 4, 1, func() ([]byte, *trace.Follower) {
 				return []byte(`{"type":"notebook_state"}`), fz.journal.Follow()
 			})
@@ -204,9 +204,9 @@ func fuzzConfig(setup byte, fz *fuzzSession) router.Config {
 	return cfg
 }
 
-// attach attaches the peer with this letter to the fuzzed router and starts a goroutine that
+// attachPeer attaches the peer with this letter to the fuzzed router and starts a goroutine that
 // records a fault if the router sends the peer a malformed message.
-func (fz *fuzzSession) attach(letter byte, attach func(protocol.Conn) (*router.Peer, error)) {
+func (fz *fuzzSession) attachPeer(letter byte, attach func(protocol.Conn) (*router.Peer, error)) {
 	ours, theirs := protocol.Pipe()
 	_, err := attach(ours)
 	require.NoError(fz.t, err)
@@ -246,15 +246,15 @@ func (fz *fuzzSession) serveDocument(executions *notebook.Executions) {
 	})
 }
 
-// send sends the frame in one line of a fuzz input from the peer that the line's first letter
+// sendLine sends the frame in one line of a fuzz input from the peer that the line's first letter
 // names. It returns when the router has routed the frame: it also sends the text "nothing",
 // which the peer's goroutine reads only after that.
-func (fz *fuzzSession) send(line []byte) {
+func (fz *fuzzSession) sendLine(line []byte) {
 	if len(line) < 2 || fz.peers[line[0]] == nil {
 		return
 	}
 	fz.readTrace()
-	body := serverTxIDPattern().ReplaceAllFunc(line[1:], func(id []byte) []byte {
+	body := serverIDPlaceholder().ReplaceAllFunc(line[1:], func(id []byte) []byte {
 		n, _ := strconv.Atoi(string(id[len("eval_"):]))
 		if n < 1 || n > len(fz.serverTxIDs) {
 			return id
@@ -266,21 +266,21 @@ func (fz *fuzzSession) send(line []byte) {
 	}
 }
 
-// serverTxIDPattern matches the placeholders eval_1, eval_2 and so on, which stand for the
+// serverIDPlaceholder matches the placeholders eval_1, eval_2 and so on, which stand for the
 // router's random ids in fuzz inputs.
-func serverTxIDPattern() *regexp.Regexp { return regexp.MustCompile(`eval_[0-9]{1,3}\b`) }
+func serverIDPlaceholder() *regexp.Regexp { return regexp.MustCompile(`eval_[0-9]{1,3}\b`) }
 
 // readTrace reads the trace's new entries and counts the agent's requests and the answers to
 // them.
 func (fz *fuzzSession) readTrace() {
 	for e := fz.follower.TryNext(); e != nil; e = fz.follower.TryNext() {
-		fz.countEntry(e)
+		fz.countActionEntry(e)
 	}
 }
 
-// countEntry counts a trace entry if it is a request of the agent or an answer to one, and
+// countActionEntry counts a trace entry if it is a request of the agent or an answer to one, and
 // remembers the ids that the router gave its requests to the kernel.
-func (fz *fuzzSession) countEntry(e *trace.Entry) {
+func (fz *fuzzSession) countActionEntry(e *trace.Entry) {
 	require.Equal(fz.t, fz.lastSeq+1, e.Seq)
 	fz.lastSeq = e.Seq
 	switch {
@@ -301,7 +301,7 @@ func (fz *fuzzSession) awaitAnswers() {
 	for fz.readTrace(); !maps.Equal(fz.requestCounts, fz.answerCounts); {
 		e, err := fz.follower.Next(ctx)
 		require.NoError(fz.t, err, "asked: %v, answered: %v", fz.requestCounts, fz.answerCounts)
-		fz.countEntry(e)
+		fz.countActionEntry(e)
 	}
 }
 

@@ -34,7 +34,7 @@ type harness struct {
 	t          *testing.T
 	router     *router.Router
 	journal    *trace.Journal
-	follower   *trace.Follower // of journal, for takeEvents
+	follower   *trace.Follower // of journal, for takeMessagesAndEntries
 	document   *notebook.Document
 	executions *notebook.Executions
 	goroutines sync.WaitGroup
@@ -50,7 +50,7 @@ type harness struct {
 type testPeer struct {
 	conn     protocol.Conn
 	peer     *router.Peer
-	received []string // by collect, since takeEvents was last called
+	received []string // by collect, since takeMessagesAndEntries was last called
 }
 
 // newHarness returns a harness whose router has no peers yet. A restart of the kernel succeeds
@@ -80,9 +80,9 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// attachListening attaches the peer that the text of an "attach" command of a transcript
+// attachListeningPeer attaches the peer that the text of an "attach" command of a transcript
 // describes, and starts a goroutine that collects every message sent to that peer.
-func (h *harness) attachListening(command string) {
+func (h *harness) attachListeningPeer(command string) {
 	ours, theirs := protocol.Pipe()
 	a := &testPeer{conn: theirs}
 	var err error
@@ -128,9 +128,9 @@ func (h *harness) attachListening(command string) {
 	}
 }
 
-// attachSilent attaches an agent, kernel, holder or console, as name says. Nothing reads the
+// attachUnreadPeer attaches an agent, kernel, holder or console, as name says. Nothing reads the
 // messages sent to it; the test must do that.
-func (h *harness) attachSilent(name string) {
+func (h *harness) attachUnreadPeer(name string) {
 	ours, theirs := protocol.Pipe()
 	a := &testPeer{conn: theirs}
 	var err error
@@ -156,11 +156,11 @@ func fixedHello(int, bool) (body, recorded []byte) {
 
 // attachView attaches a view with this console number, which names no connection at /run.
 // Nothing reads the messages sent to it; the test must do that.
-func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) { return h.attachViewOf(id, 0) }
+func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) { return h.attachViewOfRunConsole(id, 0) }
 
-// attachViewOf attaches a view with console number id that belongs to the connection at /run
+// attachViewOfRunConsole attaches a view with console number id that belongs to the connection at /run
 // with the number runID. Nothing reads the messages sent to it; the test must do that.
-func (h *harness) attachViewOf(id, runID int) (*router.Peer, protocol.Conn) {
+func (h *harness) attachViewOfRunConsole(id, runID int) (*router.Peer, protocol.Conn) {
 	h.t.Helper()
 	ours, theirs := protocol.Pipe()
 	p, err := h.router.AttachView(ours, id, runID, func() ([]byte, *trace.Follower) {
@@ -177,7 +177,7 @@ func (h *harness) send(peer, message string) {
 	require.NoError(h.t, h.peers[peer].conn.Write([]byte(message)))
 }
 
-// collectMessages reads the messages sent to one peer and keeps them for takeEvents, until its
+// collectMessages reads the messages sent to one peer and keeps them for takeMessagesAndEntries, until its
 // connection ends.
 func (h *harness) collectMessages(a *testPeer) {
 	for {
@@ -201,9 +201,9 @@ func (h *harness) closeAll() {
 	h.router.Close(protocol.CloseGoingAway, "over")
 }
 
-// takeEvents returns the messages sent to each listening peer, and the new trace entries, since
+// takeMessagesAndEntries returns the messages sent to each listening peer, and the new trace entries, since
 // its last call, one per line.
-func (h *harness) takeEvents() string {
+func (h *harness) takeMessagesAndEntries() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out strings.Builder

@@ -17,11 +17,11 @@ import (
 // closed.
 func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, runID int) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
-		role: holderRole{defaultRole{r}}, name: "console", consoleID: id, pairedConsole: runID,
+		role: holderRole{defaultPeerRole{r}}, name: "console", consoleID: id, pairedConsole: runID,
 		hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
 	})
 	return r.attachPeer(p, func() {
-		r.recordSessionEvent(TypeHolder, id, map[string]any{"type": TypeHolder, "by": "console", "conn": id, "session_id": session})
+		r.recordSessionEvent(EntryTypeHolderChanged, id, map[string]any{"type": EntryTypeHolderChanged, "by": "console", "conn": id, "session_id": session})
 		r.setHolderLocked(p)
 	})
 }
@@ -30,7 +30,7 @@ func (r *Router) AttachHolder(conn protocol.Conn, id int, session string, runID 
 // and sends p the actions in the backlog that are still in flight. The caller holds mu.
 func (r *Router) setHolderLocked(p *Peer) {
 	if previous := r.holder; previous != nil {
-		previous.end(protocol.CloseReplaced, replacedReason, nil)
+		previous.beginClose(protocol.CloseReplaced, replacedCloseReason, nil)
 	}
 	r.holder = p
 	backlog := r.backlog
@@ -42,14 +42,14 @@ func (r *Router) setHolderLocked(p *Peer) {
 	}
 }
 
-// holderRole implements [role] for a console at /agent that holds the document.
-type holderRole struct{ defaultRole }
+// holderRole implements [peerRole] for a console at /agent that holds the document.
+type holderRole struct{ defaultPeerRole }
 
 // route routes a frame from the console that holds the document: an answer to an action goes to
 // the peer that asked; other frames are routed as from any console at /agent.
 func (h holderRole) route(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeActionResponse {
-		h.router.routeDocumentAnswer(p, f)
+		h.router.routeHolderAnswer(p, f)
 		return
 	}
 	h.router.routeFromAgentConsole(p, f)
@@ -57,7 +57,7 @@ func (h holderRole) route(p *Peer, f frame) {
 
 // reportMalformed sends the console that holds the document an agent_error with problem, which
 // says why its message could not be read.
-func (holderRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
+func (holderRole) reportMalformed(p *Peer, problem string) { p.sendErrorToAgentConsole(problem) }
 
 // onQueueFull disconnects the console that holds the document because it reads too slowly. If f
 // is an action it is kept in the backlog until a holder is attached again; the caller then
@@ -153,18 +153,18 @@ func (r *Router) failHolderRequestLocked(id, failure string) {
 	}
 }
 
-// routeDocumentAnswer delivers an answer from the holder of the document to the request that
+// routeHolderAnswer delivers an answer from the holder of the document to the request that
 // waits for it. If no request waits, the answer is recorded as duplicate, late or orphaned,
 // logged, and dropped.
-func (r *Router) routeDocumentAnswer(p *Peer, f frame) {
+func (r *Router) routeHolderAnswer(p *Peer, f frame) {
 	request, ended := r.inFlight.takeByID(f.envelope.TxID)
-	f = p.recordIn(f, ended.answerNote)
+	f = p.recordReceived(f, ended.answerNote)
 	if request == nil {
 		r.log.Warn("an answer that nothing waits for", "peer", p.name, "tx_id", f.envelope.TxID, "note", string(ended.answerNote))
 		return
 	}
 	if request.answerer == answeredByConsole && request.action == "get_context" {
-		if err := validateContext(f.body); err != nil {
+		if err := validateContextAnswer(f.body); err != nil {
 			request.reply(answer{failure: "get_context: the console's answer: " + err.Error()})
 			return
 		}
@@ -172,9 +172,9 @@ func (r *Router) routeDocumentAnswer(p *Peer, f frame) {
 	request.reply(answer{frame: f})
 }
 
-// validateContext returns an error if body, a console's answer to get_context, is not valid
+// validateContextAnswer returns an error if body, a console's answer to get_context, is not valid
 // JSON or has a cell without a cell_id.
-func validateContext(body []byte) error {
+func validateContextAnswer(body []byte) error {
 	var response struct {
 		Context struct {
 			Cells []struct {
@@ -199,34 +199,34 @@ func validateContext(body []byte) error {
 func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
 	switch f.envelope.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
-		if f, allowed := r.recordInIfOwner(p, f); allowed {
-			r.sendToAgentFrom(p, f)
+		if f, allowed := r.recordIfFromOwner(p, f); allowed {
+			r.sendConsoleMessageToAgent(p, f)
 		}
 	case protocol.TypeKernelMessage:
-		p.recordIn(f, trace.NoteDropped) // the router makes these itself
+		p.recordReceived(f, trace.NoteDropped) // the router makes these itself
 	default:
-		p.recordIn(f, trace.NoteDropped)
-		p.sendAgentError(fmt.Sprintf("unknown message type %q", f.envelope.Type))
+		p.recordReceived(f, trace.NoteDropped)
+		p.sendErrorToAgentConsole(fmt.Sprintf("unknown message type %q", f.envelope.Type))
 	}
 }
 
-// sendToAgentFrom sends the agent a recorded message from a person at a console. The console
+// sendConsoleMessageToAgent sends the agent a recorded message from a person at a console. The console
 // gets an agent_error if there is no agent or the agent's actions are refused.
-func (r *Router) sendToAgentFrom(p *Peer, f frame) {
+func (r *Router) sendConsoleMessageToAgent(p *Peer, f frame) {
 	r.mu.Lock()
 	agent, refusal := r.agent, r.actionRefusal
 	r.mu.Unlock()
 	switch {
 	case agent == nil:
-		p.sendAgentError("there is no agent")
+		p.sendErrorToAgentConsole("there is no agent")
 	case refusal != "":
-		p.sendAgentError(refusal)
+		p.sendErrorToAgentConsole(refusal)
 	default:
 		agent.send(f)
 	}
 }
 
-// sendAgentError sends a console at /agent an agent_error with this text.
-func (p *Peer) sendAgentError(text string) {
+// sendErrorToAgentConsole sends a console at /agent an agent_error with this text.
+func (p *Peer) sendErrorToAgentConsole(text string) {
 	p.send(newFrame(protocol.AgentError{Type: protocol.TypeAgentError, Error: text}))
 }

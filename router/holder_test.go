@@ -27,7 +27,7 @@ func (c slowClosingConn) Close(code protocol.CloseCode, reason string) error {
 func TestActionForEndingHolderWaitsForItsReturn(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	h.attachSilent("agent")
+	h.attachUnreadPeer("agent")
 	ours, theirs := protocol.Pipe()
 	going := slowClosingConn{Conn: ours, released: make(chan struct{})}
 	old, err := h.router.AttachHolder(going, 1, "1", 0)
@@ -42,7 +42,7 @@ func TestActionForEndingHolderWaitsForItsReturn(t *testing.T) {
 	<-old.Done()
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 
-	h.attachSilent("holder")
+	h.attachUnreadPeer("holder")
 	require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_3"}`)))
 	body, err := h.peers["holder"].conn.Read()
 	require.NoError(t, err)
@@ -63,12 +63,12 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			h := newHarness(t)
-			h.attachListening("agent")
+			h.attachListeningPeer("agent")
 			h.send("agent", status)
 			h.send("agent", delta)
 			synctest.Wait()
 			require.Equal(t, "    1 agent>server agent_status\n    2 server>console agent_status dropped =1\n"+
-				"    3 agent>server agent_stream_delta\n    4 server>console agent_stream_delta dropped =3\n", h.takeEvents())
+				"    3 agent>server agent_stream_delta\n    4 server>console agent_stream_delta dropped =3\n", h.takeMessagesAndEntries())
 			h.closeAll()
 			h.goroutines.Wait()
 		})
@@ -76,7 +76,7 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 	t.Run("ending holder", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t)
-		h.attachListening("agent")
+		h.attachListeningPeer("agent")
 		ours, theirs := protocol.Pipe()
 		ending := slowClosingConn{Conn: ours, released: make(chan struct{})}
 		holder, err := h.router.AttachHolder(ending, 1, "1", 0)
@@ -84,7 +84,7 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 		holder.Disconnect(protocol.CloseNormal, "it goes")
 		h.send("agent", status)
 		h.send("agent", "nothing") // the router reads it when it has routed the status
-		require.Contains(t, h.takeEvents(), "    3 server>console agent_status dropped =2\n")
+		require.Contains(t, h.takeMessagesAndEntries(), "    3 server>console agent_status dropped =2\n")
 		close(ending.released)
 		require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 		h.closeAll()
@@ -94,13 +94,13 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			h := newHarness(t)
-			h.attachListening("agent")
-			h.attachSilent("holder")
+			h.attachListeningPeer("agent")
+			h.attachUnreadPeer("holder")
 			for range router.MaxQueueFrames/2 + 2 {
 				h.send("agent", usage)
 			}
 			synctest.Wait()
-			require.NotContains(t, h.takeEvents(), "dropped")
+			require.NotContains(t, h.takeMessagesAndEntries(), "dropped")
 			h.send("agent", delta)
 			h.send("agent", status)
 			synctest.Wait()
@@ -108,7 +108,7 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
     \d+ server>console agent_stream_delta dropped =\d+
     (\d+) agent>server agent_status
     \d+ server>console agent_status =\d+
-$`, h.takeEvents())
+$`, h.takeMessagesAndEntries())
 			h.closeAll()
 			h.goroutines.Wait()
 		})
@@ -117,12 +117,12 @@ $`, h.takeEvents())
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			h := newHarness(t)
-			h.attachListening("agent")
-			h.attachListening("document")
+			h.attachListeningPeer("agent")
+			h.attachListeningPeer("document")
 			h.send("agent", status)
 			h.send("agent", delta)
 			synctest.Wait()
-			require.NotContains(t, h.takeEvents(), "dropped", "nothing is meant for a console")
+			require.NotContains(t, h.takeMessagesAndEntries(), "dropped", "nothing is meant for a console")
 			h.closeAll()
 			h.goroutines.Wait()
 		})

@@ -31,7 +31,7 @@ type answer struct {
 }
 
 // pendingRequest is a request that has not been answered yet. Except for the timers its fields
-// do not change after [inFlight.add].
+// do not change after [inFlightRequests.add].
 type pendingRequest struct {
 	id           string   // under which the answerer was asked
 	agentTxID    string   // the agent's own id for it; empty: it gave none, or another peer asks
@@ -39,10 +39,10 @@ type pendingRequest struct {
 	action       string   // what was asked, in the words of who asks
 	answerer     answerer // who was asked
 	timeout      time.Duration
-	reply        func(answer) // called once; the lock of inFlight is not held
+	reply        func(answer) // called once; the lock of inFlightRequests is not held
 
-	deadlineTimer *time.Timer // fires after timeout; set by add, guarded by inFlight.mu
-	staleTimer    *time.Timer // see startStaleTimer; nil: not started; guarded by inFlight.mu
+	deadlineTimer *time.Timer // fires after timeout; set by add, guarded by inFlightRequests.mu
+	staleTimer    *time.Timer // see startStaleSummaryTimer; nil: not started; guarded by inFlightRequests.mu
 }
 
 // endedRequest is what the router remembers of a request that is no longer in flight, to
@@ -52,7 +52,7 @@ type endedRequest struct {
 	answerNote trace.Note // of an answer that still comes: duplicate or late
 }
 
-// inFlight is the table of all requests that wait for an answer.
+// inFlightRequests is the table of all requests that wait for an answer.
 //
 //	add ──▶ open ──takeByID──▶ answered    a further answer is a duplicate
 //	          ├────deadline──▶ timed out   an answer is late
@@ -62,7 +62,7 @@ type endedRequest struct {
 // that was asked or that waits ends, whichever comes first. Answers that come after that, and
 // answers that match nothing (orphaned), are noted in the trace and dropped. It is safe for
 // concurrent use.
-type inFlight struct {
+type inFlightRequests struct {
 	mu         sync.Mutex
 	open       map[string]*pendingRequest // by id
 	byAgentID  map[string]*pendingRequest // those with an agentTxID, by that
@@ -71,8 +71,8 @@ type inFlight struct {
 	closed     bool
 }
 
-func newInFlight() *inFlight {
-	return &inFlight{
+func newInFlightRequests() *inFlightRequests {
+	return &inFlightRequests{
 		open: map[string]*pendingRequest{}, byAgentID: map[string]*pendingRequest{}, ended: map[string]endedRequest{},
 	}
 }
@@ -80,7 +80,7 @@ func newInFlight() *inFlight {
 // add puts the request p into the table and starts its deadline timer. When p.timeout has
 // passed, p is removed and timedOut is called with it. add returns false, and does nothing, if
 // p's id or agentTxID is in flight already or the table was closed.
-func (t *inFlight) add(p *pendingRequest, timedOut func(*pendingRequest)) bool {
+func (t *inFlightRequests) add(p *pendingRequest, timedOut func(*pendingRequest)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || t.open[p.id] != nil || p.agentTxID != "" && t.byAgentID[p.agentTxID] != nil {
@@ -100,7 +100,7 @@ func (t *inFlight) add(p *pendingRequest, timedOut func(*pendingRequest)) bool {
 
 // stopDeadline stops the deadline timer of the request with this id, if it is in flight. It is
 // used for a request that ends when another request, which has its own deadline, ends.
-func (t *inFlight) stopDeadline(id string) {
+func (t *inFlightRequests) stopDeadline(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.open[id]; p != nil {
@@ -111,7 +111,7 @@ func (t *inFlight) stopDeadline(id string) {
 // takeByID removes the request in flight with this id and returns it. If there is none it
 // returns nil, and in an endedRequest the note for the answer (duplicate, late or orphaned) and
 // the action, if the request is remembered.
-func (t *inFlight) takeByID(id string) (*pendingRequest, endedRequest) {
+func (t *inFlightRequests) takeByID(id string) (*pendingRequest, endedRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p := t.open[id]; p != nil {
@@ -126,7 +126,7 @@ func (t *inFlight) takeByID(id string) (*pendingRequest, endedRequest) {
 
 // remove takes the request p out of the table; answerNote is the note for an answer that comes
 // after this. It returns false if p had ended already.
-func (t *inFlight) remove(p *pendingRequest, answerNote trace.Note) bool {
+func (t *inFlightRequests) remove(p *pendingRequest, answerNote trace.Note) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open[p.id] != p {
@@ -138,7 +138,7 @@ func (t *inFlight) remove(p *pendingRequest, answerNote trace.Note) bool {
 
 // removeLocked takes the request p, which is in flight, out of the table, stops its timers and
 // remembers it as ended; answerNote is the note for a later answer. The caller holds mu.
-func (t *inFlight) removeLocked(p *pendingRequest, answerNote trace.Note) {
+func (t *inFlightRequests) removeLocked(p *pendingRequest, answerNote trace.Note) {
 	delete(t.open, p.id)
 	delete(t.byAgentID, p.agentTxID)
 	p.deadlineTimer.Stop()
@@ -157,7 +157,7 @@ func (t *inFlight) removeLocked(p *pendingRequest, answerNote trace.Note) {
 
 // kernelRequestID returns the id under which the kernel was sent the agent's request agentTxID.
 // ok is false if the agent has no such request to the kernel in flight.
-func (t *inFlight) kernelRequestID(agentTxID string) (id string, ok bool) {
+func (t *inFlightRequests) kernelRequestID(agentTxID string) (id string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.byAgentID[agentTxID]
@@ -169,7 +169,7 @@ func (t *inFlight) kernelRequestID(agentTxID string) (id string, ok bool) {
 
 // executeCodeIDs returns the ids, in the kernel's view, of the agent's execute_code requests in
 // flight, in no order.
-func (t *inFlight) executeCodeIDs() (ids []string) {
+func (t *inFlightRequests) executeCodeIDs() (ids []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.open {
@@ -181,15 +181,15 @@ func (t *inFlight) executeCodeIDs() (ids []string) {
 }
 
 // isOpen reports whether the request with this id is still in flight.
-func (t *inFlight) isOpen(id string) bool {
+func (t *inFlightRequests) isOpen(id string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.open[id] != nil
 }
 
-// startStaleTimer starts a timer that calls giveStale after delay, unless the request p has
+// startStaleSummaryTimer starts a timer that calls giveStale after delay, unless the request p has
 // ended by then.
-func (t *inFlight) startStaleTimer(p *pendingRequest, delay time.Duration, giveStale func()) {
+func (t *inFlightRequests) startStaleSummaryTimer(p *pendingRequest, delay time.Duration, giveStale func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open[p.id] == p {
@@ -199,7 +199,7 @@ func (t *inFlight) startStaleTimer(p *pendingRequest, delay time.Duration, giveS
 
 // failMatching ends every request in flight for which matches returns true, and replies to it
 // with an error with the text failure. matches is called while the table is locked.
-func (t *inFlight) failMatching(failure string, matches func(*pendingRequest) bool) {
+func (t *inFlightRequests) failMatching(failure string, matches func(*pendingRequest) bool) {
 	t.mu.Lock()
 	var failed []*pendingRequest
 	for _, p := range t.open {
@@ -215,7 +215,7 @@ func (t *inFlight) failMatching(failure string, matches func(*pendingRequest) bo
 }
 
 // close fails every request in flight and makes every later add return false.
-func (t *inFlight) close(failure string) {
+func (t *inFlightRequests) close(failure string) {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()

@@ -15,15 +15,15 @@ import (
 // summaries by agent_action. It fails with ErrClosed if the router is closed.
 func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
-		role: kernelRole{defaultRole{r}}, name: "kernel", hopIn: trace.KernelToServer, hopOut: trace.ServerToKernel,
+		role: kernelRole{defaultPeerRole{r}}, name: "kernel", hopIn: trace.KernelToServer, hopOut: trace.ServerToKernel,
 	})
 	return r.attachPeer(p, func() {
 		r.kernel, r.kernelTakesActions, r.kernelEndReason, r.lastGlobalsSummary = p, takesActions, "", globalsSummary{}
 	})
 }
 
-// kernelRole implements [role] for the kernel.
-type kernelRole struct{ defaultRole }
+// kernelRole implements [peerRole] for the kernel.
+type kernelRole struct{ defaultPeerRole }
 
 // route routes a frame from the kernel: a frame about a run of a cell goes to the consoles and,
 // if it starts or ends the run, to the agent as kernel_message; an error goes to the consoles
@@ -36,7 +36,7 @@ func (k kernelRole) route(p *Peer, f frame) {
 	}
 	switch f.envelope.Type {
 	case protocol.TypeError:
-		f = p.recordIn(f, "")
+		f = p.recordReceived(f, "")
 		r.log.Warn("the kernel did not understand a message", "error", string(f.body))
 		r.sendFrameToRunConsoles(f)
 	case protocol.TypeActionResponse:
@@ -70,7 +70,7 @@ func (k kernelRole) onEnded(p *Peer, _ []frame) {
 	r.mu.Unlock()
 	text := "the kernel has ended: " + reason
 	if current {
-		open := r.executions.OpenCells()
+		open := r.executions.CellsWithOpenRuns()
 		r.executions.MarkKernelEnded()
 		for _, cellID := range open {
 			r.reportFailedRun(cellID, text)
@@ -86,7 +86,7 @@ func (k kernelRole) onEnded(p *Peer, _ []frame) {
 func (r *Router) routeRunFrame(p *Peer, f frame) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
-	f = p.recordIn(f, "")
+	f = p.recordReceived(f, "")
 	if err := r.executions.ApplyFrame(f.bodySeq, f.envelope, f.body); err != nil {
 		r.log.Warn("a kernel frame does not fit", "type", f.envelope.Type, "error", err)
 	}
@@ -123,13 +123,13 @@ func (r *Router) sendKernelMessage(f frame) {
 // dropped. A globals summary is remembered in any case, unless it is a duplicate.
 func (r *Router) routeKernelAnswer(p *Peer, f frame, id string) {
 	request, ended := r.inFlight.takeByID(id)
-	f = p.recordIn(f, ended.answerNote)
+	f = p.recordReceived(f, ended.answerNote)
 	action := ended.action
 	if request != nil {
 		action = request.action
 	}
 	if isGlobalsSummary(action) && ended.answerNote != trace.NoteDuplicate {
-		r.rememberSummary(f)
+		r.rememberGlobalsSummary(f)
 	}
 	if request != nil {
 		request.reply(answer{frame: f})
@@ -150,25 +150,25 @@ func (r *Router) askKernelForAgent(p *Peer, f frame) {
 		}
 		r.answerAgent(request.agentTxID, a)
 	}
-	toKernel, err := r.newKernelFrame(request, f.body)
+	toKernel, err := r.newKernelActionFrame(request, f.body)
 	if err != nil {
-		p.recordIn(f, trace.NoteIntercepted)
+		p.recordReceived(f, trace.NoteIntercepted)
 		request.reply(answer{failure: err.Error()})
 		return
 	}
-	if !r.inFlight.add(request, r.answerKernelTimedOut) {
-		p.recordIn(f, trace.NoteTamper)
+	if !r.inFlight.add(request, r.replyWithKernelTimeoutError) {
+		p.recordReceived(f, trace.NoteTamper)
 		r.answerAgent(request.agentTxID, answer{failure: fmt.Sprintf("tx_id %q is in flight already", request.agentTxID)})
 		return
 	}
-	toKernel.causeSeq = p.recordIn(f, trace.NoteIntercepted).bodySeq
+	toKernel.causeSeq = p.recordReceived(f, trace.NoteIntercepted).bodySeq
 	r.sendToKernelOrFail(request, toKernel)
 }
 
-// newKernelFrame makes the frame that asks the kernel to perform an action; body is the
+// newKernelActionFrame makes the frame that asks the kernel to perform an action; body is the
 // agent_action message. For an execute_code it also sets the request's timeout. It fails if a
 // parameter is missing or wrong.
-func (r *Router) newKernelFrame(request *pendingRequest, body []byte) (frame, error) {
+func (r *Router) newKernelActionFrame(request *pendingRequest, body []byte) (frame, error) {
 	var action struct {
 		Params struct {
 			Key      string   `json:"key"`
@@ -185,7 +185,7 @@ func (r *Router) newKernelFrame(request *pendingRequest, body []byte) (frame, er
 	message := protocol.KernelRequest{AgentTxID: request.id}
 	switch request.action {
 	case "request_globals_summary", "request_reactivity_summary":
-		return r.newSummaryFrame(request), nil
+		return r.newSummaryRequestFrame(request), nil
 	case "get_global_info":
 		if params.Key == "" {
 			return frame{}, fmt.Errorf("get_global_info: params.key is missing or empty")
@@ -214,9 +214,9 @@ func (r *Router) executeCodeTimeout(seconds *float64) time.Duration {
 	return time.Duration(*seconds * float64(time.Second))
 }
 
-// newSummaryFrame makes the frame that asks the kernel for a summary: an agent_action if the
+// newSummaryRequestFrame makes the frame that asks the kernel for a summary: an agent_action if the
 // kernel takes those, and otherwise a message with the summary's own type.
-func (r *Router) newSummaryFrame(request *pendingRequest) frame {
+func (r *Router) newSummaryRequestFrame(request *pendingRequest) frame {
 	r.mu.Lock()
 	takesActions := r.kernelTakesActions
 	r.mu.Unlock()
@@ -254,15 +254,15 @@ func (r *Router) sendToKernelOrFail(request *pendingRequest, f frame) {
 		return
 	}
 	if isGlobalsSummary(request.action) {
-		r.inFlight.startStaleTimer(request, r.cfg.StaleDelay, func() { r.answerWithStaleSummary(request) })
+		r.inFlight.startStaleSummaryTimer(request, r.cfg.StaleDelay, func() { r.answerWithStaleSummary(request) })
 	}
 }
 
-// answerKernelTimedOut replies with an error to a request that the kernel has not answered
+// replyWithKernelTimeoutError replies with an error to a request that the kernel has not answered
 // before its deadline. If it is an execute_code, the kernel receives an interrupt for the code.
-func (r *Router) answerKernelTimedOut(request *pendingRequest) {
+func (r *Router) replyWithKernelTimeoutError(request *pendingRequest) {
 	if request.action != protocol.TypeExecuteCode {
-		r.answerTimedOut(request)
+		r.replyWithTimeoutError(request)
 		return
 	}
 	r.logTimeout(request)

@@ -33,14 +33,14 @@ func TestRunForEndingKernelFails(t *testing.T) {
 		kernel := breakingConn{make(chan struct{})}
 		_, err := h.router.AttachKernel(kernel, false)
 		require.NoError(t, err)
-		h.attachListening("console")
+		h.attachListeningPeer("console")
 		run := `{"type":"run_cell","cell_id":"CELL","code":"1"}`
 		for _, cell := range []string{"first", "second"} {
 			require.NoError(t, h.peers["console"].conn.Write([]byte(strings.Replace(run, "CELL", cell, 1))))
 			synctest.Wait()
 		}
-		require.Equal(t, []string{"first"}, h.executions.OpenCells())
-		require.Contains(t, h.takeEvents(), "the kernel is ending: it cannot run_cell")
+		require.Equal(t, []string{"first"}, h.executions.CellsWithOpenRuns())
+		require.Contains(t, h.takeMessagesAndEntries(), "the kernel is ending: it cannot run_cell")
 		close(kernel.released)
 		synctest.Wait()
 		require.Equal(t, "error", h.executions.CellStatus("first"))
@@ -55,15 +55,15 @@ func TestRunForFullKernelQueueFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("kernel")
-		h.attachListening("console")
+		h.attachUnreadPeer("kernel")
+		h.attachListeningPeer("console")
 		big := `{"type":"run_cell","cell_id":"CELL","code":"` + strings.Repeat("x", 5<<20) + `"}`
 		for _, cell := range []string{"written", "waits", "late"} {
 			require.NoError(t, h.peers["console"].conn.Write([]byte(strings.Replace(big, "CELL", cell, 1))))
 			synctest.Wait()
 		}
-		require.Equal(t, []string{"waits", "written"}, h.executions.OpenCells())
-		require.Contains(t, h.takeEvents(), "the kernel does not read")
+		require.Equal(t, []string{"waits", "written"}, h.executions.CellsWithOpenRuns())
+		require.Contains(t, h.takeMessagesAndEntries(), "the kernel does not read")
 		h.closeAll()
 		h.goroutines.Wait()
 	})
@@ -75,14 +75,14 @@ func TestKernelMessageWithoutAgentIsNotedAsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachListening("kernel")
+		h.attachListeningPeer("kernel")
 		h.send("kernel", `{"type":"start_cell","cell_id":"c","run_sequencer":1}`)
 		h.send("kernel", `{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)
 		h.send("kernel", `{"type":"cell_result","cell_id":"c","run_sequencer":1,"status":"ok"}`)
 		synctest.Wait()
 		require.Equal(t, "    1 kernel>server start_cell c\n    2 server>agent kernel_message c dropped of 1\n"+
 			"    3 kernel>server kernel_stdio c\n"+
-			"    4 kernel>server cell_result c\n    5 server>agent kernel_message c dropped of 4\n", h.takeEvents())
+			"    4 kernel>server cell_result c\n    5 server>agent kernel_message c dropped of 4\n", h.takeMessagesAndEntries())
 		h.closeAll()
 		h.goroutines.Wait()
 	})
@@ -100,7 +100,7 @@ func TestCommandToEndingKernelIsNotedAsDropped(t *testing.T) {
 			require.NoError(t, h.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "c"}))
 			synctest.Wait()
 		}
-		require.Equal(t, "    1 server>kernel stop_cell c\n    2 server>kernel stop_cell c dropped\n", h.takeEvents())
+		require.Equal(t, "    1 server>kernel stop_cell c\n    2 server>kernel stop_cell c dropped\n", h.takeMessagesAndEntries())
 		close(kernel.released)
 		synctest.Wait()
 		h.closeAll()

@@ -16,14 +16,14 @@ import (
 // other's way and is no protection: a client with the server's token can claim any
 // number.
 
-// recordInIfOwner records a frame that only the session's owner may send. If p may send it, it
+// recordIfFromOwner records a frame that only the session's owner may send. If p may send it, it
 // returns the recorded frame and true. Otherwise it records the frame as dropped, sends p a
 // not_session_owner_error and returns false.
-func (r *Router) recordInIfOwner(p *Peer, f frame) (recorded frame, allowed bool) {
+func (r *Router) recordIfFromOwner(p *Peer, f frame) (recorded frame, allowed bool) {
 	if r.isOwner(p) {
-		return p.recordIn(f, ""), true
+		return p.recordReceived(f, ""), true
 	}
-	p.recordIn(f, trace.NoteDropped)
+	p.recordReceived(f, trace.NoteDropped)
 	why := "another console owns this session"
 	if r.cfg.ReadOnly {
 		why = "this session is only shown"

@@ -23,10 +23,10 @@ const peerFinishTimeout = time.Second
 type Peer struct {
 	router    *Router
 	conn      protocol.Conn
-	role      role
+	role      peerRole
 	name      string // agent, kernel, notebook, console (a holder), view or run
 	consoleID int    // number of the console; 0: not a console
-	outgoing  *queue
+	outgoing  *frameQueue
 
 	// hopIn and hopOut are the trace's hops for frames from and to the peer; empty:
 	// these frames are not recorded.
@@ -49,7 +49,7 @@ type Peer struct {
 
 // peerConfig has the fields of a new [Peer] that depend on its kind.
 type peerConfig struct {
-	role          role
+	role          peerRole
 	name          string
 	consoleID     int
 	hopIn, hopOut trace.Hop
@@ -60,7 +60,7 @@ type peerConfig struct {
 // Router.attachPeer.
 func newPeer(r *Router, conn protocol.Conn, cfg peerConfig) *Peer {
 	return &Peer{
-		router: r, conn: conn, role: cfg.role, name: cfg.name, consoleID: cfg.consoleID, outgoing: newQueue(),
+		router: r, conn: conn, role: cfg.role, name: cfg.name, consoleID: cfg.consoleID, outgoing: newFrameQueue(),
 		hopIn: cfg.hopIn, hopOut: cfg.hopOut, pairedConsole: cfg.pairedConsole,
 		stopFeed: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -80,7 +80,7 @@ func (p *Peer) Err() error { return p.endErr }
 
 // Disconnect starts closing the peer's connection with this close code and reason. It does not
 // wait until the connection is closed; see Done.
-func (p *Peer) Disconnect(code protocol.CloseCode, reason string) { p.end(code, reason, nil) }
+func (p *Peer) Disconnect(code protocol.CloseCode, reason string) { p.beginClose(code, reason, nil) }
 
 // run reads and writes the peer's frames until its connection has ended, then records the end
 // in the trace, calls the role's onEnded and closes the channel of Done.
@@ -88,8 +88,8 @@ func (p *Peer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var loops sync.WaitGroup
 	loops.Go(p.writeLoop)
-	if feeder, ok := p.role.(traceFeeder); ok {
-		loops.Go(func() { feeder.feedFromTrace(ctx, p, p.stopFeed) })
+	if feeder, ok := p.role.(traceFedRole); ok {
+		loops.Go(func() { feeder.sendTraceUntilDone(ctx, p, p.stopFeed) })
 	}
 	loops.Go(func() {
 		<-p.ending
@@ -97,16 +97,16 @@ func (p *Peer) run() {
 		_ = p.conn.Close(p.closeCode, p.closeReason) // a WebSocket's closing handshake may take seconds
 	})
 	err := p.readLoop(ctx)
-	p.end(protocol.CloseNormal, "", err)
+	p.beginClose(protocol.CloseNormal, "", err)
 	loops.Wait()
 	p.router.recordPeerEnded(p)
 	p.role.onEnded(p, p.outgoing.closeAndEmpty())
 	close(p.done)
 }
 
-// end starts closing the peer's connection. Only the first call has an effect: it sets the
+// beginClose starts closing the peer's connection. Only the first call has an effect: it sets the
 // close code and reason, and the error that Err returns.
-func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
+func (p *Peer) beginClose(code protocol.CloseCode, reason string, err error) {
 	p.endOnce.Do(func() {
 		p.closeCode, p.closeReason, p.endErr = code, reason, err
 		p.outgoing.close()
@@ -114,10 +114,10 @@ func (p *Peer) end(code protocol.CloseCode, reason string, err error) {
 	})
 }
 
-// endAfterQueue closes the peer's connection once all queued frames are written, or after
+// closeAfterQueueIsWritten closes the peer's connection once all queued frames are written, or after
 // peerFinishTimeout. It does not wait for that.
-func (p *Peer) endAfterQueue(code protocol.CloseCode, reason string) {
-	if _, ok := p.role.(traceFeeder); !ok { // which closes the queue itself
+func (p *Peer) closeAfterQueueIsWritten(code protocol.CloseCode, reason string) {
+	if _, ok := p.role.(traceFedRole); !ok { // which closes the queue itself
 		p.outgoing.close()
 	}
 	p.finishOnce.Do(func() { close(p.stopFeed) })
@@ -129,7 +129,7 @@ func (p *Peer) endAfterQueue(code protocol.CloseCode, reason string) {
 		case <-p.ending:
 		case <-timeout.C:
 		}
-		p.end(code, reason, nil)
+		p.beginClose(code, reason, nil)
 	})
 }
 
@@ -147,12 +147,12 @@ func (p *Peer) readLoop(ctx context.Context) error {
 			return err
 		}
 		env, err := decoder.Decode(body)
-		if err == nil && isTooDeep(body) {
+		if err == nil && isNestedTooDeep(body) {
 			err = fmt.Errorf("it is nested more than %d levels deep", maxNestingDepth)
 		}
 		if err != nil {
 			p.router.log.Warn("malformed message", "peer", p.name, "error", err)
-			p.recordIn(frame{body: body}, trace.NoteMalformed)
+			p.recordReceived(frame{body: body}, trace.NoteMalformed)
 			p.role.reportMalformed(p, err.Error())
 			continue
 		}
@@ -166,9 +166,9 @@ func (p *Peer) readLoop(ctx context.Context) error {
 // agent gets, and into the hello message of every later console.
 const maxNestingDepth = 500
 
-// isTooDeep reports whether the JSON of a well-formed message is nested more than
+// isNestedTooDeep reports whether the JSON of a well-formed message is nested more than
 // maxNestingDepth levels deep.
-func isTooDeep(body []byte) bool {
+func isNestedTooDeep(body []byte) bool {
 	if protocol.IsRawFrame(body) || bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= maxNestingDepth {
 		return false
 	}
@@ -223,14 +223,14 @@ func (p *Peer) writeFrame(f frame) bool {
 		p.recordDropped(f)
 		return true
 	default:
-		p.end(protocol.CloseNormal, "", err)
+		p.beginClose(protocol.CloseNormal, "", err)
 		return false
 	}
 }
 
-// recordIn appends a frame that came from the peer to the trace, with a note. It returns the
+// recordReceived appends a frame that came from the peer to the trace, with a note. It returns the
 // frame with the entry's number, so that forwarding it does not record its body again.
-func (p *Peer) recordIn(f frame, note trace.Note) frame {
+func (p *Peer) recordReceived(f frame, note trace.Note) frame {
 	if p.hopIn != "" {
 		f.bodySeq = p.router.journal.Append(trace.Entry{
 			Hop: p.hopIn, ConsoleID: p.consoleID, Envelope: f.envelope, Note: note, Body: f.body,
@@ -252,7 +252,7 @@ func (p *Peer) send(f frame) bool {
 // frame, and accepted is not called.
 func (p *Peer) sendWithCallback(f frame, accepted func()) (full, closed bool) {
 	full, closed = p.outgoing.push(f, func() {
-		p.recordOut(f, f.note)
+		p.recordSent(f, f.note)
 		accepted()
 	})
 	switch {
@@ -265,11 +265,11 @@ func (p *Peer) sendWithCallback(f frame, accepted func()) (full, closed bool) {
 }
 
 // recordDropped appends an entry to the trace which says that a frame for the peer was dropped.
-func (p *Peer) recordDropped(f frame) { p.recordOut(f, trace.NoteDropped) }
+func (p *Peer) recordDropped(f frame) { p.recordSent(f, trace.NoteDropped) }
 
-// recordOut appends a frame for the peer to the trace, with a note. The entry has the body only
+// recordSent appends a frame for the peer to the trace, with a note. The entry has the body only
 // if no earlier entry has it. It does nothing for peers whose frames are not recorded.
-func (p *Peer) recordOut(f frame, note trace.Note) {
+func (p *Peer) recordSent(f frame, note trace.Note) {
 	if p.hopOut == "" {
 		return
 	}
@@ -291,5 +291,5 @@ func (p *Peer) recordOut(f frame, note trace.Note) {
 func (p *Peer) closeAsTooSlow(f frame) {
 	p.recordDropped(f)
 	text := fmt.Sprintf("too slow: more than %d MiB or %d messages were waiting", MaxQueueBytes>>20, MaxQueueFrames)
-	p.end(protocol.ClosePolicyViolation, text, errors.New(text))
+	p.beginClose(protocol.ClosePolicyViolation, text, errors.New(text))
 }

@@ -2,11 +2,11 @@ package router
 
 import "context"
 
-// role is how the router treats one kind of peer. The implementations are agentRole,
+// peerRole is how the router treats one kind of peer. The implementations are agentRole,
 // kernelRole, documentRole, holderRole, runConsoleRole and viewRole. The peer's goroutines call
 // the methods, except for onQueueFull and onSentWhileEnding, which are called by the goroutine
 // that sends the peer a frame.
-type role interface {
+type peerRole interface {
 	// route routes a frame that the peer has sent.
 	route(p *Peer, f frame)
 
@@ -29,31 +29,31 @@ type role interface {
 	onEnded(p *Peer, unsent []frame)
 }
 
-// traceFeeder is a role whose peer is sent entries of the trace by its own goroutine: a
+// traceFedRole is a role whose peer is sent entries of the trace by its own goroutine: a
 // view.
-type traceFeeder interface {
+type traceFedRole interface {
 	// feed sends the peer what there is to send, until ctx ends. When stop is
 	// closed it sends what there is by then, closes the peer's queue and returns.
-	feedFromTrace(ctx context.Context, p *Peer, stop <-chan struct{})
+	sendTraceUntilDone(ctx context.Context, p *Peer, stop <-chan struct{})
 }
 
-// defaultRole has the default implementations of the methods of [role]; the roles embed it.
-type defaultRole struct{ router *Router }
+// defaultPeerRole has the default implementations of the methods of [peerRole]; the roles embed it.
+type defaultPeerRole struct{ router *Router }
 
 // waitToRead blocks while too many trace entries wait to be written to the trace file. It fails
 // if that takes longer than 5 s or ctx ends.
-func (d defaultRole) waitToRead(ctx context.Context, _ *Peer) error {
+func (d defaultPeerRole) waitToRead(ctx context.Context, _ *Peer) error {
 	return d.router.journal.WaitForRoom(ctx)
 }
 
 // reportMalformed does nothing: by default a peer is not told that its message could not be
 // read.
-func (d defaultRole) reportMalformed(*Peer, string) {}
+func (d defaultPeerRole) reportMalformed(*Peer, string) {}
 
 // onQueueFull closes the connection of a console for whose frames there is no room because it
 // reads too slowly, and records f as dropped.
-func (d defaultRole) onQueueFull(p *Peer, f frame) { p.closeAsTooSlow(f) }
+func (d defaultPeerRole) onQueueFull(p *Peer, f frame) { p.closeAsTooSlow(f) }
 
 // onSentWhileEnding ignores a frame that was sent to a console which is disconnecting; it is
 // not recorded either.
-func (d defaultRole) onSentWhileEnding(*Peer, frame) {}
+func (d defaultPeerRole) onSentWhileEnding(*Peer, frame) {}

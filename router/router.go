@@ -15,7 +15,7 @@
 //
 // An action that only the kernel can answer is sent to it under an id of the
 // router, and answered when the kernel's reply comes, so a busy kernel delays no
-// other action. The type inFlight holds these requests and draws their states.
+// other action. The type inFlightRequests holds these requests and draws their states.
 //
 // # Goroutines
 //
@@ -92,12 +92,12 @@ type Executions interface {
 	// KernelMessage returns the content of the kernel_message to the agent about a
 	// start_cell or cell_result that was just applied; false for other frames.
 	KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool)
-	// MarkSent records that the kernel was sent a run_cell.
-	MarkSent(cellID string)
-	// MarkDisposed records that the kernel was sent a dispose_cell.
-	MarkDisposed(cellID string)
-	// OpenCells returns the cells that run or wait for the kernel.
-	OpenCells() []string
+	// MarkRunSent records that the kernel was sent a run_cell.
+	MarkRunSent(cellID string)
+	// MarkCellDisposed records that the kernel was sent a dispose_cell.
+	MarkCellDisposed(cellID string)
+	// CellsWithOpenRuns returns the cells that run or wait for the kernel.
+	CellsWithOpenRuns() []string
 	// MarkKernelEnded records that the kernel has ended.
 	MarkKernelEnded()
 }
@@ -133,7 +133,7 @@ type Router struct {
 	journal    *trace.Journal
 	executions Executions
 	log        *slog.Logger
-	inFlight   *inFlight
+	inFlight   *inFlightRequests
 	goroutines sync.WaitGroup // goroutines of peers, and of what they have asked for
 
 	// kernelOrder is held while a kernel frame is applied and sent to the consoles,
@@ -183,18 +183,18 @@ func New(journal *trace.Journal, executions Executions, cfg Config) *Router {
 	}
 	return &Router{
 		cfg: cfg, journal: journal, executions: executions, log: cfg.Log,
-		inFlight: newInFlight(),
+		inFlight: newInFlightRequests(),
 	}
 }
 
-// TypePeerEnded is the type of the trace entry which says that a peer's connection has ended,
+// EntryTypePeerEnded is the type of the trace entry which says that a peer's connection has ended,
 // and why. It is on the hop "session" and comes before the entries for the requests that fail
 // because of it.
-const TypePeerEnded = "peer_ended"
+const EntryTypePeerEnded = "peer_ended"
 
-// TypeHolder is the type of the trace entry which says who holds the document from then on: the
+// EntryTypeHolderChanged is the type of the trace entry which says who holds the document from then on: the
 // server, or a console. It is on the hop "session".
-const TypeHolder = "holder"
+const EntryTypeHolderChanged = "holder"
 
 // recordSessionEvent appends an entry with this type and content to the trace, on the hop
 // "session". consoleID is the number of the console that it is about; 0 means none.
@@ -212,7 +212,7 @@ func (r *Router) recordPeerEnded(p *Peer) {
 	if p.endErr != nil {
 		reason = p.endErr.Error()
 	}
-	f := newFrame(map[string]any{"type": TypePeerEnded, "peer": p.name, "conn": p.consoleID, "reason": reason})
+	f := newFrame(map[string]any{"type": EntryTypePeerEnded, "peer": p.name, "conn": p.consoleID, "reason": reason})
 	f.envelope.Action = p.name
 	r.journal.Append(trace.Entry{Hop: trace.HopSession, ConsoleID: p.consoleID, Envelope: f.envelope, Body: f.body})
 }
@@ -220,9 +220,9 @@ func (r *Router) recordPeerEnded(p *Peer) {
 // ErrClosed is returned by the Attach methods of a Router that was closed.
 var ErrClosed = errors.New("the session has ended")
 
-// replacedReason is the close reason for a console's connection when the same console has
+// replacedCloseReason is the close reason for a console's connection when the same console has
 // connected again.
-const replacedReason = "the same console has connected again"
+const replacedCloseReason = "the same console has connected again"
 
 // attachPeer adds the peer p to the session: it calls register while mu is held, and starts p's
 // goroutines. If the router is closed it closes p's connection and returns ErrClosed.
@@ -251,13 +251,13 @@ func (r *Router) Close(code protocol.CloseCode, reason string) {
 	r.mu.Unlock()
 	r.inFlight.close(reason)
 	for _, p := range others {
-		p.endAfterQueue(code, reason)
+		p.closeAfterQueueIsWritten(code, reason)
 	}
 	for _, p := range others {
 		<-p.done
 	}
 	for _, view := range views { // they are shown what the others have said until now
-		view.peer.endAfterQueue(code, reason)
+		view.peer.closeAfterQueueIsWritten(code, reason)
 	}
 	r.goroutines.Wait()
 }

@@ -26,7 +26,7 @@ func TestShuffledAnswersReachTheirRequests(t *testing.T) {
 	const operations = 200
 	h := newHarness(t)
 	for _, name := range []string{"agent", "kernel", "holder"} {
-		h.attachSilent(name)
+		h.attachUnreadPeer(name)
 	}
 	go h.answerShuffled("holder", operations/2, "agent_action_response", "tx_id", "params")
 	go h.answerShuffled("kernel", operations/2, "get_global_info_response", "agent_tx_id", "key")
@@ -99,9 +99,9 @@ func TestStalledConsoleIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachListening("agent")
-		h.attachSilent("console")
-		h.attachSilent("kernel")
+		h.attachListeningPeer("agent")
+		h.attachUnreadPeer("console")
+		h.attachUnreadPeer("kernel")
 		kernel := h.peers["kernel"].conn
 		require.NoError(t, kernel.Write([]byte(`{"type":"start_cell","cell_id":"c","run_sequencer":1}`)))
 		block := protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(strings.Repeat("x", 1<<20))})
@@ -114,7 +114,7 @@ func TestStalledConsoleIsClosed(t *testing.T) {
 		require.Zero(t, time.Since(began), "neither the kernel nor the router has waited")
 		<-h.peers["console"].peer.Done()
 		require.ErrorContains(t, h.peers["console"].peer.Err(), "too slow: more than 8 MiB")
-		require.Contains(t, h.takeEvents(), "kernel_message c relayed")
+		require.Contains(t, h.takeMessagesAndEntries(), "kernel_message c relayed")
 		h.closeAll()
 		h.goroutines.Wait()
 	})
@@ -136,8 +136,8 @@ func TestAgentThatStopsReadingIsEndedAfterTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := newHarness(t)
-				h.attachSilent("agent")
-				h.attachListening("document")
+				h.attachUnreadPeer("agent")
+				h.attachListeningPeer("document")
 				agent := h.peers["agent"]
 				big := fmt.Appendf(nil, `{"type":"agent_query","query":"%s"}`, strings.Repeat("x", 3<<20))
 				for range 4 {
@@ -178,7 +178,7 @@ func TestAgentWithTooManyQueuedBytesIsEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("agent")
+		h.attachUnreadPeer("agent")
 		big := fmt.Appendf(nil, `{"type":"agent_query","query":"%s"}`, strings.Repeat("x", 8<<20))
 		for range 10 {
 			require.NoError(t, h.router.SendToAgent(json.RawMessage(big)))
@@ -193,19 +193,19 @@ func TestAskReturnsAnswerOrError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachListening("agent")
-		h.attachListening("document")
+		h.attachListeningPeer("agent")
+		h.attachListeningPeer("document")
 		got, err := h.router.Ask(t.Context(), "get_context", nil)
 		require.NoError(t, err)
 		require.Contains(t, string(got), `"cell_count":0`)
-		require.NotContains(t, h.takeEvents(), "agent <", "the agent is not told of it")
+		require.NotContains(t, h.takeMessagesAndEntries(), "agent <", "the agent is not told of it")
 
 		_, err = h.router.Ask(t.Context(), "edit_cell", map[string]any{"cell_id": "nope", "source": ""})
 		require.ErrorContains(t, err, "edit_cell: ")
 		_, err = h.router.Ask(t.Context(), "request_globals_summary", nil)
 		require.EqualError(t, err, "request_globals_summary: there is no kernel")
 
-		h.attachSilent("kernel")
+		h.attachUnreadPeer("kernel")
 		began := time.Now()
 		_, err = h.router.Ask(t.Context(), "request_globals_summary", nil)
 		require.EqualError(t, err, "request_globals_summary: the kernel did not answer 'request_globals_summary' within 8s")
@@ -228,7 +228,7 @@ func TestCloseWritesQueuedFrames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("console")
+		h.attachUnreadPeer("console")
 		for i := range 3 {
 			h.router.SendToRunConsoles(map[string]any{"type": "eval_result", "n": i})
 		}
@@ -256,7 +256,7 @@ func TestBacklogIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachListening("agent")
+		h.attachListeningPeer("agent")
 		agent := h.peers["agent"].conn
 		source := strings.Repeat("x", 1<<20)
 		ask := func(i int) {
@@ -267,11 +267,11 @@ func TestBacklogIsBounded(t *testing.T) {
 		for i := range 8 {
 			ask(i)
 		}
-		require.Contains(t, h.takeEvents(), `"tx_id":"tx_7","status":"error","error":"too many requests wait for a console"`)
+		require.Contains(t, h.takeMessagesAndEntries(), `"tx_id":"tx_7","status":"error","error":"too many requests wait for a console"`)
 		<-time.After(router.DefaultHolderTimeout)
-		h.takeEvents()
+		h.takeMessagesAndEntries()
 		ask(8)
-		require.NotContains(t, h.takeEvents(), "too many requests", "the others have missed their deadline")
+		require.NotContains(t, h.takeMessagesAndEntries(), "too many requests", "the others have missed their deadline")
 		h.closeAll()
 		h.goroutines.Wait()
 	})
@@ -284,22 +284,22 @@ func TestTooLargeFramesBecomeErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
 		h.router = router.New(h.journal, h.executions, router.Config{MaxFrameBytes: 1000})
-		h.attachListening("agent")
-		h.attachListening("kernel")
-		h.attachListening("document")
+		h.attachListeningPeer("agent")
+		h.attachListeningPeer("kernel")
+		h.attachListeningPeer("document")
 		agent := h.peers["agent"].conn
 		source := strings.Repeat("x", 900)
 		for i := range 2 {
 			require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"create_cell","params":{"position":0,"cell_type":"code","source":"%s"},"tx_id":"tx_%d"}`, source, i)))
 		}
 		synctest.Wait()
-		h.takeEvents()
+		h.takeMessagesAndEntries()
 		require.NoError(t, agent.Write([]byte(`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_3"}`)))
 		synctest.Wait()
-		require.Regexp(t, `"tx_id":"tx_3","status":"error","error":"the answer has \d+ bytes, more than the 1000`, h.takeEvents())
+		require.Regexp(t, `"tx_id":"tx_3","status":"error","error":"the answer has \d+ bytes, more than the 1000`, h.takeMessagesAndEntries())
 		require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"execute_code","params":{"code":"%s%s"},"tx_id":"tx_4"}`, source, source)))
 		synctest.Wait()
-		require.Regexp(t, `"tx_id":"tx_4","status":"error","error":"a request of \d+ bytes, more than the 1000`, h.takeEvents())
+		require.Regexp(t, `"tx_id":"tx_4","status":"error","error":"a request of \d+ bytes, more than the 1000`, h.takeMessagesAndEntries())
 		h.closeAll()
 		h.goroutines.Wait()
 	})

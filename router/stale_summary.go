@@ -22,9 +22,9 @@ func isGlobalsSummary(action string) bool {
 	return strings.HasSuffix(action, protocol.TypeGlobalsSummary)
 }
 
-// rememberSummary keeps a globals summary that the kernel has sent, in time or late, for
+// rememberGlobalsSummary keeps a globals summary that the kernel has sent, in time or late, for
 // answerWithStaleSummary. It ignores one with the status "error".
-func (r *Router) rememberSummary(f frame) {
+func (r *Router) rememberGlobalsSummary(f frame) {
 	if f.envelope.Status == protocol.StatusError {
 		return
 	}

@@ -64,7 +64,7 @@ func playTranscript(t *testing.T, script string) string {
 		case strings.HasPrefix(line, "> "):
 			out.WriteString(line + "\n")
 			h.executeCommand(strings.TrimPrefix(line, "> "))
-			out.WriteString(h.takeEvents())
+			out.WriteString(h.takeMessagesAndEntries())
 		}
 	}
 	h.router.Close(protocol.CloseGoingAway, "the test is over")
@@ -81,7 +81,7 @@ func (h *harness) executeCommand(command string) {
 	what, rest, _ := strings.Cut(command, " ")
 	switch what {
 	case "attach":
-		h.attachListening(rest)
+		h.attachListeningPeer(rest)
 	case "end":
 		require.NoError(h.t, h.peers[rest].conn.Close(protocol.CloseNormal, ""))
 	case "wait":

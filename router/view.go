@@ -18,13 +18,13 @@ import (
 // connection is closed. Unread entries are kept in memory, once for all views.
 const MaxViewLagBytes = 64 << 20
 
-// viewLagInterval is the time between two checks of how far a view that does not read is behind
+// viewLagCheckInterval is the time between two checks of how far a view that does not read is behind
 // the trace.
-const viewLagInterval = time.Second
+const viewLagCheckInterval = time.Second
 
-// tooFarBehindReason is the close reason for a view that is more than MaxViewLagBytes behind
+// tooFarBehindCloseReason is the close reason for a view that is more than MaxViewLagBytes behind
 // the trace.
-const tooFarBehindReason = "too slow: more than 64 MiB were waiting"
+const tooFarBehindCloseReason = "too slow: more than 64 MiB were waiting"
 
 // AttachView adds a console's /agent connection that shows the server's own document, and owns
 // conn from then on. id is the console's number, which no other console has; runID is the
@@ -39,24 +39,24 @@ func (r *Router) AttachView(conn protocol.Conn, id, runID int, snapshot func() (
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	state, follower := snapshot()
-	view := &viewRole{defaultRole: defaultRole{r}, answers: newQueue(), follower: follower}
+	view := &viewRole{defaultPeerRole: defaultPeerRole{r}, answers: newFrameQueue(), follower: follower}
 	view.peer = newPeer(r, conn, peerConfig{
 		role: view, name: "view", consoleID: id, pairedConsole: runID, hopIn: trace.ConsoleToServer,
 	})
 	return r.attachPeer(view.peer, func() {
 		r.views = append(r.views, view)
-		r.updatePairedConsolesLocked()
+		r.updateRunConsolesWithViewLocked()
 		view.peer.send(frame{envelope: protocol.Envelope{Type: protocol.TypeNotebookState}, body: state})
 	})
 }
 
-// viewRole implements [role] for a console at /agent that shows the server's own document. It
+// viewRole implements [peerRole] for a console at /agent that shows the server's own document. It
 // sends the console the entries of the trace at the console's pace: entries for which its queue
 // has no room wait in the journal.
 type viewRole struct {
-	defaultRole
+	defaultPeerRole
 	peer     *Peer
-	answers  *queue // to its requests; each waits until what came before it was shown
+	answers  *frameQueue // to its requests; each waits until what came before it was shown
 	follower *trace.Follower
 
 	// What the feed has taken and not yet shown; used by the feed's goroutine alone.
@@ -74,14 +74,14 @@ func (v *viewRole) route(p *Peer, f frame) {
 		v.router.routeFromAgentConsole(p, f)
 		return
 	}
-	if f, allowed := v.router.recordInIfOwner(p, f); allowed {
+	if f, allowed := v.router.recordIfFromOwner(p, f); allowed {
 		v.routeNotebookAction(f)
 	}
 }
 
 // reportMalformed sends the view an agent_error with problem, which says why its message could
 // not be read.
-func (v *viewRole) reportMalformed(p *Peer, problem string) { p.sendAgentError(problem) }
+func (v *viewRole) reportMalformed(p *Peer, problem string) { p.sendErrorToAgentConsole(problem) }
 
 // onEnded removes a view whose connection has ended from the router.
 func (v *viewRole) onEnded(*Peer, []frame) {
@@ -89,12 +89,12 @@ func (v *viewRole) onEnded(*Peer, []frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.views = slices.DeleteFunc(r.views, func(other *viewRole) bool { return other == v })
-	r.updatePairedConsolesLocked()
+	r.updateRunConsolesWithViewLocked()
 }
 
-// updatePairedConsolesLocked recomputes which consoles at /run have a view, after a view was
+// updateRunConsolesWithViewLocked recomputes which consoles at /run have a view, after a view was
 // added or removed. The caller holds mu.
-func (r *Router) updatePairedConsolesLocked() {
+func (r *Router) updateRunConsolesWithViewLocked() {
 	r.pairedConsoles = map[int]bool{}
 	for _, view := range r.views {
 		r.pairedConsoles[view.peer.pairedConsole] = true
@@ -107,7 +107,7 @@ func (r *Router) updatePairedConsolesLocked() {
 func (v *viewRole) routeNotebookAction(f frame) {
 	r, action := v.router, f.envelope.Action
 	reply := func(a answer) {
-		v.sendAnswer(newResponse(protocol.TypeNotebookActionResponse, f.envelope.TxID, action, a))
+		v.queueAnswer(newResponse(protocol.TypeNotebookActionResponse, f.envelope.TxID, action, a))
 	}
 	var message struct {
 		Params map[string]any `json:"params"`
@@ -128,9 +128,9 @@ func (v *viewRole) routeNotebookAction(f frame) {
 	}
 }
 
-// sendAnswer queues a frame for the view, to be sent after all entries that the trace has by
+// queueAnswer queues a frame for the view, to be sent after all entries that the trace has by
 // now. If too many frames wait, the view's connection is closed.
-func (v *viewRole) sendAnswer(f frame) {
+func (v *viewRole) queueAnswer(f frame) {
 	if full, _ := v.answers.push(f, func() {}); full {
 		v.peer.closeAsTooSlow(f)
 	}
@@ -146,14 +146,14 @@ func (r *Router) SendToAgentConsoles(message any) {
 		r.holder.send(f)
 	}
 	for _, view := range r.views {
-		view.sendAnswer(f)
+		view.queueAnswer(f)
 	}
 }
 
-// feedFromTrace sends the view new entries of the trace and answers to its requests until ctx
+// sendTraceUntilDone sends the view new entries of the trace and answers to its requests until ctx
 // ends, or until stop is closed and everything is sent. It closes the view's connection if more
 // than MaxViewLagBytes of entries are unread.
-func (v *viewRole) feedFromTrace(ctx context.Context, p *Peer, stop <-chan struct{}) {
+func (v *viewRole) sendTraceUntilDone(ctx context.Context, p *Peer, stop <-chan struct{}) {
 	for stopping := false; ctx.Err() == nil; {
 		newEntries, lookAgain := v.follower.ReadyChannel(), (<-chan time.Time)(nil)
 		caughtUp := v.sendAvailableEntries()
@@ -162,10 +162,10 @@ func (v *viewRole) feedFromTrace(ctx context.Context, p *Peer, stop <-chan struc
 			p.outgoing.close()
 			return
 		case v.follower.UnreadBytes() > MaxViewLagBytes:
-			p.end(protocol.ClosePolicyViolation, tooFarBehindReason, errors.New(tooFarBehindReason))
+			p.beginClose(protocol.ClosePolicyViolation, tooFarBehindCloseReason, errors.New(tooFarBehindCloseReason))
 			return
 		case !caughtUp:
-			newEntries, lookAgain = nil, time.After(viewLagInterval)
+			newEntries, lookAgain = nil, time.After(viewLagCheckInterval)
 		case v.follower.IsJournalClosed():
 			newEntries = nil
 		}
@@ -249,7 +249,7 @@ func isShownToViews(e *trace.Entry) bool {
 	case trace.KernelToServer:
 		return isRunFrame(e.Type)
 	case trace.AgentToServer:
-		return isForwarded(e.Type) && e.Note != trace.NoteMalformed
+		return isForwardedToConsoles(e.Type) && e.Note != trace.NoteMalformed
 	default:
 		return false
 	}
@@ -259,7 +259,7 @@ func isShownToViews(e *trace.Entry) bool {
 // member, "seq". It fails if the body is malformed. If the body has a member "seq" already,
 // readers take the last one.
 func bodyWithSeq(e *trace.Entry) ([]byte, error) {
-	body, err := protocol.ToJSON(e.Body)
+	body, err := protocol.BodyToJSON(e.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func TestStalledViewIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("kernel")
+		h.attachUnreadPeer("kernel")
 		deaf, _ := h.attachView(7)
 		_, good := h.attachView(8)
 		text := strings.Repeat("x", 1<<20)
@@ -63,9 +63,9 @@ func TestSlowViewMissesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("kernel")
-		h.attachListening("console") // which owns the session
-		_, slow := h.attachViewOf(7, 1)
+		h.attachUnreadPeer("kernel")
+		h.attachListeningPeer("console") // which owns the session
+		_, slow := h.attachViewOfRunConsole(7, 1)
 		const frames = 3 * router.MaxQueueFrames
 		for range frames {
 			require.NoError(t, h.peers["kernel"].conn.Write([]byte(`{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)))
@@ -99,7 +99,7 @@ func TestStreamsAreLeftOutForSlowView(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("agent")
+		h.attachUnreadPeer("agent")
 		_, slow := h.attachView(7)
 		send := func(n int, body string) {
 			for range n {
@@ -133,9 +133,9 @@ func TestViewIsShownEverythingBeforeClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		h.attachSilent("kernel")
-		h.attachListening("console") // which owns the session
-		_, conn := h.attachViewOf(7, 1)
+		h.attachUnreadPeer("kernel")
+		h.attachListeningPeer("console") // which owns the session
+		_, conn := h.attachViewOfRunConsole(7, 1)
 		seen := map[string]int{}
 		h.goroutines.Go(func() {
 			for body, err := conn.Read(); err == nil; body, err = conn.Read() {

@@ -183,7 +183,7 @@ func TestEH5_NoQueryBeforeTheConsolesInit(t *testing.T) {
 	dialConsole(t, s.URL+"/agent", agentHello, nil)
 	require.NoError(t, <-sent)
 	s.agent.awaitItem(t, "the query", isMessageOfType("agent_query"))
-	holder := s.entries.awaitItem(t, "the holder", isEntryOf(trace.HopSession, router.TypeHolder))
+	holder := s.entries.awaitItem(t, "the holder", isEntryOf(trace.HopSession, router.EntryTypeHolderChanged))
 	query := s.entries.awaitItem(t, "the query", isEntryOf(trace.ServerToAgent, "agent_query"))
 	require.Less(t, holder.Seq, query.Seq)
 	require.Equal(t, session.StateWorking, s.session.State())

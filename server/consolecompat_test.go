@@ -161,7 +161,7 @@ func TestSecondExampleConsoleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
 	startConsoleProcess(t, s.URL)
-	s.entries.awaitItem(t, "the first console", isEntryOf(trace.HopSession, router.TypeHolder))
+	s.entries.awaitItem(t, "the first console", isEntryOf(trace.HopSession, router.EntryTypeHolderChanged))
 	second := startConsoleProcess(t, s.URL)
 	require.Equal(t, 1, second.awaitExit())
 	second.lines.awaitItem(t, "why it ended", isLineContaining("4009"))

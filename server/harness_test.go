@@ -112,14 +112,14 @@ func (s *liveSession) entriesOf(t *testing.T, tx string) []traceEntry {
 // awaitHolder waits until a console has become the holder for the nth time.
 func (s *liveSession) awaitHolder(t *testing.T, n int) {
 	t.Helper()
-	isHolder := isEntryOf(trace.HopSession, router.TypeHolder)
+	isHolder := isEntryOf(trace.HopSession, router.EntryTypeHolderChanged)
 	s.entries.awaitItem(t, "a holder", func(e traceEntry) bool { return isHolder(e) && len(s.entries.itemsMatching(isHolder)) >= n })
 }
 
 // awaitPeerEnded waits until the console with this number has left the session.
 func (s *liveSession) awaitPeerEnded(t *testing.T, console int) {
 	t.Helper()
-	s.entries.awaitItem(t, "the end of the console", func(e traceEntry) bool { return e.Type == router.TypePeerEnded && e.ConsoleID == console })
+	s.entries.awaitItem(t, "the end of the console", func(e traceEntry) bool { return e.Type == router.EntryTypePeerEnded && e.ConsoleID == console })
 }
 
 // traceEntry is an entry of a trace that prints itself in one line.

@@ -160,7 +160,7 @@ func (h *sessionHost) endReasonLocked(ctx context.Context, live *session.Session
 		return "a case is attached", 0
 	case timeout <= 0 || len(h.consoles) > 0:
 		return "", 0
-	case len(live.Executions().OpenCells()) > 0:
+	case len(live.Executions().CellsWithOpenRuns()) > 0:
 		return "", timeout
 	}
 	idleSince := h.lastLeft

@@ -258,5 +258,5 @@ func (s *Server) readJournal(journal *trace.Journal, logFlow bool) {
 		return
 	}
 	follower := journal.Follow()
-	s.journalReaders.Go(func() { _ = flow.Log(s.journalReaderCtx, follower, s.log) }) // its error is the end of the journal, or of the context
+	s.journalReaders.Go(func() { _ = flow.LogSessionMessages(s.journalReaderCtx, follower, s.log) }) // its error is the end of the journal, or of the context
 }

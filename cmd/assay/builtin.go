@@ -168,7 +168,7 @@ func (f *builtinFlags) makePathsAbsolute() error {
 	if err != nil {
 		return err
 	}
-	f.model = model.ResolveName(f.model, here)
+	f.model = model.ResolveFileInName(f.model, here)
 	for _, flag := range f.pathFlags() {
 		if *flag.path == "" {
 			continue

@@ -133,7 +133,7 @@ func (f *builtinFlags) startRecording(p *process, cfg *builtin.Config) (stop fun
 	if cfg.PriceUnknown {
 		name += " elsewhere" // a name without a price, so that a replay has none either
 	}
-	cfg.Model = normalizer.Record(name, cfg.Model, file)
+	cfg.Model = normalizer.NewRecordingClient(name, cfg.Model, file)
 	return file.Close, nil
 }
 

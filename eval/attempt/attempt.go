@@ -246,7 +246,7 @@ func (a *attempt) openTrace() error {
 	}
 	a.recording = recording
 	follower := a.journal.Follow()
-	a.flowLog.Go(func() { _ = flow.Log(context.Background(), follower, a.log) }) // until the journal is closed
+	a.flowLog.Go(func() { _ = flow.LogSessionMessages(context.Background(), follower, a.log) }) // until the journal is closed
 	if a.cfg.OnTrace != nil {
 		a.cfg.OnTrace(recording)
 	}

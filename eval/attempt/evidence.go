@@ -101,7 +101,7 @@ func (a *attempt) openJudge(name string) (model.Client, error) {
 		}
 		a.judgeCalls = file
 	}
-	return replay.Record(name, client, a.judgeCalls), nil
+	return replay.NewRecordingClient(name, client, a.judgeCalls), nil
 }
 
 var (

@@ -104,10 +104,10 @@ func (w *completionWatcher) noteAgentActiveAt(at time.Time) {
 // limit.
 func (w *completionWatcher) readSessionEntry(e *trace.Entry) *watcherVerdict {
 	switch e.Type {
-	case router.TypeHolder:
+	case router.EntryTypeHolderChanged:
 		w.setHolder(e)
 		return nil
-	case router.TypePeerEnded:
+	case router.EntryTypePeerEnded:
 		return w.readPeerEnded(e)
 	case session.TypeKernelStuck:
 		w.isKernelReplaced = true

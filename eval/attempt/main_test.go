@@ -26,7 +26,7 @@ import (
 // supervisor's cleanup helper, the sandbox's launcher ("launch PLAN -- COMMAND..."),
 // and an agent ("agent ROLE FD").
 func TestMain(m *testing.M) {
-	subprocesstest.Main(m, map[string]subprocesstest.Role{"agent": func(args []string) int { return playAgent(args[0], args[1]) }, "launch": subprocesstest.Launch})
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{"agent": func(args []string) int { return playAgent(args[0], args[1]) }, "launch": subprocesstest.RunSandboxLauncher})
 }
 
 // The roles of playAgent.
@@ -132,7 +132,7 @@ func runAttempt(t *testing.T, role string, fields map[string]any, configure ...f
 	require.NoError(t, os.WriteFile(path, text, 0o600))
 	cases, err := testcases.Load([]string{path}, testcases.Options{})
 	require.NoError(t, err)
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}, Launcher: []string{os.Args[0], "launch"}})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}, Launcher: []string{os.Args[0], "launch"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, supervisor.Close()) })
 	python, err := kernel.ResolvePython(t.Context(), "python3", supervisor.TempDir())

@@ -206,16 +206,16 @@ func (r *rerunner) runCells(cells []notebook.Cell) error {
 // run. After cellTimeout it interrupts them. It fails if the kernel ends; a cell that raises is
 // no error.
 func (r *rerunner) runCell(cell notebook.Cell) error {
-	r.executions.MarkSent(cell.ID)
+	r.executions.MarkRunSent(cell.ID)
 	if err := r.writeMessage(protocol.CellCommand{Type: protocol.TypeRunCell, CellID: cell.ID, Code: &cell.Source}); err != nil {
 		return err
 	}
 	defer r.stopAfterTimeout(func() {
-		for _, id := range r.executions.OpenCells() {
+		for _, id := range r.executions.CellsWithOpenRuns() {
 			_ = r.writeMessage(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: id}) // fails if the kernel is dead, which runs nothing
 		}
 	})()
-	for len(r.executions.OpenCells()) > 0 {
+	for len(r.executions.CellsWithOpenRuns()) > 0 {
 		if _, _, err := r.readFrame(); err != nil {
 			return err
 		}

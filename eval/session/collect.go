@@ -65,13 +65,13 @@ func (s *Session) interruptCells(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, InterruptGrace)
 	defer cancel()
 	follower := s.cfg.Journal.Follow()
-	for _, cell := range s.executions.OpenCells() {
+	for _, cell := range s.executions.CellsWithOpenRuns() {
 		_ = s.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}) // fails if the kernel is dead, which runs nothing
 	}
 	s.router.InterruptExecuteCode()
-	for len(s.executions.OpenCells()) > 0 {
+	for len(s.executions.CellsWithOpenRuns()) > 0 {
 		if _, err := follower.Next(ctx); err != nil {
-			s.log.Warn("cells still run", "cells", s.executions.OpenCells(), "limit", InterruptGrace)
+			s.log.Warn("cells still run", "cells", s.executions.CellsWithOpenRuns(), "limit", InterruptGrace)
 			return
 		}
 	}

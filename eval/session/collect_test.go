@@ -84,7 +84,7 @@ func TestCollectStateOfDeadKernel(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, s.IsKernelAlive())
 	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
-	s.awaitEntry(t, "its end", matchEntry(trace.HopSession, router.TypePeerEnded))
+	s.awaitEntry(t, "its end", matchEntry(trace.HopSession, router.EntryTypePeerEnded))
 	require.False(t, s.IsKernelAlive())
 	state := s.CollectState(t.Context())
 	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))

@@ -71,9 +71,9 @@ func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 	switch {
 	case r.Note == trace.NoteDropped:
 	case r.Type == protocol.TypeRunCell:
-		f.executions.MarkSent(r.CellID)
+		f.executions.MarkRunSent(r.CellID)
 	case r.Type == protocol.TypeDisposeCell:
-		f.executions.MarkDisposed(r.CellID)
+		f.executions.MarkCellDisposed(r.CellID)
 	}
 }
 
@@ -81,11 +81,11 @@ func (f *NotebookFold) applyKernelCommand(r trace.Record) {
 // or a new holder of the document.
 func (f *NotebookFold) applySessionEntry(r trace.Record) {
 	switch {
-	case r.Type == router.TypePeerEnded && r.Action == "kernel":
+	case r.Type == router.EntryTypePeerEnded && r.Action == "kernel":
 		f.executions.MarkKernelEnded()
-	case r.Type == router.TypeHolder && r.ConsoleID == 0:
+	case r.Type == router.EntryTypeHolderChanged && r.ConsoleID == 0:
 		f.consoleNotebook = nil
-	case r.Type == router.TypeHolder:
+	case r.Type == router.EntryTypeHolderChanged:
 		f.holderIsConsole = f.consoleNotebook != nil // the first holder entry decides for the whole session
 	}
 }

@@ -29,7 +29,7 @@ const testTimeout = 30 * time.Second
 // binary. It is closed when the test ends.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}, Launcher: sandboxLauncherCommand()})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}, Launcher: sandboxLauncherCommand()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup

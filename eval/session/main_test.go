@@ -17,7 +17,7 @@ import (
 // ("play ROLE FD"), the supervisor's cleanup helper and the sandbox's launcher
 // ("launch PLAN -- [COMMAND...]").
 func TestMain(m *testing.M) {
-	subprocesstest.Main(m, map[string]subprocesstest.Role{"play": func(args []string) int { return playChild(args[0], args[1]) }, "launch": subprocesstest.Launch})
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{"play": func(args []string) int { return playChild(args[0], args[1]) }, "launch": subprocesstest.RunSandboxLauncher})
 }
 
 // sandboxLauncherCommand returns the command with which the test binary starts another command

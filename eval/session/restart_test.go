@@ -31,7 +31,7 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	cell := s.awaitEntry(t, "the cell", matchCellStart).CellID
 	says := func(text string) func(e *trace.Entry) bool {
 		return func(e *trace.Entry) bool {
-			body, err := protocol.ToJSON(e.Body)
+			body, err := protocol.BodyToJSON(e.Body)
 			return err == nil && e.Hop == trace.KernelToServer && e.Type == protocol.TypeKernelStdio && strings.Contains(string(body), text)
 		}
 	}

@@ -18,9 +18,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startServer starts a test server with this HTTP handler, and returns a client for it
+// startServerAndClient starts a test server with this HTTP handler, and returns a client for it
 // and the server's URL.
-func startServer(t *testing.T, handler http.HandlerFunc) (*client.Client, string) {
+func startServerAndClient(t *testing.T, handler http.HandlerFunc) (*client.Client, string) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -46,7 +46,7 @@ func TestNewRefusesBadAddresses(t *testing.T) {
 // GetJSON keeps the escapes of the path, and sends the token.
 func TestGetJSON(t *testing.T) {
 	t.Parallel()
-	c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+	c, _ := startServerAndClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.String() != "/api/sessions/a%2Fb" || r.Header.Get("Authorization") != "Bearer secret" {
 			http.Error(w, r.URL.String(), http.StatusTeapot)
 			return
@@ -75,17 +75,17 @@ func TestGetJSONRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, _ := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			c, _ := startServerAndClient(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tc.status)
 				_, _ = io.WriteString(w, tc.body)
 			})
-			var answered *client.Error
+			var answered *client.ErrorResponse
 			require.ErrorAs(t, c.GetJSON(t.Context(), "api", nil), &answered)
-			require.Equal(t, client.Error{Status: tc.status, Code: tc.code, Text: tc.text}, *answered)
+			require.Equal(t, client.ErrorResponse{Status: tc.status, Code: tc.code, Text: tc.text}, *answered)
 			require.Equal(t, tc.status == http.StatusInternalServerError, answered.IsServerFault())
 		})
 	}
-	c, url := startServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
+	c, url := startServerAndClient(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") })
 	require.ErrorContains(t, c.GetJSON(t.Context(), "api", new(int)), "cannot decode the response of "+url+"/api")
 }
 
@@ -136,7 +136,7 @@ func TestWatchTrace(t *testing.T) {
 		},
 		"a refusal": {
 			func(ws *websocket.Conn) error { return ws.Close(websocket.StatusPolicyViolation, "wrong token") },
-			func(t *testing.T, err error) { t.Helper(); require.Equal(t, &client.Error{Text: "wrong token"}, err) },
+			func(t *testing.T, err error) { t.Helper(); require.Equal(t, &client.ErrorResponse{Text: "wrong token"}, err) },
 		},
 		"no reason": {
 			func(ws *websocket.Conn) error { return ws.Close(4009, "") },
@@ -158,7 +158,7 @@ func TestWatchTrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			requests := make(chan string, 1)
-			c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+			c, _ := startServerAndClient(t, func(w http.ResponseWriter, r *http.Request) {
 				requests <- r.URL.String() + " " + r.Header.Get("Authorization")
 				ws, err := websocket.Accept(w, r, nil)
 				if err != nil {
@@ -185,20 +185,20 @@ func TestWatchTrace(t *testing.T) {
 // with the refusal's code and text.
 func TestWatchTraceRefused(t *testing.T) {
 	t.Parallel()
-	c, _ := startServer(t, func(w http.ResponseWriter, _ *http.Request) {
+	c, _ := startServerAndClient(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"code":"unauthorized","text":"wrong token"}`)
 	})
 	_, err := c.WatchTrace(t.Context(), "s", 1)
-	var answered *client.Error
+	var answered *client.ErrorResponse
 	require.ErrorAs(t, err, &answered)
-	require.Equal(t, client.Error{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *answered)
+	require.Equal(t, client.ErrorResponse{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *answered)
 }
 
 // TraceWatch.Next returns the cause of its context when the context ends.
 func TestWatchNextEndsWithContext(t *testing.T) {
 	t.Parallel()
-	c, _ := startServer(t, func(w http.ResponseWriter, r *http.Request) {
+	c, _ := startServerAndClient(t, func(w http.ResponseWriter, r *http.Request) {
 		if ws, err := websocket.Accept(w, r, nil); err == nil {
 			_, _, _ = ws.Read(context.WithoutCancel(r.Context())) // until the client disconnects
 			_ = ws.CloseNow()

@@ -24,7 +24,7 @@ func TestMessageJSONRoundTripKeepsBytes(t *testing.T) {
 	} {
 		var m model.Message
 		require.NoError(t, json.Unmarshal([]byte(text), &m))
-		require.Equal(t, text, modeltest.MarshalJSON(t, m))
+		require.Equal(t, text, modeltest.MustMarshalJSON(t, m))
 	}
 }
 
@@ -61,8 +61,8 @@ func FuzzMessageJSON(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		first := modeltest.MarshalJSON(t, m)
+		first := modeltest.MustMarshalJSON(t, m)
 		require.NoError(t, json.Unmarshal([]byte(first), &again))
-		require.Equal(t, first, modeltest.MarshalJSON(t, again))
+		require.Equal(t, first, modeltest.MustMarshalJSON(t, again))
 	})
 }

@@ -23,13 +23,13 @@ func TestBlockCacheMarkers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.NotContains(t, modeltest.MarshalJSON(t, c.block), "cache_control")
+			require.NotContains(t, modeltest.MustMarshalJSON(t, c.block), "cache_control")
 			c.block.Cache = true
-			require.Equal(t, c.want, modeltest.MarshalJSON(t, c.block))
+			require.Equal(t, c.want, modeltest.MustMarshalJSON(t, c.block))
 			var again model.Block
 			require.NoError(t, json.Unmarshal([]byte(c.want), &again))
 			require.True(t, again.Cache)
-			require.Equal(t, c.want, modeltest.MarshalJSON(t, again))
+			require.Equal(t, c.want, modeltest.MustMarshalJSON(t, again))
 		})
 	}
 }
@@ -38,17 +38,17 @@ func TestBlockCacheMarkers(t *testing.T) {
 func TestThinkingBlocksGetNoCacheMarker(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{model.BlockThinking, model.BlockRedactedThinking} {
-		require.NotContains(t, modeltest.MarshalJSON(t, model.Block{Type: kind, Cache: true}), "cache_control")
+		require.NotContains(t, modeltest.MustMarshalJSON(t, model.Block{Type: kind, Cache: true}), "cache_control")
 	}
 }
 
 func TestToolCacheMarkers(t *testing.T) {
 	t.Parallel()
 	tool := model.Tool{Name: "n", Description: "d", InputSchema: json.RawMessage(`{"type":"object"}`)}
-	require.Equal(t, `{"name":"n","description":"d","input_schema":{"type":"object"}}`, modeltest.MarshalJSON(t, tool))
+	require.Equal(t, `{"name":"n","description":"d","input_schema":{"type":"object"}}`, modeltest.MustMarshalJSON(t, tool))
 	tool.Cache = true
 	want := `{"name":"n","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}`
-	require.Equal(t, want, modeltest.MarshalJSON(t, tool))
+	require.Equal(t, want, modeltest.MustMarshalJSON(t, tool))
 	var again model.Tool
 	require.NoError(t, json.Unmarshal([]byte(want), &again))
 	require.Equal(t, tool, again)

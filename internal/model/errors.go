@@ -24,9 +24,9 @@ const (
 	TypeContextSize   = "exceed_context_size_error" // llama.cpp: the conversation is too long
 )
 
-// reasoningToolsErrorText is part of the message with which OpenAI rejects tools for a
+// toolsWithReasoningErrorText is part of the message with which OpenAI rejects tools for a
 // reasoning model. Some of its models do so unless reasoning is switched off.
-const reasoningToolsErrorText = "Function tools with reasoning_effort are not supported"
+const toolsWithReasoningErrorText = "Function tools with reasoning_effort are not supported"
 
 // APIError is an error response of a model's API. Its text is one line, such as
 // "anthropic: 401 authentication_error: invalid x-api-key". If a setting of Assay
@@ -41,7 +41,7 @@ type APIError struct {
 
 func (e *APIError) Error() string {
 	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
-	if strings.Contains(e.Message, reasoningToolsErrorText) {
+	if strings.Contains(e.Message, toolsWithReasoningErrorText) {
 		text += " (set --model-arg reasoning_effort=none where the model knows it)"
 	}
 	return text

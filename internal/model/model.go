@@ -52,13 +52,13 @@ type Request struct {
 type Params struct {
 	MaxTokens   int       `json:"max_tokens"`            // limit for a reply; 0 means DefaultMaxTokens
 	Temperature *float64  `json:"temperature,omitempty"` // nil means the API's default
-	Thinking    *Thinking `json:"thinking,omitempty"`    // nil means the API's default
+	Thinking    *ThinkingSetting `json:"thinking,omitempty"`    // nil means the API's default
 
 	ReasoningEffort string `json:"reasoning_effort,omitempty"` // openai/ models only; "" means the API's default
 }
 
-// Thinking says whether, and for how many tokens, the model reasons before it replies.
-type Thinking struct {
+// ThinkingSetting says whether, and for how many tokens, the model reasons before it replies.
+type ThinkingSetting struct {
 	Type         string `json:"type"`                    // adaptive, enabled or disabled
 	BudgetTokens int    `json:"budget_tokens,omitempty"` // only with enabled; less than MaxTokens
 }

@@ -33,10 +33,10 @@ func CheckName(name string) error {
 	return err
 }
 
-// ResolveName returns a model's name with its file, if it has one, made relative to
+// ResolveFileInName returns a model's name with its file, if it has one, made relative to
 // dir. It returns a name with an absolute file, a name without a file and an unknown
 // name unchanged.
-func ResolveName(name, dir string) string {
+func ResolveFileInName(name, dir string) string {
 	prefix, file, err := ParseName(name)
 	if err != nil || ProviderOf(name) != "" || filepath.IsAbs(file) {
 		return name

@@ -17,9 +17,9 @@ func TestCheckAndResolveModelName(t *testing.T) {
 		"anthropic/claude-x": "anthropic/claude-x",
 	} {
 		require.NoError(t, model.CheckName(name))
-		require.Equal(t, want, model.ResolveName(name, "/cases"))
-		require.Equal(t, name, model.ResolveName(name, ""))
+		require.Equal(t, want, model.ResolveFileInName(name, "/cases"))
+		require.Equal(t, name, model.ResolveFileInName(name, ""))
 	}
 	require.ErrorContains(t, model.CheckName("gpt"), "unknown model")
-	require.Equal(t, "gpt", model.ResolveName("gpt", "/cases"))
+	require.Equal(t, "gpt", model.ResolveFileInName("gpt", "/cases"))
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// MinThinkingBudget is the smallest [Thinking] budget, in tokens, that the Messages API
+// MinThinkingBudget is the smallest [ThinkingSetting] budget, in tokens, that the Messages API
 // accepts.
 const MinThinkingBudget = 1024
 
@@ -52,14 +52,14 @@ func reasoningEfforts() []string {
 
 func (p *Params) setThinking(value string) error {
 	if value == "adaptive" || value == "disabled" {
-		p.Thinking = &Thinking{Type: value}
+		p.Thinking = &ThinkingSetting{Type: value}
 		return nil
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 {
 		return fmt.Errorf("thinking must be adaptive, disabled or a number of tokens, not %q", value)
 	}
-	p.Thinking = &Thinking{Type: "enabled", BudgetTokens: n}
+	p.Thinking = &ThinkingSetting{Type: "enabled", BudgetTokens: n}
 	return nil
 }
 

@@ -16,9 +16,9 @@ func TestParams_Set(t *testing.T) {
 	require.NoError(t, p.Set("max_tokens", "9"))
 	require.NoError(t, p.Set("temperature", "0.25"))
 	require.NoError(t, p.Set("thinking", "2048"))
-	require.Equal(t, `{"max_tokens":9,"temperature":0.25,"thinking":{"type":"enabled","budget_tokens":2048}}`, modeltest.MarshalJSON(t, p))
+	require.Equal(t, `{"max_tokens":9,"temperature":0.25,"thinking":{"type":"enabled","budget_tokens":2048}}`, modeltest.MustMarshalJSON(t, p))
 	require.NoError(t, p.Set("thinking", "adaptive"))
-	require.Equal(t, &model.Thinking{Type: "adaptive"}, p.Thinking)
+	require.Equal(t, &model.ThinkingSetting{Type: "adaptive"}, p.Thinking)
 	for key, values := range map[string][]string{"max_tokens": {"", "0", "x"}, "temperature": {"2.5", "-1", "NaN", "x"}, "thinking": {"much", "0"}, "reasoning_effort": {"", "huge"}, "top_q": {"1"}} {
 		for _, value := range values {
 			require.ErrorContains(t, p.Set(key, value), key)

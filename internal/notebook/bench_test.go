@@ -27,7 +27,7 @@ func newHundredCellDocument(b *testing.B) (*notebook.Document, *notebook.Executi
 		}}))
 		applyFrame(b, executions, fmt.Sprintf(`{"type":"start_cell","cell_id":%q,"run_sequencer":%d}`, id, i+1))
 		applyFrame(b, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: id, Text: []byte(strings.Repeat("a line\n", 2000))})))
-		applyFrame(b, executions, strings.Replace(displayFrame(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
+		applyFrame(b, executions, strings.Replace(newDisplayFrame(b, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""), `"a"`, `"`+id+`"`, 1))
 		applyFrame(b, executions, fmt.Sprintf(`{"type":"cell_result","cell_id":%q,"run_sequencer":%d,"status":"ok"}`, id, i+1))
 	}
 	return doc, executions
@@ -48,7 +48,7 @@ func actionRoundTrip(b *testing.B, conn protocol.Conn, body []byte) []byte {
 
 func BenchmarkGetContextOf100Cells(b *testing.B) {
 	doc, _ := newHundredCellDocument(b)
-	peer := servePeer(b, doc)
+	peer := serveDocument(b, doc)
 	body := []byte(`{"type":"agent_action","action":"get_context","tx_id":"t"}`)
 	size := 0
 	for b.Loop() {
@@ -59,7 +59,7 @@ func BenchmarkGetContextOf100Cells(b *testing.B) {
 
 func BenchmarkEditCell(b *testing.B) {
 	doc, _ := newHundredCellDocument(b)
-	peer := servePeer(b, doc)
+	peer := serveDocument(b, doc)
 	body, err := json.Marshal(map[string]any{
 		"type": "agent_action", "action": "edit_cell", "tx_id": "t",
 		"params": map[string]any{"cell_id": "cell-50", "source": strings.Repeat("y = compute(2)\n", 20)},
@@ -70,9 +70,9 @@ func BenchmarkEditCell(b *testing.B) {
 	}
 }
 
-// BenchmarkApply100MB applies 100 MiB of printed text, as raw frames of a kernel, per
+// BenchmarkApply100MBOfPrintedText applies 100 MiB of printed text, as raw frames of a kernel, per
 // operation.
-func BenchmarkApply100MB(b *testing.B) {
+func BenchmarkApply100MBOfPrintedText(b *testing.B) {
 	for _, size := range []int{100, 64 << 10} {
 		b.Run(fmt.Sprintf("frames of %d B", size), func(b *testing.B) {
 			text := []byte(strings.Repeat("x", size-1) + "\n")
@@ -92,7 +92,7 @@ func BenchmarkApply100MB(b *testing.B) {
 }
 
 func BenchmarkApplyImageOf1MiB(b *testing.B) {
-	frame := []byte(displayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, ""))
+	frame := []byte(newDisplayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	b.SetBytes(int64(len(frame)))
@@ -106,7 +106,7 @@ func BenchmarkApplyImageOf1MiB(b *testing.B) {
 func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	applyFrame(b, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-	applyFrame(b, executions, displayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	applyFrame(b, executions, newDisplayFrame(b, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	env := protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}
 	for b.Loop() {
 		executions.KernelMessage(env, []byte(`{"type":"cell_result","cell_id":"a","status":"ok"}`))

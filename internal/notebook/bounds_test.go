@@ -20,30 +20,30 @@ func TestOutputsOfOneCellAreBounded(t *testing.T) {
 			applyStreamText(t, executions, []string{protocol.Stdout, protocol.Stderr}[i%2], "x")
 		},
 		"many small displays": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, ""))
+			applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": "x"}, ""))
 		},
 		"many medium displays and text": func(t require.TestingT, executions *notebook.Executions, i int) {
 			applyStreamText(t, executions, protocol.Stdout, "between")
-			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
+			applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": fmt.Sprint(i), "text/html": strings.Repeat("y", 3<<10)}, ""))
 		},
 		"large displays": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
+			applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/html": strings.Repeat("z", limit)}, ""))
 		},
 		"displays that grow": func(t require.TestingT, executions *notebook.Executions, i int) {
-			applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
-			grown := displayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 3<<10)}, "id")
+			applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": "small"}, "id"))
+			grown := newDisplayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 3<<10)}, "id")
 			if i%100 == 0 {
 				applyFrame(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
 			}
 		},
 		"displays with large metadata": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyOutputUndecoded(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
+			applyOutputWithoutDecoding(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"display_data","data":{},"metadata":{"a":"`+strings.Repeat("m", limit)+`"}}}`)
 		},
 		"short errors": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyOutputUndecoded(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
+			applyOutputWithoutDecoding(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v"}}`)
 		},
 		"long errors": func(t require.TestingT, executions *notebook.Executions, _ int) {
-			applyOutputUndecoded(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
+			applyOutputWithoutDecoding(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+
 				strings.Repeat("v", limit)+`","traceback":["`+strings.Repeat("t", limit)+`"]}}`)
 		},
 	} {
@@ -73,7 +73,7 @@ func TestNumberOfCellsIsBounded(t *testing.T) {
 	late := `{"type":"start_cell","cell_id":"another"}`
 	env := protocol.Envelope{Type: protocol.TypeStartCell, CellID: "another"}
 	require.ErrorContains(t, executions.ApplyFrame(1, env, []byte(late)), "10000 cells")
-	executions.MarkSent("another") // a cell that the server sends is always added
+	executions.MarkRunSent("another") // a cell that the server sends is always added
 	require.NoError(t, executions.ApplyFrame(1, env, []byte(late)))
 	require.Equal(t, notebook.StatusRunning, executions.CellStatus("another"))
 }
@@ -85,10 +85,10 @@ func TestFramesThatCostMemoryAreRefused(t *testing.T) {
 		many[fmt.Sprintf("text/x%d", i)] = ""
 	}
 	for name, c := range map[string]struct{ frame, says string }{
-		"mime types": {displayFrame(t, many, ""), "output.data: expected at most 16 mime types, found 17"},
-		"mime type":  {displayFrame(t, map[string]any{long: ""}, ""), "output.data: expected mime types of at most 128 bytes, found one of 129"},
-		"display id": {displayFrame(t, nil, long), "output.data: expected an object, found null"},
-		"long id":    {displayFrame(t, map[string]any{}, long), "output.transient.display_id: expected at most 128 bytes, found 129"},
+		"mime types": {newDisplayFrame(t, many, ""), "output.data: expected at most 16 mime types, found 17"},
+		"mime type":  {newDisplayFrame(t, map[string]any{long: ""}, ""), "output.data: expected mime types of at most 128 bytes, found one of 129"},
+		"display id": {newDisplayFrame(t, nil, long), "output.data: expected an object, found null"},
+		"long id":    {newDisplayFrame(t, map[string]any{}, long), "output.transient.display_id: expected at most 128 bytes, found 129"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -92,7 +92,7 @@ func (c *cellExecution) appendException(exception string) {
 	}
 	lines := strings.Split(strings.TrimRight(exception, "\n"), "\n")
 	name, value, _ := strings.Cut(lines[len(lines)-1], ": ")
-	output := &richOutput{kind: errorOutput, failure: &errorContent{name: name, value: value, traceback: lines}}
+	output := &richOutput{kind: errorOutput, failure: &errorOutputContent{name: name, value: value, traceback: lines}}
 	c.appendOutput(output.shrunkTo(c.maxSingleOutputBytes(), 0))
 }
 

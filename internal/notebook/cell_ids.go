@@ -16,23 +16,23 @@ func nbformatCellIDs(cells []Cell) []string {
 	ids := make([]string, len(cells))
 	taken := map[string]bool{}
 	for i, cell := range cells {
-		if cell.ID != "" && nbformatCellID(cell.ID) == cell.ID && !taken[cell.ID] {
+		if cell.ID != "" && toNbformatCellID(cell.ID) == cell.ID && !taken[cell.ID] {
 			ids[i] = cell.ID
 			taken[cell.ID] = true
 		}
 	}
 	for i, cell := range cells {
 		if ids[i] == "" {
-			ids[i] = unusedCellID(nbformatCellID(cell.ID), taken)
+			ids[i] = unusedCellID(toNbformatCellID(cell.ID), taken)
 			taken[ids[i]] = true
 		}
 	}
 	return ids
 }
 
-// nbformatCellID returns the cell id with '-' in place of each character that nbformat does not
+// toNbformatCellID returns the cell id with '-' in place of each character that nbformat does not
 // allow, cut to 64 bytes. It is empty if id is.
-func nbformatCellID(id string) string {
+func toNbformatCellID(id string) string {
 	id = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
 			return r

@@ -49,9 +49,9 @@ func TestCellStatusAfterFrames(t *testing.T) {
 			for _, step := range c.steps {
 				switch step {
 				case "sent":
-					executions.MarkSent("a")
+					executions.MarkRunSent("a")
 				case "disposed":
-					executions.MarkDisposed("a")
+					executions.MarkCellDisposed("a")
 				case "ended":
 					executions.MarkKernelEnded()
 				default:

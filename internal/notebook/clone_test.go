@@ -36,7 +36,7 @@ func TestClonesAreIndependent(t *testing.T) {
 	}
 	newRuns := func() *notebook.Executions {
 		r := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 4 << 10})
-		r.MarkDisposed("gone")
+		r.MarkCellDisposed("gone")
 		return r
 	}
 	var want []notebook.ExecutionsSnapshot // of Executions that are not cloned

@@ -60,7 +60,7 @@ func (d *Document) contextCell(cell Cell, maxOutputBytes int) contextCell {
 	}
 	status, outputs, widgets := d.cfg.Executions.cellForContext(cell.ID)
 	out.Language, out.Status = d.codeLanguage(), status
-	out.Outputs = limitOutputs(maxOutputBytes, outputShortener{maxTextBytes: maxContextTextBytes}.encodeAll(outputs))
+	out.Outputs = limitOutputs(maxOutputBytes, outputShortener{maxTextBytes: maxContextTextBytes}.encodeOutputs(outputs))
 	out.Widgets = contextWidgets(widgets)
 	return out
 }

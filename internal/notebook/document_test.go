@@ -20,9 +20,9 @@ func TestReplayedEventsGiveSameDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []notebook.Event
 		doc := notebook.NewDocument(notebook.DocumentConfig{
-			OnEvent: func(e notebook.Event) { events = append(events, encodeAndDecode(t, e)) },
+			OnEvent: func(e notebook.Event) { events = append(events, encodeAndDecodeEvent(t, e)) },
 		})
-		peer := servePeer(t, doc)
+		peer := serveDocument(t, doc)
 		model := []notebook.Cell{} // the cells that the document should have
 		for range rapid.IntRange(0, 30).Draw(t, "actions") {
 			model = randomAction(t, peer, model)
@@ -89,9 +89,9 @@ func requireActionOutcome(t *rapid.T, r actionResponse, success bool) bool {
 	return success
 }
 
-// encodeAndDecode returns event e as it is read back from a trace, and checks that Event.JSON
+// encodeAndDecodeEvent returns event e as it is read back from a trace, and checks that Event.JSON
 // gives the same as json.Marshal.
-func encodeAndDecode(t require.TestingT, e notebook.Event) notebook.Event {
+func encodeAndDecodeEvent(t require.TestingT, e notebook.Event) notebook.Event {
 	text := e.JSON()
 	e.Type = notebook.EventType
 	plain, err := json.Marshal(e)
@@ -160,9 +160,9 @@ func TestEventsSayWhoCausedThem(t *testing.T) {
 			var events []notebook.Event
 			doc := notebook.NewDocument(notebook.DocumentConfig{
 				NewCellID: func() string { return fmt.Sprint(len(events)) },
-				OnEvent:   func(e notebook.Event) { events = append(events, encodeAndDecode(t, e)) },
+				OnEvent:   func(e notebook.Event) { events = append(events, encodeAndDecodeEvent(t, e)) },
 			})
-			peer := servePeer(t, doc)
+			peer := serveDocument(t, doc)
 			for _, action := range []string{
 				`"create_cell","params":{"position":0,"cell_type":"code","source":"1"}`,
 				`"create_markdown_cell","params":{"position":0,"source":"2"}`,
@@ -193,7 +193,7 @@ func TestRestoreEventIsCausedByServer(t *testing.T) {
 func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 	t.Parallel()
 	doc := notebook.NewDocument(notebook.DocumentConfig{OnEvent: func(e notebook.Event) { require.Equal(t, notebook.CellCreated, e.Kind) }})
-	peer := servePeer(t, doc)
+	peer := serveDocument(t, doc)
 	for range 3 {
 		peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	}
@@ -206,7 +206,7 @@ func TestMoveThatChangesNothingIsNoEvent(t *testing.T) {
 
 func TestCellIDsAreRandomUUIDs(t *testing.T) {
 	t.Parallel()
-	peer := servePeer(t, notebook.NewDocument(notebook.DocumentConfig{}))
+	peer := serveDocument(t, notebook.NewDocument(notebook.DocumentConfig{}))
 	create := map[string]any{"position": 0, "cell_type": "code", "source": ""}
 	one, two := peer.sendAction("create_cell", create), peer.sendAction("create_cell", create)
 	require.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, one.CellID)
@@ -220,7 +220,7 @@ func TestSourcesAreBoundedTogether(t *testing.T) {
 	require.NoError(t, doc.ApplyEvent(notebook.Event{Kind: notebook.CellCreated, Position: &place, Cell: &notebook.Cell{
 		ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", most-10),
 	}}))
-	peer := servePeer(t, doc)
+	peer := serveDocument(t, doc)
 	r := peer.sendAction("create_markdown_cell", map[string]any{"position": 0, "source": "12345678901"})
 	require.Equal(t, "create_markdown_cell: source: expected at most 8388608 bytes of sources in the notebook, found 8388609", r.Error)
 	r = peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": "1234567890"})
@@ -241,7 +241,7 @@ func TestConcurrentServesShareOneDocument(t *testing.T) {
 	})
 	var all sync.WaitGroup
 	for range 4 {
-		peer := servePeer(t, doc)
+		peer := serveDocument(t, doc)
 		all.Go(func() {
 			for i := range 25 {
 				r := peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": fmt.Sprint(i)})
@@ -295,12 +295,12 @@ func TestServeEndsWithItsConnection(t *testing.T) {
 type brokenConn struct{ protocol.Conn }
 
 func (brokenConn) Read() ([]byte, error) {
-	return nil, &protocol.ChannelError{Operation: "read", Err: fmt.Errorf("a cable was cut")}
+	return nil, &protocol.ConnError{Operation: "read", Err: fmt.Errorf("a cable was cut")}
 }
 
 // A notebook that was restored in another session has the same cells, outputs and statuses,
 // except that a cell that was running has failed.
-func TestRestoredNotebookShowsTheSame(t *testing.T) {
+func TestRestoredNotebookHasSameCellsAndOutputs(t *testing.T) {
 	t.Parallel()
 	before := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for i, body := range []string{

@@ -18,7 +18,7 @@ type excerpt struct {
 // its end are returned, half of maxBytes each, with a line between them that says how many
 // bytes are left out.
 func (e excerpt) truncate(maxBytes int) string {
-	size := totalLength(e.head) + totalLength(e.tail)
+	size := totalBytesOfParts(e.head) + totalBytesOfParts(e.tail)
 	if size <= maxBytes {
 		return e.fullText()
 	}
@@ -33,7 +33,7 @@ func (e excerpt) truncate(maxBytes int) string {
 // fullText returns all parts of the text as a string. If bytes in the middle are missing, a
 // line in their place says how many.
 func (e excerpt) fullText() string {
-	return string(joinParts(e.head)) + omissionText(e.missingBytes) + string(joinParts(e.tail))
+	return string(joinTextParts(e.head)) + omissionText(e.missingBytes) + string(joinTextParts(e.tail))
 }
 
 // truncateMiddle returns text, or if it is longer than maxBytes its beginning and its end, half
@@ -54,8 +54,8 @@ func omissionText(n int64) string {
 	return fmt.Sprintf("\n[... %d bytes left out ...]\n", n)
 }
 
-// totalLength returns how many bytes all parts of a text have together.
-func totalLength(parts [][]byte) int {
+// totalBytesOfParts returns how many bytes all parts of a text have together.
+func totalBytesOfParts(parts [][]byte) int {
 	n := 0
 	for _, part := range parts {
 		n += len(part)
@@ -63,8 +63,8 @@ func totalLength(parts [][]byte) int {
 	return n
 }
 
-// joinParts returns the concatenation of all parts of a text.
-func joinParts(parts [][]byte) []byte { return bytes.Join(parts, nil) }
+// joinTextParts returns the concatenation of all parts of a text.
+func joinTextParts(parts [][]byte) []byte { return bytes.Join(parts, nil) }
 
 // firstBytes returns at most n bytes from the beginning of a text in parts, without cutting a
 // rune.
@@ -86,7 +86,7 @@ func lastBytes(parts [][]byte, n int) []byte {
 	for size := 0; from > 0 && size < n; size += len(parts[from]) {
 		from--
 	}
-	text := joinParts(parts[from:])
+	text := joinTextParts(parts[from:])
 	return text[runeStartFrom(text, len(text)-n):]
 }
 

@@ -65,9 +65,9 @@ func NewExecutions(cfg ExecutionsConfig) *Executions {
 	return &Executions{cfg: cfg, cells: map[string]*cellExecution{}}
 }
 
-// MarkSent records that the server has sent the kernel a run_cell for the cell, which now waits
+// MarkRunSent records that the server has sent the kernel a run_cell for the cell, which now waits
 // to run.
-func (e *Executions) MarkSent(cellID string) {
+func (e *Executions) MarkRunSent(cellID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.cells[cellID]
@@ -78,9 +78,9 @@ func (e *Executions) MarkSent(cellID string) {
 	c.Queue()
 }
 
-// MarkDisposed records that the server has sent the kernel a dispose_cell for the cell, and
+// MarkCellDisposed records that the server has sent the kernel a dispose_cell for the cell, and
 // forgets the cell's outputs and state.
-func (e *Executions) MarkDisposed(cellID string) {
+func (e *Executions) MarkCellDisposed(cellID string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.retainingCell == e.cells[cellID] {
@@ -113,14 +113,14 @@ func (e *Executions) MarkKernelEnded() {
 func (e *Executions) CellStatus(cellID string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if c := e.seenCell(cellID); c != nil {
+	if c := e.lookUpCell(cellID); c != nil {
 		return c.status()
 	}
 	return StatusIdle
 }
 
-// OpenCells returns the ids of the cells that are running or wait for the kernel, sorted.
-func (e *Executions) OpenCells() []string {
+// CellsWithOpenRuns returns the ids of the cells that are running or wait for the kernel, sorted.
+func (e *Executions) CellsWithOpenRuns() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var open []string
@@ -182,9 +182,9 @@ func (e *Executions) frameHandler(messageType string) func(seq int64, frame *obj
 	}
 }
 
-// seenCell returns the state of the cell with this id, or nil if no frame or command was about
+// lookUpCell returns the state of the cell with this id, or nil if no frame or command was about
 // it or it was disposed of. The caller holds mu.
-func (e *Executions) seenCell(id string) *cellExecution {
+func (e *Executions) lookUpCell(id string) *cellExecution {
 	if c := e.cells[id]; c != nil && !c.disposed {
 		return c
 	}

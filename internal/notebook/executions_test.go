@@ -30,9 +30,9 @@ func applyFrameAt(t require.TestingT, executions *notebook.Executions, seq int64
 	require.NoError(t, executions.ApplyFrame(seq, env, []byte(frame)))
 }
 
-// applyOutputUndecoded applies a cell_output frame about cell a without decoding its envelope,
+// applyOutputWithoutDecoding applies a cell_output frame about cell a without decoding its envelope,
 // which takes long for a large frame.
-func applyOutputUndecoded(t require.TestingT, executions *notebook.Executions, frame string) {
+func applyOutputWithoutDecoding(t require.TestingT, executions *notebook.Executions, frame string) {
 	require.NoError(t, executions.ApplyFrame(1, protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "a"}, []byte(frame)))
 }
 
@@ -41,8 +41,8 @@ func applyStreamText(t require.TestingT, executions *notebook.Executions, stream
 	applyFrame(t, executions, string(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: "a", Text: []byte(text)})))
 }
 
-// displayFrame returns a cell_output frame with a display_data of cell a.
-func displayFrame(t require.TestingT, data map[string]any, displayID string) string {
+// newDisplayFrame returns a cell_output frame with a display_data of cell a.
+func newDisplayFrame(t require.TestingT, data map[string]any, displayID string) string {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
@@ -76,8 +76,8 @@ func TestKeptTextDoesNotDependOnPortions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(4<<10, 80<<10).Draw(t, "limit")
 		text := strings.Repeat(rapid.StringN(1, 40, 90).Draw(t, "line"), rapid.IntRange(1, 4000).Draw(t, "times"))
-		kept := keptStreamText(t, limit, text, len(text))
-		parts := keptStreamText(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
+		kept := printAndReturnKeptText(t, limit, text, len(text))
+		parts := printAndReturnKeptText(t, limit, text, rapid.IntRange(utf8.UTFMax, 8<<10).Draw(t, "portion"))
 		require.Equal(t, kept, parts)
 		require.True(t, utf8.ValidString(kept))
 		if len(text) < limit/2-(pieceOverheadBytes+pieceOverheadBytes*len(text)/maxPieceBytes) {
@@ -106,9 +106,9 @@ const (
 	maxPieceBytes      = 32 << 10
 )
 
-// keptStreamText prints text in portions of the given number of bytes and returns what the
+// printAndReturnKeptText prints text in portions of the given number of bytes and returns what the
 // executions keep of it.
-func keptStreamText(t require.TestingT, limit int, text string, portion int) string {
+func printAndReturnKeptText(t require.TestingT, limit int, text string, portion int) string {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: limit})
 	for len(text) > 0 {
 		n := min(portion, len(text))
@@ -142,7 +142,7 @@ func TestTextOfOneCellIsBounded(t *testing.T) {
 	require.Greater(t, len(text), 1<<20-16<<10)
 	_, rest, _ := strings.Cut(text, "\n[... ")
 	number, _, _ := strings.Cut(rest, " ")
-	require.InDelta(t, printed-len(text), atoi(t, number), 100)
+	require.InDelta(t, printed-len(text), parseInteger(t, number), 100)
 }
 
 // heapBytes returns the size of the Go heap in bytes after a garbage collection.
@@ -153,7 +153,7 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func atoi(t require.TestingT, text string) int {
+func parseInteger(t require.TestingT, text string) int {
 	var n int
 	require.NoError(t, json.Unmarshal([]byte(text), &n))
 	return n
@@ -173,12 +173,12 @@ func TestOutputsStayInOrder(t *testing.T) {
 			case 1:
 				applyStreamText(t, executions, protocol.Stderr, text+mark)
 			default:
-				applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/html": text, "text/plain": mark}, ""))
+				applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/html": text, "text/plain": mark}, ""))
 			}
 		}
 		var marks []int
 		for _, m := range regexp.MustCompile(`<(\d+)>`).FindAllStringSubmatch(compactJSONOf(t, executions.Snapshot().Outputs["a"]), -1) {
-			marks = append(marks, atoi(t, m[1]))
+			marks = append(marks, parseInteger(t, m[1]))
 		}
 		require.True(t, slices.IsSorted(marks), "%v", marks)
 		require.Equal(t, 0, marks[0])
@@ -190,10 +190,10 @@ func TestGrownDisplaysBecomeReferences(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: 64 << 10})
 	for range 40 {
-		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "small"}, "id"))
+		applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": "small"}, "id"))
 	}
-	grown := displayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 6<<10)}, "id")
-	applyOutputUndecoded(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
+	grown := newDisplayFrame(t, map[string]any{"text/plain": strings.Repeat("y", 6<<10)}, "id")
+	applyOutputWithoutDecoding(t, executions, strings.Replace(grown, "display_data", "update_display_data", 1))
 	list := executions.Snapshot().Outputs["a"]
 	require.Len(t, list, 40)
 	fullDisplays := 0
@@ -245,7 +245,7 @@ func TestLargeImageIsKeptAsReference(t *testing.T) {
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	image := strings.Repeat("QUJD", 1<<20) // 3 MiB
 	applyStreamText(t, executions, protocol.Stdout, "before\n")
-	applyFrameAt(t, executions, 17, displayFrame(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
+	applyFrameAt(t, executions, 17, newDisplayFrame(t, map[string]any{"image/png": image, "text/plain": "<Figure>"}, ""))
 	applyStreamText(t, executions, protocol.Stdout, "after\n")
 	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 3)
@@ -261,9 +261,9 @@ func TestSmallImageBesideMuchTextIsKept(t *testing.T) {
 	text := strings.Repeat("line\n", 1<<20)
 	image := map[string]any{"image/png": strings.Repeat("QUJD", 20<<10)}
 	applyStreamText(t, executions, protocol.Stdout, text)
-	applyFrameAt(t, executions, 2, displayFrame(t, image, ""))
+	applyFrameAt(t, executions, 2, newDisplayFrame(t, image, ""))
 	applyStreamText(t, executions, protocol.Stderr, "x")
-	applyFrameAt(t, executions, 3, displayFrame(t, image, ""))
+	applyFrameAt(t, executions, 3, newDisplayFrame(t, image, ""))
 	list := decodeOutputs(t, executions.Snapshot().Outputs["a"])
 	require.Len(t, list, 4)
 	require.Contains(t, list[0].Text, "bytes left out")
@@ -320,9 +320,9 @@ func TestMalformedFramesAreErrors(t *testing.T) {
 	for frame, says := range map[string]string{
 		"\x00\x07\x00\x00":        "kernel_stdio frame: malformed message: raw frame for stream 7",
 		"[1,2]":                   "kernel_stdio frame: expected an object, found [1,2]",
-		`"` + long("x", 99) + `"`: `kernel_stdio frame: expected an object, found "` + long("x", 59) + "...",
-		"[" + long("0", 99) + "]": "kernel_stdio frame: expected an object, found an array",
-		`{"stream":"stdout","data":` + "{" + long(" ", 99) + "}}": "kernel_stdio frame: data: expected a string, found an object",
+		`"` + repeatText("x", 99) + `"`: `kernel_stdio frame: expected an object, found "` + repeatText("x", 59) + "...",
+		"[" + repeatText("0", 99) + "]": "kernel_stdio frame: expected an object, found an array",
+		`{"stream":"stdout","data":` + "{" + repeatText(" ", 99) + "}}": "kernel_stdio frame: data: expected a string, found an object",
 		`{"stream":`:            "kernel_stdio frame: ",
 		`{"stream" "stdout"}`:   "kernel_stdio frame: ",
 		`{"stream":"stdout"`:    "kernel_stdio frame: ",
@@ -333,14 +333,14 @@ func TestMalformedFramesAreErrors(t *testing.T) {
 	}
 }
 
-func long(text string, times int) string { return strings.Repeat(text, times) }
+func repeatText(text string, times int) string { return strings.Repeat(text, times) }
 
 func TestTextOutputOfCell(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	require.Empty(t, executions.TextOutput("a"))
 	start := func(n string) {
-		executions.MarkSent("a")
+		executions.MarkRunSent("a")
 		applyFrame(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":`+n+`}`)
 	}
 	start("1")
@@ -348,17 +348,17 @@ func TestTextOutputOfCell(t *testing.T) {
 	start("2")
 	applyStreamText(t, executions, protocol.Stdout, "one ")
 	applyStreamText(t, executions, protocol.Stderr, "two\n")
-	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "<Figure>", "image/png": "aGk="}, ""))
-	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"image/png": "aGk="}, ""))
+	applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": "<Figure>", "image/png": "aGk="}, ""))
+	applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"image/png": "aGk="}, ""))
 	applyFrame(t, executions, `{"type":"cell_output","cell_id":"a","run_sequencer":2,"output":{"output_type":"error","ename":"E","evalue":"v","traceback":["Traceback","E: v"]}}`)
 	require.Equal(t, "one two\n<Figure>\nTraceback\nE: v\n", executions.TextOutput("a"))
 
 	start("3")
-	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": strings.Repeat("x", 600<<10)}, ""))
+	applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": strings.Repeat("x", 600<<10)}, ""))
 	applyStreamText(t, executions, protocol.Stdout, strings.Repeat("y", 2<<20))
 	text := executions.TextOutput("a")
 	require.True(t, strings.HasPrefix(text, "[text/plain, 614400 bytes]\n"), text[:60])
 	require.Contains(t, text, "bytes left out")
-	executions.MarkDisposed("a")
+	executions.MarkCellDisposed("a")
 	require.Empty(t, executions.TextOutput("a"))
 }

@@ -48,14 +48,14 @@ func TestFoldCases(t *testing.T) {
 			require.NoError(t, err)
 			var f foldCase
 			require.NoError(t, json.Unmarshal(text, &f))
-			compareGolden(t, path, runFold(t, f))
+			compareGolden(t, path, runFoldCase(t, f))
 		})
 	}
 }
 
-// runFold returns the fold case f as JSON, with the notebook that its steps give in place of
+// runFoldCase returns the fold case f as JSON, with the notebook that its steps give in place of
 // the expected one.
-func runFold(t *testing.T, f foldCase) string {
+func runFoldCase(t *testing.T, f foldCase) string {
 	t.Helper()
 	doc := notebook.NewDocument(notebook.DocumentConfig{})
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{MaxOutputBytes: f.TextLimit})
@@ -68,7 +68,7 @@ func runFold(t *testing.T, f foldCase) string {
 	for i, text := range f.Steps {
 		var s foldStep
 		require.NoError(t, json.Unmarshal(text, &s))
-		err := applyStep(t, doc, executions, s)
+		err := applyFoldStep(t, doc, executions, s)
 		require.Equal(t, s.Refused, err != nil, "step %d: %v", s.Seq, err)
 		out.WriteString(strings.Repeat(",", min(i, 1)) + "\n    " + string(text))
 	}
@@ -77,8 +77,8 @@ func runFold(t *testing.T, f foldCase) string {
 	return out.String()
 }
 
-// applyStep applies one step of a fold case. It fails if the step does not fit.
-func applyStep(t *testing.T, doc *notebook.Document, executions *notebook.Executions, s foldStep) error {
+// applyFoldStep applies one step of a fold case. It fails if the step does not fit.
+func applyFoldStep(t *testing.T, doc *notebook.Document, executions *notebook.Executions, s foldStep) error {
 	t.Helper()
 	env, err := protocol.NewEnvelopeDecoder().Decode(s.Msg)
 	require.NoError(t, err)
@@ -88,9 +88,9 @@ func applyStep(t *testing.T, doc *notebook.Document, executions *notebook.Execut
 	case s.Hop == "kernel>server":
 		return executions.ApplyFrame(s.Seq, env, s.Msg)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeRunCell:
-		executions.MarkSent(env.CellID)
+		executions.MarkRunSent(env.CellID)
 	case s.Hop == "server>kernel" && env.Type == protocol.TypeDisposeCell:
-		executions.MarkDisposed(env.CellID)
+		executions.MarkCellDisposed(env.CellID)
 	case s.Hop == "server>console" && env.Type == protocol.TypeManagedProcessExit:
 		executions.MarkKernelEnded()
 	default:

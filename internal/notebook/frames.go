@@ -117,7 +117,7 @@ func (e *Executions) applyKernelStdio(_ int64, frame *objectReader) error {
 	if err := frame.err(); err != nil {
 		return err
 	}
-	return e.writeStdio(id, stream, []byte(text))
+	return e.appendStdio(id, stream, []byte(text))
 }
 
 // applyRawStdio processes a raw frame: it appends printed text to the outputs of its cell. It
@@ -127,12 +127,12 @@ func (e *Executions) applyRawStdio(body []byte) error {
 	if err != nil {
 		return err
 	}
-	return e.writeStdio(raw.CellID, raw.Stream, raw.Text)
+	return e.appendStdio(raw.CellID, raw.Stream, raw.Text)
 }
 
-// writeStdio appends printed text to the outputs of the cell with this id. Text without a cell
+// appendStdio appends printed text to the outputs of the cell with this id. Text without a cell
 // id is not kept; it is in the trace.
-func (e *Executions) writeStdio(id, stream string, text []byte) error {
+func (e *Executions) appendStdio(id, stream string, text []byte) error {
 	if id == "" || len(text) == 0 {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (e *Executions) applyCellOutput(seq int64, frame *objectReader) error {
 	if err := frame.err(); err != nil {
 		return err
 	}
-	change, err := e.outputChange(seq, output)
+	change, err := e.newOutputApplier(seq, output)
 	if err == nil {
 		err = output.err()
 	}
@@ -156,10 +156,10 @@ func (e *Executions) applyCellOutput(seq int64, frame *objectReader) error {
 	return e.updateCell(id, change)
 }
 
-// outputChange returns a function that applies an nbformat output to the state of the cell that
+// newOutputApplier returns a function that applies an nbformat output to the state of the cell that
 // shows it. It fails if the output's kind is unknown. If output.err returns an error after
 // that, the function must not be called.
-func (e *Executions) outputChange(seq int64, output *objectReader) (func(*cellExecution), error) {
+func (e *Executions) newOutputApplier(seq int64, output *objectReader) (func(*cellExecution), error) {
 	kind := output.text("output_type")
 	switch kind {
 	case clearOutput:
@@ -173,16 +173,16 @@ func (e *Executions) outputChange(seq int64, output *objectReader) (func(*cellEx
 		return func(c *cellExecution) { e.updateDisplays(c, content) }, nil
 	case displayData, executeResult, errorOutput:
 		content := parseRichOutput(seq, kind, output)
-		return func(c *cellExecution) { c.appendOutput(e.fitOutput(c, content)) }, nil
+		return func(c *cellExecution) { c.appendOutput(e.shrinkOutputToFit(c, content)) }, nil
 	default:
 		return nil, fmt.Errorf("output.output_type: expected a kind of nbformat output, found %q", kind)
 	}
 }
 
-// fitOutput returns a copy of an output without the values that are too large for cell c to
+// shrinkOutputToFit returns a copy of an output without the values that are too large for cell c to
 // keep. If c runs now, those are retained until the next run, so that the agent can be sent
 // them. The caller holds mu.
-func (e *Executions) fitOutput(c *cellExecution, content *richOutput) *richOutput {
+func (e *Executions) shrinkOutputToFit(c *cellExecution, content *richOutput) *richOutput {
 	retainedRoom := 0
 	if c.IsStarted() {
 		if e.retainingCell != c {
@@ -200,7 +200,7 @@ func (e *Executions) updateDisplays(from *cellExecution, content *richOutput) {
 	if content.displayID == "" {
 		return
 	}
-	content = e.fitOutput(from, content)
+	content = e.shrinkOutputToFit(from, content)
 	elsewhere := content.withoutRetainedValues()
 	for _, c := range e.cells {
 		switch {

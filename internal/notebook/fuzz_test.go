@@ -43,7 +43,7 @@ func FuzzServe(f *testing.F) {
 			Executions: executions, NewCellID: func() string { return string(rune('c' + len(events))) },
 			OnEvent: func(e notebook.Event) { events = append(events, e) },
 		})
-		peer := servePeer(t, doc)
+		peer := serveDocument(t, doc)
 		for i := range 2 {
 			peer.sendAction("create_cell", map[string]any{"position": i, "cell_type": "code", "source": "1"})
 		}
@@ -97,7 +97,7 @@ func FuzzApplyFrame(f *testing.F) {
 		}
 		executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 		applyFrame(t, executions, `{"type":"start_cell","cell_id":"a","run_sequencer":1}`)
-		applyFrame(t, executions, displayFrame(t, map[string]any{"text/plain": "x"}, "d"))
+		applyFrame(t, executions, newDisplayFrame(t, map[string]any{"text/plain": "x"}, "d"))
 		if err := executions.ApplyFrame(2, env, body); err != nil {
 			require.NotEmpty(t, err.Error())
 		}
@@ -109,7 +109,7 @@ func FuzzApplyFrame(f *testing.F) {
 		require.NoError(t, err)
 		requireJSON(t, snapshot)
 		cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
-		_ = ipynbText(t, cells, executions, func(int64) ([]byte, error) { return body, nil })
+		_ = writeIPYNBText(t, cells, executions, func(int64) ([]byte, error) { return body, nil })
 	})
 }
 
@@ -132,6 +132,6 @@ func FuzzCellsFromContext(f *testing.F) {
 		for _, cell := range cells {
 			require.NotEmpty(t, cell.ID)
 		}
-		_ = ipynbText(t, cells, nil, nil)
+		_ = writeIPYNBText(t, cells, nil, nil)
 	})
 }

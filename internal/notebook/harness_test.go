@@ -57,9 +57,9 @@ type testPeer struct {
 	decoder *protocol.EnvelopeDecoder
 }
 
-// servePeer serves doc on an in-memory connection until the test ends, and returns the client's
+// serveDocument serves doc on an in-memory connection until the test ends, and returns the client's
 // end.
-func servePeer(t testingTB, doc *notebook.Document) *testPeer {
+func serveDocument(t testingTB, doc *notebook.Document) *testPeer {
 	t.Helper()
 	near, far := protocol.Pipe()
 	served := make(chan error, 1)

@@ -144,7 +144,7 @@ func (f ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
 	}
 	data := map[string]any{}
 	for mime, value := range r.values {
-		data[mime] = nbformatValue(mime, value)
+		data[mime] = toNbformatValue(mime, value)
 	}
 	out := map[string]any{"output_type": r.kind, "data": data, "metadata": r.metadata}
 	if r.kind == executeResult {
@@ -161,18 +161,18 @@ func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
 		return r
 	}
 	if f.loadEntry == nil {
-		return r.withAbsenceNote(r.absenceNote())
+		return r.withMissingValuesNote(r.missingValuesNote())
 	}
-	loaded, err := f.loadFromTrace(r)
+	loaded, err := f.loadOutputFromTrace(r)
 	if err != nil {
-		return r.withAbsenceNote(r.absenceNote() + "\n[" + err.Error() + "]")
+		return r.withMissingValuesNote(r.missingValuesNote() + "\n[" + err.Error() + "]")
 	}
 	return loaded
 }
 
-// loadFromTrace returns an output with all its values from its trace entry. It fails if the
+// loadOutputFromTrace returns an output with all its values from its trace entry. It fails if the
 // entry cannot be loaded or parsed.
-func (f ipynbWriter) loadFromTrace(r *richOutput) (*richOutput, error) {
+func (f ipynbWriter) loadOutputFromTrace(r *richOutput) (*richOutput, error) {
 	body, err := f.loadEntry(r.entrySeq)
 	if err != nil {
 		return nil, fmt.Errorf("load entry %d of the trace: %w", r.entrySeq, err)
@@ -189,13 +189,13 @@ func (f ipynbWriter) loadFromTrace(r *richOutput) (*richOutput, error) {
 	return r.withContentOf(content), nil
 }
 
-// nbformatValue returns the value of a MIME type in the form that a notebook file has: the JSON
+// toNbformatValue returns the value of a MIME type in the form that a notebook file has: the JSON
 // itself for JSON types, one string for binary types, and otherwise a list of lines.
-func nbformatValue(mime string, value json.RawMessage) any {
+func toNbformatValue(mime string, value json.RawMessage) any {
 	switch {
 	case isJSONType(mime):
 		return value
-	case isBinary(mime, value):
+	case isBinaryType(mime, value):
 		return valueText(value)
 	default:
 		return splitLines(valueText(value))

@@ -45,9 +45,9 @@ func cellsWithAllOutputs(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	}, executions
 }
 
-// ipynbText returns the notebook file that WriteIPYNB writes, and fails the test if it is not
+// writeIPYNBText returns the notebook file that WriteIPYNB writes, and fails the test if it is not
 // JSON.
-func ipynbText(t *testing.T, cells []notebook.Cell, executions *notebook.Executions, load func(int64) ([]byte, error)) string {
+func writeIPYNBText(t *testing.T, cells []notebook.Cell, executions *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, notebook.WriteIPYNB(&out, cells, executions, notebook.FileMetadata{LanguageVersion: "3.11.2"}, load))
@@ -58,7 +58,7 @@ func ipynbText(t *testing.T, cells []notebook.Cell, executions *notebook.Executi
 func TestIPYNBMatchesGoldenFile(t *testing.T) {
 	t.Parallel()
 	cells, executions := cellsWithAllOutputs(t)
-	compareGolden(t, "testdata/everything.ipynb", ipynbText(t, cells, executions, nil))
+	compareGolden(t, "testdata/everything.ipynb", writeIPYNBText(t, cells, executions, nil))
 }
 
 func TestIPYNBIsValidForNbformat(t *testing.T) {
@@ -66,15 +66,15 @@ func TestIPYNBIsValidForNbformat(t *testing.T) {
 	cells, executions := cellsWithAllOutputs(t)
 	odd := []notebook.Cell{{ID: "", Type: notebook.CodeCell}, {ID: "", Type: notebook.MarkdownCell}, {ID: "x y", Type: notebook.CodeCell}}
 	large := notebook.NewExecutions(notebook.ExecutionsConfig{})
-	applyFrameAt(t, large, 7, displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
+	applyFrameAt(t, large, 7, newDisplayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, ""))
 	only := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	for name, text := range map[string]string{
-		"everything":     ipynbText(t, cells, executions, nil),
-		"nothing":        ipynbText(t, nil, nil, nil),
-		"never run":      ipynbText(t, cells, nil, nil),
-		"odd ids":        ipynbText(t, odd, nil, nil),
-		"reference":      ipynbText(t, only, large, nil),
-		"cannot be read": ipynbText(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
+		"everything":     writeIPYNBText(t, cells, executions, nil),
+		"nothing":        writeIPYNBText(t, nil, nil, nil),
+		"never run":      writeIPYNBText(t, cells, nil, nil),
+		"odd ids":        writeIPYNBText(t, odd, nil, nil),
+		"reference":      writeIPYNBText(t, only, large, nil),
+		"cannot be read": writeIPYNBText(t, only, large, func(int64) ([]byte, error) { return nil, errors.New("disk on fire") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,16 +135,16 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	frames := map[int64]string{
-		5: displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, "plot"),
+		5: newDisplayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18), "text/plain": "<Figure>"}, "plot"),
 		6: `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"v","traceback":["` + strings.Repeat("t", 1<<20) + `"]}}`,
-		7: strings.Replace(displayFrame(t, map[string]any{"image/png": strings.Repeat("RUZH", 1<<18)}, "plot"), "display_data", "update_display_data", 1),
+		7: strings.Replace(newDisplayFrame(t, map[string]any{"image/png": strings.Repeat("RUZH", 1<<18)}, "plot"), "display_data", "update_display_data", 1),
 	}
 	for seq := int64(5); seq <= 7; seq++ {
 		applyFrameAt(t, executions, seq, frames[seq])
 	}
 	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}
 	load := func(seq int64) ([]byte, error) { return []byte(frames[seq]), nil }
-	out := parseNotebookFile(t, ipynbText(t, cells, executions, load)).Cells[0].Outputs
+	out := parseNotebookFile(t, writeIPYNBText(t, cells, executions, load)).Cells[0].Outputs
 	require.Len(t, out, 2)
 	require.Equal(t, "display_data", out[0].Type)
 	require.Equal(t, `"`+strings.Repeat("RUZH", 1<<18)+`"`, string(out[0].Data["image/png"]))
@@ -161,7 +161,7 @@ func TestIPYNBLoadsReferences(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := parseNotebookFile(t, ipynbText(t, cells, executions, c.load)).Cells[0].Outputs
+			out := parseNotebookFile(t, writeIPYNBText(t, cells, executions, c.load)).Cells[0].Outputs
 			require.NotContains(t, out[0].Data, "image/png")
 			require.Contains(t, string(out[0].Data["text/plain"]), c.says)
 			require.Contains(t, out[1].Traceback[0], "bytes left out")
@@ -178,7 +178,7 @@ func TestIPYNBCellIDs(t *testing.T) {
 		cells[i] = notebook.Cell{ID: id, Type: notebook.CodeCell}
 	}
 	var found []string
-	f := parseNotebookFile(t, ipynbText(t, cells, nil, nil))
+	f := parseNotebookFile(t, writeIPYNBText(t, cells, nil, nil))
 	for _, cell := range f.Cells {
 		found = append(found, cell.ID)
 	}
@@ -193,7 +193,7 @@ func TestIPYNBHasExecutionCountsOfEndedKernel(t *testing.T) {
 	t.Parallel()
 	cells, executions := cellsWithAllOutputs(t)
 	executions.MarkKernelEnded()
-	f := parseNotebookFile(t, ipynbText(t, cells, executions, nil))
+	f := parseNotebookFile(t, writeIPYNBText(t, cells, executions, nil))
 	require.Equal(t, 3, *f.Cells[0].Count)
 	require.Nil(t, f.Cells[2].Count)
 }
@@ -221,7 +221,7 @@ func TestCellsFromContext(t *testing.T) {
 		{ID: "x/2", Type: "markdown", Source: "two"},
 		{ID: "x/3", Type: "code"},
 	}, cells)
-	validateWithNbformat(t, ipynbText(t, cells, nil, nil))
+	validateWithNbformat(t, writeIPYNBText(t, cells, nil, nil))
 }
 
 func TestCellsFromContextRefuses(t *testing.T) {
@@ -251,5 +251,5 @@ func TestIPYNBOfKeptOutputsLoadsNothing(t *testing.T) {
 	cells, executions := cellsWithAllOutputs(t)
 	applyStreamText(t, executions, protocol.Stdout, strings.Repeat("much text\n", 1<<18))
 	load := func(seq int64) ([]byte, error) { t.Errorf("entry %d was loaded", seq); return nil, nil }
-	require.Contains(t, ipynbText(t, cells, executions, load), "bytes left out")
+	require.Contains(t, writeIPYNBText(t, cells, executions, load), "bytes left out")
 }

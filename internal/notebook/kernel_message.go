@@ -51,7 +51,7 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 	b.stringField("logs", logs.truncate(maxMessageLogBytes))
 	b.stringField("display_name", name)
 	shortener := outputShortener{maxTextBytes: maxMessageTextBytes, maxBinaryBytes: maxMessageBinaryBytes, showRetained: true}
-	b.arrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeAll(outputs)))
+	b.arrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeOutputs(outputs)))
 	return b.finish()
 }
 
@@ -60,12 +60,12 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 func (e *Executions) logsAndOutputs(cellID string) (logs excerpt, outputs []renderedOutput) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.seenCell(cellID)
+	c := e.lookUpCell(cellID)
 	if c == nil {
 		return excerpt{}, nil
 	}
-	if texts := c.logs.rendered(); len(texts) > 0 {
+	if texts := c.logs.renderOutputs(); len(texts) > 0 {
 		logs = texts[0].text // all of them are in one stream
 	}
-	return logs, c.outputs.rendered()
+	return logs, c.outputs.renderOutputs()
 }

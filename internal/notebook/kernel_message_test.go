@@ -13,27 +13,27 @@ import (
 	"assay/internal/protocol"
 )
 
-// resultMessage has the fields of a kernel_message about a cell_result that tests look at.
-type resultMessage struct {
+// kernelMessageOfResult has the fields of a kernel_message about a cell_result that tests look at.
+type kernelMessageOfResult struct {
 	Logs    string            `json:"logs"`
 	Outputs []json.RawMessage `json:"cell_outputs"`
 }
 
 // endRunOfCellA applies a cell_result of cell a and returns the kernel_message about it.
-func endRunOfCellA(t *testing.T, executions *notebook.Executions) resultMessage {
+func endRunOfCellA(t *testing.T, executions *notebook.Executions) kernelMessageOfResult {
 	t.Helper()
 	const result = `{"type":"cell_result","cell_id":"a","run_sequencer":1,"status":"ok"}`
 	applyFrame(t, executions, result)
-	return messageAboutResult(t, executions, result)
+	return newKernelMessageOfResult(t, executions, result)
 }
 
-// messageAboutResult returns the kernel_message about a cell_result of cell a that was applied
+// newKernelMessageOfResult returns the kernel_message about a cell_result of cell a that was applied
 // before.
-func messageAboutResult(t *testing.T, executions *notebook.Executions, result string) resultMessage {
+func newKernelMessageOfResult(t *testing.T, executions *notebook.Executions, result string) kernelMessageOfResult {
 	t.Helper()
 	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(result))
 	require.True(t, ok)
-	var m resultMessage
+	var m kernelMessageOfResult
 	require.NoError(t, json.Unmarshal(text, &m))
 	return m
 }
@@ -62,7 +62,7 @@ func TestKernelMessageCutsLogs(t *testing.T) {
 	head, rest, cut := strings.Cut(logs, "\n[... ")
 	require.True(t, cut)
 	number, tail, _ := strings.Cut(rest, " bytes left out ...]\n")
-	require.Equal(t, len("first\nlast\n")+1000*len(line), len(head)+len(tail)+atoi(t, number))
+	require.Equal(t, len("first\nlast\n")+1000*len(line), len(head)+len(tail)+parseInteger(t, number))
 	require.LessOrEqual(t, len(head)+len(tail), 16<<10)
 	require.Greater(t, len(head)+len(tail), 15<<10)
 }
@@ -74,7 +74,7 @@ func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 		mime string
 		size int
 	}{{"image/png", 30}, {"image/png", 4<<20 - 1}, {"image/png", 4<<20 + 2}, {"application/octet-stream", 1 << 20}, {"text/html", 60 << 10}} {
-		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
+		applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{c.mime: strings.Repeat("QUJD", c.size/3)}, ""))
 	}
 	list := decodeOutputs(t, endRunOfCellA(t, executions).Outputs)
 	require.Len(t, list, 5)
@@ -87,7 +87,7 @@ func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 
 	// Large values are dropped when the next run starts.
 	applyFrame(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
-	list = decodeOutputs(t, messageAboutResult(t, executions, `{}`).Outputs)
+	list = decodeOutputs(t, newKernelMessageOfResult(t, executions, `{}`).Outputs)
 	require.Len(t, list[0].Data["image/png"], 42)
 	require.JSONEq(t, `{"mime":"image/png","bytes":4194303}`, string(list[1].Data["image/png"]))
 }
@@ -97,7 +97,7 @@ func TestRetainedValuesAreBounded(t *testing.T) {
 	executions := startedExecutions(t)
 	image := strings.Repeat("QUJD", 1<<20)
 	for range 5 { // 20 MiB of base64, of which 16 are kept
-		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"image/png": image}, ""))
+		applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"image/png": image}, ""))
 	}
 	text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(`{}`))
 	require.True(t, ok)
@@ -108,11 +108,11 @@ func TestRetainedValuesAreBounded(t *testing.T) {
 func TestUpdatedLargeDisplayIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
-	image := displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
-	applyOutputUndecoded(t, executions, image)
+	image := newDisplayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
+	applyOutputWithoutDecoding(t, executions, image)
 	update := strings.Replace(image, "display_data", "update_display_data", 1)
 	for range 20 {
-		applyOutputUndecoded(t, executions, update)
+		applyOutputWithoutDecoding(t, executions, update)
 	}
 	list := decodeOutputs(t, endRunOfCellA(t, executions).Outputs)
 	require.Len(t, list, 1)
@@ -122,13 +122,13 @@ func TestUpdatedLargeDisplayIsKeptOnce(t *testing.T) {
 func TestRetainedUpdateFromAnotherCellIsReleased(t *testing.T) {
 	t.Parallel()
 	executions := startedExecutions(t)
-	applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": "0 %"}, "plot"))
+	applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": "0 %"}, "plot"))
 	applyFrame(t, executions, `{"type":"start_cell","cell_id":"b","run_sequencer":2}`)
-	image := displayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
+	image := newDisplayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "plot")
 	image = strings.Replace(image, "display_data", "update_display_data", 1)
 	env := protocol.Envelope{Type: protocol.TypeCellOutput, CellID: "b"}
 	require.NoError(t, executions.ApplyFrame(3, env, []byte(strings.Replace(image, `"cell_id":"a"`, `"cell_id":"b"`, 1))))
-	list := decodeOutputs(t, messageAboutResult(t, executions, `{}`).Outputs)
+	list := decodeOutputs(t, newKernelMessageOfResult(t, executions, `{}`).Outputs)
 	require.JSONEq(t, `{"mime":"image/png","bytes":786432}`, string(list[0].Data["image/png"]))
 }
 
@@ -136,7 +136,7 @@ func TestContextLeavesOutLongWidgetValues(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, NewCellID: func() string { return "a" }})
-	peer := servePeer(t, doc)
+	peer := serveDocument(t, doc)
 	peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
 	value := strings.Repeat("v", 4<<10-2)
 	applyFrame(t, executions, `{"type":"cell_widgets","cell_id":"a","widget_state":{"w":{"type":"text","value":"`+value+`"},"x":{"type":"text","value":"`+value+`v"}}}`)
@@ -169,7 +169,7 @@ func TestOutputsInContextAreCutByMIMEType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			executions := startedExecutions(t)
-			applyFrame(t, executions, displayFrame(t, map[string]any{c.mime: c.value}, ""))
+			applyFrame(t, executions, newDisplayFrame(t, map[string]any{c.mime: c.value}, ""))
 			value := string(decodeOutputs(t, endRunOfCellA(t, executions).Outputs)[0].Data[c.mime])
 			require.Contains(t, value, c.want)
 		})
@@ -188,22 +188,22 @@ func TestBinarySizesInContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.JSONEq(t, c.want, shownInContext(t, c.mime, c.value))
+			require.JSONEq(t, c.want, valueShownInContext(t, c.mime, c.value))
 		})
 	}
-	require.JSONEq(t, `"too short for base64"`, shownInContext(t, "application/x-thing", "too short for base64"))
+	require.JSONEq(t, `"too short for base64"`, valueShownInContext(t, "application/x-thing", "too short for base64"))
 }
 
-// shownInContext returns what the answer to get_context has for a value that a cell has
+// valueShownInContext returns what the answer to get_context has for a value that a cell has
 // displayed.
-func shownInContext(t *testing.T, mime, value string) string {
+func valueShownInContext(t *testing.T, mime, value string) string {
 	t.Helper()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	doc := notebook.NewDocument(notebook.DocumentConfig{Executions: executions, NewCellID: func() string { return "a" }})
-	peer := servePeer(t, doc)
+	peer := serveDocument(t, doc)
 	peer.sendAction("create_cell", map[string]any{"position": 0, "cell_type": "code", "source": ""})
-	applyFrame(t, executions, displayFrame(t, map[string]any{mime: value}, ""))
-	return string(decodeOutputs(t, contextOutputs(t, peer))[0].Data[mime])
+	applyFrame(t, executions, newDisplayFrame(t, map[string]any{mime: value}, ""))
+	return string(decodeOutputs(t, outputsOfFirstContextCell(t, peer))[0].Data[mime])
 }
 
 func TestContextCutsTextsAndManyOutputs(t *testing.T) {
@@ -220,9 +220,9 @@ func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	applyStreamText(t, executions, protocol.Stdout, text)
 	applyFrame(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"error","ename":"E","evalue":"`+text+`","traceback":["`+text+`","`+text+`"]}}`)
 	for range 50 {
-		applyOutputUndecoded(t, executions, displayFrame(t, map[string]any{"text/plain": text}, ""))
+		applyOutputWithoutDecoding(t, executions, newDisplayFrame(t, map[string]any{"text/plain": text}, ""))
 	}
-	list := decodeOutputs(t, contextOutputs(t, servePeer(t, doc)))
+	list := decodeOutputs(t, outputsOfFirstContextCell(t, serveDocument(t, doc)))
 	cut := strings.Repeat("é", 1<<10) + "\n[... 2048 bytes left out ...]\n" + strings.Repeat("é", 1<<10)
 	require.Equal(t, cut, list[0].Text)
 	require.Equal(t, cut, list[1].EValue)
@@ -233,8 +233,8 @@ func TestContextCutsTextsAndManyOutputs(t *testing.T) {
 	require.InDelta(t, 20, len(list), 3)
 }
 
-// contextOutputs returns the outputs of the first cell in the document's answer to get_context.
-func contextOutputs(t *testing.T, peer *testPeer) []json.RawMessage {
+// outputsOfFirstContextCell returns the outputs of the first cell in the document's answer to get_context.
+func outputsOfFirstContextCell(t *testing.T, peer *testPeer) []json.RawMessage {
 	t.Helper()
 	var context struct {
 		Cells []struct {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// isBinary reports whether a value of this MIME type is binary data: base64, or an image even
+// isBinaryType reports whether a value of this MIME type is binary data: base64, or an image even
 // if it is text. Such a value is useless if it is cut.
-func isBinary(mime string, value json.RawMessage) bool {
+func isBinaryType(mime string, value json.RawMessage) bool {
 	top, sub, _ := strings.Cut(mime, "/")
 	switch {
 	case top == "image", top == "audio", top == "video", top == "font", mime == "application/pdf":
@@ -39,11 +39,11 @@ func isBase64(value json.RawMessage) bool {
 		return false
 	}
 	digits := bytes.TrimRight(text, "=")
-	return bytes.IndexFunc(digits, notBase64) < 0
+	return bytes.IndexFunc(digits, isNotBase64Digit) < 0
 }
 
-// notBase64 reports whether r is not a base64 digit.
-func notBase64(r rune) bool {
+// isNotBase64Digit reports whether r is not a base64 digit.
+func isNotBase64Digit(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '/'
 }
 
@@ -54,7 +54,7 @@ func decodedSize(mime string, value json.RawMessage) int {
 	if size >= 2 && value[0] == '"' {
 		size -= 2
 	}
-	if !isBinary(mime, value) || mime == "image/svg+xml" {
+	if !isBinaryType(mime, value) || mime == "image/svg+xml" {
 		return size
 	}
 	size -= 2 * bytes.Count(value, []byte(`\n`))

@@ -126,7 +126,7 @@ func (b *outputBuffer) trimTail() {
 		if front.output != nil {
 			b.tailBytes -= front.memoryBytes()
 			b.appendReference(front.output)
-			b.popTail()
+			b.popFirstTailPiece()
 			continue
 		}
 		n := runeStartFrom(front.text[front.droppedBytes:], b.tailBytes-b.halfBytes)
@@ -135,13 +135,13 @@ func (b *outputBuffer) trimTail() {
 		b.tailMissingBytes += int64(n)
 		if front.droppedBytes == len(front.text) {
 			b.tailBytes -= pieceOverheadBytes
-			b.popTail()
+			b.popFirstTailPiece()
 		}
 	}
 }
 
-// popTail removes the first piece of the buffer's tail.
-func (b *outputBuffer) popTail() {
+// popFirstTailPiece removes the first piece of the buffer's tail.
+func (b *outputBuffer) popFirstTailPiece() {
 	b.tail[0] = bufferPiece{} // so that its memory can be freed
 	b.tail = b.tail[1:]
 }

@@ -20,8 +20,8 @@ type renderedOutput struct {
 	output *richOutput // nil: this is text
 }
 
-// rendered returns the buffered outputs in order, with adjacent text of the same stream joined.
-func (b *outputBuffer) rendered() []renderedOutput {
+// renderOutputs returns the buffered outputs in order, with adjacent text of the same stream joined.
+func (b *outputBuffer) renderOutputs() []renderedOutput {
 	var out outputRenderer
 	for _, p := range b.head {
 		out.addPiece(p)
@@ -106,12 +106,12 @@ func encodeFullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
 	case o.output.failure != nil:
 		return o.output.failure.encode()
 	}
-	output := o.output.withAbsenceNote(o.output.absenceNote())
+	output := o.output.withMissingValuesNote(o.output.missingValuesNote())
 	var data objectBuilder
 	for _, mime := range output.mimeTypes() {
 		data.rawField(mime, output.values[mime])
 	}
-	encoded := output.encodeWith(data.finish())
+	encoded := output.newObjectBuilderWithData(data.finish())
 	if output.displayID != "" {
 		var transient objectBuilder
 		transient.stringField("display_id", output.displayID)
@@ -120,9 +120,9 @@ func encodeFullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
 	return encoded.finish()
 }
 
-// absenceNote returns a text with a line for each value of the output that is not kept in
+// missingValuesNote returns a text with a line for each value of the output that is not kept in
 // memory, which says where in the trace it is; empty if all are kept.
-func (o *richOutput) absenceNote() string {
+func (o *richOutput) missingValuesNote() string {
 	var lines []string
 	for _, mime := range o.mimeTypes() {
 		if size, ok := o.missingSizes[mime]; ok {
@@ -132,9 +132,9 @@ func (o *richOutput) absenceNote() string {
 	return strings.Join(lines, "\n")
 }
 
-// withAbsenceNote returns a copy of the output with note appended to its plain text, in place
+// withMissingValuesNote returns a copy of the output with note appended to its plain text, in place
 // of the values that are not kept. If note is empty it returns the output itself.
-func (o *richOutput) withAbsenceNote(note string) *richOutput {
+func (o *richOutput) withMissingValuesNote(note string) *richOutput {
 	if note == "" {
 		return o
 	}

@@ -36,11 +36,11 @@ type richOutput struct {
 	metadata       json.RawMessage            // an object
 	displayID      string                     // under which a later output may replace it; empty: none
 	executionCount json.RawMessage            // of a result: an integer or null
-	failure        *errorContent              // of an error; nil: this is none
+	failure        *errorOutputContent              // of an error; nil: this is none
 }
 
-// errorContent is the content of an error output: the exception and its traceback.
-type errorContent struct {
+// errorOutputContent is the content of an error output: the exception and its traceback.
+type errorOutputContent struct {
 	name, value string   // type and text of the exception
 	traceback   []string // its lines
 	isCut       bool     // the trace has more of it
@@ -51,7 +51,7 @@ type errorContent struct {
 func parseRichOutput(seq int64, kind string, output *objectReader) *richOutput {
 	o := &richOutput{entrySeq: seq, kind: kind, metadata: json.RawMessage("{}"), executionCount: json.RawMessage("null")}
 	if kind == errorOutput {
-		o.failure = &errorContent{
+		o.failure = &errorOutputContent{
 			name:      output.optionalText("ename"),
 			value:     output.optionalText("evalue"),
 			traceback: output.strings("traceback"),
@@ -139,7 +139,7 @@ func copyRetainedValues(values map[string]json.RawMessage, mimes []string, room 
 	var out map[string]json.RawMessage
 	for _, mime := range mimes {
 		value := values[mime]
-		if len(value) > room || isBinary(mime, value) && decodedSize(mime, value) > maxMessageBinaryBytes {
+		if len(value) > room || isBinaryType(mime, value) && decodedSize(mime, value) > maxMessageBinaryBytes {
 			continue
 		}
 		if out == nil {
@@ -178,12 +178,12 @@ func (o *richOutput) withoutLargeValues(maxBytes int) *richOutput {
 
 // withTextsCutTo returns the error with each of its texts cut to maxBytes in the middle, and
 // marks it as cut. If all texts are short enough it returns the error itself.
-func (f *errorContent) withTextsCutTo(maxBytes int) *errorContent {
+func (f *errorOutputContent) withTextsCutTo(maxBytes int) *errorOutputContent {
 	trace := strings.Join(f.traceback, "\n")
 	if len(f.name) <= maxBytes && len(f.value) <= maxBytes && len(trace) <= maxBytes {
 		return f
 	}
-	return &errorContent{
+	return &errorOutputContent{
 		name: truncateMiddle(f.name, maxBytes), value: truncateMiddle(f.value, maxBytes),
 		traceback: []string{truncateMiddle(trace, maxBytes)}, isCut: true,
 	}

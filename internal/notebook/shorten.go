@@ -16,26 +16,26 @@ type outputShortener struct {
 	showRetained   bool // retained values are shown too
 }
 
-// encodeAll returns outputs of a cell as nbformat JSON, with long texts cut and large values
+// encodeOutputs returns outputs of a cell as nbformat JSON, with long texts cut and large values
 // replaced by their size.
-func (s outputShortener) encodeAll(outputs []renderedOutput) []json.RawMessage {
+func (s outputShortener) encodeOutputs(outputs []renderedOutput) []json.RawMessage {
 	encoded := make([]json.RawMessage, len(outputs))
 	for i, o := range outputs {
-		encoded[i] = s.encodeOne(o)
+		encoded[i] = s.encodeOutput(o)
 	}
 	return encoded
 }
 
-// encodeOne returns one output of a cell as nbformat JSON, with long texts cut and large values
+// encodeOutput returns one output of a cell as nbformat JSON, with long texts cut and large values
 // replaced by their size.
-func (s outputShortener) encodeOne(o renderedOutput) json.RawMessage {
+func (s outputShortener) encodeOutput(o renderedOutput) json.RawMessage {
 	switch {
 	case o.output == nil:
 		return streamOutputJSON(o.stream, o.text.truncate(s.maxTextBytes))
 	case o.output.failure != nil:
 		return o.output.failure.withTracebackCutTo(s.maxTextBytes).encode()
 	default:
-		return o.output.encodeWith(s.encodeValues(o.output)).finish()
+		return o.output.newObjectBuilderWithData(s.encodeValues(o.output)).finish()
 	}
 }
 
@@ -60,7 +60,7 @@ func (s outputShortener) encodeValues(o *richOutput) json.RawMessage {
 // encodeValue returns one value of an output as JSON: as it is, as a text cut in the middle, or
 // as an object with its size if it is too large.
 func (s outputShortener) encodeValue(mime string, value json.RawMessage) json.RawMessage {
-	if isBinary(mime, value) {
+	if isBinaryType(mime, value) {
 		if size := decodedSize(mime, value); size > s.maxBinaryBytes {
 			return sizeNote(mime, size)
 		}
@@ -84,9 +84,9 @@ func sizeNote(mime string, bytes int) json.RawMessage {
 	return b.finish()
 }
 
-// encodeWith returns a builder of the output as an nbformat JSON object with data, which is
+// newObjectBuilderWithData returns a builder of the output as an nbformat JSON object with data, which is
 // JSON already, as its values. The caller may add fields and must call finish.
-func (o *richOutput) encodeWith(data json.RawMessage) *objectBuilder {
+func (o *richOutput) newObjectBuilderWithData(data json.RawMessage) *objectBuilder {
 	b := &objectBuilder{}
 	b.stringField("output_type", o.kind)
 	b.rawField("data", data)
@@ -99,8 +99,8 @@ func (o *richOutput) encodeWith(data json.RawMessage) *objectBuilder {
 
 // withTracebackCutTo returns a copy of the error with name, value and traceback each cut to
 // maxBytes in the middle. A traceback that is cut becomes one text.
-func (f *errorContent) withTracebackCutTo(maxBytes int) *errorContent {
-	out := &errorContent{name: truncateMiddle(f.name, maxBytes), value: truncateMiddle(f.value, maxBytes), traceback: f.traceback}
+func (f *errorOutputContent) withTracebackCutTo(maxBytes int) *errorOutputContent {
+	out := &errorOutputContent{name: truncateMiddle(f.name, maxBytes), value: truncateMiddle(f.value, maxBytes), traceback: f.traceback}
 	if trace := strings.Join(f.traceback, "\n"); len(trace) > maxBytes {
 		out.traceback = []string{truncateMiddle(trace, maxBytes)}
 	}
@@ -108,7 +108,7 @@ func (f *errorContent) withTracebackCutTo(maxBytes int) *errorContent {
 }
 
 // encode returns the error as an nbformat error output in JSON.
-func (f *errorContent) encode() json.RawMessage {
+func (f *errorOutputContent) encode() json.RawMessage {
 	var b objectBuilder
 	b.stringField("output_type", errorOutput)
 	b.stringField("ename", f.name)

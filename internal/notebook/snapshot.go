@@ -68,7 +68,7 @@ func (e *Executions) snapshotWithoutOutputs(s *ExecutionsSnapshot) map[string][]
 		if len(c.widgets) > 0 {
 			s.Widgets[id] = c.widgets
 		}
-		if list := c.outputs.rendered(); len(list) > 0 {
+		if list := c.outputs.renderOutputs(); len(list) > 0 {
 			outputs[id] = list
 		}
 	}
@@ -80,11 +80,11 @@ func (e *Executions) snapshotWithoutOutputs(s *ExecutionsSnapshot) map[string][]
 func (e *Executions) cellForContext(cellID string) (status string, outputs []renderedOutput, widgets Widgets) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.seenCell(cellID)
+	c := e.lookUpCell(cellID)
 	if c == nil {
 		return StatusIdle, nil, nil
 	}
-	return c.status(), c.outputs.rendered(), c.widgets
+	return c.status(), c.outputs.renderOutputs(), c.widgets
 }
 
 // cellForFile returns the outputs of a cell's last run and that run's number for a notebook
@@ -95,11 +95,11 @@ func (e *Executions) cellForFile(cellID string) (outputs []renderedOutput, count
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.seenCell(cellID)
+	c := e.lookUpCell(cellID)
 	if c == nil {
 		return nil, 0
 	}
-	return c.outputs.rendered(), c.executionCount
+	return c.outputs.renderOutputs(), c.executionCount
 }
 
 // State is a whole notebook at one moment: its cells and the results of their runs. A console
@@ -154,7 +154,7 @@ func (e *Executions) restoreOutput(c *cellExecution, text json.RawMessage) {
 	if err != nil {
 		return
 	}
-	if change, err := e.outputChange(0, output); err == nil && output.err() == nil {
+	if change, err := e.newOutputApplier(0, output); err == nil && output.err() == nil {
 		change(c)
 	}
 }

@@ -95,7 +95,7 @@ func newHarness(t *testing.T) *harness {
 		OnEvent:    func(e notebook.Event) { h.writeLine("event", compactJSONOf(t, e)) },
 		NewCellID:  func() string { cells++; return fmt.Sprintf("c%d", cells) },
 	})
-	h.peer = servePeer(t, h.document)
+	h.peer = serveDocument(t, h.document)
 	return h
 }
 
@@ -111,9 +111,9 @@ func (h *harness) sendAction(body string) {
 		require.NoError(h.t, json.Unmarshal(answer, &command))
 		switch command.Type {
 		case protocol.TypeRunCell:
-			h.executions.MarkSent(command.CellID)
+			h.executions.MarkRunSent(command.CellID)
 		case protocol.TypeDisposeCell:
-			h.executions.MarkDisposed(command.CellID)
+			h.executions.MarkCellDisposed(command.CellID)
 		}
 	}
 }

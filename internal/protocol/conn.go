@@ -14,7 +14,7 @@ import (
 type Conn interface {
 	// Read returns the next body. The caller may keep it but not change it, as
 	// others may hold it too. Read returns io.EOF if the peer has closed the
-	// connection between two frames, ErrClosed after Close, and a [*ChannelError] if
+	// connection between two frames, ErrClosed after Close, and a [*ConnError] if
 	// the transport failed or the peer broke the framing. After an error every Read
 	// fails.
 	Read() ([]byte, error)
@@ -44,17 +44,17 @@ const (
 // ErrClosed is returned by Read and Write of a [Conn] after its own Close was called.
 var ErrClosed = errors.New("connection closed")
 
-// ChannelError is a fatal error of a [Conn]: the peer broke the framing, or the transport
+// ConnError is a fatal error of a [Conn]: the peer broke the framing, or the transport
 // failed. Nothing can be read or written after it.
-type ChannelError struct {
+type ConnError struct {
 	Operation string // "read" or "write"
 	Err       error
 }
 
 // Error returns the failed operation ("read" or "write") and the cause as text.
-func (e *ChannelError) Error() string {
+func (e *ConnError) Error() string {
 	return fmt.Sprintf("channel broken on %s: %v", e.Operation, e.Err)
 }
 
 // Unwrap returns the error of the transport or of the framing.
-func (e *ChannelError) Unwrap() error { return e.Err }
+func (e *ConnError) Unwrap() error { return e.Err }

@@ -99,7 +99,7 @@ func TestConnDeliversMessages(t *testing.T) {
 	}
 }
 
-func TestCloseIsNotAChannelError(t *testing.T) {
+func TestCloseIsNotAConnError(t *testing.T) {
 	t.Parallel()
 	for name, pair := range connPairs() {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestCloseUnblocksReadAndWrite(t *testing.T) {
 			closeBoth(t, a, b)
 			for _, done := range []chan error{reading, writing} {
 				err := <-done
-				var fault *protocol.ChannelError
+				var fault *protocol.ConnError
 				require.True(t, errors.Is(err, protocol.ErrClosed) || errors.Is(err, io.EOF) || errors.As(err, &fault), "%v", err)
 			}
 		})

@@ -84,7 +84,7 @@ func TestRawFrameRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, protocol.Envelope{Type: protocol.TypeKernelStdio, CellID: want.CellID}, env)
 	}
-	text, err := protocol.ToJSON(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, Text: []byte("x")}))
+	text, err := protocol.BodyToJSON(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, Text: []byte("x")}))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"kernel_stdio","active_cell":null,"stream":"stdout","data":"x"}`, string(text))
 }
@@ -102,7 +102,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 			require.ErrorIs(t, err, protocol.ErrMalformed)
 			return
 		}
-		text, err := protocol.ToJSON(body)
+		text, err := protocol.BodyToJSON(body)
 		require.NoError(t, err)
 		require.True(t, json.Valid(text), "a message that is accepted is JSON")
 		again, err := dec.Decode(text)

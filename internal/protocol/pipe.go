@@ -52,7 +52,7 @@ func (p *pipe) Write(body []byte) error {
 	case <-p.ownClose.done:
 		return ErrClosed
 	case <-p.peerClose.done:
-		return &ChannelError{Operation: "write", Err: io.ErrClosedPipe}
+		return &ConnError{Operation: "write", Err: io.ErrClosedPipe}
 	}
 }
 

@@ -82,9 +82,9 @@ func (r RawFrame) KernelStdio() KernelStdio {
 	return m
 }
 
-// ToJSON returns a message's body unchanged if it is JSON; a raw frame is converted to the
+// BodyToJSON returns a message's body unchanged if it is JSON; a raw frame is converted to the
 // kernel_stdio message in JSON. It fails with [ErrMalformed] for a malformed raw frame.
-func ToJSON(body []byte) ([]byte, error) {
+func BodyToJSON(body []byte) ([]byte, error) {
 	if !IsRawFrame(body) {
 		return body, nil
 	}

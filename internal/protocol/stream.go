@@ -83,7 +83,7 @@ func (s *stream) Read() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
 	default:
-		return nil, &ChannelError{Operation: "read", Err: err}
+		return nil, &ConnError{Operation: "read", Err: err}
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *stream) Write(body []byte) error {
 	if s.gzipped.Load() {
 		packed, err := s.compress(body)
 		if err != nil {
-			return &ChannelError{Operation: "write", Err: err}
+			return &ConnError{Operation: "write", Err: err}
 		}
 		body = packed
 	}
@@ -171,7 +171,7 @@ func (s *stream) Write(body []byte) error {
 		if s.closed.Load() {
 			return ErrClosed
 		}
-		return &ChannelError{Operation: "write", Err: err}
+		return &ConnError{Operation: "write", Err: err}
 	}
 	return nil
 }

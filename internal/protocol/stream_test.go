@@ -67,7 +67,7 @@ func TestStreamReadErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := protocol.NewStream(&scriptedConn{in: bytes.NewReader(tc.in)}, 1000).Read()
-			var fault *protocol.ChannelError
+			var fault *protocol.ConnError
 			require.ErrorAs(t, err, &fault)
 			require.NotErrorIs(t, err, io.EOF, "only an end between two frames is a close")
 			require.ErrorContains(t, err, tc.want)
@@ -88,7 +88,7 @@ func TestStreamReadsSplitFrames(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-func TestStreamMirrorsGzip(t *testing.T) {
+func TestStreamCompressesIfPeerDoes(t *testing.T) {
 	t.Parallel()
 	peer := &scriptedConn{in: bytes.NewReader(newFrameBytes(gzipBytes(t, []byte(`{"type":"ready"}`))))}
 	conn := protocol.NewStream(peer, 0)

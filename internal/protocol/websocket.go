@@ -54,7 +54,7 @@ func (w *webSocket) Read() ([]byte, error) {
 		return nil, w.wrapError("read", err)
 	case kind != websocket.MessageText:
 		_ = w.ws.Close(websocket.StatusUnsupportedData, "text frames only")
-		return nil, &ChannelError{Operation: "read", Err: errors.New("a binary frame: text frames only")}
+		return nil, &ConnError{Operation: "read", Err: errors.New("a binary frame: text frames only")}
 	default:
 		return body, nil
 	}
@@ -71,7 +71,7 @@ func (w *webSocket) readMessage(in io.Reader) ([]byte, error) {
 
 // Write implements [Conn]. It sends a raw frame as the JSON message that it stands for.
 func (w *webSocket) Write(body []byte) error {
-	text, err := ToJSON(body)
+	text, err := BodyToJSON(body)
 	if err != nil {
 		return fmt.Errorf("raw frame for a WebSocket: %w", err)
 	}
@@ -82,7 +82,7 @@ func (w *webSocket) Write(body []byte) error {
 }
 
 // wrapError converts an error of the WebSocket to the errors that Conn promises: io.EOF,
-// ErrClosed or a *ChannelError.
+// ErrClosed or a *ConnError.
 func (w *webSocket) wrapError(operation string, err error) error {
 	switch {
 	case w.ctx.Err() != nil:
@@ -90,7 +90,7 @@ func (w *webSocket) wrapError(operation string, err error) error {
 	case operation == "read" && websocket.CloseStatus(err) != -1, errors.Is(err, io.EOF):
 		return io.EOF // the browser has closed the connection, or its machine is gone
 	default:
-		return &ChannelError{Operation: operation, Err: err}
+		return &ConnError{Operation: operation, Err: err}
 	}
 }
 

@@ -17,7 +17,7 @@ func TestOrdinaryPythonCodeWorks(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: narrowestRules(t, mode)}, map[string]string{
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: mostRestrictiveRules(t, mode)}, map[string]string{
 				"files": `
 import pathlib, shutil, tempfile
 pathlib.Path("a/b").mkdir(parents=True)
@@ -78,9 +78,9 @@ open("/dev/null", "w").write("x"), open("/proc/self/status").read(), open("/proc
 	}
 }
 
-// narrowestRules returns sandbox rules without a network and with limits that ordinary
+// mostRestrictiveRules returns sandbox rules without a network and with limits that ordinary
 // code never reaches.
-func narrowestRules(t *testing.T, mode launchMode) sandbox.Rules {
+func mostRestrictiveRules(t *testing.T, mode launchMode) sandbox.Rules {
 	t.Helper()
 	rules := mode.newRules(t)
 	rules.Network = sandbox.NetworkOff
@@ -95,7 +95,7 @@ func TestScientificLibrariesWork(t *testing.T) {
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outcomes, _ := mode.runSnippets(t, sandboxRequest{Rules: narrowestRules(t, mode)}, map[string]string{
+			outcomes, _ := mode.runPythonSnippets(t, sandboxRequest{Rules: mostRestrictiveRules(t, mode)}, map[string]string{
 				"numpy": `
 import numpy
 assert (numpy.random.rand(300, 300) @ numpy.eye(300)).shape == (300, 300)
@@ -161,7 +161,7 @@ func TestOrdinaryProgramsWork(t *testing.T) {
 			for name, mode := range launchModes() {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					rules := narrowestRules(t, mode)
+					rules := mostRestrictiveRules(t, mode)
 					rules.AllowUnixSockets = program.unixSockets
 					said := mode.runCommand(t, sandboxRequest{Rules: rules, Argv: program.argv})
 					if program.terminal && !said.Enforced[sandbox.EnforcesSharedMemory] {

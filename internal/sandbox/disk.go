@@ -34,7 +34,7 @@ func DiskUsage(ctx context.Context, root string) (int64, error) {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
 	defer unix.Close(fd)
-	c := usageCounter{rootFD: fd, linkedFiles: map[inodeID]bool{}, pending: []*pendingFolder{{}}}
+	c := diskUsageCounter{rootFD: fd, linkedFiles: map[inodeID]bool{}, pending: []*pendingFolder{{}}}
 	if _, err := c.countEntry(fd, ""); err != nil {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
@@ -51,9 +51,9 @@ func DiskUsage(ctx context.Context, root string) (int64, error) {
 	return c.totalBytes, c.firstError
 }
 
-// usageCounter is the state of one DiskUsage call: the bytes counted so far and the
+// diskUsageCounter is the state of one DiskUsage call: the bytes counted so far and the
 // folders not yet visited.
-type usageCounter struct {
+type diskUsageCounter struct {
 	rootFD      int
 	totalBytes  int64
 	linkedFiles map[inodeID]bool // counted files with more than one name
@@ -73,7 +73,7 @@ type pendingFolder struct {
 
 // countFolder adds the sizes of all entries in a folder to the total, and its
 // subfolders to pending. A folder that has disappeared is no error.
-func (c *usageCounter) countFolder(ctx context.Context, f *pendingFolder) error {
+func (c *diskUsageCounter) countFolder(ctx context.Context, f *pendingFolder) error {
 	fd, err := c.openFolder(f)
 	if isFileGoneError(err) {
 		return nil
@@ -107,7 +107,7 @@ func (c *usageCounter) countFolder(ctx context.Context, f *pendingFolder) error 
 // openFolder opens a pending folder, starting at the root and resolving at most
 // maxPathComponents names per system call, since the path may be too long for one. It
 // refuses symbolic links.
-func (c *usageCounter) openFolder(f *pendingFolder) (int, error) {
+func (c *diskUsageCounter) openFolder(f *pendingFolder) (int, error) {
 	var names []string // innermost first
 	for ; f.parent != nil; f = f.parent {
 		names = append(names, f.name)
@@ -116,7 +116,7 @@ func (c *usageCounter) openFolder(f *pendingFolder) (int, error) {
 	for {
 		path, flags := ".", uint64(unix.O_RDONLY)
 		if count := min(maxPathComponents, len(names)); count > 0 {
-			path = joinReversed(names[len(names)-count:])
+			path = joinPathReversed(names[len(names)-count:])
 			names = names[:len(names)-count]
 		}
 		if len(names) > 0 {
@@ -136,8 +136,8 @@ func (c *usageCounter) openFolder(f *pendingFolder) (int, error) {
 	}
 }
 
-// joinReversed joins names to a path, beginning with the last name.
-func joinReversed(names []string) string {
+// joinPathReversed joins names to a path, beginning with the last name.
+func joinPathReversed(names []string) string {
 	var path strings.Builder
 	for _, name := range slices.Backward(names) {
 		path.WriteString(name)
@@ -149,7 +149,7 @@ func joinReversed(names []string) string {
 // countEntry adds the size on disk of an entry of an open folder, or of the folder
 // itself if name is empty, to the total, and reports whether the entry is a folder. An
 // entry that has disappeared counts 0.
-func (c *usageCounter) countEntry(fd int, name string) (isFolder bool, err error) {
+func (c *diskUsageCounter) countEntry(fd int, name string) (isFolder bool, err error) {
 	var info unix.Stat_t
 	err = unix.Fstatat(fd, name, &info, unix.AT_SYMLINK_NOFOLLOW|unix.AT_EMPTY_PATH)
 	if isFileGoneError(err) {

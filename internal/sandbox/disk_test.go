@@ -17,20 +17,20 @@ import (
 	"assay/internal/sandbox"
 )
 
-// measureUsage returns the disk usage of root in bytes.
-func measureUsage(t *testing.T, root string) int64 {
+// measureDiskUsage returns the disk usage of root in bytes.
+func measureDiskUsage(t *testing.T, root string) int64 {
 	t.Helper()
 	total, err := sandbox.DiskUsage(t.Context(), root)
 	require.NoError(t, err)
 	return total
 }
 
-// measureGrowth returns by how many bytes the disk usage of root grows while do runs.
-func measureGrowth(t *testing.T, root string, do func()) int64 {
+// measureDiskUsageGrowth returns by how many bytes the disk usage of root grows while do runs.
+func measureDiskUsageGrowth(t *testing.T, root string, do func()) int64 {
 	t.Helper()
-	before := measureUsage(t, root)
+	before := measureDiskUsage(t, root)
 	do()
-	return measureUsage(t, root) - before
+	return measureDiskUsage(t, root) - before
 }
 
 func TestDiskUsage(t *testing.T) {
@@ -38,18 +38,18 @@ func TestDiskUsage(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "a", "b", "file")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.Positive(t, measureUsage(t, root))
+	require.Positive(t, measureDiskUsage(t, root))
 
-	require.InDelta(t, 1<<20, measureGrowth(t, root, func() { require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600)) }), 1<<14)
-	require.Zero(t, measureGrowth(t, root, func() { require.NoError(t, os.Link(file, filepath.Join(root, "a", "another"))) }))
-	require.InDelta(t, 0, measureGrowth(t, root, func() { require.NoError(t, os.Symlink("/usr", filepath.Join(root, "link"))) }), 1<<12)
-	require.InDelta(t, 0, measureGrowth(t, root, func() { // a hole
+	require.InDelta(t, 1<<20, measureDiskUsageGrowth(t, root, func() { require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600)) }), 1<<14)
+	require.Zero(t, measureDiskUsageGrowth(t, root, func() { require.NoError(t, os.Link(file, filepath.Join(root, "a", "another"))) }))
+	require.InDelta(t, 0, measureDiskUsageGrowth(t, root, func() { require.NoError(t, os.Symlink("/usr", filepath.Join(root, "link"))) }), 1<<12)
+	require.InDelta(t, 0, measureDiskUsageGrowth(t, root, func() { // a hole
 		sparse, err := os.Create(filepath.Join(root, "sparse"))
 		require.NoError(t, err)
 		require.NoError(t, sparse.Truncate(1<<40))
 		require.NoError(t, sparse.Close())
 	}), 1<<12)
-	require.InDelta(t, -1<<20, measureGrowth(t, root, func() {
+	require.InDelta(t, -1<<20, measureDiskUsageGrowth(t, root, func() {
 		require.NoError(t, os.Remove(file))
 		require.NoError(t, os.Remove(filepath.Join(root, "a", "another")))
 	}), 1<<14)
@@ -79,7 +79,7 @@ func TestDiskUsageOfDeepTree(t *testing.T) {
 	_, err = file.Write(make([]byte, 1<<20))
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(file.Close(), unix.Close(at)))
-	require.Greater(t, measureUsage(t, root), int64(1<<20))
+	require.Greater(t, measureDiskUsage(t, root), int64(1<<20))
 }
 
 func TestDiskUsageOfWideFolder(t *testing.T) {
@@ -88,7 +88,7 @@ func TestDiskUsageOfWideFolder(t *testing.T) {
 	for i := range 3000 {
 		require.NoError(t, os.WriteFile(filepath.Join(root, fmt.Sprint(i)), []byte("x"), 0o600))
 	}
-	require.GreaterOrEqual(t, measureUsage(t, root), int64(3000*4096))
+	require.GreaterOrEqual(t, measureDiskUsage(t, root), int64(3000*4096))
 }
 
 func TestDiskUsageEndsWithContext(t *testing.T) {
@@ -120,7 +120,7 @@ func TestDiskUsageOfChangingTree(t *testing.T) {
 			running = false
 		default:
 		}
-		measureUsage(t, root)
+		measureDiskUsage(t, root)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestDiskUsageOfUnreadableFolder(t *testing.T) {
 	}
 	hidden := filepath.Join(mode.makeUserFolder(t), "hidden")
 	require.NoError(t, os.Mkdir(hidden, 0))
-	cmd := exec.CommandContext(t.Context(), installedFile("sandbox.test"), "usage", filepath.Dir(hidden))
+	cmd := exec.CommandContext(t.Context(), installedFilePath("sandbox.test"), "usage", filepath.Dir(hidden))
 	cmd.Env = []string{"GORACE=atexit_sleep_ms=0"}
 	if mode.uid != os.Getuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(mode.uid), Gid: uint32(mode.uid)}}

@@ -97,14 +97,14 @@ func (p Plan) enterNamespaces() error {
 		}
 	}
 	if p.RaiseLoopback {
-		return raiseLoopback()
+		return bringUpLoopback()
 	}
 	return nil
 }
 
-// raiseLoopback brings up the loopback interface of the calling thread's network
+// bringUpLoopback brings up the loopback interface of the calling thread's network
 // namespace.
-func raiseLoopback() error {
+func bringUpLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make a socket: %w", err)

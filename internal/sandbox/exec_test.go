@@ -18,7 +18,7 @@ import (
 // output and exit status.
 func runLauncher(t *testing.T, plan string, argv ...string) (stdout, stderr string, status int) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), installedFile("sandbox.test"), append([]string{"launch", plan, "--"}, argv...)...)
+	cmd := exec.CommandContext(t.Context(), installedFilePath("sandbox.test"), append([]string{"launch", plan, "--"}, argv...)...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -90,20 +90,20 @@ func TestExecKeepsLowerResourceLimits(t *testing.T) {
 func TestExecKeepsDescriptorsAndFolder(t *testing.T) {
 	t.Parallel()
 	mode := launchMode{uid: os.Getuid()}
-	machine := sandbox.ProbeMachine(t.Context(), []string{installedFile("sandbox.test"), "launch"})
+	machine := sandbox.ProbeMachine(t.Context(), []string{installedFilePath("sandbox.test"), "launch"})
 	rules := mode.newRules(t)
 	rules.Network = sandbox.NetworkLoopback
 	plan, err := machine.Plan(rules)
 	require.NoError(t, err)
 	bare := []string{"sh", "-c", "pwd; cat <&3; ls /proc/self/fd"}
-	sandboxed, err := plan.LauncherCommand([]string{installedFile("sandbox.test"), "launch"}, bare)
+	sandboxed, err := plan.LauncherCommand([]string{installedFilePath("sandbox.test"), "launch"}, bare)
 	require.NoError(t, err)
 
 	var said []string
 	for _, argv := range [][]string{bare, sandboxed} {
 		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 		cmd.Dir = rules.Workdir
-		given, err := os.Open(installedFile("attempts.py"))
+		given, err := os.Open(installedFilePath("attempts.py"))
 		require.NoError(t, err)
 		cmd.ExtraFiles = []*os.File{given}
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

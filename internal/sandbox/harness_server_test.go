@@ -34,12 +34,12 @@ type sandboxResponse struct {
 	ExitStatus string // text of an [exec.ExitError]; empty: status 0
 }
 
-// requestTimeout is how long a test waits for a command in a sandbox.
-const requestTimeout = 2 * time.Minute
+// sandboxRequestTimeout is how long a test waits for a command in a sandbox.
+const sandboxRequestTimeout = 2 * time.Minute
 
-// serveRequest reads one sandboxRequest as JSON, probes the machine as the current
+// serveSandboxRequest reads one sandboxRequest as JSON, probes the machine as the current
 // user, runs the command in a sandbox and writes the sandboxResponse.
-func serveRequest(in io.Reader, out io.Writer) error {
+func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	var o sandboxRequest
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
 		return err
@@ -49,7 +49,7 @@ func serveRequest(in io.Reader, out io.Writer) error {
 		return err
 	}
 	launcher := []string{self, "launch"}
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), sandboxRequestTimeout)
 	defer cancel()
 	machine := sandbox.ProbeMachine(ctx, launcher)
 	plan, err := machine.Plan(o.Rules)

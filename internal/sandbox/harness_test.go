@@ -70,7 +70,7 @@ func (mode launchMode) newRules(t *testing.T) sandbox.Rules {
 func (mode launchMode) runCommand(t *testing.T, o sandboxRequest) sandboxResponse {
 	t.Helper()
 	if mode.python {
-		o.PythonLauncher = []string{pythonPath(t), "-I", installedFile("launcher.py"), installedFile("kernel")}
+		o.PythonLauncher = []string{pythonPath(t), "-I", installedFilePath("launcher.py"), installedFilePath("kernel")}
 	}
 	o.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
@@ -78,7 +78,7 @@ func (mode launchMode) runCommand(t *testing.T, o sandboxRequest) sandboxRespons
 	}, o.Env...)
 	asked, err := json.Marshal(o)
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), installedFile("sandbox.test"), "server")
+	cmd := exec.CommandContext(t.Context(), installedFilePath("sandbox.test"), "server")
 	cmd.Env = []string{"SECRET=of the server", "GORACE=atexit_sleep_ms=0"}
 	cmd.Stdin = bytes.NewReader(asked)
 	cmd.Stderr = t.Output()
@@ -92,10 +92,10 @@ func (mode launchMode) runCommand(t *testing.T, o sandboxRequest) sandboxRespons
 	return answer
 }
 
-// runSnippets runs pieces of Python code in one sandbox, each in a separate process,
+// runPythonSnippets runs pieces of Python code in one sandbox, each in a separate process,
 // and returns the outcome of each by its name: "done", or the error. The code may use
 // the given names, NR for the numbers of system calls, and what attempts.py defines.
-func (mode launchMode) runSnippets(t *testing.T, o sandboxRequest, attempts map[string]string, names map[string]any) (outcomes map[string]string, enforced map[string]bool) {
+func (mode launchMode) runPythonSnippets(t *testing.T, o sandboxRequest, attempts map[string]string, names map[string]any) (outcomes map[string]string, enforced map[string]bool) {
 	t.Helper()
 	all := map[string]any{"NR": syscallNumbers()}
 	maps.Copy(all, names)
@@ -103,7 +103,7 @@ func (mode launchMode) runSnippets(t *testing.T, o sandboxRequest, attempts map[
 	require.NoError(t, err)
 	list := filepath.Join(o.Rules.Workdir, "attempts.json")
 	require.NoError(t, os.WriteFile(list, text, 0o644))
-	program, err := os.ReadFile(installedFile("attempts.py"))
+	program, err := os.ReadFile(installedFilePath("attempts.py"))
 	require.NoError(t, err)
 	script := filepath.Join(o.Rules.Workdir, "attempts.py")
 	require.NoError(t, os.WriteFile(script, program, 0o644))
@@ -118,7 +118,7 @@ func (mode launchMode) runSnippets(t *testing.T, o sandboxRequest, attempts map[
 // of them succeeds although the machine claims to enforce the key.
 func (mode launchMode) requireSnippetsFail(t *testing.T, o sandboxRequest, key string, attempts map[string]string, names map[string]any) {
 	t.Helper()
-	outcomes, enforced := mode.runSnippets(t, o, attempts, names)
+	outcomes, enforced := mode.runPythonSnippets(t, o, attempts, names)
 	require.Contains(t, enforced, key)
 	for name, outcome := range outcomes {
 		if !isAccessRefused(outcome) {
@@ -128,7 +128,7 @@ func (mode launchMode) requireSnippetsFail(t *testing.T, o sandboxRequest, key s
 }
 
 // syscallNumbers returns the numbers of system calls by name, for Python code of
-// runSnippets.
+// runPythonSnippets.
 func syscallNumbers() map[string]int {
 	return map[string]int{
 		"tgkill": unix.SYS_TGKILL, "ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
@@ -148,14 +148,14 @@ func isAccessRefused(outcome string) bool {
 // succeeds.
 func (mode launchMode) requireSnippetsSucceed(t *testing.T, o sandboxRequest, code map[string]string, names map[string]any) {
 	t.Helper()
-	outcomes, _ := mode.runSnippets(t, o, code, names)
+	outcomes, _ := mode.runPythonSnippets(t, o, code, names)
 	for name, outcome := range outcomes {
 		require.Equal(t, "done", outcome, name)
 	}
 }
 
-// installedFile returns the path of a file that installTestPrograms has copied.
-func installedFile(name string) string { return filepath.Join(os.Getenv(installDirEnvVar), name) }
+// installedFilePath returns the path of a file that installTestPrograms has copied.
+func installedFilePath(name string) string { return filepath.Join(os.Getenv(installDirEnvVar), name) }
 
 // pythonPath returns the path of a Python interpreter that every user can run.
 func pythonPath(t *testing.T) string {

@@ -132,7 +132,7 @@ func (l *LandlockRules) restrictThread() error {
 	}
 	defer unix.Close(fd)
 	for _, path := range l.Paths {
-		if err := path.addTo(fd); err != nil {
+		if err := path.addToRuleset(fd); err != nil {
 			return fmt.Errorf("allow %s: %w", path.Path, err)
 		}
 	}
@@ -142,9 +142,9 @@ func (l *LandlockRules) restrictThread() error {
 	return nil
 }
 
-// addTo adds the rule for one path to an open Landlock ruleset. A missing path is
+// addToRuleset adds the rule for one path to an open Landlock ruleset. A missing path is
 // skipped.
-func (p PathRule) addTo(ruleset int) error {
+func (p PathRule) addToRuleset(ruleset int) error {
 	fd, err := unix.Open(p.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil

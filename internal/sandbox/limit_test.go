@@ -17,7 +17,7 @@ func TestMemoryFileAndDescriptorLimits(t *testing.T) {
 			t.Parallel()
 			rules := mode.newRules(t)
 			rules.MaxMemoryBytes, rules.MaxOpenFiles, rules.MaxFileBytes = 512<<20, 64, 1<<20
-			outcomes, enforced := mode.runSnippets(t, sandboxRequest{Rules: rules}, map[string]string{
+			outcomes, enforced := mode.runPythonSnippets(t, sandboxRequest{Rules: rules}, map[string]string{
 				"memory": `bytearray(1 << 30)`,
 				"memory in small pieces": `
 pieces = []
@@ -45,9 +45,9 @@ while True: pieces.append(bytes(1 << 20))`,
 	}
 }
 
-// forkBomb is Python code that forks up to 200 processes which run at the same time. It
+// forkBombCode is Python code that forks up to 200 processes which run at the same time. It
 // raises an error whose text is the number of processes that it got.
-const forkBomb = `
+const forkBombCode = `
 gate, release = os.pipe()
 count = 0
 try:
@@ -74,8 +74,8 @@ func TestProcessLimit(t *testing.T) {
 			rules.MaxProcesses = 64
 			// Only root can make cgroups.
 			o := sandboxRequest{Rules: rules, UsePidsCgroup: err == nil && mode.uid == 0}
-			outcomes, enforced := mode.runSnippets(t, o, map[string]string{
-				"fork": forkBomb,
+			outcomes, enforced := mode.runPythonSnippets(t, o, map[string]string{
+				"fork": forkBombCode,
 				"threads": `
 import threading
 gate = threading.Event()

@@ -40,7 +40,7 @@ func ProbeMachine(ctx context.Context, launcher []string) Machine {
 	if limit, err := NewPidsLimit(1, ""); err == nil {
 		m.PidsCgroups = limit.Remove() == nil
 	}
-	if m.canRunLauncher(ctx, launcher) {
+	if m.canLauncherApplyAllFeatures(ctx, launcher) {
 		return m
 	}
 	return m.probeFeaturesSeparately(ctx, launcher)
@@ -54,7 +54,7 @@ func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string)
 	works := func(enable func(*Machine)) bool {
 		alone := none
 		enable(&alone)
-		return alone.canRunLauncher(ctx, launcher)
+		return alone.canLauncherApplyAllFeatures(ctx, launcher)
 	}
 	m.Seccomp = works(func(m *Machine) { m.Seccomp = true })
 	if !works(func(n *Machine) { n.LandlockVersion = m.LandlockVersion }) {
@@ -72,9 +72,9 @@ func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string)
 	return m
 }
 
-// canRunLauncher reports whether the launcher can apply a plan that uses every feature
+// canLauncherApplyAllFeatures reports whether the launcher can apply a plan that uses every feature
 // the machine is assumed to have.
-func (m Machine) canRunLauncher(ctx context.Context, launcher []string) bool {
+func (m Machine) canLauncherApplyAllFeatures(ctx context.Context, launcher []string) bool {
 	plan, err := m.Plan(Rules{Workdir: "/", Network: NetworkLoopback})
 	if err != nil {
 		return false

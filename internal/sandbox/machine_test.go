@@ -97,7 +97,7 @@ func TestEnforceable(t *testing.T) {
 // Plans for machines with older versions of Landlock use only what these versions know.
 func TestOlderLandlockVersions(t *testing.T) {
 	t.Parallel()
-	machine := sandbox.ProbeMachine(t.Context(), []string{installedFile("sandbox.test"), "launch"})
+	machine := sandbox.ProbeMachine(t.Context(), []string{installedFilePath("sandbox.test"), "launch"})
 	if machine.LandlockVersion == 0 {
 		t.Skip("this machine has no Landlock")
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		case "launch":
 			os.Exit(runAsLauncher(os.Args[2:]))
 		case "server":
-			os.Exit(runAsServer())
+			os.Exit(runAsTestServer())
 		case "usage":
 			total, err := sandbox.DiskUsage(context.Background(), os.Args[2])
 			fmt.Println(total > 0, errors.Is(err, os.ErrPermission))
@@ -83,10 +83,10 @@ func runAsLauncher(args []string) int {
 	return 126
 }
 
-// runAsServer makes this process a test server: it calls serveRequest on the standard
+// runAsTestServer makes this process a test server: it calls serveSandboxRequest on the standard
 // streams and returns the exit status.
-func runAsServer() int {
-	if err := serveRequest(os.Stdin, os.Stdout); err != nil {
+func runAsTestServer() int {
+	if err := serveSandboxRequest(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		return 1
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // listenOutsideSandbox listens outside the sandbox, on a TCP port and two Unix sockets, and
-// returns their addresses as names for Python code of runSnippets.
+// returns their addresses as names for Python code of runPythonSnippets.
 func listenOutsideSandbox(t *testing.T, mode launchMode) map[string]any {
 	t.Helper()
 	names := map[string]any{}
@@ -35,9 +35,9 @@ func listenOutsideSandbox(t *testing.T, mode launchMode) map[string]any {
 	return names
 }
 
-// connectToAbstractSocket is Python code that connects to the abstract Unix socket. Go
+// connectToAbstractSocketCode is Python code that connects to the abstract Unix socket. Go
 // writes the socket's address with @, Linux with a zero byte.
-const connectToAbstractSocket = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
+const connectToAbstractSocketCode = `socket.socket(socket.AF_UNIX).connect("\0" + ABSTRACT[1:])`
 
 // PK-15: with NetworkOff no address can be reached and no socket can be made.
 func TestNetworkOff(t *testing.T) {
@@ -66,7 +66,7 @@ if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=sub
 			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
 			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path":     `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
-				"abstract": `import socket; ` + connectToAbstractSocket,
+				"abstract": `import socket; ` + connectToAbstractSocketCode,
 			}, names)
 			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"socketpair": `import socket; a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"`,
@@ -133,7 +133,7 @@ func TestNetworkOn(t *testing.T) {
 			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
 				"path": `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 			}, names)
-			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + connectToAbstractSocket}, names)
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesSignals, map[string]string{"abstract": `import socket; ` + connectToAbstractSocketCode}, names)
 		})
 	}
 }

@@ -120,7 +120,7 @@ func buildSeccompFilter(r Rules) []byte {
 	if r.Network == NetworkOff && !r.AllowUnixSockets {
 		numbers = append(numbers, unix.SYS_SOCKET)
 	}
-	for _, run := range groupConsecutive(numbers) {
+	for _, run := range groupIntoRanges(numbers) {
 		p.refuseRange(run)
 	}
 	return p.assemble()
@@ -136,8 +136,8 @@ func auditArchitecture() uint32 {
 // syscallRange is a range of consecutive system call numbers.
 type syscallRange struct{ first, last uint32 }
 
-// groupConsecutive sorts numbers and joins consecutive ones into ranges.
-func groupConsecutive(numbers []uint32) []syscallRange {
+// groupIntoRanges sorts numbers and joins consecutive ones into ranges.
+func groupIntoRanges(numbers []uint32) []syscallRange {
 	slices.Sort(numbers)
 	var runs []syscallRange
 	for _, number := range numbers {
@@ -205,9 +205,9 @@ func (p *bpfProgram) assemble() []byte {
 	// The flags of clone3 are behind a pointer, which a filter cannot follow. If clone3
 	// fails with ENOSYS the C library uses clone instead.
 	p.jumpIf(unix.BPF_JEQ, unix.SYS_CLONE3, 1, 0)
-	p.returnAction(unix.SECCOMP_RET_ALLOW)
-	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
-	p.returnAction(unix.SECCOMP_RET_ERRNO | uint32(errSyscallRefused))
+	p.appendReturn(unix.SECCOMP_RET_ALLOW)
+	p.appendReturn(unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS))
+	p.appendReturn(unix.SECCOMP_RET_ERRNO | uint32(errSyscallRefused))
 	var code []byte
 	for at, i := range *p {
 		code = binary.NativeEndian.AppendUint16(code, i.Code)
@@ -217,7 +217,7 @@ func (p *bpfProgram) assemble() []byte {
 	return code
 }
 
-func (p *bpfProgram) returnAction(action uint32) {
+func (p *bpfProgram) appendReturn(action uint32) {
 	*p = append(*p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action})
 }
 

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// ChiSquareTest is the result of [ChiSquareIndependence]: the statistic, its degrees of
+// ChiSquareResult is the result of [ChiSquareIndependence]: the statistic, its degrees of
 // freedom and P.
-type ChiSquareTest struct {
+type ChiSquareResult struct {
 	Statistic, P     float64
 	DegreesOfFreedom int
 }
@@ -20,14 +20,14 @@ type ChiSquareTest struct {
 // cells. The result is that of scipy.stats.chi2_contingency, except for the last digits
 // of P. Infinite cells and a table of zeros give NaN. It is an error if a row or a column
 // has the sum 0, so that nothing is expected in a cell.
-func ChiSquareIndependence(table [][]float64) (ChiSquareTest, error) {
+func ChiSquareIndependence(table [][]float64) (ChiSquareResult, error) {
 	expected, err := expectedCounts(table)
 	if err != nil {
-		return ChiSquareTest{}, err
+		return ChiSquareResult{}, err
 	}
 	freedom := (len(table) - 1) * (len(table[0]) - 1)
 	if freedom == 0 {
-		return ChiSquareTest{P: 1}, nil
+		return ChiSquareResult{P: 1}, nil
 	}
 	var terms []float64
 	for i, row := range table {
@@ -41,7 +41,7 @@ func ChiSquareIndependence(table [][]float64) (ChiSquareTest, error) {
 		}
 	}
 	statistic := PairwiseSum(terms)
-	return ChiSquareTest{statistic, chiSquareTail(statistic, freedom), freedom}, nil
+	return ChiSquareResult{statistic, chiSquareTail(statistic, freedom), freedom}, nil
 }
 
 // expectedCounts returns the counts that each cell of a table would have if rows and

@@ -58,7 +58,7 @@ func TestChiSquareIndependence(t *testing.T) {
 
 	test, err = stats.ChiSquareIndependence([][]float64{{1, 2, 3}})
 	require.NoError(t, err)
-	require.Equal(t, stats.ChiSquareTest{P: 1}, test)
+	require.Equal(t, stats.ChiSquareResult{P: 1}, test)
 
 	_, err = stats.ChiSquareIndependence([][]float64{{0, 1}, {0, 2}})
 	require.ErrorContains(t, err, "row 1 or column 1 has nothing")

@@ -27,7 +27,7 @@ func RankDescending(scores []float64) []int {
 // even if less is not a consistent order: it makes the run at the beginning ascending,
 // and inserts each further item, by bisection, after those that are not greater.
 func binaryInsertionSort(items []int, less func(i, j int) bool) {
-	for start := ascendingRun(items, less); start < len(items); start++ {
+	for start := makeLeadingRunAscending(items, less); start < len(items); start++ {
 		item := items[start]
 		low, high := 0, start
 		for low < high {
@@ -42,9 +42,9 @@ func binaryInsertionSort(items []int, less func(i, j int) bool) {
 	}
 }
 
-// ascendingRun returns the length of the ascending or strictly descending run at the
+// makeLeadingRunAscending returns the length of the ascending or strictly descending run at the
 // beginning of items. It reverses a descending run in place.
-func ascendingRun(items []int, less func(i, j int) bool) int {
+func makeLeadingRunAscending(items []int, less func(i, j int) bool) int {
 	if len(items) < 2 {
 		return len(items)
 	}

@@ -43,18 +43,18 @@ func (p *Process) setEnforced(key string, enforced bool) {
 	p.enforced[key] = enforced
 }
 
-// limitProcesses puts the process under a cgroup's limit of processes. Programs that
+// limitProcessCount puts the process under a cgroup's limit of processes. Programs that
 // the process started in the milliseconds since its own start do not count. Where no
 // cgroup can do this, RLIMIT_NPROC of the process's sandbox may limit it, except for
 // root.
-func (p *Process) limitProcesses(maxProcesses int) {
+func (p *Process) limitProcessCount(maxProcesses int) {
 	if maxProcesses <= 0 {
 		return
 	}
 	limit, err := sandbox.NewPidsLimit(maxProcesses, p.cgroupDir)
 	if err == nil {
 		p.pidsLimit = limit
-		p.supervisor.notifyHelper(noteLimitCgroup, limit.Dir())
+		p.supervisor.notifyCleanupHelper(noteLimitCgroup, limit.Dir())
 		err = limit.AddProcess(p.PID())
 	}
 	if errors.Is(err, syscall.ESRCH) {

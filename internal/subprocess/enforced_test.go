@@ -37,7 +37,7 @@ func newLoggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
 	t.Helper()
 	lines := &logBuffer{}
 	sup, err := subprocess.NewSupervisor(subprocess.Config{
-		CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}, Log: slog.New(slog.NewTextHandler(lines, nil)),
+		CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}, Log: slog.New(slog.NewTextHandler(lines, nil)),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })

@@ -132,7 +132,7 @@ func (p *Process) waitAndReap() {
 	p.exit = p.handle.reap()
 	p.reaped = true
 	p.mu.Unlock()
-	p.supervisor.notifyHelper(noteGroupGone, p.PID())
+	p.supervisor.notifyCleanupHelper(noteGroupGone, p.PID())
 	if conn, ok := p.socket.(*connectBackConn); ok {
 		_ = conn.stopListening() // it will not connect any more
 	}

@@ -112,7 +112,7 @@ func playServerWithoutPidfd() int {
 		fmt.Println(err)
 		return 1
 	}
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}})
 	if err != nil {
 		fmt.Println(err)
 		return 1

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleEnvVar); role != "" {
 		os.Exit(playRole(role))
 	}
-	subprocesstest.Main(m, nil)
+	subprocesstest.RunTestsOrRole(m, nil)
 }
 
 // playRole is the main function of the test binary in a role, such as "echo" or
@@ -148,7 +148,7 @@ func writeFlood() {
 // and the server's temporary folder, and waits to be killed.
 func playServer() int {
 	_ = os.Unsetenv(roleEnvVar)
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}})
 	if err != nil {
 		return 103
 	}

@@ -112,7 +112,7 @@ func (p *Process) Read() ([]byte, error) {
 // [*ExitError].
 func (p *Process) Write(body []byte) error {
 	err := p.Conn.Write(body)
-	if _, broken := errors.AsType[*protocol.ChannelError](err); broken {
+	if _, broken := errors.AsType[*protocol.ConnError](err); broken {
 		return p.explainError(err)
 	}
 	return err
@@ -137,7 +137,7 @@ func (p *Process) SendFiles(body []byte, files ...*os.File) error {
 		_, err = socket.Write(frame[n:])
 	}
 	if err != nil {
-		return p.explainError(&protocol.ChannelError{Operation: "write", Err: err})
+		return p.explainError(&protocol.ConnError{Operation: "write", Err: err})
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (p *Process) removeCgroups() error {
 	}
 	if p.pidsLimit != nil {
 		err = errors.Join(err, p.pidsLimit.Remove())
-		p.supervisor.notifyHelper(noteRemoved, p.pidsLimit.Dir())
+		p.supervisor.notifyCleanupHelper(noteRemoved, p.pidsLimit.Dir())
 	}
 	return err
 }

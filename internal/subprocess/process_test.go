@@ -25,7 +25,7 @@ const testWaitTimeout = 20 * time.Second
 // newSupervisor returns a supervisor that is closed when the test ends.
 func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	t.Helper()
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, sup.Close())

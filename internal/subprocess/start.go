@@ -86,7 +86,7 @@ func (s *Supervisor) Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	s.notifyHelper(noteGroupStarted, p.PID())
+	s.notifyCleanupHelper(noteGroupStarted, p.PID())
 	go p.output.readBothPipes()
 	go p.waitAndReap()
 	return p, nil
@@ -110,7 +110,7 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	if err := p.spawn(spec, transport, pipes); err != nil {
 		return nil, errors.Join(err, transport.Close(), out.close())
 	}
-	p.limitProcesses(spec.MaxProcesses)
+	p.limitProcessCount(spec.MaxProcesses)
 	return p, transport.closeSubprocessEnd()
 }
 

@@ -112,17 +112,17 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	// Descriptors that a shell left open are not for subprocesses. Linux before 5.11
 	// refuses this, and subprocesses then inherit them.
 	_ = unix.CloseRange(firstExtraFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
-	if err := s.startHelper(cfg.CleanupHelper); err != nil {
+	if err := s.startCleanupHelper(cfg.CleanupHelper); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyHelper(noteCgroupRoot, root) }}
+	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyCleanupHelper(noteCgroupRoot, root) }}
 	if _, err := s.cgroups.makeRootCgroup(); err != nil {
 		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
 	}
 	return s, nil
 }
 
-func (s *Supervisor) startHelper(command []string) error {
+func (s *Supervisor) startCleanupHelper(command []string) error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make the cleanup helper's pipe: %w", err)
@@ -136,7 +136,7 @@ func (s *Supervisor) startHelper(command []string) error {
 		return errors.Join(fmt.Errorf("start the cleanup helper: %w", err), out.Close())
 	}
 	s.helperPipe = out
-	s.notifyHelper(noteTempFolder, s.tempDir)
+	s.notifyCleanupHelper(noteTempFolder, s.tempDir)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (s *Supervisor) startHelper(command []string) error {
 func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
 	path, err := os.MkdirTemp(dir, pattern)
 	if err == nil {
-		s.notifyHelper(noteTempFolder, path)
+		s.notifyCleanupHelper(noteTempFolder, path)
 	}
 	return path, err
 }
@@ -155,7 +155,7 @@ func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
 func (s *Supervisor) RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil {
-		s.notifyHelper(noteRemoved, path)
+		s.notifyCleanupHelper(noteRemoved, path)
 	}
 	return err
 }
@@ -176,9 +176,9 @@ func (s *Supervisor) Close() error {
 	return errors.Join(err, os.RemoveAll(s.tempDir), s.cgroups.removeAll())
 }
 
-// notifyHelper writes one line "WORD VALUE" to the cleanup helper; see
+// notifyCleanupHelper writes one line "WORD VALUE" to the cleanup helper; see
 // [RunCleanupHelper].
-func (s *Supervisor) notifyHelper(note string, value any) {
+func (s *Supervisor) notifyCleanupHelper(note string, value any) {
 	s.helperMu.Lock()
 	defer s.helperMu.Unlock()
 	if _, err := fmt.Fprintf(s.helperPipe, "%s %v\n", note, value); err != nil && !s.helperGone {

@@ -15,8 +15,8 @@ import (
 func appendHeader(dst []byte, j *Journal) []byte {
 	dst = append(dst, `{"type":"trace","version":`...)
 	dst = strconv.AppendInt(dst, FormatVersion, 10)
-	dst = appendString(dst, "session", j.SessionID)
-	dst = appendString(dst, "started", j.Started.UTC().Format(time.RFC3339Nano))
+	dst = appendStringMember(dst, "session", j.SessionID)
+	dst = appendStringMember(dst, "started", j.Started.UTC().Format(time.RFC3339Nano))
 	return append(dst, "}\n"...)
 }
 
@@ -25,29 +25,29 @@ func appendHeader(dst []byte, j *Journal) []byte {
 func appendEntry(dst []byte, e *Entry) []byte {
 	dst = append(dst, `{"seq":`...)
 	dst = strconv.AppendInt(dst, e.Seq, 10)
-	dst = appendInt(dst, "t_ns", int64(e.Elapsed))
-	dst = appendString(dst, "wall", e.WallTime.UTC().Format(time.RFC3339Nano))
-	dst = appendString(dst, "hop", string(e.Hop))
+	dst = appendIntMember(dst, "t_ns", int64(e.Elapsed))
+	dst = appendStringMember(dst, "wall", e.WallTime.UTC().Format(time.RFC3339Nano))
+	dst = appendStringMember(dst, "hop", string(e.Hop))
 	if e.ConsoleID != 0 {
-		dst = appendInt(dst, "conn", int64(e.ConsoleID))
+		dst = appendIntMember(dst, "conn", int64(e.ConsoleID))
 	}
-	dst = appendString(dst, "type", e.Type)
+	dst = appendStringMember(dst, "type", e.Type)
 	for _, field := range []struct{ name, value string }{
 		{"action", e.Action}, {"tx_id", cmp.Or(e.TxID, e.AgentTxID)}, {"cell_id", e.CellID},
 	} {
 		if field.value != "" {
-			dst = appendString(dst, field.name, field.value)
+			dst = appendStringMember(dst, field.name, field.value)
 		}
 	}
-	dst = appendInt(dst, "bytes", int64(e.BodyBytes))
+	dst = appendIntMember(dst, "bytes", int64(e.BodyBytes))
 	if e.Note != "" {
-		dst = appendString(dst, "note", string(e.Note))
+		dst = appendStringMember(dst, "note", string(e.Note))
 	}
 	if e.CauseSeq != 0 {
-		dst = appendInt(dst, "cause", e.CauseSeq)
+		dst = appendIntMember(dst, "cause", e.CauseSeq)
 	}
 	if e.RefSeq != 0 {
-		dst = appendInt(dst, "ref", e.RefSeq)
+		dst = appendIntMember(dst, "ref", e.RefSeq)
 	} else {
 		dst = appendMessage(append(dst, `,"msg":`...), e)
 	}
@@ -62,8 +62,8 @@ func appendMessage(dst []byte, e *Entry) []byte {
 	}
 	before := len(dst)
 	if e.Note != NoteMalformed {
-		if body, err := protocol.ToJSON(e.Body); err == nil {
-			if isCompact(body) {
+		if body, err := protocol.BodyToJSON(e.Body); err == nil {
+			if isCompactJSON(body) {
 				return append(dst, body...)
 			}
 			out, err := jsontext.AppendFormat(dst, body, jsontext.PreserveRawStrings(true),
@@ -76,14 +76,14 @@ func appendMessage(dst []byte, e *Entry) []byte {
 	return appendQuoted(dst[:before], string(e.Body))
 }
 
-// appendInt appends a comma and a JSON member with an integer to a line.
-func appendInt(dst []byte, name string, value int64) []byte {
+// appendIntMember appends a comma and a JSON member with an integer to a line.
+func appendIntMember(dst []byte, name string, value int64) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return strconv.AppendInt(dst, value, 10)
 }
 
-// appendString appends a comma and a JSON member with a string to a line.
-func appendString(dst []byte, name, value string) []byte {
+// appendStringMember appends a comma and a JSON member with a string to a line.
+func appendStringMember(dst []byte, name, value string) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
 	return appendQuoted(dst, value)
 }
@@ -95,9 +95,9 @@ func appendQuoted(dst []byte, text string) []byte {
 	return dst
 }
 
-// isCompact reports whether text, which is valid JSON, has no white space between its tokens.
+// isCompactJSON reports whether text, which is valid JSON, has no white space between its tokens.
 // Checking this costs a fraction of compacting it.
-func isCompact(text []byte) bool {
+func isCompactJSON(text []byte) bool {
 	for {
 		between, rest, quoted := bytes.Cut(text, []byte{'"'})
 		if bytes.ContainsAny(between, " \t\r\n") {

@@ -10,9 +10,9 @@ import (
 	"assay/internal/trace"
 )
 
-// FuzzIsCompact checks that isCompact is true exactly for JSON that json.Compact would not
+// FuzzIsCompactJSON checks that isCompactJSON is true exactly for JSON that json.Compact would not
 // change.
-func FuzzIsCompact(f *testing.F) {
+func FuzzIsCompactJSON(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"a":1}`, `{"a": 1}`, "{\n}", `"a b"`, `"a\"b c\\"`, `["\\"," "]`, `["\\", ""]`, `{"a":"\\\" x"}`, `1 `, ` 1`, "[1,\t2]", `"`, `""""`,
 	} {
@@ -21,9 +21,9 @@ func FuzzIsCompact(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var compacted bytes.Buffer
 		if json.Compact(&compacted, text) != nil {
-			trace.IsCompact(text) // must not panic on text that is not JSON
+			trace.IsCompactJSON(text) // must not panic on text that is not JSON
 			return
 		}
-		require.Equal(t, compacted.String() == string(text), trace.IsCompact(text), "%q", text)
+		require.Equal(t, compacted.String() == string(text), trace.IsCompactJSON(text), "%q", text)
 	})
 }

@@ -1,4 +1,4 @@
 package trace
 
-// IsCompact exports isCompact, which reports whether JSON has no white space between tokens.
-var IsCompact = isCompact //nolint:gochecknoglobals // an export for tests
+// IsCompactJSON exports isCompactJSON, which reports whether JSON has no white space between tokens.
+var IsCompactJSON = isCompactJSON //nolint:gochecknoglobals // an export for tests

@@ -67,7 +67,7 @@ func (t *Tail) Next(ctx context.Context) ([]byte, error) {
 		t.offset += int64(len(piece))
 		switch {
 		case err == nil:
-			return t.completeLine(piece[:len(piece)-1]), nil
+			return t.joinPartialLine(piece[:len(piece)-1]), nil
 		case !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF):
 			return nil, err
 		}
@@ -80,8 +80,8 @@ func (t *Tail) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// completeLine returns the line that consists of partialLine and last.
-func (t *Tail) completeLine(last []byte) []byte {
+// joinPartialLine returns the line that consists of partialLine and last.
+func (t *Tail) joinPartialLine(last []byte) []byte {
 	if len(t.partialLine) == 0 {
 		return last
 	}

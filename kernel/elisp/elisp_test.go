@@ -13,7 +13,7 @@ import (
 	"assay/kernel/elisp"
 )
 
-func TestMain(m *testing.M) { subprocesstest.Main(m, nil) }
+func TestMain(m *testing.M) { subprocesstest.RunTestsOrRole(m, nil) }
 
 func TestUnpack(t *testing.T) {
 	t.Parallel()

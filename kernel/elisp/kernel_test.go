@@ -35,7 +35,7 @@ func newKernelFixture(t *testing.T) kernelFixture {
 	dir := t.TempDir()
 	emacs, err := kernel.ResolveEmacs(t.Context(), "", dir)
 	require.NoError(t, err)
-	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelper}})
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return kernelFixture{sup: sup, emacs: emacs, folder: filepath.Join(dir, "elisp")}

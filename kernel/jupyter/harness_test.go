@@ -207,7 +207,7 @@ func (k *testKernel) readFrame() frameFields {
 	k.t.Helper()
 	body, err := k.Read()
 	require.NoError(k.t, err, k.printedText())
-	text, err := protocol.ToJSON(body)
+	text, err := protocol.BodyToJSON(body)
 	require.NoError(k.t, err)
 	_, err = protocol.NewEnvelopeDecoder().Decode(text)
 	require.NoError(k.t, err, "%s", text)

@@ -21,7 +21,7 @@ import (
 // TestMain runs the adapter instead of the tests if the process was started like "assay
 // jupyter".
 func TestMain(m *testing.M) {
-	subprocesstest.Main(m, map[string]subprocesstest.Role{"jupyter": func(args []string) int { return runAdapterProcess(args[0], args[1]) }})
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{"jupyter": func(args []string) int { return runAdapterProcess(args[0], args[1]) }})
 }
 
 // runAdapterProcess is the main function of an adapter process: path is its kernel.json,

@@ -61,7 +61,7 @@ func (c *chaosRun) checkTrace(t *testing.T, path string, actionTimeout time.Dura
 			if counts.answered[r.TxID] > counts.asked[r.TxID] {
 				fault(r, "%s was asked %d times and answered %d times", r.TxID, counts.asked[r.TxID], counts.answered[r.TxID])
 			}
-		case r.Type == router.TypePeerEnded && r.Action == "agent":
+		case r.Type == router.EntryTypePeerEnded && r.Action == "agent":
 			for tx, times := range counts.asked {
 				if waited := time.Duration(r.ElapsedNS) - counts.lastAsked[tx]; counts.answered[tx] < times && waited > actionTimeout+lateAnswerSlack {
 					fault(r, "%s was not answered in %v", tx, waited)
@@ -99,7 +99,7 @@ func (c *chaosRun) checkSession(t *testing.T, live *session.Session, tracePaths 
 	if live.State() != session.StateEnded {
 		c.reportFault(id + ": its state is " + string(live.State()))
 	}
-	if open := live.Executions().OpenCells(); len(open) > 0 {
+	if open := live.Executions().CellsWithOpenRuns(); len(open) > 0 {
 		c.reportFault(fmt.Sprintf("%s: cells that run for ever: %q", id, open))
 	}
 	state := live.NotebookState()

@@ -44,7 +44,7 @@ func typeLabel(messageType string) string {
 		protocol.TypeAgentError, protocol.TypeManagedProcessExit, protocol.TypeManagedProcessRestart, protocol.TypeNotSessionOwner,
 		protocol.TypeNotebookAction, protocol.TypeNotebookActionResponse, protocol.TypeNotebookState, protocol.TypeEvalResult,
 		"get_global_info_response", "reset_kernel_globals_complete", "set_widget_value_response", "pong",
-		router.TypePeerEnded, router.TypeHolder, entryTypeState, "notebook_event":
+		router.EntryTypePeerEnded, router.EntryTypeHolderChanged, entryTypeState, "notebook_event":
 		return messageType
 	default:
 		return labelOther

@@ -92,7 +92,7 @@ func (s *SessionCounter) countEntry(e *trace.Entry) {
 		s.actions.startAction(e)
 	case e.Type == protocol.TypeActionResponse && e.Hop == trace.ServerToAgent:
 		s.actions.stopAction(e)
-	case e.Type == router.TypeHolder && e.Hop == trace.HopSession:
+	case e.Type == router.EntryTypeHolderChanged && e.Hop == trace.HopSession:
 		s.actions.setHolder(e)
 	default:
 		s.children.countEntry(e)

@@ -32,7 +32,7 @@ func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Resul
 	case in.Judge == nil:
 		return Result{}, newModelError("there is no model here to ask")
 	}
-	client, err := in.Judge(model.ResolveName(c.model, in.Dir))
+	client, err := in.Judge(model.ResolveFileInName(c.model, in.Dir))
 	if err != nil {
 		return Result{}, newModelError("%v", err)
 	}

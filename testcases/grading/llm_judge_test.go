@@ -254,7 +254,7 @@ func TestJudgeRecordAndReplay(t *testing.T) {
 
 	in := promptInjectionInput()
 	var recording bytes.Buffer
-	want := gradeByJudge(t.Context(), &fakeJudge{client: replay.Record("anthropic/claude-x", live, &recording)}, leniently, in)
+	want := gradeByJudge(t.Context(), &fakeJudge{client: replay.NewRecordingClient("anthropic/claude-x", live, &recording)}, leniently, in)
 	require.Equal(t, "pass", resultOutcome(want), want.Reasoning)
 	require.Equal(t, pyvalue.NewInt(3), want.Metrics.Get("calls"))
 	require.NotContains(t, recording.String(), "secret")

@@ -93,11 +93,11 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 
 // testIndependence makes the chi-square test of independence for a table. A negative
 // cell, and a row or column that is all zeros, are value errors.
-func testIndependence(table [][]float64) (stats.ChiSquareTest, error) {
+func testIndependence(table [][]float64) (stats.ChiSquareResult, error) {
 	for _, row := range table {
 		for _, cell := range row {
 			if cell < 0 {
-				return stats.ChiSquareTest{}, pyvalue.ValueError("a chi-square test needs a table without negative values, found %s", pyvalue.FormatFloat(cell))
+				return stats.ChiSquareResult{}, pyvalue.ValueError("a chi-square test needs a table without negative values, found %s", pyvalue.FormatFloat(cell))
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func (p proportions) cramersV(statistic float64) float64 {
 
 // checkConsistency sets the metrics and compares q and Cramér's V with their
 // thresholds.
-func (r *graderReport) checkConsistency(p proportions, test stats.ChiSquareTest, least, most pyvalue.Value) (Result, error) {
+func (r *graderReport) checkConsistency(p proportions, test stats.ChiSquareResult, least, most pyvalue.Value) (Result, error) {
 	v := pyvalue.Float(p.cramersV(test.Statistic))
 	q := pyvalue.Float(test.P) // the correction of Benjamini and Hochberg leaves a single p unchanged
 	r.metrics.Set("num_samples", listLength(p.names))

@@ -41,7 +41,7 @@ func newClient(id string, cfg endpoint.Config, transport http.RoundTripper) (*Cl
 	if cfg.APIKey == "" {
 		return nil, fmt.Errorf("the model anthropic/%s needs an API key: set ANTHROPIC_API_KEY", id)
 	}
-	if err := checkSendable(cfg); err != nil {
+	if err := checkConfig(cfg); err != nil {
 		return nil, fmt.Errorf("the model anthropic/%s: %w", id, err)
 	}
 	settings := []option.RequestOption{
@@ -56,9 +56,9 @@ func newClient(id string, cfg endpoint.Config, transport http.RoundTripper) (*Cl
 	return &Client{id: id, messages: sdk.NewMessageService(settings...), ownURL: cfg.BaseURL != ""}, nil
 }
 
-// checkSendable returns an error for a configuration with which every request would
+// checkConfig returns an error for a configuration with which every request would
 // fail before it is sent: a control character in the API key, or a malformed base URL.
-func checkSendable(cfg endpoint.Config) error {
+func checkConfig(cfg endpoint.Config) error {
 	if strings.ContainsFunc(cfg.APIKey, unicode.IsControl) {
 		return errors.New("its API key has a line break or another control character")
 	}
@@ -106,13 +106,13 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 	options := append(turnHeaderOption(turn), option.WithRequestBody("application/json", addStreamFlag(body)), option.WithResponseInto(&answer))
 	stream := a.messages.NewStreaming(ctx, sdk.MessageNewParams{}, options...)
 	defer stream.Close()
-	if err := responseError(answer, stream.Err()); err != nil {
+	if err := errorOfResponse(answer, stream.Err()); err != nil {
 		return nil, err
 	}
 	response := newResponseBuilder(onDelta)
 	for !response.stopped && stream.Next() {
 		if err := response.addEvent(stream.Current()); err != nil {
-			return nil, brokenStreamError(err)
+			return nil, convertStreamError(err)
 		}
 	}
 	switch err := stream.Err(); {
@@ -121,7 +121,7 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 		_, _ = io.Copy(io.Discard, answer.Body)
 		return response.buildResponse(), nil
 	case err != nil:
-		return nil, brokenStreamError(err)
+		return nil, convertStreamError(err)
 	default:
 		return nil, model.ErrCutStream
 	}

@@ -43,7 +43,7 @@ func TestStreamedReplyEqualsScript(t *testing.T) {
 			require.NoError(t, err)
 			got, err := modeltest.Ask(t.Context(), clients["mock"], modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
+			require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got))
 		})
 	}
 }
@@ -96,13 +96,13 @@ func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some text"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
 	whole := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: 1 << 20}
-	_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, whole), modeltest.UserTextMessage("go"))
+	_, err := modeltest.Ask(t.Context(), modeltest.AnthropicClientOfHandler(t, whole), modeltest.UserTextMessage("go"))
 	require.NoError(t, err)
 
 	for _, abort := range []bool{false, true} {
 		for limit := 0; limit < whole.Written; limit += 97 {
 			cut := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: limit, Abort: abort}
-			_, err := modeltest.Ask(t.Context(), modeltest.ServeAnthropic(t, cut), modeltest.UserTextMessage("go"))
+			_, err := modeltest.Ask(t.Context(), modeltest.AnthropicClientOfHandler(t, cut), modeltest.UserTextMessage("go"))
 			if abort && limit == 0 {
 				require.True(t, model.IsTransient(err), "%v", err) // not even the status came
 				continue
@@ -135,7 +135,7 @@ func TestAPIErrorsAreNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls atomic.Int64
-			client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			client := modeltest.AnthropicClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				calls.Add(1)
 				if c.header != "" {
 					w.Header().Set("Retry-After", c.header)
@@ -156,7 +156,7 @@ func TestAPIErrorsAreNotRetried(t *testing.T) {
 
 func TestErrorEventInStream(t *testing.T) {
 	t.Parallel()
-	client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	client := modeltest.AnthropicClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, `event: message_start
 data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}
@@ -200,13 +200,13 @@ func TestConnectionRefused(t *testing.T) {
 func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	var got []byte
-	client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := modeltest.AnthropicClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, _ = io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	half := 0.5
 	req := model.Request{
-		Params:   model.Params{Temperature: &half, Thinking: &model.Thinking{Type: "adaptive"}},
+		Params:   model.Params{Temperature: &half, Thinking: &model.ThinkingSetting{Type: "adaptive"}},
 		System:   []model.Block{model.Text("You are <b>")},
 		Messages: []model.Message{modeltest.UserTextMessage("é & ü"), modeltest.AssistantMessage(model.ToolUse("a", "b", []byte(`{"z":1,"a":2.50}`))), modeltest.UserMessage(modeltest.ToolResultBlock("a", "x"), model.Image("image/png", "aGk="))},
 		Tools:    []model.Tool{{Name: "b", Description: "d", InputSchema: []byte(`{"type":"object"}`)}},

@@ -14,11 +14,11 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// responseError returns the error of a response, or nil if it is an event stream.
+// errorOfResponse returns the error of a response, or nil if it is an event stream.
 // answer is nil, and err says why, if no response came; err is also set if the response
 // broke off. An HTTP error status becomes an APIError; a response of another media type
 // becomes ErrNotEventStream.
-func responseError(answer *http.Response, err error) error {
+func errorOfResponse(answer *http.Response, err error) error {
 	api, refused := errors.AsType[*sdk.Error](err)
 	switch {
 	case refused:
@@ -26,7 +26,7 @@ func responseError(answer *http.Response, err error) error {
 	case answer != nil && answer.StatusCode >= http.StatusBadRequest: // its body broke off
 		return newTruncatedAPIError(answer, err)
 	case answer != nil && err != nil:
-		return brokenStreamError(err)
+		return convertStreamError(err)
 	case err != nil:
 		return endpoint.WrapUnreachable(err)
 	default:
@@ -34,10 +34,10 @@ func responseError(answer *http.Response, err error) error {
 	}
 }
 
-// brokenStreamError converts err, with which a response failed after its headers had
+// convertStreamError converts err, with which a response failed after its headers had
 // arrived: to an APIError if the API reported an error, otherwise as
 // [endpoint.WrapCutStream] does.
-func brokenStreamError(err error) error {
+func convertStreamError(err error) error {
 	if api, refused := errors.AsType[*sdk.Error](err); refused {
 		return newAPIError(api)
 	}
@@ -53,7 +53,7 @@ func checkIsEventStream(answer *http.Response) error {
 	}
 	begin, err := io.ReadAll(io.LimitReader(answer.Body, endpoint.MaxExcerptBytes))
 	if err != nil {
-		return brokenStreamError(err)
+		return convertStreamError(err)
 	}
 	return endpoint.NewNotEventStreamError(answer.StatusCode, mediaType, string(begin))
 }

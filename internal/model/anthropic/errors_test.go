@@ -22,7 +22,7 @@ import (
 
 // Each way in which a connection can fail gives a transient error; a redirect gives an
 // error that is not transient.
-func TestLostConnections(t *testing.T) {
+func TestLostConnectionsAreTransientErrors(t *testing.T) {
 	t.Parallel()
 	large := modeltest.UserTextMessage(strings.Repeat("some text ", 1<<20))
 	reset := func(read int) func(net.Conn) {
@@ -42,20 +42,20 @@ func TestLostConnections(t *testing.T) {
 		"reset while sending":    {reset(4096), large, model.ErrUnreachable},
 		"reset before the head":  {reset(200), modeltest.UserTextMessage("go"), model.ErrUnreachable},
 		"end before the head":    {func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1<<16)) }, modeltest.UserTextMessage("go"), model.ErrUnreachable},
-		"end in the head":        {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserTextMessage("go"), model.ErrUnreachable},
-		"no HTTP":                {replyOnceWith("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrUnreachable},
-		"end after the head":     {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
-		"end in a chunk":         {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
-		"no chunk":               {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
-		"no content, no end":     {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
-		"end of something else":  {replyOnceWith("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserTextMessage("go"), model.ErrCutStream},
-		"redirected to nowhere":  {replyOnceWith("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserTextMessage("go"), nil},
-		"a redirect to no place": {replyOnceWith("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserTextMessage("go"), nil},
+		"end in the head":        {connHandlerSendingText("HTTP/1.1 200 OK\r\nContent-Ty"), modeltest.UserTextMessage("go"), model.ErrUnreachable},
+		"no HTTP":                {connHandlerSendingText("SSH-2.0-OpenSSH_9.2\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrUnreachable},
+		"end after the head":     {connHandlerSendingText("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 999\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"end in a chunk":         {connHandlerSendingText("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nevent: ping\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"no chunk":               {connHandlerSendingText("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"no content, no end":     {connHandlerSendingText("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"end of something else":  {connHandlerSendingText("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n<html>"), modeltest.UserTextMessage("go"), model.ErrCutStream},
+		"redirected to nowhere":  {connHandlerSendingText("HTTP/1.1 307 Go on\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"), modeltest.UserTextMessage("go"), nil},
+		"a redirect to no place": {connHandlerSendingText("HTTP/1.1 307 Go on\r\nContent-Length: 0\r\n\r\n"), modeltest.UserTextMessage("go"), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" + serveConnections(t, c.serve)})
+			client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" + serveTCPConnections(t, c.serve)})
 			require.NoError(t, err)
 			_, err = modeltest.Ask(t.Context(), client, c.message)
 			require.ErrorContains(t, err, "anthropic: ")
@@ -69,18 +69,18 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// replyOnceWith returns a handler for raw connections that reads once, sends text and
+// connHandlerSendingText returns a handler for raw connections that reads once, sends text and
 // returns.
-func replyOnceWith(text string) func(net.Conn) {
+func connHandlerSendingText(text string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1<<16))
 		_, _ = io.WriteString(conn, text)
 	}
 }
 
-// serveConnections listens on a local TCP port, passes each connection to serve, one
+// serveTCPConnections listens on a local TCP port, passes each connection to serve, one
 // after the other, until the test ends, and returns the listener's address.
-func serveConnections(t *testing.T, serve func(net.Conn)) string {
+func serveTCPConnections(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestResponseThatIsNoEventStream(t *testing.T) {
 		"application/json":         "anthropic: the answer is no stream of events but 200 application/json: <html> <p>Hello",
 		"nonsense/":                "anthropic: the answer is no stream of events but 200 of no type: <html> <p>Hello",
 	} {
-		client := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		client := modeltest.AnthropicClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			_, _ = io.WriteString(w, "<html>\n <p>Hello"+strings.Repeat(" ", 1<<16))
 		}))
@@ -151,7 +151,7 @@ func TestErrorResponseWithCutBody(t *testing.T) {
 	t.Parallel()
 	for status, transient := range map[string]bool{"401 No": false, "529 Busy": true} {
 		client, err := open.Open("anthropic/x", open.Options{APIKey: "k", BaseURL: "http://" +
-			serveConnections(t, replyOnceWith("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
+			serveTCPConnections(t, connHandlerSendingText("HTTP/1.1 "+status+"\r\nRetry-After: 3\r\nContent-Length: 99\r\n\r\n{\"type"))})
 		require.NoError(t, err)
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.ErrorContains(t, err, "anthropic: "+status[:3]+" ")
@@ -162,14 +162,14 @@ func TestErrorResponseWithCutBody(t *testing.T) {
 
 // A response that never ends is an error: not transient if it consists of events,
 // transient if it does not.
-func TestEndlessResponses(t *testing.T) {
+func TestEndlessResponsesAreErrors(t *testing.T) {
 	t.Parallel()
 	for text, transient := range map[string]bool{
 		"event: ping\ndata: " + strings.Repeat("x", 1<<18) + "\n\n": false,
 		strings.Repeat("x", 1<<18):                                  true,
 	} {
 		client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
-			return streamResponse(&endlessReader{text: text}), nil
+			return newEventStreamResponse(&repeatingTextReader{text: text}), nil
 		}), endpoint.Config{})
 		require.NoError(t, err)
 		_, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
@@ -178,13 +178,13 @@ func TestEndlessResponses(t *testing.T) {
 	}
 }
 
-// endlessReader repeats the same text for ever.
-type endlessReader struct {
+// repeatingTextReader repeats the same text for ever.
+type repeatingTextReader struct {
 	text string
 	at   int
 }
 
-func (e *endlessReader) Read(p []byte) (int, error) {
+func (e *repeatingTextReader) Read(p []byte) (int, error) {
 	n := copy(p, e.text[e.at:])
 	e.at = (e.at + n) % len(e.text)
 	return n, nil

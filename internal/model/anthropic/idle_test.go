@@ -71,7 +71,7 @@ func TestPingsResetIdleTimeout(t *testing.T) {
 				_, _ = io.WriteString(w, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
 				_ = out.Flush()
 			}
-			_, _ = io.WriteString(w, completeEventStream)
+			_, _ = io.WriteString(w, wholeReplyEventStream)
 		}), endpoint.Config{})
 		began := time.Now()
 		modeltest.RequireReplyText(t, client, "hi", modeltest.UserTextMessage("go"))
@@ -81,14 +81,14 @@ func TestPingsResetIdleTimeout(t *testing.T) {
 
 // After message_stop the reply is complete. The client waits at most a second for the
 // end of the stream, and ignores what else comes.
-func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
+func TestDataAfterMessageStopIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, rest := range map[string]struct {
 		text string
 		took time.Duration
 	}{
 		"silence":        {"", time.Second},
-		"another reply":  {completeEventStream, time.Second},
+		"another reply":  {wholeReplyEventStream, time.Second},
 		"half an event":  {"event: content_block_start\ndata: {", time.Second},
 		"nothing at all": {"end", 0},
 	} {
@@ -97,7 +97,7 @@ func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", "text/event-stream")
-					_, _ = io.WriteString(w, completeEventStream)
+					_, _ = io.WriteString(w, wholeReplyEventStream)
 					if rest.text == "end" {
 						return
 					}
@@ -113,7 +113,7 @@ func TestWhatFollowsMessageStopIsIgnored(t *testing.T) {
 	}
 }
 
-const completeEventStream = `event: message_start
+const wholeReplyEventStream = `event: message_start
 data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}
 
 event: content_block_start
@@ -175,7 +175,7 @@ func TestSlowUploadIsNoIdleTime(t *testing.T) {
 			if _, err := io.Copy(io.Discard, req.Body); err != nil {
 				return nil, err
 			}
-			return streamResponse(strings.NewReader(completeEventStream)), nil
+			return newEventStreamResponse(strings.NewReader(wholeReplyEventStream)), nil
 		})
 		client, err := anthropic.NewWithTransport(slowUploadTransport{answer}, endpoint.Config{})
 		require.NoError(t, err)
@@ -189,9 +189,9 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// streamResponse returns an HTTP response with status 200, media type text/event-stream
+// newEventStreamResponse returns an HTTP response with status 200, media type text/event-stream
 // and this body.
-func streamResponse(body io.Reader) *http.Response {
+func newEventStreamResponse(body io.Reader) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}
 }
 

@@ -39,7 +39,7 @@ func mockStreamBody(t *testing.T, line string) string {
 // the client's reply or error.
 func completeFromStream(ctx context.Context, body io.Reader) (*model.Response, error) {
 	client, err := anthropic.NewWithTransport(roundTripFunc(func(*http.Request) (*http.Response, error) {
-		return streamResponse(body), nil
+		return newEventStreamResponse(body), nil
 	}), endpoint.Config{})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func FuzzStreamPacketSizes(f *testing.F) {
 		require.NoError(t, err)
 		got, err := completeFromStream(t.Context(), &chunkedReader{text: mockStreamBody(t, line), parts: parts})
 		require.NoError(t, err)
-		require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
+		require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got))
 	})
 }
 
@@ -133,7 +133,7 @@ func TestReplyDoesNotDependOnDeltaSizes(t *testing.T) {
 // For any stream the client returns an error, or a reply that can be encoded and sent
 // again; it neither panics nor hangs.
 func FuzzReadStream(f *testing.F) {
-	f.Add([]byte(completeEventStream))
+	f.Add([]byte(wholeReplyEventStream))
 	f.Add([]byte("event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n"))
 	f.Add([]byte("event: error\ndata: [1]\n\n"))
 	f.Add([]byte("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":-1,\"delta\":{\"type\":\"text_delta\"}}\n\n"))
@@ -151,6 +151,6 @@ func FuzzReadStream(f *testing.F) {
 			require.NoError(t, json.Unmarshal(b.Input, &object))
 			require.Equal(t, string(b.Input), string(rawjson.RepairUnicode(b.Input)))
 		}
-		modeltest.MarshalJSON(t, reply)
+		modeltest.MustMarshalJSON(t, reply)
 	})
 }

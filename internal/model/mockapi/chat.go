@@ -18,7 +18,7 @@ func (m *Server) serveChat(w http.ResponseWriter, r *http.Request, id int64) {
 		m.sendChatError(w, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
 		return
 	}
-	body, err := readBody(w, r)
+	body, err := readRequestBody(w, r)
 	if err != nil {
 		m.sendChatError(w, http.StatusRequestEntityTooLarge, err.Error())
 		return
@@ -48,7 +48,7 @@ func sendCompletion(w http.ResponseWriter, done <-chan struct{}, in *chatRequest
 	case next.Fault.ReplacesAnswer():
 		playFaultInsteadOfAnswer(w, done, next.Fault)
 	case in.Stream:
-		streamCompletion(w, done, out, next, in.StreamOptions != nil && in.StreamOptions.IncludeUsage)
+		sendStreamedCompletion(w, done, out, next, in.StreamOptions != nil && in.StreamOptions.IncludeUsage)
 	case next.Fault != nil:
 		sendUnstreamedWithFault(w, done, next.Fault, out.withScriptedReply(next), newChatErrorBody(next.Fault.Error))
 	default:
@@ -123,14 +123,14 @@ func (c completion) withScriptedReply(r *script.Reply) completion {
 		message["tool_calls"] = calls
 	}
 	c.Object = "chat.completion"
-	c.Choices = []completionChoice{{Message: message, FinishReason: finishReason(r.StopReason)}}
+	c.Choices = []completionChoice{{Message: message, FinishReason: toFinishReason(r.StopReason)}}
 	c.Usage = newCompletionUsage(r.Usage)
 	return c
 }
 
-// finishReason converts a stop reason to the finish_reason of Chat Completions. A stop
+// toFinishReason converts a stop reason to the finish_reason of Chat Completions. A stop
 // reason without a counterpart keeps its name.
-func finishReason(stop model.StopReason) *string {
+func toFinishReason(stop model.StopReason) *string {
 	reason := string(stop)
 	switch stop {
 	case model.StopEndTurn, model.StopSequence:
@@ -186,10 +186,10 @@ type completionStream struct {
 	head completion // what all chunks have in common
 }
 
-// streamCompletion sends a scripted reply as a stream of chat completion chunks. If the
+// sendStreamedCompletion sends a scripted reply as a stream of chat completion chunks. If the
 // client asked for usage, a last chunk holds it. Out holds id and model of the
 // completion.
-func streamCompletion(w http.ResponseWriter, done <-chan struct{}, out completion, r *script.Reply, usage bool) {
+func sendStreamedCompletion(w http.ResponseWriter, done <-chan struct{}, out completion, r *script.Reply, usage bool) {
 	out.Object = "chat.completion.chunk"
 	s := &completionStream{eventStream: newEventStream(w, done, r.Fault), head: out}
 	s.errorEvent = func(detail model.ErrorDetail) []byte {
@@ -199,7 +199,7 @@ func streamCompletion(w http.ResponseWriter, done <-chan struct{}, out completio
 	s.sendEvent([]byte(": a comment, to keep the connection alive\n\n"))
 	s.sendContent(r)
 	s.last = true
-	s.sendDelta(map[string]any{}, finishReason(r.StopReason))
+	s.sendDelta(map[string]any{}, toFinishReason(r.StopReason))
 	if usage {
 		out.Choices, out.Usage = []completionChoice{}, newCompletionUsage(r.Usage)
 		s.sendEvent(encodeDataEvent(out))
@@ -218,7 +218,7 @@ func (s *completionStream) sendContent(r *script.Reply) {
 		case model.BlockThinking:
 			s.sendTextPieces("reasoning_content", b.Thinking)
 		case model.BlockToolUse:
-			s.sendCall(calls, b, r.ToolInput(i))
+			s.sendToolCall(calls, b, r.ToolInput(i))
 			calls++
 		}
 	}
@@ -230,16 +230,16 @@ func (s *completionStream) sendTextPieces(field, text string) {
 	}
 }
 
-// sendCall sends a tool call as chunks: first its id and name, then its arguments in
+// sendToolCall sends a tool call as chunks: first its id and name, then its arguments in
 // pieces.
-func (s *completionStream) sendCall(index int, b model.Block, arguments string) {
-	s.sendCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunctionCall{Name: b.Name}})
+func (s *completionStream) sendToolCall(index int, b model.Block, arguments string) {
+	s.sendToolCallDelta(map[string]any{"index": index, "id": b.ID, "type": "function", "function": completionFunctionCall{Name: b.Name}})
 	for _, piece := range script.SplitForStream(arguments) {
-		s.sendCallDelta(map[string]any{"index": index, "function": map[string]any{"arguments": piece}})
+		s.sendToolCallDelta(map[string]any{"index": index, "function": map[string]any{"arguments": piece}})
 	}
 }
 
-func (s *completionStream) sendCallDelta(call map[string]any) {
+func (s *completionStream) sendToolCallDelta(call map[string]any) {
 	s.sendDelta(map[string]any{"tool_calls": []any{call}}, nil)
 }
 

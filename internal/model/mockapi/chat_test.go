@@ -13,11 +13,11 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// postChat posts a body to /v1/chat/completions of a test server. If change is not nil,
+// postChatRequest posts a body to /v1/chat/completions of a test server. If change is not nil,
 // it alters the request before it is sent.
-func postChat(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
+func postChatRequest(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
-	return postMessage(t, mock, body, func(r *http.Request) {
+	return postMessageRequest(t, mock, body, func(r *http.Request) {
 		r.URL.Path = "/v1/chat/completions"
 		r.Header.Del("X-Api-Key")
 		if change != nil {
@@ -30,13 +30,13 @@ func TestChatCompletionFormat(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"usage":{"input_tokens":2,"output_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":4}}`
 	mock := mockapi.New(modeltest.ParseScript(t, line), nil)
-	status, text := postChat(t, mock, `{"model":"m","messages":[{"role":"user","content":"go"}]}`, nil)
+	status, text := postChatRequest(t, mock, `{"model":"m","messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	const usage = `"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10,"prompt_tokens_details":{"cache_write_tokens":4,"cached_tokens":3}}`
 	require.JSONEq(t, `{"id":"chatcmpl-1","object":"chat.completion","created":0,"model":"m","choices":[{"index":0,"finish_reason":"tool_calls",
 		"message":{"role":"assistant","content":"hi","refusal":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]}}],`+usage+`}`, text)
 
-	status, text = postChat(t, mock, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"go"}]}`, nil)
+	status, text = postChatRequest(t, mock, `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	const head = `data: {"id":"chatcmpl-2","object":"chat.completion.chunk","created":0,"model":"m","choices":`
 	part := func(delta, finish string) string {
@@ -48,7 +48,7 @@ func TestChatCompletionFormat(t *testing.T) {
 		part(`{"tool_calls":[{"function":{"arguments":"{\"x\":1}"},"index":0}]}`, "null")+
 		part(`{}`, `"tool_calls"`)+head+`[],`+usage+"}\n\ndata: [DONE]\n\n", text)
 
-	_, text = postChat(t, mock, `{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}`, nil)
+	_, text = postChatRequest(t, mock, `{"model":"m","stream":true,"messages":[{"role":"user","content":"go"}]}`, nil)
 	require.NotContains(t, text, "usage")
 }
 
@@ -58,22 +58,22 @@ func TestChatScriptedAPIErrors(t *testing.T) {
 {"error":{"status":503,"body":"try later"}}
 {"error":{"status":400,"body":{"error":{"message":"no","type":"t","param":null,"code":"c"}}}}`), nil)
 	const body = `{"model":"m","messages":[{"role":"user","content":"go"}]}`
-	status, text := postChat(t, mock, body, nil)
+	status, text := postChatRequest(t, mock, body, nil)
 	require.Equal(t, http.StatusTooManyRequests, status)
 	require.JSONEq(t, `{"error":{"message":"refused by the script","type":"rate_limit_error","param":null,"code":null}}`, text)
-	status, text = postChat(t, mock, body, nil)
+	status, text = postChatRequest(t, mock, body, nil)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "try later\n", text)
-	_, text = postChat(t, mock, body, nil)
+	_, text = postChatRequest(t, mock, body, nil)
 	require.JSONEq(t, `{"error":{"message":"no","type":"t","param":null,"code":"c"}}`, text)
 
-	status, text = postChat(t, mock, body, nil)
+	status, text = postChatRequest(t, mock, body, nil)
 	require.Equal(t, http.StatusBadRequest, status)
 	require.Contains(t, text, "one more was asked for")
-	status, text = postChat(t, mock, body, func(r *http.Request) { r.Header.Set("Authorization", "key") })
+	status, text = postChatRequest(t, mock, body, func(r *http.Request) { r.Header.Set("Authorization", "key") })
 	require.Equal(t, http.StatusUnauthorized, status)
 	require.Contains(t, text, `"type":"authentication_error"`)
-	status, _ = postChat(t, mock, body, func(r *http.Request) { r.Method = http.MethodGet })
+	status, _ = postChatRequest(t, mock, body, func(r *http.Request) { r.Method = http.MethodGet })
 	require.Contains(t, []int{http.StatusMethodNotAllowed, http.StatusNotFound}, status)
 }
 
@@ -162,7 +162,7 @@ func TestChatRequestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			many := strings.Repeat(`{"content":"ok"}`+"\n", 9)
-			status, text := postChat(t, mockapi.New(modeltest.ParseScript(t, many), nil), c.body, nil)
+			status, text := postChatRequest(t, mockapi.New(modeltest.ParseScript(t, many), nil), c.body, nil)
 			if c.want == "" {
 				require.Equal(t, http.StatusOK, status, text)
 				return
@@ -180,7 +180,7 @@ func TestChatScriptExpectations(t *testing.T) {
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}],"expect":{"last_user_contains":"start"}}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[0]"}}],"expect":{"tool_result_contains":"cell_id"}}
 {"content":"done","expect":{"tool_result_contains":"broke","last_user_contains":"more"}}`
-	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
+	client := modeltest.OpenAIClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
 	chat := []model.Message{modeltest.UserTextMessage("start")}
 	reply, err := modeltest.Ask(t.Context(), client, chat...)
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func FuzzChatRequest(f *testing.F) {
 	f.Add(`{"model":"m","stream":true,"tools":[{"type":"function","function":{"name":"a"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x"}]},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"n","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"r"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		mock := mockapi.New(modeltest.ParseScript(t, `{"content":"ok"}`), nil)
-		status, text := postChat(t, mock, body, nil)
+		status, text := postChatRequest(t, mock, body, nil)
 		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, status, text)
 	})
 }

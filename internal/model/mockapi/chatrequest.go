@@ -114,9 +114,9 @@ func isValidFunctionName(name string) bool {
 	return isValidName(name, "", maxBytes)
 }
 
-// chatConversation converts messages of Chat Completions, one at a time, to messages of
+// chatConversationConverter converts messages of Chat Completions, one at a time, to messages of
 // the Messages API.
-type chatConversation struct {
+type chatConversationConverter struct {
 	messages  []model.Message
 	openCalls []string // ids of the calls that have no result yet
 }
@@ -128,7 +128,7 @@ func convertChatMessages(list []chatMessageBody) ([]model.Message, error) {
 	if len(list) == 0 {
 		return nil, errors.New("messages: at least one is required")
 	}
-	var c chatConversation
+	var c chatConversationConverter
 	for i, m := range list {
 		if err := c.addChatMessage(m); err != nil {
 			return nil, fmt.Errorf("messages[%d]: %w", i, err)
@@ -137,7 +137,7 @@ func convertChatMessages(list []chatMessageBody) ([]model.Message, error) {
 	return c.messages, c.checkCallsAnswered()
 }
 
-func (c *chatConversation) addChatMessage(m chatMessageBody) error {
+func (c *chatConversationConverter) addChatMessage(m chatMessageBody) error {
 	if m.Role == "tool" {
 		return c.addToolResult(m)
 	}
@@ -164,14 +164,14 @@ func (c *chatConversation) addChatMessage(m chatMessageBody) error {
 	}
 }
 
-func (c *chatConversation) addMessage(role string, content []model.Block) {
+func (c *chatConversationConverter) addMessage(role string, content []model.Block) {
 	c.messages = append(c.messages, model.Message{Role: role, Content: content})
 }
 
 // addAssistantMessage appends a message of the assistant, with its tool calls, and
 // notes the calls' ids as unanswered. A message that the real API would reject is an
 // error.
-func (c *chatConversation) addAssistantMessage(m chatMessageBody, content []model.Block) error {
+func (c *chatConversationConverter) addAssistantMessage(m chatMessageBody, content []model.Block) error {
 	if err := checkNoImages(content); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (c *chatConversation) addAssistantMessage(m chatMessageBody, content []mode
 
 // addToolResult appends a message of role tool as the result of an earlier tool call.
 // It returns an error if no unanswered call has that id.
-func (c *chatConversation) addToolResult(m chatMessageBody) error {
+func (c *chatConversationConverter) addToolResult(m chatMessageBody) error {
 	at := slices.Index(c.openCalls, m.ToolCallID)
 	if at < 0 {
 		return fmt.Errorf("tool_call_id: %q is not the id of a call in the message before that has no answer yet", m.ToolCallID)
@@ -221,7 +221,7 @@ func (c *chatConversation) addToolResult(m chatMessageBody) error {
 
 // checkCallsAnswered returns an error that lists the ids of the tool calls without a
 // result, or nil if all have one.
-func (c *chatConversation) checkCallsAnswered() error {
+func (c *chatConversationConverter) checkCallsAnswered() error {
 	if len(c.openCalls) == 0 {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (in *messageRequest) checkSystem() error {
 		if b.Type != model.BlockText {
 			return fmt.Errorf("system.%d.type: must be text, not %s", i, b.Type)
 		}
-		if err := checkBlock(model.RoleUser, b, nil); err != nil {
+		if err := checkContentBlock(model.RoleUser, b, nil); err != nil {
 			return fmt.Errorf("system.%d: %w", i, err)
 		}
 	}
@@ -53,7 +53,7 @@ func (in *messageRequest) checkMessages() error {
 			return fmt.Errorf("messages.%d: the content must not be empty", i)
 		}
 		for j, b := range m.Content {
-			if err := checkBlock(m.Role, b, ids); err != nil {
+			if err := checkContentBlock(m.Role, b, ids); err != nil {
 				return fmt.Errorf("messages.%d.content.%d: %w", i, j, err)
 			}
 		}
@@ -61,9 +61,9 @@ func (in *messageRequest) checkMessages() error {
 	return checkToolPairs(in.Messages)
 }
 
-// checkBlock checks one content block of a message with this role, as the Messages API
+// checkContentBlock checks one content block of a message with this role, as the Messages API
 // does. ids holds the ids of the tool calls before it; the id of a tool call is added.
-func checkBlock(role string, b model.Block, ids map[string]bool) error {
+func checkContentBlock(role string, b model.Block, ids map[string]bool) error {
 	switch b.Type {
 	case model.BlockText:
 		if strings.TrimSpace(b.Text) == "" {
@@ -116,7 +116,7 @@ func checkToolResult(role string, b model.Block) error {
 		if b.IsError && part.Type != model.BlockText {
 			return fmt.Errorf("tool_result.content.%d.type: must be text, not %s, as is_error is set", i, part.Type)
 		}
-		if err := checkBlock(role, part, nil); err != nil {
+		if err := checkContentBlock(role, part, nil); err != nil {
 			return fmt.Errorf("tool_result.content.%d: %w", i, err)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // A fault also affects a response that is not streamed.
 func TestFaultsInUnstreamedAnswers(t *testing.T) {
 	t.Parallel()
-	body := messageBody(hi)
+	body := messageRequestBody(hi)
 	plain := func(fault string) (int, string) {
 		mock := mockapi.New(modeltest.ParseScript(t, `{"content":"hello","fault":`+fault+`}`), nil)
-		return postMessage(t, mock, body, nil)
+		return postMessageRequest(t, mock, body, nil)
 	}
 	for fault, want := range map[string]string{
 		`{"end":3}`:           `{"id":"msg_1","type":"message"`,

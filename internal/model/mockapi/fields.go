@@ -74,16 +74,16 @@ func (c *fieldChecker) checkObject(place string, fields map[string]json.RawMessa
 	if len(marker) == 0 || string(marker) == "null" {
 		return nil
 	}
-	if err := c.countMarker(marker); err != nil {
+	if err := c.checkAndCountCacheMarker(marker); err != nil {
 		return fmt.Errorf("%scache_control%w", place, err)
 	}
 	return nil
 }
 
-// countMarker checks one cache_control marker and counts it. The error's text begins
+// checkAndCountCacheMarker checks one cache_control marker and counts it. The error's text begins
 // with a colon, or with a dot and the member inside the marker, so that the caller can
 // put the marker's place before it.
-func (c *fieldChecker) countMarker(text json.RawMessage) error {
+func (c *fieldChecker) checkAndCountCacheMarker(text json.RawMessage) error {
 	var marker struct {
 		Type string `json:"type"`
 		TTL  string `json:"ttl"`

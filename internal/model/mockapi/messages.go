@@ -13,7 +13,7 @@ import (
 // error with status 400 for a request that the API or the script rejects, and 413 for a
 // too large one.
 func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) {
-	body, err := readBody(w, r)
+	body, err := readRequestBody(w, r)
 	if err != nil {
 		m.sendMessagesError(w, http.StatusRequestEntityTooLarge, err.Error())
 		return
@@ -31,7 +31,7 @@ func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) 
 	case err != nil:
 		m.sendMessagesError(w, http.StatusBadRequest, err.Error())
 	case next != nil:
-		out := message{ID: "msg_" + strconv.FormatInt(id, 10), Type: "message", Role: model.RoleAssistant, Model: in.Model, Usage: next.Usage}
+		out := messageResponse{ID: "msg_" + strconv.FormatInt(id, 10), Type: "message", Role: model.RoleAssistant, Model: in.Model, Usage: next.Usage}
 		sendMessage(w, r.Context().Done(), in.Stream, out, next)
 	}
 }
@@ -39,9 +39,9 @@ func (m *Server) serveMessage(w http.ResponseWriter, r *http.Request, id int64) 
 // sendMessage sends the script's next reply in the format of the Messages API, streamed
 // if stream is set, or the API error or fault that the script has instead. out is the
 // message without content; done is closed when the client has disconnected.
-func sendMessage(w http.ResponseWriter, done <-chan struct{}, stream bool, out message, next *script.Reply) {
+func sendMessage(w http.ResponseWriter, done <-chan struct{}, stream bool, out messageResponse, next *script.Reply) {
 	if stream && next.Refusal == nil && !next.Fault.ReplacesAnswer() {
-		streamMessage(w, done, out, next)
+		sendStreamedMessage(w, done, out, next)
 		return
 	}
 	out.Content, out.StopReason = next.WholeContent(), &next.StopReason
@@ -57,8 +57,8 @@ func sendMessage(w http.ResponseWriter, done <-chan struct{}, stream bool, out m
 	}
 }
 
-// message is a reply as the Messages API sends it.
-type message struct {
+// messageResponse is a reply as the Messages API sends it.
+type messageResponse struct {
 	ID           string            `json:"id"`
 	Type         string            `json:"type"`
 	Role         string            `json:"role"`
@@ -69,10 +69,10 @@ type message struct {
 	Usage        model.Usage       `json:"usage"`
 }
 
-// streamMessage sends a scripted reply as the event stream of the Messages API, with
+// sendStreamedMessage sends a scripted reply as the event stream of the Messages API, with
 // its fault. out is the message without content; done is closed when the client has
 // disconnected.
-func streamMessage(w http.ResponseWriter, done <-chan struct{}, out message, r *script.Reply) {
+func sendStreamedMessage(w http.ResponseWriter, done <-chan struct{}, out messageResponse, r *script.Reply) {
 	s := newEventStream(w, done, r.Fault)
 	s.errorEvent = func(detail model.ErrorDetail) []byte {
 		return encodeMessageEvent("error", map[string]any{"error": detail})

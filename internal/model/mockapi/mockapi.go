@@ -83,9 +83,9 @@ func (m *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// readBody reads the body of a request. It returns an error if the body has more than
+// readRequestBody reads the body of a request. It returns an error if the body has more than
 // 32 MiB or cannot be read.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func readRequestBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
 	if err != nil {
 		return nil, fmt.Errorf("the body is larger than %d bytes", maxRequestBytes)

@@ -16,9 +16,9 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// postMessage posts a body to /v1/messages of a test server with an API key. If change
+// postMessageRequest posts a body to /v1/messages of a test server with an API key. If change
 // is not nil, it alters the request before it is sent.
-func postMessage(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
+func postMessageRequest(t *testing.T, mock *mockapi.Server, body string, change func(*http.Request)) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	r.Header.Set("X-Api-Key", "k")
@@ -35,13 +35,13 @@ func postMessage(t *testing.T, mock *mockapi.Server, body string, change func(*h
 func TestMessageFormat(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.ParseScript(t, `{"content":"hi","usage":{"input_tokens":2,"output_tokens":1}}`), nil)
-	status, text := postMessage(t, mock, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"go"}]}`, nil)
+	status, text := postMessageRequest(t, mock, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],
 		"stop_reason":"end_turn","stop_sequence":null,
 		"usage":{"input_tokens":2,"output_tokens":1,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`, text)
 
-	status, text = postMessage(t, mock, `{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"go"}]}`, nil)
+	status, text = postMessageRequest(t, mock, `{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"go"}]}`, nil)
 	require.Equal(t, http.StatusOK, status)
 	var names []string
 	for line := range strings.Lines(text) {
@@ -55,12 +55,12 @@ func TestMessageFormat(t *testing.T) {
 func TestErrorsForMissingAPIKeyAndWrongPath(t *testing.T) {
 	t.Parallel()
 	mock := mockapi.New(modeltest.ParseScript(t, `{"content":"hi"}`), nil)
-	status, text := postMessage(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key") })
+	status, text := postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key") })
 	require.Equal(t, http.StatusUnauthorized, status)
 	require.JSONEq(t, `{"type":"error","error":{"type":"authentication_error","message":"x-api-key header is required"}}`, text)
-	status, _ = postMessage(t, mock, `{}`, func(r *http.Request) { r.URL.Path = "/v1/complete" })
+	status, _ = postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.URL.Path = "/v1/complete" })
 	require.Equal(t, http.StatusNotFound, status)
-	status, _ = postMessage(t, mock, `{}`, func(r *http.Request) { r.Method = http.MethodGet })
+	status, _ = postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.Method = http.MethodGet })
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
 
@@ -71,7 +71,7 @@ func TestConcurrentConversations(t *testing.T) {
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}}]}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[0]"}}],"expect":{"tool_result_contains":"cell_id"}}
 {"content":"done"}`
-	client := modeltest.ServeAnthropic(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
+	client := modeltest.AnthropicClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
 	var group sync.WaitGroup
 	failures := make(chan error, 40)
 	for n := range cap(failures) {
@@ -106,7 +106,7 @@ func FuzzMessageRequest(f *testing.F) {
 	f.Add(`{"model":"m","max_tokens":9,"stream":true,"system":"x","tools":[{"name":"a","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":{}}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		mock := mockapi.New(modeltest.ParseScript(t, `{"content":"ok"}`), nil)
-		status, text := postMessage(t, mock, body, nil)
+		status, text := postMessageRequest(t, mock, body, nil)
 		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest}, status, text)
 	})
 }

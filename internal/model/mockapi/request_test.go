@@ -29,9 +29,9 @@ type rejectedRequestCase struct {
 	want     string // part of the refusal: the place and what is wrong there
 }
 
-// messageBody returns the JSON body of a request with these messages and additional
+// messageRequestBody returns the JSON body of a request with these messages and additional
 // members.
-func messageBody(messages string, fields ...string) string {
+func messageRequestBody(messages string, fields ...string) string {
 	return `{"model":"m","max_tokens":2048,` + strings.Join(append(fields, `"messages":[`+messages+`]`), ",") + `}`
 }
 
@@ -55,7 +55,7 @@ func TestMessageRequestValidation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if strings.HasPrefix(r.valid, `{"role"`) {
-				r.valid = messageBody(r.valid)
+				r.valid = messageRequestBody(r.valid)
 			}
 			require.Contains(t, r.valid, r.old)
 			status, text := postToNewServer(t, r.valid)
@@ -73,7 +73,7 @@ func TestMessageRequestValidation(t *testing.T) {
 func postToNewServer(t *testing.T, body string) (status int, text string) {
 	t.Helper()
 	many := `{"content":[` + thinkingBlock + `,{"type":"text","text":"ok"}]}` + "\n" + strings.Repeat(`{"content":"ok"}`+"\n", 9)
-	return postMessage(t, mockapi.New(modeltest.ParseScript(t, many), nil), body, nil)
+	return postMessageRequest(t, mockapi.New(modeltest.ParseScript(t, many), nil), body, nil)
 }
 
 func allRejectedRequestCases() map[string]rejectedRequestCase {
@@ -89,26 +89,26 @@ func rejectedSettingCases() map[string]rejectedRequestCase {
 		"JSON":              {hi, `{"model"`, `{"model`, "cannot be read"},
 		"UTF-8":             {hi, `hi`, "h\xff", "cannot be read: it is not valid UTF-8"},
 		"half a character":  {hi, `hi`, `\ud83d`, "half of a surrogate pair at byte"},
-		"the other half":    {messageBody(`{"role":"user","content":"\\ud83d \ud83d\ude00"}`), `\ud83d\ude00`, `\\\ude00`, "half of a surrogate pair at byte"},
+		"the other half":    {messageRequestBody(`{"role":"user","content":"\\ud83d \ud83d\ude00"}`), `\ud83d\ude00`, `\\\ude00`, "half of a surrogate pair at byte"},
 		"model":             {hi, `"model":"m"`, `"model":""`, "model: required"},
 		"max_tokens":        {hi, `"max_tokens":2048,`, ``, "max_tokens: required"},
 		"no tokens":         {hi, `2048`, `0`, "max_tokens: must be at least 1"},
-		"unknown field":     {messageBody(hi, `"top_k":3`), `top_k`, `topk`, "topk: no such field is known"},
-		"temperature":       {messageBody(hi, `"temperature":1`), `"temperature":1`, `"temperature":1.5`, "temperature: must be from 0 to 1"},
-		"top_p":             {messageBody(hi, `"top_p":1`), `"top_p":1`, `"top_p":1.1`, "top_p: must be"},
-		"top_k":             {messageBody(hi, `"top_k":0`), `"top_k":0`, `"top_k":-1`, "top_k: must be"},
-		"stop sequence":     {messageBody(hi, `"stop_sequences":["a","b"]`), `"b"`, `" \n"`, "stop_sequences.1: must have more than white space"},
-		"system of images":  {messageBody(hi, `"system":[{"type":"text","text":"x"}]`), `"text","text":"x"`, `"image","source":{"type":"url"}`, "system.0.type: must be text"},
-		"blank system":      {messageBody(hi, `"system":[{"type":"text","text":"x"}]`), `"text":"x"`, `"text":" "`, "system.0: text must not be empty"},
-		"shape of system":   {messageBody(hi, `"system":"x"`), `"x"`, `5`, "system: "},
-		"system as a whole": {messageBody(hi, `"system":""`), `""`, `[{"type":"text","text":"x","loud":true}]`, "system.0.loud: no such field"},
+		"unknown field":     {messageRequestBody(hi, `"top_k":3`), `top_k`, `topk`, "topk: no such field is known"},
+		"temperature":       {messageRequestBody(hi, `"temperature":1`), `"temperature":1`, `"temperature":1.5`, "temperature: must be from 0 to 1"},
+		"top_p":             {messageRequestBody(hi, `"top_p":1`), `"top_p":1`, `"top_p":1.1`, "top_p: must be"},
+		"top_k":             {messageRequestBody(hi, `"top_k":0`), `"top_k":0`, `"top_k":-1`, "top_k: must be"},
+		"stop sequence":     {messageRequestBody(hi, `"stop_sequences":["a","b"]`), `"b"`, `" \n"`, "stop_sequences.1: must have more than white space"},
+		"system of images":  {messageRequestBody(hi, `"system":[{"type":"text","text":"x"}]`), `"text","text":"x"`, `"image","source":{"type":"url"}`, "system.0.type: must be text"},
+		"blank system":      {messageRequestBody(hi, `"system":[{"type":"text","text":"x"}]`), `"text":"x"`, `"text":" "`, "system.0: text must not be empty"},
+		"shape of system":   {messageRequestBody(hi, `"system":"x"`), `"x"`, `5`, "system: "},
+		"system as a whole": {messageRequestBody(hi, `"system":""`), `""`, `[{"type":"text","text":"x","loud":true}]`, "system.0.loud: no such field"},
 	}
 }
 
 func rejectedToolCases() map[string]rejectedRequestCase {
 	two := strings.Replace(tool, `"t"`, `"u"`, 1)
 	withTools := func(fields ...string) string {
-		return messageBody(hi, append([]string{`"tools":[` + tool + `,` + two + `]`}, fields...)...)
+		return messageRequestBody(hi, append([]string{`"tools":[` + tool + `,` + two + `]`}, fields...)...)
 	}
 	choice := withTools(`"tool_choice":{"type":"tool","name":"u"}`)
 	return map[string]rejectedRequestCase{
@@ -129,7 +129,7 @@ func rejectedToolCases() map[string]rejectedRequestCase {
 func rejectedMessageCases() map[string]rejectedRequestCase {
 	prefill := hi + `,{"role":"assistant","content":"And"}`
 	return map[string]rejectedRequestCase{
-		"messages":            {messageBody(hi), hi, ``, "messages: at least one is required"},
+		"messages":            {messageRequestBody(hi), hi, ``, "messages: at least one is required"},
 		"first role":          {hi, `user`, `assistant`, "messages.0.role: the first"},
 		"role":                {hi + "," + hi, `hi"},{"role":"user"`, `hi"},{"role":"tool"`, "messages.1.role: must be user or assistant"},
 		"field of a message":  {hi, `"role"`, `"id":1,"role"`, "messages.0.id: no such field"},
@@ -167,7 +167,7 @@ func rejectedToolPairCases() map[string]rejectedRequestCase {
 }
 
 func rejectedCacheMarkerCases() map[string]rejectedRequestCase {
-	four := messageBody(`{"role":"user","content":[`+cachedBlock+`,`+cachedBlock+`]}`, `"system":[`+cachedBlock+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
+	four := messageRequestBody(`{"role":"user","content":[`+cachedBlock+`,`+cachedBlock+`]}`, `"system":[`+cachedBlock+`]`, `"tools":[`+strings.Replace(tool, `{"name"`, `{"cache_control":{"type":"ephemeral"},"name"`, 1)+`]`)
 	inResult := hi + `,` + callA + `,` + strings.Replace(resultA, `"r"`, `[`+strings.Repeat(cachedBlock+`,`, 3)+cachedBlock+`]`, 1)
 	return map[string]rejectedRequestCase{
 		"five markers":        {four, `"content":[`, `"content":[` + cachedBlock + `,`, "at most 4 cache_control markers may be set, found 5"},
@@ -182,8 +182,8 @@ func rejectedCacheMarkerCases() map[string]rejectedRequestCase {
 }
 
 func rejectedThinkingCases() map[string]rejectedRequestCase {
-	thinks := messageBody(hi, enableThinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
-	round := messageBody(hi+`,`+strings.Replace(callA, `[`, `[`+thinkingBlock+`,`, 1)+`,`+resultA, enableThinking)
+	thinks := messageRequestBody(hi, enableThinking, `"temperature":1`, `"tools":[`+tool+`]`, `"tool_choice":{"type":"auto"}`)
+	round := messageRequestBody(hi+`,`+strings.Replace(callA, `[`, `[`+thinkingBlock+`,`, 1)+`,`+resultA, enableThinking)
 	return map[string]rejectedRequestCase{
 		"least budget":         {thinks, `1024`, `1023`, "thinking.budget_tokens: must be at least 1024"},
 		"most budget":          {thinks, `1024`, `2048`, "thinking.budget_tokens: must be less than max_tokens"},
@@ -192,7 +192,7 @@ func rejectedThinkingCases() map[string]rejectedRequestCase {
 		"budget of disabled":   {thinks, `enabled`, `disabled`, "thinking.budget_tokens: does not go with disabled"},
 		"kind of thinking":     {thinks, `enabled`, `much`, `thinking.type: "much" is not`},
 		"cool thinking":        {thinks, `"temperature":1`, `"temperature":0.5`, "temperature: must be 1 or absent"},
-		"cool adaptive":        {messageBody(hi, `"thinking":{"type":"adaptive"}`, `"temperature":1`), `"temperature":1`, `"temperature":0`, "temperature: must be 1 or absent"},
+		"cool adaptive":        {messageRequestBody(hi, `"thinking":{"type":"adaptive"}`, `"temperature":1`), `"temperature":1`, `"temperature":0`, "temperature: must be 1 or absent"},
 		"narrow thinking":      {thinks, `"temperature":1`, `"top_k":5`, "top_k: must be absent"},
 		"forced thinking":      {thinks, `"auto"`, `"any"`, "tool_choice.type: must be auto or none"},
 		"thoughts of a round":  {round, thinkingBlock + `,`, ``, "messages.1.content.0.type: must be thinking or redacted_thinking, not tool_use"},
@@ -235,8 +235,8 @@ func TestImagesOfEveryType(t *testing.T) {
 	require.NoError(t, gif.Encode(&gifs, image.NewGray(image.Rect(0, 0, 2, 3)), nil))
 	webp := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
 	for kind, data := range map[string][]byte{"image/jpeg": jpg.Bytes(), "image/gif": gifs.Bytes(), "image/webp": []byte(webp)} {
-		body := modeltest.MarshalJSON(t, modeltest.UserMessage(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
-		status, text := postToNewServer(t, messageBody(body))
+		body := modeltest.MustMarshalJSON(t, modeltest.UserMessage(model.Image(kind, base64.StdEncoding.EncodeToString(data))))
+		status, text := postToNewServer(t, messageRequestBody(body))
 		require.Equal(t, http.StatusOK, status, "%s: %s", kind, text)
 	}
 }

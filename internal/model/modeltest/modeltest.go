@@ -25,9 +25,9 @@ func ParseScript(t *testing.T, lines string) *script.Script {
 	return s
 }
 
-// ServeAnthropic starts an HTTP server with this handler for the test, and returns an
+// AnthropicClientOfHandler starts an HTTP server with this handler for the test, and returns an
 // Anthropic client that calls it.
-func ServeAnthropic(t *testing.T, handler http.Handler) model.Client {
+func AnthropicClientOfHandler(t *testing.T, handler http.Handler) model.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -42,7 +42,7 @@ func ScriptAndMockClients(t *testing.T, lines string) map[string]model.Client {
 	t.Helper()
 	return map[string]model.Client{
 		"script": ParseScript(t, lines).Client(),
-		"mock":   ServeAnthropic(t, mockapi.New(ParseScript(t, lines), nil)),
+		"mock":   AnthropicClientOfHandler(t, mockapi.New(ParseScript(t, lines), nil)),
 	}
 }
 
@@ -75,8 +75,8 @@ func ToolResultBlock(id, text string) model.Block {
 	return model.ToolResult(id, false, model.Text(text))
 }
 
-// MarshalJSON returns the MarshalJSON of v. A value that cannot be encoded fails the test.
-func MarshalJSON(t *testing.T, v any) string {
+// MustMarshalJSON returns the MustMarshalJSON of v. A value that cannot be encoded fails the test.
+func MustMarshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -142,9 +142,9 @@ func (w *truncatingWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// ServeOpenAI starts an HTTP server with this handler for the test, and returns an
+// OpenAIClientOfHandler starts an HTTP server with this handler for the test, and returns an
 // OpenAI client that calls it.
-func ServeOpenAI(t *testing.T, handler http.Handler) model.Client {
+func OpenAIClientOfHandler(t *testing.T, handler http.Handler) model.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

@@ -86,7 +86,7 @@ func TestTokenCountsAreClamped(t *testing.T) {
 	script, err := script.Parse("s", []byte(`{"content": "x", "usage": {"input_tokens": -5, "output_tokens": -7, "cache_read_input_tokens": -9, "cache_creation_input_tokens": 9000000000000000000}}`))
 	require.NoError(t, err)
 	mock := mockapi.New(script, nil)
-	for name, client := range map[string]model.Client{"anthropic": modeltest.ServeAnthropic(t, mock), "openai": modeltest.ServeOpenAI(t, mock)} {
+	for name, client := range map[string]model.Client{"anthropic": modeltest.AnthropicClientOfHandler(t, mock), "openai": modeltest.OpenAIClientOfHandler(t, mock)} {
 		reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 		require.NoError(t, err, name)
 		u := reply.Usage

@@ -25,10 +25,10 @@ func (e errorDetail) codeOrType() string {
 	return cmp.Or(code, e.Type)
 }
 
-// status returns the HTTP status for an error that came in a response with status 200:
+// httpStatus returns the HTTP status for an error that came in a response with status 200:
 // the error's code if that is a status, else the status that its code or type implies,
 // else 500.
-func (e errorDetail) status() int {
+func (e errorDetail) httpStatus() int {
 	var code int
 	if json.Unmarshal(e.Code, &code) == nil && code >= http.StatusBadRequest && code <= 599 {
 		return code
@@ -50,7 +50,7 @@ func apiErrorInChunk(text json.RawMessage) error {
 		return nil
 	}
 	e := parseErrorDetail(text)
-	status := e.status()
+	status := e.httpStatus()
 	return &model.APIError{Provider: providerName, Status: status, Type: cmp.Or(e.codeOrType(), model.ErrorTypeOfStatus(status)), Message: e.Message}
 }
 

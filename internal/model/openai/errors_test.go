@@ -24,14 +24,14 @@ func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some tëxt"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
 	whole := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: 1 << 20}
-	want, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, whole), modeltest.UserTextMessage("go"))
+	want, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, whole), modeltest.UserTextMessage("go"))
 	require.NoError(t, err)
 
 	done := len("data: [DONE]\n\n")
 	for _, abort := range []bool{false, true} {
 		for limit := 0; limit < whole.Written-done; limit += 61 {
 			cut := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: limit, Abort: abort}
-			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, cut), modeltest.UserTextMessage("go"))
+			reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, cut), modeltest.UserTextMessage("go"))
 			if err == nil { // the stream ended regularly after the finish_reason
 				require.False(t, abort)
 				require.Equal(t, want, reply)
@@ -78,7 +78,7 @@ func TestAPIErrorMessages(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			client := modeltest.OpenAIClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				if c.header != "" {
 					w.Header().Set(c.header, c.value)
 				}
@@ -105,11 +105,11 @@ func TestErrorsInResponsesWithStatus200(t *testing.T) {
 		body, want string
 		transient  bool
 	}{
-		"in the stream":  {eventStreamOf(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
-		"with a status":  {eventStreamOf(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
-		"a bad request":  {eventStreamOf(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
-		"too fast":       {eventStreamOf(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
-		"a text":         {eventStreamOf(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
+		"in the stream":  {newEventStreamBody(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
+		"with a status":  {newEventStreamBody(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
+		"a bad request":  {newEventStreamBody(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
+		"too fast":       {newEventStreamBody(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
+		"a text":         {newEventStreamBody(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
 		"whole":          {`{"error":{"message":"No","type":"invalid_request_error"}}`, "openai: 400 invalid_request_error: No", false},
 		"HTML":           {"<!doctype html>\n<title>Sign in</title>", "openai: the answer is no stream of events, nor JSON: <!doctype html> <title>Sign in</title>", false},
 		"text":           {"hello", "openai: the answer is no stream of events, nor JSON: hello", false},
@@ -119,7 +119,7 @@ func TestErrorsInResponsesWithStatus200(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/plain", c.body)), modeltest.UserTextMessage("go"))
+			_, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/plain", c.body)), modeltest.UserTextMessage("go"))
 			require.EqualError(t, err, c.want)
 			require.Equal(t, c.transient, model.IsTransient(err))
 		})
@@ -135,7 +135,7 @@ func TestEndlessReply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			client := modeltest.OpenAIClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				for r.Context().Err() == nil {
 					_, _ = io.WriteString(w, piece)
 				}
@@ -154,7 +154,7 @@ func TestCancelReturnsItsCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			client := modeltest.OpenAIClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(io.Discard, r.Body) // so that the server notices that the client goes
 				if begin != "" {
 					_, _ = io.WriteString(w, begin)
@@ -176,7 +176,7 @@ func TestCancelAtEveryDelta(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	line := `{"content":[{"type":"text","text":"some tëxt in pieces"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
-	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, line), nil))
+	client := modeltest.OpenAIClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, line), nil))
 	whole := 0
 	count := func(model.Delta) { whole++ }
 	want, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, count)
@@ -238,7 +238,7 @@ func TestScriptedFaults(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			lines := `{"content":"some text that takes a few events","fault":` + fault + "}\n" + `{"content":"once more"}`
-			client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
+			client := modeltest.OpenAIClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
 			reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 			if want == "" {
 				require.NoError(t, err)

@@ -16,18 +16,18 @@ import (
 	"assay/internal/model/modeltest"
 )
 
-// respondOK returns an HTTP handler that answers each request with status 200 and this
+// newOKHandler returns an HTTP handler that answers each request with status 200 and this
 // body.
-func respondOK(kind, body string) http.Handler {
+func newOKHandler(kind, body string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		_, _ = io.WriteString(w, body)
 	})
 }
 
-// eventStreamOf returns the body of an event stream with these data lines and [DONE] at
+// newEventStreamBody returns the body of an event stream with these data lines and [DONE] at
 // its end.
-func eventStreamOf(data ...string) string {
+func newEventStreamBody(data ...string) string {
 	var all strings.Builder
 	for _, d := range data {
 		all.WriteString("data: " + d + "\n\n")
@@ -67,9 +67,9 @@ func TestReplyEqualsScript(t *testing.T) {
 				"streamed": mockapi.New(modeltest.ParseScript(t, line), nil),
 				"whole":    unstreamedHandler{mockapi.New(modeltest.ParseScript(t, line), nil)},
 			} {
-				got, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, handler), modeltest.UserTextMessage("go"))
+				got, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, handler), modeltest.UserTextMessage("go"))
 				require.NoError(t, err, name)
-				require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got), name)
+				require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got), name)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func (u unstreamedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestDeltasAddUpToTheReply(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"thinking","thinking":"数据","signature":""},{"type":"text","text":"分析 and some more text"},{"type":"tool_use","id":"a","name":"run_cell","input":{"cell_id":"é1"}},{"type":"tool_use","id":"b","name":"x","input":{}}]}`
-	client := modeltest.ServeOpenAI(t, mockapi.New(modeltest.ParseScript(t, line), nil))
+	client := modeltest.OpenAIClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, line), nil))
 	var texts [4]string
 	var seen strings.Builder
 	reply, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(d model.Delta) {
@@ -127,50 +127,50 @@ func TestStreamsOfCompatibleServers(t *testing.T) {
 	}
 	tool := func(call string) string { return chunkWithDelta(`{"tool_calls":[` + call + `]}`) }
 	cases := map[string]struct{ body, want string }{
-		"plain":                        {eventStreamOf(text...), hello},
-		"without [DONE]":               {strings.TrimSuffix(eventStreamOf(text...), "data: [DONE]\n\n"), hello},
-		"more after [DONE]":            {eventStreamOf(text...) + "data: {broken\n\n", hello},
-		"CRLF":                         {strings.ReplaceAll(eventStreamOf(text...), "\n", "\r\n"), hello},
-		"no space behind the colon":    {strings.ReplaceAll(eventStreamOf(text...), "data: ", "data:"), hello},
-		"one line break":               {strings.ReplaceAll(eventStreamOf(text...), "\n\n", "\n"), hello},
-		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + eventStreamOf(text...), hello},
-		"white space first":            {"\n\n " + eventStreamOf(text...), hello},
-		"empty deltas":                 {eventStreamOf(chunkWithDelta(`{}`), chunkWithDelta(`{"content":null,"tool_calls":null}`), text[0], chunkWithDelta(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
-		"no choices":                   {eventStreamOf(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
-		"the first of several":         {eventStreamOf(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
-		"finish with the last text":    {eventStreamOf(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
-		"parts for a text":             {eventStreamOf(chunkWithDelta(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
+		"plain":                        {newEventStreamBody(text...), hello},
+		"without [DONE]":               {strings.TrimSuffix(newEventStreamBody(text...), "data: [DONE]\n\n"), hello},
+		"more after [DONE]":            {newEventStreamBody(text...) + "data: {broken\n\n", hello},
+		"CRLF":                         {strings.ReplaceAll(newEventStreamBody(text...), "\n", "\r\n"), hello},
+		"no space behind the colon":    {strings.ReplaceAll(newEventStreamBody(text...), "data: ", "data:"), hello},
+		"one line break":               {strings.ReplaceAll(newEventStreamBody(text...), "\n\n", "\n"), hello},
+		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + newEventStreamBody(text...), hello},
+		"white space first":            {"\n\n " + newEventStreamBody(text...), hello},
+		"empty deltas":                 {newEventStreamBody(chunkWithDelta(`{}`), chunkWithDelta(`{"content":null,"tool_calls":null}`), text[0], chunkWithDelta(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
+		"no choices":                   {newEventStreamBody(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
+		"the first of several":         {newEventStreamBody(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
+		"finish with the last text":    {newEventStreamBody(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
+		"parts for a text":             {newEventStreamBody(chunkWithDelta(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
 		"whole, of no type":            {`{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`, hello},
-		"refused":                      {eventStreamOf(chunkWithDelta(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
-		"usage last":                   {eventStreamOf(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
-		"usage that makes no sense":    {eventStreamOf(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
-		"usage all along":              {eventStreamOf(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
-		"reasoning_content":            {eventStreamOf(chunkWithDelta(`{"reasoning_content":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning":                    {eventStreamOf(chunkWithDelta(`{"reasoning":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning said twice":         {eventStreamOf(chunkWithDelta(`{"reasoning":"hm","reasoning_content":"hm"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
-		"a call in pieces":             {eventStreamOf(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"two, by index":                {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"two whole ones":               {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"two whole ones, index 0":      {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"no index":                     {eventStreamOf(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"no ids":                       {eventStreamOf(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"neither index nor ids":        {eventStreamOf(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"one id for two":               {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
-		"name and id in every piece":   {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"the name comes late":          {eventStreamOf(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"arguments are an object":      {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"no arguments":                 {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
-		"arguments are no object":      {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
-		"arguments are cut":            {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), chunkWithFinishReason("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
-		"a function call of old":       {eventStreamOf(chunkWithDelta(`{"function_call":{"name":"f","arguments":"{"}}`), chunkWithDelta(`{"function_call":{"arguments":"}"}}`), chunkWithFinishReason("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
-		"stop, though there is a call": {eventStreamOf(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("stop")), calls("end_turn", use("a", "f", `{}`))},
+		"refused":                      {newEventStreamBody(chunkWithDelta(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
+		"usage last":                   {newEventStreamBody(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
+		"usage that makes no sense":    {newEventStreamBody(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
+		"usage all along":              {newEventStreamBody(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
+		"reasoning_content":            {newEventStreamBody(chunkWithDelta(`{"reasoning_content":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
+		"reasoning":                    {newEventStreamBody(chunkWithDelta(`{"reasoning":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
+		"reasoning said twice":         {newEventStreamBody(chunkWithDelta(`{"reasoning":"hm","reasoning_content":"hm"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
+		"a call in pieces":             {newEventStreamBody(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
+		"two, by index":                {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
+		"two whole ones":               {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
+		"two whole ones, index 0":      {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
+		"no index":                     {newEventStreamBody(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
+		"no ids":                       {newEventStreamBody(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
+		"neither index nor ids":        {newEventStreamBody(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
+		"one id for two":               {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
+		"name and id in every piece":   {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
+		"the name comes late":          {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
+		"arguments are an object":      {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
+		"no arguments":                 {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
+		"arguments are no object":      {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
+		"arguments are cut":            {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), chunkWithFinishReason("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
+		"a function call of old":       {newEventStreamBody(chunkWithDelta(`{"function_call":{"name":"f","arguments":"{"}}`), chunkWithDelta(`{"function_call":{"arguments":"}"}}`), chunkWithFinishReason("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
+		"stop, though there is a call": {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("stop")), calls("end_turn", use("a", "f", `{}`))},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", c.body)), modeltest.UserTextMessage("go"))
+			reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", c.body)), modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			require.Equal(t, c.want, modeltest.MarshalJSON(t, reply))
+			require.Equal(t, c.want, modeltest.MustMarshalJSON(t, reply))
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestFinishReasons(t *testing.T) {
 		"stop": model.StopEndTurn, "tool_calls": model.StopToolUse, "function_call": model.StopToolUse,
 		"length": model.StopMaxTokens, "content_filter": model.StopRefusal, "eos": "eos",
 	} {
-		reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", eventStreamOf(chunkWithFinishReason(reason)))), modeltest.UserTextMessage("go"))
+		reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", newEventStreamBody(chunkWithFinishReason(reason)))), modeltest.UserTextMessage("go"))
 		require.NoError(t, err)
 		require.Equal(t, want, reply.StopReason, reason)
 	}
@@ -191,8 +191,8 @@ func TestFinishReasons(t *testing.T) {
 // the conversation has.
 func TestCallIDsAreUnique(t *testing.T) {
 	t.Parallel()
-	body := eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), chunkWithFinishReason("tool_calls"))
-	reply, err := modeltest.Ask(t.Context(), modeltest.ServeOpenAI(t, respondOK("text/event-stream", body)),
+	body := newEventStreamBody(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), chunkWithFinishReason("tool_calls"))
+	reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", body)),
 		modeltest.UserTextMessage("go"), modeltest.AssistantMessage(modeltest.ToolCallBlock("call_0", "f"), modeltest.ToolCallBlock("call_2", "f")), modeltest.UserMessage(modeltest.ToolResultBlock("call_0", "r"), modeltest.ToolResultBlock("call_2", "r")))
 	require.NoError(t, err)
 	var ids []string
@@ -205,10 +205,10 @@ func TestCallIDsAreUnique(t *testing.T) {
 // For any stream the client returns an error or a reply that can be encoded; it neither
 // panics nor hangs.
 func FuzzReadStream(f *testing.F) {
-	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"content":"a"}`), chunkWithFinishReason("stop"))))
-	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), chunkWithFinishReason("tool_calls"))))
-	f.Add([]byte(eventStreamOf(chunkWithDelta(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), chunkWithFinishReason("length"))))
-	f.Add([]byte(eventStreamOf(`{"error":{"code":1e9}}`)))
+	f.Add([]byte(newEventStreamBody(chunkWithDelta(`{"content":"a"}`), chunkWithFinishReason("stop"))))
+	f.Add([]byte(newEventStreamBody(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), chunkWithFinishReason("tool_calls"))))
+	f.Add([]byte(newEventStreamBody(chunkWithDelta(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), chunkWithFinishReason("length"))))
+	f.Add([]byte(newEventStreamBody(`{"error":{"code":1e9}}`)))
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"function":{"name":"f","arguments":[1]}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`))
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\xff\"}}]}\r\n\r\n: x\r\ndata:[DONE]"))
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -233,7 +233,7 @@ func FuzzReadStream(f *testing.F) {
 // and returns a client that calls it.
 func clientOfChunkedServer(t *testing.T, body []byte) model.Client {
 	t.Helper()
-	return modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return modeltest.OpenAIClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for len(body) > 0 {
 			n := min(len(body), 1+len(body)/3)
 			_, _ = w.Write(body[:n])

@@ -22,7 +22,7 @@ import (
 func bodySentForRequest(t *testing.T, req model.Request) string {
 	t.Helper()
 	var body []byte
-	client := modeltest.ServeOpenAI(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := modeltest.OpenAIClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ = io.ReadAll(r.Body)
 		w.WriteHeader(http.StatusTeapot)
 	}))
@@ -44,7 +44,7 @@ func TestRequestBody(t *testing.T) {
 	t.Parallel()
 	hot := 1.5
 	body := bodySentForRequest(t, model.Request{
-		Params:   model.Params{MaxTokens: 9, Temperature: &hot, ReasoningEffort: "low", Thinking: &model.Thinking{Type: "adaptive"}},
+		Params:   model.Params{MaxTokens: 9, Temperature: &hot, ReasoningEffort: "low", Thinking: &model.ThinkingSetting{Type: "adaptive"}},
 		System:   []model.Block{{Type: "text", Text: "You are <b>", Cache: true}, model.Text("State")},
 		Messages: []model.Message{modeltest.UserTextMessage("é & ü")},
 		Tools:    []model.Tool{{Name: "b", Description: "d", InputSchema: []byte(`{"type":"object"}`), Cache: true}},
@@ -99,13 +99,13 @@ func TestRequestMessages(t *testing.T) {
 			require.Equal(t, "["+c.want+"]", messagesSentForRequest(t, req))
 
 			mock := mockapi.New(modeltest.ParseScript(t, strings.Repeat(`{"content":"ok"}`+"\n", 3)), nil)
-			_, err := modeltest.ServeOpenAI(t, mock).Complete(t.Context(), req, nil)
+			_, err := modeltest.OpenAIClientOfHandler(t, mock).Complete(t.Context(), req, nil)
 			require.NoError(t, err) // the mock server accepts it
 		})
 	}
 }
 
-func TestURLAndKey(t *testing.T) {
+func TestRequestURLAndAPIKey(t *testing.T) {
 	t.Parallel()
 	type seen struct{ path, query, key string }
 	var got seen
@@ -113,7 +113,7 @@ func TestURLAndKey(t *testing.T) {
 		got = seen{r.URL.Path, r.URL.RawQuery, r.Header.Get("Authorization")}
 		w.WriteHeader(http.StatusTeapot)
 	})
-	base := serveAtURL(t, server)
+	base := startServerForURL(t, server)
 	for url, want := range map[string]seen{
 		base:                      {"/v1/chat/completions", "", "Bearer key"},
 		base + "/":                {"/v1/chat/completions", "", "Bearer key"},
@@ -148,7 +148,7 @@ func TestNewRejectsConfig(t *testing.T) {
 	}
 	require.NoError(t, model.CheckName("openai/a/b:c"))
 	require.Error(t, model.CheckName("openai/"))
-	require.Equal(t, "openai/a/b", model.ResolveName("openai/a/b", "/x"))
+	require.Equal(t, "openai/a/b", model.ResolveFileInName("openai/a/b", "/x"))
 	for name, want := range map[string]string{"openai/a": "openai", "anthropic/a": "anthropic", "script:a": "", "a": ""} {
 		require.Equal(t, want, model.ProviderOf(name))
 	}
@@ -165,8 +165,8 @@ func TestIsThirdParty(t *testing.T) {
 	require.False(t, openai.IsThirdParty("script:x", "http://127.0.0.1:8080"))
 }
 
-// serveAtURL starts a test server with this HTTP handler and returns its base URL.
-func serveAtURL(t *testing.T, handler http.Handler) string {
+// startServerForURL starts a test server with this HTTP handler and returns its base URL.
+func startServerForURL(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

@@ -22,12 +22,12 @@ type responseBuilder struct {
 	blocks     []model.Block
 	texts      []*strings.Builder // by block: text, or the input of a tool
 	textBlocks map[string]int     // index of the block of text and of that of thinking, by type
-	calls      callTracker
+	calls      toolCallTracker
 }
 
-// callTracker finds the block of a tool call by the ids and indexes in chunks, which
+// toolCallTracker finds the block of a tool call by the ids and indexes in chunks, which
 // some servers omit or repeat.
-type callTracker struct {
+type toolCallTracker struct {
 	byIndex map[int]int
 	byID    map[string]int
 	ids     map[int]string // by block: the id in the chunk
@@ -40,7 +40,7 @@ func newResponseBuilder(onDelta func(model.Delta), messages []model.Message) *re
 	}
 	return &responseBuilder{
 		onDelta: onDelta, ids: newUsedCallIDs(messages), blocks: []model.Block{}, textBlocks: map[string]int{},
-		calls: callTracker{byIndex: map[int]int{}, byID: map[string]int{}, ids: map[int]string{}, last: -1},
+		calls: toolCallTracker{byIndex: map[int]int{}, byID: map[string]int{}, ids: map[int]string{}, last: -1},
 	}
 }
 
@@ -78,11 +78,11 @@ func (r *responseBuilder) addDelta(d *messageDelta) {
 	r.addText(model.BlockText, d.Refusal)
 	r.refused = r.refused || d.Refusal != ""
 	for _, call := range d.ToolCalls {
-		r.addCall(call)
+		r.addToolCall(call)
 	}
 	if f := d.FunctionCall; f != nil { // the older form, for a single call
 		first := 0
-		r.addCall(toolCallDelta{Index: &first, Function: *f})
+		r.addToolCall(toolCallDelta{Index: &first, Function: *f})
 	}
 }
 
@@ -100,11 +100,11 @@ func (r *responseBuilder) addText(kind, text string) {
 	r.extendBlock(i, text)
 }
 
-func (r *responseBuilder) addCall(d toolCallDelta) {
+func (r *responseBuilder) addToolCall(d toolCallDelta) {
 	i := r.calls.findBlock(d)
 	if i < 0 {
 		i = r.startBlock(model.ToolUse(r.ids.uniqueID(d.ID), d.Function.Name, nil))
-		r.calls.addCall(d, i)
+		r.calls.addToolCall(d, i)
 	}
 	if b := &r.blocks[i]; b.Name == "" {
 		b.Name = d.Function.Name
@@ -130,7 +130,7 @@ func (r *responseBuilder) extendBlock(i int, text string) {
 // findBlock returns the index of the block of the tool call that a chunk continues, or
 // -1 if a new call begins. A chunk's index may be missing, or be 0 for each of several
 // calls.
-func (c *callTracker) findBlock(d toolCallDelta) int {
+func (c *toolCallTracker) findBlock(d toolCallDelta) int {
 	found, ok := -1, false
 	switch {
 	case d.Index != nil:
@@ -147,7 +147,7 @@ func (c *callTracker) findBlock(d toolCallDelta) int {
 	return found
 }
 
-func (c *callTracker) addCall(d toolCallDelta, i int) {
+func (c *toolCallTracker) addToolCall(d toolCallDelta, i int) {
 	c.last, c.ids[i], c.byID[d.ID] = i, d.ID, i
 	if d.Index != nil {
 		c.byIndex[*d.Index] = i

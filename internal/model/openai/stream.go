@@ -80,9 +80,9 @@ func readResponseBody(body io.Reader, take func(*replyChunk) error) error {
 	case err != nil:
 		return err
 	case first == '{':
-		return readJSON(in, take)
+		return readUnstreamedReply(in, take)
 	case strings.IndexByte("d:eir", first) >= 0: // begins data, a comment, event, id or retry
-		return readEvents(in, take)
+		return readEventStream(in, take)
 	default:
 		text, err := io.ReadAll(io.LimitReader(in, endpoint.MaxExcerptBytes))
 		return errors.Join(fmt.Errorf("%w, nor JSON: %s", endpoint.ErrNotEventStream, endpoint.CollapseSpace(endpoint.TextExcerpt(string(text)))), err)
@@ -104,7 +104,7 @@ func peekNonSpace(in *bufio.Reader) (byte, error) {
 	}
 }
 
-func readJSON(in io.Reader, take func(*replyChunk) error) error {
+func readUnstreamedReply(in io.Reader, take func(*replyChunk) error) error {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return err
@@ -112,9 +112,9 @@ func readJSON(in io.Reader, take func(*replyChunk) error) error {
 	return parseChunk(text, take)
 }
 
-// readEvents reads an event stream in which each data line is one chunk, up to [DONE]
+// readEventStream reads an event stream in which each data line is one chunk, up to [DONE]
 // or the end. A line longer than MaxLineBytes is an ErrAnswerTooLong.
-func readEvents(in io.Reader, take func(*replyChunk) error) error {
+func readEventStream(in io.Reader, take func(*replyChunk) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)
 	for lines.Scan() {

@@ -28,11 +28,11 @@ func firstDiff(pointer string, want, have any) *valueDiff {
 	switch w := want.(type) {
 	case map[string]any:
 		if h, ok := have.(map[string]any); ok {
-			return objectDiff(pointer, w, h)
+			return firstObjectDiff(pointer, w, h)
 		}
 	case []any:
 		if h, ok := have.([]any); ok {
-			return listDiff(pointer, w, h)
+			return firstListDiff(pointer, w, h)
 		}
 	default:
 		if want == have {
@@ -40,39 +40,39 @@ func firstDiff(pointer string, want, have any) *valueDiff {
 		}
 	}
 	d := &valueDiff{pointer: pointer}
-	d.want, d.have = excerptPair(describeValue(want), describeValue(have))
+	d.want, d.have = excerptsAroundFirstDifference(describeValue(want), describeValue(have))
 	return d
 }
 
-func objectDiff(pointer string, want, have map[string]any) *valueDiff {
+func firstObjectDiff(pointer string, want, have map[string]any) *valueDiff {
 	all := maps.Clone(want)
 	maps.Copy(all, have)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		step := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-		if d := firstDiff(pointer+step, getMember(want, key), getMember(have, key)); d != nil {
+		if d := firstDiff(pointer+step, memberOrAbsent(want, key), memberOrAbsent(have, key)); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-func listDiff(pointer string, want, have []any) *valueDiff {
+func firstListDiff(pointer string, want, have []any) *valueDiff {
 	for i := range max(len(want), len(have)) {
-		if d := firstDiff(pointer+"/"+strconv.Itoa(i), getItem(want, i), getItem(have, i)); d != nil {
+		if d := firstDiff(pointer+"/"+strconv.Itoa(i), itemOrAbsent(want, i), itemOrAbsent(have, i)); d != nil {
 			return d
 		}
 	}
 	return nil
 }
 
-func getMember(object map[string]any, key string) any {
+func memberOrAbsent(object map[string]any, key string) any {
 	if v, ok := object[key]; ok {
 		return v
 	}
 	return absentValue{}
 }
 
-func getItem(list []any, i int) any {
+func itemOrAbsent(list []any, i int) any {
 	if i < len(list) {
 		return list[i]
 	}
@@ -91,20 +91,20 @@ func describeValue(v any) string {
 	return string(text)
 }
 
-// excerptPair returns from each of two texts the part around the first byte that
+// excerptsAroundFirstDifference returns from each of two texts the part around the first byte that
 // differs.
-func excerptPair(a, b string) (string, string) {
+func excerptsAroundFirstDifference(a, b string) (string, string) {
 	const before = 20
 	same := 0
 	for same < min(len(a), len(b)) && a[same] == b[same] {
 		same++
 	}
-	return excerptFrom(a, same-before), excerptFrom(b, same-before)
+	return excerptAtOffset(a, same-before), excerptAtOffset(b, same-before)
 }
 
-// excerptFrom returns up to 80 characters of s from the byte offset from on, with an
+// excerptAtOffset returns up to 80 characters of s from the byte offset from on, with an
 // ellipsis at each end that is cut off.
-func excerptFrom(s string, from int) string {
+func excerptAtOffset(s string, from int) string {
 	const most = 80
 	head, tail := "", ""
 	if from > 0 {

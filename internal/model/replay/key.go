@@ -8,35 +8,35 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// replayKey is a model request in the form in which a recorded and a new request are
+// comparableRequest is a model request in the form in which a recorded and a new request are
 // compared.
-type replayKey struct {
+type comparableRequest struct {
 	raw       []byte // normalized JSON
-	canonical string // raw as canonicalJSON; "" until it is needed
+	canonical string // raw as canonicalRequestJSON; "" until it is needed
 }
 
 // equal reports whether both requests are the same JSON, apart from the model. It
 // compares bytes first, because equal requests nearly always have equal bytes.
-func (k *replayKey) equal(other *replayKey) (bool, error) {
+func (k *comparableRequest) equal(other *comparableRequest) (bool, error) {
 	if bytes.Equal(k.raw, other.raw) {
 		return true, nil
 	}
-	for _, key := range []*replayKey{k, other} {
+	for _, key := range []*comparableRequest{k, other} {
 		if key.canonical != "" {
 			continue
 		}
 		var err error
-		if key.canonical, err = canonicalJSON(key.raw); err != nil {
+		if key.canonical, err = canonicalRequestJSON(key.raw); err != nil {
 			return false, err
 		}
 	}
 	return k.canonical == other.canonical, nil
 }
 
-// canonicalJSON returns a request with sorted keys, without white space and without the
+// canonicalRequestJSON returns a request with sorted keys, without white space and without the
 // model, so that equal requests are equal texts. The model is left out because recorded
 // answers may be played to any model.
-func canonicalJSON(request []byte) (string, error) {
+func canonicalRequestJSON(request []byte) (string, error) {
 	var fields map[string]any
 	if err := decodeKeepingNumbers(request, &fields); err != nil {
 		return "", fmt.Errorf("request: %w", err)

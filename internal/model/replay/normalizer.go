@@ -33,22 +33,22 @@ const (
 	addressMark     = "${ADDRESS}"      // in requests: an address in memory, which is never the same twice
 )
 
-// memoryAddress matches a memory address as kernels print it, such as 0x7f3a.
-var memoryAddress = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
+// memoryAddressPattern matches a memory address as kernels print it, such as 0x7f3a.
+var memoryAddressPattern = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
 
-// textReplacers replace the sandbox's paths in requests and answers by placeholders,
+// sandboxPathReplacers replace the sandbox's paths in requests and answers by placeholders,
 // and the placeholders in answers by a path. Requests are never restored, since they
 // are only compared. The zero value, without a sandbox, changes nothing. It is safe for
 // concurrent use.
-type textReplacers struct {
+type sandboxPathReplacers struct {
 	request, answer *strings.Replacer // put placeholders in
 	restore         *strings.Replacer // puts the path into an answer
 }
 
-func (n Normalizer) newReplacers() textReplacers {
+func (n Normalizer) newReplacers() sandboxPathReplacers {
 	paths := longestPathsFirst(n.Sandbox)
 	if len(paths) == 0 {
-		return textReplacers{}
+		return sandboxPathReplacers{}
 	}
 	request, answer := []string{markPrefix, escapedMark}, []string{markPrefix, escapedMark}
 	for _, path := range paths {
@@ -61,7 +61,7 @@ func (n Normalizer) newReplacers() textReplacers {
 		answer = append(answer, path, sandboxMark)
 	}
 	first := filepath.Clean(n.Sandbox[0])
-	return textReplacers{
+	return sandboxPathReplacers{
 		request: strings.NewReplacer(request...), answer: strings.NewReplacer(answer...),
 		restore: strings.NewReplacer(escapedMark, markPrefix, sandboxMark, first, sandboxJSONMark, escapeJSON(first)),
 	}
@@ -92,13 +92,13 @@ func escapeJSON(text string) string {
 
 // normalizeRequest returns the JSON of a request with placeholders in place of the
 // sandbox's paths and of memory addresses.
-func (r textReplacers) normalizeRequest(request []byte) []byte {
+func (r sandboxPathReplacers) normalizeRequest(request []byte) []byte {
 	if r.request == nil {
 		return request
 	}
 	return mapJSONStrings(request, func(text string) string {
 		if text = r.request.Replace(text); strings.Contains(text, " 0x") {
-			text = memoryAddress.ReplaceAllString(text, "${1}$"+addressMark)
+			text = memoryAddressPattern.ReplaceAllString(text, "${1}$"+addressMark)
 		}
 		return text
 	})
@@ -106,7 +106,7 @@ func (r textReplacers) normalizeRequest(request []byte) []byte {
 
 // normalizeAnswer returns the JSON of a model's answer with placeholders in place of
 // the sandbox's paths.
-func (r textReplacers) normalizeAnswer(answer []byte) []byte {
+func (r sandboxPathReplacers) normalizeAnswer(answer []byte) []byte {
 	if r.answer == nil {
 		return answer
 	}
@@ -115,7 +115,7 @@ func (r textReplacers) normalizeAnswer(answer []byte) []byte {
 
 // restoreAnswer returns the JSON of a recorded answer with the sandbox's first path in
 // place of the placeholders.
-func (r textReplacers) restoreAnswer(answer []byte) []byte {
+func (r sandboxPathReplacers) restoreAnswer(answer []byte) []byte {
 	if r.restore == nil {
 		return answer
 	}

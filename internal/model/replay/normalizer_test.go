@@ -36,11 +36,11 @@ func runConversationInSandbox(t *testing.T, client model.Client, sandbox, real s
 	for range 2 {
 		reply, err := client.Complete(t.Context(), model.Request{Messages: chat}, nil)
 		require.NoError(t, err)
-		replies = append(replies, modeltest.MarshalJSON(t, reply.Content))
+		replies = append(replies, modeltest.MustMarshalJSON(t, reply.Content))
 		chat = append(chat, modeltest.AssistantMessage(reply.Content...))
 		var results []model.Block
 		for _, c := range model.ToolUses(reply.Content) {
-			results = append(results, modeltest.ToolResultBlock(c.ID, fmt.Sprintf("%s/x, %s/y\n%s", real, sandbox, modeltest.MarshalJSON(t, map[string]string{"path": sandbox + "/é<z>"}))))
+			results = append(results, modeltest.ToolResultBlock(c.ID, fmt.Sprintf("%s/x, %s/y\n%s", real, sandbox, modeltest.MustMarshalJSON(t, map[string]string{"path": sandbox + "/é<z>"}))))
 		}
 		chat = append(chat, modeltest.UserMessage(append(results, model.Text("go on"))...))
 	}
@@ -60,21 +60,21 @@ func TestReplayInAnotherSandbox(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conversation := func(sandbox string) model.Client {
-				path, inJSON := modeltest.MarshalJSON(t, sandbox+"/x"), modeltest.MarshalJSON(t, modeltest.MarshalJSON(t, []string{sandbox}))
+				path, inJSON := modeltest.MustMarshalJSON(t, sandbox+"/x"), modeltest.MustMarshalJSON(t, modeltest.MustMarshalJSON(t, []string{sandbox}))
 				return modeltest.ParseScript(t, fmt.Sprintf(`{"content":[{"type":"text","text":%s},{"type":"tool_use","name":"create_cell","input":{"source":%s,"n":1.50,"${SANDBOX}":"$${SANDBOX}"}}]}
 {"content":[{"type":"text","text":%s}]}`, path, inJSON, path)).Client()
 			}
 			var first, second bytes.Buffer
 			here := replay.Normalizer{Session: "0001-x-e1-t1", Sandbox: []string{c.here, "/private" + c.here}}
-			runConversationInSandbox(t, here.Record("m", conversation(c.here), &first), c.here, "/private"+c.here)
+			runConversationInSandbox(t, here.NewRecordingClient("m", conversation(c.here), &first), c.here, "/private"+c.here)
 			if !strings.Contains(c.here, "$") {
-				require.NotContains(t, first.String(), strings.Trim(modeltest.MarshalJSON(t, c.here), `"`))
+				require.NotContains(t, first.String(), strings.Trim(modeltest.MustMarshalJSON(t, c.here), `"`))
 				require.Contains(t, first.String(), `Work in ${SANDBOX} as ${SANDBOX:=} says.`)
 			}
 
 			there := replay.Normalizer{Session: here.Session, Sandbox: []string{c.there, "/real" + c.there}}
 			want := runConversationInSandbox(t, conversation(c.there), c.there, "/real"+c.there)
-			played := runConversationInSandbox(t, there.Record("n", newReplayer(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
+			played := runConversationInSandbox(t, there.NewRecordingClient("n", newReplayer(t, there, first.String(), replay.MatchStrict), &second), c.there, "/real"+c.there)
 			require.Equal(t, want, played)
 			require.Equal(t, first.String(), second.String())
 		})
@@ -86,10 +86,10 @@ func TestSandboxPathWithHTMLEscapes(t *testing.T) {
 	t.Parallel()
 	here, there := replay.Normalizer{Sandbox: []string{"/tmp/<é>&"}}, replay.Normalizer{Sandbox: []string{"/tmp/x"}}
 	said := func(o replay.Normalizer) model.Message {
-		return modeltest.UserTextMessage(modeltest.MarshalJSON(t, o.Sandbox) + o.Sandbox[0])
+		return modeltest.UserTextMessage(modeltest.MustMarshalJSON(t, o.Sandbox) + o.Sandbox[0])
 	}
 	var out bytes.Buffer
-	modeltest.RequireReplyText(t, here.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
+	modeltest.RequireReplyText(t, here.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), &out), "ok", said(here))
 	require.NotContains(t, out.String(), "é")
 	modeltest.RequireReplyText(t, newReplayer(t, there, out.String(), ""), "ok", said(there))
 }
@@ -99,7 +99,7 @@ func TestAddressesAreNormalized(t *testing.T) {
 	t.Parallel()
 	o := replay.Normalizer{Sandbox: []string{"/tmp/box"}}
 	var out bytes.Buffer
-	modeltest.RequireReplyText(t, o.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), &out), "ok", modeltest.UserTextMessage("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
+	modeltest.RequireReplyText(t, o.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), &out), "ok", modeltest.UserTextMessage("<function f at 0x7f0123456789> <environment: 0x55d5c8aa>"))
 	require.Contains(t, out.String(), "<function f at ${ADDRESS}> <environment: ${ADDRESS}>")
 	modeltest.RequireReplyText(t, newReplayer(t, o, out.String(), replay.MatchStrict), "ok", modeltest.UserTextMessage("<function f at 0x7fffffffffff> <environment: 0x12345678>"))
 	for _, text := range []string{"<function f at 0x7f> <environment: 0x55d5c8aa>", "<function g at 0x7f0123456789> <environment: 0x55d5c8aa>"} {
@@ -113,7 +113,7 @@ func TestZeroNormalizerChangesNothing(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	text := "${SANDBOX} /tmp/box at 0x7f0123456789"
-	modeltest.RequireReplyText(t, replay.Record("m", modeltest.ParseScript(t, `{"content":"in ${SANDBOX}"}`).Client(), &out), "in ${SANDBOX}", modeltest.UserTextMessage(text))
+	modeltest.RequireReplyText(t, replay.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":"in ${SANDBOX}"}`).Client(), &out), "in ${SANDBOX}", modeltest.UserTextMessage(text))
 	require.Contains(t, out.String(), `{"request":{"model":"m",`)
 	require.Contains(t, out.String(), text)
 	modeltest.RequireReplyText(t, parseReplayer(t, out.String()), "in ${SANDBOX}", modeltest.UserTextMessage(text))
@@ -126,7 +126,7 @@ func TestReplayerClock(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.FixedZone("", 3600))
 	o := replay.Normalizer{Clock: func() time.Time { now = now.Add(1500 * time.Millisecond); return now }}
 	var first, second bytes.Buffer
-	recorded := o.Record("anthropic/claude-x", modeltest.ParseScript(t, `{"content":"one"}
+	recorded := o.NewRecordingClient("anthropic/claude-x", modeltest.ParseScript(t, `{"content":"one"}
 {"error":{"status":529}}
 {"content":"two"}`).Client(), &first)
 	chat := []model.Message{modeltest.UserTextMessage("a")}
@@ -142,7 +142,7 @@ func TestReplayerClock(t *testing.T) {
 	replayer := newReplayer(t, replay.Normalizer{}, first.String(), "")
 	require.Equal(t, "anthropic/claude-x", replayer.ModelName())
 	clock := replayer.Clock()
-	again := replay.Normalizer{Clock: clock}.Record("replay:x", replayer, &second)
+	again := replay.Normalizer{Clock: clock}.NewRecordingClient("replay:x", replayer, &second)
 	chat = []model.Message{modeltest.UserTextMessage("a")}
 	for _, at := range []string{"07.178", "07.178", "08.678", "10.178"} {
 		require.Equal(t, "2026-01-02 02:04:"+at, clock().UTC().Format("2006-01-02 15:04:05.000"))
@@ -167,12 +167,12 @@ func FuzzReplayWithNormalizer(f *testing.F) {
 		}
 		o := replay.Normalizer{Sandbox: []string{sandbox}}
 		var first, second bytes.Buffer
-		line := `{"content":` + modeltest.MarshalJSON(t, []model.Block{model.Text(text), modeltest.ToolCallBlock("x", "run_cell")}) + `}`
-		want, err := modeltest.Ask(t.Context(), o.Record("m", modeltest.ParseScript(t, line).Client(), &first), modeltest.UserTextMessage(text))
+		line := `{"content":` + modeltest.MustMarshalJSON(t, []model.Block{model.Text(text), modeltest.ToolCallBlock("x", "run_cell")}) + `}`
+		want, err := modeltest.Ask(t.Context(), o.NewRecordingClient("m", modeltest.ParseScript(t, line).Client(), &first), modeltest.UserTextMessage(text))
 		require.NoError(t, err)
-		got, err := modeltest.Ask(t.Context(), o.Record("m", newReplayer(t, o, first.String(), ""), &second), modeltest.UserTextMessage(text))
+		got, err := modeltest.Ask(t.Context(), o.NewRecordingClient("m", newReplayer(t, o, first.String(), ""), &second), modeltest.UserTextMessage(text))
 		require.NoError(t, err)
-		require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
+		require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got))
 		require.Equal(t, first.String(), second.String())
 	})
 }

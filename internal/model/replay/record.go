@@ -13,13 +13,13 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// Record calls [Normalizer.Record] with the zero Normalizer: requests and answers are
+// NewRecordingClient calls [Normalizer.Record] with the zero Normalizer: requests and answers are
 // recorded unchanged, without session and time.
-func Record(name string, client model.Client, w io.Writer) model.Client {
-	return Normalizer{}.Record(name, client, w)
+func NewRecordingClient(name string, client model.Client, w io.Writer) model.Client {
+	return Normalizer{}.NewRecordingClient(name, client, w)
 }
 
-// Record returns a client that makes its calls through another client and records them.
+// NewRecordingClient returns a client that makes its calls through another client and records them.
 // When a call ends, its line (see [Recording]) is written to w in one Write, so that w
 // may be a file to which other processes append. The name is recorded as that of the
 // model, except for the calls of a [Replayer], which keep the name and time of the
@@ -27,14 +27,14 @@ func Record(name string, client model.Client, w io.Writer) model.Client {
 //
 // A call that cannot be recorded returns an error, even if the model replied. The
 // returned client is safe for concurrent use even if w is not. The caller closes w.
-func (n Normalizer) Record(name string, client model.Client, w io.Writer) model.Client {
-	return &recorder{normalizer: n, replacers: n.newReplacers(), name: name, client: client, w: w}
+func (n Normalizer) NewRecordingClient(name string, client model.Client, w io.Writer) model.Client {
+	return &recordingClient{normalizer: n, replacers: n.newReplacers(), name: name, client: client, w: w}
 }
 
-// recorder is the recording client that [Normalizer.Record] returns.
-type recorder struct {
+// recordingClient is the recording client that [Normalizer.Record] returns.
+type recordingClient struct {
 	normalizer Normalizer
-	replacers  textReplacers
+	replacers  sandboxPathReplacers
 	name       string
 	client     model.Client
 
@@ -44,7 +44,7 @@ type recorder struct {
 
 // Complete makes a model call and records it. It returns an error if the call or the
 // recording fails.
-func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+func (r *recordingClient) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	from, reply, failure := r.completeWithOrigin(ctx, req, onDelta)
 	if err := r.writeCall(from, req, reply, failure); err != nil {
 		return nil, errors.Join(failure, fmt.Errorf("record the call: %w", err))
@@ -54,7 +54,7 @@ func (r *recorder) Complete(ctx context.Context, req model.Request, onDelta func
 
 // completeWithOrigin makes a model call and also returns where the answer comes from, a
 // live model or a recording.
-func (r *recorder) completeWithOrigin(ctx context.Context, req model.Request, onDelta func(model.Delta)) (answerOrigin, *model.Response, error) {
+func (r *recordingClient) completeWithOrigin(ctx context.Context, req model.Request, onDelta func(model.Delta)) (answerOrigin, *model.Response, error) {
 	if replayer, ok := r.client.(*Replayer); ok {
 		return replayer.playCall(ctx, req, onDelta)
 	}
@@ -80,7 +80,7 @@ const recordedTimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
 // writeCall writes the line of one call to the recording. It returns an error if the
 // call cannot be encoded or the write fails.
-func (r *recorder) writeCall(from answerOrigin, req model.Request, reply *model.Response, failure error) error {
+func (r *recordingClient) writeCall(from answerOrigin, req model.Request, reply *model.Response, failure error) error {
 	request, err := req.Encode(from.modelName)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *recorder) writeCall(from answerOrigin, req model.Request, reply *model.
 
 // encodeAnswer returns the answer of a call as the JSON of a [recordedAnswer], with
 // placeholders for the sandbox. An answer that was replayed keeps its recorded JSON.
-func (r *recorder) encodeAnswer(from answerOrigin, reply *model.Response, failure error) ([]byte, error) {
+func (r *recordingClient) encodeAnswer(from answerOrigin, reply *model.Response, failure error) ([]byte, error) {
 	if from.recorded != nil {
 		return rawjson.Marshal(from.recorded)
 	}

@@ -48,7 +48,7 @@ func runConversation(t *testing.T, client model.Client) string {
 			fmt.Fprintf(&seen, "%v %t %t %+v\n", err, errors.Is(err, model.ErrCutStream), model.IsTransient(err), api)
 			continue
 		}
-		fmt.Fprintf(&seen, "%s %d\n", modeltest.MarshalJSON(t, reply), len(blocks))
+		fmt.Fprintf(&seen, "%s %d\n", modeltest.MustMarshalJSON(t, reply), len(blocks))
 		chat = append(chat, modeltest.AssistantMessage(reply.Content...))
 		for _, c := range model.ToolUses(reply.Content) {
 			chat = append(chat, modeltest.UserMessage(modeltest.ToolResultBlock(c.ID, "cell_id: 7")))
@@ -70,7 +70,7 @@ func TestReplayEqualsConversation(t *testing.T) {
 {"error":{"status":400}}
 {"content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}},{"type":"text","text":"x"}],"stop_reason":"refusal"}`), nil)
 	var calls atomic.Int64
-	live := modeltest.ServeAnthropic(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	live := modeltest.AnthropicClientOfHandler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 3 { // this reply breaks off and is requested again
 			(&modeltest.TruncatingHandler{Handler: mock, Limit: 600}).ServeHTTP(w, r)
 			return
@@ -79,14 +79,14 @@ func TestReplayEqualsConversation(t *testing.T) {
 	}))
 
 	var first, second bytes.Buffer
-	want := runConversation(t, replay.Record("anthropic/claude-test", live, &first))
+	want := runConversation(t, replay.NewRecordingClient("anthropic/claude-test", live, &first))
 	require.Contains(t, want, model.ErrCutStream.Error())
 	require.Contains(t, want, "rate_limit_error")
 	require.Equal(t, 6, strings.Count(first.String(), "\n"))
 	require.NotContains(t, first.String(), `"key"`, "no secrets")
 	require.Contains(t, first.String(), `{"request":{"model":"anthropic/claude-test","max_tokens":16000,`)
 
-	require.Equal(t, want, runConversation(t, replay.Record("anthropic/claude-test", parseReplayer(t, first.String()), &second)))
+	require.Equal(t, want, runConversation(t, replay.NewRecordingClient("anthropic/claude-test", parseReplayer(t, first.String()), &second)))
 	require.Equal(t, first.String(), second.String())
 }
 
@@ -113,7 +113,7 @@ func TestReplayedErrorsStayTransient(t *testing.T) {
 	} {
 		require.Equal(t, c.transient, model.IsTransient(c.err), c.err)
 		var out bytes.Buffer
-		_, err := modeltest.Ask(t.Context(), replay.Record("m", failingClient{c.err}, &out), modeltest.UserTextMessage("go"))
+		_, err := modeltest.Ask(t.Context(), replay.NewRecordingClient("m", failingClient{c.err}, &out), modeltest.UserTextMessage("go"))
 		require.Equal(t, c.err, err)
 		_, again := modeltest.Ask(t.Context(), parseReplayer(t, out.String()), modeltest.UserTextMessage("go"))
 		require.EqualError(t, again, c.err.Error())
@@ -160,7 +160,7 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 		Messages: []model.Message{modeltest.UserTextMessage("one"), modeltest.AssistantMessage(modeltest.ToolCallBlock("x", "run/cell~")), modeltest.UserMessage(modeltest.ToolResultBlock("x", "1"))},
 		Tools:    []model.Tool{{Name: "t", InputSchema: []byte(`{"type":"object","a/b~c":1}`)}},
 	}
-	recorded := replay.Record("m", modeltest.ParseScript(t, `{"content":[]}`+"\n"+`{"content":"ok"}`).Client(), &out)
+	recorded := replay.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":[]}`+"\n"+`{"content":"ok"}`).Client(), &out)
 	_, err := recorded.Complete(t.Context(), base, nil)
 	require.NoError(t, err)
 	half := 0.5
@@ -200,7 +200,7 @@ func TestNotRecordedNamesFirstDifference(t *testing.T) {
 
 // The members of a recorded line may come in any order and with white space, and a
 // request may contain any JSON.
-func TestLineMembersInAnyOrder(t *testing.T) {
+func TestRecordingLineMembersInAnyOrder(t *testing.T) {
 	t.Parallel()
 	const request = `{"max_tokens":16000,"messages":[{"role":"user","content":[{"type":"text","text":"\"request\":{} \ud800 é"}]}]}`
 	const response = `{"content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`
@@ -232,8 +232,8 @@ func TestMalformedRecordingLines(t *testing.T) {
 // Concurrent calls write their lines whole, each in one Write.
 func TestEachLineIsOneWrite(t *testing.T) {
 	t.Parallel()
-	out := &recordedWrites{}
-	client := replay.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), out)
+	out := &separateWrites{}
+	client := replay.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), out)
 	var group sync.WaitGroup
 	for n := range 50 {
 		group.Go(func() {
@@ -252,11 +252,11 @@ func TestEachLineIsOneWrite(t *testing.T) {
 	}
 }
 
-// recordedWrites is an io.Writer that keeps the data of each Write separately. It is
+// separateWrites is an io.Writer that keeps the data of each Write separately. It is
 // not safe for concurrent use.
-type recordedWrites struct{ all []string }
+type separateWrites struct{ all []string }
 
-func (p *recordedWrites) Write(data []byte) (int, error) {
+func (p *separateWrites) Write(data []byte) (int, error) {
 	p.all = append(p.all, string(data))
 	return len(data), nil
 }
@@ -266,7 +266,7 @@ func TestRecordWriteErrorFailsCall(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { full.Close() })
-	_, err = modeltest.Ask(t.Context(), replay.Record("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), full), modeltest.UserTextMessage("go"))
+	_, err = modeltest.Ask(t.Context(), replay.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":"ok"}`).Client(), full), modeltest.UserTextMessage("go"))
 	require.ErrorContains(t, err, "record the call: write /dev/full: no space left")
 }
 
@@ -291,7 +291,7 @@ func FuzzParseRecording(f *testing.F) {
 		client := r.NewReplayer()
 		for range 3 {
 			if reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go")); err == nil {
-				modeltest.MarshalJSON(t, reply)
+				modeltest.MustMarshalJSON(t, reply)
 			}
 		}
 	})

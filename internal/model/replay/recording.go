@@ -41,7 +41,7 @@ type recordedCall struct {
 	origin  answerOrigin
 	session string
 	time    time.Time // when the call ended; zero if it is not recorded
-	key     replayKey
+	key     comparableRequest
 }
 
 // ReadRecording reads from a file the calls of the Normalizer's session. If there are
@@ -134,7 +134,7 @@ func parseRecordedCall(line []byte) (recordedCall, error) {
 	if !bytes.HasPrefix(request, []byte("{")) {
 		return recordedCall{}, errors.New("request: it must be an object")
 	}
-	out := recordedCall{origin: answerOrigin{endedAt: c.At, recorded: &c.recordedAnswer}, session: c.Session, key: replayKey{raw: request}}
+	out := recordedCall{origin: answerOrigin{endedAt: c.At, recorded: &c.recordedAnswer}, session: c.Session, key: comparableRequest{raw: request}}
 	out.origin.modelName = findStringMember(request, "model")
 	if c.At != "" {
 		var err error

@@ -54,7 +54,7 @@ type Replayer struct {
 	recording *Recording
 	match     MatchMode
 	session   string // of the Normalizer
-	replacers textReplacers
+	replacers sandboxPathReplacers
 
 	mu          sync.Mutex
 	calls       []recordedCall
@@ -78,7 +78,7 @@ func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error
 	if match != "" {
 		replayer.match = match
 	}
-	if replayer.match == MatchOrder && replayer.playsOtherSessions() && len(r.sessionNames()) > 1 {
+	if replayer.match == MatchOrder && replayer.hasOnlyOtherSessions() && len(r.sessionNames()) > 1 {
 		return nil, fmt.Errorf("%s: none of the calls is of session %q and they are of %d others, so there is no order to play them in",
 			r.name, n.Session, len(r.sessionNames()))
 	}
@@ -88,10 +88,10 @@ func (n Normalizer) NewReplayer(r *Recording, match MatchMode) (*Replayer, error
 	return replayer, nil
 }
 
-// playsOtherSessions reports whether none of the recorded calls belongs to the
+// hasOnlyOtherSessions reports whether none of the recorded calls belongs to the
 // Normalizer's session. The running number at the beginning of session names is
 // ignored.
-func (r *Replayer) playsOtherSessions() bool {
+func (r *Replayer) hasOnlyOtherSessions() bool {
 	if r.session == "" {
 		return false
 	}
@@ -145,7 +145,7 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 	if err != nil {
 		return from, nil, err
 	}
-	c, err := r.takeMatchingCall(&replayKey{raw: r.replacers.normalizeRequest(body)})
+	c, err := r.takeMatchingCall(&comparableRequest{raw: r.replacers.normalizeRequest(body)})
 	if err != nil {
 		return from, nil, err
 	}
@@ -175,7 +175,7 @@ func (r *Replayer) restoreAnswer(recorded recordedAnswer) (restored recordedAnsw
 
 // takeMatchingCall returns the recorded call that answers a request, and marks it as
 // played. It returns an error that wraps ErrNotRecorded if there is none.
-func (r *Replayer) takeMatchingCall(key *replayKey) (recordedCall, error) {
+func (r *Replayer) takeMatchingCall(key *comparableRequest) (recordedCall, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := -1 // the first call that was not played
@@ -205,9 +205,9 @@ func (r *Replayer) takeMatchingCall(key *replayKey) (recordedCall, error) {
 // notRecordedError returns the error for a request that was not recorded, with the
 // first difference from the call at index next, the first one that was not played. next
 // is -1 if all calls were played.
-func (r *Replayer) notRecordedError(next int, key *replayKey) error {
+func (r *Replayer) notRecordedError(next int, key *comparableRequest) error {
 	calls, note := r.calls, ""
-	if r.playsOtherSessions() {
+	if r.hasOnlyOtherSessions() {
 		note = fmt.Sprintf(" (none in it is of session %q)", r.session)
 	}
 	if next < 0 {

@@ -22,7 +22,7 @@ import (
 func newRecordingLine(t *testing.T, session, userText, answer string) string {
 	t.Helper()
 	var out bytes.Buffer
-	modeltest.RequireReplyText(t, replay.Normalizer{Session: session}.Record("m", modeltest.ParseScript(t, `{"content":`+modeltest.MarshalJSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserTextMessage(userText))
+	modeltest.RequireReplyText(t, replay.Normalizer{Session: session}.NewRecordingClient("m", modeltest.ParseScript(t, `{"content":`+modeltest.MustMarshalJSON(t, answer)+`}`).Client(), &out), answer, modeltest.UserTextMessage(userText))
 	return out.String()
 }
 
@@ -140,7 +140,7 @@ func TestErrorsAreNormalizedAndRestored(t *testing.T) {
 		errors.New("/tmp/box is gone"),
 	} {
 		var out bytes.Buffer
-		_, _ = modeltest.Ask(t.Context(), o.Record("m", failingClient{err}, &out), modeltest.UserTextMessage("go"))
+		_, _ = modeltest.Ask(t.Context(), o.NewRecordingClient("m", failingClient{err}, &out), modeltest.UserTextMessage("go"))
 		require.NotContains(t, out.String(), "/tmp/box")
 		_, again := modeltest.Ask(t.Context(), newReplayer(t, o, out.String(), ""), modeltest.UserTextMessage("go"))
 		require.EqualError(t, again, err.Error())

@@ -44,7 +44,7 @@ func TestMalformedFaults(t *testing.T) {
 		`{"cut":1.5}`:                         "json: cannot unmarshal",
 	} {
 		_, err := script.Parse("s.jsonl", []byte(`{"content":"a","fault":`+text+`}`))
-		require.EqualError(t, err, errorWithPrefix(err, "s.jsonl:1: "+want), text)
+		require.EqualError(t, err, errorTextOrWantedPrefix(err, "s.jsonl:1: "+want), text)
 	}
 	_, err := script.Parse("s.jsonl", []byte(`{"fault":{"stall_ms":1}}`))
 	require.EqualError(t, err, "s.jsonl:1: fault: there must be content that comes whole in spite of stall")
@@ -52,9 +52,9 @@ func TestMalformedFaults(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// errorWithPrefix returns the text of err if it begins with want, and otherwise want,
+// errorTextOrWantedPrefix returns the text of err if it begins with want, and otherwise want,
 // so that a comparison of both succeeds exactly if the text begins with want.
-func errorWithPrefix(err error, want string) string {
+func errorTextOrWantedPrefix(err error, want string) string {
 	if err != nil && strings.HasPrefix(err.Error(), want) {
 		return err.Error()
 	}
@@ -99,7 +99,7 @@ func TestFaultsEqualServedFaults(t *testing.T) {
 					seen[name] = append(seen[name], d)
 				})
 				provider := map[string]string{"script": "script: ", "mock": "anthropic: "}[name]
-				require.EqualError(t, err, errorWithPrefix(err, provider+want))
+				require.EqualError(t, err, errorTextOrWantedPrefix(err, provider+want))
 				requireErrorIsTransient(t, err, text)
 				modeltest.RequireReplyText(t, client, "whole", modeltest.UserTextMessage("go"))
 			}
@@ -163,7 +163,7 @@ func TestFaultsThatKeepReply(t *testing.T) {
 				for range 2 {
 					got, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 					require.NoError(t, err)
-					require.Equal(t, modeltest.MarshalJSON(t, want), modeltest.MarshalJSON(t, got))
+					require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got))
 				}
 				next := []model.Message{modeltest.UserTextMessage("go"), modeltest.AssistantMessage(want.Content...), modeltest.UserMessage(modeltest.ToolResultBlock("toolu_0_0", "r"))}
 				modeltest.RequireReplyText(t, client, "whole", next...)

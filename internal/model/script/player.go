@@ -39,7 +39,7 @@ func (s *Script) NewPlayer() *Player {
 // script has no more replies, if the conversation is not what the reply expects, or if
 // a cell was not created.
 func (p *Player) NextReply(turn int, messages []model.Message) (*Reply, error) {
-	first, last := p.script.nextIndex(turn, messages)
+	first, last := p.script.nextReplyIndex(turn, messages)
 	at, again := p.skipPlayedFailures(first, last)
 	if at >= len(p.script.replies) {
 		return nil, fmt.Errorf("%s: the script has %d replies and one more was asked for", p.script.name, len(p.script.replies))
@@ -86,21 +86,21 @@ func (p *Player) CheckThinking(messages []model.Message) error {
 	return nil
 }
 
-// nextIndex returns the index of the reply that comes next, or of the first failing
+// nextReplyIndex returns the index of the reply that comes next, or of the first failing
 // line before it. last is the message that distinguishes this point of the conversation
 // from others; it is empty if turn, which is above 0, decides.
-func (s *Script) nextIndex(turn int, messages []model.Message) (at int, last []model.Message) {
+func (s *Script) nextReplyIndex(turn int, messages []model.Message) (at int, last []model.Message) {
 	if turn > 0 {
 		return s.indexAfterReplies(0, turn-1), nil
 	}
-	return s.nextIndexAfterConversation(messages), messages[max(0, len(messages)-1):]
+	return s.replyIndexAfterConversation(messages), messages[max(0, len(messages)-1):]
 }
 
-// nextIndexAfterConversation returns the index of the reply that follows those in a
+// replyIndexAfterConversation returns the index of the reply that follows those in a
 // conversation, or of the first failing line before it. It counts from the script's
 // latest tool call in the conversation, so that a client may drop the beginning of the
 // conversation.
-func (s *Script) nextIndexAfterConversation(messages []model.Message) int {
+func (s *Script) replyIndexAfterConversation(messages []model.Message) int {
 	calledBy := map[string]int{} // by id of the call
 	for n, r := range s.replies {
 		if r.isLost() {

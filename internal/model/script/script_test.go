@@ -90,7 +90,7 @@ func TestScriptedErrorsComeOnceEach(t *testing.T) {
 	}
 }
 
-func TestCellVariables(t *testing.T) {
+func TestCellVariablesInToolInputs(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":[{"type":"tool_use","name":"create_cell","input":{}},{"type":"tool_use","name":"create_cell","input":{}},{"type":"tool_use","name":"mcp__nb__create_markdown_cell","input":{}}]}
 {"content":[{"type":"tool_use","name":"run_cell","input":{"cell_id":"$cell[1]","also":["see $cell[0]."]}}]}
@@ -113,7 +113,7 @@ func TestCellVariables(t *testing.T) {
 	}
 }
 
-func TestExpectations(t *testing.T) {
+func TestReplyExpectations(t *testing.T) {
 	t.Parallel()
 	lines := `{"content":"a","expect":{"last_user_contains":"sum"}}
 {"content":"b","expect":{"tool_result_contains":"42","last_user_contains":"nudge"}}`
@@ -148,7 +148,7 @@ func FuzzParse(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond) // a script may have a delay
 		defer cancel()
 		if reply, err := modeltest.Ask(ctx, s.Client(), modeltest.UserTextMessage("go")); err == nil {
-			modeltest.MarshalJSON(t, reply)
+			modeltest.MustMarshalJSON(t, reply)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 // A request with a Turn gets the scripted reply of that number whatever its messages
 // are, over HTTP and without a server. API errors before that turn are counted
 // independently of the messages.
-func TestRequestTurn(t *testing.T) {
+func TestRequestTurnSelectsReply(t *testing.T) {
 	t.Parallel()
 	parse := func() *script.Script {
 		script, err := script.Parse("turns", []byte(`{"content":"one"}

@@ -17,17 +17,17 @@ import (
 // arguments after the role's name and returns the exit status.
 type Role func(args []string) int
 
-// CleanupHelper is the first argument that makes the test binary run
+// CleanupHelperArg is the first argument that makes the test binary run
 // [subprocess.RunCleanupHelper].
-const CleanupHelper = "reap"
+const CleanupHelperArg = "reap"
 
-// Main is called by TestMain. It runs the role that the first argument names and exits
+// RunTestsOrRole is called by TestMain. It runs the role that the first argument names and exits
 // with its status; without such an argument it runs the tests and fails if goroutines are
 // left. It exits with 2 if the first argument is neither a flag nor a role: running the
 // tests in a subprocess would start ever more subprocesses.
-func Main(m *testing.M, roles map[string]Role, options ...goleak.Option) {
+func RunTestsOrRole(m *testing.M, roles map[string]Role, options ...goleak.Option) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { //nolint:forbidigo // package for tests
-		os.Exit(run(os.Args[1], os.Args[2:], roles)) //nolint:forbidigo // as above
+		os.Exit(runRole(os.Args[1], os.Args[2:], roles)) //nolint:forbidigo // as above
 	}
 	// Without this the race detector would delay the exit of each subprocess by 1 s.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
@@ -36,9 +36,9 @@ func Main(m *testing.M, roles map[string]Role, options ...goleak.Option) {
 	goleak.VerifyTestMain(m, options...)
 }
 
-// Launch is the role of the sandbox's launcher. The arguments are a plan, "--" and the
+// RunSandboxLauncher is the role of the sandbox's launcher. The arguments are a plan, "--" and the
 // command to execute under it. Without a command it only applies the plan.
-func Launch(args []string) int {
+func RunSandboxLauncher(args []string) int {
 	if len(args) < 2 {
 		fmt.Fprintln(os.Stderr, "launch: want PLAN -- COMMAND...") //nolint:forbidigo // package for tests
 		return 2
@@ -50,11 +50,11 @@ func Launch(args []string) int {
 	return 0
 }
 
-func run(name string, args []string, roles map[string]Role) int {
+func runRole(name string, args []string, roles map[string]Role) int {
 	if play := roles[name]; play != nil {
 		return play(args)
 	}
-	if name != CleanupHelper {
+	if name != CleanupHelperArg {
 		fmt.Fprintf(os.Stderr, "%s: unknown role %q\n", os.Args[0], name) //nolint:forbidigo // package for tests
 		return 2
 	}

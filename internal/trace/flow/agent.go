@@ -18,7 +18,7 @@ func (j *Joiner) joinFromAgent(r trace.Record) *Request {
 	if r.Type != protocol.TypeAgentAction || r.TxID == "" {
 		return nil
 	}
-	q := j.openRequest(r, Request{Kind: KindAction, Answerer: j.answererOf(r)})
+	q := j.beginRequest(r, Request{Kind: KindAction, Answerer: j.answererOf(r)})
 	if r.Note == trace.NoteTamper {
 		j.refusedByTxID[r.TxID] = q
 	} else {
@@ -103,9 +103,9 @@ func (j *Joiner) actionAnsweredBy(r trace.Record) *Request {
 // recordQuerySent records that a query of a console or of the server itself was sent to the
 // agent, or was dropped, and returns its request.
 func (j *Joiner) recordQuerySent(r trace.Record) *Request {
-	q := j.openRequestAt(r.RefSeq, KindQuery)
+	q := j.findOpenRequestAt(r.RefSeq, KindQuery)
 	if q == nil {
-		q = j.openRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})
+		q = j.beginRequest(r, Request{Kind: KindQuery, Answerer: hopAgent})
 	}
 	if r.Note == trace.NoteDropped {
 		j.markRequestEnded(q, StateFailed)

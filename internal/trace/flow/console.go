@@ -17,15 +17,15 @@ func (j *Joiner) joinFromConsole(r trace.Record) *Request {
 	case protocol.TypeActionResponse:
 		return j.recordReply(r)
 	case protocol.TypeAgentQuery:
-		return j.openRequest(r, Request{Kind: KindQuery, ConsoleID: r.ConsoleID, Answerer: hopAgent})
+		return j.beginRequest(r, Request{Kind: KindQuery, ConsoleID: r.ConsoleID, Answerer: hopAgent})
 	case protocol.TypeRunCell:
 		if j.serverHolds {
 			return nil // the server edits the cell and sends its own run_cell
 		}
-		return j.openRequest(r, Request{Kind: KindRun, ConsoleID: r.ConsoleID, Answerer: hopKernel})
+		return j.beginRequest(r, Request{Kind: KindRun, ConsoleID: r.ConsoleID, Answerer: hopKernel})
 	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState,
 		protocol.TypeExecuteCode, protocol.TypeSetWidgetValue:
-		q := j.openRequest(r, Request{Kind: KindConsoleRequest, ConsoleID: r.ConsoleID, Answerer: hopKernel})
+		q := j.beginRequest(r, Request{Kind: KindConsoleRequest, ConsoleID: r.ConsoleID, Answerer: hopKernel})
 		j.openByConsole[r.ConsoleID] = append(j.openByConsole[r.ConsoleID], q)
 		return q
 	default:
@@ -49,9 +49,9 @@ func (j *Joiner) joinToConsole(r trace.Record) *Request {
 // joinToHolder records that an action of the agent or of the server itself was sent to the
 // console that holds the document, and returns its request; nil if there is none.
 func (j *Joiner) joinToHolder(r trace.Record) *Request {
-	q := j.openRequestAt(r.RefSeq, KindAction)
+	q := j.findOpenRequestAt(r.RefSeq, KindAction)
 	if q == nil && r.TxID != "" && r.RefSeq == 0 {
-		q = j.openRequest(r, Request{Kind: KindServerRequest})
+		q = j.beginRequest(r, Request{Kind: KindServerRequest})
 		j.byTxID[r.TxID] = q
 	}
 	if q == nil {
@@ -68,7 +68,7 @@ func (j *Joiner) joinToHolder(r trace.Record) *Request {
 // none. If r was made from the kernel's reply to another request, it is an older summary, and
 // answers the console's first request of that type and id.
 func (j *Joiner) endConsoleRequest(r trace.Record) *Request {
-	q := j.openRequestAt(r.CauseSeq, KindConsoleRequest)
+	q := j.findOpenRequestAt(r.CauseSeq, KindConsoleRequest)
 	if q == nil {
 		open := j.openByConsole[r.ConsoleID]
 		i := slices.IndexFunc(open, func(q *Request) bool { return q.Action == r.Type && q.TxID == r.TxID })

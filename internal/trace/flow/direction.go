@@ -8,10 +8,10 @@ import (
 	"assay/internal/trace"
 )
 
-// directionOf returns the log attribute "direction" of a trace entry, which names sender and
+// directionOfEntry returns the log attribute "direction" of a trace entry, which names sender and
 // receiver. It is empty for an entry that is not logged because another entry with the same
 // frame is.
-func (l *messageLogger) directionOf(e *trace.Entry) string {
+func (l *messageLogger) directionOfEntry(e *trace.Entry) string {
 	switch isForwarded := e.RefSeq != 0 && e.Note != trace.NoteDropped; {
 	case isForwarded:
 		return ""
@@ -20,25 +20,25 @@ func (l *messageLogger) directionOf(e *trace.Entry) string {
 	}
 	switch e.Hop {
 	case trace.AgentToServer:
-		return l.directionFromAgent(e)
+		return l.directionOfMessageFromAgent(e)
 	case trace.ServerToAgent:
-		return l.directionToAgent(e)
+		return l.directionOfMessageToAgent(e)
 	case trace.KernelToServer:
-		return l.directionFromKernel(e)
+		return l.directionOfMessageFromKernel(e)
 	case trace.ServerToKernel:
-		return l.directionToKernel(e)
+		return l.directionOfMessageToKernel(e)
 	case trace.ConsoleToServer:
-		return directionFromConsole(e)
+		return directionOfMessageFromConsole(e)
 	case trace.ServerToConsole:
-		return directionToConsole(e)
+		return directionOfMessageToConsole(e)
 	default:
 		return "notebook"
 	}
 }
 
-// directionFromAgent returns the direction of a message from the agent, and remembers which
+// directionOfMessageFromAgent returns the direction of a message from the agent, and remembers which
 // actions the kernel will answer.
-func (l *messageLogger) directionFromAgent(e *trace.Entry) string {
+func (l *messageLogger) directionOfMessageFromAgent(e *trace.Entry) string {
 	switch {
 	case e.Note == trace.NoteIntercepted:
 		if e.TxID != "" {
@@ -52,9 +52,9 @@ func (l *messageLogger) directionFromAgent(e *trace.Entry) string {
 	}
 }
 
-// directionToAgent returns the direction of a message to the agent. It is "kernel→agent" also
+// directionOfMessageToAgent returns the direction of a message to the agent. It is "kernel→agent" also
 // for an error that replaces an answer of the kernel.
-func (l *messageLogger) directionToAgent(e *trace.Entry) string {
+func (l *messageLogger) directionOfMessageToAgent(e *trace.Entry) string {
 	fromKernel := e.CauseSeq != 0
 	if e.Type == protocol.TypeActionResponse && l.interceptedIDs[e.TxID] {
 		delete(l.interceptedIDs, e.TxID)
@@ -70,9 +70,9 @@ func (l *messageLogger) directionToAgent(e *trace.Entry) string {
 	}
 }
 
-// directionFromKernel returns the direction of a message from the kernel. It is empty for a
+// directionOfMessageFromKernel returns the direction of a message from the kernel. It is empty for a
 // reply from which the server makes an answer, because that answer is logged.
-func (l *messageLogger) directionFromKernel(e *trace.Entry) string {
+func (l *messageLogger) directionOfMessageFromKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch e.Type {
 	case protocol.TypeStartCell, protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeCellResult,
@@ -90,10 +90,10 @@ func (l *messageLogger) directionFromKernel(e *trace.Entry) string {
 	}
 }
 
-// directionToKernel returns the direction of a message to the kernel, and remembers the
+// directionOfMessageToKernel returns the direction of a message to the kernel, and remembers the
 // server's own requests. It is empty for a request that was made from one that is logged
 // already.
-func (l *messageLogger) directionToKernel(e *trace.Entry) string {
+func (l *messageLogger) directionOfMessageToKernel(e *trace.Entry) string {
 	id := cmp.Or(e.TxID, e.AgentTxID)
 	switch {
 	case e.CauseSeq != 0 && e.Note == "":
@@ -104,9 +104,9 @@ func (l *messageLogger) directionToKernel(e *trace.Entry) string {
 	return "notebook→kernel"
 }
 
-// directionFromConsole returns the direction of a message from a console, such as
+// directionOfMessageFromConsole returns the direction of a message from a console, such as
 // "console→agent".
-func directionFromConsole(e *trace.Entry) string {
+func directionOfMessageFromConsole(e *trace.Entry) string {
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory, protocol.TypeKernelMessage:
 		return "console→agent"
@@ -122,9 +122,9 @@ func directionFromConsole(e *trace.Entry) string {
 	}
 }
 
-// directionToConsole returns the direction of a message to a console. It is empty for
+// directionOfMessageToConsole returns the direction of a message to a console. It is empty for
 // managed_process_exit, because the entry about it on the hop "session" is logged.
-func directionToConsole(e *trace.Entry) string {
+func directionOfMessageToConsole(e *trace.Entry) string {
 	switch {
 	case e.Type == protocol.TypeManagedProcessExit:
 		return ""

@@ -48,7 +48,7 @@ func TestFramesOfGoldenTraces(t *testing.T) {
 			require.Equal(t, "trace", archive.Files[0].Name)
 			path := writeTrace(t, string(archive.Files[0].Data))
 			for i, section := range archive.Files[1:] {
-				got := renderSection(t, path, section.Name)
+				got := renderGoldenSection(t, path, section.Name)
 				if flag.Lookup("update").Value.String() == "true" {
 					archive.Files[i+1].Data = []byte(got)
 					continue
@@ -97,8 +97,8 @@ func writeTrace(t *testing.T, text string) (path string) {
 // headerLine is the first line of a trace file, for tests.
 const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01-02T03:04:05Z"}` + "\n"
 
-// renderSection returns what the section of this name must have for the trace file at path.
-func renderSection(t *testing.T, path, section string) string {
+// renderGoldenSection returns what the section of this name must have for the trace file at path.
+func renderGoldenSection(t *testing.T, path, section string) string {
 	t.Helper()
 	var text strings.Builder
 	var stats flow.Stats

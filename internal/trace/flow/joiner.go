@@ -5,7 +5,7 @@
 // [WalkFinished] for one that is over, [WalkLive] for one that grows, and an [Index]
 // in memory, which is read at random. They yield a [Frame] for each entry; a
 // [Filter] picks frames, [Stats] counts them, and a [LineFormatter] shows them to
-// people. [Log] writes a log record for each message that passes in a session.
+// people. [LogSessionMessages] writes a log record for each message that passes in a session.
 package flow
 
 import (
@@ -36,7 +36,7 @@ type Joiner struct {
 	refusedByTxID map[string]*Request // actions that the server refuses because of their tx_id
 	bySeq         map[int64]*Request  // by the number of the first entry, and of the kernel's reply
 	openByConsole map[int][]*Request  // requests of consoles to the kernel without an answer, by console
-	runsByCell    map[string]*cellRuns
+	runsByCell    map[string]*unfinishedCellRuns
 	openQueries   []*Request // sent to the agent, which has sent nothing since
 	endedRequests []*Request // oldest first; at most maxEndedRequests
 
@@ -52,7 +52,7 @@ func NewJoiner(onSettled func(*Request)) *Joiner {
 	}
 	return &Joiner{
 		onSettled: onSettled, byTxID: map[string]*Request{}, refusedByTxID: map[string]*Request{}, bySeq: map[int64]*Request{},
-		openByConsole: map[int][]*Request{}, runsByCell: map[string]*cellRuns{},
+		openByConsole: map[int][]*Request{}, runsByCell: map[string]*unfinishedCellRuns{},
 	}
 }
 
@@ -101,18 +101,18 @@ func (j *Joiner) unsettledRequests() []*Request {
 	return slices.Compact(all) // some are in the map twice
 }
 
-// openRequest begins a request that is asked with record r, and returns it. q has its kind and
+// beginRequest begins a request that is asked with record r, and returns it. q has its kind and
 // who answers it.
-func (j *Joiner) openRequest(r trace.Record, q Request) *Request {
+func (j *Joiner) beginRequest(r trace.Record, q Request) *Request {
 	q.State, q.Asked = StateUnanswered, entryTime(r)
 	q.Action, q.TxID, q.CellID = cmp.Or(r.Action, r.Type), r.TxID, r.CellID
 	j.bySeq[r.Seq] = &q
 	return &q
 }
 
-// openRequestAt returns the request of one of these kinds that began with entry number seq and
+// findOpenRequestAt returns the request of one of these kinds that began with entry number seq and
 // has not ended, or nil if there is none.
-func (j *Joiner) openRequestAt(seq int64, kinds ...RequestKind) *Request {
+func (j *Joiner) findOpenRequestAt(seq int64, kinds ...RequestKind) *Request {
 	if q := j.bySeq[seq]; q != nil && !q.hasEnded && slices.Contains(kinds, q.Kind) {
 		return q
 	}

@@ -16,9 +16,9 @@ func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	case r.TxID == "":
 		return nil
 	}
-	q := j.openRequestAt(r.CauseSeq, KindAction, KindConsoleRequest)
+	q := j.findOpenRequestAt(r.CauseSeq, KindAction, KindConsoleRequest)
 	if q == nil {
-		q = j.openRequest(r, Request{Kind: KindServerRequest})
+		q = j.beginRequest(r, Request{Kind: KindServerRequest})
 	}
 	q.Answerer, q.KernelTxID = hopKernel, r.TxID
 	j.byTxID[r.TxID] = q
@@ -70,18 +70,18 @@ func (j *Joiner) recordReply(r trace.Record) *Request {
 	return q
 }
 
-// cellRuns are the runs of one cell that have not ended: those waiting in the kernel's queue
+// unfinishedCellRuns are the runs of one cell that have not ended: those waiting in the kernel's queue
 // and the running one.
-type cellRuns struct {
+type unfinishedCellRuns struct {
 	queue   []*Request // sent to the kernel and not started, oldest first
 	running *Request   // nil: none
 }
 
 // runsOfCell returns the unfinished runs of a cell; it adds an empty set for a new cell.
-func (j *Joiner) runsOfCell(cellID string) *cellRuns {
+func (j *Joiner) runsOfCell(cellID string) *unfinishedCellRuns {
 	runs := j.runsByCell[cellID]
 	if runs == nil {
-		runs = &cellRuns{}
+		runs = &unfinishedCellRuns{}
 		j.runsByCell[cellID] = runs
 	}
 	return runs
@@ -90,9 +90,9 @@ func (j *Joiner) runsOfCell(cellID string) *cellRuns {
 // recordRunSent records that a run_cell of a console or of the server's own document was sent
 // to the kernel, or was dropped, and returns its request.
 func (j *Joiner) recordRunSent(r trace.Record) *Request {
-	q := j.openRequestAt(r.RefSeq, KindRun)
+	q := j.findOpenRequestAt(r.RefSeq, KindRun)
 	if q == nil {
-		q = j.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
+		q = j.beginRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
 	}
 	if r.Note == trace.NoteDropped {
 		j.markRequestEnded(q, StateFailed)
@@ -116,7 +116,7 @@ func (j *Joiner) recordRunStart(r trace.Record) *Request {
 	if len(runs.queue) > 0 {
 		q, runs.queue = runs.queue[0], runs.queue[1:]
 	} else {
-		q = j.openRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
+		q = j.beginRequest(r, Request{Kind: KindRun, Answerer: hopKernel})
 		q.Action, q.Sent = protocol.TypeRunCell, entryTime(r)
 	}
 	if lost := runs.running; lost != nil {

@@ -15,7 +15,7 @@ import (
 	"assay/internal/trace"
 )
 
-// LogMessage is the message of the log records of [Log]. Their attributes are strings;
+// LogRecordMessage is the message of the log records of [LogSessionMessages]. Their attributes are strings;
 // empty ones are left out:
 //
 //	direction  "agent→console"; "session" for what happens to the session itself
@@ -27,12 +27,12 @@ import (
 //	note       the entry's [trace.Note]
 //	session
 //	detail     why a peer has ended, or a state was entered; an agent event's text
-const LogMessage = "flow"
+const LogRecordMessage = "flow"
 
 // maxLogTextBytes is how many bytes of a text from a message go into a log record.
 const maxLogTextBytes = 160
 
-// Log logs the messages of a session, each once. It returns nil when the journal is
+// LogSessionMessages logs the messages of a session, each once. It returns nil when the journal is
 // closed and everything is logged, and the cause of ctx if that ends first. It does not
 // delay the goroutine that appends to the journal. A nil log discards.
 //
@@ -44,7 +44,7 @@ const maxLogTextBytes = 160
 // The level is Warn for what was late, dropped, malformed or forged; Debug for text,
 // output and other frames that come in great numbers, dropped pieces of a stream
 // among them; Info for the rest.
-func Log(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
+func LogSessionMessages(ctx context.Context, f *trace.Follower, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -81,11 +81,11 @@ func (l *messageLogger) logEntry(ctx context.Context, e *trace.Entry) {
 	if e.Hop == trace.HopSession {
 		l.trackSession(e)
 	}
-	direction, level := l.directionOf(e), logLevel(e)
+	direction, level := l.directionOfEntry(e), logLevel(e)
 	if direction == "" || !l.log.Enabled(ctx, level) {
 		return
 	}
-	record := slog.NewRecord(e.WallTime, level, LogMessage, 0)
+	record := slog.NewRecord(e.WallTime, level, LogRecordMessage, 0)
 	action, detail := actionAttrs(e)
 	for _, field := range []struct{ name, value string }{
 		{"direction", direction},

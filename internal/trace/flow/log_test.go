@@ -37,8 +37,8 @@ func newChangedEntry(hop trace.Hop, body string, change func(*trace.Entry)) trac
 }
 
 func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
-func withCause(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
-func withRef(seq int64) func(*trace.Entry)        { return func(e *trace.Entry) { e.RefSeq = seq } }
+func withCauseSeq(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
+func withRefSeq(seq int64) func(*trace.Entry)        { return func(e *trace.Entry) { e.RefSeq = seq } }
 
 // logLines returns what Log logs of entries at this level, one line per record: level,
 // direction, type, and the other attributes with their names.
@@ -52,7 +52,7 @@ func logLines(t *testing.T, level slog.Level, entries ...trace.Entry) (lines []s
 	journal.Close()
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: level}))
-	require.NoError(t, flow.Log(t.Context(), follower, log))
+	require.NoError(t, flow.LogSessionMessages(t.Context(), follower, log))
 	for decoder := json.NewDecoder(&out); ; {
 		var record map[string]string
 		err := decoder.Decode(&record)
@@ -93,12 +93,12 @@ func TestLogDirections(t *testing.T) {
 			[]trace.Entry{
 				newTestEntry(trace.HopSession, consoleHolds),
 				newTestEntry(trace.AgentToServer, createCell),
-				newChangedEntry(trace.ServerToConsole, createCell, withRef(2)),
+				newChangedEntry(trace.ServerToConsole, createCell, withRefSeq(2)),
 				newTestEntry(trace.ConsoleToServer, createCellAnswer),
-				newChangedEntry(trace.ServerToAgent, createCellAnswer, withRef(4)),
+				newChangedEntry(trace.ServerToAgent, createCellAnswer, withRefSeq(4)),
 				newTestEntry(trace.ConsoleToServer, `{"type":"agent_query","query":"q","request_id":"r"}`),
 				newTestEntry(trace.ConsoleToServer, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
-				newChangedEntry(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, withRef(7)),
+				newChangedEntry(trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`, withRefSeq(7)),
 			},
 			[]string{
 				"INFO session: holder action=console",
@@ -131,13 +131,13 @@ func TestLogDirections(t *testing.T) {
 		"the kernel answers": {
 			[]trace.Entry{
 				newChangedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
-				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(1)),
+				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCauseSeq(1)),
 				newTestEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`),
-				newChangedEntry(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, withCause(3)),
+				newChangedEntry(trace.ServerToAgent, `{"type":"agent_action_response","tx_id":"tx_2","status":"success"}`, withCauseSeq(3)),
 				newTestEntry(trace.ConsoleToServer, `{"type":"globals_summary","agent_tx_id":"mine"}`),
-				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, withCause(5)),
+				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_2"}`, withCauseSeq(5)),
 				newTestEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_2","summary":{}}`),
-				newChangedEntry(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, withCause(7)),
+				newChangedEntry(trace.ServerToConsole, `{"type":"globals_summary","agent_tx_id":"mine","summary":{}}`, withCauseSeq(7)),
 			},
 			[]string{
 				"INFO agent→kernel: agent_action action=request_globals_summary tx_id=tx_2 note=intercepted",
@@ -150,7 +150,7 @@ func TestLogDirections(t *testing.T) {
 			[]trace.Entry{
 				newTestEntry(trace.HopSession, serverHolds),
 				newChangedEntry(trace.AgentToServer, requestGlobals, withNote(trace.NoteIntercepted)),
-				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCause(2)),
+				newChangedEntry(trace.ServerToKernel, `{"type":"globals_summary","agent_tx_id":"eval_1"}`, withCauseSeq(2)),
 				newChangedEntry(trace.ServerToAgent, globalsError, withNote(trace.NoteTimedOut)),
 				newChangedEntry(trace.KernelToServer, `{"type":"globals_summary","agent_tx_id":"eval_1","summary":{}}`, withNote(trace.NoteLate)),
 				newTestEntry(trace.AgentToServer, strings.Replace(createCell, "tx_1a2b3c4d5e6f", "tx_2", 1)),
@@ -186,7 +186,7 @@ func TestLogDirections(t *testing.T) {
 		"a run": {
 			[]trace.Entry{
 				newTestEntry(trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
-				newChangedEntry(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, withRef(1)),
+				newChangedEntry(trace.ServerToConsole, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`, withRefSeq(1)),
 				newChangedEntry(trace.ServerToAgent, `{"type":"kernel_message","message":{}}`, func(e *trace.Entry) { e.CellID, e.Note, e.CauseSeq = "c1", trace.NoteRelayed, 1 }),
 				newTestEntry(trace.KernelToServer, `{"type":"kernel_stdio","active_cell":"c1","stream":"stdout","data":"x"}`),
 				newTestEntry(trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"error"}`),
@@ -284,8 +284,8 @@ func TestLogRunsUntilJournalIsClosed(t *testing.T) {
 		follower, other := journal.Follow(), journal.Follow()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended, gaveUp := make(chan error), make(chan error)
-		go func() { ended <- flow.Log(t.Context(), follower, nil) }()
-		go func() { gaveUp <- flow.Log(ctx, other, nil) }()
+		go func() { ended <- flow.LogSessionMessages(t.Context(), follower, nil) }()
+		go func() { gaveUp <- flow.LogSessionMessages(ctx, other, nil) }()
 		synctest.Wait()
 		journal.Append(newTestEntry(trace.AgentToServer, createCell))
 		cause := errors.New("enough")
@@ -307,7 +307,7 @@ func BenchmarkLogToDiscardHandler(b *testing.B) {
 			journal.Append(entry)
 		}
 		journal.Close()
-		if err := flow.Log(b.Context(), follower, log); err != nil {
+		if err := flow.LogSessionMessages(b.Context(), follower, log); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"assay/internal/trace/flow"
 )
 
-// answeredFrame returns the frame of an action which this answerer took the given time to
+// newAnsweredActionFrame returns the frame of an action which this answerer took the given time to
 // answer.
-func answeredFrame(action, answerer string, took time.Duration) flow.Frame {
+func newAnsweredActionFrame(action, answerer string, took time.Duration) flow.Frame {
 	return flow.Frame{DelayRequest: &flow.Request{
 		Kind: flow.KindAction, State: flow.StateAnswered, Action: action, Answerer: answerer,
 		Asked: flow.EntryTime{Seq: 1}, Answered: flow.EntryTime{Seq: 2, Elapsed: took},
@@ -31,7 +31,7 @@ func TestStatsPercentiles(t *testing.T) {
 		if i == 99 {
 			answerer = "console"
 		}
-		stats.AddFrame(answeredFrame("get_context", answerer, time.Duration(i)*time.Millisecond))
+		stats.AddFrame(newAnsweredActionFrame("get_context", answerer, time.Duration(i)*time.Millisecond))
 	}
 	row := stats.Summary().Actions[0]
 	require.Equal(t, 100, row.Count)
@@ -47,7 +47,7 @@ func TestStatsRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	var stats flow.Stats
 	for i := range 3000 {
-		stats.AddFrame(answeredFrame(fmt.Sprintf("action_%d", i), "server", 0))
+		stats.AddFrame(newAnsweredActionFrame(fmt.Sprintf("action_%d", i), "server", 0))
 	}
 	sum := stats.Summary()
 	require.Len(t, sum.Actions, 1001)

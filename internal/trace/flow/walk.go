@@ -48,7 +48,7 @@ func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, e
 		return err
 	}
 	defer ahead.source.Close()
-	lookahead := newLookahead(ahead)
+	lookahead := newRequestLookahead(ahead)
 	joiner := NewJoiner(lookahead.forgetRequest)
 	return reader.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
@@ -87,24 +87,24 @@ func WalkLive(ctx context.Context, source LineSource, each func(Frame) error) er
 	})
 }
 
-// lookahead finds out how requests end by reading a trace ahead of another reader.
-type lookahead struct {
+// requestLookahead finds out how requests end by reading a trace ahead of another reader.
+type requestLookahead struct {
 	reader          *recordReader
 	joiner          *Joiner
 	endedByFirstSeq map[int64]*Request // settled requests, by the number of their first entry
 	atEnd           bool               // the reader has no more
 }
 
-// newLookahead returns a lookahead that reads records from reader.
-func newLookahead(reader *recordReader) *lookahead {
-	l := &lookahead{reader: reader, endedByFirstSeq: map[int64]*Request{}}
+// newRequestLookahead returns a lookahead that reads records from reader.
+func newRequestLookahead(reader *recordReader) *requestLookahead {
+	l := &requestLookahead{reader: reader, endedByFirstSeq: map[int64]*Request{}}
 	l.joiner = NewJoiner(func(q *Request) { l.endedByFirstSeq[q.Asked.Seq] = q })
 	return l
 }
 
 // resultOf returns the request that began with the same entry as q in its final state. It reads
 // ahead until it knows, and fails if that fails.
-func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
+func (l *requestLookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
 	for {
 		if settled := l.endedByFirstSeq[q.Asked.Seq]; settled != nil {
 			return settled, nil
@@ -126,7 +126,7 @@ func (l *lookahead) resultOf(ctx context.Context, q *Request) (*Request, error) 
 }
 
 // forgetRequest drops the final state of a request of which no further frame will be shown.
-func (l *lookahead) forgetRequest(q *Request) { delete(l.endedByFirstSeq, q.Asked.Seq) }
+func (l *requestLookahead) forgetRequest(q *Request) { delete(l.endedByFirstSeq, q.Asked.Seq) }
 
 // recordReader reads the records of a trace from a LineSource.
 type recordReader struct {

@@ -52,7 +52,7 @@ func (c *chat) handleSessionEntry(entry *trace.Entry) error {
 		c.view.showError("the kernel is killed and replaced: " + body.Error)
 	case entry.Type == session.TypeKernelLost:
 		c.view.showError("there is no kernel; :restart starts one: " + body.Error)
-	case entry.Type != router.TypePeerEnded:
+	case entry.Type != router.EntryTypePeerEnded:
 	case body.Peer == "agent":
 		return exit.Broken(fmt.Errorf("the agent has ended: %s", body.Reason))
 	case body.Peer == "kernel" && !c.expectKernelEnd:

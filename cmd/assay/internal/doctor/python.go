@@ -73,7 +73,7 @@ func (cfg Config) describeLibraries(ctx context.Context, sup *subprocess.Supervi
 		if frame, err = k.Read(); err != nil {
 			break
 		}
-		if frame, err = protocol.ToJSON(frame); err != nil {
+		if frame, err = protocol.BodyToJSON(frame); err != nil {
 			break
 		}
 		if err = json.Unmarshal(frame, &response); err == nil && response.Type == protocol.TypeExecuteCodeResponse {

@@ -19,7 +19,7 @@ import (
 //	15:04:05.000 WARN deadline missed action=get_context limit=8s
 //	15:04:05.000 [eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f
 //
-// The second line is a message of a session, as [flow.Log] logs it. Texts from agents and
+// The second line is a message of a session, as [flow.LogSessionMessages] logs it. Texts from agents and
 // kernels can neither move the cursor nor begin a new line. It is safe for concurrent use
 // if its writer is.
 type Handler struct {
@@ -70,7 +70,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 		line = r.Time.AppendFormat(line, "15:04:05.000 ")
 	}
 	add := func(line []byte, attr slog.Attr) []byte { return appendAttr(line, h.keyPrefix, attr) }
-	if r.Message == flow.LogMessage {
+	if r.Message == flow.LogRecordMessage {
 		add = h.appendMessageAttr
 	} else {
 		line = append(line, r.Level.String()+" "+terminal.Printable(r.Message)...)
@@ -101,7 +101,7 @@ func appendAttr(line []byte, keyPrefix string, attr slog.Attr) []byte {
 	return line
 }
 
-// appendMessageAttr appends an attribute of a record of [flow.Log].
+// appendMessageAttr appends an attribute of a record of [flow.LogSessionMessages].
 func (h *Handler) appendMessageAttr(line []byte, attr slog.Attr) []byte {
 	value := attr.Value.String()
 	switch attr.Key {

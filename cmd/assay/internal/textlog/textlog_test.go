@@ -100,8 +100,8 @@ func TestMessageLines(t *testing.T) {
 	journal.Close()
 	other.Close()
 	var out bytes.Buffer
-	require.NoError(t, flow.Log(t.Context(), follow, newLog(&out)))
-	require.NoError(t, flow.Log(t.Context(), followOther, newLog(&out).With("case", "sum")))
+	require.NoError(t, flow.LogSessionMessages(t.Context(), follow, newLog(&out)))
+	require.NoError(t, flow.LogSessionMessages(t.Context(), followOther, newLog(&out).With("case", "sum")))
 	require.Equal(t, `[eval] agent→console: agent_action create_cell tx_1a2b3c4d5e6f
 [eval] agent→console: agent_action edit_cell tx_2 cell=c1
 [eval] console→agent: agent_action_response tx_2 status=error (timed_out)
@@ -117,7 +117,7 @@ func FuzzHandler(f *testing.F) {
 	f.Add("a\nb", "k=\x1b", "\xff\u2028")
 	f.Fuzz(func(t *testing.T, message, key, value string) {
 		var out bytes.Buffer
-		for _, text := range []string{message, flow.LogMessage} {
+		for _, text := range []string{message, flow.LogRecordMessage} {
 			record := slog.NewRecord(time.Now(), slog.LevelWarn, text, 0)
 			record.Add("direction", "agent→kernel", "detail", value, "action", value, key, value)
 			require.NoError(t, newLog(&out).Handler().WithGroup(key).Handle(t.Context(), record))
