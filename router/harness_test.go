@@ -156,7 +156,9 @@ func fixedHello(int, bool) (body, recorded []byte) {
 
 // attachView attaches a view with this console number, which names no connection at /run.
 // Nothing reads the messages sent to it; the test must do that.
-func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) { return h.attachViewOfRunConsole(id, 0) }
+func (h *harness) attachView(id int) (*router.Peer, protocol.Conn) {
+	return h.attachViewOfRunConsole(id, 0)
+}
 
 // attachViewOfRunConsole attaches a view with console number id that belongs to the connection at /run
 // with the number runID. Nothing reads the messages sent to it; the test must do that.

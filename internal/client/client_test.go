@@ -136,7 +136,10 @@ func TestWatchTrace(t *testing.T) {
 		},
 		"a refusal": {
 			func(ws *websocket.Conn) error { return ws.Close(websocket.StatusPolicyViolation, "wrong token") },
-			func(t *testing.T, err error) { t.Helper(); require.Equal(t, &client.ErrorResponse{Text: "wrong token"}, err) },
+			func(t *testing.T, err error) {
+				t.Helper()
+				require.Equal(t, &client.ErrorResponse{Text: "wrong token"}, err)
+			},
 		},
 		"no reason": {
 			func(ws *websocket.Conn) error { return ws.Close(4009, "") },

@@ -50,8 +50,8 @@ type Request struct {
 // Params are the settings of a model call. Zero values mean the API's defaults, except
 // that MaxTokens 0 means [DefaultMaxTokens].
 type Params struct {
-	MaxTokens   int       `json:"max_tokens"`            // limit for a reply; 0 means DefaultMaxTokens
-	Temperature *float64  `json:"temperature,omitempty"` // nil means the API's default
+	MaxTokens   int              `json:"max_tokens"`            // limit for a reply; 0 means DefaultMaxTokens
+	Temperature *float64         `json:"temperature,omitempty"` // nil means the API's default
 	Thinking    *ThinkingSetting `json:"thinking,omitempty"`    // nil means the API's default
 
 	ReasoningEffort string `json:"reasoning_effort,omitempty"` // openai/ models only; "" means the API's default

@@ -318,8 +318,8 @@ func TestMalformedFramesAreErrors(t *testing.T) {
 	t.Parallel()
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	for frame, says := range map[string]string{
-		"\x00\x07\x00\x00":        "kernel_stdio frame: malformed message: raw frame for stream 7",
-		"[1,2]":                   "kernel_stdio frame: expected an object, found [1,2]",
+		"\x00\x07\x00\x00":              "kernel_stdio frame: malformed message: raw frame for stream 7",
+		"[1,2]":                         "kernel_stdio frame: expected an object, found [1,2]",
 		`"` + repeatText("x", 99) + `"`: `kernel_stdio frame: expected an object, found "` + repeatText("x", 59) + "...",
 		"[" + repeatText("0", 99) + "]": "kernel_stdio frame: expected an object, found an array",
 		`{"stream":"stdout","data":` + "{" + repeatText(" ", 99) + "}}": "kernel_stdio frame: data: expected a string, found an object",

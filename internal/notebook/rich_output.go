@@ -36,7 +36,7 @@ type richOutput struct {
 	metadata       json.RawMessage            // an object
 	displayID      string                     // under which a later output may replace it; empty: none
 	executionCount json.RawMessage            // of a result: an integer or null
-	failure        *errorOutputContent              // of an error; nil: this is none
+	failure        *errorOutputContent        // of an error; nil: this is none
 }
 
 // errorOutputContent is the content of an error output: the exception and its traceback.

@@ -75,7 +75,7 @@ func ToolResultBlock(id, text string) model.Block {
 	return model.ToolResult(id, false, model.Text(text))
 }
 
-// MustMarshalJSON returns the MustMarshalJSON of v. A value that cannot be encoded fails the test.
+// MustMarshalJSON returns v as JSON text. A value that cannot be encoded fails the test.
 func MustMarshalJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)

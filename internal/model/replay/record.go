@@ -13,7 +13,7 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// NewRecordingClient calls [Normalizer.Record] with the zero Normalizer: requests and answers are
+// NewRecordingClient calls [Normalizer.NewRecordingClient] with the zero Normalizer: requests and answers are
 // recorded unchanged, without session and time.
 func NewRecordingClient(name string, client model.Client, w io.Writer) model.Client {
 	return Normalizer{}.NewRecordingClient(name, client, w)
@@ -31,7 +31,7 @@ func (n Normalizer) NewRecordingClient(name string, client model.Client, w io.Wr
 	return &recordingClient{normalizer: n, replacers: n.newReplacers(), name: name, client: client, w: w}
 }
 
-// recordingClient is the recording client that [Normalizer.Record] returns.
+// recordingClient is the recording client that [Normalizer.NewRecordingClient] returns.
 type recordingClient struct {
 	normalizer Normalizer
 	replacers  sandboxPathReplacers

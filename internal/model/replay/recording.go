@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Recording holds the model calls that [Normalizer.Record] has written. Its file has
+// Recording holds the model calls that [Normalizer.NewRecordingClient] has written. Its file has
 // one JSON object per line:
 //
 //	at        when the call ended, RFC 3339; absent without a clock

@@ -37,8 +37,8 @@ func newChangedEntry(hop trace.Hop, body string, change func(*trace.Entry)) trac
 }
 
 func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
-func withCauseSeq(seq int64) func(*trace.Entry)      { return func(e *trace.Entry) { e.CauseSeq = seq } }
-func withRefSeq(seq int64) func(*trace.Entry)        { return func(e *trace.Entry) { e.RefSeq = seq } }
+func withCauseSeq(seq int64) func(*trace.Entry)   { return func(e *trace.Entry) { e.CauseSeq = seq } }
+func withRefSeq(seq int64) func(*trace.Entry)     { return func(e *trace.Entry) { e.RefSeq = seq } }
 
 // logLines returns what Log logs of entries at this level, one line per record: level,
 // direction, type, and the other attributes with their names.
