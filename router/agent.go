@@ -34,10 +34,10 @@ type agentRole struct {
 	watchStallOnce sync.Once
 }
 
-// route routes a frame from the agent: an agent_action goes to the peer that answers it, a
+// routeFrame routes a frame from the agent: an agent_action goes to the peer that answers it, a
 // frame that consoles may see (see isForwardedToConsoles) goes to the console that holds the document,
 // and any other frame is recorded as dropped.
-func (a *agentRole) route(p *Peer, f frame) {
+func (a *agentRole) routeFrame(p *Peer, f frame) {
 	r := a.router
 	switch {
 	case f.envelope.Type == protocol.TypeAgentAction:
@@ -82,7 +82,7 @@ func (a *agentRole) onQueueFull(p *Peer, f frame) {
 
 // onSentWhileEnding records a frame that was sent to an agent which is disconnecting as
 // dropped.
-func (a *agentRole) onSentWhileEnding(p *Peer, f frame) { p.recordDropped(f) }
+func (a *agentRole) onSentWhileEnding(p *Peer, f frame) { p.recordDroppedFrame(f) }
 
 // onEnded removes the agent from the router and fails its requests in flight, because nobody
 // waits for their answers any more.
@@ -133,7 +133,7 @@ func (r *Router) forwardToHolder(f frame) {
 			Hop: trace.ServerToConsole, Envelope: f.envelope, Note: trace.NoteDropped, BodyBytes: len(f.body), RefSeq: f.bodySeq,
 		})
 	case isStreamFrame(f.envelope.Type) && r.holder.outgoing.isHalfFull():
-		r.holder.recordDropped(f)
+		r.holder.recordDroppedFrame(f)
 	default:
 		r.holder.send(f)
 	}

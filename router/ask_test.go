@@ -39,7 +39,7 @@ func TestAskEndsWithContext(t *testing.T) {
 				require.Equal(t, protocol.CellCommand{Type: protocol.TypeStopCell, AgentTxID: asked.AgentTxID}, h.readKernelCommand(kernel))
 			}
 			require.Equal(t, protocol.CellCommand{Type: protocol.TypeDisposeCell, CellID: "last"}, h.readKernelCommand(kernel))
-			h.closeAll()
+			h.closePeersAndRouter()
 		})
 	}
 }
@@ -61,7 +61,7 @@ func TestServerActionsAreRecordedAsByServer(t *testing.T) {
 				break
 			}
 		}
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }

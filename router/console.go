@@ -16,9 +16,9 @@ import (
 // called again after the kernel was replaced and when the console gains or loses the ownership.
 type HelloFunc func(id int, owner bool) (body, recorded []byte)
 
-// frame calls hello for console id and returns the message as a frame whose trace entry has the
+// newHelloFrame calls hello for console id and returns the message as a frame whose trace entry has the
 // recorded form.
-func (hello HelloFunc) frame(id int, owner bool) frame {
+func (hello HelloFunc) newHelloFrame(id int, owner bool) frame {
 	body, recorded := hello(id, owner)
 	f := newFrameFromBody(recorded)
 	f.body, f.traceBody = body, recorded
@@ -33,7 +33,7 @@ func (r *Router) AttachConsole(conn protocol.Conn, id int, hello HelloFunc) (*Pe
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	owner := r.wouldBeOwner(id)
-	first := hello.frame(id, owner) // it may be large: made without mu, so that only the kernel's frames wait for it
+	first := hello.newHelloFrame(id, owner) // it may be large: made without mu, so that only the kernel's frames wait for it
 	console := &runConsoleRole{defaultPeerRole: defaultPeerRole{r}, id: id, hello: hello}
 	console.peer = newPeer(r, conn, peerConfig{
 		role: console, name: "run", consoleID: id, hopIn: trace.ConsoleToServer, hopOut: trace.ServerToConsole,
@@ -64,10 +64,10 @@ type runConsoleRole struct {
 	hello HelloFunc
 }
 
-// route routes a frame from a console at /run: a request for a summary or debug_state goes to
+// routeFrame routes a frame from a console at /run: a request for a summary or debug_state goes to
 // the kernel, commands such as run_cell are carried out only if the console owns the session,
 // and an unknown type is answered with an error.
-func (c *runConsoleRole) route(p *Peer, f frame) {
+func (c *runConsoleRole) routeFrame(p *Peer, f frame) {
 	r := c.router
 	switch f.envelope.Type {
 	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary, protocol.TypeDebugState:
@@ -103,7 +103,7 @@ func (c *runConsoleRole) onEnded(*Peer, []frame) {
 
 // sendHello makes a new hello message and sends it to the console at /run; owner tells whether
 // the console owns the session.
-func (c *runConsoleRole) sendHello(owner bool) { c.peer.send(c.hello.frame(c.id, owner)) }
+func (c *runConsoleRole) sendHello(owner bool) { c.peer.send(c.hello.newHelloFrame(c.id, owner)) }
 
 // ResendHello sends every console at /run a new hello message. Call it after the kernel was
 // replaced, which changes the whole state.
@@ -226,7 +226,7 @@ func (r *Router) sendPeerCommandToKernel(p *Peer, f frame) {
 		return
 	}
 	if size := int64(len(f.body)); size > r.cfg.MaxFrameBytes {
-		kernel.recordDropped(f)
+		kernel.recordDroppedFrame(f)
 		r.reportUnsentCommand(p, f, fmt.Sprintf("%s: a message of %d bytes, more than the %d that it may have", f.envelope.Type, size, r.cfg.MaxFrameBytes))
 		return
 	}

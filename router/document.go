@@ -24,9 +24,9 @@ func (r *Router) AttachDocument(conn protocol.Conn) (*Peer, error) {
 // documentRole implements [peerRole] for the server's own document.
 type documentRole struct{ defaultPeerRole }
 
-// route routes a frame from the server's own document: an answer goes to the peer that asked, a
+// routeFrame routes a frame from the server's own document: an answer goes to the peer that asked, a
 // command such as run_cell goes to the kernel.
-func (d documentRole) route(p *Peer, f frame) {
+func (d documentRole) routeFrame(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeActionResponse {
 		d.router.routeHolderAnswer(p, f)
 		return

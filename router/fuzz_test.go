@@ -219,7 +219,7 @@ func (fz *fuzzSession) attachPeer(letter byte, attach func(protocol.Conn) (*rout
 				return
 			}
 			if _, err := decoder.Decode(body); err != nil {
-				fz.faults.add(fmt.Sprintf("%c was sent %.200q: %v", letter, body, err))
+				fz.faults.addFault(fmt.Sprintf("%c was sent %.200q: %v", letter, body, err))
 			}
 		}
 	})
@@ -241,7 +241,7 @@ func (fz *fuzzSession) serveDocument(executions *notebook.Executions) {
 	require.NoError(fz.t, err)
 	fz.readers.Go(func() {
 		if err := document.Serve(theirs); err != nil {
-			fz.faults.add("the document failed: " + err.Error())
+			fz.faults.addFault("the document failed: " + err.Error())
 		}
 	})
 }
@@ -331,7 +331,7 @@ func (fz *fuzzSession) close() {
 // if an action of the agent was not answered exactly once.
 func (fz *fuzzSession) requireNoFaults() {
 	fz.readTrace()
-	require.Empty(fz.t, fz.faults.all())
+	require.Empty(fz.t, fz.faults.allFaults())
 	require.Equal(fz.t, fz.requestCounts, fz.answerCounts, "each action is answered once")
 }
 
@@ -342,13 +342,13 @@ type faultLog struct {
 	texts []string
 }
 
-func (f *faultLog) add(text string) {
+func (f *faultLog) addFault(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.texts = append(f.texts, text)
 }
 
-func (f *faultLog) all() []string {
+func (f *faultLog) allFaults() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.texts
@@ -362,7 +362,7 @@ func (f *faultLog) Handle(_ context.Context, r slog.Record) error {
 		text += fmt.Sprintf(" %s=%.2000s", a.Key, a.Value)
 		return true
 	})
-	f.add(text)
+	f.addFault(text)
 	return nil
 }
 

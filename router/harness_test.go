@@ -173,8 +173,8 @@ func (h *harness) attachViewOfRunConsole(id, runID int) (*router.Peer, protocol.
 	return p, theirs
 }
 
-// send writes a message to the router on the connection of the peer of this name.
-func (h *harness) send(peer, message string) {
+// sendFromPeer writes a message to the router on the connection of the peer of this name.
+func (h *harness) sendFromPeer(peer, message string) {
 	h.t.Helper()
 	require.NoError(h.t, h.peers[peer].conn.Write([]byte(message)))
 }
@@ -195,8 +195,8 @@ func (h *harness) collectMessages(a *testPeer) {
 	}
 }
 
-// closeAll closes the test's ends of all connections, and then the router.
-func (h *harness) closeAll() {
+// closePeersAndRouter closes the test's ends of all connections, and then the router.
+func (h *harness) closePeersAndRouter() {
 	for _, a := range h.peers {
 		_ = a.conn.Close(protocol.CloseNormal, "")
 	}

@@ -45,9 +45,9 @@ func (r *Router) setHolderLocked(p *Peer) {
 // holderRole implements [peerRole] for a console at /agent that holds the document.
 type holderRole struct{ defaultPeerRole }
 
-// route routes a frame from the console that holds the document: an answer to an action goes to
+// routeFrame routes a frame from the console that holds the document: an answer to an action goes to
 // the peer that asked; other frames are routed as from any console at /agent.
-func (h holderRole) route(p *Peer, f frame) {
+func (h holderRole) routeFrame(p *Peer, f frame) {
 	if f.envelope.Type == protocol.TypeActionResponse {
 		h.router.routeHolderAnswer(p, f)
 		return
@@ -72,7 +72,7 @@ func (h holderRole) onQueueFull(p *Peer, f frame) {
 // frame is recorded as dropped.
 func (h holderRole) onSentWhileEnding(p *Peer, f frame) {
 	if !h.keepActionInBacklog(f) {
-		p.recordDropped(f)
+		p.recordDroppedFrame(f)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestActionForEndingHolderWaitsForItsReturn(t *testing.T) {
 	body, err := h.peers["holder"].conn.Read()
 	require.NoError(t, err)
 	require.Contains(t, string(body), `"tx_id":"tx_1"`)
-	h.closeAll()
+	h.closePeersAndRouter()
 }
 
 // A frame of the agent is noted in the trace as dropped if no console is there to receive it,
@@ -64,12 +64,12 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHarness(t)
 			h.attachListeningPeer("agent")
-			h.send("agent", status)
-			h.send("agent", delta)
+			h.sendFromPeer("agent", status)
+			h.sendFromPeer("agent", delta)
 			synctest.Wait()
 			require.Equal(t, "    1 agent>server agent_status\n    2 server>console agent_status dropped =1\n"+
 				"    3 agent>server agent_stream_delta\n    4 server>console agent_stream_delta dropped =3\n", h.takeMessagesAndEntries())
-			h.closeAll()
+			h.closePeersAndRouter()
 			h.goroutines.Wait()
 		})
 	})
@@ -82,12 +82,12 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 		holder, err := h.router.AttachHolder(ending, 1, "1", 0)
 		require.NoError(t, err)
 		holder.Disconnect(protocol.CloseNormal, "it goes")
-		h.send("agent", status)
-		h.send("agent", "nothing") // the router reads it when it has routed the status
+		h.sendFromPeer("agent", status)
+		h.sendFromPeer("agent", "nothing") // the router reads it when it has routed the status
 		require.Contains(t, h.takeMessagesAndEntries(), "    3 server>console agent_status dropped =2\n")
 		close(ending.released)
 		require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 	t.Run("slow holder", func(t *testing.T) {
@@ -97,19 +97,19 @@ func TestFramesWithoutReadingHolderAreNotedAsDropped(t *testing.T) {
 			h.attachListeningPeer("agent")
 			h.attachUnreadPeer("holder")
 			for range router.MaxQueueFrames/2 + 2 {
-				h.send("agent", usage)
+				h.sendFromPeer("agent", usage)
 			}
 			synctest.Wait()
 			require.NotContains(t, h.takeMessagesAndEntries(), "dropped")
-			h.send("agent", delta)
-			h.send("agent", status)
+			h.sendFromPeer("agent", delta)
+			h.sendFromPeer("agent", status)
 			synctest.Wait()
 			require.Regexp(t, `^    (\d+) agent>server agent_stream_delta
     \d+ server>console agent_stream_delta dropped =\d+
     (\d+) agent>server agent_status
     \d+ server>console agent_status =\d+
 $`, h.takeMessagesAndEntries())
-			h.closeAll()
+			h.closePeersAndRouter()
 			h.goroutines.Wait()
 		})
 	})
@@ -119,11 +119,11 @@ $`, h.takeMessagesAndEntries())
 			h := newHarness(t)
 			h.attachListeningPeer("agent")
 			h.attachListeningPeer("document")
-			h.send("agent", status)
-			h.send("agent", delta)
+			h.sendFromPeer("agent", status)
+			h.sendFromPeer("agent", delta)
 			synctest.Wait()
 			require.NotContains(t, h.takeMessagesAndEntries(), "dropped", "nothing is meant for a console")
-			h.closeAll()
+			h.closePeersAndRouter()
 			h.goroutines.Wait()
 		})
 	})

@@ -25,10 +25,10 @@ func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, err
 // kernelRole implements [peerRole] for the kernel.
 type kernelRole struct{ defaultPeerRole }
 
-// route routes a frame from the kernel: a frame about a run of a cell goes to the consoles and,
+// routeFrame routes a frame from the kernel: a frame about a run of a cell goes to the consoles and,
 // if it starts or ends the run, to the agent as kernel_message; an error goes to the consoles
 // at /run; any other frame is an answer and goes to the peer that asked.
-func (k kernelRole) route(p *Peer, f frame) {
+func (k kernelRole) routeFrame(p *Peer, f frame) {
 	r := k.router
 	if isRunFrame(f.envelope.Type) {
 		r.routeRunFrame(p, f)
@@ -48,11 +48,11 @@ func (k kernelRole) route(p *Peer, f frame) {
 
 // onQueueFull records a frame for which the kernel's queue has no room as dropped. The function
 // that sent it replies with an error.
-func (k kernelRole) onQueueFull(p *Peer, f frame) { p.recordDropped(f) }
+func (k kernelRole) onQueueFull(p *Peer, f frame) { p.recordDroppedFrame(f) }
 
 // onSentWhileEnding records a frame that was sent to a kernel which is disconnecting as
 // dropped.
-func (k kernelRole) onSentWhileEnding(p *Peer, f frame) { p.recordDropped(f) }
+func (k kernelRole) onSentWhileEnding(p *Peer, f frame) { p.recordDroppedFrame(f) }
 
 // onEnded removes the kernel from the router, marks its open runs as failed and replies to all
 // requests to the kernel with an error that says why the kernel ended.

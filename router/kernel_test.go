@@ -45,7 +45,7 @@ func TestRunForEndingKernelFails(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "error", h.executions.CellStatus("first"))
 		require.Equal(t, "idle", h.executions.CellStatus("second"))
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -64,7 +64,7 @@ func TestRunForFullKernelQueueFails(t *testing.T) {
 		}
 		require.Equal(t, []string{"waits", "written"}, h.executions.CellsWithOpenRuns())
 		require.Contains(t, h.takeMessagesAndEntries(), "the kernel does not read")
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -76,14 +76,14 @@ func TestKernelMessageWithoutAgentIsNotedAsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
 		h.attachListeningPeer("kernel")
-		h.send("kernel", `{"type":"start_cell","cell_id":"c","run_sequencer":1}`)
-		h.send("kernel", `{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)
-		h.send("kernel", `{"type":"cell_result","cell_id":"c","run_sequencer":1,"status":"ok"}`)
+		h.sendFromPeer("kernel", `{"type":"start_cell","cell_id":"c","run_sequencer":1}`)
+		h.sendFromPeer("kernel", `{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"x"}`)
+		h.sendFromPeer("kernel", `{"type":"cell_result","cell_id":"c","run_sequencer":1,"status":"ok"}`)
 		synctest.Wait()
 		require.Equal(t, "    1 kernel>server start_cell c\n    2 server>agent kernel_message c dropped of 1\n"+
 			"    3 kernel>server kernel_stdio c\n"+
 			"    4 kernel>server cell_result c\n    5 server>agent kernel_message c dropped of 4\n", h.takeMessagesAndEntries())
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -103,7 +103,7 @@ func TestCommandToEndingKernelIsNotedAsDropped(t *testing.T) {
 		require.Equal(t, "    1 server>kernel stop_cell c\n    2 server>kernel stop_cell c dropped\n", h.takeMessagesAndEntries())
 		close(kernel.released)
 		synctest.Wait()
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }

@@ -156,7 +156,7 @@ func (p *Peer) readLoop(ctx context.Context) error {
 			p.role.reportMalformed(p, err.Error())
 			continue
 		}
-		p.dispatch(frame{envelope: env, body: body})
+		p.dispatchFrame(frame{envelope: env, body: body})
 	}
 }
 
@@ -175,16 +175,16 @@ func isNestedTooDeep(body []byte) bool {
 	return protocol.IsDeeperThan(body, maxNestingDepth)
 }
 
-// dispatch passes one frame that the peer has sent to its role. If routing panics, the panic is
+// dispatchFrame passes one frame that the peer has sent to its role. If routing panics, the panic is
 // logged as an error and only this frame is lost.
-func (p *Peer) dispatch(f frame) {
+func (p *Peer) dispatchFrame(f frame) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			p.router.log.Error("a message could not be routed", "peer", p.name, "type", f.envelope.Type,
 				"panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 		}
 	}()
-	p.role.route(p, f)
+	p.role.routeFrame(p, f)
 }
 
 // writeLoop writes the queued frames to the peer's connection until the queue is closed and
@@ -220,7 +220,7 @@ func (p *Peer) writeFrame(f frame) bool {
 		return true
 	case errors.As(err, &tooLarge):
 		p.router.log.Warn("a message was not sent", "peer", p.name, "type", f.envelope.Type, "error", err)
-		p.recordDropped(f)
+		p.recordDroppedFrame(f)
 		return true
 	default:
 		p.beginClose(protocol.CloseNormal, "", err)
@@ -264,8 +264,8 @@ func (p *Peer) sendWithCallback(f frame, accepted func()) (full, closed bool) {
 	return full, closed
 }
 
-// recordDropped appends an entry to the trace which says that a frame for the peer was dropped.
-func (p *Peer) recordDropped(f frame) { p.recordSent(f, trace.NoteDropped) }
+// recordDroppedFrame appends an entry to the trace which says that a frame for the peer was dropped.
+func (p *Peer) recordDroppedFrame(f frame) { p.recordSent(f, trace.NoteDropped) }
 
 // recordSent appends a frame for the peer to the trace, with a note. The entry has the body only
 // if no earlier entry has it. It does nothing for peers whose frames are not recorded.
@@ -289,7 +289,7 @@ func (p *Peer) recordSent(f frame, note trace.Note) {
 // closeAsTooSlow records the frame f as dropped and closes the connection of a console that
 // does not read fast enough.
 func (p *Peer) closeAsTooSlow(f frame) {
-	p.recordDropped(f)
+	p.recordDroppedFrame(f)
 	text := fmt.Sprintf("too slow: more than %d MiB or %d messages were waiting", MaxQueueBytes>>20, MaxQueueFrames)
 	p.beginClose(protocol.ClosePolicyViolation, text, errors.New(text))
 }

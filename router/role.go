@@ -8,7 +8,7 @@ import "context"
 // that sends the peer a frame.
 type peerRole interface {
 	// route routes a frame that the peer has sent.
-	route(p *Peer, f frame)
+	routeFrame(p *Peer, f frame)
 
 	// waitToRead is called before each read and returns when the next frame may be
 	// read. An error ends the peer.

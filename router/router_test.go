@@ -60,7 +60,7 @@ func TestShuffledAnswersReachTheirRequests(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("m%d", i), seen[fmt.Sprintf("tx_%d", i)])
 	}
 	asking.Wait()
-	h.closeAll()
+	h.closePeersAndRouter()
 }
 
 // answerShuffled reads n requests sent to a peer and answers them in random order, every third
@@ -115,7 +115,7 @@ func TestStalledConsoleIsClosed(t *testing.T) {
 		<-h.peers["console"].peer.Done()
 		require.ErrorContains(t, h.peers["console"].peer.Err(), "too slow: more than 8 MiB")
 		require.Contains(t, h.takeMessagesAndEntries(), "kernel_message c relayed")
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -166,7 +166,7 @@ func TestAgentThatStopsReadingIsEndedAfterTimeout(t *testing.T) {
 					require.NoError(t, err)
 					require.Contains(t, string(got), `"tx_id":"tx_1","status":"success"`)
 				}
-				h.closeAll()
+				h.closePeersAndRouter()
 				require.Error(t, <-written)
 				h.goroutines.Wait()
 			})
@@ -185,7 +185,7 @@ func TestAgentWithTooManyQueuedBytesIsEnded(t *testing.T) {
 		}
 		<-h.peers["agent"].peer.Done()
 		require.ErrorContains(t, h.peers["agent"].peer.Err(), "the agent does not read")
-		h.closeAll()
+		h.closePeersAndRouter()
 	})
 }
 
@@ -215,7 +215,7 @@ func TestAskReturnsAnswerOrError(t *testing.T) {
 		defer cancel()
 		_, err = h.router.Ask(ctx, "request_reactivity_summary", nil)
 		require.EqualError(t, err, "request_reactivity_summary: collecting took too long")
-		h.closeAll()
+		h.closePeersAndRouter()
 		_, err = h.router.Ask(t.Context(), "get_context", nil)
 		require.ErrorContains(t, err, "the session has ended")
 		h.goroutines.Wait()
@@ -272,7 +272,7 @@ func TestBacklogIsBounded(t *testing.T) {
 		h.takeMessagesAndEntries()
 		ask(8)
 		require.NotContains(t, h.takeMessagesAndEntries(), "too many requests", "the others have missed their deadline")
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -300,7 +300,7 @@ func TestTooLargeFramesBecomeErrors(t *testing.T) {
 		require.NoError(t, agent.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"execute_code","params":{"code":"%s%s"},"tx_id":"tx_4"}`, source, source)))
 		synctest.Wait()
 		require.Regexp(t, `"tx_id":"tx_4","status":"error","error":"a request of \d+ bytes, more than the 1000`, h.takeMessagesAndEntries())
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }

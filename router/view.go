@@ -67,9 +67,9 @@ type viewRole struct {
 	isBehind    bool  // an entry had to wait for room since the feed last caught up
 }
 
-// route routes a frame from a view: a person's notebook_action is carried out if the view
+// routeFrame routes a frame from a view: a person's notebook_action is carried out if the view
 // belongs to the session's owner; other frames are routed as from any console at /agent.
-func (v *viewRole) route(p *Peer, f frame) {
+func (v *viewRole) routeFrame(p *Peer, f frame) {
 	if f.envelope.Type != protocol.TypeNotebookAction {
 		v.router.routeFromAgentConsole(p, f)
 		return

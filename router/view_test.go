@@ -52,7 +52,7 @@ func TestStalledViewIsClosed(t *testing.T) {
 			count++
 		}
 		require.Equal(t, frames, count)
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -87,7 +87,7 @@ func TestSlowViewMissesNothing(t *testing.T) {
 			}
 		}
 		require.Equal(t, frames, shown)
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -103,7 +103,7 @@ func TestStreamsAreLeftOutForSlowView(t *testing.T) {
 		_, slow := h.attachView(7)
 		send := func(n int, body string) {
 			for range n {
-				h.send("agent", body)
+				h.sendFromPeer("agent", body)
 			}
 			synctest.Wait()
 		}
@@ -122,7 +122,7 @@ func TestStreamsAreLeftOutForSlowView(t *testing.T) {
 		}
 		require.Equal(t, 10, got[protocol.TypeAgentStreamDelta])
 		require.Equal(t, router.MaxQueueFrames/2, got[protocol.TypeAgentUsageUpdate])
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
 }
@@ -154,7 +154,7 @@ func TestViewIsShownEverythingBeforeClose(t *testing.T) {
 		}
 		// The router has read the last frame, and perhaps not shown it yet.
 		h.router.Close(protocol.CloseGoingAway, "over")
-		h.closeAll()
+		h.closePeersAndRouter()
 		h.goroutines.Wait()
 		require.Equal(t, h.countStdioEntries(), seen[protocol.TypeKernelStdio])
 		require.Equal(t, 1, seen[protocol.TypeNotebookActionResponse])
@@ -185,7 +185,7 @@ func TestMessageDuringHelloComesAfterIt(t *testing.T) {
 	}
 	telling.Wait()
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
-	h.closeAll()
+	h.closePeersAndRouter()
 	h.goroutines.Wait()
 }
 

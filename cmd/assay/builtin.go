@@ -113,7 +113,7 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 	if replayer, ok := cfg.Model.(*replay.Replayer); ok {
 		configureReplay(&cfg, replayer)
 	} else if f.limiterSocket != "" {
-		cfg.AcquireModelSlot = func(ctx context.Context) (func(), error) { return limiter.Acquire(ctx, f.limiterSocket) }
+		cfg.AcquireModelSlot = func(ctx context.Context) (func(), error) { return limiter.AcquireSlot(ctx, f.limiterSocket) }
 	}
 	return cfg, nil
 }

@@ -3,7 +3,7 @@
 // agents.
 //
 // One process makes a [Limiter], which listens on a Unix socket; the others call
-// [Acquire] with the socket's path. Acquire connects and waits until the Limiter
+// [AcquireSlot] with the socket's path. Acquire connects and waits until the Limiter
 // sends one byte, which grants a slot. The connection is the slot: closing it gives
 // the slot back, and the kernel closes it when a process dies.
 package limiter
@@ -130,10 +130,10 @@ func (l *Limiter) serveConn(conn net.Conn) {
 	l.queue = slices.DeleteFunc(l.queue, func(other net.Conn) bool { return other == conn })
 }
 
-// Acquire waits for a slot of the limiter that listens at path. The caller must call
+// AcquireSlot waits for a slot of the limiter that listens at path. The caller must call
 // release to give the slot back. It fails with the cause of ctx if ctx ends first, and
 // with another error if the limiter cannot be reached or is closed.
-func Acquire(ctx context.Context, path string) (release func(), err error) {
+func AcquireSlot(ctx context.Context, path string) (release func(), err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

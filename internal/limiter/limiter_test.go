@@ -24,7 +24,7 @@ const socketEnvVar = "LIMITER_TEST_SOCKET"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(socketEnvVar); path != "" {
-		if _, err := limiter.Acquire(context.Background(), path); err != nil {
+		if _, err := limiter.AcquireSlot(context.Background(), path); err != nil {
 			os.Exit(1)
 		}
 		_, _ = os.Stdout.Write([]byte{1})
@@ -52,7 +52,7 @@ func TestNeverGrantsMoreSlotsThanConfigured(t *testing.T) {
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
-			release, err := limiter.Acquire(t.Context(), path)
+			release, err := limiter.AcquireSlot(t.Context(), path)
 			if err != nil {
 				t.Error(err)
 				return
@@ -81,7 +81,7 @@ func TestClientThatSendsIsDisconnected(t *testing.T) {
 	require.NoError(t, err)
 	_, err = sender.Write(make([]byte, 1<<16))
 	require.NoError(t, err)
-	release, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
 	release()
 }
@@ -89,7 +89,7 @@ func TestClientThatSendsIsDisconnected(t *testing.T) {
 func TestSlotsAreGrantedInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	path := startLimiter(t, 1)
-	release, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
 	var queue []net.Conn
 	for range 20 { // connections are accepted in the order in which they were made
@@ -108,18 +108,18 @@ func TestSlotsAreGrantedInOrderOfArrival(t *testing.T) {
 func TestCancelledAcquireLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	path := startLimiter(t, 1)
-	release, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
 	errCancelled := errors.New("cancelled by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	acquired := make(chan error)
-	go func() { _, err := limiter.Acquire(ctx, path); acquired <- err }()
+	go func() { _, err := limiter.AcquireSlot(ctx, path); acquired <- err }()
 	cancel(errCancelled)
 	require.ErrorIs(t, <-acquired, errCancelled)
-	_, err = limiter.Acquire(ctx, path)
+	_, err = limiter.AcquireSlot(ctx, path)
 	require.ErrorIs(t, err, errCancelled)
 	release()
-	release, err = limiter.Acquire(t.Context(), path)
+	release, err = limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
 	release()
 }
@@ -135,7 +135,7 @@ func TestKilledProcessReleasesItsSlot(t *testing.T) {
 	_, err = stdout.Read(make([]byte, 1))
 	require.NoError(t, err, "the child did not get the slot")
 	require.NoError(t, child.Process.Kill())
-	release, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
 	release()
 	_ = child.Wait()
@@ -146,10 +146,10 @@ func TestAcquireFailsAfterClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "limiter")
 	l, err := limiter.Listen(path, 1)
 	require.NoError(t, err)
-	release, err := limiter.Acquire(t.Context(), path)
+	release, err := limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
 	acquired := make(chan error)
-	go func() { _, err := limiter.Acquire(t.Context(), path); acquired <- err }()
+	go func() { _, err := limiter.AcquireSlot(t.Context(), path); acquired <- err }()
 	require.NoError(t, l.Close())
 	require.ErrorContains(t, <-acquired, "wait for a slot of the limiter: ")
 	release()

@@ -220,10 +220,10 @@ func ParseContent(data json.RawMessage) ([]Block, error) {
 // cacheMarker is the JSON member cache_control, which a block or a tool may have
 // besides its own members. Nil means that the API caches no request up to there.
 type cacheMarker struct {
-	CacheControl *cacheControl `json:"cache_control,omitempty"`
+	CacheControl *cacheControlJSON `json:"cache_control,omitempty"`
 }
 
-type cacheControl struct {
+type cacheControlJSON struct {
 	Type string `json:"type"` // always ephemeral
 }
 

@@ -50,44 +50,44 @@ type Event struct {
 // costs less, because a source that came in as JSON is not quoted again.
 func (e Event) JSON() []byte {
 	var out objectBuilder
-	out.stringField("type", EventType)
-	out.stringField("event", e.Kind)
+	out.addStringField("type", EventType)
+	out.addStringField("event", e.Kind)
 	if e.CausedBy != "" {
-		out.stringField("by", e.CausedBy)
+		out.addStringField("by", e.CausedBy)
 	}
 	if e.Cell != nil {
-		out.rawField("cell", e.Cell.encodeJSON(e.sourceLiteral))
+		out.addRawField("cell", e.Cell.encodeJSON(e.sourceLiteral))
 	}
 	if e.Position != nil {
-		out.integerField("position", int64(*e.Position))
+		out.addIntegerField("position", int64(*e.Position))
 	}
 	if e.CellID != "" {
-		out.stringField("cell_id", e.CellID)
+		out.addStringField("cell_id", e.CellID)
 	}
 	if e.Source != nil {
-		out.rawField("source", sourceAsJSON(e.sourceLiteral, *e.Source))
+		out.addRawField("source", sourceAsJSON(e.sourceLiteral, *e.Source))
 	}
 	if e.Revision != 0 {
-		out.integerField("rev", int64(e.Revision))
+		out.addIntegerField("rev", int64(e.Revision))
 	}
 	if e.State != nil {
 		if text, err := protocol.Marshal(e.State); err == nil { // it cannot fail: it has strings, and JSON that was parsed
-			out.rawField("state", text)
+			out.addRawField("state", text)
 		}
 	}
-	return out.finish()
+	return out.finishObject()
 }
 
 // encodeJSON returns the cell as a JSON object. literal is its source as a JSON string; if it
 // is nil the source is quoted.
 func (c *Cell) encodeJSON(literal []byte) []byte {
 	var out objectBuilder
-	out.stringField("cell_id", c.ID)
-	out.stringField("cell_type", c.Type)
-	out.rawField("source", sourceAsJSON(literal, c.Source))
-	out.stringField("display_name", c.Title)
-	out.integerField("rev", int64(c.Revision))
-	return out.finish()
+	out.addStringField("cell_id", c.ID)
+	out.addStringField("cell_type", c.Type)
+	out.addRawField("source", sourceAsJSON(literal, c.Source))
+	out.addStringField("display_name", c.Title)
+	out.addIntegerField("rev", int64(c.Revision))
+	return out.finishObject()
 }
 
 // sourceAsJSON returns a cell's source as a JSON string: literal, or the quoted text if literal
@@ -105,7 +105,7 @@ func sourceAsJSON(literal []byte, text string) []byte {
 func (d *Document) ApplyEvent(e Event) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.apply(e); err != nil {
+	if err := d.changeCellsByEvent(e); err != nil {
 		return fmt.Errorf("%s event: %w", e.Kind, err)
 	}
 	return nil
@@ -126,7 +126,7 @@ func ReplayEvents(cfg DocumentConfig, events []Event) (*Document, error) {
 // applyAndPublish changes the document's cells as the event e says and calls OnEvent with e. It
 // fails, without a change, if e does not fit. The caller holds mu.
 func (d *Document) applyAndPublish(e Event) error {
-	if err := d.apply(e); err != nil {
+	if err := d.changeCellsByEvent(e); err != nil {
 		return err
 	}
 	e.Type = EventType
@@ -134,9 +134,9 @@ func (d *Document) applyAndPublish(e Event) error {
 	return nil
 }
 
-// apply changes the document's cells as the event e says; no other method changes them. It
+// changeCellsByEvent changes the document's cells as the event e says; no other method changes them. It
 // fails, without a change, if e does not fit. The caller holds mu.
-func (d *Document) apply(e Event) error {
+func (d *Document) changeCellsByEvent(e Event) error {
 	switch e.Kind {
 	case CellCreated:
 		return d.insertCell(e)

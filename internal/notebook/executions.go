@@ -138,15 +138,15 @@ func (e *Executions) CellsWithOpenRuns() []string {
 // not about runs are ignored. An error names the field that is wrong, or what of the frame was
 // left out.
 func (e *Executions) ApplyFrame(seq int64, env protocol.Envelope, body []byte) error {
-	if err := e.apply(seq, env.Type, body); err != nil {
+	if err := e.dispatchFrame(seq, env.Type, body); err != nil {
 		return fmt.Errorf("%s frame: %w", env.Type, err)
 	}
 	return nil
 }
 
-// apply updates the executions from a frame of the kernel with this type. It fails as
+// dispatchFrame updates the executions from a frame of the kernel with this type. It fails as
 // ApplyFrame does.
-func (e *Executions) apply(seq int64, messageType string, body []byte) error {
+func (e *Executions) dispatchFrame(seq int64, messageType string, body []byte) error {
 	if protocol.IsRawFrame(body) {
 		return e.applyRawStdio(body)
 	}

@@ -45,14 +45,14 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 		switch field {
 		case "logs", "display_name", "cell_outputs":
 		default:
-			b.rawField(field, result[field])
+			b.addRawField(field, result[field])
 		}
 	}
-	b.stringField("logs", logs.truncate(maxMessageLogBytes))
-	b.stringField("display_name", name)
+	b.addStringField("logs", logs.truncate(maxMessageLogBytes))
+	b.addStringField("display_name", name)
 	shortener := outputShortener{maxTextBytes: maxMessageTextBytes, maxBinaryBytes: maxMessageBinaryBytes, showRetained: true}
-	b.arrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeOutputs(outputs)))
-	return b.finish()
+	b.addArrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeOutputs(outputs)))
+	return b.finishObject()
 }
 
 // logsAndOutputs returns what the last run of a cell has printed, and its outputs; both are

@@ -11,8 +11,8 @@ import (
 // does not parse them again, which matters for large images. The zero value is ready to use.
 type objectBuilder struct{ text []byte }
 
-// rawField adds a member with this name whose value is already JSON.
-func (b *objectBuilder) rawField(name string, value []byte) {
+// addRawField adds a member with this name whose value is already JSON.
+func (b *objectBuilder) addRawField(name string, value []byte) {
 	separator := byte(',')
 	if len(b.text) == 0 {
 		separator = '{'
@@ -21,16 +21,18 @@ func (b *objectBuilder) rawField(name string, value []byte) {
 	b.text = append(append(b.text, ':'), value...)
 }
 
-// stringField adds a member with this name and a string, which it quotes.
-func (b *objectBuilder) stringField(name, value string) { b.rawField(name, appendQuoted(nil, value)) }
-
-// integerField adds a member with this name and an integer.
-func (b *objectBuilder) integerField(name string, value int64) {
-	b.rawField(name, strconv.AppendInt(nil, value, 10))
+// addStringField adds a member with this name and a string, which it quotes.
+func (b *objectBuilder) addStringField(name, value string) {
+	b.addRawField(name, appendQuoted(nil, value))
 }
 
-// arrayField adds a member with this name and an array of values that are already JSON.
-func (b *objectBuilder) arrayField(name string, values []json.RawMessage) {
+// addIntegerField adds a member with this name and an integer.
+func (b *objectBuilder) addIntegerField(name string, value int64) {
+	b.addRawField(name, strconv.AppendInt(nil, value, 10))
+}
+
+// addArrayField adds a member with this name and an array of values that are already JSON.
+func (b *objectBuilder) addArrayField(name string, values []json.RawMessage) {
 	text := []byte{'['}
 	for i, value := range values {
 		if i > 0 {
@@ -38,11 +40,11 @@ func (b *objectBuilder) arrayField(name string, values []json.RawMessage) {
 		}
 		text = append(text, value...)
 	}
-	b.rawField(name, append(text, ']'))
+	b.addRawField(name, append(text, ']'))
 }
 
-// finish returns the JSON object that was built. The builder must not be used after this.
-func (b *objectBuilder) finish() json.RawMessage {
+// finishObject returns the JSON object that was built. The builder must not be used after this.
+func (b *objectBuilder) finishObject() json.RawMessage {
 	if len(b.text) == 0 {
 		return json.RawMessage("{}")
 	}

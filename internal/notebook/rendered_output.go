@@ -109,15 +109,15 @@ func encodeFullOutput(o renderedOutput, maxTextBytes int) json.RawMessage {
 	output := o.output.withMissingValuesNote(o.output.missingValuesNote())
 	var data objectBuilder
 	for _, mime := range output.mimeTypes() {
-		data.rawField(mime, output.values[mime])
+		data.addRawField(mime, output.values[mime])
 	}
-	encoded := output.newObjectBuilderWithData(data.finish())
+	encoded := output.newObjectBuilderWithData(data.finishObject())
 	if output.displayID != "" {
 		var transient objectBuilder
-		transient.stringField("display_id", output.displayID)
-		encoded.rawField("transient", transient.finish())
+		transient.addStringField("display_id", output.displayID)
+		encoded.addRawField("transient", transient.finishObject())
 	}
-	return encoded.finish()
+	return encoded.finishObject()
 }
 
 // missingValuesNote returns a text with a line for each value of the output that is not kept in

@@ -35,7 +35,7 @@ func (s outputShortener) encodeOutput(o renderedOutput) json.RawMessage {
 	case o.output.failure != nil:
 		return o.output.failure.withTracebackCutTo(s.maxTextBytes).encode()
 	default:
-		return o.output.newObjectBuilderWithData(s.encodeValues(o.output)).finish()
+		return o.output.newObjectBuilderWithData(s.encodeValues(o.output)).finishObject()
 	}
 }
 
@@ -49,12 +49,12 @@ func (s outputShortener) encodeValues(o *richOutput) json.RawMessage {
 			value, ok = o.retainedValues[mime]
 		}
 		if ok {
-			data.rawField(mime, s.encodeValue(mime, value))
+			data.addRawField(mime, s.encodeValue(mime, value))
 		} else {
-			data.rawField(mime, sizeNote(mime, o.missingSizes[mime]))
+			data.addRawField(mime, sizeNote(mime, o.missingSizes[mime]))
 		}
 	}
-	return data.finish()
+	return data.finishObject()
 }
 
 // encodeValue returns one value of an output as JSON: as it is, as a text cut in the middle, or
@@ -79,20 +79,20 @@ func (s outputShortener) encodeValue(mime string, value json.RawMessage) json.Ra
 // not shown to the agent.
 func sizeNote(mime string, bytes int) json.RawMessage {
 	var b objectBuilder
-	b.stringField("mime", mime)
-	b.integerField("bytes", int64(bytes))
-	return b.finish()
+	b.addStringField("mime", mime)
+	b.addIntegerField("bytes", int64(bytes))
+	return b.finishObject()
 }
 
 // newObjectBuilderWithData returns a builder of the output as an nbformat JSON object with data, which is
 // JSON already, as its values. The caller may add fields and must call finish.
 func (o *richOutput) newObjectBuilderWithData(data json.RawMessage) *objectBuilder {
 	b := &objectBuilder{}
-	b.stringField("output_type", o.kind)
-	b.rawField("data", data)
-	b.rawField("metadata", o.metadata)
+	b.addStringField("output_type", o.kind)
+	b.addRawField("data", data)
+	b.addRawField("metadata", o.metadata)
 	if o.kind == executeResult {
-		b.rawField("execution_count", o.executionCount)
+		b.addRawField("execution_count", o.executionCount)
 	}
 	return b
 }
@@ -110,21 +110,21 @@ func (f *errorOutputContent) withTracebackCutTo(maxBytes int) *errorOutputConten
 // encode returns the error as an nbformat error output in JSON.
 func (f *errorOutputContent) encode() json.RawMessage {
 	var b objectBuilder
-	b.stringField("output_type", errorOutput)
-	b.stringField("ename", f.name)
-	b.stringField("evalue", f.value)
-	b.rawField("traceback", quotedArray(f.traceback))
-	return b.finish()
+	b.addStringField("output_type", errorOutput)
+	b.addStringField("ename", f.name)
+	b.addStringField("evalue", f.value)
+	b.addRawField("traceback", quotedArray(f.traceback))
+	return b.finishObject()
 }
 
 // streamOutputJSON returns text that was printed to a stream ("stdout" or "stderr") as an
 // nbformat stream output in JSON.
 func streamOutputJSON(name, text string) json.RawMessage {
 	var b objectBuilder
-	b.stringField("output_type", streamOutput)
-	b.stringField("name", name)
-	b.stringField("text", text)
-	return b.finish()
+	b.addStringField("output_type", streamOutput)
+	b.addStringField("name", name)
+	b.addStringField("text", text)
+	return b.finishObject()
 }
 
 // limitOutputs returns encoded outputs of at most about maxBytes. If they have more, some in

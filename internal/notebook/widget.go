@@ -31,9 +31,9 @@ type Widget struct {
 func (w Widgets) MarshalJSON() ([]byte, error) {
 	var out objectBuilder
 	for _, widget := range w {
-		out.rawField(widget.Key, widget.State)
+		out.addRawField(widget.Key, widget.State)
 	}
-	return out.finish(), nil
+	return out.finishObject(), nil
 }
 
 // UnmarshalJSON decodes a JSON object with each widget's state by its key. It fails if text is

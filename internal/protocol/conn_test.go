@@ -94,7 +94,7 @@ func TestConnDeliversMessages(t *testing.T) {
 				require.True(t, bytes.Equal(jsonOfSize(n), got), "a body of %d bytes", n)
 			}
 			require.NoError(t, <-sent)
-			closeBoth(t, a, b)
+			closeBothEnds(t, a, b)
 		})
 	}
 }
@@ -113,7 +113,7 @@ func TestCloseIsNotAConnError(t *testing.T) {
 			_, err = a.Read()
 			require.ErrorIs(t, err, protocol.ErrClosed)
 			require.ErrorIs(t, a.Write([]byte("{}")), protocol.ErrClosed)
-			closeBoth(t, a, b)
+			closeBothEnds(t, a, b)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestCloseUnblocksReadAndWrite(t *testing.T) {
 				}
 				writing <- err
 			}()
-			closeBoth(t, a, b)
+			closeBothEnds(t, a, b)
 			for _, done := range []chan error{reading, writing} {
 				err := <-done
 				var fault *protocol.ConnError
@@ -179,7 +179,7 @@ func TestWebSocketWritesRawFramesAsJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
 	require.JSONEq(t, `{"type":"kernel_stdio","active_cell":"c1","stream":"stderr","data":"tiefer\n"}`, string(got))
-	closeBoth(t, a, b)
+	closeBothEnds(t, a, b)
 }
 
 // jsonOfSize returns a valid JSON object of n bytes, or n braces if n is too small for one.
@@ -190,9 +190,9 @@ func jsonOfSize(n int) []byte {
 	return append(append([]byte(`{"a":"`), bytes.Repeat([]byte("x"), n-8)...), `"}`...)
 }
 
-// closeBoth closes both ends of a connection at the same time, because each end of a WebSocket
+// closeBothEnds closes both ends of a connection at the same time, because each end of a WebSocket
 // waits for the other one.
-func closeBoth(t *testing.T, a, b protocol.Conn) {
+func closeBothEnds(t *testing.T, a, b protocol.Conn) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- a.Close(protocol.CloseNormal, "") }()

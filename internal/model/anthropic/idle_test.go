@@ -30,7 +30,7 @@ func TestIdleTimeout(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					lines := `{"content":"some text","fault":` + fault + `}` + "\n" + `{"content":"some text"}`
-					client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, lines), nil), endpoint.Config{IdleTimeout: idle})
+					client := newClientServedInBubble(t, mockapi.New(modeltest.ParseScript(t, lines), nil), endpoint.Config{IdleTimeout: idle})
 					began := time.Now()
 					_, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 					require.EqualError(t, err, fmt.Sprintf("anthropic: the reply broke off before its end: nothing came for %v", want))
@@ -51,7 +51,7 @@ func TestShorterSilenceIsNoTimeout(t *testing.T) {
 	for idle, stall := range map[time.Duration]time.Duration{0: 2*time.Minute - time.Millisecond, 3 * time.Minute: 2 * time.Minute, -1: 20 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			line := fmt.Sprintf(`{"content":"ok","fault":{"stall_ms":%d,"after":3}}`, stall.Milliseconds())
-			client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, line), nil), endpoint.Config{IdleTimeout: idle})
+			client := newClientServedInBubble(t, mockapi.New(modeltest.ParseScript(t, line), nil), endpoint.Config{IdleTimeout: idle})
 			began := time.Now()
 			modeltest.RequireReplyText(t, client, "ok", modeltest.UserTextMessage("go"))
 			require.Equal(t, stall, time.Since(began))
@@ -63,7 +63,7 @@ func TestShorterSilenceIsNoTimeout(t *testing.T) {
 func TestPingsResetIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		client := newClientServedInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			out := http.NewResponseController(w)
 			for range 60 {
@@ -95,7 +95,7 @@ func TestDataAfterMessageStopIsIgnored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				client := serveInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				client := newClientServedInBubble(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", "text/event-stream")
 					_, _ = io.WriteString(w, wholeReplyEventStream)
 					if rest.text == "end" {
@@ -137,7 +137,7 @@ data: {"type":"message_stop"}
 func TestSlowCallerIsNoIdleTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
+		client := newClientServedInBubble(t, mockapi.New(modeltest.ParseScript(t, `{"content":"`+strings.Repeat("some text ", 20)+`"}`), nil), endpoint.Config{})
 		_, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) {
 			time.Sleep(time.Hour) //nolint:forbidigo // in a synctest bubble
 		})
@@ -214,7 +214,7 @@ func TestCancelInEveryPhase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, line), nil), endpoint.Config{})
+				client := newClientServedInBubble(t, mockapi.New(modeltest.ParseScript(t, line), nil), endpoint.Config{})
 				cause := errors.New("enough")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				began := time.Now()
@@ -231,7 +231,7 @@ func TestCancelInEveryPhase(t *testing.T) {
 func TestCancelFromOnDelta(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := serveInBubble(t, mockapi.New(modeltest.ParseScript(t, `{"content":"some text that is long","fault":{"hang":true,"after":5}}`), nil), endpoint.Config{})
+		client := newClientServedInBubble(t, mockapi.New(modeltest.ParseScript(t, `{"content":"some text that is long","fault":{"hang":true,"after":5}}`), nil), endpoint.Config{})
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		_, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) { cancel(cause) })

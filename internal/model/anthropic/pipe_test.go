@@ -14,10 +14,10 @@ import (
 	"assay/internal/model/endpoint"
 )
 
-// serveInBubble serves an HTTP handler over net.Pipe, for tests in a synctest bubble,
+// newClientServedInBubble serves an HTTP handler over net.Pipe, for tests in a synctest bubble,
 // and returns an Anthropic client that calls it. Server and client are closed when the
 // test ends.
-func serveInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) model.Client {
+func newClientServedInBubble(t *testing.T, handler http.Handler, cfg endpoint.Config) model.Client {
 	t.Helper()
 	ln := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: handler}

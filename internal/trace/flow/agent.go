@@ -7,10 +7,10 @@ import (
 	"assay/internal/trace"
 )
 
-// joinFromAgent processes a record from the agent: it ends the queries that the agent was sent
+// joinRecordFromAgent processes a record from the agent: it ends the queries that the agent was sent
 // before. If r is an action with a tx_id, which wants an answer, it begins a request and
 // returns it; otherwise it returns nil.
-func (j *Joiner) joinFromAgent(r trace.Record) *Request {
+func (j *Joiner) joinRecordFromAgent(r trace.Record) *Request {
 	if r.Note == trace.NoteMalformed {
 		return nil
 	}
@@ -56,9 +56,9 @@ func isHolderAction(action string) (known, needsCell bool) {
 	}
 }
 
-// joinToAgent processes a record sent to the agent. It returns the request that r answers, or
+// joinRecordToAgent processes a record sent to the agent. It returns the request that r answers, or
 // the query that r is, or nil.
-func (j *Joiner) joinToAgent(r trace.Record) *Request {
+func (j *Joiner) joinRecordToAgent(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeActionResponse:
 		return j.recordActionAnswer(r)

@@ -7,9 +7,9 @@ import (
 	"assay/internal/trace"
 )
 
-// joinFromConsole processes a record from a console: it begins a request if the console asks
+// joinRecordFromConsole processes a record from a console: it begins a request if the console asks
 // for something, or records the console's reply to an action. It returns the request, or nil.
-func (j *Joiner) joinFromConsole(r trace.Record) *Request {
+func (j *Joiner) joinRecordFromConsole(r trace.Record) *Request {
 	if r.Note == trace.NoteDropped {
 		return nil
 	}
@@ -33,12 +33,12 @@ func (j *Joiner) joinFromConsole(r trace.Record) *Request {
 	}
 }
 
-// joinToConsole processes a record sent to a console. It returns the request for the action
+// joinRecordToConsole processes a record sent to a console. It returns the request for the action
 // that r forwards to the holder, or the console's own request that r answers, or nil.
-func (j *Joiner) joinToConsole(r trace.Record) *Request {
+func (j *Joiner) joinRecordToConsole(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeAgentAction:
-		return j.joinToHolder(r)
+		return j.joinRecordToHolder(r)
 	case r.CauseSeq != 0:
 		return j.endConsoleRequest(r)
 	default:
@@ -46,9 +46,9 @@ func (j *Joiner) joinToConsole(r trace.Record) *Request {
 	}
 }
 
-// joinToHolder records that an action of the agent or of the server itself was sent to the
+// joinRecordToHolder records that an action of the agent or of the server itself was sent to the
 // console that holds the document, and returns its request; nil if there is none.
-func (j *Joiner) joinToHolder(r trace.Record) *Request {
+func (j *Joiner) joinRecordToHolder(r trace.Record) *Request {
 	q := j.findOpenRequestAt(r.RefSeq, KindAction)
 	if q == nil && r.TxID != "" && r.RefSeq == 0 {
 		q = j.beginRequest(r, Request{Kind: KindServerRequest})

@@ -65,17 +65,17 @@ func (j *Joiner) Add(r trace.Record) []*Request {
 	var request *Request
 	switch r.Hop {
 	case trace.AgentToServer:
-		request = j.joinFromAgent(r)
+		request = j.joinRecordFromAgent(r)
 	case trace.ServerToAgent:
-		request = j.joinToAgent(r)
+		request = j.joinRecordToAgent(r)
 	case trace.KernelToServer:
-		request = j.joinFromKernel(r)
+		request = j.joinRecordFromKernel(r)
 	case trace.ServerToKernel:
-		request = j.joinToKernel(r)
+		request = j.joinRecordToKernel(r)
 	case trace.ConsoleToServer:
-		request = j.joinFromConsole(r)
+		request = j.joinRecordFromConsole(r)
 	case trace.ServerToConsole:
-		request = j.joinToConsole(r)
+		request = j.joinRecordToConsole(r)
 	case trace.HopSession:
 		j.applySessionEvent(r)
 	case trace.HopNotebook:

@@ -5,9 +5,9 @@ import (
 	"assay/internal/trace"
 )
 
-// joinToKernel processes a record sent to the kernel. It returns the request that r forwards to
+// joinRecordToKernel processes a record sent to the kernel. It returns the request that r forwards to
 // the kernel, or the server's own request that begins with r, or nil.
-func (j *Joiner) joinToKernel(r trace.Record) *Request {
+func (j *Joiner) joinRecordToKernel(r trace.Record) *Request {
 	switch {
 	case r.Type == protocol.TypeRunCell:
 		return j.recordRunSent(r)
@@ -31,9 +31,9 @@ func (j *Joiner) joinToKernel(r trace.Record) *Request {
 	return q
 }
 
-// joinFromKernel processes a record from the kernel. It returns the run that r starts or ends,
+// joinRecordFromKernel processes a record from the kernel. It returns the run that r starts or ends,
 // or the request to which r replies, or nil.
-func (j *Joiner) joinFromKernel(r trace.Record) *Request {
+func (j *Joiner) joinRecordFromKernel(r trace.Record) *Request {
 	switch r.Type {
 	case protocol.TypeStartCell:
 		return j.recordRunStart(r)

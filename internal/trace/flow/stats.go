@@ -75,13 +75,13 @@ func (s *Stats) AddFrame(f Frame) {
 		s.noteCounts[f.Record.Note]++
 	}
 	if f.DelayRequest != nil {
-		s.rowOf(f.DelayRequest).addRequest(f.DelayRequest)
+		s.rowOfRequest(f.DelayRequest).addRequest(f.DelayRequest)
 	}
 }
 
-// rowOf returns the row in which the request q is counted; it adds a row for a new kind and
+// rowOfRequest returns the row in which the request q is counted; it adds a row for a new kind and
 // action.
-func (s *Stats) rowOf(q *Request) *statsRow {
+func (s *Stats) rowOfRequest(q *Request) *statsRow {
 	key := statsKey{q.Kind, printableText(q.Action, maxShownNameRunes)}
 	row := s.rows[key]
 	if row == nil && len(s.rows) >= maxStatsRows {

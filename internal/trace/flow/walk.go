@@ -53,7 +53,7 @@ func WalkFinished(ctx context.Context, open func(context.Context) (LineSource, e
 	return reader.forEach(ctx, func(line []byte, r trace.Record) error {
 		frame := Frame{Line: line, Record: r}
 		for _, q := range joiner.Add(r) {
-			q, err := lookahead.resultOf(ctx, q)
+			q, err := lookahead.finalStateOf(ctx, q)
 			if err != nil {
 				return err
 			}
@@ -102,9 +102,9 @@ func newRequestLookahead(reader *recordReader) *requestLookahead {
 	return l
 }
 
-// resultOf returns the request that began with the same entry as q in its final state. It reads
+// finalStateOf returns the request that began with the same entry as q in its final state. It reads
 // ahead until it knows, and fails if that fails.
-func (l *requestLookahead) resultOf(ctx context.Context, q *Request) (*Request, error) {
+func (l *requestLookahead) finalStateOf(ctx context.Context, q *Request) (*Request, error) {
 	for {
 		if settled := l.endedByFirstSeq[q.Asked.Seq]; settled != nil {
 			return settled, nil
