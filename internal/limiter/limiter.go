@@ -3,7 +3,7 @@
 // agents.
 //
 // One process makes a [Limiter], which listens on a Unix socket; the others call
-// [AcquireSlot] with the socket's path. Acquire connects and waits until the Limiter
+// [AcquireSlot] with the socket's path. AcquireSlot connects and waits until the Limiter
 // sends one byte, which grants a slot. The connection is the slot: closing it gives
 // the slot back, and the kernel closes it when a process dies.
 package limiter
@@ -52,7 +52,7 @@ func Listen(path string, slots int) (*Limiter, error) {
 }
 
 // Close closes the limiter's socket and all connections, and waits for its goroutines.
-// A waiting Acquire returns an error; a caller that already has a slot is not
+// A waiting AcquireSlot returns an error; a caller that already has a slot is not
 // interrupted. It returns the error of closing the socket.
 func (l *Limiter) Close() error {
 	err := l.listener.Close()
