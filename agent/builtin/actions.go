@@ -66,21 +66,21 @@ func (c *actionClient) doWithLateHandler(ctx context.Context, action string, par
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	if err := c.send(action, params, txID); err != nil {
-		return failedAction(txID, "OPERATION FAILED: '%s' could not be sent: %v. The operation did not complete.", action, err)
+		return unansweredActionResult(txID, "OPERATION FAILED: '%s' could not be sent: %v. The operation did not complete.", action, err)
 	}
 	select {
 	case r := <-response:
 		return r
 	case <-timer.C:
-		return failedAction(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, render.FormatSeconds(timeout))
+		return unansweredActionResult(txID, "OPERATION FAILED: '%s' timed out after %s seconds. No answer came: the operation did not complete.", action, render.FormatSeconds(timeout))
 	case <-ctx.Done():
 		c.abandonAction(abandonedAction{txID, onLateResponse}, response)
-		return failedAction(txID, "OPERATION FAILED: '%s' was given up: %v. The operation did not complete.", action, context.Cause(ctx))
+		return unansweredActionResult(txID, "OPERATION FAILED: '%s' was given up: %v. The operation did not complete.", action, context.Cause(ctx))
 	}
 }
 
-// failedAction returns the result of an action that got no response.
-func failedAction(txID, format string, args ...any) actionResult {
+// unansweredActionResult returns the result of an action that got no response.
+func unansweredActionResult(txID, format string, args ...any) actionResult {
 	return actionResult{txID: txID, failure: fmt.Sprintf(format, args...)}
 }
 
@@ -157,8 +157,8 @@ func (c *actionClient) unregisterPending(txID string) {
 	delete(c.pending, txID)
 }
 
-// sentCount returns how many actions the agent has sent since it started.
-func (c *actionClient) sentCount() int {
+// sentActionCount returns how many actions the agent has sent since it started.
+func (c *actionClient) sentActionCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sent

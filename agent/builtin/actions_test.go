@@ -27,7 +27,7 @@ func TestCO3_ManyActionsAtOnce(t *testing.T) {
 		ours, theirs := protocol.Pipe()
 		client := builtin.NewActionClient(theirs)
 		var reading sync.WaitGroup
-		reading.Go(client.Read)
+		reading.Go(client.ReadResponses)
 
 		late := map[int]bool{}
 		var working sync.WaitGroup
@@ -93,7 +93,7 @@ func TestCO2_ActionWithoutResponseFails(t *testing.T) {
 		ours, theirs := protocol.Pipe()
 		client := builtin.NewActionClient(theirs)
 		var reading sync.WaitGroup
-		reading.Go(client.Read)
+		reading.Go(client.ReadResponses)
 		reading.Go(func() {
 			for range 3 {
 				_, _ = ours.Read() // they get no response
@@ -127,7 +127,7 @@ func TestCO2_ActionWithoutResponseFails(t *testing.T) {
 func TestCO2_ErrorsOfTheNotebook(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`, "run_cell", `{"cell_id":"gone"}`, "create_markdown_cell", `{"position":0,"source":"x"}`), `{"content":"x"}`)
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		switch action {
 		case "get_context":
 			p.RespondToAction(tx, frame{"status": "error"})
@@ -153,7 +153,7 @@ func TestEH4_ActionWithoutResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
-		p.OnAction(func(string, frame, string) bool { return true })
+		p.SetActionHook(func(string, frame, string) bool { return true })
 		p.InitAndAwaitReady(nil)
 		began := time.Now()
 		require.Equal(t, "done", p.QueryAndWait("go"))

@@ -183,7 +183,7 @@ func (a *Agent) applyInit(message protocol.AgentInit) error {
 	if message.Strategy != "" && message.Strategy != a.strategyName {
 		return fmt.Errorf("the session wants the strategy %q, and this agent was started with %q", message.Strategy, a.strategyName)
 	}
-	if err := a.applySession(message); err != nil {
+	if err := a.applySessionSettings(message); err != nil {
 		return err
 	}
 	for _, c := range a.strategy.Conversations() {
@@ -208,7 +208,7 @@ func (a *Agent) answerQuery(ctx context.Context, requestID string, t Task) {
 	if isDisconnected(ctx) {
 		return
 	}
-	a.sendEndedEvent(t.Conversation)
+	a.sendQueryEndedEvent(t.Conversation)
 	if last && status != "" {
 		a.SendStatus(status)
 	}
@@ -261,10 +261,10 @@ func (a *Agent) reportFailure(err error, c *Conversation) (status string) {
 	return protocol.AgentReady
 }
 
-// sendEndedEvent sends an event of type ended for the query of a conversation, because a
+// sendQueryEndedEvent sends an event of type ended for the query of a conversation, because a
 // live session may have several queries in progress. It sends nothing in an evaluation, or
 // for a query without a request id.
-func (a *Agent) sendEndedEvent(c *Conversation) {
+func (a *Agent) sendQueryEndedEvent(c *Conversation) {
 	if !a.EvalMode && c.requestID != "" {
 		c.sendEvent("ended", "", nil)
 	}

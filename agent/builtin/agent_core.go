@@ -12,7 +12,7 @@ import (
 // its notebook and the settings of the session.
 type AgentCore struct {
 	Config   Config // with defaults filled in
-	Notebook *Notebook
+	Notebook *NotebookClient
 
 	// EvalMode (the session is an evaluation) and Language (of the kernel, such as
 	// python or elisp) come from the init message. They change only while no query
@@ -31,17 +31,17 @@ type AgentCore struct {
 func NewAgentCore(conn protocol.Conn, cfg Config) *AgentCore {
 	cfg = cfg.withDefaults()
 	server := &serverConn{conn: conn, stderr: cfg.Stderr, log: cfg.Log}
-	notebook := newNotebook(server, cfg)
+	notebook := newNotebookClient(server, cfg)
 	return &AgentCore{
 		Config: cfg, Notebook: notebook, Language: "python", server: server,
 		usage: newUsageTracker(cfg, server, notebook), streamer: &replyStreamer{server: server, clock: cfg.Clock},
 	}
 }
 
-// applySession applies the settings in an init message (limits, session id, evaluation mode,
+// applySessionSettings applies the settings in an init message (limits, session id, evaluation mode,
 // language) and makes the limits count from 0 again. It returns an error, and changes
 // nothing, if the limits in the message cannot be read.
-func (c *AgentCore) applySession(message protocol.AgentInit) error {
+func (c *AgentCore) applySessionSettings(message protocol.AgentInit) error {
 	limits, err := c.Config.Limits.withOverrides(message.Limits)
 	if err != nil {
 		return err

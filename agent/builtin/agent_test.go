@@ -34,7 +34,7 @@ func TestCO1_ReadyThenInitThenQueries(t *testing.T) {
 
 	history := p.Transcript()
 	require.Len(t, history, 2)
-	entry := p.FramesOf("agent_history_updated")[1]
+	entry := p.FramesOfType("agent_history_updated")[1]
 	require.Equal(t, "7", entry.StringField("session_id"))
 	require.Equal(t, "q1", entry.StringField("request_id"))
 	require.Equal(t, "anthropic_message", entry.ObjectField("entry").StringField("type"))
@@ -112,8 +112,8 @@ func TestCO6_RefusalOfTheAPIIsAFatalError(t *testing.T) {
 		`{"error":{"status":401,"body":{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}}}`, `{"content":"hi"}`)
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "script: 401 authentication_error: invalid x-api-key", p.QueryAndWait("go"))
-	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
-	require.Empty(t, p.FramesOf("agent_usage_update"))
+	require.Equal(t, true, p.FramesOfType("agent_error")[0]["fatal"])
+	require.Empty(t, p.FramesOfType("agent_usage_update"))
 }
 
 func TestCO7_RepliesAreStreamed(t *testing.T) {
@@ -132,12 +132,12 @@ func TestCO7_RepliesAreStreamed(t *testing.T) {
 	want := append([]string{"agent_history_updated"}, one...)
 	want = append(append(want, "agent_history_updated"), one...)
 	require.Equal(t, want, kinds)
-	block := p.FramesOf("agent_stream_block_start")[0]
+	block := p.FramesOfType("agent_stream_block_start")[0]
 	require.Equal(t, "tool_use", block.StringField("block_type"))
 	require.Equal(t, "get_context", block.StringField("block_name"))
 	require.Equal(t, "toolu_0_0", block.StringField("block_id"))
 	require.InDelta(t, 0, block["block_index"], 0)
-	require.Equal(t, "{}", p.FramesOf("agent_stream_delta")[0].StringField("delta"))
+	require.Equal(t, "{}", p.FramesOfType("agent_stream_delta")[0].StringField("delta"))
 }
 
 // The streamed pieces add up to the reply in the conversation.
@@ -145,7 +145,7 @@ func TestCO7_StreamedPiecesAddUp(t *testing.T) {
 	t.Parallel()
 	content := `[{"type":"thinking","thinking":"Sö, 数据?","signature":"s"},{"type":"text","text":"I look 🙂 first."},` +
 		`{"type":"tool_use","id":"x","name":"execute_code","input":{"code":"print('数据 🙂')"}}]`
-	p := startOnValidatingAPI(t, builtin.Config{}, `{"content":`+content+`}`, `{"content":"done"}`)
+	p := startAgentOnValidatingAPI(t, builtin.Config{}, `{"content":`+content+`}`, `{"content":"done"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	streamed := map[float64]string{}
@@ -178,11 +178,11 @@ func TestCO11_CancelDuringModelCall(t *testing.T) {
 		synctest.Wait()
 		p.SendFrame(frame{"type": "agent_cancel", "request_id": "another"})
 		synctest.Wait()
-		require.Empty(t, p.EventsOf("cancelled"))
+		require.Empty(t, p.EventsOfType("cancelled"))
 		p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
 		require.Equal(t, "ready", p.AwaitQueryEnd(from))
-		require.Len(t, p.EventsOf("cancelled"), 1)
-		require.Equal(t, "the query was cancelled", p.EventsOf("cancelled")[0].StringField("text"))
+		require.Len(t, p.EventsOfType("cancelled"), 1)
+		require.Equal(t, "the query was cancelled", p.EventsOfType("cancelled")[0].StringField("text"))
 
 		from = len(p.Frames())
 		p.SendQuery("again")
@@ -190,7 +190,7 @@ func TestCO11_CancelDuringModelCall(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(2 * time.Hour) //nolint:forbidigo // of the bubble's clock
 		require.Equal(t, "done", p.AwaitQueryEnd(from))
-		require.Len(t, p.EventsOf("cancelled"), 1)
+		require.Len(t, p.EventsOfType("cancelled"), 1)
 	})
 }
 
@@ -207,7 +207,7 @@ func TestCO11_CancelWhileCellRuns(t *testing.T) {
 	p.AwaitFrame(from, "the cell", func(f frame) bool { return f.StringField("action") == "create_cell" })
 	p.SendFrame(frame{"type": "agent_cancel"})
 	require.Equal(t, "ready", p.AwaitQueryEnd(from))
-	require.Len(t, p.EventsOf("cancelled"), 1)
+	require.Len(t, p.EventsOfType("cancelled"), 1)
 
 	results := p.ToolResults()
 	require.Len(t, results, 3)
@@ -216,12 +216,12 @@ func TestCO11_CancelWhileCellRuns(t *testing.T) {
 		require.True(t, isError)
 		require.Contains(t, text, "the query was cancelled")
 	}
-	for _, f := range p.FramesOf("agent_action") {
+	for _, f := range p.FramesOfType("agent_action") {
 		require.NotEqual(t, "delete_cell", f.StringField("action"), "the later calls of the reply are not run")
 	}
 	require.Equal(t, "done", p.QueryAndWait("go on"))
 	stops := 0
-	for _, f := range p.FramesOf("agent_action") {
+	for _, f := range p.FramesOfType("agent_action") {
 		if f.StringField("action") == "stop_cell" {
 			stops++
 			require.Equal(t, "c1", f.ObjectField("params").StringField("cell_id"))
@@ -235,7 +235,7 @@ func TestCO11_CancelWhileCodeRuns(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("execute_code", `{"code":"while 1: pass"}`))
 	running := make(chan string, 1)
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		if action == "execute_code" {
 			running <- tx
 		}
@@ -265,7 +265,7 @@ func TestCO11_WaitingQueryCanBeCancelled(t *testing.T) {
 			return f.StringField("type") == "agent_history_updated" && f.StringField("request_id") == "third" && f.ObjectField("entry").StringField("role") == "assistant"
 		})
 		synctest.Wait()
-		require.Len(t, p.EventsOf("cancelled"), 1)
+		require.Len(t, p.EventsOfType("cancelled"), 1)
 	})
 }
 
@@ -273,18 +273,18 @@ func TestCO2_SecondInitAbandonsPendingActions(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, builtin.Config{}, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"fine"}`)
 	txIDs := make(chan string, 1)
-	p.OnAction(func(_ string, _ frame, tx string) bool { txIDs <- tx; return true })
+	p.SetActionHook(func(_ string, _ frame, tx string) bool { txIDs <- tx; return true })
 	p.InitAndAwaitReady(nil)
 	p.SendQuery("go")
 	tx := <-txIDs
 	p.SendFrame(frame{"type": "init", "session_id": 8, "eval_mode": false})
-	p.AwaitFrame(0, "the responses to two inits and the end of the query", func(frame) bool { return p.CountFramesWith("status", "ready") == 3 })
+	p.AwaitFrame(0, "the responses to two inits and the end of the query", func(frame) bool { return p.CountFramesWithField("status", "ready") == 3 })
 	text, isError := p.ToolResult(0)
 	require.True(t, isError)
 	require.Equal(t, "OPERATION FAILED: 'get_context' was given up: the session was initialised again. The operation did not complete.", text)
 	p.RespondToAction(tx, frame{"context": frame{}}) // a late response has no effect
 	require.Equal(t, "done", p.QueryAndWait("again"))
-	history := p.FramesOf("agent_history_updated")
+	history := p.FramesOfType("agent_history_updated")
 	require.Equal(t, "8", history[len(history)-1].StringField("session_id"))
 }
 
@@ -311,7 +311,7 @@ func TestEH9_ActionsAreLoggedOnStderr(t *testing.T) {
 }
 
 // The agent survives any frame of the server.
-func FuzzFrames(f *testing.F) {
+func FuzzServerFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"kernel_message","message":{"type":"cell_result","cell_id":"c1","run_sequencer":1,"cell_outputs":[5]}}`))
 	f.Add([]byte(`{"type":"agent_action_response","tx_id":"tx_1","status":"error","error":5}`))
 	f.Add([]byte(`{"type":"agent_action_response","tx_id":"tx_1","context":{"cells":[{"outputs":[{"data":{"image/png":{}}}]}]}}`))
@@ -321,7 +321,7 @@ func FuzzFrames(f *testing.F) {
 		short := builtin.Limits{ActionTimeout: time.Second, CellTimeout: 10 * time.Millisecond} // for cells that do not exist
 		p := startToolsAgent(t, builtin.Config{Limits: short, NewTxID: func() string { return "tx_1" }},
 			agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print 1","auto_run":true}`), agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
-		p.OnAction(func(string, frame, string) bool {
+		p.SetActionHook(func(string, frame, string) bool {
 			_ = p.Conn.Write(data)
 			return false
 		})

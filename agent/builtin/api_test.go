@@ -51,7 +51,7 @@ type scriptOutcome struct {
 // runThirtyTurnScript runs an agent on the script of thirtyTurnScript, played by the API of a model name.
 func runThirtyTurnScript(t *testing.T, modelName string) scriptOutcome {
 	t.Helper()
-	mock := &bodyRecorder{Handler: mockapi.New(agenttest.ParseScript(t, thirtyTurnScript()...), nil)}
+	mock := &requestBodyRecorder{Handler: mockapi.New(agenttest.ParseModelScript(t, thirtyTurnScript()...), nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
 	client, err := open.Open(modelName, open.Options{APIKey: "key", BaseURL: server.URL})
@@ -60,7 +60,7 @@ func runThirtyTurnScript(t *testing.T, modelName string) scriptOutcome {
 		Model: client, ModelName: modelName, PriceUnknown: true, Sleep: func(context.Context, time.Duration) error { return nil },
 		Clock: func() time.Time { return time.Unix(0, 0) },
 	})
-	p.OnAction(func(action string, params frame, tx string) bool {
+	p.SetActionHook(func(action string, params frame, tx string) bool {
 		if action != "run_cell" || params.StringField("cell_id") != "c2" {
 			return false
 		}
@@ -71,8 +71,8 @@ func runThirtyTurnScript(t *testing.T, modelName string) scriptOutcome {
 	})
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("Compute. <b> & é"))
-	require.Empty(t, p.FramesOf("agent_error"))
-	return scriptOutcome{history: p.Transcript(), usage: p.FramesOf("agent_usage_update"), bodies: mock.all}
+	require.Empty(t, p.FramesOfType("agent_error"))
+	return scriptOutcome{history: p.Transcript(), usage: p.FramesOfType("agent_usage_update"), bodies: mock.all}
 }
 
 // The conversation is the same whichever API the model has.
@@ -122,13 +122,13 @@ func TestCO8_ModelOfOtherProviderHasNoPrice(t *testing.T) {
 			`{"content":"a","usage":{"input_tokens":1000000,"output_tokens":100000}}`)
 		p.InitAndAwaitReady(nil)
 		require.Equal(t, "done", p.QueryAndWait("go"))
-		update := p.FramesOf("agent_usage_update")[0]
+		update := p.FramesOfType("agent_usage_update")[0]
 		if unpriced {
 			require.Nil(t, update["cost_usd"])
-			require.Contains(t, p.FramesOf("agent_error")[0].StringField("error"), "the cost limit of 1 USD is not enforced")
+			require.Contains(t, p.FramesOfType("agent_error")[0].StringField("error"), "the cost limit of 1 USD is not enforced")
 			continue
 		}
 		require.InDelta(t, 2.25, update["cost_usd"], 1e-9)
-		require.Empty(t, p.FramesOf("agent_error"))
+		require.Empty(t, p.FramesOfType("agent_error"))
 	}
 }

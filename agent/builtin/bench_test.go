@@ -17,7 +17,7 @@ import (
 // itself and the JSON of both ends.
 func BenchmarkTurn(b *testing.B) {
 	lines := append(slices.Repeat([]string{agenttest.ToolCallScriptLine("get_context", `{}`)}, 20), agenttest.SubmitScriptLine("1"))
-	turn := agenttest.ParseScript(b, lines...)
+	turn := agenttest.ParseModelScript(b, lines...)
 	ours, theirs := protocol.Pipe()
 	over := make(chan error, 1)
 	go func() {

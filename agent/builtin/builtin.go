@@ -28,7 +28,7 @@
 //     (retry.go).
 //   - [ModelCall] gets one complete reply: it asks again after a reply that was cut
 //     off and drops old rounds from a conversation that is too long.
-//   - [Notebook] sends actions, matches their responses by tx_id and follows the
+//   - [NotebookClient] sends actions, matches their responses by tx_id and follows the
 //     runs of the cells that the agent started.
 //   - A usage tracker adds up tokens and cost and checks the [Limits].
 //

@@ -26,9 +26,9 @@ func hangingCellCall() model.Block {
 	return model.ToolUse("a", "create_cell", json.RawMessage(`{"position":0,"source":"hang","auto_run":true}`))
 }
 
-// busyTurnScript returns a script with a turn that uses all kinds of tools, and texts for the
+// allToolsTurnScript returns a script with a turn that uses all kinds of tools, and texts for the
 // queries after it.
-func busyTurnScript() []string {
+func allToolsTurnScript() []string {
 	lines := []string{
 		agenttest.ToolCallScriptLine("get_context", `{}`, "request_globals_summary", `{}`,
 			"create_cell", `{"position":0,"source":"print 1","auto_run":true}`, "execute_code", `{"code":"1"}`),
@@ -43,7 +43,7 @@ func TestCO11_CancelAfterAnyFrame(t *testing.T) {
 	t.Parallel()
 	points := 0
 	for at := 1; ; at++ {
-		p := startOnValidatingAPI(t, builtin.Config{}, busyTurnScript()...)
+		p := startAgentOnValidatingAPI(t, builtin.Config{}, allToolsTurnScript()...)
 		p.InitAndAwaitReady(nil)
 		from := len(p.Frames())
 		var cancelled atomic.Bool
@@ -68,8 +68,8 @@ func TestCO11_CancelAfterAnyFrame(t *testing.T) {
 func requireConversationIntact(t *testing.T, p *agenttest.Server, at int) {
 	t.Helper()
 	require.Equal(t, "done", p.QueryAndWait("again"), "cancelled after %d frames", at)
-	require.LessOrEqual(t, len(p.EventsOf("cancelled")), 1)
-	require.Empty(t, p.FramesOf("agent_error"), "cancelled after %d frames", at)
+	require.LessOrEqual(t, len(p.EventsOfType("cancelled")), 1)
+	require.Empty(t, p.FramesOfType("agent_error"), "cancelled after %d frames", at)
 	status, text := agenttest.CheckTranscript(append(p.Transcript(), builtin.UserMessage(model.Text("go on"))))
 	require.Equal(t, http.StatusOK, status, text)
 }
@@ -93,7 +93,7 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 	} {
 		t.Run(c[0], func(t *testing.T) {
 			t.Parallel()
-			p := startOnValidatingAPI(t, builtin.Config{}, agenttest.ToolCallScriptLine(c[0], c[1], "get_context", `{}`), `{"content":"fine"}`)
+			p := startAgentOnValidatingAPI(t, builtin.Config{}, agenttest.ToolCallScriptLine(c[0], c[1], "get_context", `{}`), `{"content":"fine"}`)
 			held := p.WithholdResponses(c[2])
 			p.InitAndAwaitReady(nil)
 			from := len(p.Frames())
@@ -104,7 +104,7 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 			text, isError := p.ToolResult(0)
 			require.True(t, isError)
 			require.Contains(t, text, "the query was cancelled")
-			p.OnAction(nil)
+			p.SetActionHook(nil)
 			requireConversationIntact(t, p, 0)
 		})
 	}
@@ -114,14 +114,14 @@ func TestCO11_CancelDuringEachTool(t *testing.T) {
 // reply is kept.
 func TestCO11_CancelDuringStream(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(agenttest.ParseScript(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`), `{"content":"a text"}`, `{"content":"another"}`), nil)
+	mock := mockapi.New(agenttest.ParseModelScript(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"`+strings.Repeat("1+", 500)+`1"}`), `{"content":"a text"}`, `{"content":"another"}`), nil)
 	var once sync.Once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		once.Do(func() { w = &stallingWriter{ResponseWriter: w, left: 900, gone: r.Context().Done()} })
 		mock.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	p := startOnHTTPAPI(t, server.URL, "key")
+	p := startAgentOnHTTPAPI(t, server.URL, "key")
 	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
 	p.SendQuery("go")
@@ -129,7 +129,7 @@ func TestCO11_CancelDuringStream(t *testing.T) {
 	p.SendCancel()
 	require.Equal(t, "ready", p.AwaitQueryEnd(from))
 	require.Len(t, p.Transcript(), 1)
-	complete := p.FramesOf("agent_stream_complete")
+	complete := p.FramesOfType("agent_stream_complete")
 	require.Len(t, complete, 1)
 	require.Equal(t, "the query was cancelled", complete[0].StringField("error"))
 	requireConversationIntact(t, p, 0)
@@ -159,7 +159,7 @@ func (w *stallingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]any{
-		"reply":   agenttest.NewReply(hangingCellCall()),
+		"reply":   agenttest.NewModelReply(hangingCellCall()),
 		"failure": fmt.Errorf("%w: late", model.ErrCutStream),
 		"refusal": &model.APIError{Status: 429},
 		"other":   errors.New("late"),
@@ -168,16 +168,16 @@ func TestCO11_ReplyAfterCancelIsIgnored(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
 			wait := func(ctx context.Context) { once.Do(func() { <-ctx.Done() }) }
-			p, _ := startOnReplies(t, builtin.Config{}, wait, late, agenttest.NewReply(model.Text("fine")))
+			p, _ := startAgentOnReplies(t, builtin.Config{}, wait, late, agenttest.NewModelReply(model.Text("fine")))
 			p.InitAndAwaitReady(nil)
 			from := len(p.Frames())
 			p.SendQuery("go")
 			p.AwaitFrame(from, "thinking", func(f frame) bool { return f.StringField("status") == "thinking" })
 			p.SendCancel()
 			require.Equal(t, "ready", p.AwaitQueryEnd(from))
-			require.Empty(t, p.FramesOf("agent_action"))
-			require.Empty(t, p.EventsOf("retry"))
-			require.Len(t, p.EventsOf("cancelled"), 1)
+			require.Empty(t, p.FramesOfType("agent_action"))
+			require.Empty(t, p.EventsOfType("retry"))
+			require.Len(t, p.EventsOfType("cancelled"), 1)
 			requireConversationIntact(t, p, 0)
 		})
 	}
@@ -188,11 +188,11 @@ func TestCO11_CellPastItsLimitIsStopped(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, builtin.Config{Limits: builtin.Limits{CellTimeout: time.Millisecond}},
 		agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), agenttest.ToolCallScriptLine("get_context", `{}`))
-	p.OnAction(func(action string, _ frame, _ string) bool { return action == "get_context" }) // it gets no response
+	p.SetActionHook(func(action string, _ frame, _ string) bool { return action == "get_context" }) // it gets no response
 	p.InitAndAwaitReady(nil)
 	p.SendQuery("go")
 	p.AwaitFrame(0, "the look", func(f frame) bool { return f.StringField("action") == "get_context" })
-	require.Zero(t, p.CountFramesWith("action", "stop_cell"))
+	require.Zero(t, p.CountFramesWithField("action", "stop_cell"))
 	seen := len(p.Frames())
 	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
 	require.Equal(t, "ready", p.AwaitQueryEnd(seen))

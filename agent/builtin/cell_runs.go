@@ -63,7 +63,7 @@ func (t *cellRunTracker) assignCell(run *expectedRun, cellID string) {
 	} else {
 		t.expected[cellID] = run
 	}
-	t.closeUnnamedRunLocked()
+	t.decrementUnnamedRunsLocked()
 }
 
 // abandonRun makes the tracker stop waiting for the result of run. cellID must be the one given
@@ -72,7 +72,7 @@ func (t *cellRunTracker) abandonRun(run *expectedRun, cellID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if cellID == "" {
-		t.closeUnnamedRunLocked()
+		t.decrementUnnamedRunsLocked()
 		return
 	}
 	if t.expected[cellID] == run {
@@ -80,9 +80,9 @@ func (t *cellRunTracker) abandonRun(run *expectedRun, cellID string) {
 	}
 }
 
-// closeUnnamedRunLocked counts an expected run of a new cell as named or abandoned. When no such
+// decrementUnnamedRunsLocked counts an expected run of a new cell as named or abandoned. When no such
 // run is left it drops the early results that were kept for them. The caller must hold mu.
-func (t *cellRunTracker) closeUnnamedRunLocked() {
+func (t *cellRunTracker) decrementUnnamedRunsLocked() {
 	t.unnamedRuns--
 	if t.unnamedRuns == 0 {
 		clear(t.earlyResults)

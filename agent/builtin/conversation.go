@@ -190,7 +190,7 @@ func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model
 		}
 		reply, err := c.callModelOnce(ctx, req)
 		if err == nil {
-			c.usage.recordCall(reply.Usage)
+			c.usage.recordModelCall(reply.Usage)
 			if c.RequestNumber > 0 {
 				c.RequestNumber++
 			}

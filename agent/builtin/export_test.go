@@ -31,8 +31,8 @@ func NewActionClient(conn protocol.Conn) ActionClient {
 	return ActionClient{newActionClient(server, protocol.NewTxID)}
 }
 
-// Read handles action responses until the connection ends.
-func (c ActionClient) Read() {
+// ReadResponses handles action responses until the connection ends.
+func (c ActionClient) ReadResponses() {
 	decoder := protocol.NewEnvelopeDecoder()
 	for {
 		body, err := c.server.conn.Read()

@@ -23,20 +23,20 @@ func startAgent(t *testing.T, cfg builtin.Config) *agenttest.Server {
 // startToolsAgent runs an agent with tools on a scripted model.
 func startToolsAgent(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
 	t.Helper()
-	cfg.Model = agenttest.ParseScript(t, lines...).Client()
+	cfg.Model = agenttest.ParseModelScript(t, lines...).Client()
 	return startAgent(t, cfg)
 }
 
-// startOnValidatingAPI runs an agent with tools on a script that a validating mock API plays.
-func startOnValidatingAPI(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
+// startAgentOnValidatingAPI runs an agent with tools on a script that a validating mock API plays.
+func startAgentOnValidatingAPI(t *testing.T, cfg builtin.Config, lines ...string) *agenttest.Server {
 	t.Helper()
 	cfg.Model = agenttest.NewValidatingClient(t, lines...)
 	return startAgent(t, cfg)
 }
 
-// startOnReplies runs an agent with tools on a model that gives these replies. onCall, which
+// startAgentOnReplies runs an agent with tools on a model that gives these replies. onCall, which
 // may be nil, is called during each call of the model.
-func startOnReplies(t *testing.T, cfg builtin.Config, onCall func(context.Context), all ...any) (*agenttest.Server, *agenttest.ReplyModel) {
+func startAgentOnReplies(t *testing.T, cfg builtin.Config, onCall func(context.Context), all ...any) (*agenttest.Server, *agenttest.ReplyModel) {
 	t.Helper()
 	m := agenttest.NewReplyModel(t, all...)
 	m.OnCall = onCall

@@ -19,23 +19,23 @@ import (
 	"assay/internal/model/open"
 )
 
-// startOnHTTPAPI runs an agent with tools on the real client of an API at that URL.
-func startOnHTTPAPI(t *testing.T, url, key string) *agenttest.Server {
+// startAgentOnHTTPAPI runs an agent with tools on the real client of an API at that URL.
+func startAgentOnHTTPAPI(t *testing.T, url, key string) *agenttest.Server {
 	t.Helper()
 	client, err := open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: key, BaseURL: url})
 	require.NoError(t, err)
 	return startAgent(t, builtin.Config{Model: client, ModelName: "anthropic/claude-opus-4-5"})
 }
 
-// bodyRecorder records the bodies of the requests to a server.
-type bodyRecorder struct {
+// requestBodyRecorder records the bodies of the requests to a server.
+type requestBodyRecorder struct {
 	http.Handler
 	mu  sync.Mutex
 	all [][]byte
 }
 
 // ServeHTTP records the body and passes the request on.
-func (b *bodyRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *requestBodyRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	b.mu.Lock()
 	b.all = append(b.all, body)
@@ -48,7 +48,7 @@ func (b *bodyRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // what earlier ones have sent, except for the cache markers.
 func TestCO9_EvaluationOverHTTP(t *testing.T) {
 	t.Parallel()
-	mock := &bodyRecorder{Handler: mockapi.New(agenttest.ParseScript(t,
+	mock := &requestBodyRecorder{Handler: mockapi.New(agenttest.ParseModelScript(t,
 		agenttest.ToolCallScriptLine("get_context", `{}`, "create_cell", `{"position":0,"source":"print 数据 é","auto_run":true}`),
 		`{"content":"no call: a reminder follows","expect":{"tool_result_contains":"数据 é"}}`,
 		strings.TrimSuffix(agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"cut"}`), "}")+`,"stop_reason":"max_tokens"}`,
@@ -58,11 +58,11 @@ func TestCO9_EvaluationOverHTTP(t *testing.T) {
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
 
-	p := startOnHTTPAPI(t, server.URL, "key")
+	p := startAgentOnHTTPAPI(t, server.URL, "key")
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("Compute. <b> & é"))
 	require.Contains(t, p.Submissions()[0].Summary, "<EVAL_ANSWER>42</EVAL_ANSWER>")
-	require.Empty(t, p.FramesOf("agent_error"))
+	require.Empty(t, p.FramesOfType("agent_error"))
 	require.Len(t, mock.all, 5)
 
 	for i := 1; i < len(mock.all); i++ {
@@ -99,29 +99,29 @@ func parseRequestPrefix(t *testing.T, body []byte) requestPrefix {
 
 func TestCO6_WrongKeyIsAFatalError(t *testing.T) {
 	t.Parallel()
-	unauthorized := &bodyRecorder{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	unauthorized := &requestBodyRecorder{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`)
 	})}
 	server := httptest.NewServer(unauthorized)
 	t.Cleanup(server.Close)
-	p := startOnHTTPAPI(t, server.URL, "wrong")
+	p := startAgentOnHTTPAPI(t, server.URL, "wrong")
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "anthropic: 401 authentication_error: invalid x-api-key", p.QueryAndWait("go"))
 	require.Len(t, unauthorized.all, 1)
-	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
+	require.Equal(t, true, p.FramesOfType("agent_error")[0]["fatal"])
 }
 
 // Several agents can use one mock API at once; each works on its own cells.
 func TestCO3_AgentsShareAnAPI(t *testing.T) {
 	t.Parallel()
-	script := agenttest.ParseScript(t,
+	script := agenttest.ParseModelScript(t,
 		agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print mine","auto_run":true}`), agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"$cell[0]"}`), agenttest.SubmitScriptLine("1"))
 	server := httptest.NewServer(mockapi.New(script, nil))
 	t.Cleanup(server.Close)
 	var servers []*agenttest.Server
 	for i := range 8 {
-		p := startOnHTTPAPI(t, server.URL, "key")
+		p := startAgentOnHTTPAPI(t, server.URL, "key")
 		p.CreatedCells = 100 * i // each notebook has its own ids
 		p.InitAndAwaitReady(frame{"eval_mode": true})
 		p.SendQuery("the same")

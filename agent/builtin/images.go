@@ -8,27 +8,27 @@ import (
 	"assay/internal/model"
 )
 
-// imageCount counts the images in a transcript, because an API accepts only a limited number
+// imageCounter counts the images in a transcript, because an API accepts only a limited number
 // per request.
-type imageCount struct {
+type imageCounter struct {
 	count    int
 	hasLarge bool // one is larger than is allowed among many images
 }
 
 // countImages counts the images in the tool results of the transcript.
-func (c *Conversation) countImages() *imageCount {
-	images := &imageCount{}
+func (c *Conversation) countImages() *imageCounter {
+	images := &imageCounter{}
 	for _, m := range c.messages {
 		for _, result := range m.Content {
 			for _, b := range result.Content {
-				images.addIfImage(b)
+				images.countIfImage(b)
 			}
 		}
 	}
 	return images
 }
 
-func (n *imageCount) addIfImage(b model.Block) {
+func (n *imageCounter) countIfImage(b model.Block) {
 	if b.Type == model.BlockImage {
 		n.count++
 		n.hasLarge = n.hasLarge || isLargeImage(b)
@@ -45,7 +45,7 @@ func isLargeImage(b model.Block) bool {
 
 // admitImage counts an image and returns it if a request has room for it beside the images
 // counted before; otherwise it returns a text block that says why the image is not shown.
-func (n *imageCount) admitImage(b model.Block) model.Block {
+func (n *imageCounter) admitImage(b model.Block) model.Block {
 	switch {
 	case n.count >= model.MaxImagesPerRequest:
 		return model.Text(fmt.Sprintf("[%s, not shown: the conversation has %d images already]", b.Source.MediaType, model.MaxImagesPerRequest))
@@ -53,14 +53,14 @@ func (n *imageCount) admitImage(b model.Block) model.Block {
 		return model.Text(fmt.Sprintf("[%s, not shown: among more than %d images none may have a side of more than %d pixels]",
 			b.Source.MediaType, model.MaxFullSizeImages, model.MaxManyImagesSidePixels))
 	}
-	n.addIfImage(b)
+	n.countIfImage(b)
 	return b
 }
 
 // limitImages replaces, in results itself, each image for which the conversation has no more
 // room by a text that says so.
 func (c *Conversation) limitImages(results []model.Block) {
-	var images *imageCount
+	var images *imageCounter
 	for _, result := range results {
 		for j, b := range result.Content {
 			if b.Type != model.BlockImage {

@@ -115,7 +115,7 @@ func (q *jobQueue) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		for _, j := range q.takeStartable() {
+		for _, j := range q.takeStartableJobs() {
 			running.Go(func() {
 				j.run()
 				q.removeJob(j)
@@ -124,9 +124,9 @@ func (q *jobQueue) run(ctx context.Context) error {
 	}
 }
 
-// takeStartable returns the jobs that have not started and need not wait for others, and
+// takeStartableJobs returns the jobs that have not started and need not wait for others, and
 // marks them as started.
-func (q *jobQueue) takeStartable() []*job {
+func (q *jobQueue) takeStartableJobs() []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var ready []*job

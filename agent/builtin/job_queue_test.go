@@ -20,19 +20,19 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 	for _, evalMode := range []bool{false, true} {
 		t.Run(fmt.Sprint(evalMode), func(t *testing.T) {
 			t.Parallel()
-			p, m := startOnReplies(t, builtin.Config{}, nil, agenttest.NewReply(agenttest.GetContextCall("x")), newSubmitReply(), newSubmitReply())
+			p, m := startAgentOnReplies(t, builtin.Config{}, nil, agenttest.NewModelReply(agenttest.NewGetContextCall("x")), newSubmitReply(), newSubmitReply())
 			held := p.WithholdResponses("get_context")
 			p.InitAndAwaitReady(frame{"eval_mode": evalMode})
 			p.SendQueries("first", "second", "third")
 			tx := <-held
 			p.SendFrame(frame{"type": "agent_cancel", "request_id": "1"})
-			p.RespondToAction(tx, frame{"context": p.Overview()})
-			p.AwaitFrame(0, "the end of the third", func(frame) bool { return p.CountFramesWith("status", "done") == 2 })
+			p.RespondToAction(tx, frame{"context": p.NotebookOverview()})
+			p.AwaitFrame(0, "the end of the third", func(frame) bool { return p.CountFramesWithField("status", "done") == 2 })
 
-			require.Len(t, p.EventsOf("cancelled"), 1)
-			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.EventsOf("cancelled")[0].ObjectField("metadata"))
+			require.Len(t, p.EventsOfType("cancelled"), 1)
+			require.Equal(t, frame{"type": "cancelled", "request_id": "1"}, p.EventsOfType("cancelled")[0].ObjectField("metadata"))
 			var ended []string
-			for _, f := range p.EventsOf("ended") {
+			for _, f := range p.EventsOfType("ended") {
 				ended = append(ended, f.ObjectField("metadata").StringField("request_id"))
 			}
 			if evalMode {
@@ -40,10 +40,10 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 			} else {
 				require.Equal(t, []string{"0", "1", "2"}, ended)
 			}
-			for _, f := range p.FramesOf("agent_history_updated") {
+			for _, f := range p.FramesOfType("agent_history_updated") {
 				require.NotEqual(t, "1", f.StringField("request_id"))
 			}
-			require.Empty(t, m.Rejections())
+			require.Empty(t, m.RejectionReasons())
 			require.Len(t, m.Requests(), 3)
 			var asked []string
 			for _, message := range m.Requests()[2].Messages {
@@ -58,7 +58,7 @@ func TestCO11_QueryCancelledWhileWaitingIsNotStarted(t *testing.T) {
 
 // newSubmitReply returns a reply that submits.
 func newSubmitReply() *model.Response {
-	return agenttest.NewReply(model.ToolUse("s", "submit_response", json.RawMessage(`{"summary":"s","next_status":"done"}`)))
+	return agenttest.NewModelReply(model.ToolUse("s", "submit_response", json.RawMessage(`{"summary":"s","next_status":"done"}`)))
 }
 
 // A cancel stops only the cells that the cancelled query has started.
@@ -77,20 +77,20 @@ func TestCO11_CancelStopsOnlyCellsOfItsQuery(t *testing.T) {
 	<-held
 	p.SendCancel()
 	require.Equal(t, "ready", p.AwaitQueryEnd(from))
-	require.Equal(t, []frame{{"cell_id": "c2"}}, p.StopRequests())
+	require.Equal(t, []frame{{"cell_id": "c2"}}, p.StopCellRequests())
 }
 
 // Outside of an evaluation an agent is ready again after a fatal error.
 func TestCO6_ReadyAfterFailure(t *testing.T) {
 	t.Parallel()
 	for evalMode, want := range map[bool]int{false: 2, true: 1} {
-		p, _ := startOnReplies(t, builtin.Config{}, nil, errors.New("no idea"), newSubmitReply())
+		p, _ := startAgentOnReplies(t, builtin.Config{}, nil, errors.New("no idea"), newSubmitReply())
 		p.InitAndAwaitReady(frame{"eval_mode": evalMode})
 		require.Equal(t, "no idea", p.QueryAndWait("go"))
 		from := len(p.Frames())
 		p.SendQuery("again")
 		p.AwaitFrame(from, "done", func(f frame) bool { return f.StringField("status") == "done" })
-		require.Equal(t, want, p.CountFramesWith("status", "ready"), "one of them answers the init")
+		require.Equal(t, want, p.CountFramesWithField("status", "ready"), "one of them answers the init")
 	}
 }
 
@@ -103,11 +103,11 @@ func TestCO14_EndOfQueryIsAnEvent(t *testing.T) {
 			p.InitAndAwaitReady(frame{"eval_mode": evalMode})
 			p.QueryAndWait("go")
 			if evalMode {
-				require.Empty(t, p.EventsOf("ended"))
+				require.Empty(t, p.EventsOfType("ended"))
 				continue
 			}
 			ended := p.AwaitFrame(0, "the end", func(f frame) bool { return f.ObjectField("metadata").StringField("type") == "ended" })
-			require.Equal(t, p.FramesOf("agent_history_updated")[0].StringField("request_id"), ended.ObjectField("metadata").StringField("request_id"))
+			require.Equal(t, p.FramesOfType("agent_history_updated")[0].StringField("request_id"), ended.ObjectField("metadata").StringField("request_id"))
 		}
 	}
 }

@@ -22,14 +22,14 @@ func TestCO11_CellOfLateResponseIsStopped(t *testing.T) {
 	tx := <-held
 	p.SendCancel()
 	require.Equal(t, "ready", p.AwaitQueryEnd(from))
-	require.Empty(t, p.StopRequests())
+	require.Empty(t, p.StopCellRequests())
 
 	p.RespondToAction(tx, frame{"cell_id": "late"})
-	p.AwaitFrame(from, "stop_cell", agenttest.IsStopRequest)
-	require.Equal(t, []frame{{"cell_id": "late"}}, p.StopRequests())
+	p.AwaitFrame(from, "stop_cell", agenttest.IsStopCellAction)
+	require.Equal(t, []frame{{"cell_id": "late"}}, p.StopCellRequests())
 	p.RespondToAction(tx, frame{"cell_id": "late"}) // a second response has no effect
 	require.Equal(t, "done", p.QueryAndWait("again"))
-	require.Len(t, p.StopRequests(), 1)
+	require.Len(t, p.StopCellRequests(), 1)
 }
 
 // No cell is stopped if the late response reports a failure, or if the cell does not run.
@@ -55,7 +55,7 @@ func TestCO11_LateResponseWithoutRunStopsNothing(t *testing.T) {
 			require.Equal(t, "ready", p.AwaitQueryEnd(from))
 			p.RespondToAction(tx, c.answer)
 			require.Equal(t, "done", p.QueryAndWait("again"))
-			require.Empty(t, p.StopRequests())
+			require.Empty(t, p.StopCellRequests())
 		})
 	}
 }
@@ -79,10 +79,10 @@ func TestCO11_RunWithoutResponseIsStopped(t *testing.T) {
 				<-held
 				p.SendCancel()
 				require.Equal(t, "ready", p.AwaitQueryEnd(from))
-				require.Equal(t, []frame{{"cell_id": "c1"}}, p.StopRequests())
+				require.Equal(t, []frame{{"cell_id": "c1"}}, p.StopCellRequests())
 			}
 			require.Equal(t, "done", p.QueryAndWait("again"))
-			require.Len(t, p.StopRequests(), 1)
+			require.Len(t, p.StopCellRequests(), 1)
 		})
 	}
 }
@@ -93,9 +93,9 @@ func TestCO11_FewAbandonedActionsAreRemembered(t *testing.T) {
 	const rounds = 20
 	var replies []any
 	for range rounds {
-		replies = append(replies, agenttest.NewReply(hangingCellCall()))
+		replies = append(replies, agenttest.NewModelReply(hangingCellCall()))
 	}
-	p, _ := startOnReplies(t, builtin.Config{}, nil, append(replies, agenttest.NewReply())...)
+	p, _ := startAgentOnReplies(t, builtin.Config{}, nil, append(replies, agenttest.NewModelReply())...)
 	held := p.WithholdResponses("create_cell")
 	p.InitAndAwaitReady(nil)
 	var txIDs []string
@@ -110,8 +110,8 @@ func TestCO11_FewAbandonedActionsAreRemembered(t *testing.T) {
 		p.RespondToAction(tx, frame{"cell_id": fmt.Sprint(i)})
 	}
 	p.AwaitFrame(0, "the last stop_cell", func(f frame) bool {
-		return agenttest.IsStopRequest(f) && f.ObjectField("params").StringField("cell_id") == fmt.Sprint(rounds-1)
+		return agenttest.IsStopCellAction(f) && f.ObjectField("params").StringField("cell_id") == fmt.Sprint(rounds-1)
 	})
-	require.Len(t, p.StopRequests(), 16, "the oldest are forgotten")
+	require.Len(t, p.StopCellRequests(), 16, "the oldest are forgotten")
 	require.Equal(t, "done", p.QueryAndWait("again"))
 }

@@ -32,15 +32,15 @@ func TestCO8_LimitsAreCheckedBeforeEachCall(t *testing.T) {
 			line := strings.TrimSuffix(agenttest.ToolCallScriptLine("get_context", `{}`), "}") + `,"usage":{"input_tokens":500000,"output_tokens":100000,"cache_read_input_tokens":1000000,"cache_creation_input_tokens":400000}}`
 			now := time.Unix(1000, 0)
 			p := startToolsAgent(t, builtin.Config{Limits: c.limits, ModelName: price, Clock: func() time.Time { return now }}, line, line, line, `{"content":"never"}`)
-			p.OnAction(func(string, frame, string) bool { now = now.Add(time.Minute); return false })
+			p.SetActionHook(func(string, frame, string) bool { now = now.Add(time.Minute); return false })
 			p.InitAndAwaitReady(frame{"eval_mode": true, "limits": c.init})
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.Equal(t, 2, p.ModelCalls())
-			limit := p.EventsOf("limit")[0].ObjectField("metadata")
+			require.Equal(t, 2, p.ModelReplyCount())
+			limit := p.EventsOfType("limit")[0].ObjectField("metadata")
 			require.Equal(t, strings.Replace(name, "from init", "turns", 1), limit.StringField("limit"))
 			require.InDelta(t, c.configured, limit["configured"], 1e-9)
 			require.InDelta(t, c.measured, limit["measured"], 1e-9)
-			require.Contains(t, p.EventsOf("limit")[0].StringField("text"), "limit reached: ")
+			require.Contains(t, p.EventsOfType("limit")[0].StringField("text"), "limit reached: ")
 		})
 	}
 }
@@ -52,8 +52,8 @@ func TestCO8_LimitsStartAnewWithEachQuery(t *testing.T) {
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Empty(t, p.EventsOf("limit"))
-	require.Equal(t, 2, p.ModelCalls())
+	require.Empty(t, p.EventsOfType("limit"))
+	require.Equal(t, 2, p.ModelReplyCount())
 }
 
 func TestCO8_UsageIsSummedByKindOfToken(t *testing.T) {
@@ -62,7 +62,7 @@ func TestCO8_UsageIsSummedByKindOfToken(t *testing.T) {
 	p := startToolsAgent(t, builtin.Config{ModelName: "anthropic/claude-opus-4-5"}, strings.TrimSuffix(agenttest.ToolCallScriptLine("get_context", `{}`), "}")+","+usage+"}", `{"content":"a",`+usage+`}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	last := p.FramesOf("agent_usage_update")[1]
+	last := p.FramesOfType("agent_usage_update")[1]
 	cost := last["cost_usd"]
 	delete(last, "cost_usd")
 	require.Equal(t, frame{
@@ -71,7 +71,7 @@ func TestCO8_UsageIsSummedByKindOfToken(t *testing.T) {
 	}, last)
 	require.InDelta(t, (2*5+4*25+6*6.25+8*0.5)/1e6, cost, 1e-12)
 	require.Equal(t, frame{"input_tokens": 1.0, "output_tokens": 2.0, "cache_creation_input_tokens": 3.0, "cache_read_input_tokens": 4.0},
-		p.FramesOf("agent_history_updated")[1].ObjectField("entry").ObjectField("usage"))
+		p.FramesOfType("agent_history_updated")[1].ObjectField("entry").ObjectField("usage"))
 }
 
 // If the price of the model is unknown, no cost is sent, and the agent says that the cost
@@ -81,7 +81,7 @@ func TestCO8_UnknownPrice(t *testing.T) {
 	p := startToolsAgent(t, builtin.Config{ModelName: "script:x", Limits: builtin.Limits{MaxCostUSD: 1e-9}}, `{"content":"a","usage":{"input_tokens":100}}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.NotContains(t, p.FramesOf("agent_usage_update")[0], "cost_usd")
-	require.Equal(t, `the cost limit of 1e-09 USD is not enforced: the price of "script:x" is not known`, p.FramesOf("agent_error")[0].StringField("error"))
-	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
+	require.NotContains(t, p.FramesOfType("agent_usage_update")[0], "cost_usd")
+	require.Equal(t, `the cost limit of 1e-09 USD is not enforced: the price of "script:x" is not known`, p.FramesOfType("agent_error")[0].StringField("error"))
+	require.Equal(t, false, p.FramesOfType("agent_error")[0]["fatal"])
 }

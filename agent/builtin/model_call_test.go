@@ -19,7 +19,7 @@ func TestCO5_TruncatedReplyIsRetriedOnce(t *testing.T) {
 	p := startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, `{"content":"short","expect":{"last_user_contains":"cut off at 50 tokens"}}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Empty(t, p.FramesOf("agent_action"))
+	require.Empty(t, p.FramesOfType("agent_action"))
 	require.Equal(t, builtin.AssistantMessage(model.Text("I will")), p.Transcript()[1])
 
 	onlyCall := agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"x"}`)
@@ -27,9 +27,9 @@ func TestCO5_TruncatedReplyIsRetriedOnce(t *testing.T) {
 	p = startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, onlyCall, onlyCall, `{"content":"never"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
-	require.Empty(t, p.FramesOf("agent_action"))
-	limit := p.EventsOf("limit")[0].ObjectField("metadata")
+	require.Equal(t, 2, p.ModelReplyCount())
+	require.Empty(t, p.FramesOfType("agent_action"))
+	limit := p.EventsOfType("limit")[0].ObjectField("metadata")
 	require.Equal(t, "max_tokens", limit.StringField("limit"))
 	require.InDelta(t, 100, limit["configured"], 0)
 	require.InDelta(t, 99, limit["measured"], 0)
@@ -43,17 +43,17 @@ func TestCO5_APIRejectsTwiceTheTokens(t *testing.T) {
 	p := startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, cut, rejection, `{"content":"again"}`)
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, "limit reached: max_tokens 50 of 50", p.EventsOf("limit")[0].StringField("text"))
-	require.Len(t, p.FramesOf("agent_error"), 1)
-	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
+	require.Equal(t, "limit reached: max_tokens 50 of 50", p.EventsOfType("limit")[0].StringField("text"))
+	require.Len(t, p.FramesOfType("agent_error"), 1)
+	require.Equal(t, false, p.FramesOfType("agent_error")[0]["fatal"])
 	require.Equal(t, "a reply of up to 100 tokens, as the last was cut off at 50, was refused: script: 400 invalid_request_error: max_tokens: 100 > 64",
-		p.FramesOf("agent_error")[0].StringField("error"))
+		p.FramesOfType("agent_error")[0].StringField("error"))
 
 	for want, lines := range map[string][]string{"400": {rejection}, "401": {cut, strings.ReplaceAll(rejection, "400", "401")}} {
 		p = startToolsAgent(t, builtin.Config{Params: model.Params{MaxTokens: 50}}, lines...)
 		p.InitAndAwaitReady(frame{"eval_mode": true})
 		require.Contains(t, p.QueryAndWait("go"), "script: "+want, "the tokens are not the reason")
-		require.Empty(t, p.EventsOf("limit"))
+		require.Empty(t, p.EventsOfType("limit"))
 	}
 }
 
@@ -78,13 +78,13 @@ func TestCO5_OtherStopReasons(t *testing.T) {
 			p := startToolsAgent(t, builtin.Config{}, c.lines...)
 			p.InitAndAwaitReady(nil)
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.Equal(t, c.calls, p.ModelCalls())
+			require.Equal(t, c.calls, p.ModelReplyCount())
 			if c.error == "" {
-				require.Empty(t, p.FramesOf("agent_error"))
+				require.Empty(t, p.FramesOfType("agent_error"))
 				return
 			}
-			require.Equal(t, c.error, p.FramesOf("agent_error")[0].StringField("error"))
-			require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
+			require.Equal(t, c.error, p.FramesOfType("agent_error")[0].StringField("error"))
+			require.Equal(t, false, p.FramesOfType("agent_error")[0]["fatal"])
 		})
 	}
 }
@@ -92,12 +92,12 @@ func TestCO5_OtherStopReasons(t *testing.T) {
 // A reply without a stop reason is kept, and its calls are not run.
 func TestCO5_MissingStopReason(t *testing.T) {
 	t.Parallel()
-	p, m := startOnReplies(t, builtin.Config{}, nil, &model.Response{Content: []model.Block{model.Text("a"), agenttest.GetContextCall("x")}})
-	m.LastReply = agenttest.NewReply(model.Text("fine"))
+	p, m := startAgentOnReplies(t, builtin.Config{}, nil, &model.Response{Content: []model.Block{model.Text("a"), agenttest.NewGetContextCall("x")}})
+	m.LastReply = agenttest.NewModelReply(model.Text("fine"))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, `the model stopped for the unknown reason ""`, p.FramesOf("agent_error")[0].StringField("error"))
-	require.Empty(t, p.FramesOf("agent_action"))
+	require.Equal(t, `the model stopped for the unknown reason ""`, p.FramesOfType("agent_error")[0].StringField("error"))
+	require.Empty(t, p.FramesOfType("agent_action"))
 	require.Equal(t, "done", p.QueryAndWait("again"))
 	text, isError := p.ToolResult(0)
 	require.True(t, isError)
@@ -119,10 +119,10 @@ func TestCO5_LongConversationIsCompacted(t *testing.T) {
 			p := startToolsAgent(t, builtin.Config{}, look, look, look, look, look, line, `{"content":"done"}`, `{"content":"never"}`)
 			p.InitAndAwaitReady(nil)
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.Empty(t, p.EventsOf("limit"))
-			require.Len(t, p.EventsOf("compacted"), 1)
-			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.EventsOf("compacted")[0].StringField("text"))
-			require.Empty(t, p.EventsOf("response"), "the event is no reply of the agent")
+			require.Empty(t, p.EventsOfType("limit"))
+			require.Len(t, p.EventsOfType("compacted"), 1)
+			require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", p.EventsOfType("compacted")[0].StringField("text"))
+			require.Empty(t, p.EventsOfType("response"), "the event is no reply of the agent")
 		})
 	}
 }
@@ -133,10 +133,10 @@ func TestCO5_ConversationTooLongAfterCompaction(t *testing.T) {
 	p := startToolsAgent(t, builtin.Config{}, look, look, look, look, full, full, `{"content":"never"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Len(t, p.EventsOf("compacted"), 1)
-	require.Equal(t, "context", p.EventsOf("limit")[0].ObjectField("metadata").StringField("limit"))
-	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].StringField("text"))
-	require.Equal(t, 6, p.ModelCalls())
+	require.Len(t, p.EventsOfType("compacted"), 1)
+	require.Equal(t, "context", p.EventsOfType("limit")[0].ObjectField("metadata").StringField("limit"))
+	require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOfType("limit")[0].StringField("text"))
+	require.Equal(t, 6, p.ModelReplyCount())
 }
 
 func TestCO5_LongConversationWithNothingToDrop(t *testing.T) {
@@ -144,7 +144,7 @@ func TestCO5_LongConversationWithNothingToDrop(t *testing.T) {
 	p := startToolsAgent(t, builtin.Config{ModelName: "anthropic/claude-opus-4-5"}, `{"content":"part","stop_reason":"model_context_window_exceeded"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	limit := p.EventsOf("limit")[0]
+	limit := p.EventsOfType("limit")[0]
 	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", limit.StringField("text"))
 	require.InDelta(t, 200_000, limit.ObjectField("metadata")["configured"], 0)
 }

@@ -22,16 +22,16 @@ func (c *Conversation) acquireModelSlot(ctx context.Context) (release func(), er
 	if c.Config.AcquireModelSlot == nil {
 		return func() {}, nil
 	}
-	w := &modelSlotWait{conversation: c, since: c.Config.Clock()}
+	w := &modelSlotWaitReporter{conversation: c, since: c.Config.Clock()}
 	w.scheduleReport()
 	release, err = c.Config.AcquireModelSlot(ctx)
 	w.stopReports()
 	return release, err
 }
 
-// modelSlotWait sends events about one wait for a model slot: the first after 1 s, then one
+// modelSlotWaitReporter sends events about one wait for a model slot: the first after 1 s, then one
 // every 10 s, and one when the wait is over.
-type modelSlotWait struct {
+type modelSlotWaitReporter struct {
 	conversation *Conversation
 	since        time.Time
 
@@ -42,7 +42,7 @@ type modelSlotWait struct {
 }
 
 // scheduleReport schedules the first event about a wait for a model slot.
-func (w *modelSlotWait) scheduleReport() {
+func (w *modelSlotWaitReporter) scheduleReport() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer = time.AfterFunc(modelSlotReportDelay, w.reportWait)
@@ -50,7 +50,7 @@ func (w *modelSlotWait) scheduleReport() {
 
 // reportWait sends an event about a wait for a model slot that goes on, and schedules the next
 // event.
-func (w *modelSlotWait) reportWait() {
+func (w *modelSlotWaitReporter) reportWait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over {
@@ -63,7 +63,7 @@ func (w *modelSlotWait) reportWait() {
 
 // stopReports ends the events about a wait for a model slot. It sends a last event if there were
 // any before.
-func (w *modelSlotWait) stopReports() {
+func (w *modelSlotWaitReporter) stopReports() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
@@ -75,7 +75,7 @@ func (w *modelSlotWait) stopReports() {
 
 // sendWaitingEvent sends an event of type waiting. Its text is format, whose %s is the
 // number of seconds waited so far.
-func (w *modelSlotWait) sendWaitingEvent(format string) {
+func (w *modelSlotWaitReporter) sendWaitingEvent(format string) {
 	waited := w.conversation.Config.Clock().Sub(w.since)
 	w.conversation.sendEvent("waiting", fmt.Sprintf(format, formatRoundedSeconds(waited)), map[string]any{
 		"for": "a model call's turn", "waited_ms": waited.Milliseconds(), "over": w.over,

@@ -35,7 +35,7 @@ func TestCO8_LongWaitForModelSlotIsReported(t *testing.T) {
 		p.InitAndAwaitReady(nil)
 		require.Equal(t, "done", p.QueryAndWait("go"))
 		var reports []any
-		for _, e := range p.EventsOf("waiting") {
+		for _, e := range p.EventsOfType("waiting") {
 			m := e.ObjectField("metadata")
 			require.Equal(t, "a model call's turn", m["for"])
 			reports = append(reports, m["waited_ms"], m["over"])
@@ -88,7 +88,7 @@ func TestCO11_CancelEndsWaitForModelSlot(t *testing.T) {
 	<-waiting
 	p.SendFrame(frame{"type": "agent_cancel"})
 	require.Equal(t, "ready", p.AwaitQueryEnd(from))
-	require.Len(t, p.EventsOf("cancelled"), 1)
+	require.Len(t, p.EventsOfType("cancelled"), 1)
 	require.Equal(t, "done", p.QueryAndWait("two"))
 }
 

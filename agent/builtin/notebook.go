@@ -17,17 +17,17 @@ import (
 // execute_code, so that the server's timeout comes first.
 const executeCodeGrace = 2 * time.Second
 
-// Notebook sends notebook actions to the server, and waits for their responses and for the
+// NotebookClient sends notebook actions to the server, and waits for their responses and for the
 // ends of the cells and code that they run. It is safe for concurrent use.
-type Notebook struct {
+type NotebookClient struct {
 	actions   *actionClient
 	runs      *cellRunTracker
 	limits    Limits      // changes only when an init is applied, while nothing else runs
 	lateCells chan string // ids of cells that were created and run after their request was abandoned; buffer of maxAbandonedActions
 }
 
-func newNotebook(server *serverConn, cfg Config) *Notebook {
-	return &Notebook{
+func newNotebookClient(server *serverConn, cfg Config) *NotebookClient {
+	return &NotebookClient{
 		actions: newActionClient(server, cfg.NewTxID), runs: newCellRunTracker(), limits: cfg.Limits,
 		lateCells: make(chan string, maxAbandonedActions),
 	}
@@ -35,18 +35,18 @@ func newNotebook(server *serverConn, cfg Config) *Notebook {
 
 // CellTimeout returns the cell limit: how long the agent waits for the end of a cell or of
 // code without a cell.
-func (n *Notebook) CellTimeout() time.Duration { return n.limits.CellTimeout }
+func (n *NotebookClient) CellTimeout() time.Duration { return n.limits.CellTimeout }
 
 // DoAction sends an action with params as JSON, waits for its response and decodes it into
 // out, unless out is nil. It returns an error if the response reports one, if no response
 // comes within the action limit, or if ctx ends.
-func (n *Notebook) DoAction(ctx context.Context, action string, params, out any) error {
+func (n *NotebookClient) DoAction(ctx context.Context, action string, params, out any) error {
 	return n.actions.do(ctx, action, params, n.limits.ActionTimeout).decode(out)
 }
 
-// Overview is the content of a notebook, as the response to get_context has it: its name and
+// NotebookOverview is the content of a notebook, as the response to get_context has it: its name and
 // all its cells.
-type Overview struct {
+type NotebookOverview struct {
 	Count int           `json:"cell_count"`
 	Name  string        `json:"notebook_name"`
 	Cells []render.Cell `json:"cells"`
@@ -54,9 +54,9 @@ type Overview struct {
 
 // Overview returns the name and all cells of the notebook, which it gets with get_context.
 // It fails as DoAction does.
-func (n *Notebook) Overview(ctx context.Context) (Overview, error) {
+func (n *NotebookClient) Overview(ctx context.Context) (NotebookOverview, error) {
 	var answer struct {
-		Context Overview `json:"context"`
+		Context NotebookOverview `json:"context"`
 	}
 	err := n.DoAction(ctx, "get_context", struct{}{}, &answer)
 	return answer.Context, err
@@ -64,7 +64,7 @@ func (n *Notebook) Overview(ctx context.Context) (Overview, error) {
 
 // CellIDs returns the ids of all cells in notebook order, which it gets with get_context. It
 // fails as DoAction does.
-func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
+func (n *NotebookClient) CellIDs(ctx context.Context) ([]string, error) {
 	var answer struct {
 		Context struct {
 			Cells []struct {
@@ -84,7 +84,7 @@ func (n *Notebook) CellIDs(ctx context.Context) ([]string, error) {
 
 // CreateCell sends an action that creates a cell without running it, and returns the new
 // cell's id. It fails as DoAction does, or if the response has no id.
-func (n *Notebook) CreateCell(ctx context.Context, action string, params any) (cellID string, err error) {
+func (n *NotebookClient) CreateCell(ctx context.Context, action string, params any) (cellID string, err error) {
 	return decodeCreatedCellID(n.actions.do(ctx, action, params, n.limits.ActionTimeout))
 }
 
@@ -113,9 +113,9 @@ type CellRun struct {
 // run, at most for the cell limit. It returns an error if the cell is not created or ctx
 // ends; if ctx ends before the response has named the new cell, the cell is stopped when the
 // response comes.
-func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, error) {
+func (n *NotebookClient) CreateAndRunCell(ctx context.Context, params any) (CellRun, error) {
 	run := n.runs.expectRun("")
-	cellID, err := decodeCreatedCellID(n.actions.doWithLateHandler(ctx, "create_cell", params, n.limits.ActionTimeout, n.queueLateCell))
+	cellID, err := decodeCreatedCellID(n.actions.doWithLateHandler(ctx, "create_cell", params, n.limits.ActionTimeout, n.queueLateCellToStop))
 	if err != nil {
 		n.runs.abandonRun(run, "")
 		return CellRun{}, err
@@ -124,9 +124,9 @@ func (n *Notebook) CreateAndRunCell(ctx context.Context, params any) (CellRun, e
 	return n.awaitRun(ctx, run, cellID)
 }
 
-// queueLateCell handles the response to a create_cell that its caller has abandoned: it
+// queueLateCellToStop handles the response to a create_cell that its caller has abandoned: it
 // queues the created cell for stopLateCells. It never blocks.
-func (n *Notebook) queueLateCell(r actionResult) {
+func (n *NotebookClient) queueLateCellToStop(r actionResult) {
 	cellID, err := decodeCreatedCellID(r)
 	if err != nil {
 		return // no cell was created
@@ -139,7 +139,7 @@ func (n *Notebook) queueLateCell(r actionResult) {
 
 // stopLateCells stops cells that were created after the agent had abandoned their creation.
 // It runs until ctx ends and then returns nil.
-func (n *Notebook) stopLateCells(ctx context.Context) error {
+func (n *NotebookClient) stopLateCells(ctx context.Context) error {
 	for {
 		select {
 		case cellID := <-n.lateCells:
@@ -153,7 +153,7 @@ func (n *Notebook) stopLateCells(ctx context.Context) error {
 // RunCell sends an action that runs an existing cell, and waits for the end of the run, at
 // most for the cell limit. It returns an error if the action fails or ctx ends, in which
 // case it also stops the cell.
-func (n *Notebook) RunCell(ctx context.Context, action, cellID string, params any) (CellRun, error) {
+func (n *NotebookClient) RunCell(ctx context.Context, action, cellID string, params any) (CellRun, error) {
 	run := n.runs.expectRun(cellID)
 	r := n.actions.do(ctx, action, params, n.limits.ActionTimeout)
 	if err := r.decode(nil); err != nil {
@@ -170,7 +170,7 @@ func (n *Notebook) RunCell(ctx context.Context, action, cellID string, params an
 
 // awaitRun waits for the end of a cell's run, at most for the cell limit. If ctx ends first
 // it stops the cell and returns an error.
-func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string) (CellRun, error) {
+func (n *NotebookClient) awaitRun(ctx context.Context, run *expectedRun, cellID string) (CellRun, error) {
 	timeout := n.limits.CellTimeout
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -190,7 +190,7 @@ func (n *Notebook) awaitRun(ctx context.Context, run *expectedRun, cellID string
 }
 
 // stopRun sends stop_cell for a cell and makes the agent ignore the result of its run.
-func (n *Notebook) stopRun(run *expectedRun, cellID string) {
+func (n *NotebookClient) stopRun(run *expectedRun, cellID string) {
 	n.runs.abandonRun(run, cellID)
 	n.sendStop("cell_id", cellID)
 }
@@ -199,7 +199,7 @@ func (n *Notebook) stopRun(run *expectedRun, cellID string) {
 // waits at most for timeout, which params should also contain as timeout_s. Code that raises
 // an exception is no error. If ctx ends first, ExecuteCode stops the code and returns an
 // error.
-func (n *Notebook) ExecuteCode(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
+func (n *NotebookClient) ExecuteCode(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	r := n.actions.do(ctx, "execute_code", params, timeout+executeCodeGrace)
 	if ctx.Err() != nil {
 		n.sendStop("agent_tx_id", r.txID)
@@ -214,7 +214,7 @@ func (n *Notebook) ExecuteCode(ctx context.Context, params any, timeout time.Dur
 
 // stopStartedCells sends stop_cell for every cell whose run this agent has requested and
 // which has not ended, except the runs in others.
-func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
+func (n *NotebookClient) stopStartedCells(others map[string]*expectedRun) {
 	open := n.runs.unfinishedRuns()
 	for _, cellID := range slices.Sorted(maps.Keys(open)) {
 		if open[cellID] != others[cellID] {
@@ -225,7 +225,7 @@ func (n *Notebook) stopStartedCells(others map[string]*expectedRun) {
 
 // sendStop sends stop_cell with one parameter (cell_id or agent_tx_id) and does not wait for
 // the response. A write error is only logged.
-func (n *Notebook) sendStop(param, value string) {
+func (n *NotebookClient) sendStop(param, value string) {
 	if err := n.actions.send("stop_cell", map[string]string{param: value}, n.actions.newTxID()); err != nil {
 		n.actions.server.log.Warn("stop_cell not sent", "error", err)
 	}

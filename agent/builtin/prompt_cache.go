@@ -7,10 +7,10 @@ import (
 	"assay/internal/model"
 )
 
-// cachedUserTurns is how many of the latest user turns get a cache marker. The API writes
+// cachedUserTurnCount is how many of the latest user turns get a cache marker. The API writes
 // its prompt cache up to the last marker and reads it up to the one before, where the
 // previous call wrote it.
-const cachedUserTurns = 2
+const cachedUserTurnCount = 2
 
 // addCacheMarkerToLastBlock returns a copy of blocks with a prompt-cache marker on the last block that
 // can have one, or blocks itself if none can. The stored transcript never has markers, so
@@ -55,7 +55,7 @@ func addCacheMarkerToLastTool(tools []model.Tool) []model.Tool {
 func addCacheMarkersToUserTurns(messages []model.Message) []model.Message {
 	messages = slices.Clone(messages)
 	marked, turnMarked := 0, false
-	for i := len(messages) - 1; i >= 0 && marked < cachedUserTurns; i-- {
+	for i := len(messages) - 1; i >= 0 && marked < cachedUserTurnCount; i-- {
 		m := &messages[i]
 		if m.Role != model.RoleUser {
 			turnMarked = false

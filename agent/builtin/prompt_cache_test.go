@@ -33,13 +33,13 @@ func TestCO9_FiftyRequestsKeepTheirPrefix(t *testing.T) {
 			agenttest.ToolCallScriptLine("run_cell", at, "get_context", `{}`, "fly", `{"é":"\ud83d"}`), cut,
 			`{"content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"so <far>"}]}`, agenttest.ToolCallScriptLine("get_context", `{}`))
 	}
-	script := agenttest.ParseScript(t, append(lines, agenttest.SubmitScriptLine("1"))...)
-	mock := &bodyRecorder{Handler: mockapi.New(script, nil)}
+	script := agenttest.ParseModelScript(t, append(lines, agenttest.SubmitScriptLine("1"))...)
+	mock := &requestBodyRecorder{Handler: mockapi.New(script, nil)}
 	server := httptest.NewServer(mock)
 	t.Cleanup(server.Close)
-	p := startOnHTTPAPI(t, server.URL, "key")
+	p := startAgentOnHTTPAPI(t, server.URL, "key")
 	data := agenttest.BlankPNG(t, 3, 2)
-	p.OnAction(func(action string, params frame, tx string) bool {
+	p.SetActionHook(func(action string, params frame, tx string) bool {
 		if action == "run_cell" {
 			p.RespondToAction(tx, nil)
 			p.FinishRun(params.StringField("cell_id"), 1, frame{"cell_outputs": []any{frame{"output_type": "display_data", "data": frame{"image/png": data}}}})
@@ -50,7 +50,7 @@ func TestCO9_FiftyRequestsKeepTheirPrefix(t *testing.T) {
 	for len(mock.all) < 50 { // a text ends a query, except the first text, which is followed by a reminder
 		require.Equal(t, "done", p.QueryAndWait("go on"))
 	}
-	require.Empty(t, p.FramesOf("agent_error"))
+	require.Empty(t, p.FramesOfType("agent_error"))
 
 	require.Zero(t, countChangedPrefixes(t, mock.all))
 	for _, body := range mock.all {
@@ -114,7 +114,7 @@ func requireCacheMarkers(t *testing.T, body []byte) {
 }
 
 // The part of the system prompt that may change has no marker and follows the stable part.
-func TestCO9_VolatileSystemIsNotMarked(t *testing.T) {
+func TestCO9_VolatileSystemPromptIsNotMarked(t *testing.T) {
 	t.Parallel()
 	stable, volatile := []model.Block{model.Text("rules"), model.Text("more")}, []model.Block{model.Text("tick 1")}
 	tools := []model.Tool{{Name: "a"}, {Name: "b"}}
@@ -137,10 +137,10 @@ func newModelRequest(system, volatile []model.Block, tools []model.Tool) model.R
 
 // Any transcript gets at most two markers, only where the API accepts them, and does not
 // change otherwise.
-func TestCO9_MarkersOnAnyTranscript(t *testing.T) {
+func TestCO9_CacheMarkersOnAnyTranscript(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		messages := rapid.SliceOf(rapid.Custom(drawMessage)).Draw(t, "messages")
+		messages := rapid.SliceOf(rapid.Custom(randomMessage)).Draw(t, "messages")
 		before, _ := json.Marshal(messages)
 		marked := builtin.AddCacheMarkersToUserTurns(messages)
 		after, _ := json.Marshal(marked)
@@ -164,13 +164,13 @@ func TestCO9_MarkersOnAnyTranscript(t *testing.T) {
 	})
 }
 
-// drawMessage draws a message of any kind.
-func drawMessage(t *rapid.T) model.Message {
+// randomMessage draws a message of any kind.
+func randomMessage(t *rapid.T) model.Message {
 	id := rapid.SampledFrom([]string{"a", "b", "c"})
 	block := rapid.Custom(func(t *rapid.T) model.Block {
 		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
-			return agenttest.GetContextCall(id.Draw(t, "id"))
+			return agenttest.NewGetContextCall(id.Draw(t, "id"))
 		case 1:
 			return getContextResult(id.Draw(t, "id"))
 		case 2:

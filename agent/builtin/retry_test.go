@@ -22,14 +22,14 @@ import (
 	"assay/internal/model/open"
 )
 
-// delayRecorder records the delays before retries, none of which takes any time.
-type delayRecorder struct {
+// retryDelayRecorder records the delays before retries, none of which takes any time.
+type retryDelayRecorder struct {
 	mu     sync.Mutex
 	delays []time.Duration
 }
 
 // sleep records a delay.
-func (r *delayRecorder) sleep(ctx context.Context, d time.Duration) error {
+func (r *retryDelayRecorder) sleep(ctx context.Context, d time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.delays = append(r.delays, d)
@@ -37,7 +37,7 @@ func (r *delayRecorder) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // totalDelay returns the sum of all delays.
-func (r *delayRecorder) totalDelay() time.Duration {
+func (r *retryDelayRecorder) totalDelay() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var sum time.Duration
@@ -48,7 +48,7 @@ func (r *delayRecorder) totalDelay() time.Duration {
 }
 
 // recordingConfig returns a configuration whose delays are recorded, each as long as it may be.
-func (r *delayRecorder) recordingConfig() builtin.Config {
+func (r *retryDelayRecorder) recordingConfig() builtin.Config {
 	return builtin.Config{Sleep: r.sleep, Jitter: func() float64 { return 1 }}
 }
 
@@ -63,7 +63,7 @@ func TestCO6_TemporaryRefusalsAreRetried(t *testing.T) {
 	for _, status := range []int{408, 409, 429, 500, 502, 503, 504, 529} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			var recorder delayRecorder
+			var recorder retryDelayRecorder
 			cfg := recorder.recordingConfig()
 			cfg.Limits.MaxTurns = 1 // retries do not count
 			p := startToolsAgent(t, cfg, apiErrorScriptLine(status, 0), apiErrorScriptLine(status, 7), `{"content":"fine","usage":{"input_tokens":3}}`)
@@ -71,12 +71,12 @@ func TestCO6_TemporaryRefusalsAreRetried(t *testing.T) {
 			require.Equal(t, "done", p.QueryAndWait("go"))
 			require.Equal(t, []time.Duration{500 * time.Millisecond, 8 * time.Second}, recorder.delays)
 
-			require.Empty(t, p.FramesOf("agent_error"))
-			require.Empty(t, p.EventsOf("limit"))
-			require.Equal(t, 1, p.ModelCalls())
-			require.InDelta(t, 3, p.FramesOf("agent_usage_update")[0]["input_tokens"], 0)
+			require.Empty(t, p.FramesOfType("agent_error"))
+			require.Empty(t, p.EventsOfType("limit"))
+			require.Equal(t, 1, p.ModelReplyCount())
+			require.InDelta(t, 3, p.FramesOfType("agent_usage_update")[0]["input_tokens"], 0)
 			require.Equal(t, []model.Message{builtin.UserMessage(model.Text("go")), builtin.AssistantMessage(model.Text("fine"))}, p.Transcript())
-			events := p.EventsOf("retry")
+			events := p.EventsOfType("retry")
 			require.Len(t, events, 2)
 			reason := fmt.Sprintf("script: %d some_error: Not now", status)
 			require.Equal(t, reason+": trying again in 0.5 s (retry 1 of 9)", events[0].StringField("text"))
@@ -95,12 +95,12 @@ func TestCO6_OtherRefusalsAreNotRetried(t *testing.T) {
 	for _, status := range []int{400, 401, 403, 404, 405, 406, 407, 410, 411, 412, 414, 415, 418, 422, 451} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
-			var recorder delayRecorder
+			var recorder retryDelayRecorder
 			p := startToolsAgent(t, recorder.recordingConfig(), apiErrorScriptLine(status, 1), `{"content":"never"}`)
 			p.InitAndAwaitReady(nil)
 			require.Equal(t, fmt.Sprintf("script: %d some_error: Not now", status), p.QueryAndWait("go"))
 			require.Empty(t, recorder.delays)
-			require.Empty(t, p.EventsOf("retry"))
+			require.Empty(t, p.EventsOfType("retry"))
 		})
 	}
 }
@@ -109,19 +109,19 @@ func TestCO6_OtherRefusalsAreNotRetried(t *testing.T) {
 // over all calls.
 func TestCO6_TenTriesPerCall(t *testing.T) {
 	t.Parallel()
-	var recorder delayRecorder
+	var recorder retryDelayRecorder
 	refused := &model.APIError{Provider: "script", Status: 529, Type: "some_error", Message: "Not now"}
-	replies := []any{refused, refused, refused, agenttest.NewReply(agenttest.GetContextCall("a"))}
+	replies := []any{refused, refused, refused, agenttest.NewModelReply(agenttest.NewGetContextCall("a"))}
 	for range 10 {
 		replies = append(replies, refused)
 	}
-	p, _ := startOnReplies(t, recorder.recordingConfig(), nil, append(replies, agenttest.NewReply(model.Text("later")))...)
+	p, _ := startAgentOnReplies(t, recorder.recordingConfig(), nil, append(replies, agenttest.NewModelReply(model.Text("later")))...)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "given up after 10 tries: script: 529 some_error: Not now", p.QueryAndWait("go"))
-	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
+	require.Equal(t, true, p.FramesOfType("agent_error")[0]["fatal"])
 	want := []float64{0.5, 1, 2, 0.5, 1, 2, 4, 8, 16, 32, 60, 60}
 	sum := 0.0
-	events := p.EventsOf("retry")
+	events := p.EventsOfType("retry")
 	require.Len(t, events, len(want))
 	for i, seconds := range want {
 		require.Equal(t, time.Duration(seconds*float64(time.Second)), recorder.delays[i])
@@ -143,15 +143,15 @@ func TestCO6_RetryAfterIsRespected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var recorder delayRecorder
+			var recorder retryDelayRecorder
 			cfg := recorder.recordingConfig()
 			cfg.Jitter = func() float64 { return 0 }
-			p, _ := startOnReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.NewReply(model.Text("fine")))
+			p, _ := startAgentOnReplies(t, cfg, nil, &model.APIError{Provider: "x", Status: 429, RetryAfter: c.asked}, agenttest.NewModelReply(model.Text("fine")))
 			p.InitAndAwaitReady(nil)
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.InDelta(t, c.want.Milliseconds(), p.EventsOf("retry")[0].ObjectField("metadata")["wait_ms"], 0)
+			require.InDelta(t, c.want.Milliseconds(), p.EventsOfType("retry")[0].ObjectField("metadata")["wait_ms"], 0)
 			require.Equal(t, c.want, recorder.totalDelay())
-			require.Equal(t, 1+len(recorder.delays), p.CountFramesWith("status", "thinking"), "a status as a sign of life each minute")
+			require.Equal(t, 1+len(recorder.delays), p.CountFramesWithField("status", "thinking"), "a status as a sign of life each minute")
 		})
 	}
 }
@@ -159,19 +159,19 @@ func TestCO6_RetryAfterIsRespected(t *testing.T) {
 // A call whose next try would come after the wall-clock limit fails at once.
 func TestCO6_NoDelayPastWallTimeout(t *testing.T) {
 	t.Parallel()
-	var recorder delayRecorder
+	var recorder retryDelayRecorder
 	cfg := recorder.recordingConfig()
 	now := time.Unix(1000, 0)
 	cfg.Clock = func() time.Time { return now }
 	cfg.Limits.WallTimeout = 20 * time.Second
 	p := startToolsAgent(t, cfg, agenttest.ToolCallScriptLine("get_context", `{}`), apiErrorScriptLine(529, 10), `{"content":"never"}`)
-	p.OnAction(func(string, frame, string) bool { now = now.Add(9600 * time.Millisecond); return false })
+	p.SetActionHook(func(string, frame, string) bool { now = now.Add(9600 * time.Millisecond); return false })
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "not retried: the next try would be in 10.5 s, but the attempt has only 10.4 s left: script: 529 some_error: Not now", p.QueryAndWait("go"))
-	require.Equal(t, true, p.FramesOf("agent_error")[0]["fatal"])
+	require.Equal(t, true, p.FramesOfType("agent_error")[0]["fatal"])
 	require.Empty(t, recorder.delays)
-	require.Empty(t, p.EventsOf("retry"))
-	require.Empty(t, p.EventsOf("limit"))
+	require.Empty(t, p.EventsOfType("retry"))
+	require.Empty(t, p.EventsOfType("limit"))
 }
 
 // A cancel ends a delay at once, and the time waited so far counts.
@@ -179,7 +179,7 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		refused := func(retryAfter time.Duration) error { return &model.APIError{Status: 529, RetryAfter: retryAfter} }
-		p, _ := startOnReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.NewReply(model.Text("fine")))
+		p, _ := startAgentOnReplies(t, builtin.Config{}, nil, refused(time.Hour), refused(time.Second), agenttest.NewModelReply(model.Text("fine")))
 		p.InitAndAwaitReady(nil)
 		from := len(p.Frames())
 		began := time.Now()
@@ -189,11 +189,11 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 		p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
 		require.Equal(t, "ready", p.AwaitQueryEnd(from))
 		require.Equal(t, 90*time.Second, time.Since(began))
-		require.Len(t, p.EventsOf("cancelled"), 1)
-		require.Empty(t, p.FramesOf("agent_error"))
+		require.Len(t, p.EventsOfType("cancelled"), 1)
+		require.Empty(t, p.FramesOfType("agent_error"))
 
 		require.Equal(t, "done", p.QueryAndWait("again"))
-		second := p.EventsOf("retry")[1].ObjectField("metadata")
+		second := p.EventsOfType("retry")[1].ObjectField("metadata")
 		require.InDelta(t, 90_000, second["waited_ms"], 0)
 		waited := time.Since(began) - 90*time.Second
 		require.GreaterOrEqual(t, waited, time.Second)
@@ -205,7 +205,7 @@ func TestCO6_CancelEndsDelay(t *testing.T) {
 // The stream of a reply that breaks off is ended before the retry event.
 func TestCO6_BrokenStreamsAreRetried(t *testing.T) {
 	t.Parallel()
-	mock := mockapi.New(agenttest.ParseScript(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"a whole reply"}`), nil)
+	mock := mockapi.New(agenttest.ParseModelScript(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"a whole reply"}`), nil)
 	var mu sync.Mutex
 	breaks := []int{800, 600, 400} // bytes after which the first replies break off; the third one breaks off before its first block
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -218,7 +218,7 @@ func TestCO6_BrokenStreamsAreRetried(t *testing.T) {
 		mock.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	var recorder delayRecorder
+	var recorder retryDelayRecorder
 	cfg := recorder.recordingConfig()
 	var err error
 	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
@@ -266,7 +266,7 @@ func TestCO6_UnreachableAPIIsRetried(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	var recorder delayRecorder
+	var recorder retryDelayRecorder
 	cfg := recorder.recordingConfig()
 	var err error
 	cfg.Model, err = open.Open("anthropic/claude-opus-4-5", open.Options{APIKey: "key", BaseURL: server.URL})
@@ -275,18 +275,18 @@ func TestCO6_UnreachableAPIIsRetried(t *testing.T) {
 	p.InitAndAwaitReady(nil)
 	require.Contains(t, p.QueryAndWait("go"), model.ErrUnreachable.Error())
 	require.Len(t, recorder.delays, 9)
-	require.InDelta(t, 0, p.EventsOf("retry")[0].ObjectField("metadata")["status"], 0)
+	require.InDelta(t, 0, p.EventsOfType("retry")[0].ObjectField("metadata")["status"], 0)
 }
 
 // A retry event shows a long error as one short line.
 func TestCO6_LongErrorIsShortened(t *testing.T) {
 	t.Parallel()
-	var recorder delayRecorder
+	var recorder retryDelayRecorder
 	long := fmt.Errorf("%w: %s", model.ErrCutStream, strings.Repeat("very\nlong \xff", 9999))
-	p, _ := startOnReplies(t, recorder.recordingConfig(), nil, long, agenttest.NewReply(model.Text("fine")))
+	p, _ := startAgentOnReplies(t, recorder.recordingConfig(), nil, long, agenttest.NewModelReply(model.Text("fine")))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	event := p.EventsOf("retry")[0]
+	event := p.EventsOfType("retry")[0]
 	require.Less(t, len(event.StringField("text")), 800)
 	require.NotContains(t, event.StringField("text"), "\n")
 	require.LessOrEqual(t, len(event.ObjectField("metadata").StringField("error")), 800)
@@ -294,8 +294,8 @@ func TestCO6_LongErrorIsShortened(t *testing.T) {
 
 func TestCO6_OtherErrorsEndTheQuery(t *testing.T) {
 	t.Parallel()
-	var recorder delayRecorder
-	p, _ := startOnReplies(t, recorder.recordingConfig(), nil, errors.New("no idea"), agenttest.NewReply(model.Text("fine")))
+	var recorder retryDelayRecorder
+	p, _ := startAgentOnReplies(t, recorder.recordingConfig(), nil, errors.New("no idea"), agenttest.NewModelReply(model.Text("fine")))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "no idea", p.QueryAndWait("go"))
 	require.Empty(t, recorder.delays)

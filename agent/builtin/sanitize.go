@@ -44,7 +44,7 @@ func sanitizeReply(content []model.Block) []model.Block {
 func (c *Conversation) assignCallIDs(content []model.Block) []model.Block {
 	used := map[string]bool{}
 	for _, m := range c.messages {
-		for _, id := range callIDs(m.Content) {
+		for _, id := range toolCallIDs(m.Content) {
 			used[id] = true
 		}
 	}

@@ -33,28 +33,28 @@ type Task struct {
 	Run func(ctx context.Context) (status string, err error)
 }
 
-// singleConversation is a [Strategy] that puts all queries into one conversation and answers
+// singleConversationStrategy is a [Strategy] that puts all queries into one conversation and answers
 // them with a function.
-type singleConversation struct {
+type singleConversationStrategy struct {
 	conversation *Conversation
 	answer       func(ctx context.Context, query protocol.AgentQuery) (status string, err error)
 }
 
-// NewSingleConversation returns a strategy that puts all queries into one conversation and
+// NewSingleConversationStrategy returns a strategy that puts all queries into one conversation and
 // calls answer for each of them; [Task] says what answer returns.
-func NewSingleConversation(conversation *Conversation, answer func(ctx context.Context, query protocol.AgentQuery) (status string, err error)) Strategy {
-	return &singleConversation{conversation, answer}
+func NewSingleConversationStrategy(conversation *Conversation, answer func(ctx context.Context, query protocol.AgentQuery) (status string, err error)) Strategy {
+	return &singleConversationStrategy{conversation, answer}
 }
 
 // Dispatch returns the task that answers query in the strategy's only conversation.
-func (s *singleConversation) Dispatch(query protocol.AgentQuery, _ bool) Task {
+func (s *singleConversationStrategy) Dispatch(query protocol.AgentQuery, _ bool) Task {
 	return Task{s.conversation, func(ctx context.Context) (string, error) { return s.answer(ctx, query) }}
 }
 
 // Conversations returns a list with the strategy's only conversation.
-func (s *singleConversation) Conversations() []*Conversation {
+func (s *singleConversationStrategy) Conversations() []*Conversation {
 	return []*Conversation{s.conversation}
 }
 
 // ClearHistory removes all messages from the strategy's only conversation.
-func (s *singleConversation) ClearHistory() { s.conversation.Clear() }
+func (s *singleConversationStrategy) ClearHistory() { s.conversation.Clear() }

@@ -31,7 +31,7 @@ func repairMessages(messages []model.Message) []model.Message {
 			continue
 		}
 		out = append(out, model.Message{Role: m.Role, Content: content})
-		open = callIDs(content)
+		open = toolCallIDs(content)
 	}
 	if len(open) > 0 {
 		out = append(out, UserMessage(resultsForCalls(open, nil)...))
@@ -84,8 +84,8 @@ func sendableBlocks(m model.Message, used map[string]bool) []model.Block {
 	return content
 }
 
-// callIDs returns the ids of the tool calls in content, in order.
-func callIDs(content []model.Block) []string {
+// toolCallIDs returns the ids of the tool calls in content, in order.
+func toolCallIDs(content []model.Block) []string {
 	var ids []string
 	for _, call := range model.ToolUses(content) {
 		ids = append(ids, call.ID)

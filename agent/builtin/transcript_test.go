@@ -22,13 +22,13 @@ func getContextResult(id string) model.Block {
 func newValidTranscript() []model.Message {
 	return []model.Message{
 		builtin.UserMessage(model.Text("task")),
-		builtin.AssistantMessage(model.Text("let me see"), agenttest.GetContextCall("a"), agenttest.GetContextCall("b")),
+		builtin.AssistantMessage(model.Text("let me see"), agenttest.NewGetContextCall("a"), agenttest.NewGetContextCall("b")),
 		builtin.UserMessage(getContextResult("a"), getContextResult("b")),
-		builtin.AssistantMessage(model.Block{Type: model.BlockThinking, Thinking: "hm", Signature: "s"}, agenttest.GetContextCall("c")),
+		builtin.AssistantMessage(model.Block{Type: model.BlockThinking, Thinking: "hm", Signature: "s"}, agenttest.NewGetContextCall("c")),
 		builtin.UserMessage(getContextResult("c")),
 		builtin.AssistantMessage(model.Text("is it so?")),
 		builtin.UserMessage(model.Text("yes")),
-		builtin.AssistantMessage(agenttest.GetContextCall("d"), agenttest.GetContextCall("e"), agenttest.GetContextCall("f")),
+		builtin.AssistantMessage(agenttest.NewGetContextCall("d"), agenttest.NewGetContextCall("e"), agenttest.NewGetContextCall("f")),
 		builtin.UserMessage(getContextResult("d"), model.ToolResult("e", true, model.Text("no")), getContextResult("f")),
 		builtin.AssistantMessage(model.Text("done")),
 	}
@@ -71,7 +71,7 @@ func TestCO4_TranscriptCutAnywhereIsRepaired(t *testing.T) {
 func TestCO4_AnyMessagesAreRepaired(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		messages := rapid.SliceOf(rapid.Custom(drawMessage)).Draw(t, "messages")
+		messages := rapid.SliceOf(rapid.Custom(randomMessage)).Draw(t, "messages")
 		repaired := builtin.RepairMessages(messages)
 		status, text := agenttest.CheckTranscript(append(repaired, builtin.UserMessage(model.Text("go on"))))
 		if status != http.StatusOK {

@@ -15,7 +15,7 @@ import (
 type usageTracker struct {
 	clock     func() time.Time
 	server    *serverConn
-	notebook  *Notebook
+	notebook  *NotebookClient
 	modelName string
 	modelCard *model.ModelCard // nil if price and context size of the model are not known
 
@@ -23,14 +23,14 @@ type usageTracker struct {
 
 	mu          sync.Mutex
 	openQueries int           // being worked on
-	total       callTotals    // since the agent started
+	total       modelCallTotals    // since the agent started
 	retryWait   time.Duration // sum of all delays before retries, since the agent started
 	period      limitPeriod
 }
 
-// callTotals is the number of model calls in a period, and the sums of their tokens and of
+// modelCallTotals is the number of model calls in a period, and the sums of their tokens and of
 // their cost in US dollars.
-type callTotals struct {
+type modelCallTotals struct {
 	calls   int
 	usage   model.Usage
 	costUSD float64 // 0 if the price is not known
@@ -40,12 +40,12 @@ type callTotals struct {
 type limitPeriod struct {
 	since         time.Time // zero: the next query starts a period
 	actionsBefore int       // actions sent before the period
-	totals        callTotals
+	totals        modelCallTotals
 }
 
 // newUsageTracker returns a tracker whose limit period starts now. If the agent never gets
 // an init, this period goes on.
-func newUsageTracker(cfg Config, server *serverConn, notebook *Notebook) *usageTracker {
+func newUsageTracker(cfg Config, server *serverConn, notebook *NotebookClient) *usageTracker {
 	t := &usageTracker{
 		clock: cfg.Clock, server: server, notebook: notebook, modelName: cfg.ModelName,
 		period: limitPeriod{since: cfg.Clock()},
@@ -73,7 +73,7 @@ func (t *usageTracker) beginQuery(evalMode bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.period.since.IsZero() || !evalMode && t.openQueries == 0 {
-		t.period = limitPeriod{since: t.clock(), actionsBefore: t.notebook.actions.sentCount()}
+		t.period = limitPeriod{since: t.clock(), actionsBefore: t.notebook.actions.sentActionCount()}
 	}
 	t.openQueries++
 }
@@ -86,9 +86,9 @@ func (t *usageTracker) endQuery() (last bool) {
 	return t.openQueries == 0
 }
 
-// recordCall adds the tokens of a model call to the agent's totals and sends the new totals
+// recordModelCall adds the tokens of a model call to the agent's totals and sends the new totals
 // as agent_usage_update.
-func (t *usageTracker) recordCall(u model.Usage) {
+func (t *usageTracker) recordModelCall(u model.Usage) {
 	t.sendMu.Lock()
 	defer t.sendMu.Unlock()
 	t.server.sendOrLog(t.addToTotals(u))
@@ -116,7 +116,7 @@ func (t *usageTracker) addToTotals(u model.Usage) protocol.UsageUpdate {
 
 // addCall adds the tokens and the cost of one model call to the totals. usd is the cost in
 // US dollars, nil if the price is not known.
-func (c *callTotals) addCall(u model.Usage, usd *float64) {
+func (c *modelCallTotals) addCall(u model.Usage, usd *float64) {
 	c.calls++
 	c.usage = c.usage.Add(u)
 	if usd != nil {
@@ -126,7 +126,7 @@ func (c *callTotals) addCall(u model.Usage, usd *float64) {
 
 // costUSD returns the cost of the model calls in c in US dollars, or nil if the model's
 // price is not known.
-func (t *usageTracker) costUSD(c callTotals) *float64 {
+func (t *usageTracker) costUSD(c modelCallTotals) *float64 {
 	if t.modelCard == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (t *usageTracker) limitUse() limitUse {
 		turns:   t.period.totals.calls,
 		tokens:  t.period.totals.usage.TotalTokens(),
 		costUSD: t.costUSD(t.period.totals),
-		actions: t.notebook.actions.sentCount() - t.period.actionsBefore,
+		actions: t.notebook.actions.sentActionCount() - t.period.actionsBefore,
 		wall:    t.clock().Sub(t.period.since),
 	}
 }

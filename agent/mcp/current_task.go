@@ -121,7 +121,7 @@ func (s *toolServer) addTaskResources() {
 		})
 	s.addTextResource(&mcp.Resource{URI: notebookURI, Name: "notebook", Title: "The notebook", Description: "What get_context shows."},
 		func(ctx context.Context) (string, error) {
-			content, isError := s.agent.Call(ctx, "get_context", nil)
+			content, isError := s.agent.CallTool(ctx, "get_context", nil)
 			if isError {
 				return "", errors.New(model.JoinTextBlocks(content))
 			}
@@ -140,8 +140,8 @@ func (s *toolServer) addTextResource(r *mcp.Resource, read func(context.Context)
 	})
 }
 
-// getTaskDefinition returns the name, description and input schema of the tool get_task.
-func getTaskDefinition() model.Tool {
+// getTaskToolDefinition returns the name, description and input schema of the tool get_task.
+func getTaskToolDefinition() model.Tool {
 	return model.Tool{
 		Name: getTaskTool,
 		Description: "Get the task that is to be done in the notebook. If there is none, wait for it; " +

@@ -59,7 +59,7 @@ func (h toolHints) annotations() *mcp.ToolAnnotations {
 func (s *toolServer) addTools(withGetTask bool) {
 	offered, handlers := s.agent.Tools(), map[string]mcp.ToolHandler{}
 	if withGetTask {
-		offered = append(slices.Clip(offered), getTaskDefinition())
+		offered = append(slices.Clip(offered), getTaskToolDefinition())
 		handlers[getTaskTool] = s.getTask
 	}
 	hints := hintsByTool()
@@ -92,7 +92,7 @@ func (s *toolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHan
 
 // callTool runs a tool of the external agent.
 func (s *toolServer) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	content, isError := s.agent.Call(ctx, req.Params.Name, req.Params.Arguments)
+	content, isError := s.agent.CallTool(ctx, req.Params.Name, req.Params.Arguments)
 	return &mcp.CallToolResult{Content: mcpContent(content), IsError: isError}, nil
 }
 

@@ -82,7 +82,7 @@ async def connect(fd: Optional[int] = None) -> AsyncIterator[Agent]:
             sys.exit("the last argument must be the number of a socket: start this with assay run --agent 'python3 …'")
     reader, writer = await asyncio.open_unix_connection(sock=socket.socket(fileno=fd))
     agent = Agent(reader, writer)
-    agent._send(type="ready")
+    agent._send_message(type="ready")
     reading = asyncio.create_task(agent._read_messages())
     try:
         yield agent
@@ -122,14 +122,14 @@ class Agent:
         CancelledError, and the cells and code that it has started are stopped.
         """
         while (query := await self._queries.get()) is not None:
-            task = asyncio.create_task(self._work_on(work, query))
+            task = asyncio.create_task(self._work_on_query(work, query))
             self._current_query = (query.request_id, task)
             if self._queued.pop(query.request_id, False):
                 task.cancel()
             await asyncio.wait([task])
             self._current_query = None
             if task.cancelled():
-                self._stop_leftovers()
+                self._stop_leftover_cells()
 
     async def atomic_operation(self, action: str, params: Optional[Json] = None, timeout: float = OPERATION_TIMEOUT_S) -> Json:
         """Send an action to the server and return the answer.
@@ -138,7 +138,7 @@ class Agent:
         "error". Without an answer within timeout seconds, or if params are no JSON,
         the status is "error" too. Only a cancel raises.
         """
-        return await self._request(action, params or {}, timeout)
+        return await self._send_action_and_wait(action, params or {}, timeout)
 
     async def create_and_run(self, source: str, position: Optional[int] = None) -> Json:
         """Create a code cell at position, by default at the end, and run it; see run_cell."""
@@ -148,11 +148,11 @@ class Agent:
                 return context
             position = context["context"]["cell_count"]
         params = {"position": position, "cell_type": "code", "source": source, "auto_run": True}
-        return await self._run_and_wait("create_cell", params, None)
+        return await self._run_cell_and_wait("create_cell", params, None)
 
     async def edit_and_run(self, cell_id: str, source: str) -> Json:
         """Replace the source of a cell and run it; see run_cell."""
-        return await self._run_and_wait("edit_cell", {"cell_id": cell_id, "source": source, "auto_run": True}, cell_id)
+        return await self._run_cell_and_wait("edit_cell", {"cell_id": cell_id, "source": source, "auto_run": True}, cell_id)
 
     async def run_cell(self, cell_id: str) -> Json:
         """Run a cell and wait until it has ended.
@@ -164,7 +164,7 @@ class Agent:
         fails, the result is its answer with status "error" and error, and the cell did
         not run.
         """
-        return await self._run_and_wait("run_cell", {"cell_id": cell_id}, cell_id)
+        return await self._run_cell_and_wait("run_cell", {"cell_id": cell_id}, cell_id)
 
     async def move_cell(self, cell_id: str, position: int) -> Json:
         """Move a cell so that its position is then position, counted from 0. The answer has status."""
@@ -183,9 +183,9 @@ class Agent:
             params["timeout_s"] = timeout_s
         tx_id = _new_tx_id()
         try:
-            return await self._request("execute_code", params, (timeout_s or self._cell_timeout()) + ANSWER_GRACE_S, tx_id=tx_id)
+            return await self._send_action_and_wait("execute_code", params, (timeout_s or self._cell_timeout()) + ANSWER_GRACE_S, tx_id=tx_id)
         except asyncio.CancelledError:
-            self._stop(agent_tx_id=tx_id)
+            self._send_stop(agent_tx_id=tx_id)
             raise
 
     def submit(self, summary: str, next_status: str = "done", **more: Any) -> None:
@@ -207,10 +207,10 @@ class Agent:
         in the Messages API: input_tokens, output_tokens, cache_read_input_tokens,
         cache_creation_input_tokens.
         """
-        entry: Json = {"type": "anthropic_message", "role": role, "content": content, "timestamp": _now()}
+        entry: Json = {"type": "anthropic_message", "role": role, "content": content, "timestamp": _timestamp_now()}
         if usage is not None:
             entry["usage"] = usage
-        self._send(type="agent_history_updated", session_id=str(self.session_id), entry=entry)
+        self._send_message(type="agent_history_updated", session_id=str(self.session_id), entry=entry)
 
     def report_usage(self, input_tokens: int, output_tokens: int, cost_usd: Optional[float] = None, **more: int) -> None:
         """Report the total usage of the model so far.
@@ -223,19 +223,19 @@ class Agent:
             counts["cost_usd"] = cost_usd
         for name in ("cache_read_input_tokens", "cache_creation_input_tokens", "context_limit"):
             counts.setdefault(name, 0)
-        self._send(type="agent_usage_update", **counts)
+        self._send_message(type="agent_usage_update", **counts)
 
     def report_status(self, status: str) -> None:
         """Report what the agent is doing, such as "thinking" or "executing"."""
-        self._send(type="agent_status", status=status)
+        self._send_message(type="agent_status", status=status)
 
     def report_error(self, text: str, fatal: bool = False) -> None:
         """Report an error. A fatal one ends the query."""
-        self._send(type="agent_error", error=text, fatal=fatal)
+        self._send_message(type="agent_error", error=text, fatal=fatal)
 
     # Implementation.
 
-    async def _work_on(self, work: Work, query: Query) -> None:
+    async def _work_on_query(self, work: Work, query: Query) -> None:
         self._final_status = "done"
         self.report_status("thinking")
         try:
@@ -247,14 +247,14 @@ class Agent:
             if not self.is_evaluation:
                 self.report_status("ready")
 
-    def _stop_leftovers(self) -> None:
+    def _stop_leftover_cells(self) -> None:
         """Stop the cells that a cancelled query has left running, and report the cancel."""
         for cell_id in self._runs.awaited_cells():
-            self._stop(cell_id=cell_id)
-        self._send(type="agent_event", channel="ai", mode="NL", text="the query was cancelled", metadata={"type": "cancelled"})
+            self._send_stop(cell_id=cell_id)
+        self._send_message(type="agent_event", channel="ai", mode="NL", text="the query was cancelled", metadata={"type": "cancelled"})
         self.report_status("ready")
 
-    async def _request(
+    async def _send_action_and_wait(
         self, action: str, params: Json, timeout: float, on_late: Optional[Callable[[Json], None]] = None, tx_id: Optional[str] = None
     ) -> Json:
         """Send an action and return its answer. If this is cancelled, on_late gets a later answer."""
@@ -264,9 +264,9 @@ class Agent:
             self._send_action(action, params, tx_id)
             return await _await_answer(timeout, answer)
         except asyncio.TimeoutError:
-            return _failure(action, f"timed out after {timeout:g} seconds. No answer came: the operation did not complete.")
+            return _failed_answer(action, f"timed out after {timeout:g} seconds. No answer came: the operation did not complete.")
         except _JSON_ERRORS as problem:
-            return _failure(action, f"was not sent: its params are no JSON: {problem}")
+            return _failed_answer(action, f"was not sent: its params are no JSON: {problem}")
         except asyncio.CancelledError:
             if on_late is not None and answer.done():
                 on_late(answer.result())
@@ -277,21 +277,21 @@ class Agent:
             self._pending.pop(tx_id, None)
 
     def _send_action(self, action: str, params: Json, tx_id: str) -> None:
-        self._send(type="agent_action", action=action, params=params, tx_id=tx_id)
+        self._send_message(type="agent_action", action=action, params=params, tx_id=tx_id)
         print(f"[agent] -> {action} {tx_id}", file=sys.stderr, flush=True)
 
-    def _stop(self, **target: str) -> None:
+    def _send_stop(self, **target: str) -> None:
         """Send a stop for a cell_id or for the agent_tx_id of an execute_code, without waiting."""
         self._send_action("stop_cell", target, _new_tx_id())
 
-    async def _run_and_wait(self, action: str, params: Json, cell_id: Optional[str]) -> Json:
-        expected = self._runs.expect(cell_id)
+    async def _run_cell_and_wait(self, action: str, params: Json, cell_id: Optional[str]) -> Json:
+        expected = self._runs.expect_run(cell_id)
         answer = None
         try:
-            answer = await self._request(action, params, OPERATION_TIMEOUT_S, self._stop_cell_of)
+            answer = await self._send_action_and_wait(action, params, OPERATION_TIMEOUT_S, self._stop_cell_of_late_answer)
         finally:
             if answer is None or answer["status"] != "success":
-                self._runs.cancel(expected)
+                self._runs.stop_expecting(expected)
         if answer["status"] != "success":
             return answer
         self._runs.assign_cell(expected, answer["cell_id"])
@@ -300,19 +300,19 @@ class Agent:
         except asyncio.TimeoutError:
             return {"cell_id": answer["cell_id"], "status": "running", "logs": "", "exception": "", "cell_outputs": []}
 
-    def _stop_cell_of(self, answer: Json) -> None:
+    def _stop_cell_of_late_answer(self, answer: Json) -> None:
         """Stop the cell that an action has run, if its answer comes after a cancel."""
         if answer["status"] == "success":
-            self._stop(cell_id=answer["cell_id"])
+            self._send_stop(cell_id=answer["cell_id"])
 
     def _cell_timeout(self) -> float:
         return float(self.limits.get("cell_s") or DEFAULT_CELL_TIMEOUT_S)
 
-    def _send(self, **message: Any) -> None:
+    def _send_message(self, **message: Any) -> None:
         body = json.dumps(message, allow_nan=False).encode()
         self._writer.write(struct.pack("<q", len(body)) + body)
 
-    async def _receive(self) -> Json:
+    async def _receive_message(self) -> Json:
         (length,) = struct.unpack("<q", await self._reader.readexactly(8))
         message: Json = json.loads(await self._reader.readexactly(length))
         return message
@@ -321,7 +321,7 @@ class Agent:
         """Read and handle messages until the connection ends. It never waits for work."""
         try:
             while True:
-                self._handle(await self._receive())
+                self._handle_message(await self._receive_message())
         except (asyncio.IncompleteReadError, OSError):
             pass  # the server has closed the connection
         except Exception:
@@ -334,12 +334,12 @@ class Agent:
             if self._current_query is not None:
                 self._current_query[1].cancel()
 
-    def _handle(self, message: Json) -> None:
+    def _handle_message(self, message: Json) -> None:
         kind = message.get("type")
         if kind == "agent_action_response":
             self._deliver_answer(message)
         elif kind == "kernel_message":
-            self._runs.observe(message["message"])
+            self._runs.handle_kernel_message(message["message"])
         elif kind == "init":
             self.session_id, self.is_evaluation = message.get("session_id", 0), bool(message.get("eval_mode"))
             self.limits, self.language = message.get("limits") or {}, message.get("language") or "python"
@@ -349,7 +349,7 @@ class Agent:
             self._queued[query.request_id] = False
             self._queries.put_nowait(query)
         elif kind == "agent_cancel":
-            self._cancel(message.get("request_id", ""))
+            self._cancel_query(message.get("request_id", ""))
 
     def _deliver_answer(self, message: Json) -> None:
         """Give an answer to the call that awaits it. Ignore late and duplicate answers."""
@@ -360,7 +360,7 @@ class Agent:
         elif on_late := self._late_answers.pop(tx_id, None):
             on_late(message)
 
-    def _cancel(self, request_id: str) -> None:
+    def _cancel_query(self, request_id: str) -> None:
         """Cancel the query with this id or, if it is empty, the current one."""
         if self._current_query is not None and request_id in ("", self._current_query[0]):
             self._current_query[1].cancel()
@@ -389,7 +389,7 @@ class _RunTracker:
         self._expected: list[_ExpectedRun] = []
         self._early_results: dict[str, Json] = {}  # by cell; results of unknown cells while a cell is being created
 
-    def expect(self, cell_id: Optional[str]) -> _ExpectedRun:
+    def expect_run(self, cell_id: Optional[str]) -> _ExpectedRun:
         """Expect a run of a cell, or of a new cell if cell_id is None."""
         expected = _ExpectedRun(cell_id, self._current.get(cell_id) if cell_id else None)
         self._expected.append(expected)
@@ -399,10 +399,10 @@ class _RunTracker:
         """Set the cell of an expected run, whose result may have come already."""
         expected.cell_id = cell_id
         if cell_id in self._early_results and not expected.result.done():
-            self._finish(expected, self._early_results[cell_id])
+            self._finish_run(expected, self._early_results[cell_id])
         self._clear_early_results()
 
-    def cancel(self, expected: _ExpectedRun) -> None:
+    def stop_expecting(self, expected: _ExpectedRun) -> None:
         """Stop expecting a run."""
         if expected in self._expected:
             self._expected.remove(expected)
@@ -412,7 +412,7 @@ class _RunTracker:
         """Return the cells of expected runs that have not ended."""
         return [e.cell_id for e in self._expected if e.cell_id]
 
-    def observe(self, message: Json) -> None:
+    def handle_kernel_message(self, message: Json) -> None:
         """Follow a message of the kernel: the start or the result of a run."""
         cell_id = message.get("cell_id")
         if not cell_id:
@@ -421,17 +421,17 @@ class _RunTracker:
             self._current[cell_id] = message["run_sequencer"]
         elif message.get("type") == "cell_result":
             self._current.pop(cell_id, None)
-            self._match(cell_id, message)
+            self._deliver_result(cell_id, message)
 
-    def _match(self, cell_id: str, result: Json) -> None:
+    def _deliver_result(self, cell_id: str, result: Json) -> None:
         for expected in list(self._expected):
             if expected.cell_id == cell_id and expected.earlier_run != result["run_sequencer"]:
-                self._finish(expected, result)
+                self._finish_run(expected, result)
                 return
         if any(e.cell_id is None for e in self._expected):
             self._early_results[cell_id] = result
 
-    def _finish(self, expected: _ExpectedRun, result: Json) -> None:
+    def _finish_run(self, expected: _ExpectedRun, result: Json) -> None:
         if expected in self._expected:
             self._expected.remove(expected)
         if not expected.result.done():
@@ -442,7 +442,7 @@ class _RunTracker:
             self._early_results.clear()
 
 
-def _failure(action: str, reason: str) -> Json:
+def _failed_answer(action: str, reason: str) -> Json:
     return {"status": "error", "error": f"OPERATION FAILED: '{action}' {reason}"}
 
 
@@ -458,5 +458,5 @@ async def _await_answer(timeout: float, answer: asyncio.Future[Json]) -> Json:
     return answer.result()
 
 
-def _now() -> str:
+def _timestamp_now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

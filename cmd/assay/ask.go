@@ -80,7 +80,7 @@ func (p *process) ask(ctx context.Context, f *askFlags, prompt string) error {
 // answerPrompt returns the model's answer. It checks the memory files before it opens
 // the model.
 func (p *process) answerPrompt(ctx context.Context, f *askFlags, prompt string) (string, error) {
-	if err := tools.CheckMemory(f.builtin.memoryDir); err != nil {
+	if err := tools.CheckMemoryFiles(f.builtin.memoryDir); err != nil {
 		return "", err
 	}
 	cfg, err := f.builtin.config(p)

@@ -152,7 +152,7 @@ func (f *builtinFlags) checkFolders() error {
 	if f.memoryDir == "" {
 		return nil
 	}
-	return tools.CheckMemory(f.memoryDir)
+	return tools.CheckMemoryFiles(f.memoryDir)
 }
 
 // isPriceKnown reports whether the price of the model is known. A recording has the prices

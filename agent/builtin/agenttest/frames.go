@@ -78,7 +78,7 @@ func (s *Server) AwaitQueryEnds(n int) {
 	s.T.Helper()
 	for i := range n {
 		s.AwaitFrame(0, "the end of a query", func(f Frame) bool {
-			return IsEndedEvent(f) && f.ObjectField("metadata").StringField("request_id") == fmt.Sprint(i)
+			return IsQueryEndedEvent(f) && f.ObjectField("metadata").StringField("request_id") == fmt.Sprint(i)
 		})
 	}
 }
@@ -91,18 +91,18 @@ func (s *Server) QueryAndWait(text string) string {
 	return s.AwaitQueryEnd(from)
 }
 
-// FramesOf returns the frames of a type.
-func (s *Server) FramesOf(frameType string) []Frame {
+// FramesOfType returns the frames of a type.
+func (s *Server) FramesOfType(frameType string) []Frame {
 	return slices.DeleteFunc(s.Frames(), func(f Frame) bool { return f.StringField("type") != frameType })
 }
 
-// EventsOf returns the events whose metadata have a type.
-func (s *Server) EventsOf(eventType string) []Frame {
-	return slices.DeleteFunc(s.FramesOf("agent_event"), func(f Frame) bool { return f.ObjectField("metadata").StringField("type") != eventType })
+// EventsOfType returns the events whose metadata have a type.
+func (s *Server) EventsOfType(eventType string) []Frame {
+	return slices.DeleteFunc(s.FramesOfType("agent_event"), func(f Frame) bool { return f.ObjectField("metadata").StringField("type") != eventType })
 }
 
-// CountFramesWith returns how many frames have a text in a field.
-func (s *Server) CountFramesWith(field, text string) int {
+// CountFramesWithField returns how many frames have a text in a field.
+func (s *Server) CountFramesWithField(field, text string) int {
 	n := 0
 	for _, f := range s.Frames() {
 		if f.StringField(field) == text {
@@ -112,14 +112,14 @@ func (s *Server) CountFramesWith(field, text string) int {
 	return n
 }
 
-// ModelCalls returns how many replies the agent got from its model.
-func (s *Server) ModelCalls() int { return len(s.FramesOf("agent_usage_update")) }
+// ModelReplyCount returns how many replies the agent got from its model.
+func (s *Server) ModelReplyCount() int { return len(s.FramesOfType("agent_usage_update")) }
 
-// StopRequests returns the parameters of every stop_cell.
-func (s *Server) StopRequests() []Frame {
+// StopCellRequests returns the parameters of every stop_cell.
+func (s *Server) StopCellRequests() []Frame {
 	var all []Frame
 	for _, f := range s.Frames() {
-		if IsStopRequest(f) {
+		if IsStopCellAction(f) {
 			all = append(all, f.ObjectField("params"))
 		}
 	}
@@ -130,7 +130,7 @@ func (s *Server) StopRequests() []Frame {
 func (s *Server) Transcript() []model.Message {
 	s.T.Helper()
 	var out []model.Message
-	for _, f := range s.FramesOf("agent_history_updated") {
+	for _, f := range s.FramesOfType("agent_history_updated") {
 		raw, err := json.Marshal(f["entry"])
 		require.NoError(s.T, err)
 		var m model.Message
@@ -188,8 +188,8 @@ func (s *Server) Submissions() []builtin.Submission {
 	return all
 }
 
-// IsStopRequest reports whether a frame is a stop_cell.
-func IsStopRequest(f Frame) bool { return f.StringField("action") == "stop_cell" }
+// IsStopCellAction reports whether a frame is a stop_cell.
+func IsStopCellAction(f Frame) bool { return f.StringField("action") == "stop_cell" }
 
-// IsEndedEvent reports whether a frame is the event that a query has ended.
-func IsEndedEvent(f Frame) bool { return f.ObjectField("metadata").StringField("type") == "ended" }
+// IsQueryEndedEvent reports whether a frame is the event that a query has ended.
+func IsQueryEndedEvent(f Frame) bool { return f.ObjectField("metadata").StringField("type") == "ended" }

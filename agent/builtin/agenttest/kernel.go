@@ -17,8 +17,8 @@ import (
 	"assay/kernel/python"
 )
 
-// StartPython starts a real Python kernel, which ends with the test.
-func StartPython(t *testing.T) protocol.Conn {
+// StartPythonKernel starts a real Python kernel, which ends with the test.
+func StartPythonKernel(t *testing.T) protocol.Conn {
 	t.Helper()
 	program, err := python.Unpack(t.TempDir())
 	require.NoError(t, err)
@@ -50,12 +50,12 @@ func StartPython(t *testing.T) protocol.Conn {
 func (s *Server) AttachKernel(kernel protocol.Conn) {
 	s.T.Helper()
 	var reading sync.WaitGroup
-	reading.Go(func() { s.relayResponses(kernel) })
+	reading.Go(func() { s.relayKernelResponses(kernel) })
 	s.T.Cleanup(func() {
 		require.NoError(s.T, kernel.Close(protocol.CloseNormal, ""))
 		reading.Wait()
 	})
-	s.OnAction(func(action string, params Frame, txID string) bool {
+	s.SetActionHook(func(action string, params Frame, txID string) bool {
 		request := Frame{"type": strings.TrimPrefix(action, "request_"), "agent_tx_id": txID}
 		switch action {
 		case "execute_code":
@@ -74,8 +74,8 @@ func (s *Server) AttachKernel(kernel protocol.Conn) {
 	})
 }
 
-// relayResponses sends the kernel's responses to the agent until the connection ends.
-func (s *Server) relayResponses(kernel protocol.Conn) {
+// relayKernelResponses sends the kernel's responses to the agent until the connection ends.
+func (s *Server) relayKernelResponses(kernel protocol.Conn) {
 	for {
 		body, err := kernel.Read()
 		if err != nil {

@@ -47,8 +47,8 @@ func TextScriptLine(text string) string {
 	return string(line)
 }
 
-// ParseScript parses the lines of a script.
-func ParseScript(tb testing.TB, lines ...string) *script.Script {
+// ParseModelScript parses the lines of a script.
+func ParseModelScript(tb testing.TB, lines ...string) *script.Script {
 	tb.Helper()
 	parsed, err := script.Parse("script.jsonl", []byte(strings.Join(lines, "\n")))
 	require.NoError(tb, err)
@@ -77,7 +77,7 @@ func (r *RequestRecorder) Complete(ctx context.Context, req model.Request, onDel
 func NewValidatingClient(t *testing.T, lines ...string) model.Client {
 	t.Helper()
 	var rejected atomic.Int64
-	mock := mockapi.New(ParseScript(t, lines...), nil)
+	mock := mockapi.New(ParseModelScript(t, lines...), nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		recorder := &statusRecorder{ResponseWriter: w}
 		mock.ServeHTTP(recorder, r)
@@ -109,8 +109,8 @@ func (w *statusRecorder) WriteHeader(status int) {
 // Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// NewReply returns a reply of these blocks with the stop reason that fits them.
-func NewReply(content ...model.Block) *model.Response {
+// NewModelReply returns a reply of these blocks with the stop reason that fits them.
+func NewModelReply(content ...model.Block) *model.Response {
 	stop := model.StopEndTurn
 	if len(model.ToolUses(content)) > 0 {
 		stop = model.StopToolUse
@@ -135,7 +135,7 @@ type ReplyModel struct {
 func NewReplyModel(t *testing.T, replies ...any) *ReplyModel {
 	t.Helper()
 	m := &ReplyModel{replies: replies}
-	t.Cleanup(func() { require.Empty(t, m.Rejections()) })
+	t.Cleanup(func() { require.Empty(t, m.RejectionReasons()) })
 	return m
 }
 
@@ -171,8 +171,8 @@ func (m *ReplyModel) Requests() []model.Request {
 	return slices.Clone(m.requests)
 }
 
-// Rejections returns why requests were invalid.
-func (m *ReplyModel) Rejections() []string {
+// RejectionReasons returns why requests were invalid.
+func (m *ReplyModel) RejectionReasons() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.rejections)
@@ -203,8 +203,8 @@ func CheckRequest(req model.Request) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
-// GetContextCall returns a call of get_context.
-func GetContextCall(id string) model.Block { return model.ToolUse(id, "get_context", []byte(`{}`)) }
+// NewGetContextCall returns a call of get_context.
+func NewGetContextCall(id string) model.Block { return model.ToolUse(id, "get_context", []byte(`{}`)) }
 
 // BlankImage returns an image of one color that takes little memory.
 func BlankImage(width, height int) image.Image {

@@ -114,16 +114,16 @@ func (s *Server) RespondToAction(txID string, fields Frame) {
 	s.SendFrame(message)
 }
 
-// OnAction sets the hook that sees actions first. It runs on the goroutine that reads frames.
-func (s *Server) OnAction(hook ActionHook) {
+// SetActionHook sets the hook that sees actions first. It runs on the goroutine that reads frames.
+func (s *Server) SetActionHook(hook ActionHook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.actionHook = hook
 }
 
-// OnExecute answers every execute_code with fields that depend on the code.
-func (s *Server) OnExecute(respond func(code string) Frame) {
-	s.OnAction(func(action string, params Frame, txID string) bool {
+// AnswerExecuteCodeWith answers every execute_code with fields that depend on the code.
+func (s *Server) AnswerExecuteCodeWith(respond func(code string) Frame) {
+	s.SetActionHook(func(action string, params Frame, txID string) bool {
 		if action == "execute_code" {
 			s.RespondToAction(txID, respond(params.StringField("code")))
 		}
@@ -153,7 +153,7 @@ func (s *Server) HandleAction(action string, params Frame, txID string) {
 	run, _ := params["auto_run"].(bool)
 	switch action {
 	case "get_context":
-		s.RespondToAction(txID, Frame{"context": s.Overview()})
+		s.RespondToAction(txID, Frame{"context": s.NotebookOverview()})
 	case "create_cell", "create_markdown_cell":
 		s.CreatedCells++
 		cellID = fmt.Sprintf("c%d", s.CreatedCells)
@@ -188,8 +188,8 @@ func (s *Server) HandleAction(action string, params Frame, txID string) {
 	}
 }
 
-// Overview returns the notebook as get_context does. It is called like HandleAction.
-func (s *Server) Overview() Frame {
+// NotebookOverview returns the notebook as get_context does. It is called like HandleAction.
+func (s *Server) NotebookOverview() Frame {
 	cells := []Frame{}
 	for i, id := range s.Cells {
 		cells = append(cells, Frame{
@@ -258,7 +258,7 @@ func (s *Server) SendCancel() { s.SendFrame(Frame{"type": "agent_cancel"}) }
 // gets their tx_ids. All other actions are answered as usual.
 func (s *Server) WithholdResponses(name string) (txIDs <-chan string) {
 	held := make(chan string, 100)
-	s.OnAction(func(action string, _ Frame, txID string) bool {
+	s.SetActionHook(func(action string, _ Frame, txID string) bool {
 		if action != name {
 			return false
 		}

@@ -46,7 +46,7 @@ func TestTL2_BlocksSystemPrompt(t *testing.T) {
 		"python": "`python`, `py`, `python3`", "elisp": "`elisp`, `emacs-lisp`, `lisp`", "R": "`r`",
 	} {
 		var request model.Request
-		client := textModel(func(req model.Request) string { request = req; return "done" })
+		client := textReplyModel(func(req model.Request) string { request = req; return "done" })
 		p := startAgent(t, blocks.Config{Agent: builtin.Config{Name: "Ada", Model: client}, MaxRounds: 7})
 		p.InitAndAwaitReady(frame{"language": language})
 		require.Equal(t, "done", p.QueryAndWait("go"))
@@ -65,7 +65,7 @@ func TestTL2_BlocksSystemPrompt(t *testing.T) {
 func TestBL3_ValueOfABlock(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```python\n42\n```"), agenttest.TextScriptLine("It is 42."))
-	p.OnExecute(func(string) frame { return frame{"result": "42"} })
+	p.AnswerExecuteCodeWith(func(string) frame { return frame{"result": "42"} })
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "user: [Block 1 output]\n42", p.MessageTexts()[2])
@@ -74,16 +74,16 @@ func TestBL3_ValueOfABlock(t *testing.T) {
 func TestBL3_BlocksInOrder(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```json\nno\n```\n```py\nb\n```\n~~~\nc\n~~~"), agenttest.TextScriptLine("done"))
-	p.OnExecute(func(code string) frame {
+	p.AnswerExecuteCodeWith(func(code string) frame {
 		return map[string]frame{"a": {"stdout": "one\ntwo\n"}, "b": {}, "c": {"stdout": "x", "result": "3"}}[code]
 	})
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, "user: [Block 1 output]\none\ntwo\n[Block 2 output]\n(no output)\n[Block 3 output]\nx\n3", p.MessageTexts()[2])
-	require.Equal(t, 2, p.ModelCalls())
+	require.Equal(t, 2, p.ModelReplyCount())
 }
 
-func TestBL3_Output(t *testing.T) {
+func TestBL3_OutputTextOfABlock(t *testing.T) {
 	t.Parallel()
 	value := func(text string) *string { return &text }
 	for name, tc := range map[string]struct {
@@ -111,10 +111,10 @@ func TestBL3_Output(t *testing.T) {
 func TestBL3_FeedbackIsBounded(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine(strings.Repeat("```\nx\n```\n", 12)), agenttest.TextScriptLine("done"))
-	p.OnExecute(func(string) frame { return frame{"stdout": strings.Repeat("y", 20<<10)} })
+	p.AnswerExecuteCodeWith(func(string) frame { return frame{"stdout": strings.Repeat("y", 20<<10)} })
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 12, p.CountFramesWith("action", "execute_code"))
+	require.Equal(t, 12, p.CountFramesWithField("action", "execute_code"))
 	require.LessOrEqual(t, len(p.MessageTexts()[2]), len("user: ")+128<<10)
 	require.Contains(t, p.MessageTexts()[2], "bytes left out")
 }
@@ -130,17 +130,17 @@ func TestBL4_RoundsAreLimited(t *testing.T) {
 			p := startBlocksAgent(t, blocks.Config{MaxRounds: configured}, lines...)
 			p.InitAndAwaitReady(frame{"eval_mode": evalMode})
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.Equal(t, 1+limit, p.ModelCalls())
-			require.Equal(t, limit, p.CountFramesWith("action", "execute_code"))
+			require.Equal(t, 1+limit, p.ModelReplyCount())
+			require.Equal(t, limit, p.CountFramesWithField("action", "execute_code"))
 			last := fmt.Sprintf("Round %d\n```\nx\n```", limit)
 			require.Equal(t, "assistant: "+last, p.MessageTexts()[len(p.MessageTexts())-1])
-			shown := p.EventsOf("response")
+			shown := p.EventsOfType("response")
 			require.Equal(t, last, shown[len(shown)-1].StringField("text"))
-			events := p.EventsOf("limit")
+			events := p.EventsOfType("limit")
 			require.Len(t, events, 1)
 			require.Equal(t, fmt.Sprintf("limit reached: max_eval_iters %d of %d", limit, limit), events[0].StringField("text"))
 			require.Equal(t, "max_eval_iters", events[0].ObjectField("metadata").StringField("limit"))
-			require.Empty(t, p.FramesOf("agent_error"))
+			require.Empty(t, p.FramesOfType("agent_error"))
 		}
 	}
 }
@@ -150,14 +150,14 @@ func TestBL4_FinalAnswerAfterTheLastRound(t *testing.T) {
 	p := startBlocksAgent(t, blocks.Config{MaxRounds: 1}, agenttest.TextScriptLine("```\nx\n```"), agenttest.TextScriptLine("done"), agenttest.TextScriptLine("never"))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
-	require.Empty(t, p.EventsOf("limit"))
+	require.Equal(t, 2, p.ModelReplyCount())
+	require.Empty(t, p.EventsOfType("limit"))
 }
 
 func TestBL6_FailuresAreOutput(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```\nb\n```\n```\nc\n```"), agenttest.TextScriptLine("done"))
-	p.OnExecute(func(code string) frame {
+	p.AnswerExecuteCodeWith(func(code string) frame {
 		return map[string]frame{
 			"a": {"status": "error", "stdout": "so far\n", "exception": "Traceback\nValueError: x", "ename": "ValueError", "error": "x"},
 			"b": {"status": "error", "error": "execute_code did not end within 5m0s and was interrupted"},
@@ -184,13 +184,13 @@ func TestBL6_ExitAndInterruptEndTheWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```\nb\n```"), agenttest.TextScriptLine("hello again"))
-			p.OnExecute(func(string) frame { return answer })
+			p.AnswerExecuteCodeWith(func(string) frame { return answer })
 			p.InitAndAwaitReady(nil)
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.Equal(t, 1, p.ModelCalls())
-			require.Equal(t, 1, p.CountFramesWith("action", "execute_code"))
+			require.Equal(t, 1, p.ModelReplyCount())
+			require.Equal(t, 1, p.CountFramesWithField("action", "execute_code"))
 			require.Len(t, p.MessageTexts(), 2)
-			require.Equal(t, answer.StringField("exception"), p.EventsOf("ai_exec_result")[0].StringField("text"))
+			require.Equal(t, answer.StringField("exception"), p.EventsOfType("ai_exec_result")[0].StringField("text"))
 
 			require.Equal(t, "done", p.QueryAndWait("are you there?"))
 			require.Equal(t, "assistant: hello again", p.MessageTexts()[3])
@@ -201,18 +201,18 @@ func TestBL6_ExitAndInterruptEndTheWork(t *testing.T) {
 func TestBL6_CancelEndsTheWork(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\nslow\n```\n```\nnext\n```"), agenttest.TextScriptLine("hello again"))
-	p.OnAction(func(action string, _ frame, _ string) bool { return action == "execute_code" }) // it gets no response
+	p.SetActionHook(func(action string, _ frame, _ string) bool { return action == "execute_code" }) // it gets no response
 	p.InitAndAwaitReady(nil)
 	p.SendQuery("go")
 	running := p.AwaitFrame(0, "the block", func(f frame) bool { return f.StringField("action") == "execute_code" })
 	seen := len(p.Frames())
 	p.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
 	require.Equal(t, "ready", p.AwaitQueryEnd(seen))
-	require.Len(t, p.EventsOf("cancelled"), 1)
-	require.Empty(t, p.EventsOf("ai_exec_result"))
+	require.Len(t, p.EventsOfType("cancelled"), 1)
+	require.Empty(t, p.EventsOfType("ai_exec_result"))
 	stop := p.AwaitFrame(seen, "the stop", func(f frame) bool { return f.StringField("action") == "stop_cell" })
 	require.Equal(t, running.StringField("tx_id"), stop.ObjectField("params").StringField("agent_tx_id"))
-	require.Equal(t, 1, p.CountFramesWith("action", "execute_code"))
+	require.Equal(t, 1, p.CountFramesWithField("action", "execute_code"))
 
 	require.Equal(t, "done", p.QueryAndWait("are you there?"))
 	require.Equal(t, "assistant: hello again", p.MessageTexts()[len(p.MessageTexts())-1])
@@ -221,7 +221,7 @@ func TestBL6_CancelEndsTheWork(t *testing.T) {
 func TestBL7_RepliesBlocksAndOutputsAreEvents(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("Look:\n```py\n1\n```\n```\n2\n```"), agenttest.TextScriptLine("done"))
-	p.OnExecute(func(code string) frame { return frame{"result": code} })
+	p.AnswerExecuteCodeWith(func(code string) frame { return frame{"result": code} })
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("@lab count up to two, and then\nsome more"))
 	event := func(channel, mode, kind, text string, block ...float64) frame {

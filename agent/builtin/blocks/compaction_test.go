@@ -21,13 +21,13 @@ func contextTooLongError() error {
 
 func TestCO5_OldestRoundsAreDropped(t *testing.T) {
 	t.Parallel()
-	code := agenttest.NewReply(model.Text("```\n1\n```"))
-	p, m := startOnReplies(t, blocks.Config{MaxRounds: 9},
-		code, code, code, code, code, contextTooLongError(), agenttest.NewReply(model.Text("done")))
+	code := agenttest.NewModelReply(model.Text("```\n1\n```"))
+	p, m := startAgentOnReplies(t, blocks.Config{MaxRounds: 9},
+		code, code, code, code, code, contextTooLongError(), agenttest.NewModelReply(model.Text("done")))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("@lab go"))
-	require.Len(t, p.EventsOf("compacted"), 1)
-	event := p.EventsOf("compacted")[0]
+	require.Len(t, p.EventsOfType("compacted"), 1)
+	event := p.EventsOfType("compacted")[0]
 	require.Equal(t, "The conversation was too long: its 2 oldest rounds were dropped.", event.StringField("text"))
 	require.Equal(t, frame{"type": "compacted", "request_id": "q1", "label": "lab"}, event.ObjectField("metadata"))
 	require.Len(t, m.Requests(), 7)
@@ -51,13 +51,13 @@ func TestCO5_ConversationTooLongAfterCompaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code := []any{agenttest.NewReply(model.Text("```\n1\n```"))}
+			code := []any{agenttest.NewModelReply(model.Text("```\n1\n```"))}
 			replies := append(slices.Repeat(code, c.rounds), c.errors...)
-			p, _ := startOnReplies(t, blocks.Config{MaxRounds: 9}, replies...)
+			p, _ := startAgentOnReplies(t, blocks.Config{MaxRounds: 9}, replies...)
 			p.InitAndAwaitReady(frame{"eval_mode": true})
 			require.Equal(t, "done", p.QueryAndWait("go"))
-			require.Len(t, p.EventsOf("limit"), 1)
-			require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOf("limit")[0].StringField("text"))
+			require.Len(t, p.EventsOfType("limit"), 1)
+			require.Equal(t, "limit reached: context (the conversation is longer than the model reads)", p.EventsOfType("limit")[0].StringField("text"))
 		})
 	}
 }
@@ -84,9 +84,9 @@ func TestCO5_PromptsAreNotDropped(t *testing.T) {
 // Other errors of the model drop nothing.
 func TestCO5_OtherErrorsDropNothing(t *testing.T) {
 	t.Parallel()
-	code := agenttest.NewReply(model.Text("```\n1\n```"))
-	p, _ := startOnReplies(t, blocks.Config{MaxRounds: 9}, code, code, code, code, errors.New("no idea"))
+	code := agenttest.NewModelReply(model.Text("```\n1\n```"))
+	p, _ := startAgentOnReplies(t, blocks.Config{MaxRounds: 9}, code, code, code, code, errors.New("no idea"))
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "no idea", p.QueryAndWait("go"))
-	require.Empty(t, p.EventsOf("compacted"))
+	require.Empty(t, p.EventsOfType("compacted"))
 }

@@ -31,8 +31,8 @@ func TestBL7_EventsNameQueryAndLabel(t *testing.T) {
 		p.SendCancel()
 		require.Equal(t, "ready", p.AwaitQueryEnd(from))
 		for _, kind := range []string{"waiting", "retry", "response", "ai_exec", "ai_exec_result", "limit", "cancelled", "ended"} {
-			require.NotEmpty(t, p.EventsOf(kind), kind)
-			for _, f := range p.EventsOf(kind) {
+			require.NotEmpty(t, p.EventsOfType(kind), kind)
+			for _, f := range p.EventsOfType(kind) {
 				require.Equal(t, "q1", f.ObjectField("metadata").StringField("request_id"), kind)
 				require.Equal(t, "lab", f.ObjectField("metadata").StringField("label"), kind)
 			}

@@ -16,7 +16,7 @@ import (
 func TestBL1_LabelSeesOtherLabels(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\nx\n```"), agenttest.TextScriptLine("It  is\nx."), agenttest.TextScriptLine("Never."), agenttest.TextScriptLine("Fine."))
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		if action == "request_globals_summary" {
 			p.RespondToAction(tx, frame{"summary": frame{}})
 		}
@@ -47,7 +47,7 @@ and you?`, texts[4])
 again`, texts[8])
 }
 
-func TestBL1_TwentyEntriesOfOtherLabels(t *testing.T) {
+func TestBL1_OtherLabelsSectionHasTwentyEntries(t *testing.T) {
 	t.Parallel()
 	var j blocks.CrossLabelLog
 	require.Empty(t, j.SectionFor("1"))
@@ -64,7 +64,7 @@ func TestBL1_TwentyEntriesOfOtherLabels(t *testing.T) {
 	require.True(t, strings.HasSuffix(j.SectionFor("3"), "[2] user: two 49\n[1] user: one 49"))
 }
 
-func TestBL1_EntriesAreCut(t *testing.T) {
+func TestBL1_OtherLabelsEntriesAreCut(t *testing.T) {
 	t.Parallel()
 	var j blocks.CrossLabelLog
 	j.Add("2", "assistant", strings.Repeat("é", 200))
@@ -73,7 +73,7 @@ func TestBL1_EntriesAreCut(t *testing.T) {
 }
 
 // The section about other labels is bounded and has the newest entries.
-func TestBL1_OtherLabelsAreBounded(t *testing.T) {
+func TestBL1_OtherLabelsSectionIsBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var j blocks.CrossLabelLog
@@ -89,7 +89,7 @@ func TestBL1_OtherLabelsAreBounded(t *testing.T) {
 	})
 }
 
-func TestBL1_ClearedHistoryIsNotShown(t *testing.T) {
+func TestBL1_ClearedHistoryIsNotShownToOtherLabels(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("one"))
 	p.InitAndAwaitReady(nil)
@@ -106,7 +106,7 @@ func TestBL1_ClearedHistoryIsNotShown(t *testing.T) {
 func firstMessageWithSummary(t *testing.T, summary frame) string {
 	t.Helper()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("done"))
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		p.RespondToAction(tx, summary)
 		return true
 	})

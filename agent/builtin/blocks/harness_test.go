@@ -21,12 +21,12 @@ func startAgent(t *testing.T, cfg blocks.Config) *agenttest.Server {
 // startBlocksAgent runs an agent with code blocks on a scripted model.
 func startBlocksAgent(t *testing.T, cfg blocks.Config, lines ...string) *agenttest.Server {
 	t.Helper()
-	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
+	cfg.Agent.Model = agenttest.ParseModelScript(t, lines...).Client()
 	return startAgent(t, cfg)
 }
 
-// startOnReplies runs an agent with code blocks on a model that gives these replies.
-func startOnReplies(t *testing.T, cfg blocks.Config, replies ...any) (*agenttest.Server, *agenttest.ReplyModel) {
+// startAgentOnReplies runs an agent with code blocks on a model that gives these replies.
+func startAgentOnReplies(t *testing.T, cfg blocks.Config, replies ...any) (*agenttest.Server, *agenttest.ReplyModel) {
 	t.Helper()
 	m := agenttest.NewReplyModel(t, replies...)
 	cfg.Agent.Model = m
@@ -35,13 +35,13 @@ func startOnReplies(t *testing.T, cfg blocks.Config, replies ...any) (*agenttest
 
 // eventsWithLabels returns the events that have a label.
 func eventsWithLabels(p *agenttest.Server) []frame {
-	return slices.DeleteFunc(p.FramesOf("agent_event"), func(f frame) bool { return f.ObjectField("metadata").StringField("label") == "" })
+	return slices.DeleteFunc(p.FramesOfType("agent_event"), func(f frame) bool { return f.ObjectField("metadata").StringField("label") == "" })
 }
 
 // replyTaskNames returns the names of the tasks that the replies belong to, in order.
 func replyTaskNames(p *agenttest.Server) []string {
 	var names []string
-	for _, f := range p.EventsOf("response") {
+	for _, f := range p.EventsOfType("response") {
 		names = append(names, f.ObjectField("metadata").StringField("task"))
 	}
 	return names

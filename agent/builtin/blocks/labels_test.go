@@ -14,7 +14,7 @@ import (
 	"assay/internal/model"
 )
 
-func TestBL8_Labels(t *testing.T) {
+func TestBL8_LabelIsSplitFromQuery(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("a", 64)
 	for query, want := range map[string][2]string{
@@ -58,7 +58,7 @@ func TestBL8_QueriesKeepTheLastLabel(t *testing.T) {
 	}
 	require.Equal(t, []string{"ai:1:a", "ai:2:b", "ai:2:c", "ai:2:@2", "ai:2:@ x", "ai:2:hello @3 x", "ai:1:d"}, replyTaskNames(p))
 	var texts []string
-	for _, f := range p.EventsOf("response") {
+	for _, f := range p.EventsOfType("response") {
 		texts = append(texts, f.StringField("text"))
 	}
 	require.Equal(t, []string{"one", "one", "two", "three", "four", "five", "two"}, texts) // each label has its own conversation, and so its own place in the script
@@ -93,7 +93,7 @@ func TestBL8_NoLabelsInAnEvaluation(t *testing.T) {
 func TestBL8_LabelsRunSideBySide(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\nx\n```"), agenttest.TextScriptLine("done"), agenttest.TextScriptLine("```\ny\n```"), agenttest.TextScriptLine("done"))
-	p.OnAction(func(action string, _ frame, _ string) bool { return action == "execute_code" }) // they are answered below
+	p.SetActionHook(func(action string, _ frame, _ string) bool { return action == "execute_code" }) // they are answered below
 	p.InitAndAwaitReady(nil)
 	p.SendQueries("@1 a", "@2 b", "@1 c", "@3 d")
 	runs := func(label string) func(frame) bool {
@@ -105,7 +105,7 @@ func TestBL8_LabelsRunSideBySide(t *testing.T) {
 	for _, label := range []string{"2", "3"} {
 		p.RespondToAction(p.AwaitFrame(0, "a block of "+label, runs(label)).StringField("tx_id"), nil)
 	}
-	require.Equal(t, 3, p.CountFramesWith("action", "execute_code"))
+	require.Equal(t, 3, p.CountFramesWithField("action", "execute_code"))
 	seen := len(p.Frames())
 	p.RespondToAction(first.StringField("tx_id"), nil)
 	second := p.AwaitFrame(seen, "another block of 1", runs("1"))
@@ -119,7 +119,7 @@ func TestBL8_LabelsRunSideBySide(t *testing.T) {
 // The code of eight labels runs in the kernel at once: none can go on before all have started.
 func TestBL8_EightLabelsAtOnce(t *testing.T) {
 	t.Parallel()
-	p := startOnPythonKernel(t)
+	p := startAgentOnPythonKernel(t)
 	const labels = 8
 	var queries []string
 	for i := 1; i <= labels; i++ {
@@ -133,28 +133,28 @@ await gate.wait()
 own_%[1]d = here * 10
 print('%[1]d ends')
 %[1]d`, i, labels)
-		queries = append(queries, fmt.Sprintf("@%d %s", i, promptForBlocks(code)))
+		queries = append(queries, fmt.Sprintf("@%d %s", i, promptForReplyWithBlocks(code)))
 	}
 	p.SendQueries(queries...)
 	p.AwaitQueryEnds(labels)
 	outputs := map[string]string{}
-	for _, f := range p.EventsOf("ai_exec_result") {
+	for _, f := range p.EventsOfType("ai_exec_result") {
 		outputs[f.ObjectField("metadata").StringField("label")] = f.StringField("text")
 	}
 	for i := 1; i <= labels; i++ {
 		require.Equal(t, fmt.Sprintf("%[1]d begins\n%[1]d ends\n%[1]d", i), outputs[fmt.Sprint(i)])
 	}
-	require.Equal(t, "[Block 1 output]\n[80, 80, 80, 80, 80, 80, 80, 80]", queryFeedback(p, promptForBlocks("[globals()[f'own_{i}'] for i in range(1, 9)]")))
+	require.Equal(t, "[Block 1 output]\n[80, 80, 80, 80, 80, 80, 80, 80]", queryAndGetFeedback(p, promptForReplyWithBlocks("[globals()[f'own_{i}'] for i in range(1, 9)]")))
 }
 
 // The code of one label never runs at the same time: the counter of running blocks stays 1.
 func TestBL8_OneLabelNeverOverlapsItself(t *testing.T) {
 	t.Parallel()
-	p := startOnPythonKernel(t)
+	p := startAgentOnPythonKernel(t)
 	code := "import asyncio\nrunning = globals().get('running', 0) + 1\nprint(running)\nfor _ in range(100): await asyncio.sleep(0)\nrunning -= 1"
-	p.SendQueries(slices.Repeat([]string{"@x " + promptForBlocks(code, code)}, 5)...)
+	p.SendQueries(slices.Repeat([]string{"@x " + promptForReplyWithBlocks(code, code)}, 5)...)
 	p.AwaitQueryEnds(5)
-	outputs := p.EventsOf("ai_exec_result")
+	outputs := p.EventsOfType("ai_exec_result")
 	require.Len(t, outputs, 10)
 	for _, f := range outputs {
 		require.Equal(t, "1", f.StringField("text"))
@@ -164,15 +164,15 @@ func TestBL8_OneLabelNeverOverlapsItself(t *testing.T) {
 // What a block prints after an await is its own output, although other labels print meanwhile.
 func TestBL5_OutputBelongsToItsBlock(t *testing.T) {
 	t.Parallel()
-	p := startOnPythonKernel(t)
-	queryFeedback(p, promptForBlocks("import asyncio\nfirst, second = asyncio.Event(), asyncio.Event()"))
+	p := startAgentOnPythonKernel(t)
+	queryAndGetFeedback(p, promptForReplyWithBlocks("import asyncio\nfirst, second = asyncio.Event(), asyncio.Event()"))
 	p.SendQueries(
-		"@a "+promptForBlocks("print('a1')\nfirst.set()\nawait second.wait()\nprint('a2')"),
-		"@b "+promptForBlocks("await first.wait()\nprint('b1')\nsecond.set()\nfor _ in range(9): await asyncio.sleep(0)\nprint('b2')"),
+		"@a "+promptForReplyWithBlocks("print('a1')\nfirst.set()\nawait second.wait()\nprint('a2')"),
+		"@b "+promptForReplyWithBlocks("await first.wait()\nprint('b1')\nsecond.set()\nfor _ in range(9): await asyncio.sleep(0)\nprint('b2')"),
 	)
 	p.AwaitQueryEnds(2)
 	outputs := map[string]string{}
-	for _, f := range p.EventsOf("ai_exec_result") {
+	for _, f := range p.EventsOfType("ai_exec_result") {
 		outputs[f.ObjectField("metadata").StringField("label")] = f.StringField("text")
 	}
 	require.Equal(t, "a1\na2", outputs["a"])
@@ -199,17 +199,17 @@ func TestBL8_TaskNames(t *testing.T) {
 // An agent is not ready while another label is still at work.
 func TestCO6_NotReadyWhileAnotherLabelWorks(t *testing.T) {
 	t.Parallel()
-	p, m := startOnReplies(t, blocks.Config{}, agenttest.NewReply(model.Text("```\n1\n```")), errors.New("no idea"))
-	m.LastReply = agenttest.NewReply(model.Text("fine"))
+	p, m := startAgentOnReplies(t, blocks.Config{}, agenttest.NewModelReply(model.Text("```\n1\n```")), errors.New("no idea"))
+	m.LastReply = agenttest.NewModelReply(model.Text("fine"))
 	held := p.WithholdResponses("execute_code")
 	p.InitAndAwaitReady(nil)
 	p.SendFrame(frame{"type": "agent_query", "query": "@1 a", "request_id": "0"})
 	tx := <-held
 	p.SendFrame(frame{"type": "agent_query", "query": "@2 b", "request_id": "1"})
 	p.AwaitFrame(0, "the end of the second", func(f frame) bool {
-		return f.ObjectField("metadata").StringField("request_id") == "1" && agenttest.IsEndedEvent(f)
+		return f.ObjectField("metadata").StringField("request_id") == "1" && agenttest.IsQueryEndedEvent(f)
 	})
 	p.RespondToAction(tx, nil)
 	p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
-	require.Equal(t, 1, p.CountFramesWith("status", "ready"), "it answers the init")
+	require.Equal(t, 1, p.CountFramesWithField("status", "ready"), "it answers the init")
 }

@@ -31,7 +31,7 @@ type variableInfo struct {
 // has defined in the kernel, "" if there are none. It asks the kernel for its globals
 // summary, which neither waits for running code nor runs code of the user. If that fails,
 // the section says why.
-func namespaceSection(ctx context.Context, notebook *builtin.Notebook) string {
+func namespaceSection(ctx context.Context, notebook *builtin.NotebookClient) string {
 	var answer struct {
 		Summary map[string]json.RawMessage `json:"summary"`
 	}

@@ -22,11 +22,11 @@ func TestBL10_FinalReplyIsTheSubmission(t *testing.T) {
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine(early), agenttest.TextScriptLine(final+"\n"), agenttest.TextScriptLine("never"))
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
+	require.Equal(t, 2, p.ModelReplyCount())
 	require.Len(t, p.Submissions(), 1)
 	require.Equal(t, expectedSubmission(final), p.Submissions()[0])
 	require.Equal(t, "assistant: "+early, p.MessageTexts()[1])
-	require.Equal(t, final+"\n", p.EventsOf("response")[1].StringField("text"))
+	require.Equal(t, final+"\n", p.EventsOfType("response")[1].StringField("text"))
 }
 
 func TestBL10_OneReminderWithoutTheMarker(t *testing.T) {
@@ -73,7 +73,7 @@ func TestBL10_NothingIsSubmittedAtTheLimit(t *testing.T) {
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Empty(t, p.Submissions())
-	require.Len(t, p.EventsOf("limit"), 1)
+	require.Len(t, p.EventsOfType("limit"), 1)
 }
 
 // The conversation can go on after a submission: it has no call without a result.

@@ -98,7 +98,7 @@ func Run(ctx context.Context, conn protocol.Conn, solution Solution, cfg builtin
 		cfg.Model, cfg.ModelName = solution.Turns.Client(), ""
 		return tools.Run(ctx, conn, tools.Config{Agent: cfg})
 	}
-	return runSingleConversation(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
+	return runSingleConversationAgent(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
 		return (&solutionPlayer{solution: solution, conversation: conversation}).answer
 	})
 }
@@ -106,7 +106,7 @@ func Run(ctx context.Context, conn protocol.Conn, solution Solution, cfg builtin
 // RunNoop runs an agent that does nothing, until conn or ctx ends; see [builtin.Run]. It
 // answers every query with the sentence "I do nothing." and submits nothing.
 func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
-	return runSingleConversation(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
+	return runSingleConversationAgent(ctx, conn, cfg, func(conversation *builtin.Conversation) answerFunc {
 		return func(context.Context, protocol.AgentQuery) (string, error) {
 			conversation.AddMessage(builtin.AssistantMessage(model.Text("I do nothing.")))
 			return protocol.AgentDone, nil
@@ -118,12 +118,12 @@ func RunNoop(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error 
 // see [builtin.Task].
 type answerFunc = func(context.Context, protocol.AgentQuery) (status string, err error)
 
-// runSingleConversation runs an agent that has one conversation and answers queries with the
+// runSingleConversationAgent runs an agent that has one conversation and answers queries with the
 // function that newAnswer returns. It accepts an init that asks for the strategy tools.
-func runSingleConversation(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newAnswer func(*builtin.Conversation) answerFunc) error {
+func runSingleConversationAgent(ctx context.Context, conn protocol.Conn, cfg builtin.Config, newAnswer func(*builtin.Conversation) answerFunc) error {
 	a, err := builtin.NewAgent(conn, cfg, tools.StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		conversation := builtin.NewConversation(core)
-		return builtin.NewSingleConversation(conversation, newAnswer(conversation)), nil
+		return builtin.NewSingleConversationStrategy(conversation, newAnswer(conversation)), nil
 	})
 	if err != nil {
 		return err

@@ -19,22 +19,22 @@ import (
 
 type frame = agenttest.Frame
 
-// startSolution runs the agent that plays a solution.
-func startSolution(t *testing.T, solution oracle.Solution) *agenttest.Server {
+// startSolutionAgent runs the agent that plays a solution.
+func startSolutionAgent(t *testing.T, solution oracle.Solution) *agenttest.Server {
 	t.Helper()
 	return agenttest.Start(t, func(ctx context.Context, conn protocol.Conn) error {
 		return oracle.Run(ctx, conn, solution, builtin.Config{})
 	})
 }
 
-// startSolutionFromFile runs the agent that plays a solution, which it writes to a file and reads back.
-func startSolutionFromFile(t *testing.T, solution string) *agenttest.Server {
+// startSolutionAgentFromFile runs the agent that plays a solution, which it writes to a file and reads back.
+func startSolutionAgentFromFile(t *testing.T, solution string) *agenttest.Server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "solution.json")
 	require.NoError(t, os.WriteFile(file, []byte(solution), 0o600))
 	s, err := oracle.ReadSolution(file)
 	require.NoError(t, err)
-	return startSolution(t, s)
+	return startSolutionAgent(t, s)
 }
 
 func TestOracle_PlaysTheCellsAndSubmits(t *testing.T) {
@@ -55,13 +55,13 @@ func TestOracle_PlaysTheCellsAndSubmits(t *testing.T) {
 		`[]`:                                                             nothing,
 		`{"cells":["print <b>"]}`:                                        tag(`"\u003cb\u003e"`),
 	} {
-		p := startSolutionFromFile(t, solution)
+		p := startSolutionAgentFromFile(t, solution)
 		p.Cells = []string{"already"}
 		p.InitAndAwaitReady(frame{"eval_mode": true})
 		require.Equal(t, "done", p.QueryAndWait("the task"))
 		require.Equal(t, []builtin.Submission{{Summary: want, NextStatus: "done"}}, p.Submissions(), solution)
 		created := 0
-		for _, f := range p.FramesOf("agent_action") {
+		for _, f := range p.FramesOfType("agent_action") {
 			if f.StringField("action") == "create_cell" {
 				created++
 				require.InDelta(t, created, f.ObjectField("params")["position"], 0)
@@ -78,7 +78,7 @@ func TestOracle_PlaysTurns(t *testing.T) {
 		`[` + agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print 3"}`) + `,` + agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"$cell[0]"}`) + `,` + agenttest.SubmitScriptLine("3") + `]`,
 		`{"turns":[` + agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"print 3"}`) + ",\n" + agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"$cell[0]"}`) + ",\n" + agenttest.SubmitScriptLine("3") + `]}`,
 	} {
-		p := startSolutionFromFile(t, solution)
+		p := startSolutionAgentFromFile(t, solution)
 		p.InitAndAwaitReady(frame{"eval_mode": true})
 		require.Equal(t, "done", p.QueryAndWait("the task"))
 		require.Equal(t, "<EVAL_ANSWER>3</EVAL_ANSWER> [EVAL_COMPLETE]", p.Submissions()[0].Summary)
@@ -94,8 +94,8 @@ func TestOracle_GoesOnAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := oracle.ParseSolution([]byte(`["refused","hang","print 5"]`))
 		require.NoError(t, err)
-		p := startSolution(t, s)
-		p.OnAction(func(action string, params frame, tx string) bool {
+		p := startSolutionAgent(t, s)
+		p.SetActionHook(func(action string, params frame, tx string) bool {
 			if params.StringField("source") == "refused" {
 				p.RespondToAction(tx, frame{"status": "error", "error": "no"})
 				return true
@@ -105,7 +105,7 @@ func TestOracle_GoesOnAfterFailures(t *testing.T) {
 		p.InitAndAwaitReady(frame{"limits": frame{"cell_s": 20}})
 		require.Equal(t, "done", p.QueryAndWait("the task"))
 		require.Contains(t, p.Submissions()[0].Summary, "<EVAL_ANSWER>5</EVAL_ANSWER>")
-		failures := p.FramesOf("agent_error")
+		failures := p.FramesOfType("agent_error")
 		require.Equal(t, "cell 1 of the solution: no", failures[0].StringField("error"))
 		require.Equal(t, "cell 2 of the solution still runs after 20 seconds", failures[1].StringField("error"))
 	})
@@ -113,8 +113,8 @@ func TestOracle_GoesOnAfterFailures(t *testing.T) {
 
 func TestOracle_NotebookDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	p := startSolutionFromFile(t, `["print 1"]`)
-	p.OnAction(func(_ string, _ frame, tx string) bool {
+	p := startSolutionAgentFromFile(t, `["print 1"]`)
+	p.SetActionHook(func(_ string, _ frame, tx string) bool {
 		p.RespondToAction(tx, frame{"status": "error", "error": "session is ending"})
 		return true
 	})
@@ -124,7 +124,7 @@ func TestOracle_NotebookDoesNotAnswer(t *testing.T) {
 
 func TestOracle_CanBeCancelled(t *testing.T) {
 	t.Parallel()
-	p := startSolutionFromFile(t, `["hang","print 1"]`)
+	p := startSolutionAgentFromFile(t, `["hang","print 1"]`)
 	p.InitAndAwaitReady(nil)
 	from := len(p.Frames())
 	p.SendQuery("the task")
@@ -161,7 +161,7 @@ func TestNoop_SubmitsNothing(t *testing.T) {
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("the task"))
 	require.Equal(t, []model.Message{builtin.AssistantMessage(model.Text("I do nothing."))}, p.Transcript())
-	require.Empty(t, p.FramesOf("agent_action"))
+	require.Empty(t, p.FramesOfType("agent_action"))
 }
 
 func FuzzParseSolution(f *testing.F) {

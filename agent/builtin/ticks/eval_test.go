@@ -22,12 +22,12 @@ func TestEV1_NothingToRun(t *testing.T) {
 		p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(fields), objectScriptLine(frame{}))
 		p.InitAndAwaitReady(nil)
 		require.Equal(t, "done", p.QueryAndWait("go"))
-		require.Zero(t, p.CountFramesWith("action", "execute_code"), eval)
+		require.Zero(t, p.CountFramesWithField("action", "execute_code"), eval)
 		require.Equal(t, `{"code":null,"success":true,"result":null,"error":null,"skipped":true,"tick":2,"forms":0}`, lastEvalRecord(t, dir))
 		require.Equal(t, "[2026-11-20 12:03][TICK 1] m\n", readStateFile(t, dir, "monologue.md"))
 		require.NotContains(t, sentPrompts(p)[1], "Last Eval Result")
-		require.Equal(t, true, tickEvents(p)[0]["skipped"])
-		require.Equal(t, true, tickEvents(p)[0]["success"])
+		require.Equal(t, true, tickEventMetadata(p)[0]["skipped"])
+		require.Equal(t, true, tickEventMetadata(p)[0]["success"])
 	}
 }
 
@@ -41,7 +41,7 @@ func TestEV2_RecordHasValueAndForms(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": "x"}))
-		p.OnExecute(func(string) frame { return answer })
+		p.AnswerExecuteCodeWith(func(string) frame { return answer })
 		p.InitAndAwaitReady(nil)
 		require.Equal(t, "done", p.QueryAndWait("go"))
 		require.Equal(t, `{"code":"x","success":true,`+want+`}`, lastEvalRecord(t, dir))
@@ -52,12 +52,12 @@ func TestEV2_LongResult(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": strings.Repeat("x", 1<<20), "continue": true}), objectScriptLine(frame{}))
-	p.OnExecute(func(code string) frame { return frame{"result": code} })
+	p.AnswerExecuteCodeWith(func(code string) frame { return frame{"result": code} })
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Less(t, len(sentPrompts(p)[1]), 40<<10)
 	require.Contains(t, readStateFile(t, dir, "monologue.md"), "EVAL: "+strings.Repeat("x", 47)+"... => "+strings.Repeat("x", 27)+"...\n")
-	for _, f := range p.FramesOf("agent_action") {
+	for _, f := range p.FramesOfType("agent_action") {
 		if f.StringField("action") == "execute_code" {
 			require.Len(t, f.ObjectField("params").StringField("code"), 1<<20, "the code that is run is not clipped")
 			require.EqualValues(t, 300, f.ObjectField("params")["timeout_s"])
@@ -65,7 +65,7 @@ func TestEV2_LongResult(t *testing.T) {
 	}
 }
 
-func TestEV3_Failures(t *testing.T) {
+func TestEV3_EvalFailures(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		language string
@@ -90,7 +90,7 @@ func TestEV3_Failures(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": c.eval, "continue": true}), objectScriptLine(frame{"reply": "on"}))
-			p.OnExecute(func(string) frame { return c.answer })
+			p.AnswerExecuteCodeWith(func(string) frame { return c.answer })
 			p.InitAndAwaitReady(frame{"language": c.language})
 			require.Equal(t, "done", p.QueryAndWait("go"), "the agent goes on")
 			quoted, err := json.Marshal(c.want)
@@ -103,8 +103,8 @@ func TestEV3_Failures(t *testing.T) {
 				source = string(raw)
 			}
 			require.Equal(t, "[2026-11-20 12:03][TICK 1] EVAL ERROR: "+source+" => "+strings.ReplaceAll(c.want, "\n", `\n`)+"\n", readStateFile(t, dir, "monologue.md"))
-			require.Equal(t, false, tickEvents(p)[0]["success"])
-			require.Equal(t, false, tickEvents(p)[0]["skipped"])
+			require.Equal(t, false, tickEventMetadata(p)[0]["success"])
+			require.Equal(t, false, tickEventMetadata(p)[0]["skipped"])
 		})
 	}
 }

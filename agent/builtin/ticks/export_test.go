@@ -42,7 +42,7 @@ type Store struct{ *stateStore }
 
 // OpenStore opens the store in a folder, which it creates if it is missing.
 func OpenStore(dir string) (Store, error) {
-	s, _, err := openStore(dir)
+	s, _, err := openStateStore(dir)
 	return Store{s}, err
 }
 

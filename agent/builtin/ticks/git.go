@@ -28,11 +28,11 @@ type gitRepository struct {
 	dir string
 }
 
-// openRepository returns the repository in a folder. It creates one in a folder that is
+// openGitRepository returns the repository in a folder. It creates one in a folder that is
 // empty or has only files of a store, also if the folder lies in another repository. A
 // folder with other files and without its own repository is an error. It returns nil
 // and no error if git is not installed.
-func openRepository(dir string) (*gitRepository, error) {
+func openGitRepository(dir string) (*gitRepository, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // without git nothing is committed

@@ -34,7 +34,7 @@ func startTicksAgent(t *testing.T, cfg ticks.Config, lines ...string) *agenttest
 	if cfg.Agent.Clock == nil {
 		cfg.Agent.Clock = func() time.Time { return time.Date(2026, time.November, 20, 12, 3, 4, 0, time.UTC) }
 	}
-	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
+	cfg.Agent.Model = agenttest.ParseModelScript(t, lines...).Client()
 	return startAgent(t, cfg)
 }
 
@@ -56,10 +56,10 @@ func sentPrompts(p *agenttest.Server) []string {
 	return texts
 }
 
-// tickEvents returns the metadata of the event of each tick.
-func tickEvents(p *agenttest.Server) []frame {
+// tickEventMetadata returns the metadata of the event of each tick.
+func tickEventMetadata(p *agenttest.Server) []frame {
 	var all []frame
-	for _, f := range p.EventsOf("tick") {
+	for _, f := range p.EventsOfType("tick") {
 		all = append(all, f.ObjectField("metadata"))
 	}
 	return all
@@ -83,19 +83,19 @@ func gitOutput(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// requestSpy is a model that gives these texts as replies and records the requests.
-type requestSpy struct {
+// recordingModel is a model that gives these texts as replies and records the requests.
+type recordingModel struct {
 	mu       sync.Mutex
 	replies  []string
 	requests []model.Request
 }
 
 // Complete gives the next reply.
-func (s *requestSpy) Complete(_ context.Context, req model.Request, _ func(model.Delta)) (*model.Response, error) {
+func (s *recordingModel) Complete(_ context.Context, req model.Request, _ func(model.Delta)) (*model.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, req)
-	return agenttest.NewReply(model.Text(s.replies[len(s.requests)-1])), nil
+	return agenttest.NewModelReply(model.Text(s.replies[len(s.requests)-1])), nil
 }
 
 // findEmacs returns the path of Emacs. Without Emacs it skips the test, except in CI.

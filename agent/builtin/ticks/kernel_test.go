@@ -17,8 +17,8 @@ import (
 	"assay/kernel/elisp"
 )
 
-// startElisp starts a real Emacs kernel, which ends with the test.
-func startElisp(t *testing.T) protocol.Conn {
+// startElispKernel starts a real Emacs kernel, which ends with the test.
+func startElispKernel(t *testing.T) protocol.Conn {
 	t.Helper()
 	emacs := findEmacs(t)
 	dir := t.TempDir()
@@ -87,9 +87,9 @@ func stringOrEmpty(s *string) string {
 	return *s
 }
 
-func TestEV2_InEmacs(t *testing.T) {
+func TestEV2_EvalValuesInEmacs(t *testing.T) {
 	t.Parallel()
-	requireEvals(t, "elisp", startElisp(t),
+	requireEvals(t, "elisp", startElispKernel(t),
 		evalCase{"(+ 2 2)", "4", "", 1},
 		evalCase{"(funcall (let ((x 1)) (lambda () x)))", "1", "", 1},
 		evalCase{"(setq a 1) (setq b 2)\n(+ a b)", "3", "", 3},
@@ -100,9 +100,9 @@ func TestEV2_InEmacs(t *testing.T) {
 		evalCase{"'(a . \"b\")", "(a . \"b\")", "", 1})
 }
 
-func TestEV3_InEmacs(t *testing.T) {
+func TestEV3_EvalErrorsInEmacs(t *testing.T) {
 	t.Parallel()
-	requireEvals(t, "elisp", startElisp(t),
+	requireEvals(t, "elisp", startElispKernel(t),
 		evalCase{"(undefined-function)", "", "Symbol's function definition is void: undefined-function", 1},
 		evalCase{"undefined-variable", "", "Symbol's value as variable is void: undefined-variable", 1},
 		evalCase{"(/ 1 0)", "", "Arithmetic error", 1},
@@ -114,9 +114,9 @@ func TestEV3_InEmacs(t *testing.T) {
 		evalCase{"(setq y 5) (/ 1 0) (setq y 6)", "", "Arithmetic error", 3})
 }
 
-func TestEV4_InEmacs(t *testing.T) {
+func TestEV4_EvalsShareStateInEmacs(t *testing.T) {
 	t.Parallel()
-	requireEvals(t, "elisp", startElisp(t),
+	requireEvals(t, "elisp", startElispKernel(t),
 		evalCase{"(defun twice (n) (* 2 n))", "twice", "", 1},
 		evalCase{"(twice 21)", "42", "", 1},
 		evalCase{"(progn (setq x 1) (+ x 2))", "3", "", 1},
@@ -124,9 +124,9 @@ func TestEV4_InEmacs(t *testing.T) {
 		evalCase{"x", "1", "", 1})
 }
 
-func TestEV2_InPython(t *testing.T) {
+func TestEV2_EvalValuesInPython(t *testing.T) {
 	t.Parallel()
-	requireEvals(t, "python", agenttest.StartPython(t),
+	requireEvals(t, "python", agenttest.StartPythonKernel(t),
 		evalCase{"2 + 2", "4", "", 1},
 		evalCase{"x = 3\ny = 4\nx * y", "12", "", 3},
 		evalCase{"'a\\nb'", `'a\nb'`, "", 1},
@@ -135,9 +135,9 @@ func TestEV2_InPython(t *testing.T) {
 		evalCase{"import asyncio\nawait asyncio.sleep(0, 'slept')", "'slept'", "", 2})
 }
 
-func TestEV3_InPython(t *testing.T) {
+func TestEV3_EvalErrorsInPython(t *testing.T) {
 	t.Parallel()
-	requireEvals(t, "python", agenttest.StartPython(t),
+	requireEvals(t, "python", agenttest.StartPythonKernel(t),
 		evalCase{"1 / 0", "", "ZeroDivisionError: division by zero", 1},
 		evalCase{"nope", "", "NameError: name 'nope' is not defined", 1},
 		evalCase{"(", "", "SyntaxError: '(' was never closed", 0},
@@ -148,9 +148,9 @@ func TestEV3_InPython(t *testing.T) {
 		evalCase{"{}['k']", "", "KeyError: 'k'", 1})
 }
 
-func TestEV4_InPython(t *testing.T) {
+func TestEV4_EvalsShareStateInPython(t *testing.T) {
 	t.Parallel()
-	requireEvals(t, "python", agenttest.StartPython(t),
+	requireEvals(t, "python", agenttest.StartPythonKernel(t),
 		evalCase{"def twice(n): return 2 * n", "None", "", 1},
 		evalCase{"twice(21)", "42", "", 1},
 		evalCase{"1 / 0", "", "ZeroDivisionError: division by zero", 1},

@@ -31,9 +31,9 @@ func (s *strategy) stableSystemBlocks() []model.Block {
 	return []model.Block{model.Text(text)}
 }
 
-// stateBlocks returns the last block of the system prompt: tick, mood, confidence and thread.
-func (s *tickState) stateBlocks() []model.Block {
-	thread := s.activeID()
+// stateSystemBlocks returns the last block of the system prompt: tick, mood, confidence and thread.
+func (s *tickState) stateSystemBlocks() []model.Block {
+	thread := s.activeThreadID()
 	if active := s.activeThread(); active != nil && active.Concern != "" {
 		thread += " (" + active.Concern + ")"
 	}

@@ -19,7 +19,7 @@ func TestCX1_LastEvalResult(t *testing.T) {
 	t.Parallel()
 	p := startTicksAgent(t, ticks.Config{},
 		objectScriptLine(frame{"eval": "(+ 2 2)", "continue": true}), objectScriptLine(frame{"eval": "(car <\n1)", "continue": true}), objectScriptLine(frame{"continue": true}), objectScriptLine(frame{}))
-	p.OnExecute(func(code string) frame {
+	p.AnswerExecuteCodeWith(func(code string) frame {
 		if code == "(+ 2 2)" {
 			return frame{"result": "4", "forms": 1}
 		}
@@ -57,7 +57,7 @@ func TestCX1_CodeFieldOfOtherLanguages(t *testing.T) {
 }
 
 // A prompt has all sections in order.
-func TestCX3_Sections(t *testing.T) {
+func TestCX3_PromptSections(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sums"), 0o700))
@@ -108,7 +108,7 @@ func TestCX3_FailingAndHugeNotebook(t *testing.T) {
 	t.Parallel()
 	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"continue": true}), objectScriptLine(frame{}))
 	var once sync.Once
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		cells := []frame{{"cell_id": "a", "source": strings.Repeat("a\n", 1<<20)}, {"cell_id": "b", "source": strings.Repeat("`", 1<<20)}}
 		for i := range 1000 {
 			cells = append(cells, frame{"cell_id": fmt.Sprint(i)})
@@ -142,7 +142,7 @@ func TestCX3_ChatPendingHasTheQuery(t *testing.T) {
 // The first part of the system prompt stays the same byte for byte; the state follows it.
 func TestCX4_SystemPrompt(t *testing.T) {
 	t.Parallel()
-	spy := &requestSpy{replies: []string{
+	spy := &recordingModel{replies: []string{
 		`{"mood":"glad","confidence":0.123,"continue":true,"thread":{"op":"create","id":"a","concern":"b"}}`, `{"continue":true,"thread":{"op":"create"}}`, `{"thread":{"op":"complete"}}`, `{}`,
 	}}
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestCX4_SystemPrompt(t *testing.T) {
 // A missing skills folder is an error before the first frame.
 func TestTK4_MissingSkillsFolderIsAnError(t *testing.T) {
 	t.Parallel()
-	p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: &requestSpy{}}, SkillsDir: filepath.Join(t.TempDir(), "none")})
+	p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: &recordingModel{}}, SkillsDir: filepath.Join(t.TempDir(), "none")})
 	require.ErrorContains(t, <-p.Ended, "open the skills: open ")
 	require.Empty(t, p.Frames())
 }

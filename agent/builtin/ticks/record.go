@@ -29,7 +29,7 @@ func (s *strategy) addMonologueLine(line string) {
 // saveState saves the state and commits it with a summary of the tick.
 func (s *strategy) saveState(ctx context.Context, summary string) {
 	s.reportFaultOnce("the state is not kept", s.store.save(s.state))
-	message := fmt.Sprintf("[TICK %d][%s][%s] %s", s.state.tick, s.state.activeID(), s.state.mood, strings.TrimSpace(summary))
+	message := fmt.Sprintf("[TICK %d][%s][%s] %s", s.state.tick, s.state.activeThreadID(), s.state.mood, strings.TrimSpace(summary))
 	message = cutColumns(strings.TrimSpace(escapeLine(clipText(message))), maxCommitColumns)
 	s.reportFaultOnce("the state is not committed", s.store.commit(ctx, message, s.conversation.Config.Clock()))
 }
@@ -43,9 +43,9 @@ func (s *strategy) reportFaultOnce(fault string, err error) {
 	}
 }
 
-// recordFailedCall records and reports a tick in which the model gave no reply, unless the
+// recordFailedModelCall records and reports a tick in which the model gave no reply, unless the
 // error ends the query anyway.
-func (s *strategy) recordFailedCall(ctx context.Context, err error) {
+func (s *strategy) recordFailedModelCall(ctx context.Context, err error) {
 	if isQueryEndingError(ctx, err) {
 		return
 	}
@@ -60,7 +60,7 @@ func (s *strategy) recordFailedCall(ctx context.Context, err error) {
 // or the thought if there is no reply.
 func (s *strategy) sendTickEvent(r tickReply, result *evalRecord) {
 	s.conversation.SendEvent(protocol.AgentEvent{Text: clipText(cmp.Or(r.reply, r.thought)), Metadata: map[string]any{
-		"type": "tick", "tick": s.state.tick, "mood": s.state.mood, "confidence": s.state.confidence, "thread": s.state.activeID(),
+		"type": "tick", "tick": s.state.tick, "mood": s.state.mood, "confidence": s.state.confidence, "thread": s.state.activeThreadID(),
 		"skipped": result.skipped, "success": result.failure == "",
 	}})
 }

@@ -39,7 +39,7 @@ type tickReply struct {
 // between balanced braces. A field of a wrong type is converted if possible. ok is false if
 // there is no object; the text is then the thought.
 func parseTickReply(text string) (reply tickReply, ok bool) {
-	for candidate := range objectCandidates(text) {
+	for candidate := range jsonObjectCandidates(text) {
 		var fields map[string]json.RawMessage
 		if json.Unmarshal([]byte(candidate), &fields) == nil && fields != nil {
 			return parseTickFields(fields), true
@@ -100,9 +100,9 @@ func (r tickReply) withoutReply() string {
 	return string(text)
 }
 
-// objectCandidates yields the parts of a text that may be its JSON object, in the order in
+// jsonObjectCandidates yields the parts of a text that may be its JSON object, in the order in
 // which they are tried: every fenced block, then every outermost pair of balanced braces.
-func objectCandidates(text string) iter.Seq[string] {
+func jsonObjectCandidates(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, block := range markdown.FencedBlocks(text) {
 			if !yield(block.Text) {

@@ -16,17 +16,17 @@ const skillFileName = "SKILL.md"
 // skillNamePattern matches the names that a skill may have; none leads out of the folder.
 var skillNamePattern = regexp.MustCompile(`^[\pL\pN][\pL\pN._ -]*$`)
 
-// skills is a folder of instruction texts that a thread's prompt can include. The zero value
+// skillsFolder is a folder of instruction texts that a thread's prompt can include. The zero value
 // has none.
-type skills struct {
+type skillsFolder struct {
 	dir   string
 	names []string // in alphabetical order, as they were when the agent started
 }
 
-// openSkills lists the skills in a folder. An empty dir has none; a folder that cannot be
+// openSkillsFolder lists the skills in a folder. An empty dir has none; a folder that cannot be
 // read is an error.
-func openSkills(dir string) (skills, error) {
-	s := skills{dir: dir}
+func openSkillsFolder(dir string) (skillsFolder, error) {
+	s := skillsFolder{dir: dir}
 	if dir == "" {
 		return s, nil
 	}
@@ -43,7 +43,7 @@ func openSkills(dir string) (skills, error) {
 }
 
 // promptText returns the text of a skill, clipped, or a note why it is not available.
-func (s skills) promptText(name string) string {
+func (s skillsFolder) promptText(name string) string {
 	text, err := s.readSkill(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,7 +55,7 @@ func (s skills) promptText(name string) string {
 }
 
 // readSkill reads the current text of a skill. Neither names nor links lead out of the folder.
-func (s skills) readSkill(name string) (string, error) {
+func (s skillsFolder) readSkill(name string) (string, error) {
 	if s.dir == "" || !skillNamePattern.MatchString(name) {
 		return "", fs.ErrNotExist
 	}

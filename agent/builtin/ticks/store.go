@@ -28,10 +28,10 @@ type stateStore struct {
 	repositoryErr error          // why not; nil if git is not installed
 }
 
-// openStore opens the store in dir, which it creates if it is missing, and reads the state.
+// openStateStore opens the store in dir, which it creates if it is missing, and reads the state.
 // A state that cannot be read is an error. For an empty dir it returns a nil store and a
 // new state.
-func openStore(dir string) (*stateStore, *tickState, error) {
+func openStateStore(dir string) (*stateStore, *tickState, error) {
 	state := newTickState()
 	if dir == "" {
 		return nil, state, nil
@@ -47,7 +47,7 @@ func openStore(dir string) (*stateStore, *tickState, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("load the state: %s: %w", s.filePath(stateFile), err)
 	}
-	s.repository, s.repositoryErr = openRepository(dir)
+	s.repository, s.repositoryErr = openGitRepository(dir)
 	return s, state, nil
 }
 

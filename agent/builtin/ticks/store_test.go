@@ -78,8 +78,8 @@ func TestEV5_StateIsSavedAndLoaded(t *testing.T) {
 	require.Equal(t, "done", again.QueryAndWait("go"))
 	require.True(t, strings.HasPrefix(sentPrompts(again)[0], "## Last Eval Result (tick 1)\n\n```json\n{\n  \"elisp\": \"(+ 2 2)\""))
 	require.Contains(t, sentPrompts(again)[0], "## Recent Monologue\n\n- [2026-11-20 12:03][TICK 1] m\n")
-	require.Equal(t, "thread-1", tickEvents(again)[0]["thread"])
-	require.EqualValues(t, 3, tickEvents(again)[0]["tick"])
+	require.Equal(t, "thread-1", tickEventMetadata(again)[0]["thread"])
+	require.EqualValues(t, 3, tickEventMetadata(again)[0]["tick"])
 	record := func(state string) string {
 		return state[strings.Index(state, `"lastEvalResult"`):strings.Index(state, `"recentMonologue"`)]
 	}
@@ -97,7 +97,7 @@ func TestEV5_InvalidStateIsAnError(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "consciousness.json")
 		require.NoError(t, os.WriteFile(file, []byte(state), 0o600))
-		p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: &requestSpy{}}, StateDir: dir})
+		p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: &recordingModel{}}, StateDir: dir})
 		err := <-p.Ended
 		require.ErrorContains(t, err, "load the state: "+file+": ")
 		require.ErrorContains(t, err, want)
@@ -110,8 +110,8 @@ func TestEV5_InvalidStateIsAnError(t *testing.T) {
 		p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{}))
 		p.InitAndAwaitReady(nil)
 		require.Equal(t, "done", p.QueryAndWait("go"))
-		require.Equal(t, want, tickEvents(p)[0]["mood"])
-		require.LessOrEqual(t, tickEvents(p)[0]["confidence"], 1.0)
+		require.Equal(t, want, tickEventMetadata(p)[0]["mood"])
+		require.LessOrEqual(t, tickEventMetadata(p)[0]["confidence"], 1.0)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestEV5_NoStateFolder(t *testing.T) {
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Contains(t, sentPrompts(p)[1], "[TICK 1] m")
-	require.Empty(t, p.FramesOf("agent_error"))
+	require.Empty(t, p.FramesOfType("agent_error"))
 }
 
 // A reader never sees a half written state file or line.
@@ -158,7 +158,7 @@ func TestEV5_FilesAreWrittenAtomically(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestTK2_OneLineAndOneCommit(t *testing.T) {
+func TestTK2_EachTickHasOneMonologueLineAndOneCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := startTicksAgent(t, ticks.Config{StateDir: dir},
@@ -176,7 +176,7 @@ func TestTK2_OneLineAndOneCommit(t *testing.T) {
 		require.Equal(t, want, message)
 		require.LessOrEqual(t, ticks.TerminalColumns(message), 80)
 	}
-	require.Empty(t, p.FramesOf("agent_error"))
+	require.Empty(t, p.FramesOfType("agent_error"))
 }
 
 func TestTK2_NothingToCommitIsNoError(t *testing.T) {
@@ -252,11 +252,11 @@ func TestTK2_WhichFolderIsARepository(t *testing.T) {
 	p := startTicksAgent(t, ticks.Config{StateDir: full}, objectScriptLine(frame{"continue": true}), objectScriptLine(frame{"monologue": "m"}))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Len(t, p.FramesOf("agent_error"), 1, "it is reported once")
+	require.Len(t, p.FramesOfType("agent_error"), 1, "it is reported once")
 	require.Equal(t, frame{
 		"type": "agent_error", "fatal": false,
 		"error": "the state is not committed: " + full + " holds other files and is not itself a git repository",
-	}, p.FramesOf("agent_error")[0])
+	}, p.FramesOfType("agent_error")[0])
 	require.NotEmpty(t, readStateFile(t, full, "monologue.md"))
 	require.NoDirExists(t, filepath.Join(full, ".git"))
 }
@@ -291,7 +291,7 @@ func TestTK2_AgentsShareAFolder(t *testing.T) {
 	}
 	for _, p := range servers {
 		p.AwaitFrame(0, "done", func(f frame) bool { return f.StringField("status") == "done" })
-		for _, f := range p.FramesOf("agent_error") {
+		for _, f := range p.FramesOfType("agent_error") {
 			require.Contains(t, f.StringField("error"), "lock", "only a lock may be in the way")
 		}
 	}
@@ -308,6 +308,6 @@ func TestTK2_StateFolderIsLost(t *testing.T) {
 	p.InitAndAwaitReady(nil)
 	require.NoError(t, os.RemoveAll(dir))
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Len(t, p.FramesOf("agent_error"), 2)
-	require.Len(t, tickEvents(p), 2)
+	require.Len(t, p.FramesOfType("agent_error"), 2)
+	require.Len(t, tickEventMetadata(p), 2)
 }

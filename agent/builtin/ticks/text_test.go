@@ -62,7 +62,7 @@ func TestEV6_MonologueLines(t *testing.T) {
 	}
 }
 
-func TestEV6_Columns(t *testing.T) {
+func TestEV6_TerminalColumns(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"": 0, "abc": 3, "字": 2, "ｆ": 2, "ｶ": 1, "한": 2, "\u1112\u1161\u11ab": 2, "é": 1, "e\u0301": 1, "😀": 2, "👍🏽": 4, "👩\u200d👧": 4,

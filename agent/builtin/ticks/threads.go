@@ -176,8 +176,8 @@ func (s *tickState) findThread(condition func(thread) bool) *thread {
 	return nil
 }
 
-// activeID returns the id of the active thread, or "none".
-func (s *tickState) activeID() string {
+// activeThreadID returns the id of the active thread, or "none".
+func (s *tickState) activeThreadID() string {
 	if active := s.activeThread(); active != nil {
 		return active.ID
 	}

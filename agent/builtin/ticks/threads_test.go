@@ -47,7 +47,7 @@ func TestTK4_Threads(t *testing.T) {
 		require.Equal(t, "done", p.QueryAndWait("go"))
 		var faults, want []string
 		for i, step := range part {
-			require.Equal(t, step.active, tickEvents(p)[i]["thread"], step.change)
+			require.Equal(t, step.active, tickEventMetadata(p)[i]["thread"], step.change)
 			if step.fault != "" {
 				want = append(want, "THREAD ERROR: "+step.fault)
 			}
@@ -95,7 +95,7 @@ func TestTK4_StateIsBounded(t *testing.T) {
 	p = startTicksAgent(t, ticks.Config{StateDir: dir}, line, objectScriptLine(frame{}))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, "new", tickEvents(p)[0]["thread"])
+	require.Equal(t, "new", tickEventMetadata(p)[0]["thread"])
 	require.Equal(t, 50, strings.Count(sentPrompts(p)[1], "(There is no such skill.)"))
 	require.Equal(t, 1, strings.Count(sentPrompts(p)[1], "### 1\n"))
 	require.NotContains(t, readStateFile(t, dir, "consciousness.json"), `"id": "7"`)

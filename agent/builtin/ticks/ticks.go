@@ -57,7 +57,7 @@ type strategy struct {
 	conversation *builtin.Conversation // messages of the current tick
 	state        *tickState
 	store        *stateStore
-	skills       skills
+	skills       skillsFolder
 
 	pendingQuery  string          // text of the query that is being worked on; "" between queries
 	reminded      bool            // in this query
@@ -68,13 +68,13 @@ func newStrategy(core *builtin.AgentCore, cfg Config) (builtin.Strategy, error) 
 	s := &strategy{conversation: builtin.NewConversation(core), reportedFault: map[string]bool{}}
 	s.conversation.RequestNumber = 1
 	var err error
-	if s.skills, err = openSkills(cfg.SkillsDir); err != nil {
+	if s.skills, err = openSkillsFolder(cfg.SkillsDir); err != nil {
 		return nil, err
 	}
-	if s.store, s.state, err = openStore(cfg.StateDir); err != nil {
+	if s.store, s.state, err = openStateStore(cfg.StateDir); err != nil {
 		return nil, err
 	}
-	return builtin.NewSingleConversation(s.conversation, s.answer), nil
+	return builtin.NewSingleConversationStrategy(s.conversation, s.answer), nil
 }
 
 // answer works on one query: it runs up to ten ticks, until the model neither continues nor
@@ -112,7 +112,7 @@ func (s *strategy) runTick(ctx context.Context) (rests bool, err error) {
 	defer s.conversation.DropMessages()
 	reply, err := s.callModel(ctx)
 	if err != nil {
-		s.recordFailedCall(ctx, err)
+		s.recordFailedModelCall(ctx, err)
 		return false, err
 	}
 	s.state.setMood(reply.tickReply)
@@ -162,7 +162,7 @@ type modelReply struct {
 // no JSON object it asks again, up to three times in total; the text of the third such reply
 // is taken as the thought.
 func (s *strategy) callModel(ctx context.Context) (modelReply, error) {
-	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.stableSystemBlocks(), VolatileSystem: s.state.stateBlocks()}
+	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.stableSystemBlocks(), VolatileSystem: s.state.stateSystemBlocks()}
 	s.conversation.AddUserText(s.tickPrompt(ctx))
 	for replies := 1; ; replies++ {
 		response, err := modelCall.Reply(ctx)

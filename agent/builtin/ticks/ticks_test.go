@@ -50,7 +50,7 @@ func TestEV7_StepsOfATickInOrder(t *testing.T) {
 			seen = append(seen, now)
 		}
 	}
-	client := agenttest.ParseScript(t,
+	client := agenttest.ParseModelScript(t,
 		objectScriptLine(frame{"eval": "x", "mood": "eager", "confidence": 7, "thought": "hm", "monologue": "so", "continue": true}),
 		objectScriptLine(frame{"thought": "aside", "reply": "42"}),
 	).Client()
@@ -76,11 +76,11 @@ func TestEV7_StepsOfATickInOrder(t *testing.T) {
 	}, seen)
 	require.Equal(t, "[1970-01-01 00:00][TICK 1] EVAL: x => 42\n[1970-01-01 00:00][TICK 1] so\n", readStateFile(t, dir, "monologue.md"))
 
-	events := p.EventsOf("tick")
+	events := p.EventsOfType("tick")
 	require.Equal(t, "hm", events[0].StringField("text"))
 	require.Equal(t, "42", events[1].StringField("text"))
-	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, tickEvents(p)[0])
-	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 2.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[1])
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": false, "success": true}, tickEventMetadata(p)[0])
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 2.0, "mood": "eager", "confidence": 1.0, "thread": "none", "skipped": true, "success": true}, tickEventMetadata(p)[1])
 }
 
 func TestEV7_MoodAndConfidenceAreClamped(t *testing.T) {
@@ -101,8 +101,8 @@ func TestEV7_MoodAndConfidenceAreClamped(t *testing.T) {
 		{"confidence": 1.0, "mood": `b\nc`},
 		{"confidence": 0.0, "mood": strings.Repeat("m", 37) + "..."},
 	} {
-		require.Equal(t, want["confidence"], tickEvents(p)[i]["confidence"], i)
-		require.Equal(t, want["mood"], tickEvents(p)[i]["mood"], i)
+		require.Equal(t, want["confidence"], tickEventMetadata(p)[i]["confidence"], i)
+		require.Equal(t, want["mood"], tickEventMetadata(p)[i]["mood"], i)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestEV8_ReplyIsSubmitted(t *testing.T) {
 	require.Equal(t, "toolu_submit_1 submit_response", content[1].ID+" "+content[1].Name)
 	require.JSONEq(t, `{"summary":"`+answer+`","next_status":"done"}`, string(content[1].Input))
 	require.Len(t, p.Transcript(), 2)
-	require.Equal(t, 1, p.CountFramesWith("action", "execute_code"))
+	require.Equal(t, 1, p.CountFramesWithField("action", "execute_code"))
 	frames := p.Frames()
 	at := func(match func(frame) bool) int { return slices.IndexFunc(frames, match) }
 	require.Greater(t, at(func(f frame) bool {
@@ -144,7 +144,7 @@ func TestEV8_OneReminder(t *testing.T) {
 		p := startTicksAgent(t, ticks.Config{}, objectScriptLine(c.first), objectScriptLine(c.second), agenttest.TextScriptLine("never"))
 		p.InitAndAwaitReady(frame{"eval_mode": true})
 		require.Equal(t, "done", p.QueryAndWait("go"), name)
-		require.Equal(t, 2, p.ModelCalls(), name)
+		require.Equal(t, 2, p.ModelReplyCount(), name)
 		require.Equal(t, "## Global Buffers\n\n### chat-pending\n\n```\ngo\n\nNothing has been submitted yet. "+
 			"If your work is finished, say your whole answer in reply, with the marker [EVAL_COMPLETE], as the task asks for it; "+
 			"otherwise go on with continue.\n```", strings.SplitN(sentPrompts(p)[1], "\n\n## Recent Actions", 2)[0], name)
@@ -176,7 +176,7 @@ func TestEV8_NoSubmissionOutsideOfAnEvaluation(t *testing.T) {
 	p.InitAndAwaitReady(nil)
 	for i := range 2 {
 		require.Equal(t, "done", p.QueryAndWait("go"))
-		require.Equal(t, i+1, p.ModelCalls())
+		require.Equal(t, i+1, p.ModelReplyCount())
 	}
 	require.Empty(t, model.ToolUses(p.Transcript()[1].Content))
 }
@@ -200,10 +200,10 @@ func TestTK1_ModelIsAskedAgainForAnObject(t *testing.T) {
 	p := startTicksAgent(t, ticks.Config{}, agenttest.TextScriptLine("what?"), agenttest.TextScriptLine("[1]"), objectScriptLine(frame{"thought": "so", "mood": "sure"}), agenttest.TextScriptLine("never"))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 3, p.ModelCalls())
+	require.Equal(t, 3, p.ModelReplyCount())
 	require.Equal(t, []string{noObjectNoteText, noObjectNoteText}, sentPrompts(p)[1:])
-	require.Equal(t, "sure", tickEvents(p)[0]["mood"])
-	require.Len(t, tickEvents(p), 1)
+	require.Equal(t, "sure", tickEventMetadata(p)[0]["mood"])
+	require.Len(t, tickEventMetadata(p), 1)
 }
 
 func TestTK1_ThirdReplyWithoutObjectIsAThought(t *testing.T) {
@@ -212,11 +212,11 @@ func TestTK1_ThirdReplyWithoutObjectIsAThought(t *testing.T) {
 	p := startTicksAgent(t, ticks.Config{StateDir: dir}, agenttest.TextScriptLine("a"), agenttest.TextScriptLine("b"), agenttest.TextScriptLine("what\nis this?"), objectScriptLine(frame{"mood": "sure"}))
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, tickEvents(p)[0])
-	require.Equal(t, "what\nis this?", p.EventsOf("tick")[0].StringField("text"))
+	require.Equal(t, frame{"type": "tick", "request_id": "q1", "tick": 1.0, "mood": "uncertain", "confidence": 0.5, "thread": "none", "skipped": true, "success": true}, tickEventMetadata(p)[0])
+	require.Equal(t, "what\nis this?", p.EventsOfType("tick")[0].StringField("text"))
 	require.Equal(t, `[TICK 1][none][uncertain] what\nis this?`, gitOutput(t, dir, "log", "-1", "--format=%s"))
 	require.Equal(t, "done", p.QueryAndWait("again"))
-	require.Equal(t, "sure", tickEvents(p)[1]["mood"])
+	require.Equal(t, "sure", tickEventMetadata(p)[1]["mood"])
 }
 
 // A failed model call costs only its tick, and the last eval record stays.
@@ -239,9 +239,9 @@ func TestTK3_FailedCallCostsItsTick(t *testing.T) {
 	for _, tick := range []int{1, 2, 3} {
 		require.True(t, strings.HasPrefix(sentPrompts(p)[tick], "## Last Eval Result (tick 1)\n"))
 	}
-	require.Len(t, p.FramesOf("agent_error"), 2)
-	require.Equal(t, line, p.FramesOf("agent_error")[0].StringField("error"))
-	require.Equal(t, false, p.FramesOf("agent_error")[0]["fatal"])
+	require.Len(t, p.FramesOfType("agent_error"), 2)
+	require.Equal(t, line, p.FramesOfType("agent_error")[0].StringField("error"))
+	require.Equal(t, false, p.FramesOfType("agent_error")[0]["fatal"])
 	require.Contains(t, gitOutput(t, dir, "show", "HEAD~1:consciousness.json"), "{\n  \"tick\": 3,")
 	require.Contains(t, sentPrompts(p)[3], "- [TICK 3] inference failed (confidence 0.50)\n- [TICK 2] inference failed (confidence 0.50)\n- [TICK 1] eval: 6*7 (confidence 0.50)")
 }
@@ -253,11 +253,11 @@ func TestTK3_TenTicksPerQuery(t *testing.T) {
 		p := startTicksAgent(t, ticks.Config{}, append(slices.Clone(lines), objectScriptLine(frame{"reply": "x [EVAL_COMPLETE]"}))...)
 		p.InitAndAwaitReady(frame{"eval_mode": evalMode})
 		require.Equal(t, "done", p.QueryAndWait("go"))
-		require.Equal(t, 10, p.ModelCalls())
-		require.Equal(t, "limit reached: ticks 10 of 10", p.EventsOf("limit")[0].StringField("text"))
+		require.Equal(t, 10, p.ModelReplyCount())
+		require.Equal(t, "limit reached: ticks 10 of 10", p.EventsOfType("limit")[0].StringField("text"))
 		require.Equal(t, "done", p.QueryAndWait("go on")) // the next query has ten ticks again
-		require.Equal(t, 11, p.ModelCalls())
-		require.EqualValues(t, 11, tickEvents(p)[10]["tick"])
+		require.Equal(t, 11, p.ModelReplyCount())
+		require.EqualValues(t, 11, tickEventMetadata(p)[10]["tick"])
 	}
 }
 
@@ -267,8 +267,8 @@ func TestTK3_TenFailedTicks(t *testing.T) {
 	p := startTicksAgent(t, ticks.Config{}, slices.Repeat([]string{`{"error":{"status":401}}`}, 11)...)
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "script: 401 authentication_error: refused by the script", p.QueryAndWait("go"))
-	require.Len(t, p.FramesOf("agent_error"), 11) // one per tick, and the fatal one
-	require.Empty(t, p.EventsOf("limit"))
+	require.Len(t, p.FramesOfType("agent_error"), 11) // one per tick, and the fatal one
+	require.Empty(t, p.EventsOfType("limit"))
 }
 
 // A limit and a refusal of the model end the query at once.
@@ -278,20 +278,20 @@ func TestTK3_LimitAndRefusalEndTheQuery(t *testing.T) {
 	p := startTicksAgent(t, ticks.Config{Agent: builtin.Config{Limits: builtin.Limits{MaxTurns: 2}}}, on, on, on)
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, "limit reached: turns 2 of 2", p.EventsOf("limit")[0].StringField("text"))
+	require.Equal(t, "limit reached: turns 2 of 2", p.EventsOfType("limit")[0].StringField("text"))
 
 	p = startTicksAgent(t, ticks.Config{}, on, `{"content":"no","stop_reason":"refusal"}`, on)
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
-	require.Len(t, tickEvents(p), 1)
+	require.Equal(t, 2, p.ModelReplyCount())
+	require.Len(t, tickEventMetadata(p), 1)
 }
 
 func TestTK3_CancelWhileTheEvalRuns(t *testing.T) {
 	t.Parallel()
 	p := startTicksAgent(t, ticks.Config{}, objectScriptLine(frame{"eval": "while 1: pass", "continue": true}), objectScriptLine(frame{"reply": "fine"}))
 	running := make(chan string, 1)
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		if action == "execute_code" {
 			running <- tx
 		}
@@ -307,7 +307,7 @@ func TestTK3_CancelWhileTheEvalRuns(t *testing.T) {
 	require.Equal(t, tx, stop.ObjectField("params").StringField("agent_tx_id"))
 	require.Equal(t, "done", p.QueryAndWait("again"))
 	require.Len(t, p.Transcript(), 4, "nothing had to be repaired")
-	require.EqualValues(t, 2, tickEvents(p)[0]["tick"])
+	require.EqualValues(t, 2, tickEventMetadata(p)[0]["tick"])
 }
 
 // A request has only the messages of its tick. A script is played by the turn number of the
@@ -319,7 +319,7 @@ func TestTK1_RequestsHaveOnlyTheirTick(t *testing.T) {
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Equal(t, []string{"first", "second", "third"}, []string{
-		p.EventsOf("tick")[0].StringField("text"), p.EventsOf("tick")[1].StringField("text"), p.EventsOf("tick")[2].StringField("text"),
+		p.EventsOfType("tick")[0].StringField("text"), p.EventsOfType("tick")[1].StringField("text"), p.EventsOfType("tick")[2].StringField("text"),
 	})
 }
 
@@ -327,11 +327,11 @@ func TestTK1_RequestsHaveOnlyTheirTick(t *testing.T) {
 func TestCO5_NothingIsDroppedInTicks(t *testing.T) {
 	t.Parallel()
 	m := agenttest.NewReplyModel(t, &model.APIError{Provider: "anthropic", Status: http.StatusBadRequest, Message: "prompt is too long: 5 > 4"})
-	m.LastReply = agenttest.NewReply(model.Text("never"))
+	m.LastReply = agenttest.NewModelReply(model.Text("never"))
 	p := startAgent(t, ticks.Config{Agent: builtin.Config{Model: m, ModelName: "anthropic/claude-opus-4-5"}})
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.EventsOf("limit")[0].StringField("text"))
-	require.Empty(t, p.EventsOf("compacted"))
-	require.Empty(t, tickEvents(p))
+	require.Equal(t, "limit reached: context (the conversation is longer than the 200000 tokens that the model reads)", p.EventsOfType("limit")[0].StringField("text"))
+	require.Empty(t, p.EventsOfType("compacted"))
+	require.Empty(t, tickEventMetadata(p))
 }

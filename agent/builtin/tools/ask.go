@@ -49,9 +49,9 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 	return "", errors.New("the reply has no text")
 }
 
-// CheckMemory returns an error that names the first memory file that is missing in dir or
+// CheckMemoryFiles returns an error that names the first memory file that is missing in dir or
 // cannot be read.
-func CheckMemory(dir string) error {
+func CheckMemoryFiles(dir string) error {
 	_, err := (&memoryFolder{dir: dir}).loadSections()
 	return err
 }

@@ -20,7 +20,7 @@ import (
 // askScriptedModel calls Ask with a scripted model, and with its own memory unless cfg has one.
 func askScriptedModel(t *testing.T, cfg tools.Config, lines ...string) (answer string, r *agenttest.RequestRecorder, err error) {
 	t.Helper()
-	r = &agenttest.RequestRecorder{Client: agenttest.ParseScript(t, lines...).Client()}
+	r = &agenttest.RequestRecorder{Client: agenttest.ParseModelScript(t, lines...).Client()}
 	cfg.Agent.Model = r
 	if cfg.MemoryDir == "" {
 		cfg.MemoryDir = newMemoryDir(t)
@@ -29,7 +29,7 @@ func askScriptedModel(t *testing.T, cfg tools.Config, lines ...string) (answer s
 	return answer, r, err
 }
 
-func TestCO13_PlainAnswerIsOneCall(t *testing.T) {
+func TestCO13_PlainAnswerIsOneModelCall(t *testing.T) {
 	t.Parallel()
 	answer, r, err := askScriptedModel(t, tools.Config{}, `{"content":[{"type":"text","text":"It is"},{"type":"text","text":"a test."}]}`)
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ text of context
 text of harness`, r.Requests[0].System[0].Text)
 }
 
-func TestTL8_AskWithOneToolRoundIsTwoCalls(t *testing.T) {
+func TestTL8_AskWithOneToolRoundIsTwoModelCalls(t *testing.T) {
 	t.Parallel()
 	dir := newMemoryDir(t)
 	clock := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
@@ -99,13 +99,13 @@ func TestTL8_AskWithOneToolRoundIsTwoCalls(t *testing.T) {
 func TestCO13_MissingFileIsNamedBeforeAnyCall(t *testing.T) {
 	t.Parallel()
 	dir := newMemoryDir(t)
-	require.NoError(t, tools.CheckMemory(dir))
+	require.NoError(t, tools.CheckMemoryFiles(dir))
 	require.NoError(t, os.Remove(filepath.Join(dir, "telos.md")))
 	_, r, err := askScriptedModel(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "telos.md")
 	require.Empty(t, r.Requests)
-	require.ErrorContains(t, tools.CheckMemory(dir), "telos.md")
+	require.ErrorContains(t, tools.CheckMemoryFiles(dir), "telos.md")
 }
 
 func TestCO13_NoAnswerIsAnError(t *testing.T) {
@@ -146,7 +146,7 @@ func TestCO13_CancelReturnsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	client := agenttest.ParseScript(t, `{"error":{"status":529}}`).Client()
+	client := agenttest.ParseModelScript(t, `{"error":{"status":529}}`).Client()
 	sleep := func(context.Context, time.Duration) error {
 		cancel(cause)
 		return context.Cause(ctx)

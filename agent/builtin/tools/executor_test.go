@@ -15,7 +15,7 @@ import (
 
 // The results of unknown tools, invalid input and failed tools say what was wrong; the other
 // calls of the reply are run.
-func TestCO10_FailuresAreResults(t *testing.T) {
+func TestCO10_FailedCallsHaveResults(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ name, input, want string }{
 		{"fly", `{}`, "Unknown tool: fly"},
@@ -38,7 +38,7 @@ func TestCO10_FailuresAreResults(t *testing.T) {
 		all = append(all, c.name, c.input)
 	}
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine(append(all, "get_context", `{}`)...), `{"content":"x"}`)
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		if action == "delete_cell" {
 			p.RespondToAction(tx, frame{"status": "error", "error": "the cell is locked"})
 		}
@@ -54,8 +54,8 @@ func TestCO10_FailuresAreResults(t *testing.T) {
 	text, isError := p.ToolResult(len(cases))
 	require.False(t, isError)
 	require.Contains(t, text, "0 cells")
-	require.Equal(t, 1, p.CountFramesWith("action", "delete_cell"))
-	require.Len(t, p.FramesOf("agent_action"), 2)
+	require.Equal(t, 1, p.CountFramesWithField("action", "delete_cell"))
+	require.Len(t, p.FramesOfType("agent_action"), 2)
 }
 
 func TestCO10_ThreeMalformedRoundsInARow(t *testing.T) {
@@ -64,14 +64,14 @@ func TestCO10_ThreeMalformedRoundsInARow(t *testing.T) {
 	p := startToolsAgent(t, bad, bad, good, bad, bad, agenttest.ToolCallScriptLine("run_cell", `{}`), `{"content":"never"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 6, p.ModelCalls())
-	limit := p.EventsOf("limit")[0].ObjectField("metadata")
+	require.Equal(t, 6, p.ModelReplyCount())
+	limit := p.EventsOfType("limit")[0].ObjectField("metadata")
 	require.Equal(t, "malformed_turns", limit.StringField("limit"))
 }
 
 // Read-only tools run side by side; a tool that changes something waits for those before it,
 // and those after it wait for it. The results keep the order of the calls.
-func TestCO10_ReadsRunTogetherChangesAlone(t *testing.T) {
+func TestCO10_ReadingToolsRunTogetherChangingToolsAlone(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine(
 		"get_context", `{}`, "request_globals_summary", `{}`, "request_reactivity_summary", `{}`,
@@ -80,7 +80,7 @@ func TestCO10_ReadsRunTogetherChangesAlone(t *testing.T) {
 	type request struct{ action, tx string }
 	var waiting []request
 	var log []string
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		waiting = append(waiting, request{action, tx})
 		alone := action == "edit_cell"
 		want := map[bool]int{true: 1, false: 3 - len(log)}[alone]
@@ -111,7 +111,7 @@ func TestCO10_LongOutputKeepsHeadAndTail(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("数据é\n", 5000)
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"x"}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, _ frame, tx string) bool {
+	p.SetActionHook(func(_ string, _ frame, tx string) bool {
 		p.RespondToAction(tx, frame{"stdout": "BEGIN" + long + "END"})
 		return true
 	})
@@ -129,7 +129,7 @@ func TestCO10_LongOutputKeepsHeadAndTail(t *testing.T) {
 func TestCO10_EmptyOutput(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("request_reactivity_summary", `{}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, _ frame, tx string) bool { p.RespondToAction(tx, frame{"summary": " "}); return true })
+	p.SetActionHook(func(_ string, _ frame, tx string) bool { p.RespondToAction(tx, frame{"summary": " "}); return true })
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	text, _ := p.ToolResult(0)
@@ -146,7 +146,7 @@ func TestCO3_ManyReadsInOneReply(t *testing.T) {
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
 	var mu sync.Mutex
 	var waiting []string
-	p.OnAction(func(_ string, _ frame, tx string) bool {
+	p.SetActionHook(func(_ string, _ frame, tx string) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if waiting = append(waiting, tx); len(waiting) == 200 {

@@ -58,11 +58,11 @@ type openQuery struct {
 func NewExternalAgent(conn protocol.Conn, cfg builtin.Config) (*ExternalAgent, error) {
 	a := &ExternalAgent{calls: map[*externalCall]bool{}, changed: make(chan struct{}), cellLocks: cellLocks{locked: map[string]chan struct{}{}}}
 	var err error
-	a.agent, err = builtin.NewAgent(readEndConn{conn, a.failAllCalls}, cfg, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
+	a.agent, err = builtin.NewAgent(readEndNotifyingConn{conn, a.failAllCalls}, cfg, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		var err error
 		a.executor, err = newExecutor(append(notebookTools(core.Notebook), submissionTool(a.acceptSubmission)))
 		a.history = builtin.NewConversation(core)
-		return builtin.NewSingleConversation(a.history, a.answerQuery), err
+		return builtin.NewSingleConversationStrategy(a.history, a.answerQuery), err
 	})
 	if err != nil {
 		return nil, err
@@ -86,10 +86,10 @@ func (a *ExternalAgent) Tools() []model.Tool { return a.executor.offeredTools }
 // on.
 func (a *ExternalAgent) ReportError(text string) { a.agent.SendError(text) }
 
-// Call runs a tool and returns the content of its result. Input is a JSON object; empty
+// CallTool runs a tool and returns the content of its result. Input is a JSON object; empty
 // means {}. The call ends early, and what it runs in the kernel is stopped, when ctx ends,
 // when its query is cancelled, or when the connection to the server ends.
-func (a *ExternalAgent) Call(ctx context.Context, name string, input json.RawMessage) (content []model.Block, isError bool) {
+func (a *ExternalAgent) CallTool(ctx context.Context, name string, input json.RawMessage) (content []model.Block, isError bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &externalCall{cancel: cancel, result: make(chan model.Block, 1)}
@@ -117,12 +117,12 @@ func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQue
 	text := builtin.QueryText(query)
 	a.sendMessage(builtin.UserMessage(model.Text(text)), q)
 	a.agent.SendStatus(protocol.AgentThinking)
-	err = a.work(ctx, ExternalTask{Text: text, EarlierTasks: a.earlierTasks(), Submitted: q.submitted})
-	if ctx.Err() != nil || a.submissionOf(q) == nil {
+	err = a.work(ctx, ExternalTask{Text: text, EarlierTasks: a.earlierTasksText(), Submitted: q.submitted})
+	if ctx.Err() != nil || a.submissionForQuery(q) == nil {
 		a.cancelCalls(q, context.Cause(ctx))
 	}
 	a.setOpenQuery(nil)
-	submission := a.submissionOf(q)
+	submission := a.submissionForQuery(q)
 	a.addToHistory(text, submission)
 	if submission != nil {
 		return submission.EndStatus(), nil
@@ -137,8 +137,8 @@ func (a *ExternalAgent) setOpenQuery(q *openQuery) {
 	a.query = q
 }
 
-// submissionOf returns the latest valid submission for a query, or nil.
-func (a *ExternalAgent) submissionOf(q *openQuery) *builtin.Submission {
+// submissionForQuery returns the latest valid submission for a query, or nil.
+func (a *ExternalAgent) submissionForQuery(q *openQuery) *builtin.Submission {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return q.submission
@@ -154,8 +154,8 @@ func (a *ExternalAgent) addToHistory(text string, submission *builtin.Submission
 	a.history.AddUnsentMessages(builtin.UserMessage(model.Text(text)), builtin.AssistantMessage(model.Text(answer)))
 }
 
-// earlierTasks returns the history as a text that can stand before a query.
-func (a *ExternalAgent) earlierTasks() string {
+// earlierTasksText returns the history as a text that can stand before a query.
+func (a *ExternalAgent) earlierTasksText() string {
 	if len(a.history.Messages()) == 0 {
 		return ""
 	}
@@ -231,14 +231,14 @@ func (a *ExternalAgent) sendMessage(m model.Message, q *openQuery) {
 	a.agent.SendMessage(requestID, m, nil)
 }
 
-// readEndConn calls onReadEnd when its connection can no longer be read.
-type readEndConn struct {
+// readEndNotifyingConn calls onReadEnd when its connection can no longer be read.
+type readEndNotifyingConn struct {
 	protocol.Conn
 	onReadEnd func()
 }
 
 // Read reads the next frame of the connection.
-func (c readEndConn) Read() ([]byte, error) {
+func (c readEndNotifyingConn) Read() ([]byte, error) {
 	body, err := c.Conn.Read()
 	if err != nil {
 		c.onReadEnd()

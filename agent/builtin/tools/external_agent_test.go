@@ -29,8 +29,8 @@ type externalHarness struct {
 	taskCount atomic.Int64 // tasks that the program got
 }
 
-// startExternal runs an external agent and initialises it.
-func startExternal(t *testing.T) *externalHarness {
+// startExternalAgent runs an external agent and initialises it.
+func startExternalAgent(t *testing.T) *externalHarness {
 	t.Helper()
 	h := &externalHarness{tasks: make(chan tools.ExternalTask), results: make(chan error)}
 	created := make(chan *tools.ExternalAgent, 1)
@@ -65,17 +65,17 @@ func (h *externalHarness) runProgram(ctx context.Context, task tools.ExternalTas
 	}
 }
 
-// call calls a tool and returns the text of its result.
-func (h *externalHarness) call(name, input string) (string, bool) {
-	content, isError := h.agent.Call(context.Background(), name, json.RawMessage(input))
+// callTool calls a tool and returns the text of its result.
+func (h *externalHarness) callTool(name, input string) (string, bool) {
+	content, isError := h.agent.CallTool(context.Background(), name, json.RawMessage(input))
 	return model.JoinTextBlocks(content), isError
 }
 
-// startCall calls a tool without waiting. The channel gets "IS_ERROR TEXT".
-func (h *externalHarness) startCall(ctx context.Context, name, input string) <-chan string {
+// startToolCall calls a tool without waiting. The channel gets "IS_ERROR TEXT".
+func (h *externalHarness) startToolCall(ctx context.Context, name, input string) <-chan string {
 	done := make(chan string, 1)
 	go func() {
-		content, isError := h.agent.Call(ctx, name, json.RawMessage(input))
+		content, isError := h.agent.CallTool(ctx, name, json.RawMessage(input))
 		done <- fmt.Sprint(isError, " ", model.JoinTextBlocks(content))
 	}()
 	return done
@@ -94,22 +94,22 @@ const validSubmission = `{"summary":"<EVAL_ANSWER>1</EVAL_ANSWER> [EVAL_COMPLETE
 
 func TestTL5_ExternalCallsAreSent(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	from := len(h.Frames())
 	h.SendQuery("count")
 	task := <-h.tasks
 	require.Equal(t, "count", task.Text)
 	require.Empty(t, task.EarlierTasks)
-	text, isError := h.call("create_cell", `{"position":0,"source":"print 45","auto_run":true}`)
+	text, isError := h.callTool("create_cell", `{"position":0,"source":"print 45","auto_run":true}`)
 	require.False(t, isError)
 	require.Contains(t, text, "45")
-	text, isError = h.call("create_cell", `{"position":"x"}`)
+	text, isError = h.callTool("create_cell", `{"position":"x"}`)
 	require.True(t, isError)
 	require.Contains(t, text, "Bad input for create_cell")
-	text, isError = h.call("frobnicate", ``)
+	text, isError = h.callTool("frobnicate", ``)
 	require.True(t, isError)
 	require.Equal(t, "Unknown tool: frobnicate", text)
-	text, isError = h.call("submit_response", validSubmission)
+	text, isError = h.callTool("submit_response", validSubmission)
 	require.False(t, isError)
 	require.Equal(t, "Submitted.", text)
 	require.Equal(t, "done", h.AwaitQueryEnd(from))
@@ -123,43 +123,43 @@ func TestTL5_ExternalCallsAreSent(t *testing.T) {
 		require.Equal(t, name, use.Content[0].Name)
 		require.Equal(t, use.Content[0].ID, result.Content[0].ToolUseID)
 	}
-	for _, f := range h.FramesOf("agent_history_updated") {
+	for _, f := range h.FramesOfType("agent_history_updated") {
 		require.Equal(t, "q1", f.StringField("request_id"))
 	}
-	require.Positive(t, h.CountFramesWith("status", "executing"))
+	require.Positive(t, h.CountFramesWithField("status", "executing"))
 }
 
 // A submission that is refused is not sent to the server.
 func TestTL6_InvalidExternalSubmissionIsNotSent(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
-	text, isError := h.call("submit_response", validSubmission)
+	h := startExternalAgent(t)
+	text, isError := h.callTool("submit_response", validSubmission)
 	require.True(t, isError)
 	require.Equal(t, "nothing was asked, so there is nothing to hand in", text)
 	from := len(h.Frames())
 	h.SendQuery("count")
 	<-h.tasks
-	_, isError = h.call("submit_response", `{"summary":"[EVAL_COMPLETE]","next_status":"finished"}`)
+	_, isError = h.callTool("submit_response", `{"summary":"[EVAL_COMPLETE]","next_status":"finished"}`)
 	require.True(t, isError)
-	_, isError = h.call("submit_response", `{"summary":"more to come","next_status":"executing","continue":true}`)
+	_, isError = h.callTool("submit_response", `{"summary":"more to come","next_status":"executing","continue":true}`)
 	require.False(t, isError)
 	h.results <- nil
 	require.Equal(t, "done", h.AwaitQueryEnd(from))
 	require.Len(t, h.ToolResults(), 1, "only the valid one is sent")
-	require.Len(t, h.FramesOf("agent_error"), 2)
+	require.Len(t, h.FramesOfType("agent_error"), 2)
 }
 
 // A submission waits until no other call is active. A call that stops a cell does not wait.
 func TestTL6_ExternalSubmissionComesLast(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	from := len(h.Frames())
 	h.SendQuery("count")
 	<-h.tasks
-	running := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	running := h.startToolCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
 	h.AwaitFrame(from, "the cell", isActionNamed("create_cell"))
-	submitting := h.startCall(t.Context(), "submit_response", validSubmission)
-	text, _ := h.call("stop_cell", `{"cell_id":"c1"}`)
+	submitting := h.startToolCall(t.Context(), "submit_response", validSubmission)
+	text, _ := h.callTool("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, text, "asked to stop")
 	require.Contains(t, <-running, "false cell_id: c1\nstatus: interrupted")
 	require.Equal(t, "false Submitted.", <-submitting)
@@ -171,13 +171,13 @@ func TestTL6_ExternalSubmissionComesLast(t *testing.T) {
 // A submission counts only for the query that was open when it was made.
 func TestTL6_LateExternalSubmissionIsRefused(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	from := len(h.Frames())
 	h.SendQuery("count")
 	<-h.tasks
 	late, err := h.agent.RegisterCall("submit_response", []byte(validSubmission))
 	require.NoError(t, err)
-	_, isError := h.call("submit_response", validSubmission)
+	_, isError := h.callTool("submit_response", validSubmission)
 	require.False(t, isError)
 	require.Equal(t, "done", h.AwaitQueryEnd(from))
 	from = len(h.Frames())
@@ -192,7 +192,7 @@ func TestTL6_LateExternalSubmissionIsRefused(t *testing.T) {
 	default:
 	}
 	require.Len(t, h.ToolResults(), 1, "it is not sent")
-	_, isError = h.call("submit_response", validSubmission)
+	_, isError = h.callTool("submit_response", validSubmission)
 	require.False(t, isError)
 	require.Equal(t, "done", h.AwaitQueryEnd(from))
 }
@@ -200,11 +200,11 @@ func TestTL6_LateExternalSubmissionIsRefused(t *testing.T) {
 // After a question the next task comes with the earlier ones, until the history is cleared.
 func TestTL6_ExternalTaskHasEarlierTasks(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	from := len(h.Frames())
 	h.SendQuery("count")
 	<-h.tasks
-	_, isError := h.call("submit_response", `{"summary":"What?","next_status":"awaiting_user_response","questions":"Which rows?"}`)
+	_, isError := h.callTool("submit_response", `{"summary":"What?","next_status":"awaiting_user_response","questions":"Which rows?"}`)
 	require.False(t, isError)
 	require.Equal(t, "awaiting_user_response", h.AwaitQueryEnd(from))
 	h.SendQuery("all of them")
@@ -225,15 +225,15 @@ func TestTL6_ExternalTaskHasEarlierTasks(t *testing.T) {
 // A call whose context ends stops its cell, and no other.
 func TestCO11_CancelledExternalCallStopsItsCell(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
-	h.call("create_cell", `{"position":0,"source":"hang"}`)
-	h.call("create_cell", `{"position":1,"source":"hang"}`)
+	h := startExternalAgent(t)
+	h.callTool("create_cell", `{"position":0,"source":"hang"}`)
+	h.callTool("create_cell", `{"position":1,"source":"hang"}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	first := h.startCall(ctx, "run_cell", `{"cell_id":"c1"}`)
+	first := h.startToolCall(ctx, "run_cell", `{"cell_id":"c1"}`)
 	h.AwaitFrame(0, "run of c1", func(f frame) bool {
 		return isActionNamed("run_cell")(f) && f.ObjectField("params").StringField("cell_id") == "c1"
 	})
-	second := h.startCall(t.Context(), "run_cell", `{"cell_id":"c2"}`)
+	second := h.startToolCall(t.Context(), "run_cell", `{"cell_id":"c2"}`)
 	h.AwaitFrame(0, "run of c2", func(f frame) bool {
 		return isActionNamed("run_cell")(f) && f.ObjectField("params").StringField("cell_id") == "c2"
 	})
@@ -241,27 +241,27 @@ func TestCO11_CancelledExternalCallStopsItsCell(t *testing.T) {
 	require.Contains(t, <-first, "true ")
 	stop := h.AwaitFrame(0, "stop_cell", isActionNamed("stop_cell"))
 	require.Equal(t, "c1", stop.ObjectField("params").StringField("cell_id"))
-	h.call("stop_cell", `{"cell_id":"c2"}`)
+	h.callTool("stop_cell", `{"cell_id":"c2"}`)
 	require.Contains(t, <-second, "status: interrupted")
-	require.Equal(t, 2, h.CountFramesWith("action", "stop_cell"))
+	require.Equal(t, 2, h.CountFramesWithField("action", "stop_cell"))
 }
 
 func TestCO11_CancelledQueryEndsExternalCalls(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	from := len(h.Frames())
 	h.SendQuery("count")
 	<-h.tasks
-	running := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	running := h.startToolCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
 	h.AwaitFrame(from, "the run", func(f frame) bool { return f.StringField("status") == "executing" })
 	h.AwaitFrame(from, "the cell", isActionNamed("create_cell"))
-	h.call("get_context", "") // its response comes after the start of the run
+	h.callTool("get_context", "") // its response comes after the start of the run
 	h.SendFrame(frame{"type": "agent_cancel", "request_id": "q1"})
 	require.Contains(t, <-running, "the query was cancelled")
 	require.Equal(t, "ready", h.AwaitQueryEnd(from))
-	require.Len(t, h.EventsOf("cancelled"), 1)
+	require.Len(t, h.EventsOfType("cancelled"), 1)
 	h.AwaitFrame(from, "stop_cell", isActionNamed("stop_cell"))
-	text, isError := h.call("create_cell", `{"position":0,"source":"print on","auto_run":true}`)
+	text, isError := h.callTool("create_cell", `{"position":0,"source":"print on","auto_run":true}`)
 	require.False(t, isError)
 	require.Contains(t, text, "on")
 }
@@ -270,56 +270,56 @@ func TestCO11_CancelledQueryEndsExternalCalls(t *testing.T) {
 // before it go on.
 func TestCO11_CancelEndsOnlyExternalCallsOfItsQuery(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
-	before := h.startCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
+	h := startExternalAgent(t)
+	before := h.startToolCall(t.Context(), "create_cell", `{"position":0,"source":"hang","auto_run":true}`)
 	h.AwaitFrame(0, "the first cell", isActionNamed("create_cell"))
-	h.call("get_context", "") // its response comes after the start of the run
+	h.callTool("get_context", "") // its response comes after the start of the run
 	from := len(h.Frames())
 	h.SendQuery("count")
 	<-h.tasks
-	during := h.startCall(t.Context(), "create_cell", `{"position":1,"source":"hang","auto_run":true}`)
+	during := h.startToolCall(t.Context(), "create_cell", `{"position":1,"source":"hang","auto_run":true}`)
 	h.AwaitFrame(from, "the second cell", isActionNamed("create_cell"))
-	h.call("get_context", "")
+	h.callTool("get_context", "")
 	h.SendFrame(frame{"type": "agent_cancel"})
 	require.Contains(t, <-during, "the query was cancelled")
 	h.AwaitFrame(from, "cancelled", func(f frame) bool { return f.ObjectField("metadata").StringField("type") == "cancelled" })
-	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.StopRequests(), namesSameCell))
-	h.call("stop_cell", `{"cell_id":"c1"}`)
+	require.Equal(t, []frame{{"cell_id": "c2"}}, slices.CompactFunc(h.StopCellRequests(), namesSameCell))
+	h.callTool("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, <-before, "status: interrupted")
-	require.Len(t, h.EventsOf("cancelled"), 1)
+	require.Len(t, h.EventsOfType("cancelled"), 1)
 }
 
 // A query that is cancelled while it waits is no task for the program.
 func TestCO11_QueryCancelledWhileWaitingIsNoTask(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	h.SendQueries("first", "second", "third")
 	require.Equal(t, "first", (<-h.tasks).Text)
 	h.SendFrame(frame{"type": "agent_cancel", "request_id": "1"})
-	h.call("get_context", "") // handled after the cancel
+	h.callTool("get_context", "") // handled after the cancel
 	h.results <- nil
 	require.Equal(t, "third", (<-h.tasks).Text)
 	h.results <- nil
 	h.AwaitQueryEnds(3)
-	require.Len(t, h.EventsOf("cancelled"), 1)
+	require.Len(t, h.EventsOfType("cancelled"), 1)
 	require.EqualValues(t, 2, h.taskCount.Load())
 }
 
 // Calls that run the same cell wait for each other; each gets its own result.
 func TestCO3_ExternalCallsRunACellOneAtATime(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
-	h.call("create_cell", `{"position":0,"source":"hang"}`)
-	running := h.startCall(t.Context(), "run_cell", `{"cell_id":"c1"}`)
+	h := startExternalAgent(t)
+	h.callTool("create_cell", `{"position":0,"source":"hang"}`)
+	running := h.startToolCall(t.Context(), "run_cell", `{"cell_id":"c1"}`)
 	h.AwaitFrame(0, "the run", isActionNamed("run_cell"))
-	editing := h.startCall(t.Context(), "edit_cell", `{"cell_id":"c1","source":"print new","auto_run":true}`)
+	editing := h.startToolCall(t.Context(), "edit_cell", `{"cell_id":"c1","source":"print new","auto_run":true}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	waiting := h.startCall(ctx, "run_cell", `{"cell_id":"c1"}`)
-	h.call("get_context", "")
+	waiting := h.startToolCall(ctx, "run_cell", `{"cell_id":"c1"}`)
+	h.callTool("get_context", "")
 	cancel()
 	require.Contains(t, <-waiting, "true ")
-	require.Zero(t, h.CountFramesWith("action", "edit_cell"))
-	h.call("stop_cell", `{"cell_id":"c1"}`)
+	require.Zero(t, h.CountFramesWithField("action", "edit_cell"))
+	h.callTool("stop_cell", `{"cell_id":"c1"}`)
 	require.Contains(t, <-running, "interrupted")
 	require.Contains(t, <-editing, "new")
 }
@@ -327,11 +327,11 @@ func TestCO3_ExternalCallsRunACellOneAtATime(t *testing.T) {
 // Each of many calls at once is sent together with its result.
 func TestCO3_ExternalCallAndResultStayTogether(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	var calls sync.WaitGroup
 	for i := range 100 {
 		calls.Go(func() {
-			text, isError := h.call("execute_code", fmt.Sprintf(`{"code":"number %d"}`, i))
+			text, isError := h.callTool("execute_code", fmt.Sprintf(`{"code":"number %d"}`, i))
 			if isError || !strings.Contains(text, fmt.Sprintf("number %d\n", i)) {
 				t.Errorf("%d: %s", i, text)
 			}
@@ -353,7 +353,7 @@ func TestCO1_ExternalCallsBeforeInitAndAfterTheEnd(t *testing.T) {
 	require.Len(t, agent.Tools(), 13)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	content, isError := agent.Call(ctx, "get_context", nil)
+	content, isError := agent.CallTool(ctx, "get_context", nil)
 	require.True(t, isError)
 	require.Equal(t, "get_context was not run: context canceled.", model.JoinTextBlocks(content))
 
@@ -361,12 +361,12 @@ func TestCO1_ExternalCallsBeforeInitAndAfterTheEnd(t *testing.T) {
 	go func() { over <- agent.Run(t.Context(), nil) }()
 	_, err = ours.Read() // ready
 	require.NoError(t, err)
-	content, isError = agent.Call(t.Context(), "get_context", nil)
+	content, isError = agent.CallTool(t.Context(), "get_context", nil)
 	require.True(t, isError)
 	require.Equal(t, "get_context was not run: the session has not begun.", model.JoinTextBlocks(content))
 	require.NoError(t, ours.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-over)
-	content, isError = agent.Call(t.Context(), "get_context", nil)
+	content, isError = agent.CallTool(t.Context(), "get_context", nil)
 	require.True(t, isError)
 	require.Equal(t, "get_context was not run: the connection to the server ended.", model.JoinTextBlocks(content))
 }
@@ -374,10 +374,10 @@ func TestCO1_ExternalCallsBeforeInitAndAfterTheEnd(t *testing.T) {
 // Any input of a call is sent as a JSON object.
 func TestCO10_ExternalCallsTakeAnyInput(t *testing.T) {
 	t.Parallel()
-	h := startExternal(t)
+	h := startExternalAgent(t)
 	for _, input := range []string{``, `null`, `[]`, `7`, `"text"`, `{`, "\xff", `{"a":`, strings.Repeat("[", 100_000), `{"cell_id":{}}`} {
 		for _, tool := range []string{"delete_cell", "run_cell", "submit_response", ""} {
-			_, isError := h.call(tool, input)
+			_, isError := h.callTool(tool, input)
 			require.True(t, isError, input)
 		}
 	}

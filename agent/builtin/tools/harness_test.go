@@ -21,22 +21,22 @@ func startAgent(t *testing.T, cfg tools.Config) *agenttest.Server {
 // startToolsAgent runs an agent with tools on a scripted model.
 func startToolsAgent(t *testing.T, lines ...string) *agenttest.Server {
 	t.Helper()
-	return startToolsWithConfig(t, tools.Config{}, lines...)
+	return startToolsAgentWithConfig(t, tools.Config{}, lines...)
 }
 
-// startToolsWithConfig runs an agent with tools on a scripted model, which replaces the one
+// startToolsAgentWithConfig runs an agent with tools on a scripted model, which replaces the one
 // of cfg.
-func startToolsWithConfig(t *testing.T, cfg tools.Config, lines ...string) *agenttest.Server {
+func startToolsAgentWithConfig(t *testing.T, cfg tools.Config, lines ...string) *agenttest.Server {
 	t.Helper()
-	cfg.Agent.Model = agenttest.ParseScript(t, lines...).Client()
+	cfg.Agent.Model = agenttest.ParseModelScript(t, lines...).Client()
 	return startAgent(t, cfg)
 }
 
-// startToolsRecorded runs an agent with tools on a scripted model, which replaces the one of
+// startToolsAgentRecordingRequests runs an agent with tools on a scripted model, which replaces the one of
 // cfg, and also returns the recorder of the model's requests.
-func startToolsRecorded(t *testing.T, cfg tools.Config, lines ...string) (*agenttest.Server, *agenttest.RequestRecorder) {
+func startToolsAgentRecordingRequests(t *testing.T, cfg tools.Config, lines ...string) (*agenttest.Server, *agenttest.RequestRecorder) {
 	t.Helper()
-	r := &agenttest.RequestRecorder{Client: agenttest.ParseScript(t, lines...).Client()}
+	r := &agenttest.RequestRecorder{Client: agenttest.ParseModelScript(t, lines...).Client()}
 	cfg.Agent.Model = r
 	return startAgent(t, cfg), r
 }

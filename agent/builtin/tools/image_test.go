@@ -76,7 +76,7 @@ func TestCO4_ImagesThatCannotBeSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startToolsAgent(t, agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"c1"}`), `{"content":"x"}`)
-			p.OnAction(func(_ string, _ frame, tx string) bool {
+			p.SetActionHook(func(_ string, _ frame, tx string) bool {
 				p.RespondToAction(tx, nil)
 				p.FinishRun("c1", 1, frame{"cell_outputs": []any{frame{"output_type": "display_data", "data": frame{c.mime: c.data}}}})
 				return true
@@ -118,7 +118,7 @@ func TestCO4_ManyImages(t *testing.T) {
 				lines = append(lines, agenttest.ToolCallScriptLine("run_cell", fmt.Sprintf(`{"cell_id":"c%d"}`, at)))
 			}
 			p := startAgent(t, tools.Config{Agent: builtin.Config{Model: agenttest.NewValidatingClient(t, append(lines, `{"content":"x"}`)...)}})
-			p.OnAction(func(_ string, params frame, tx string) bool {
+			p.SetActionHook(func(_ string, params frame, tx string) bool {
 				p.RespondToAction(tx, nil)
 				var at int
 				_, err := fmt.Sscanf(params.StringField("cell_id"), "c%d", &at)

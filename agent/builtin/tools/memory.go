@@ -75,7 +75,7 @@ func (m *memoryFolder) memoryTools() []tool {
 				"summary":{"type":"string","description":"One sentence."},
 				"details":{"type":"string"},
 				"followup":{"type":"string","description":"What is to be done later."}`, "category", "summary", "details"),
-			run: withDecodedInput(m.addEntry),
+			run: withDecodedInput(m.addContextEntry),
 		},
 	}
 }
@@ -98,9 +98,9 @@ func (m *memoryFolder) readFile(_ context.Context, input struct{ Name string }) 
 // contextEntry is the input of update_context.
 type contextEntry struct{ Category, Summary, Details, Followup string }
 
-// addEntry is the tool update_context: it appends an entry to the memory file context.md in
+// addContextEntry is the tool update_context: it appends an entry to the memory file context.md in
 // one write, so that other processes never read half of it.
-func (m *memoryFolder) addEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
+func (m *memoryFolder) addContextEntry(_ context.Context, e contextEntry) ([]model.Block, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	file, err := os.OpenFile(m.path(contextFileName), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)

@@ -32,7 +32,7 @@ func TestTL1_MissingMemoryFileIsAnError(t *testing.T) {
 		dir := newMemoryDir(t)
 		require.NoError(t, os.Remove(filepath.Join(dir, name+".md")))
 		_, theirs := protocol.Pipe()
-		client := agenttest.ParseScript(t, `{"content":"x"}`).Client()
+		client := agenttest.ParseModelScript(t, `{"content":"x"}`).Client()
 		err := tools.Run(t.Context(), theirs, tools.Config{Agent: builtin.Config{Model: client}, MemoryDir: dir})
 		require.ErrorIs(t, err, os.ErrNotExist)
 		require.ErrorContains(t, err, name+".md")
@@ -41,7 +41,7 @@ func TestTL1_MissingMemoryFileIsAnError(t *testing.T) {
 
 func TestTL1_NoMemoryToolsWithoutMemory(t *testing.T) {
 	t.Parallel()
-	p, r := startToolsRecorded(t, tools.Config{}, `{"content":"x"}`)
+	p, r := startToolsAgentRecordingRequests(t, tools.Config{}, `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	for _, tool := range r.Requests[0].Tools {
@@ -52,7 +52,7 @@ func TestTL1_NoMemoryToolsWithoutMemory(t *testing.T) {
 
 func TestTL2_SystemPrompt(t *testing.T) {
 	t.Parallel()
-	p, r := startToolsRecorded(t, tools.Config{Agent: builtin.Config{Name: "Ada"}, MemoryDir: newMemoryDir(t)}, `{"content":"x"}`)
+	p, r := startToolsAgentRecordingRequests(t, tools.Config{Agent: builtin.Config{Name: "Ada"}, MemoryDir: newMemoryDir(t)}, `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	prompt := r.Requests[0].System[0].Text
@@ -67,7 +67,7 @@ func TestTL2_SystemPrompt(t *testing.T) {
 		at = i
 	}
 
-	p, r = startToolsRecorded(t, tools.Config{}, `{"content":"x"}`)
+	p, r = startToolsAgentRecordingRequests(t, tools.Config{}, `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.True(t, strings.HasPrefix(r.Requests[0].System[0].Text, "You are Eva, "))
@@ -76,7 +76,7 @@ func TestTL2_SystemPrompt(t *testing.T) {
 func TestTL3_ReadMemory(t *testing.T) {
 	t.Parallel()
 	dir := newMemoryDir(t)
-	p := startToolsWithConfig(t, tools.Config{MemoryDir: dir}, agenttest.ToolCallScriptLine("read_memory", `{"name":"telos"}`, "read_memory", `{"name":"user"}`, "read_memory", `{"name":"harness"}`, "read_memory", `{"name":"../secret"}`), `{"content":"x"}`)
+	p := startToolsAgentWithConfig(t, tools.Config{MemoryDir: dir}, agenttest.ToolCallScriptLine("read_memory", `{"name":"telos"}`, "read_memory", `{"name":"user"}`, "read_memory", `{"name":"harness"}`, "read_memory", `{"name":"../secret"}`), `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.NoError(t, os.Remove(filepath.Join(dir, "user.md")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "harness.md"), nil, 0o600))
@@ -96,7 +96,7 @@ func TestTL4_UpdateContext(t *testing.T) {
 	t.Parallel()
 	dir := newMemoryDir(t)
 	clock := func() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
-	p, r := startToolsRecorded(t, tools.Config{Agent: builtin.Config{Clock: clock}, MemoryDir: dir},
+	p, r := startToolsAgentRecordingRequests(t, tools.Config{Agent: builtin.Config{Clock: clock}, MemoryDir: dir},
 		agenttest.ToolCallScriptLine("update_context", `{"category":"Data\nset","summary":"Found it.","details":"In a.csv.","followup":"Look again."}`,
 			"update_context", `{"category":"Note","summary":"s","details":"d"}`, "read_memory", `{"name":"context"}`), `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
@@ -118,7 +118,7 @@ func TestTL4_UpdateContext(t *testing.T) {
 	require.Equal(t, want, text)
 	require.NotContains(t, r.Requests[1].System[0].Text, "Found it.")
 
-	p, r = startToolsRecorded(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
+	p, r = startToolsAgentRecordingRequests(t, tools.Config{MemoryDir: dir}, `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	require.Contains(t, r.Requests[0].System[0].Text, "Found it.")
@@ -137,7 +137,7 @@ func TestTL3_EntriesAreAppendedAtomically(t *testing.T) {
 		for range 10 {
 			all = append(all, "update_context", fmt.Sprintf(`{"category":"c%d","summary":"s","details":"%s"}`, n, strings.Repeat("d", 5000)))
 		}
-		p := startToolsWithConfig(t, tools.Config{MemoryDir: dir}, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
+		p := startToolsAgentWithConfig(t, tools.Config{MemoryDir: dir}, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
 		p.InitAndAwaitReady(nil)
 		servers = append(servers, p)
 	}

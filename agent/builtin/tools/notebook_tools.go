@@ -13,14 +13,14 @@ import (
 )
 
 // notebookToolset implements the tools that work on a notebook and its kernel.
-type notebookToolset struct{ *builtin.Notebook }
+type notebookToolset struct{ *builtin.NotebookClient }
 
 // actionParams are the parameters of an action.
 type actionParams = map[string]any
 
 // notebookTools returns the tools with which a model works on a notebook: all but
 // submit_response.
-func notebookTools(n *builtin.Notebook) []tool {
+func notebookTools(n *builtin.NotebookClient) []tool {
 	return slices.Concat(notebookToolset{n}.readOnlyTools(), notebookToolset{n}.cellTools(), notebookToolset{n}.kernelTools())
 }
 

@@ -17,7 +17,7 @@ import (
 
 func TestTL5_OfferedTools(t *testing.T) {
 	t.Parallel()
-	p, r := startToolsRecorded(t, tools.Config{}, `{"content":"x"}`)
+	p, r := startToolsAgentRecordingRequests(t, tools.Config{}, `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
 	var names []string
@@ -83,7 +83,7 @@ func TestTL5_ActionAndResultOfEachTool(t *testing.T) {
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine(all...), `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	actions := p.FramesOf("agent_action")
+	actions := p.FramesOfType("agent_action")
 	require.Len(t, actions, len(cases))
 	for i, c := range cases {
 		params, err := json.Marshal(actions[i]["params"])
@@ -106,7 +106,7 @@ func TestTL5_DeleteAllCellsDeletesFromLastToFirst(t *testing.T) {
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine(append(three, "delete_all_cells", `{}`)...), agenttest.ToolCallScriptLine("delete_all_cells", `{}`), `{"content":"x"}`)
 	var deleted []string
 	locked := true
-	p.OnAction(func(action string, params frame, tx string) bool {
+	p.SetActionHook(func(action string, params frame, tx string) bool {
 		if action != "delete_cell" {
 			return false
 		}
@@ -138,7 +138,7 @@ func TestTL5_ResultsAreMatchedToRuns(t *testing.T) {
 	message := func(kind, cell string, run int, logs string) {
 		p.SendFrame(frame{"type": "kernel_message", "message": frame{"type": kind, "cell_id": cell, "run_sequencer": run, "status": "ok", "logs": logs}})
 	}
-	p.OnAction(func(action string, _ frame, tx string) bool {
+	p.SetActionHook(func(action string, _ frame, tx string) bool {
 		if action == "create_cell" {
 			message("start_cell", "new", 1, "")
 			message("cell_result", "new", 1, "early")
@@ -164,7 +164,7 @@ func TestTL5_ResultsAreMatchedToRuns(t *testing.T) {
 func TestTL5_CellStillRunsAfterTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startToolsWithConfig(t, configWithLimits(builtin.Limits{CellTimeout: 90 * time.Second}),
+		p := startToolsAgentWithConfig(t, configWithLimits(builtin.Limits{CellTimeout: 90 * time.Second}),
 			agenttest.ToolCallScriptLine("create_cell", `{"position":0,"source":"hang","auto_run":true}`), `{"content":"x"}`)
 		p.InitAndAwaitReady(nil)
 		began := time.Now()
@@ -181,7 +181,7 @@ func TestTL5_ExecuteCodeTimesOutAfterTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := startToolsAgent(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"x","timeout_s":30}`), `{"content":"x"}`)
-		p.OnAction(func(string, frame, string) bool { return true })
+		p.SetActionHook(func(string, frame, string) bool { return true })
 		p.InitAndAwaitReady(nil)
 		began := time.Now()
 		require.Equal(t, "done", p.QueryAndWait("go"))
@@ -196,7 +196,7 @@ func TestTL5_ExecuteCodeTimesOutAfterTheServer(t *testing.T) {
 func TestTL5_ExecuteCodeThatRaises(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("execute_code", `{"code":"a"}`, "execute_code", `{"code":"b"}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, params frame, tx string) bool {
+	p.SetActionHook(func(_ string, params frame, tx string) bool {
 		if params.StringField("code") == "a" {
 			p.RespondToAction(tx, frame{"status": "error", "stdout": "so far", "stderr": "warning", "exception": "ValueError: no", "ename": "ValueError"})
 			return true
@@ -218,7 +218,7 @@ func TestTL5_OutputsAndImages(t *testing.T) {
 	t.Parallel()
 	tiny := agenttest.BlankPNG(t, 1, 1)
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("run_cell", `{"cell_id":"c1"}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, _ frame, tx string) bool {
+	p.SetActionHook(func(_ string, _ frame, tx string) bool {
 		p.RespondToAction(tx, nil)
 		p.FinishRun("c1", 1, frame{"logs": "hello\n", "exception": "Boom", "status": "error", "cell_outputs": []any{
 			frame{"output_type": "stream", "name": "stdout", "text": "hello\n"},
@@ -274,7 +274,7 @@ Boom
 func TestTL5_LongNotebookShowsEveryCell(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, _ frame, tx string) bool {
+	p.SetActionHook(func(_ string, _ frame, tx string) bool {
 		var cells []frame
 		for i := range 60 {
 			cells = append(cells, frame{"index": i, "cell_id": "cell" + string(rune('A'+i)), "cell_type": "code", "source": strings.Repeat("long\n", 500)})
@@ -294,7 +294,7 @@ func TestTL5_LongNotebookShowsEveryCell(t *testing.T) {
 func TestTL5_StaleGlobalsAreMarked(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("request_globals_summary", `{}`), `{"content":"x"}`)
-	p.OnAction(func(_ string, _ frame, tx string) bool {
+	p.SetActionHook(func(_ string, _ frame, tx string) bool {
 		p.RespondToAction(tx, frame{"summary": frame{"x": 1}, "stale": true, "age_ms": 1200, "truncated": true})
 		return true
 	})

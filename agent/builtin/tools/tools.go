@@ -60,7 +60,7 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 	var err error
 	s.system = []model.Block{model.Text(systemPrompt(core.Config.Name, sections))}
 	s.executor, err = newExecutor(list)
-	return builtin.NewSingleConversation(s.conversation, s.answer), err
+	return builtin.NewSingleConversationStrategy(s.conversation, s.answer), err
 }
 
 // answer works on one query: it calls the model and runs the tools that its replies call,

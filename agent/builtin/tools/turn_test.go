@@ -19,7 +19,7 @@ func TestCO5_CompactionDropsWholeRounds(t *testing.T) {
 	t.Parallel()
 	messages := []model.Message{builtin.UserMessage(model.Text("task"))}
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
-		messages = append(messages, builtin.AssistantMessage(model.Text("now "+id), agenttest.GetContextCall(id)), builtin.UserMessage(model.ToolResult(id, false, model.Text("result "+id))))
+		messages = append(messages, builtin.AssistantMessage(model.Text("now "+id), agenttest.NewGetContextCall(id)), builtin.UserMessage(model.ToolResult(id, false, model.Text("result "+id))))
 	}
 	short, dropped := tools.ToolCompaction().Compact(messages)
 	require.Equal(t, 2, dropped)
@@ -35,21 +35,21 @@ func TestCO5_CompactionDropsWholeRounds(t *testing.T) {
 	require.Equal(t, short, same)
 }
 
-func TestTL8_SimpleAnswerIsOneCall(t *testing.T) {
+func TestTL8_SimpleAnswerIsOneModelCall(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, `{"content":"4"}`, `{"content":"never"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("2+2?"))
-	require.Equal(t, 1, p.ModelCalls())
+	require.Equal(t, 1, p.ModelReplyCount())
 	require.Equal(t, []model.Message{builtin.UserMessage(model.Text("2+2?")), builtin.AssistantMessage(model.Text("4"))}, p.Transcript())
 }
 
-func TestTL8_OneToolRoundIsTwoCalls(t *testing.T) {
+func TestTL8_OneToolRoundIsTwoModelCalls(t *testing.T) {
 	t.Parallel()
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("get_context", `{}`), `{"content":"empty","expect":{"tool_result_contains":"0 cells"}}`, `{"content":"never"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
+	require.Equal(t, 2, p.ModelReplyCount())
 	require.Len(t, p.Transcript(), 4)
 }
 
@@ -63,7 +63,7 @@ func TestTL6_ValidSubmissionEndsTheTurn(t *testing.T) {
 		p := startToolsAgent(t, agenttest.ToolCallScriptLine("submit_response", fmt.Sprintf(`{"summary":"s","next_status":%q,"plan":["a"],"questions":"b?"}`, status)), `{"content":"never"}`)
 		p.InitAndAwaitReady(frame{"eval_mode": true})
 		require.Equal(t, want, p.QueryAndWait("go"))
-		require.Equal(t, 1, p.ModelCalls())
+		require.Equal(t, 1, p.ModelReplyCount())
 		text, isError := p.ToolResult(0)
 		require.False(t, isError)
 		require.Equal(t, "Submitted.", text)
@@ -75,7 +75,7 @@ func TestTL6_ContinueDoesNotEndTheTurn(t *testing.T) {
 	p := startToolsAgent(t, agenttest.ToolCallScriptLine("submit_response", `{"summary":"half","next_status":"executing","continue":true}`), agenttest.SubmitScriptLine("1"))
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
+	require.Equal(t, 2, p.ModelReplyCount())
 }
 
 func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
@@ -85,7 +85,7 @@ func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
 		agenttest.ToolCallScriptLine("submit_response", `{"next_status":"done"}`), agenttest.SubmitScriptLine("1"))
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 3, p.ModelCalls())
+	require.Equal(t, 3, p.ModelReplyCount())
 	for i, want := range []string{`next_status: "finished" does not fit {"type":"string","enum":["executing",`, "summary: missing"} {
 		text, isError := p.ToolResult(i)
 		require.True(t, isError)
@@ -119,12 +119,12 @@ func TestTL7_OneReminderInAnEvaluation(t *testing.T) {
 	p := startToolsAgent(t, `{"content":"I am done"}`, `{"content":"Really","expect":{"last_user_contains":"submit_response"}}`, `{"content":"never"}`)
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
+	require.Equal(t, 2, p.ModelReplyCount())
 
 	p = startToolsAgent(t, `{"content":""}`, agenttest.SubmitScriptLine("1"))
 	p.InitAndAwaitReady(frame{"eval_mode": true})
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 2, p.ModelCalls())
+	require.Equal(t, 2, p.ModelReplyCount())
 }
 
 func TestTL7_NoReminderOutsideOfAnEvaluation(t *testing.T) {
@@ -132,7 +132,7 @@ func TestTL7_NoReminderOutsideOfAnEvaluation(t *testing.T) {
 	p := startToolsAgent(t, `{"content":"I am done"}`, `{"content":"never"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait("go"))
-	require.Equal(t, 1, p.ModelCalls())
+	require.Equal(t, 1, p.ModelReplyCount())
 }
 
 // The first message has the query, followed by its contextual_node_data.
@@ -150,6 +150,6 @@ func TestTL7_EmptyQuery(t *testing.T) {
 	p := startToolsAgent(t, `{"content":"x"}`)
 	p.InitAndAwaitReady(nil)
 	require.Equal(t, "done", p.QueryAndWait(" "))
-	require.Equal(t, "the query is empty", p.FramesOf("agent_error")[0].StringField("error"))
+	require.Equal(t, "the query is empty", p.FramesOfType("agent_error")[0].StringField("error"))
 	require.Empty(t, p.Transcript())
 }
