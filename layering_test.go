@@ -92,7 +92,7 @@ internal/protocol:
 // packages of the same level or of a lower one.
 const folderOrder = "cmd > server > web > eval > router kernel agent testcases > internal"
 
-func TestImportsFollowTheTable(t *testing.T) {
+func TestImportsFollowTheImportTable(t *testing.T) {
 	t.Parallel()
 	table := parseLayers(t)
 	for _, pkg := range listPackages(t) {
@@ -121,7 +121,7 @@ func TestImportsFollowTheTable(t *testing.T) {
 	}
 }
 
-func TestTableHasNoArrowUpwards(t *testing.T) {
+func TestImportTableHasNoUpwardImports(t *testing.T) {
 	t.Parallel()
 	for name, rule := range parseLayers(t) {
 		for _, imported := range rule.imports {
@@ -132,19 +132,19 @@ func TestTableHasNoArrowUpwards(t *testing.T) {
 	}
 }
 
-// rule is one line of the table.
-type rule struct {
+// importRule is one line of the table.
+type importRule struct {
 	imports []string
 	http    bool
 }
 
-func (r rule) allows(pkg string) bool {
+func (r importRule) allows(pkg string) bool {
 	return slices.Contains(r.imports, pkg) || slices.Contains(r.imports, "*")
 }
 
-func parseLayers(t *testing.T) map[string]rule {
+func parseLayers(t *testing.T) map[string]importRule {
 	t.Helper()
-	table := map[string]rule{}
+	table := map[string]importRule{}
 	for line := range strings.Lines(layers) {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -153,7 +153,7 @@ func parseLayers(t *testing.T) map[string]rule {
 		require.True(t, ok, "no colon in the line %q", line)
 		name, http := strings.CutSuffix(pkg, " +http")
 		require.NotContains(t, table, name, "listed twice")
-		table[name] = rule{imports: strings.Fields(imports), http: http}
+		table[name] = importRule{imports: strings.Fields(imports), http: http}
 	}
 	return table
 }

@@ -44,9 +44,9 @@ var (
 	lispComment       = regexp.MustCompile(`;(.*)$`)
 )
 
-// patternsOf returns the patterns for declarations and comments of a source file; nil:
+// declarationAndCommentPatterns returns the patterns for declarations and comments of a source file; nil:
 // declarations are parsed, or every line is prose.
-func patternsOf(file string) (declaration, comment *regexp.Regexp) {
+func declarationAndCommentPatterns(file string) (declaration, comment *regexp.Regexp) {
 	switch path.Ext(file) {
 	case ".go":
 		return nil, goComment
@@ -78,7 +78,7 @@ func TestNoRetiredNames(t *testing.T) {
 				continue
 			}
 			if names == nil {
-				names = declaredIn(t, file)
+				names = namesDeclaredIn(t, file)
 			}
 			if names[r.name] {
 				t.Errorf("%s declares %s, a retired name: use %s", file, r.name, r.now)
@@ -126,15 +126,15 @@ func sourceFiles(t *testing.T) (files []string) {
 	return files
 }
 
-// declaredIn returns the names that a source file declares: packages' and types' members,
+// namesDeclaredIn returns the names that a source file declares: packages' and types' members,
 // functions, parameters and variables in Go; definitions and assignments in Python;
 // declarations in TypeScript.
-func declaredIn(t *testing.T, file string) map[string]bool {
+func namesDeclaredIn(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
 	text, err := fs.ReadFile(os.DirFS("."), file)
 	require.NoError(t, err)
-	if pattern, _ := patternsOf(file); pattern != nil {
+	if pattern, _ := declarationAndCommentPatterns(file); pattern != nil {
 		for _, groups := range pattern.FindAllStringSubmatch(string(text), -1) {
 			names[strings.Join(groups[1:], "")] = true
 		}
@@ -178,7 +178,7 @@ func proseOf(t *testing.T, file string) map[int]string {
 	text, err := fs.ReadFile(os.DirFS("."), file)
 	require.NoError(t, err)
 	prose := map[int]string{}
-	_, pattern := patternsOf(file)
+	_, pattern := declarationAndCommentPatterns(file)
 	for i, line := range strings.Split(string(text), "\n") {
 		if pattern == nil {
 			prose[i+1] = line

@@ -98,7 +98,7 @@ func (a *fakeMessagesAPI) reset() {
 
 // measureAgent measures the built-in agent with a model that takes no time: time per
 // turn, start, memory in a long conversation, and cacheable prefixes.
-func measureAgent(t *testing.T, r *report, p *program) {
+func measureAgent(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	const turns, rounds = 50, 9
 	a := &fakeMessagesAPI{replyCount: turns}
@@ -109,8 +109,8 @@ func measureAgent(t *testing.T, r *report, p *program) {
 	first := parseModelRequest(t, a.requestBodies[0])
 	a.keepBodies = false
 	series := measureInTurns(rounds,
-		candidate{runRound: func() []time.Duration { return a.timePerTurn(func() { runVendorToolRunner(t, client, first, turns) }) }},
-		candidate{runRound: func() []time.Duration { return a.timePerTurn(func() { runBuiltinAgent(t, url) }) }},
+		measuredSystem{runRound: func() []time.Duration { return a.timePerTurn(func() { runVendorToolRunner(t, client, first, turns) }) }},
+		measuredSystem{runRound: func() []time.Duration { return a.timePerTurn(func() { runBuiltinAgent(t, url) }) }},
 	)
 	floor, ours := series[0], series[1]
 	r.addSection("The agent: time per turn without the model",
@@ -250,7 +250,7 @@ func serveOneQuery(t *testing.T, conn protocol.Conn, seen func(message protocol.
 
 // measureAgentProcess measures `assay agent` as a process: its start, and memory and time
 // per turn in a long conversation.
-func measureAgentProcess(t *testing.T, r *report, p *program) {
+func measureAgentProcess(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	const starts, turns, step = 30, 500, 100
 	var floor, took []time.Duration
@@ -295,7 +295,7 @@ type agentProcess struct {
 
 // startAgentProcess starts `assay agent` with a model at url and waits for its first
 // message, ready.
-func startAgentProcess(t *testing.T, p *program, url string) agentProcess {
+func startAgentProcess(t *testing.T, p *assayProgram, url string) agentProcess {
 	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ type bareSession struct {
 	t         *testing.T
 	journal   *trace.Journal
 	router    *router.Router
-	traceFile *markedFile
+	traceFile *markerDetectingFile
 }
 
 // editedCellID is the id of the cell that all edit_cell actions change.
@@ -35,7 +35,7 @@ func newBareSession(t *testing.T) *bareSession {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
-	s := &bareSession{t: t, journal: trace.NewJournal("bench"), traceFile: &markedFile{file: file, markerWritten: make(chan struct{}, 1)}}
+	s := &bareSession{t: t, journal: trace.NewJournal("bench"), traceFile: &markerDetectingFile{file: file, markerWritten: make(chan struct{}, 1)}}
 	writer := trace.NewWriter(s.journal, s.traceFile)
 	s.router = router.New(s.journal, notebook.NewExecutions(notebook.ExecutionsConfig{}), router.Config{})
 	var writing sync.WaitGroup
@@ -68,7 +68,7 @@ func (s *bareSession) attachHolder() {
 	ours, theirs := socketPair(s.t)
 	_, err := s.router.AttachHolder(ours, 1, "1", 0)
 	require.NoError(s.t, err)
-	runUntilCleanup(s.t, []protocol.Conn{theirs}, func() { answerEdits(theirs) })
+	runTasksUntilCleanup(s.t, []protocol.Conn{theirs}, func() { answerEdits(theirs) })
 }
 
 // attachDocument attaches a document of the server with the given number of cells, at
@@ -83,7 +83,7 @@ func (s *bareSession) attachDocument(cells int) {
 	ours, theirs := protocol.Pipe()
 	_, err := s.router.AttachDocument(ours)
 	require.NoError(s.t, err)
-	runUntilCleanup(s.t, []protocol.Conn{theirs}, func() { _ = doc.Serve(theirs) })
+	runTasksUntilCleanup(s.t, []protocol.Conn{theirs}, func() { _ = doc.Serve(theirs) })
 }
 
 // cellSource is the source code of every cell.
@@ -116,16 +116,16 @@ func traceMarker() trace.Entry {
 	}
 }
 
-// markedFile is a trace file that signals on markerWritten whenever a marker was written
+// markerDetectingFile is a trace file that signals on markerWritten whenever a marker was written
 // to it.
-type markedFile struct {
+type markerDetectingFile struct {
 	file          *os.File
 	tail          []byte
 	markerWritten chan struct{}
 }
 
 // Write writes p to the file and signals if the file now ends with a marker.
-func (w *markedFile) Write(p []byte) (int, error) {
+func (w *markerDetectingFile) Write(p []byte) (int, error) {
 	n, err := w.file.Write(p)
 	w.tail = append(w.tail, p[max(0, len(p)-len(traceMarkerSuffix)):]...)
 	w.tail = w.tail[max(0, len(w.tail)-len(traceMarkerSuffix)):]

@@ -31,7 +31,7 @@ func TestBench(t *testing.T) {
 	r.addMachineTable(t, p)
 	for _, m := range []struct { //nolint:paralleltest // measurements at the same time would disturb each other
 		name    string
-		measure func(*testing.T, *report, *program)
+		measure func(*testing.T, *report, *assayProgram)
 	}{
 		{"router", measureRouterRoundTrips},
 		{"server", measureServerTraffic},

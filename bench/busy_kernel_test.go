@@ -20,7 +20,7 @@ const (
 
 // measureContextWhileKernelBusy compares get_context without and with requests that a
 // kernel never answers, and with the asyncio server.
-func measureContextWhileKernelBusy(t *testing.T, r *report, _ *program) {
+func measureContextWhileKernelBusy(t *testing.T, r *report, _ *assayProgram) {
 	t.Helper()
 	idle := newBusyKernelRequester(t, 0)
 	busy := newBusyKernelRequester(t, pendingKernelRequests)
@@ -54,7 +54,7 @@ func newBusyKernelRequester(t *testing.T, requests int) *requester {
 	_, err := s.router.AttachKernel(ours, false)
 	require.NoError(t, err)
 	came := make(chan struct{}, requests)
-	runUntilCleanup(t, []protocol.Conn{theirs}, func() { readWithoutAnswering(theirs, came) })
+	runTasksUntilCleanup(t, []protocol.Conn{theirs}, func() { readWithoutAnswering(theirs, came) })
 	l := &requester{conn: s.attachAgent(), frame: newContextFrame(), waitForTrace: s.waitForTrace}
 	actions := []string{"request_globals_summary", "request_reactivity_summary", "get_global_info"}
 	for i := range requests {

@@ -29,12 +29,12 @@ func (k *kernelHarness) measureCellRuns(t *testing.T) (comparisons, floors [][]s
 	firsts := p.measureInTurns(3, 3, cellRunner.timeToFirstText, printThenSleepCode)
 	stops := p.measureInTurns(3, 5, cellRunner.timeToInterrupt, busyLoopCode)
 	comparisons = [][]string{
-		sideBySideRow("`1 + 1` and back", "0.3 ms", runs[runnerDirect], "jupyter_client", runs[runnerJupyterClient]),
-		sideBySideRow("the same, console and server", "0.6 ms", runs[runnerAssayServer], "jupyter_server", runs[runnerJupyterServer]),
-		sideBySideRow("first text of a running cell", "15 ms", firsts[runnerDirect], "jupyter_client", firsts[runnerJupyterClient]),
-		sideBySideRow("the same, console and server", "15 ms", firsts[runnerAssayServer], "jupyter_server", firsts[runnerJupyterServer]),
-		sideBySideRow("busy loop interrupted", "5 ms", stops[runnerDirect], "jupyter_client", stops[runnerJupyterClient]),
-		sideBySideRow("the same, console and server", "", stops[runnerAssayServer], "jupyter_server", stops[runnerJupyterServer]),
+		comparisonRow("`1 + 1` and back", "0.3 ms", runs[runnerDirect], "jupyter_client", runs[runnerJupyterClient]),
+		comparisonRow("the same, console and server", "0.6 ms", runs[runnerAssayServer], "jupyter_server", runs[runnerJupyterServer]),
+		comparisonRow("first text of a running cell", "15 ms", firsts[runnerDirect], "jupyter_client", firsts[runnerJupyterClient]),
+		comparisonRow("the same, console and server", "15 ms", firsts[runnerAssayServer], "jupyter_server", firsts[runnerJupyterServer]),
+		comparisonRow("busy loop interrupted", "5 ms", stops[runnerDirect], "jupyter_client", stops[runnerJupyterClient]),
+		comparisonRow("the same, console and server", "", stops[runnerAssayServer], "jupyter_server", stops[runnerJupyterServer]),
 	}
 	floors = [][]string{
 		ratioRowWithAim("`1 + 1` and back, minimal kernel", "", runs[runnerMinimal], runs[runnerMinimal]),
@@ -57,20 +57,20 @@ func (k *kernelHarness) measureGlobalsSummaries(t *testing.T) (comparisons, floo
 	numbers, lists := k.startLastingKernel(t, kernel.Config{}), k.startLastingKernel(t, kernel.Config{})
 	numbers.timeToResult(fmt.Sprintf(fiftyNamesCodeFormat, "i"))
 	lists.timeToResult(fmt.Sprintf(fiftyNamesCodeFormat, "list(range(1000))"))
-	theirs := skipRound
+	theirs := unmeasurableRound
 	if k.jupyterAvailable {
 		driven := newJupyterClient(t)
 		driven.startKernel(onePlusOneCode)
 		theirs = func() []time.Duration { return driven.timeControlRequests(busyLoopCode, times) }
 	}
 	all := measureInTurns(rounds,
-		candidate{runRound: func() []time.Duration { return numbers.timeGlobalsSummaries(busyLoopCode, times) }},
-		candidate{runRound: func() []time.Duration { return lists.timeGlobalsSummaries(busyLoopCode, times) }},
-		candidate{runRound: theirs},
+		measuredSystem{runRound: func() []time.Duration { return numbers.timeGlobalsSummaries(busyLoopCode, times) }},
+		measuredSystem{runRound: func() []time.Duration { return lists.timeGlobalsSummaries(busyLoopCode, times) }},
+		measuredSystem{runRound: theirs},
 	)
 	return [][]string{
-		sideBySideRow("summary during a busy loop, numbers", "5 ms, p99 25 ms", all[0], "jupyter_client, `kernel_info`", all[2]),
-		sideBySideRow("the same, lists", "5 ms, p99 25 ms", all[1], "jupyter_client, `kernel_info`", all[2]),
+		comparisonRow("summary during a busy loop, numbers", "5 ms, p99 25 ms", all[0], "jupyter_client, `kernel_info`", all[2]),
+		comparisonRow("the same, lists", "5 ms, p99 25 ms", all[1], "jupyter_client, `kernel_info`", all[2]),
 	}, nil
 }
 
@@ -105,11 +105,11 @@ func (k *kernelHarness) startCellRunners(t *testing.T) cellRunners {
 
 // measureInTurns has each kernel do the same n times in each round, the kernels in turns.
 func (p cellRunners) measureInTurns(rounds, n int, measure func(cellRunner, string) time.Duration, code string) []measurement {
-	candidates := make([]candidate, len(p))
+	candidates := make([]measuredSystem, len(p))
 	for i, one := range p {
-		candidates[i].runRound = skipRound
+		candidates[i].runRound = unmeasurableRound
 		if one != nil {
-			candidates[i].runRound = repeatCell(n, func(code string) time.Duration { return measure(one, code) }, code)
+			candidates[i].runRound = repeatedCellRound(n, func(code string) time.Duration { return measure(one, code) }, code)
 		}
 	}
 	return measureInTurns(rounds, candidates...)

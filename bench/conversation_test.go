@@ -15,9 +15,9 @@ import (
 // server. agent is nil if the server answers itself.
 type peerConns struct{ console, agent protocol.Conn }
 
-// conversation defines a kind of round trip: which peer sends requests, what they look
+// roundTripKind defines a kind of round trip: which peer sends requests, what they look
 // like, and how the other peer answers.
-type conversation struct {
+type roundTripKind struct {
 	name            string
 	sessionCounts   []int  // numbers of sessions that are measured
 	consoleHello    string // first message of the console
@@ -26,11 +26,11 @@ type conversation struct {
 	answerRequests  func(conn protocol.Conn) // answers requests until conn is closed
 }
 
-// conversations returns the measured conversations: queries to an agent from a holder and
+// roundTripKinds returns the measured conversations: queries to an agent from a holder and
 // from a view, and actions of an agent on a holder.
-func conversations() []conversation {
+func roundTripKinds() []roundTripKind {
 	some := []int{1, 10, 100}
-	return []conversation{
+	return []roundTripKind{
 		{name: "query, holder", sessionCounts: append(some, maxSessions), consoleHello: holderHello, newRequestFrame: newQueryFrame, answerRequests: answerQueries},
 		{name: "query, view", sessionCounts: some, consoleHello: viewHello, newRequestFrame: newQueryFrame, answerRequests: answerQueries},
 		{name: "action", sessionCounts: some, consoleHello: holderHello, agentAsks: true, newRequestFrame: newEditFrame, answerRequests: answerEdits},
@@ -39,18 +39,18 @@ func conversations() []conversation {
 
 // newRequester returns a requester on the asking peer's connection, and has the other
 // peer answer until the test ends.
-func (c conversation) newRequester(t *testing.T, e peerConns) *requester {
+func (c roundTripKind) newRequester(t *testing.T, e peerConns) *requester {
 	t.Helper()
 	asks, answers := e.console, e.agent
 	if c.agentAsks {
 		asks, answers = e.agent, e.console
 	}
-	runUntilCleanup(t, []protocol.Conn{answers}, func() { c.answerRequests(answers) })
+	runTasksUntilCleanup(t, []protocol.Conn{answers}, func() { c.answerRequests(answers) })
 	return &requester{conn: asks}
 }
 
 // newRequesters returns n requesters; connect connects the peers of session 0 to n-1.
-func (c conversation) newRequesters(t *testing.T, n int, connect func(session int) peerConns) []*requester {
+func (c roundTripKind) newRequesters(t *testing.T, n int, connect func(session int) peerConns) []*requester {
 	t.Helper()
 	requesters := make([]*requester, n)
 	for i := range requesters {
@@ -68,7 +68,7 @@ func (h *liveServer) connectPeers(t *testing.T, session int, hello string) peerC
 
 // newEchoRequesters returns n requesters on WebSockets to a server that answers each
 // request itself.
-func (c conversation) newEchoRequesters(t *testing.T, n int) []*requester {
+func (c roundTripKind) newEchoRequesters(t *testing.T, n int) []*requester {
 	t.Helper()
 	at := serveWebSockets(t, func(conn protocol.Conn, _ int) { c.answerRequests(conn) })
 	requesters := make([]*requester, n)
@@ -80,7 +80,7 @@ func (c conversation) newEchoRequesters(t *testing.T, n int) []*requester {
 
 // newCopyRequesters returns n requesters through a server that copies frames between each
 // WebSocket and a Unix socket without decoding them.
-func (c conversation) newCopyRequesters(t *testing.T, n int) []*requester {
+func (c roundTripKind) newCopyRequesters(t *testing.T, n int) []*requester {
 	t.Helper()
 	near, far := make([]protocol.Conn, n), make([]protocol.Conn, n)
 	for i := range n {

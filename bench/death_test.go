@@ -25,21 +25,21 @@ func (k *kernelHarness) measureKernelDeaths(t *testing.T) (comparisons, floors [
 	t.Helper()
 	const rounds = 5
 	warm, serve := k.newPool(t, 1), k.startServer(t)
-	theirs := skipRound
+	theirs := unmeasurableRound
 	if k.jupyterAvailable {
 		server := newJupyterServer(t)
 		theirs = func() []time.Duration { return []time.Duration{server.startKernel(t).timeToRestartStatus()} }
 	}
 	all := measureInTurns(rounds,
-		candidate{runRound: func() []time.Duration { return []time.Duration{k.timeToExitError(t, kernel.Config{})} }},
-		candidate{runRound: func() []time.Duration { return []time.Duration{k.timeToExitError(t, kernel.Config{Pool: warm})} }},
-		candidate{runRound: func() []time.Duration { return []time.Duration{serve.timeToExitMessage(t)} }},
-		candidate{runRound: theirs},
+		measuredSystem{runRound: func() []time.Duration { return []time.Duration{k.timeToExitError(t, kernel.Config{})} }},
+		measuredSystem{runRound: func() []time.Duration { return []time.Duration{k.timeToExitError(t, kernel.Config{Pool: warm})} }},
+		measuredSystem{runRound: func() []time.Duration { return []time.Duration{serve.timeToExitMessage(t)} }},
+		measuredSystem{runRound: theirs},
 	)
 	return [][]string{
-		oneSidedRow("death reported, with its cause", "50 ms", all[0]),
-		oneSidedRow("the same, pooled kernel", "50 ms", all[1]),
-		sideBySideRow("the same, console and server", "50 ms", all[2], "jupyter_server", all[3]),
+		assayOnlyRow("death reported, with its cause", "50 ms", all[0]),
+		assayOnlyRow("the same, pooled kernel", "50 ms", all[1]),
+		comparisonRow("the same, console and server", "50 ms", all[2], "jupyter_server", all[3]),
 	}, nil
 }
 

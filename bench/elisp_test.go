@@ -31,15 +31,15 @@ func (k *kernelHarness) measureElispKernel(t *testing.T) (comparisons, floors []
 	defer stopElispKernel(t, lasting)
 	cells := newKernelConn(t, lasting)
 	all := measureInTurns(10,
-		candidate{runRound: func() []time.Duration {
+		measuredSystem{runRound: func() []time.Duration {
 			return []time.Duration{timeCommand(t, emacs.Executable, "--quick", "--batch", "--eval", "nil")}
 		}},
-		candidate{runRound: func() []time.Duration {
+		measuredSystem{runRound: func() []time.Duration {
 			one, took := k.startElispKernel(t, command)
 			stopElispKernel(t, one)
 			return []time.Duration{took}
 		}},
-		candidate{runRound: repeatCell(100, cells.timeToResult, "(+ 1 1)")},
+		measuredSystem{runRound: repeatedCellRound(100, cells.timeToResult, "(+ 1 1)")},
 	)
 	return nil, [][]string{
 		ratioRowWithAim("`emacs --quick --batch --eval nil`", "", all[0], all[0]),

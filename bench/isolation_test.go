@@ -52,7 +52,7 @@ type disturbance struct {
 
 // measureIsolation measures whether a slow peer in one session delays that session or
 // others.
-func measureIsolation(t *testing.T, r *report, p *program) {
+func measureIsolation(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	s := newDisturbedSession(t, p)
 	stalled := func(path, hello string) func(t *testing.T) func() {
@@ -98,11 +98,11 @@ func measureIsolation(t *testing.T, r *report, p *program) {
 
 // newDisturbedSession starts a live server with session 0 and the others, and connects
 // all requesters.
-func newDisturbedSession(t *testing.T, p *program) *disturbedSession {
+func newDisturbedSession(t *testing.T, p *assayProgram) *disturbedSession {
 	t.Helper()
 	h := startLiveServer(t, p, otherSessionCount+1)
 	s := &disturbedSession{liveServer: h, kernel: h.session(0).kernel.openConn(t)}
-	query := conversations()[0]
+	query := roundTripKinds()[0]
 	s.otherRequesters = query.newRequesters(t, otherSessionCount, func(i int) peerConns { return h.connectPeers(t, i+1, query.consoleHello) })
 	for _, r := range s.otherRequesters {
 		r.frame = query.newRequestFrame(200)
@@ -110,7 +110,7 @@ func newDisturbedSession(t *testing.T, p *program) *disturbedSession {
 	reader := h.connectConsole(t, 0, "agent", viewHello) // as no console is a holder, the server holds the notebook
 	_, err := reader.Read()
 	require.NoError(t, err)
-	runUntilCleanup(t, []protocol.Conn{reader}, func() { copyFrames(reader, discardConn{}) })
+	runTasksUntilCleanup(t, []protocol.Conn{reader}, func() { copyFrames(reader, discardConn{}) })
 	s.ownRequester = &requester{conn: h.session(0).agent.openConn(t), frame: newContextFrame()}
 	return s
 }

@@ -133,7 +133,7 @@ COMMANDS = {command.__name__: command for command in (
     time_control_requests, time_printed_text)}
 
 
-def client():
+def run_client_commands():
     """Carries out the commands of stdin until it ends, then stops all kernels."""
     for line in sys.stdin:
         name, *arguments = json.loads(line)
@@ -142,7 +142,7 @@ def client():
         stop_kernel()
 
 
-def server():
+def run_jupyter_server():
     """Runs a Jupyter server until stdin ends."""
     from jupyter_server.serverapp import ServerApp
 
@@ -163,4 +163,4 @@ def server():
 
 
 if __name__ == "__main__":
-    {"client": client, "server": server}[sys.argv[1]]()
+    {"client": run_client_commands, "server": run_jupyter_server}[sys.argv[1]]()

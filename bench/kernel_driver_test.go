@@ -30,8 +30,8 @@ type cellRunner interface {
 	timeToInterrupt(code string) time.Duration // runs code and interrupts it after its first text; returns the time from the interrupt to the result
 }
 
-// repeatCell returns a round that measures code n times with run.
-func repeatCell(n int, measure func(code string) time.Duration, code string) func() []time.Duration {
+// repeatedCellRound returns a round that measures code n times with run.
+func repeatedCellRound(n int, measure func(code string) time.Duration, code string) func() []time.Duration {
 	return func() []time.Duration {
 		times := make([]time.Duration, n)
 		for i := range times {

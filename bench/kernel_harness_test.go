@@ -26,16 +26,16 @@ import (
 // kernelHarness starts kernels with debianPython if that has ipykernel, so that both
 // kernels run on the same interpreter, and otherwise with the program's interpreter.
 type kernelHarness struct {
-	*program
+	*assayProgram
 	python           *kernel.Python
 	sandboxTemplate  *sandbox.Template
 	jupyterAvailable bool // debianPython has ipykernel and Jupyter's server
 }
 
 // newKernelHarness chooses the interpreter and probes the sandbox.
-func newKernelHarness(t *testing.T, p *program) *kernelHarness {
+func newKernelHarness(t *testing.T, p *assayProgram) *kernelHarness {
 	t.Helper()
-	k := &kernelHarness{program: p, jupyterAvailable: isJupyterAvailable(t)}
+	k := &kernelHarness{assayProgram: p, jupyterAvailable: isJupyterAvailable(t)}
 	name := debianPython
 	if !k.jupyterAvailable {
 		name = p.python.Executable

@@ -9,7 +9,7 @@ import (
 
 // measureKernels compares kernels with ipykernel and with the minimum that they
 // consist of. -run TestBench/kernels/NAME runs a part of it.
-func measureKernels(t *testing.T, r *report, p *program) {
+func measureKernels(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	k := newKernelHarness(t, p)
 	comparisons := [][]string{{"", "Assay p50", "p99", "aim", "compared with", "p50", "p99", "times as long", "spread"}}
@@ -79,9 +79,9 @@ func (r *report) addPrintingMemoryAndPoolTables(printed, idle, runs [][]string) 
 	r.addTable(runs...)
 }
 
-// sideBySideRow returns a row of the table that compares Assay with something else, with
+// comparisonRow returns a row of the table that compares Assay with something else, with
 // ratios of theirs to ours. If theirs has no rounds the row says "not measured".
-func sideBySideRow(name, aim string, ours measurement, comparedWith string, theirs measurement) []string {
+func comparisonRow(name, aim string, ours measurement, comparedWith string, theirs measurement) []string {
 	row := []string{name, ours.formatPercentile(50), ours.formatPercentile(99), aim, comparedWith, "not measured", "", "", ""}
 	if len(theirs.timesByRound) > 0 {
 		row[5], row[6] = theirs.formatPercentile(50), theirs.formatPercentile(99)
@@ -90,8 +90,8 @@ func sideBySideRow(name, aim string, ours measurement, comparedWith string, thei
 	return row
 }
 
-// oneSidedRow returns a row of the same table for something that only Assay has.
-func oneSidedRow(name, aim string, ours measurement) []string {
+// assayOnlyRow returns a row of the same table for something that only Assay has.
+func assayOnlyRow(name, aim string, ours measurement) []string {
 	return []string{name, ours.formatPercentile(50), ours.formatPercentile(99), aim, "", "", "", "", ""}
 }
 

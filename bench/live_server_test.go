@@ -32,7 +32,7 @@ import (
 // own port, with live sessions. Their traces go to files and the log goes to the null
 // device.
 type liveServer struct {
-	program  *program
+	program  *assayProgram
 	server   *server.Server
 	address  string // host:port
 	traceDir string // folder of the trace files
@@ -62,7 +62,7 @@ say '{"type":"agent_status","status":"ready"}'
 exec sleep 1000000`
 
 // startLiveServer starts a liveServer with sessions 0 to sessions-1, until the test ends.
-func startLiveServer(t *testing.T, p *program, sessions int) *liveServer {
+func startLiveServer(t *testing.T, p *assayProgram, sessions int) *liveServer {
 	t.Helper()
 	h := &liveServer{program: p, traceDir: t.TempDir(), sessions: map[string]*liveSession{}}
 	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

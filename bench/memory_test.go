@@ -16,7 +16,7 @@ import (
 )
 
 // measureIdleMemory measures the memory of idle sessions and of idle consoles.
-func measureIdleMemory(t *testing.T, r *report, p *program) {
+func measureIdleMemory(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	const consoles = 5000
 	table := [][]string{{"", "count", "heap each", "stacks each", "both each", "aim", "goroutines each", "held", "time until a frame reaches all"}}
@@ -55,7 +55,7 @@ func (m memoryUse) perUnitColumns(then memoryUse, n int) []string {
 }
 
 // measureIdleSessions returns the row of n live sessions to which nobody is connected.
-func measureIdleSessions(t *testing.T, p *program, n int) (row []string) {
+func measureIdleSessions(t *testing.T, p *assayProgram, n int) (row []string) {
 	t.Helper()
 	t.Run("sessions", func(t *testing.T) {
 		startLiveServer(t, p, 1) // what a process allocates once does not count
@@ -73,7 +73,7 @@ func measureIdleSessions(t *testing.T, p *program, n int) (row []string) {
 
 // measureIdleConsoles returns the row of n consoles of one session at /endpoint, and
 // checks that each receives a frame of the kernel.
-func measureIdleConsoles(t *testing.T, p *program, endpoint, hello string, n int) (row []string) {
+func measureIdleConsoles(t *testing.T, p *assayProgram, endpoint, hello string, n int) (row []string) {
 	t.Helper()
 	t.Run(endpoint, func(t *testing.T) {
 		h := startLiveServer(t, p, 1)
@@ -155,7 +155,7 @@ func (k *kernelHarness) pooledKernelsKiB(t *testing.T) int64 {
 		one.timeToResult(importNumpyPandasCode)
 		processes[i], parent = one.kernel.PID(), one.kernel.ReadyMessage.Pool.ParentPID
 	}
-	return proportionalKiB(t, append(processes, parent)...)
+	return proportionalMemoryKiB(t, append(processes, parent)...)
 }
 
 // coldKernelsKiB returns the proportional memory of unpooledKernelCount kernels started
@@ -169,7 +169,7 @@ func (k *kernelHarness) coldKernelsKiB(t *testing.T) int64 {
 		one.timeToResult(importNumpyPandasCode)
 		processes[i] = one.kernel.PID()
 	}
-	return proportionalKiB(t, processes...)
+	return proportionalMemoryKiB(t, processes...)
 }
 
 // ipykernelsKiB returns the proportional memory of unpooledKernelCount ipykernels, in
@@ -182,12 +182,12 @@ func ipykernelsKiB(t *testing.T) int64 {
 		driven.startKernel(importNumpyPandasCode)
 		processes[i] = driven.kernelPID()
 	}
-	return proportionalKiB(t, processes...)
+	return proportionalMemoryKiB(t, processes...)
 }
 
-// proportionalKiB returns the sum of the processes' proportional memory (PSS) in KiB: a
+// proportionalMemoryKiB returns the sum of the processes' proportional memory (PSS) in KiB: a
 // page that several processes share counts for each in proportion.
-func proportionalKiB(t *testing.T, processes ...int) (sum int64) {
+func proportionalMemoryKiB(t *testing.T, processes ...int) (sum int64) {
 	t.Helper()
 	for _, pid := range processes {
 		var kibibytes int64

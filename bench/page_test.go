@@ -25,7 +25,7 @@ type pageMeasurements struct {
 }
 
 // measurePage measures the page in a browser. It needs Node and a chromium on PATH.
-func measurePage(t *testing.T, r *report, p *program) {
+func measurePage(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
 	require.NoError(t, err)

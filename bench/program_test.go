@@ -19,17 +19,17 @@ import (
 	"assay/kernel"
 )
 
-// program is the built assay binary, and what starts kernels with it.
-type program struct {
+// assayProgram is the built assay binary, and what starts kernels with it.
+type assayProgram struct {
 	path       string
 	supervisor *subprocess.Supervisor
 	python     *kernel.Python
 }
 
 // buildProgram builds the binary as `make build` does and resolves python3 as the binary does.
-func buildProgram(t *testing.T) *program {
+func buildProgram(t *testing.T) *assayProgram {
 	t.Helper()
-	p := &program{path: filepath.Join(t.TempDir(), "assay")}
+	p := &assayProgram{path: filepath.Join(t.TempDir(), "assay")}
 	t.Log("building assay")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", p.path, "./cmd/assay")
 	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
@@ -44,10 +44,10 @@ func buildProgram(t *testing.T) *program {
 }
 
 // launcherCommand returns the command that starts another command in a sandbox.
-func (p *program) launcherCommand() []string { return []string{p.path, "fence"} }
+func (p *assayProgram) launcherCommand() []string { return []string{p.path, "fence"} }
 
 // addMachineTable writes the date and a table that describes the machine.
-func (r *report) addMachineTable(t *testing.T, p *program) {
+func (r *report) addMachineTable(t *testing.T, p *assayProgram) {
 	t.Helper()
 	fmt.Fprintf(r, "\n%s. Command: `make bench`.\n\n", time.Now().Format(time.DateOnly))
 	r.addTable(
@@ -107,8 +107,8 @@ func filesystemName(t *testing.T, dir string) string {
 	}
 }
 
-// commandUsage is what one execution of a command used.
-type commandUsage struct {
+// commandResourceUsage is what one execution of a command used.
+type commandResourceUsage struct {
 	wall    time.Duration
 	cpu     time.Duration // user and system, of the command and of the children that it waited for
 	peakKiB int64         // peak resident memory of the command alone
@@ -117,7 +117,7 @@ type commandUsage struct {
 
 // runCommand runs the binary to its end. It fails the test only if the exit status is
 // above 1, because status 1 means that attempts failed.
-func (p *program) runCommand(t *testing.T, args ...string) commandUsage {
+func (p *assayProgram) runCommand(t *testing.T, args ...string) commandResourceUsage {
 	t.Helper()
 	var out, problem strings.Builder
 	cmd := exec.CommandContext(t.Context(), p.path, args...)
@@ -126,9 +126,9 @@ func (p *program) runCommand(t *testing.T, args ...string) commandUsage {
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
 	peak := make(chan int64, 1)
-	go func() { peak <- watchPeakKiB(cmd.Process.Pid, ended) }()
+	go func() { peak <- watchPeakMemoryKiB(cmd.Process.Pid, ended) }()
 	_ = cmd.Wait()
-	took := commandUsage{wall: time.Since(began)}
+	took := commandResourceUsage{wall: time.Since(began)}
 	close(ended)
 	took.peakKiB = <-peak
 	require.LessOrEqual(t, cmd.ProcessState.ExitCode(), 1, "%s", problem.String())
@@ -138,9 +138,9 @@ func (p *program) runCommand(t *testing.T, args ...string) commandUsage {
 	return took
 }
 
-// watchPeakKiB reads the peak resident memory of a process every 20 ms until ended is
+// watchPeakMemoryKiB reads the peak resident memory of a process every 20 ms until ended is
 // closed, and returns the last value in KiB, or 0 if it read none.
-func watchPeakKiB(pid int, ended <-chan struct{}) (peak int64) {
+func watchPeakMemoryKiB(pid int, ended <-chan struct{}) (peak int64) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -165,9 +165,9 @@ func copyFrames(from, to protocol.Conn) {
 	}
 }
 
-// runUntilCleanup runs tasks in the background. When the test ends it closes the
+// runTasksUntilCleanup runs tasks in the background. When the test ends it closes the
 // connections conns, which must end the tasks, and waits for them.
-func runUntilCleanup(t *testing.T, conns []protocol.Conn, tasks ...func()) {
+func runTasksUntilCleanup(t *testing.T, conns []protocol.Conn, tasks ...func()) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, task := range tasks {

@@ -30,7 +30,7 @@ type actionLoad struct {
 
 // measureRouterRoundTrips measures round trips of edit_cell through a router, at several
 // sizes and numbers of sessions.
-func measureRouterRoundTrips(t *testing.T, r *report, _ *program) {
+func measureRouterRoundTrips(t *testing.T, r *report, _ *assayProgram) {
 	t.Helper()
 	r.addSection("Round trip of an action",
 		"The agent sends `edit_cell` on its Unix socket and waits for the answer, with the session's trace written to a file, at 1, 10\n"+
@@ -78,7 +78,7 @@ func measureActionRoute(t *testing.T, way actionRoute, l actionLoad, sessions in
 func newEchoRequester(t *testing.T, size int) *requester {
 	t.Helper()
 	agent, peer := socketPair(t)
-	runUntilCleanup(t, []protocol.Conn{peer}, func() { answerEdits(peer) })
+	runTasksUntilCleanup(t, []protocol.Conn{peer}, func() { answerEdits(peer) })
 	return &requester{conn: agent, frame: newEditFrame(size)}
 }
 
@@ -87,7 +87,7 @@ func newCopyRequester(t *testing.T, size int) *requester {
 	t.Helper()
 	agent, near := socketPair(t)
 	far, holder := socketPair(t)
-	runUntilCleanup(t, []protocol.Conn{near, far, holder},
+	runTasksUntilCleanup(t, []protocol.Conn{near, far, holder},
 		func() { copyFrames(near, far) },
 		func() { copyFrames(far, near) },
 		func() { answerEdits(holder) })

@@ -18,7 +18,7 @@ import (
 )
 
 // measureRuns measures `assay run` with many attempts.
-func measureRuns(t *testing.T, r *report, p *program) {
+func measureRuns(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	r.addSection("A run of many attempts",
 		"`assay run -j 2` with the first cases of a file of 1,000; each attempt has its own kernel, agent and sandbox. *noop* submits\n"+
@@ -47,7 +47,7 @@ func measureRuns(t *testing.T, r *report, p *program) {
 }
 
 // bareInterpreterRow returns the row for n interpreters that do nothing, two at a time.
-func (p *program) bareInterpreterRow(t *testing.T, n int) []string {
+func (p *assayProgram) bareInterpreterRow(t *testing.T, n int) []string {
 	t.Helper()
 	const atOnce = 2
 	var cpu atomic.Int64

@@ -22,7 +22,7 @@ import (
 
 // measureScheduler measures the scheduler and the run folder with attempts that do
 // nothing.
-func measureScheduler(t *testing.T, r *report, _ *program) {
+func measureScheduler(t *testing.T, r *report, _ *assayProgram) {
 	t.Helper()
 	const attempts, syncs, rounds = 4000, 500, 5
 	bare := make([]float64, 0, rounds)

@@ -14,14 +14,14 @@ import (
 
 // measureServerTraffic measures conversations between consoles and agents through the
 // whole server, and how many sessions it can hold.
-func measureServerTraffic(t *testing.T, r *report, p *program) {
+func measureServerTraffic(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	trips := [][]string{{"conversation", "frame", "sessions", "echo p50", "p99", "copy p50", "Assay p50", "p99", "ratio to echo", "spread", "aim", "ratio to copy"}}
 	rates := [][]string{{
 		"conversation", "frame", "sessions", "echo", "copy", "Assay", "asyncio", "ratio to asyncio", "spread", "aim", "CPU: echo", "copy", "Assay", "asyncio",
 	}}
 	var load [][]string
-	for _, c := range conversations() {
+	for _, c := range roundTripKinds() {
 		for _, sessions := range c.sessionCounts {
 			t.Run(fmt.Sprintf("%s, %d", c.name, sessions), func(t *testing.T) {
 				a := newServerComparison(t, p, c, sessions)
@@ -59,7 +59,7 @@ const maxSessions = 1000
 
 // serverComparison holds the servers that run the same conversation.
 type serverComparison struct {
-	conversation               conversation
+	conversation               roundTripKind
 	echo, copy, assay, asyncio []*requester // copy and asyncio are empty if they cannot be measured
 	waitForTraces              func()
 	asyncioCPU                 func() time.Duration
@@ -67,7 +67,7 @@ type serverComparison struct {
 
 // newServerComparison starts all servers and connects the given number of sessions to
 // each.
-func newServerComparison(t *testing.T, p *program, c conversation, sessions int) *serverComparison {
+func newServerComparison(t *testing.T, p *assayProgram, c roundTripKind, sessions int) *serverComparison {
 	t.Helper()
 	h := startLiveServer(t, p, sessions)
 	a := &serverComparison{conversation: c, echo: c.newEchoRequesters(t, sessions), waitForTraces: h.newTraceWaiter(t, sessions)}
@@ -97,10 +97,10 @@ func (a *serverComparison) measureFrameSize(t *testing.T, size int) (trip, rate 
 		return roundTripRound(t, requesters, max(1, asks/part/max(1, len(requesters))))
 	}
 	all := measureInTurns(rounds,
-		candidate{runRound: turn(a.echo, 1)},
-		candidate{runRound: turn(a.copy, 1)},
-		candidate{runRound: turn(a.assay, 1), waitForPendingWork: a.waitForTraces},
-		candidate{runRound: turn(a.asyncio, 3), otherProcessesCPU: a.asyncioCPU}, // a third of the requests, because it is slow
+		measuredSystem{runRound: turn(a.echo, 1)},
+		measuredSystem{runRound: turn(a.copy, 1)},
+		measuredSystem{runRound: turn(a.assay, 1), waitForPendingWork: a.waitForTraces},
+		measuredSystem{runRound: turn(a.asyncio, 3), otherProcessesCPU: a.asyncioCPU}, // a third of the requests, because it is slow
 	)
 	echo, copied, assay, plain := all[0], all[1], all[2], all[3]
 	frame, sessions := strconv.Itoa(size)+" B", strconv.Itoa(len(a.assay))

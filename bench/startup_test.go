@@ -18,7 +18,7 @@ import (
 )
 
 // measureCommandStart measures how long the binary takes for commands that do nothing.
-func measureCommandStart(t *testing.T, r *report, p *program) {
+func measureCommandStart(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	const rounds = 30
 	var floor, version, help []time.Duration
@@ -40,7 +40,7 @@ func measureCommandStart(t *testing.T, r *report, p *program) {
 
 // measureStartToFirstResult measures the time from the start of an interpreter, a kernel,
 // an attempt and a whole run to the first result.
-func measureStartToFirstResult(t *testing.T, r *report, p *program) {
+func measureStartToFirstResult(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	const rounds = 30
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func ratioRow(name string, floor, took []time.Duration) []string {
 
 // timeKernelStart returns the time from starting a kernel to the result of its first
 // cell. Stopping it does not count.
-func (p *program) timeKernelStart(t *testing.T) time.Duration {
+func (p *assayProgram) timeKernelStart(t *testing.T) time.Duration {
 	t.Helper()
 	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {
@@ -152,20 +152,20 @@ func (k *kernelHarness) measureKernelStarts(t *testing.T) (comparisons, floors [
 	rounds["cold"] = k.kernelStartRound(t, kernel.Config{}, onePlusOneCode)
 	rounds["cold confined"] = k.kernelStartRound(t, kernel.Config{Sandbox: k.sandboxTemplate}, onePlusOneCode)
 	rounds["cold imports"] = k.kernelStartRound(t, kernel.Config{}, importNumpyPandasCode)
-	rounds["bare"] = afterRest(k.kernelStartRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
-	rounds["warm"] = afterRest(k.kernelStartRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
-	rounds["warm confined"] = afterRest(k.kernelStartRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
-	rounds["bare soon"] = backToBack(k.kernelStartRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
-	rounds["warm soon"] = backToBack(k.kernelStartRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
-	rounds["warm confined soon"] = backToBack(k.kernelStartRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
+	rounds["bare"] = roundAfterRest(k.kernelStartRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
+	rounds["warm"] = roundAfterRest(k.kernelStartRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
+	rounds["warm confined"] = roundAfterRest(k.kernelStartRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
+	rounds["bare soon"] = repeatedRound(k.kernelStartRound(t, kernel.Config{Pool: bare}, onePlusOneCode))
+	rounds["warm soon"] = repeatedRound(k.kernelStartRound(t, kernel.Config{Pool: warm}, importNumpyPandasCode))
+	rounds["warm confined soon"] = repeatedRound(k.kernelStartRound(t, kernel.Config{Pool: warm, Sandbox: k.sandboxTemplate}, importNumpyPandasCode))
 	measured := measureNamedInTurns(15, rounds)
 	comparisons = [][]string{
-		sideBySideRow("start to first result, cold", "60 ms", measured["cold"], "jupyter_client", measured["client"]),
-		sideBySideRow("the same, console and server", "", measured["served"], "jupyter_server", measured["web"]),
-		sideBySideRow("start to first result, pool", "5 ms", measured["bare"], "jupyter_client", measured["client"]),
-		sideBySideRow("the same, soon after another", "5 ms", measured["bare soon"], "jupyter_client", measured["client"]),
-		sideBySideRow("start with numpy and pandas, pool", "10 ms", measured["warm"], "jupyter_client", measured["client imports"]),
-		sideBySideRow("the same, soon after another", "10 ms", measured["warm soon"], "jupyter_client", measured["client imports"]),
+		comparisonRow("start to first result, cold", "60 ms", measured["cold"], "jupyter_client", measured["client"]),
+		comparisonRow("the same, console and server", "", measured["served"], "jupyter_server", measured["web"]),
+		comparisonRow("start to first result, pool", "5 ms", measured["bare"], "jupyter_client", measured["client"]),
+		comparisonRow("the same, soon after another", "5 ms", measured["bare soon"], "jupyter_client", measured["client"]),
+		comparisonRow("start with numpy and pandas, pool", "10 ms", measured["warm"], "jupyter_client", measured["client imports"]),
+		comparisonRow("the same, soon after another", "10 ms", measured["warm soon"], "jupyter_client", measured["client imports"]),
 	}
 	floors = [][]string{
 		ratioRowWithAim("start to first result, cold", "", measured["cold"], measured["cold"]),
@@ -184,7 +184,7 @@ func (k *kernelHarness) measureKernelStarts(t *testing.T) (comparisons, floors [
 func (k *kernelHarness) jupyterStartRounds(t *testing.T) map[string]func() []time.Duration {
 	t.Helper()
 	if !k.jupyterAvailable {
-		return map[string]func() []time.Duration{"client": skipRound, "client imports": skipRound, "web": skipRound}
+		return map[string]func() []time.Duration{"client": unmeasurableRound, "client imports": unmeasurableRound, "web": unmeasurableRound}
 	}
 	jupyter, server := newJupyterClient(t), newJupyterServer(t)
 	start := func(code string) func() []time.Duration {
@@ -220,16 +220,16 @@ func (k *kernelHarness) kernelStartRound(t *testing.T, cfg kernel.Config, code s
 	}
 }
 
-// afterRest waits 200 ms before a round, so that the round before does not speed it up.
-func afterRest(round func() []time.Duration) func() []time.Duration {
+// roundAfterRest waits 200 ms before a round, so that the round before does not speed it up.
+func roundAfterRest(round func() []time.Duration) func() []time.Duration {
 	return func() []time.Duration {
 		<-time.After(200 * time.Millisecond)
 		return round()
 	}
 }
 
-// backToBack runs a round six times in a row. The first does not count.
-func backToBack(round func() []time.Duration) func() []time.Duration {
+// repeatedRound runs a round six times in a row. The first does not count.
+func repeatedRound(round func() []time.Duration) func() []time.Duration {
 	return func() (times []time.Duration) {
 		round()
 		for range 5 {

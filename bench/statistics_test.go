@@ -66,8 +66,8 @@ func (c *pairedMeasurement) formatSpread() string {
 	return fmt.Sprintf("%.2f to %.2f", slices.Min(c.roundRatios), slices.Max(c.roundRatios))
 }
 
-// candidate is one of several systems that measureInTurns measures.
-type candidate struct {
+// measuredSystem is one of several systems that measureInTurns measures.
+type measuredSystem struct {
 	runRound           func() []time.Duration // performs one round of operations and returns their times
 	waitForPendingWork func()                 // waits until the work of the round is finished; nil if it is
 	otherProcessesCPU  func() time.Duration   // CPU time that other processes have used so far; nil if there are none
@@ -83,7 +83,7 @@ type measurement struct {
 // measureInTurns runs every candidate rounds+1 times in turns, so that other load on the
 // machine affects all of them. The first round is a warm-up and does not count. Returns
 // one measurement per candidate, without rounds if the candidate returned no times.
-func measureInTurns(rounds int, candidates ...candidate) []measurement {
+func measureInTurns(rounds int, candidates ...measuredSystem) []measurement {
 	all := make([]measurement, len(candidates))
 	for i := range rounds + 1 {
 		for k, c := range candidates {
@@ -108,7 +108,7 @@ func measureInTurns(rounds int, candidates ...candidate) []measurement {
 // names, and returns their measurements by name.
 func measureNamedInTurns(rounds int, roundsByName map[string]func() []time.Duration) map[string]measurement {
 	names := slices.Sorted(maps.Keys(roundsByName))
-	candidates := make([]candidate, len(names))
+	candidates := make([]measuredSystem, len(names))
 	for i, name := range names {
 		candidates[i].runRound = roundsByName[name]
 	}
@@ -121,7 +121,7 @@ func measureNamedInTurns(rounds int, roundsByName map[string]func() []time.Durat
 
 // cpuTimeUsed returns the CPU time (user and system) that this process and the
 // candidate's other processes have used so far.
-func (c candidate) cpuTimeUsed() time.Duration {
+func (c measuredSystem) cpuTimeUsed() time.Duration {
 	var self unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &self) // cannot fail for the own process
 	used := time.Duration(self.Utime.Nano() + self.Stime.Nano())
@@ -131,9 +131,9 @@ func (c candidate) cpuTimeUsed() time.Duration {
 	return used
 }
 
-// skipRound stands for a candidate that cannot be measured on this machine: it returns no
+// unmeasurableRound stands for a candidate that cannot be measured on this machine: it returns no
 // times.
-func skipRound() []time.Duration { return nil }
+func unmeasurableRound() []time.Duration { return nil }
 
 // formatPercentile returns the p-th percentile of the times of all rounds, with its unit.
 func (s measurement) formatPercentile(p float64) string {

@@ -25,25 +25,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestContainers follows Dockerfile and docker-compose.yml without a container
+// TestServicesWithoutContainerEngine follows Dockerfile and docker-compose.yml without a container
 // engine: it builds the program with the Dockerfile's RUN line from the files that
 // .dockerignore admits, and runs it with each service's command.
-func TestContainers(t *testing.T) {
+func TestServicesWithoutContainerEngine(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
 	for name, service := range loadComposeFiles(t, nil, nil, allProfiles).Services {
 		t.Run(name+"/names", func(t *testing.T) {
 			t.Parallel()
-			checkServiceNames(t, newContainer(t, program, service))
+			checkServiceNames(t, newServiceProcess(t, program, service))
 		})
 	}
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
-		checkServerService(t, newContainer(t, program, loadComposeFiles(t, nil, nil).Services["server"]))
+		checkServerService(t, newServiceProcess(t, program, loadComposeFiles(t, nil, nil).Services["server"]))
 	})
 	t.Run("batch", func(t *testing.T) {
 		t.Parallel()
-		checkBatchService(t, newContainer(t, program, loadComposeFiles(t, nil, nil, "batch").Services["batch"]))
+		checkBatchService(t, newServiceProcess(t, program, loadComposeFiles(t, nil, nil, "batch").Services["batch"]))
 	})
 }
 
@@ -68,9 +68,9 @@ func buildProgram(t *testing.T) string {
 	return filepath.Join(out, "assay")
 }
 
-// container runs a compose service as a plain process: each mount point of the
+// serviceProcess runs a compose service as a plain process: each mount point of the
 // service is replaced by a folder of the test.
-type container struct {
+type serviceProcess struct {
 	program string
 	service types.ServiceConfig
 	env     map[string]string // variables of the image and the service
@@ -78,10 +78,10 @@ type container struct {
 	folders map[string]string // mount point in the image -> folder on this machine
 }
 
-func newContainer(t *testing.T, program string, service types.ServiceConfig) *container {
+func newServiceProcess(t *testing.T, program string, service types.ServiceConfig) *serviceProcess {
 	t.Helper()
 	_, image := repositoryStages(t)
-	c := &container{program: program, service: service, env: map[string]string{}, folders: map[string]string{}}
+	c := &serviceProcess{program: program, service: service, env: map[string]string{}, folders: map[string]string{}}
 	c.workdir = lastInstruction[*instructions.WorkdirCommand](t, image).Path
 	for _, command := range stageInstructions[*instructions.EnvCommand](image) {
 		for _, pair := range command.Env {
@@ -104,7 +104,7 @@ func newContainer(t *testing.T, program string, service types.ServiceConfig) *co
 
 // toHostPath replaces a path in the image by the test's folder for it, and the published
 // address by a free port on loopback.
-func (c *container) toHostPath(text string) string {
+func (c *serviceProcess) toHostPath(text string) string {
 	for inside, outside := range c.folders {
 		if isInsideFolder(inside, text) {
 			return outside + strings.TrimPrefix(text, inside)
@@ -114,7 +114,7 @@ func (c *container) toHostPath(text string) string {
 }
 
 // command returns the service's command with more arguments appended.
-func (c *container) command(ctx context.Context, more ...string) *exec.Cmd {
+func (c *serviceProcess) command(ctx context.Context, more ...string) *exec.Cmd {
 	var words []string
 	for _, word := range c.service.Command {
 		words = append(words, c.toHostPath(word))
@@ -130,7 +130,7 @@ func (c *container) command(ctx context.Context, more ...string) *exec.Cmd {
 // checkServiceNames fails if the service uses a flag that the program's help does not list,
 // a variable that the program's source does not read, a mount that no path uses, or an
 // absolute path that no mount covers.
-func checkServiceNames(t *testing.T, c *container) {
+func checkServiceNames(t *testing.T, c *serviceProcess) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), c.program, c.service.Command[0], "--help-all").Output()
 	require.NoError(t, err)
@@ -173,7 +173,7 @@ func sourceReadsVariable(t *testing.T, file, variable string) bool {
 
 // checkServerService starts the server, waits until its healthcheck passes, sends SIGTERM and
 // checks that it ends in the grace period and leaves no sandbox behind.
-func checkServerService(t *testing.T, c *container) {
+func checkServerService(t *testing.T, c *serviceProcess) {
 	t.Helper()
 	grace := time.Duration(*c.service.StopGracePeriod)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*c.service.HealthCheck.StartPeriod))
@@ -244,7 +244,7 @@ func isHealthy(t *testing.T, service types.ServiceConfig, address string) bool {
 }
 
 // checkBatchService runs one case of the folder that the batch service mounts by default.
-func checkBatchService(t *testing.T, c *container) {
+func checkBatchService(t *testing.T, c *serviceProcess) {
 	t.Helper()
 	cmd := c.command(t.Context(), "--id", "word-count", "--quiet")
 	out, err := cmd.Output()

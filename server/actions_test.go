@@ -42,12 +42,12 @@ func TestEH1_BusyPythonKernelDelaysNoAction(t *testing.T) {
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	s.agent.requestAction(t, "create_cell", params{"position": 1, "cell_type": "code", "source": "while True: pass", "auto_run": true})
-	s.entries.awaitItem(t, "the start of the cell", isEntryOf(trace.KernelToServer, protocol.TypeStartCell))
+	s.entries.awaitItem(t, "the start of the cell", isEntryOfHopAndType(trace.KernelToServer, protocol.TypeStartCell))
 	require.Equal(t, "success", s.agent.requestAction(t, "request_globals_summary", nil).Status)
 	require.Equal(t, "success", s.agent.requestAction(t, "request_reactivity_summary", nil).Status)
 	s.requirePromptAnswer(t, "get_context", nil)
 	s.requirePromptAnswer(t, "delete_cell", params{"cell_id": "first"})
-	require.Empty(t, s.entries.itemsMatching(isEntryOf(trace.KernelToServer, protocol.TypeCellResult)), "the kernel is busy")
+	require.Empty(t, s.entries.itemsMatching(isEntryOfHopAndType(trace.KernelToServer, protocol.TypeCellResult)), "the kernel is busy")
 }
 
 // promptAnswerTimeout is far less than any timeout, and far more than an answer takes.
@@ -183,8 +183,8 @@ func TestEH5_NoQueryBeforeTheConsolesInit(t *testing.T) {
 	dialConsole(t, s.URL+"/agent", agentHello, nil)
 	require.NoError(t, <-sent)
 	s.agent.awaitItem(t, "the query", isMessageOfType("agent_query"))
-	holder := s.entries.awaitItem(t, "the holder", isEntryOf(trace.HopSession, router.EntryTypeHolderChanged))
-	query := s.entries.awaitItem(t, "the query", isEntryOf(trace.ServerToAgent, "agent_query"))
+	holder := s.entries.awaitItem(t, "the holder", isEntryOfHopAndType(trace.HopSession, router.EntryTypeHolderChanged))
+	query := s.entries.awaitItem(t, "the query", isEntryOfHopAndType(trace.ServerToAgent, "agent_query"))
 	require.Less(t, holder.Seq, query.Seq)
 	require.Equal(t, session.StateWorking, s.session.State())
 }

@@ -18,28 +18,28 @@ const (
 	RoleView   = "view"   // the console shows the notebook that the server holds
 )
 
-// agentEndpoint is /agent: the console sends init, and then gets the agent's actions
+// consoleAgentEndpoint is /agent: the console sends init, and then gets the agent's actions
 // if it is a holder, or the notebook if it is a view.
-type agentEndpoint struct{ server *Server }
+type consoleAgentEndpoint struct{ server *Server }
 
-func (agentEndpoint) name() string { return "agent" }
+func (consoleAgentEndpoint) name() string { return "agent" }
 
 // checkHello requires a token only without Config.EvalSandbox: consoles made for that
 // mode send none here.
-func (e agentEndpoint) checkHello(hello HelloMessage) error {
+func (e consoleAgentEndpoint) checkHello(hello HelloMessage) error {
 	if !e.server.cfg.EvalSandbox {
 		if err := e.server.checkToken(hello.Token); err != nil {
 			return err
 		}
 	}
 	if hello.Type != protocol.TypeInit {
-		return newRejectionf("the first message must be init, not %q", hello.Type)
+		return newConsoleRejectionf("the first message must be init, not %q", hello.Type)
 	}
 	switch hello.Role {
 	case "", RoleHolder, "owner", RoleView:
 		return nil
 	default:
-		return newRejectionf("unknown role %q: want %s or %s", hello.Role, RoleHolder, RoleView)
+		return newConsoleRejectionf("unknown role %q: want %s or %s", hello.Role, RoleHolder, RoleView)
 	}
 }
 
@@ -47,10 +47,10 @@ func (e agentEndpoint) checkHello(hello HelloMessage) error {
 // notebook, until either ends. It returns a rejection with close code 4009 if the console
 // wants to hold a notebook that another console or the server holds, or to view one that a
 // console holds.
-func (e agentEndpoint) serveLive(c *console, instance *sessionInstance) error {
+func (e consoleAgentEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	var peer *router.Peer
 	var err error
-	id := session.Console{ConnID: c.number, Name: c.consoleName(), RunConnID: c.hello.RunConnID}
+	id := session.ConsoleIdentity{ConnID: c.number, Name: c.consoleName(), RunConnID: c.hello.RunConnID}
 	if c.hello.Role == RoleView {
 		peer, err = instance.live.AttachView(c.newSessionConn(), id)
 	} else {
@@ -58,7 +58,7 @@ func (e agentEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	}
 	for _, held := range []error{session.ErrHeldByOtherConsole, session.ErrHeldByServer, session.ErrHeldByConsole} {
 		if errors.Is(err, held) {
-			return &rejection{protocol.CloseAlreadyHeld, err.Error()}
+			return &consoleRejection{protocol.CloseAlreadyHeld, err.Error()}
 		}
 	}
 	return c.awaitPeer(peer, err)
@@ -76,7 +76,7 @@ func (c *console) consoleName() string {
 
 // sendEnded sends a view the last notebook, unless it was connected, and every
 // console the result of the attempt, if there is one.
-func (e agentEndpoint) sendEnded(c *console, instance *sessionInstance, wasConnected bool) error {
+func (e consoleAgentEndpoint) sendEnded(c *console, instance *sessionInstance, wasConnected bool) error {
 	if c.hello.Role == RoleView && !wasConnected {
 		state := notebook.State{Cells: []notebook.Cell{}, Executions: notebook.NewExecutions(notebook.ExecutionsConfig{}).Snapshot()}
 		var seq int64
@@ -96,7 +96,7 @@ func (e agentEndpoint) sendEnded(c *console, instance *sessionInstance, wasConne
 
 // handleEnded answers actions and queries with an error, and ignores answers to
 // messages that were sent before the session ended.
-func (e agentEndpoint) handleEnded(c *console, body []byte) error {
+func (e consoleAgentEndpoint) handleEnded(c *console, body []byte) error {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	switch {
 	case err == nil && env.Type == protocol.TypeNotebookAction:
@@ -110,6 +110,6 @@ func (e agentEndpoint) handleEnded(c *console, body []byte) error {
 	}
 }
 
-func (agentEndpoint) sendError(c *console, err error) error {
+func (consoleAgentEndpoint) sendError(c *console, err error) error {
 	return c.send(protocol.AgentError{Type: protocol.TypeAgentError, Error: err.Error()})
 }

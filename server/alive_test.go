@@ -25,7 +25,7 @@ func (s *consoleSocket) awaitAlive(t *testing.T, count int) {
 func TestAliveMessages(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, server.Config{PingInterval: time.Second}).startSession(t, session.Config{})
-	run := dialConsole(t, s.URL+"/run", `{"token":"`+token+`","notebook_id":"n","alive":true}`, nil)
+	run := dialConsole(t, s.URL+"/run", `{"token":"`+testToken+`","notebook_id":"n","alive":true}`, nil)
 	view := dialConsole(t, s.URL+"/agent", aliveViewHello, nil)
 	other := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":2,"role":"view"}`, nil)
 	other.awaitItem(t, "the notebook", isMessageOfType("notebook_state"))

@@ -28,7 +28,7 @@ type CaseAttached struct {
 }
 
 func errNoCases() error {
-	return endpoint.Errorf(http.StatusConflict, "no cases can be attached here: assay serve --case PATH says where they are")
+	return endpoint.StatusErrorf(http.StatusConflict, "no cases can be attached here: assay serve --case PATH says where they are")
 }
 
 // listCases returns the cases that GET /api/cases lists.
@@ -47,7 +47,7 @@ func (s *Server) attachCase(w http.ResponseWriter, r *http.Request) error {
 		err = json.Unmarshal(body, &request)
 	}
 	if err != nil {
-		return endpoint.Errorf(http.StatusBadRequest, "want {\"path\": …, \"id\": …}: %v", err)
+		return endpoint.StatusErrorf(http.StatusBadRequest, "want {\"path\": …, \"id\": …}: %v", err)
 	}
 	if s.cfg.PrepareCase == nil {
 		return errNoCases()
@@ -58,7 +58,7 @@ func (s *Server) attachCase(w http.ResponseWriter, r *http.Request) error {
 		err = s.QueueAttempts(id, attempts)
 	}
 	if err != nil {
-		return endpoint.Errorf(http.StatusBadRequest, "%v", err)
+		return endpoint.StatusErrorf(http.StatusBadRequest, "%v", err)
 	}
 	endpoint.WriteJSON(w, http.StatusAccepted, CaseAttached{CaseID: request.CaseID, CasePath: request.CasePath, SessionID: id})
 	return nil

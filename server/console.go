@@ -27,20 +27,20 @@ const (
 	maxHelloBytes = 64 << 10
 )
 
-// errDisconnected is what reading from a console fails with that has disconnected.
-var errDisconnected = io.EOF
+// errConsoleDisconnected is what reading from a console fails with that has disconnected.
+var errConsoleDisconnected = io.EOF
 
-// rejection is an error with the close code and reason that the console gets.
-type rejection struct {
+// consoleRejection is an error with the close code and reason that the console gets.
+type consoleRejection struct {
 	code   protocol.CloseCode
 	reason string
 }
 
-func (r *rejection) Error() string { return r.reason }
+func (r *consoleRejection) Error() string { return r.reason }
 
-// newRejectionf returns a rejection with code 1008 (policy violation).
-func newRejectionf(format string, args ...any) error {
-	return &rejection{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
+// newConsoleRejectionf returns a rejection with code 1008 (policy violation).
+func newConsoleRejectionf(format string, args ...any) error {
+	return &consoleRejection{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
 }
 
 // HelloMessage is the first message of a console at /run or /agent.
@@ -98,7 +98,7 @@ type console struct {
 func (s *Server) serveConsole(ctx context.Context, w http.ResponseWriter, r *http.Request, at consoleEndpoint) {
 	s.connections.Add(1)
 	defer s.connections.Done()
-	ws, err := websocket.Accept(w, r, s.acceptOptions())
+	ws, err := websocket.Accept(w, r, s.webSocketAcceptOptions())
 	if err != nil {
 		s.log.Debug("console not upgraded to a WebSocket", "error", err) // Accept has answered the request
 		return
@@ -111,7 +111,7 @@ func (s *Server) serveConsole(ctx context.Context, w http.ResponseWriter, r *htt
 		return
 	}
 	ws.SetReadLimit(cmp.Or(s.cfg.MaxFrameBytes, protocol.DefaultMaxFrameBytes))
-	c, err := s.joinHost(conn, r.URL.Query().Get("session"), hello, at)
+	c, err := s.joinSessionHost(conn, r.URL.Query().Get("session"), hello, at)
 	if err != nil {
 		closeWithError(ctx, conn, err)
 		return
@@ -119,12 +119,12 @@ func (s *Server) serveConsole(ctx context.Context, w http.ResponseWriter, r *htt
 	c.serve(ctx, ws)
 }
 
-// joinHost adds a console to the host of a session id. If the host is removed at the
+// joinSessionHost adds a console to the host of a session id. If the host is removed at the
 // same moment, it adds the console to a new one.
-func (s *Server) joinHost(conn *consoleConn, id string, hello HelloMessage, at consoleEndpoint) (*console, error) {
-	_, atRun := at.(runEndpoint)
+func (s *Server) joinSessionHost(conn *consoleConn, id string, hello HelloMessage, at consoleEndpoint) (*console, error) {
+	_, atRun := at.(consoleRunEndpoint)
 	for {
-		host, err := s.hostOrNew(id)
+		host, err := s.sessionHostOrNew(id)
 		if err != nil {
 			return nil, err
 		}
@@ -132,23 +132,23 @@ func (s *Server) joinHost(conn *consoleConn, id string, hello HelloMessage, at c
 		switch {
 		case err == nil:
 			return &console{consoleConn: conn, server: s, host: host, hello: hello, endpoint: at, number: number, atRun: atRun}, nil
-		case !errors.Is(err, errHostRemoved):
+		case !errors.Is(err, errSessionHostRemoved):
 			return nil, err
 		}
-		s.removeHost(host) // the run loop that closed it may not have done so yet
+		s.removeSessionHost(host) // the run loop that closed it may not have done so yet
 	}
 }
 
 // closeWithError closes a console's connection with the code and reason that belong
 // to err, or because ctx, that of the server, has ended.
 func closeWithError(ctx context.Context, conn *consoleConn, err error) {
-	var rejected *rejection
+	var rejected *consoleRejection
 	switch {
 	case errors.As(err, &rejected):
 		conn.close(rejected.code, rejected.reason)
 	case ctx.Err() != nil:
 		conn.close(protocol.CloseGoingAway, "the server is stopping: "+context.Cause(ctx).Error())
-	case errors.Is(err, errDisconnected):
+	case errors.Is(err, errConsoleDisconnected):
 		conn.close(protocol.CloseNormal, "")
 	default:
 		conn.close(protocol.ClosePolicyViolation, err.Error())
@@ -166,15 +166,15 @@ func (s *Server) readHello(ctx context.Context, conn protocol.Conn, r *http.Requ
 		return hello, err
 	}
 	if err := json.Unmarshal(body, &hello); err != nil {
-		return hello, newRejectionf("cannot parse the first message: %v", err)
+		return hello, newConsoleRejectionf("cannot parse the first message: %v", err)
 	}
-	hello.Token = cmp.Or(hello.Token, requestToken(r))
+	hello.Token = cmp.Or(hello.Token, tokenOfRequest(r))
 	return hello, at.checkHello(hello)
 }
 
-// requestToken returns the token in a request's Authorization header or query, or
+// tokenOfRequest returns the token in a request's Authorization header or query, or
 // "".
-func requestToken(r *http.Request) string {
+func tokenOfRequest(r *http.Request) string {
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return cmp.Or(bearer, r.URL.Query().Get("token"))
 }
@@ -231,7 +231,7 @@ func (c *console) serveInstances(ctx context.Context) error {
 	}
 }
 
-// awaitInstance waits for the instance after last. It returns errDisconnected if the
+// awaitInstance waits for the instance after last. It returns errConsoleDisconnected if the
 // console disconnects first.
 func (c *console) awaitInstance(ctx context.Context, last *sessionInstance) (*sessionInstance, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -242,7 +242,7 @@ func (c *console) awaitInstance(ctx context.Context, last *sessionInstance) (*se
 	watch.Go(func() {
 		select {
 		case <-c.disconnected:
-			cancel(errDisconnected)
+			cancel(errConsoleDisconnected)
 		case <-ctx.Done():
 		}
 	})
@@ -255,9 +255,9 @@ func (c *console) awaitInstance(ctx context.Context, last *sessionInstance) (*se
 func (c *console) serveEnded(instance *sessionInstance, wasConnected bool) error {
 	select {
 	case <-c.disconnected:
-		return errDisconnected
+		return errConsoleDisconnected
 	case <-c.closing:
-		return errDisconnected
+		return errConsoleDisconnected
 	case <-instance.ended:
 	}
 	if err := c.endpoint.sendEnded(c, instance, wasConnected); err != nil {
@@ -270,7 +270,7 @@ func (c *console) serveEnded(instance *sessionInstance, wasConnected bool) error
 		c.host.mu.Unlock()
 		switch {
 		case closedErr != nil:
-			return &rejection{protocol.CloseGoingAway, closedErr.Error()}
+			return &consoleRejection{protocol.CloseGoingAway, closedErr.Error()}
 		case newest != instance:
 			return nil
 		case startErr != nil && startErr != sentErr: //nolint:errorlint // the same value, not the same kind of error
@@ -286,9 +286,9 @@ func (c *console) serveEnded(instance *sessionInstance, wasConnected bool) error
 			}
 		case <-changed:
 		case <-c.disconnected:
-			return errDisconnected
+			return errConsoleDisconnected
 		case <-c.closing:
-			return errDisconnected
+			return errConsoleDisconnected
 		}
 	}
 }

@@ -19,13 +19,13 @@ import (
 	"assay/server"
 )
 
-// consoleProcess is docs/examples/console.py, running.
-type consoleProcess struct {
+// exampleConsoleProcess is docs/examples/console.py, running.
+type exampleConsoleProcess struct {
 	lines     *inbox[string] // that it has printed
 	awaitExit func() int     // returns its exit status
 }
 
-func startConsoleProcess(t *testing.T, url string) *consoleProcess {
+func startExampleConsole(t *testing.T, url string) *exampleConsoleProcess {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join("..", "docs", "examples", "console.py"))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func startConsoleProcess(t *testing.T, url string) *consoleProcess {
 	require.NoError(t, err)
 	cmd.Stderr = cmd.Stdout
 	require.NoError(t, cmd.Start())
-	c := &consoleProcess{lines: newInbox[string]()}
+	c := &exampleConsoleProcess{lines: newInbox[string]()}
 	var reading sync.WaitGroup
 	reading.Go(func() { c.lines.readFrom(newLineReader(out)) })
 	c.awaitExit = sync.OnceValue(func() int {
@@ -76,7 +76,7 @@ func TestExampleConsoleAnswersEveryAction(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, server.Config{})
 	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{withConsole: true})
-	c := startConsoleProcess(t, tr.URL)
+	c := startExampleConsole(t, tr.URL)
 	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 
 	first := tr.agent.runNewCell(t, 0, "print(6 * 7)")
@@ -148,7 +148,7 @@ func TestExampleConsoleInAnAttempt(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, server.Config{})
 			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes), withConsole: true})
-			c := startConsoleProcess(t, tr.URL)
+			c := startExampleConsole(t, tr.URL)
 			tr.requireCompletes(t)
 			c.lines.awaitItem(t, "the verdict", isLineContaining("verdict: completed passed 1"))
 			require.Zero(t, c.awaitExit())
@@ -160,9 +160,9 @@ func TestExampleConsoleInAnAttempt(t *testing.T) {
 func TestSecondExampleConsoleIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
-	startConsoleProcess(t, s.URL)
-	s.entries.awaitItem(t, "the first console", isEntryOf(trace.HopSession, router.EntryTypeHolderChanged))
-	second := startConsoleProcess(t, s.URL)
+	startExampleConsole(t, s.URL)
+	s.entries.awaitItem(t, "the first console", isEntryOfHopAndType(trace.HopSession, router.EntryTypeHolderChanged))
+	second := startExampleConsole(t, s.URL)
 	require.Equal(t, 1, second.awaitExit())
 	second.lines.awaitItem(t, "why it ended", isLineContaining("4009"))
 	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)

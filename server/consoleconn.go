@@ -180,7 +180,7 @@ func (c *consoleConn) newSessionConn() *sessionConn {
 }
 
 // Read returns the console's next message. It returns protocol.ErrClosed after
-// Close, and errDisconnected when the console is gone.
+// Close, and errConsoleDisconnected when the console is gone.
 func (s *sessionConn) Read() ([]byte, error) {
 	select {
 	case <-s.closed:
@@ -191,7 +191,7 @@ func (s *sessionConn) Read() ([]byte, error) {
 	case body := <-s.console.received:
 		return body, nil
 	case <-s.console.disconnected:
-		return nil, errDisconnected
+		return nil, errConsoleDisconnected
 	case <-s.closed:
 		return nil, protocol.ErrClosed
 	}

@@ -17,7 +17,7 @@ func TestConsoleReconnectsWithItsNumber(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
 	helloWith := func(trace string) string {
-		return fmt.Sprintf(`{"token":%q,"connection_idx":1,"trace":%q}`, token, trace)
+		return fmt.Sprintf(`{"token":%q,"connection_idx":1,"trace":%q}`, testToken, trace)
 	}
 	first := dialConsole(t, s.URL+"/run", runHello, nil)
 	ready := first.awaitItem(t, "ready", isMessageOfType("ready")).fields(t)

@@ -14,7 +14,7 @@ import (
 
 // The first messages of a console.
 const (
-	runHello   = `{"token":"` + token + `","notebook_id":"n"}`
+	runHello   = `{"token":"` + testToken + `","notebook_id":"n"}`
 	agentHello = `{"type":"init","session_id":1,"notebook_id":"n"}`
 	viewHello  = `{"type":"init","role":"view"}`
 )

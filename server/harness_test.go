@@ -21,7 +21,7 @@ import (
 	"assay/server/servertest"
 )
 
-const token = server.EvalSandboxToken
+const testToken = server.EvalSandboxToken
 
 // generousTimeout bounds waits that end at once unless something is broken.
 const generousTimeout = 30 * time.Second
@@ -112,7 +112,7 @@ func (s *liveSession) entriesOf(t *testing.T, tx string) []traceEntry {
 // awaitHolder waits until a console has become the holder for the nth time.
 func (s *liveSession) awaitHolder(t *testing.T, n int) {
 	t.Helper()
-	isHolder := isEntryOf(trace.HopSession, router.EntryTypeHolderChanged)
+	isHolder := isEntryOfHopAndType(trace.HopSession, router.EntryTypeHolderChanged)
 	s.entries.awaitItem(t, "a holder", func(e traceEntry) bool { return isHolder(e) && len(s.entries.itemsMatching(isHolder)) >= n })
 }
 
@@ -129,8 +129,8 @@ func (e traceEntry) String() string {
 	return fmt.Sprintf("%d %s %s %s %s %s", e.Seq, e.Hop, e.Type, e.Action, e.Note, e.Body)
 }
 
-// isEntryOf matches trace entries with this hop and message type.
-func isEntryOf(hop trace.Hop, messageType string) func(traceEntry) bool {
+// isEntryOfHopAndType matches trace entries with this hop and message type.
+func isEntryOfHopAndType(hop trace.Hop, messageType string) func(traceEntry) bool {
 	return func(e traceEntry) bool { return e.Hop == hop && e.Type == messageType }
 }
 

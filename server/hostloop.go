@@ -11,9 +11,9 @@ import (
 	"assay/internal/trace"
 )
 
-// errHostRemoved is what a console gets that joins a host just as the host is
+// errSessionHostRemoved is what a console gets that joins a host just as the host is
 // removed: it joins a new one instead.
-var errHostRemoved = errors.New("the session was not needed any more")
+var errSessionHostRemoved = errors.New("the session was not needed any more")
 
 // runLoop is the run loop of a host: it runs queued attempts and wanted sessions, one
 // after the other, until ctx ends or the host is not needed any more.
@@ -102,7 +102,7 @@ func (h *sessionHost) runWithTrace(ctx context.Context, recording *trace.Recordi
 		return fmt.Errorf("session %q could not start: %w", h.id, err)
 	}
 	instance := h.addInstance(live, recording)
-	reason := h.awaitEnd(ctx, live)
+	reason := h.awaitSessionEnd(ctx, live)
 	err = live.End(context.WithoutCancel(ctx), reason)
 	h.endInstance(instance, nil)
 	return err
@@ -122,12 +122,12 @@ func (h *sessionHost) notebookToRestore(ctx context.Context) (*notebook.State, e
 	return h.storedNotebook(ctx)
 }
 
-// awaitEnd waits until a session without a case must end, sets the state to stopping
+// awaitSessionEnd waits until a session without a case must end, sets the state to stopping
 // and returns the reason.
-func (h *sessionHost) awaitEnd(ctx context.Context, live *session.Session) (reason string) {
+func (h *sessionHost) awaitSessionEnd(ctx context.Context, live *session.Session) (reason string) {
 	for {
 		h.mu.Lock()
-		reason, recheck := h.endReasonLocked(ctx, live)
+		reason, recheck := h.sessionEndReasonLocked(ctx, live)
 		changed := h.changed
 		if reason != "" {
 			h.state = HostStopping // under the same lock: a console that joins from now on requests another session
@@ -148,10 +148,10 @@ func (h *sessionHost) awaitEnd(ctx context.Context, live *session.Session) (reas
 	}
 }
 
-// endReasonLocked returns why a session without a case must end. An empty reason
+// sessionEndReasonLocked returns why a session without a case must end. An empty reason
 // means that it must not end yet; then recheck is how long until that may change by
 // itself, 0 if it cannot.
-func (h *sessionHost) endReasonLocked(ctx context.Context, live *session.Session) (reason string, recheck time.Duration) {
+func (h *sessionHost) sessionEndReasonLocked(ctx context.Context, live *session.Session) (reason string, recheck time.Duration) {
 	timeout := h.server.cfg.IdleTimeout
 	switch {
 	case ctx.Err() != nil:
@@ -182,11 +182,11 @@ func (h *sessionHost) removeIfUnused() bool {
 		needed := h.sessionWanted || len(h.queue) > 0 || len(h.consoles) > 0 || h.startErr != nil
 		unused = !needed && (h.instance == nil || h.instance.result == nil)
 		if unused {
-			h.closedErr = errHostRemoved
+			h.closedErr = errSessionHostRemoved
 		}
 	})
 	if unused {
-		h.server.removeHost(h)
+		h.server.removeSessionHost(h)
 	}
 	return unused
 }

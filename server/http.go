@@ -17,12 +17,12 @@ import (
 	"assay/server/endpoint"
 )
 
-// newHandler returns the handler of all requests. WebSockets end with ctx, not with
+// newHTTPHandler returns the handler of all requests. WebSockets end with ctx, not with
 // the context of their request.
-func (s *Server) newHandler(ctx context.Context) http.Handler {
+func (s *Server) newHTTPHandler(ctx context.Context) http.Handler {
 	public, protected := http.NewServeMux(), http.NewServeMux()
-	public.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, runEndpoint{s}) })
-	public.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, agentEndpoint{s}) })
+	public.HandleFunc("GET /run", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, consoleRunEndpoint{s}) })
+	public.HandleFunc("GET /agent", func(w http.ResponseWriter, r *http.Request) { s.serveConsole(ctx, w, r, consoleAgentEndpoint{s}) })
 	public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	public.HandleFunc("GET /readyz", s.serveReadiness)
 	endpoint.Register(public, http.MethodGet, "/api/config", s.servePublicConfig)
@@ -30,7 +30,7 @@ func (s *Server) newHandler(ctx context.Context) http.Handler {
 	public.Handle("/", s.requireToken(protected))
 
 	protected.HandleFunc("GET /watch", s.answerErrors(func(w http.ResponseWriter, r *http.Request) error { return s.serveWatch(ctx, w, r) }))
-	protected.HandleFunc("GET /printed", s.answerErrors(func(w http.ResponseWriter, r *http.Request) error { return s.watchOutput(ctx, w, r) }))
+	protected.HandleFunc("GET /printed", s.answerErrors(func(w http.ResponseWriter, r *http.Request) error { return s.watchProcessOutput(ctx, w, r) }))
 	protected.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { s.serveMCP(ctx, w, r) })
 	protected.Handle("GET /metrics", s.metrics.Handler())
 	get := func(path string, handler endpoint.HandlerFunc) {
@@ -39,7 +39,7 @@ func (s *Server) newHandler(ctx context.Context) http.Handler {
 	get("/api/cases", api.ListCases(s.listCases))
 	get("/api/sessions", s.listSessions)
 	get("/api/sessions/{id}", s.getSession)
-	get("/api/sessions/{id}/printed", s.getOutput)
+	get("/api/sessions/{id}/printed", s.getProcessOutput)
 	endpoint.Register(protected, http.MethodPost, "/api/sessions/{id}/case", s.answerErrors(s.attachCase))
 	stored := api.New(s.runs, s.log)
 	stored.RegisterTrace(protected, "/api/sessions/{id}", s.openTraceFile)
@@ -100,16 +100,16 @@ func (s *Server) isAllowedOrigin(origin, host string) bool {
 	return slices.Contains(s.cfg.AllowedOrigins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host)
 }
 
-// acceptOptions returns how requests are upgraded to WebSockets: without a check of
+// webSocketAcceptOptions returns how requests are upgraded to WebSockets: without a check of
 // the Origin header, which checkHostAndOrigin has done.
-func (s *Server) acceptOptions() *websocket.AcceptOptions {
+func (s *Server) webSocketAcceptOptions() *websocket.AcceptOptions {
 	return &websocket.AcceptOptions{InsecureSkipVerify: true}
 }
 
 // requireToken rejects requests without the token, unless Config.EvalSandbox.
 func (s *Server) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.checkToken(requestToken(r)); err != nil && !s.cfg.EvalSandbox {
+		if err := s.checkToken(tokenOfRequest(r)); err != nil && !s.cfg.EvalSandbox {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			endpoint.WriteProblem(w, http.StatusUnauthorized, "the token is wrong or missing: send it as Authorization: Bearer, or as ?token=")
 			return
@@ -120,7 +120,7 @@ func (s *Server) requireToken(next http.Handler) http.Handler {
 
 func (s *Server) checkToken(token string) error {
 	if subtle.ConstantTimeCompare([]byte(token), []byte(s.cfg.Token)) != 1 {
-		return newRejectionf("wrong token")
+		return newConsoleRejectionf("wrong token")
 	}
 	return nil
 }
@@ -147,8 +147,8 @@ func (s *Server) servePublicConfig(w http.ResponseWriter, _ *http.Request) {
 // serveReadiness handles GET /readyz: 503 while the default session has not started
 // yet, or if it could not start.
 func (s *Server) serveReadiness(w http.ResponseWriter, _ *http.Request) {
-	if host := s.hostByID(DefaultSessionID); host != nil {
-		if state, startErr := host.startState(); state == HostCreating || state == HostStarting || startErr != nil {
+	if host := s.sessionHostByID(DefaultSessionID); host != nil {
+		if state, startErr := host.stateAndStartError(); state == HostCreating || state == HostStarting || startErr != nil {
 			text := "the session " + DefaultSessionID + " is " + string(state)
 			if startErr != nil {
 				text += ": " + startErr.Error()

@@ -73,14 +73,14 @@ func TestOriginalProtocolKernelCompletesAnAttempt(t *testing.T) {
 			require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
 			require.True(t, *ended.Passed)
 			require.Equal(t, 2, ended.Usage.CellsRun)
-			tr.requireCollected(t, strings.Contains(modes, "summaries"))
+			tr.requireCollectedState(t, strings.Contains(modes, "summaries"))
 		})
 	}
 }
 
-// requireCollected requires that the attempt has collected the notebook, and the
+// requireCollectedState requires that the attempt has collected the notebook, and the
 // summaries or an error for each.
-func (r *attemptRun) requireCollected(t *testing.T, summaries bool) {
+func (r *attemptRun) requireCollectedState(t *testing.T, summaries bool) {
 	t.Helper()
 	require.FileExists(t, filepath.Join(r.dir, "notebook.ipynb"))
 	state := r.collectedState(t)
@@ -161,14 +161,14 @@ func TestOriginalProtocolKernelChecksInit(t *testing.T) {
 						init[other] = value
 					}
 				}
-				require.Equal(t, 3, h.exitAfterInit(t, init).Code)
+				require.Equal(t, 3, h.kernelExitAfterInit(t, init).Code)
 			})
 		}
 	}
 }
 
-// exitAfterInit starts the kernel, sends it this init and waits until it exits.
-func (h *harness) exitAfterInit(t *testing.T, init map[string]any) subprocess.ExitState {
+// kernelExitAfterInit starts the kernel, sends it this init and waits until it exits.
+func (h *harness) kernelExitAfterInit(t *testing.T, init map[string]any) subprocess.ExitState {
 	t.Helper()
 	if init["widget_states"] == nil {
 		delete(init, "widget_states") // this one absent, the others null
@@ -244,7 +244,7 @@ func TestOriginalProtocolKernelThatDiesInARun(t *testing.T) {
 	require.Contains(t, later.Error, "the kernel has ended: ")
 	require.Equal(t, "success", s.agent.requestAction(t, "get_context", nil).Status)
 	require.Less(t, time.Since(began), 5*time.Second, "less than any timeout")
-	require.NotEmpty(t, s.entries.itemsMatching(isEntryOf(trace.HopSession, protocol.TypeManagedProcessExit)))
+	require.NotEmpty(t, s.entries.itemsMatching(isEntryOfHopAndType(trace.HopSession, protocol.TypeManagedProcessExit)))
 }
 
 // When a kernel dies in an attempt, the attempt ends with the outcome kernel_exit, whose

@@ -19,8 +19,8 @@ import (
 func (s *Server) serveMCP(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 	s.connections.Add(1)
 	defer s.connections.Done()
-	id := orDefaultID(r.URL.Query().Get("session"))
-	host := s.hostByID(id)
+	id := sessionIDOrDefault(r.URL.Query().Get("session"))
+	host := s.sessionHostByID(id)
 	switch {
 	case host == nil:
 		endpoint.WriteProblem(w, http.StatusNotFound, "there is no session "+strconv.Quote(id))

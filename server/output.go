@@ -45,9 +45,9 @@ type OutputLine struct {
 	Text          string    `json:"text"`    // without the line end
 }
 
-// outputLog keeps the newest lines that the kernels and agents of one session id
+// processOutputLog keeps the newest lines that the kernels and agents of one session id
 // have printed. It is safe for concurrent use.
-type outputLog struct {
+type processOutputLog struct {
 	mu        sync.Mutex
 	lastN     int64                  // number of the newest line
 	processes int                    // number of processes so far
@@ -62,13 +62,13 @@ type outputTail struct {
 	size  int // in bytes; short lines count minLineBytes
 }
 
-func newOutputLog() *outputLog {
-	return &outputLog{byName: map[string]*outputTail{}, changed: make(chan struct{})}
+func newProcessOutputLog() *processOutputLog {
+	return &processOutputLog{byName: map[string]*outputTail{}, changed: make(chan struct{})}
 }
 
 // lineSink returns the function that gets the lines of a process that is about to start;
 // name is kernel or agent.
-func (o *outputLog) lineSink(name string) func(line []byte) {
+func (o *processOutputLog) lineSink(name string) func(line []byte) {
 	o.mu.Lock()
 	o.processes++
 	process := o.processes
@@ -76,7 +76,7 @@ func (o *outputLog) lineSink(name string) func(line []byte) {
 	return func(line []byte) { o.addLine(name, process, string(line)) }
 }
 
-func (o *outputLog) addLine(name string, process int, text string) {
+func (o *processOutputLog) addLine(name string, process int, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	tail := o.byName[name]
@@ -90,14 +90,14 @@ func (o *outputLog) addLine(name string, process int, text string) {
 }
 
 // close tells readers that no more lines will come.
-func (o *outputLog) close() {
+func (o *processOutputLog) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
 	o.notifyLocked()
 }
 
-func (o *outputLog) notifyLocked() {
+func (o *processOutputLog) notifyLocked() {
 	close(o.changed)
 	o.changed = make(chan struct{})
 }
@@ -115,7 +115,7 @@ func (t *outputTail) addLine(line OutputLine) {
 
 // linesAfter returns the kept lines with a number above n, in order, and a channel
 // that is closed when there are more, nil if there will be none.
-func (o *outputLog) linesAfter(n int64) (lines []OutputLine, more <-chan struct{}) {
+func (o *processOutputLog) linesAfter(n int64) (lines []OutputLine, more <-chan struct{}) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for tail := range maps.Values(o.byName) {
@@ -132,7 +132,7 @@ func (o *outputLog) linesAfter(n int64) (lines []OutputLine, more <-chan struct{
 // stream writes the kept lines, and then new ones as they come, as ProcessOutput
 // messages. It returns io.EOF after close, the cause of ctx, or errWatcherLeft if
 // write fails.
-func (o *outputLog) stream(ctx context.Context, write func([]byte) error) error {
+func (o *processOutputLog) stream(ctx context.Context, write func([]byte) error) error {
 	ticker := time.NewTicker(outputInterval)
 	defer ticker.Stop()
 	last := int64(0)
@@ -161,12 +161,12 @@ func (o *outputLog) stream(ctx context.Context, write func([]byte) error) error 
 	}
 }
 
-// getOutput handles GET /api/sessions/{id}/printed.
-func (s *Server) getOutput(w http.ResponseWriter, r *http.Request) error {
+// getProcessOutput handles GET /api/sessions/{id}/printed.
+func (s *Server) getProcessOutput(w http.ResponseWriter, r *http.Request) error {
 	if err := endpoint.ReadParameters(r).Err(); err != nil {
 		return err
 	}
-	host, err := s.hostOrNotFound(r.PathValue("id"))
+	host, err := s.sessionHostOrNotFound(r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -175,16 +175,16 @@ func (s *Server) getOutput(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// watchOutput handles /printed: the output as a WebSocket that also sends new lines.
-func (s *Server) watchOutput(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
+// watchProcessOutput handles /printed: the output as a WebSocket that also sends new lines.
+func (s *Server) watchProcessOutput(ctx context.Context, w http.ResponseWriter, r *http.Request) error {
 	s.connections.Add(1)
 	defer s.connections.Done()
 	q := endpoint.ReadParameters(r, "session")
-	id := orDefaultID(q.Text("session"))
+	id := sessionIDOrDefault(q.Text("session"))
 	if err := q.Err(); err != nil {
 		return err
 	}
-	host, err := s.hostOrNotFound(id)
+	host, err := s.sessionHostOrNotFound(id)
 	if err != nil {
 		return err
 	}
@@ -192,10 +192,10 @@ func (s *Server) watchOutput(ctx context.Context, w http.ResponseWriter, r *http
 	return nil
 }
 
-// hostOrNotFound returns the host of a session id. The error wraps runs.ErrNotFound if there
+// sessionHostOrNotFound returns the host of a session id. The error wraps runs.ErrNotFound if there
 // is none.
-func (s *Server) hostOrNotFound(id string) (*sessionHost, error) {
-	if host := s.hostByID(id); host != nil {
+func (s *Server) sessionHostOrNotFound(id string) (*sessionHost, error) {
+	if host := s.sessionHostByID(id); host != nil {
 		return host, nil
 	}
 	return nil, fmt.Errorf("there is no session %s: %w", strconv.Quote(id), runs.ErrNotFound)

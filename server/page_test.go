@@ -16,8 +16,8 @@ import (
 	"assay/web"
 )
 
-// builtPage returns files like those of a build of the web page.
-func builtPage() fs.FS {
+// builtPageFiles returns files like those of a build of the web page.
+func builtPageFiles() fs.FS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
 		"index.html": `<meta name="csp-nonce" content="` + web.NoncePlaceholder + `"><style nonce="` + web.NoncePlaceholder + `"></style>`,
@@ -31,7 +31,7 @@ func builtPage() fs.FS {
 // requestPage sends a request to the page, with this path as it is.
 func requestPage(t *testing.T, method, path string) *http.Response {
 	t.Helper()
-	page, err := server.NewPageHandler(builtPage())
+	page, err := server.NewPageHandler(builtPageFiles())
 	require.NoError(t, err)
 	request := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
 	request.URL.Path = path

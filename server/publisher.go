@@ -46,7 +46,7 @@ func (p *AttemptPublisher) OnTrace(recording *trace.Recording) {
 	}
 	p.recording, p.instance = recording, nil
 	p.host.setState(HostStarting)
-	p.host.server.readJournal(recording.Journal, false) // the attempt logs its flow itself
+	p.host.server.countAndLogJournal(recording.Journal, false) // the attempt logs its flow itself
 	if p.host.external {
 		return
 	}
@@ -98,7 +98,7 @@ func (p *AttemptPublisher) Close() {
 	}
 	if p.host.external {
 		p.host.close("the session has ended")
-		p.host.server.removeHost(p.host)
+		p.host.server.removeSessionHost(p.host)
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 // errInstanceEnded means that a session ended before a console could connect to it.
 var errInstanceEnded = errors.New("the session has ended")
 
-// runEndpoint is /run: the console sends its token and gets the frames of the
+// consoleRunEndpoint is /run: the console sends its token and gets the frames of the
 // kernel, to which it may write.
-type runEndpoint struct{ server *Server }
+type consoleRunEndpoint struct{ server *Server }
 
-func (runEndpoint) name() string { return "run" }
+func (consoleRunEndpoint) name() string { return "run" }
 
-func (e runEndpoint) checkHello(hello HelloMessage) error { return e.server.checkToken(hello.Token) }
+func (e consoleRunEndpoint) checkHello(hello HelloMessage) error { return e.server.checkToken(hello.Token) }
 
-func (e runEndpoint) serveLive(c *console, instance *sessionInstance) error {
+func (e consoleRunEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	peer, err := instance.live.Router().AttachConsole(c.newSessionConn(), c.number, func(number int, owner bool) (body, recorded []byte) {
 		return e.server.readyMessage(instance, number, owner)
 	})
@@ -29,7 +29,7 @@ func (e runEndpoint) serveLive(c *console, instance *sessionInstance) error {
 }
 
 // awaitPeer waits until a console's peer of the router has ended. It returns nil if
-// the session has ended, errDisconnected if the console has disconnected or been
+// the session has ended, errConsoleDisconnected if the console has disconnected or been
 // closed, and err, that of attaching the peer, if it is not nil.
 func (c *console) awaitPeer(peer *router.Peer, err error) error {
 	if errors.Is(err, router.ErrClosed) {
@@ -41,9 +41,9 @@ func (c *console) awaitPeer(peer *router.Peer, err error) error {
 	<-peer.Done()
 	select {
 	case <-c.disconnected:
-		return errDisconnected
+		return errConsoleDisconnected
 	case <-c.closing:
-		return errDisconnected
+		return errConsoleDisconnected
 	default:
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *console) awaitPeer(peer *router.Peer, err error) error {
 
 // sendEnded sends a ReadyMessage, unless the console was connected: then it knows the
 // session's state.
-func (e runEndpoint) sendEnded(c *console, instance *sessionInstance, wasConnected bool) error {
+func (e consoleRunEndpoint) sendEnded(c *console, instance *sessionInstance, wasConnected bool) error {
 	if wasConnected {
 		return nil
 	}
@@ -69,7 +69,7 @@ type RestartRequest struct {
 
 // handleEnded starts a new session if the message is a RestartRequest of the owner.
 // Any other message is answered with an error.
-func (e runEndpoint) handleEnded(c *console, body []byte) error {
+func (e consoleRunEndpoint) handleEnded(c *console, body []byte) error {
 	var request RestartRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return e.sendError(c, err)
@@ -87,7 +87,7 @@ func (e runEndpoint) handleEnded(c *console, body []byte) error {
 	return e.sendError(c, fmt.Errorf("%s: the session has ended; %s starts another with this notebook", request.Type, protocol.TypeManagedProcessRestart))
 }
 
-func (runEndpoint) sendError(c *console, err error) error {
+func (consoleRunEndpoint) sendError(c *console, err error) error {
 	return c.send(protocol.ErrorResponse{Type: protocol.TypeError, Data: protocol.ErrorResponseData{Message: err.Error()}})
 }
 

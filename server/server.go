@@ -46,7 +46,7 @@ type Server struct {
 	metrics *metrics.Registry
 	page    *page
 	runs    *runs.Store    // nil if no runs are served
-	traces  runs.LineFiles // of sessions
+	traces  runs.LineFileOpener // of sessions
 
 	connections sync.WaitGroup // handlers of /run, /agent, /watch, /printed and /mcp
 
@@ -94,8 +94,8 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s.startHosts(ctx)
-	httpServer := &http.Server{Handler: s.newHandler(ctx), ReadHeaderTimeout: firstMessageTimeout}
+	s.startSessionHosts(ctx)
+	httpServer := &http.Server{Handler: s.newHTTPHandler(ctx), ReadHeaderTimeout: firstMessageTimeout}
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		<-ctx.Done()
@@ -121,8 +121,8 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// startHosts starts the run loops of hosts that were added before Run.
-func (s *Server) startHosts(ctx context.Context) {
+// startSessionHosts starts the run loops of hosts that were added before Run.
+func (s *Server) startSessionHosts(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runCtx = ctx
@@ -133,11 +133,11 @@ func (s *Server) startHosts(ctx context.Context) {
 	}
 }
 
-// hostOrNew returns the host of a session id ("" is the default session), and adds
+// sessionHostOrNew returns the host of a session id ("" is the default session), and adds
 // it if there is none. It fails if the server cannot start sessions, has too many
 // already, or the id is not valid.
-func (s *Server) hostOrNew(id string) (*sessionHost, error) {
-	id = orDefaultID(id)
+func (s *Server) sessionHostOrNew(id string) (*sessionHost, error) {
+	id = sessionIDOrDefault(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch host := s.hosts[id]; {
@@ -150,18 +150,18 @@ func (s *Server) hostOrNew(id string) (*sessionHost, error) {
 	case !isSessionID(id):
 		return nil, fmt.Errorf("invalid session id %q: want up to %d letters, digits and . _ -", id, maxSessionIDBytes)
 	default:
-		return s.addHostLocked(id), nil
+		return s.addSessionHostLocked(id), nil
 	}
 }
 
-// hostByID returns the host of a session id, or nil.
-func (s *Server) hostByID(id string) *sessionHost {
+// sessionHostByID returns the host of a session id, or nil.
+func (s *Server) sessionHostByID(id string) *sessionHost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hosts[id]
 }
 
-func (s *Server) addHostLocked(id string) *sessionHost {
+func (s *Server) addSessionHostLocked(id string) *sessionHost {
 	host := newSessionHost(s, id)
 	s.hosts[id] = host
 	if ctx := s.runCtx; ctx != nil && !s.stopped {
@@ -188,9 +188,9 @@ func isSessionID(id string) bool {
 	return true
 }
 
-// orDefaultID returns the id of the session that a request asks for: the default
+// sessionIDOrDefault returns the id of the session that a request asks for: the default
 // one if it names none.
-func orDefaultID(id string) string {
+func sessionIDOrDefault(id string) string {
 	if id == "" {
 		return DefaultSessionID
 	}
@@ -201,7 +201,7 @@ func orDefaultID(id string) string {
 // it runs. It returns the error if the session could not start, or the cause of
 // ctx. Run must have been called, or be called soon.
 func (s *Server) StartSession(ctx context.Context, id string) error {
-	host, err := s.hostOrNew(id)
+	host, err := s.sessionHostOrNew(id)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (s *Server) StartSession(ctx context.Context, id string) error {
 // are queued already. It does not wait for them. It returns an error if there can be
 // no session with this id, or the server is stopping.
 func (s *Server) QueueAttempts(id string, attempts AttemptRunner) error {
-	host, err := s.hostOrNew(id)
+	host, err := s.sessionHostOrNew(id)
 	if err != nil {
 		return err
 	}
@@ -233,8 +233,8 @@ func (s *Server) PublishAttempts(id string) *AttemptPublisher {
 	return &AttemptPublisher{host: host}
 }
 
-// removeHost makes the id of a host free for another. It may be called again.
-func (s *Server) removeHost(host *sessionHost) {
+// removeSessionHost makes the id of a host free for another. It may be called again.
+func (s *Server) removeSessionHost(host *sessionHost) {
 	host.output.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,16 +243,16 @@ func (s *Server) removeHost(host *sessionHost) {
 	}
 }
 
-// readJournal counts the entries of a session's journal in the metrics, and with
+// countAndLogJournal counts the entries of a session's journal in the metrics, and with
 // logFlow also logs them, until the journal is closed or the server stops. It does
 // nothing when the server is stopping, as published sessions may still start then.
-func (s *Server) readJournal(journal *trace.Journal, logFlow bool) {
+func (s *Server) countAndLogJournal(journal *trace.Journal, logFlow bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		return
 	}
-	counter := s.metrics.NewSession(journal)
+	counter := s.metrics.NewSessionCounter(journal)
 	s.journalReaders.Go(func() { counter.Run(s.journalReaderCtx) })
 	if !logFlow {
 		return

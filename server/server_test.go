@@ -329,7 +329,7 @@ func TestNonReadingConsoleAtTheEnd(t *testing.T) {
 // Run returns the error of its listener.
 func TestListenerFails(t *testing.T) {
 	t.Parallel()
-	web, err := server.New(server.Config{Token: token})
+	web, err := server.New(server.Config{Token: testToken})
 	require.NoError(t, err)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -48,7 +48,7 @@ type sessionHost struct {
 	external bool          // PublishAttempts made it: its sessions are run by others, and run is not called
 	ended    chan struct{} // closed when run has returned; never if external
 
-	output *outputLog // of the kernels and agents of all its sessions
+	output *processOutputLog // of the kernels and agents of all its sessions
 
 	mu             sync.Mutex
 	state          HostState
@@ -71,7 +71,7 @@ type sessionHost struct {
 func newSessionHost(s *Server, id string) *sessionHost {
 	return &sessionHost{
 		server: s, id: id, state: HostCreating, changed: make(chan struct{}), ended: make(chan struct{}),
-		output: newOutputLog(), consoles: map[int]int{}, runConsoles: map[int]int{}, lastLeft: time.Now(),
+		output: newProcessOutputLog(), consoles: map[int]int{}, runConsoles: map[int]int{}, lastLeft: time.Now(),
 	}
 }
 
@@ -233,7 +233,7 @@ func (h *sessionHost) join(atRun bool, hello HelloMessage) (number int, err erro
 	}
 	h.lastNumber++
 	number = h.lastNumber
-	if atRun && h.hasAssignedLocked(hello) && (h.consoles[hello.RunConnID] == 0 || h.runConsoles[hello.RunConnID] > 0) {
+	if atRun && h.hasAssignedNumberLocked(hello) && (h.consoles[hello.RunConnID] == 0 || h.runConsoles[hello.RunConnID] > 0) {
 		number = hello.RunConnID
 	}
 	h.consoles[number]++
@@ -243,9 +243,9 @@ func (h *sessionHost) join(atRun bool, hello HelloMessage) (number int, err erro
 	return number, nil
 }
 
-// hasAssignedLocked reports whether this host assigned the number that a hello
+// hasAssignedNumberLocked reports whether this host assigned the number that a hello
 // names: the hello names no trace, or that of one of this host's instances.
-func (h *sessionHost) hasAssignedLocked(hello HelloMessage) bool {
+func (h *sessionHost) hasAssignedNumberLocked(hello HelloMessage) bool {
 	known := hello.RunTracePath == "" || slices.Contains(h.tracePaths, hello.RunTracePath)
 	return known && hello.RunConnID > 0 && hello.RunConnID < h.lastNumber
 }

@@ -54,8 +54,8 @@ type KernelInfo struct {
 	Language string `json:"language"`
 }
 
-// startState returns the state, and why the last session could not start, or nil.
-func (h *sessionHost) startState() (HostState, error) {
+// stateAndStartError returns the state, and why the last session could not start, or nil.
+func (h *sessionHost) stateAndStartError() (HostState, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.state, h.startErr
@@ -126,9 +126,9 @@ func (s *Server) listSessions(w http.ResponseWriter, _ *http.Request) error {
 	for _, host := range hosts {
 		list = append(list, host.info())
 	}
-	for id, paths := range storedTraces(s.cfg.TraceDir) {
+	for id, paths := range storedTracePaths(s.cfg.TraceDir) {
 		if hosts[id] == nil {
-			list = append(list, storedSession(id, paths))
+			list = append(list, storedSessionInfo(id, paths))
 		}
 	}
 	slices.SortFunc(list, func(a, b SessionInfo) int { return cmp.Compare(a.ID, b.ID) })
@@ -139,19 +139,19 @@ func (s *Server) listSessions(w http.ResponseWriter, _ *http.Request) error {
 // getSession handles GET /api/sessions/{id}.
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
-	if host := s.hostByID(id); host != nil {
+	if host := s.sessionHostByID(id); host != nil {
 		endpoint.WriteJSON(w, http.StatusOK, host.detail())
 		return nil
 	}
-	if paths := storedTraces(s.cfg.TraceDir)[id]; paths != nil {
-		endpoint.WriteJSON(w, http.StatusOK, SessionDetail{SessionInfo: storedSession(id, paths)})
+	if paths := storedTracePaths(s.cfg.TraceDir)[id]; paths != nil {
+		endpoint.WriteJSON(w, http.StatusOK, SessionDetail{SessionInfo: storedSessionInfo(id, paths)})
 		return nil
 	}
-	return endpoint.Errorf(http.StatusNotFound, "there is no session %q", id)
+	return endpoint.StatusErrorf(http.StatusNotFound, "there is no session %q", id)
 }
 
-// storedSession describes an id without a host, of which there are these traces,
+// storedSessionInfo describes an id without a host, of which there are these traces,
 // oldest first.
-func storedSession(id string, paths []string) SessionInfo {
+func storedSessionInfo(id string, paths []string) SessionInfo {
 	return SessionInfo{ID: id, State: HostStopped, TracePath: paths[len(paths)-1]}
 }

@@ -39,7 +39,7 @@ func (h *sessionHost) startTrace() (*trace.Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	h.server.readJournal(recording.Journal, true)
+	h.server.countAndLogJournal(recording.Journal, true)
 	return recording, nil
 }
 
@@ -63,7 +63,7 @@ func (h *sessionHost) linkTrace(recording *trace.Recording) error {
 // storedNotebook returns the notebook of the newest trace of this id that has one,
 // or nil.
 func (h *sessionHost) storedNotebook(ctx context.Context) (*notebook.State, error) {
-	paths := storedTraces(h.server.cfg.TraceDir)[h.id]
+	paths := storedTracePaths(h.server.cfg.TraceDir)[h.id]
 	for _, path := range slices.Backward(paths) {
 		state, err := session.NotebookFromTrace(ctx, path)
 		if err != nil {
@@ -76,9 +76,9 @@ func (h *sessionHost) storedNotebook(ctx context.Context) (*notebook.State, erro
 	return nil, nil //nolint:nilnil // that there is none is no error
 }
 
-// storedTraces returns the paths of the traces in a folder by session id, oldest
+// storedTracePaths returns the paths of the traces in a folder by session id, oldest
 // first. It returns none if the folder cannot be read, as before the first session.
-func storedTraces(dir string) map[string][]string {
+func storedTracePaths(dir string) map[string][]string {
 	byID := map[string][]string{}
 	entries, err := os.ReadDir(dir) // sorted
 	if err != nil {
@@ -93,16 +93,16 @@ func storedTraces(dir string) map[string][]string {
 	return byID
 }
 
-// newestTrace returns the path of the newest trace of a session id, "" if there is
+// newestTracePath returns the path of the newest trace of a session id, "" if there is
 // none. recording is nil if the trace was made before the server started, or by
 // another host.
-func (s *Server) newestTrace(id string) (recording *trace.Recording, path string) {
-	if host := s.hostByID(id); host != nil {
+func (s *Server) newestTracePath(id string) (recording *trace.Recording, path string) {
+	if host := s.sessionHostByID(id); host != nil {
 		if recording := host.newestRecording(); recording != nil {
 			return recording, recording.Path
 		}
 	}
-	if paths := storedTraces(s.cfg.TraceDir)[id]; paths != nil {
+	if paths := storedTracePaths(s.cfg.TraceDir)[id]; paths != nil {
 		return nil, paths[len(paths)-1]
 	}
 	return nil, ""
@@ -111,7 +111,7 @@ func (s *Server) newestTrace(id string) (recording *trace.Recording, path string
 // openTraceFile is the [api.TraceOpener] for the session that the path names.
 func (s *Server) openTraceFile(r *http.Request) (file api.TraceFile, err error) {
 	id := r.PathValue("id")
-	recording, path := s.newestTrace(id)
+	recording, path := s.newestTracePath(id)
 	if path == "" {
 		return file, fmt.Errorf("a trace of the session %s: %w", strconv.Quote(id), runs.ErrNotFound)
 	}

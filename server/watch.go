@@ -56,7 +56,7 @@ type watchSource struct {
 
 // serveWatcher upgrades a request to a WebSocket and streams source to it.
 func (s *Server) serveWatcher(ctx context.Context, w http.ResponseWriter, r *http.Request, source watchSource) {
-	ws, err := websocket.Accept(w, r, s.acceptOptions())
+	ws, err := websocket.Accept(w, r, s.webSocketAcceptOptions())
 	if err != nil {
 		s.log.Debug("watcher not upgraded to a WebSocket", "error", err) // Accept has answered the request
 		return
@@ -154,12 +154,12 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.
 	from, brief := q.Number("from", 1, 0, math.MaxInt64), q.OneOf("bodies", "true", "false") == "false"
 	id, run, attempt := q.Text("session"), q.Text("run"), q.Text("attempt")
 	if (run == "") != (attempt == "") || run != "" && id != "" {
-		q.Fail("want session, or run and attempt")
+		q.Failf("want session, or run and attempt")
 	}
 	if err := q.Err(); err != nil {
 		return err
 	}
-	open := func() (watchedTrace, error) { return s.openSessionTrace(orDefaultID(id)) }
+	open := func() (watchedTrace, error) { return s.openSessionTrace(sessionIDOrDefault(id)) }
 	if run != "" {
 		open = func() (watchedTrace, error) { return s.openAttemptTrace(run, attempt) }
 	}
@@ -213,7 +213,7 @@ type watchedTrace struct {
 // openSessionTrace opens the newest trace of a session id. The error wraps
 // runs.ErrNotFound if there is none.
 func (s *Server) openSessionTrace(id string) (watchedTrace, error) {
-	recording, path := s.newestTrace(id)
+	recording, path := s.newestTracePath(id)
 	opened := watchedTrace{name: id, waitForStop: waitForServerStop}
 	var err error
 	switch {
@@ -228,7 +228,7 @@ func (s *Server) openSessionTrace(id string) (watchedTrace, error) {
 		return opened, err
 	}
 	opened.close = opened.tail.Close
-	if host := s.hostByID(id); host != nil {
+	if host := s.sessionHostByID(id); host != nil {
 		opened.waitForStop = host.waitForStop
 	}
 	return opened, nil
@@ -260,7 +260,7 @@ func (s *Server) openAttemptTrace(run, attempt string) (watchedTrace, error) {
 	if err != nil {
 		return opened, errors.Join(err, folder.Close())
 	}
-	opened.tail = trace.NewTail(file, awaitAttemptGrowth(folder, attempt))
+	opened.tail = trace.NewTail(file, attemptGrowthPoller(folder, attempt))
 	opened.close = func() error { return errors.Join(opened.tail.Close(), folder.Close()) }
 	return opened, nil
 }
@@ -268,11 +268,11 @@ func (s *Server) openAttemptTrace(run, attempt string) (watchedTrace, error) {
 // attemptPollInterval is how often the size of an attempt's trace is checked.
 const attemptPollInterval = 100 * time.Millisecond
 
-// awaitAttemptGrowth returns a function for [trace.NewTail] that polls the size of an
+// attemptGrowthPoller returns a function for [trace.NewTail] that polls the size of an
 // attempt's trace until it exceeds beyond bytes, and returns the size. It returns
 // io.EOF when the attempt has its line or no program makes the run any more, an error
 // if the file has become shorter, and the cause of ctx.
-func awaitAttemptGrowth(run *runs.Run, attempt string) func(ctx context.Context, beyond int64) (int64, error) {
+func attemptGrowthPoller(run *runs.Run, attempt string) func(ctx context.Context, beyond int64) (int64, error) {
 	return func(ctx context.Context, beyond int64) (int64, error) {
 		ticker := time.NewTicker(attemptPollInterval)
 		defer ticker.Stop()

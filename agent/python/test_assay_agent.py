@@ -33,11 +33,11 @@ class FakeServer:
         self._reader, self._writer = reader, writer
         self.received: list[Json] = []
 
-    def send(self, **message: Any) -> None:
+    def send_message(self, **message: Any) -> None:
         body = json.dumps(message).encode()
         self._writer.write(struct.pack("<q", len(body)) + body)
 
-    async def receive(self, kind: Optional[str] = None) -> Json:
+    async def receive_message(self, kind: Optional[str] = None) -> Json:
         """Return the next message, of a type if kind is set. Messages before it are kept in received."""
         while True:
             (length,) = struct.unpack("<q", await asyncio.wait_for(self._reader.readexactly(8), MESSAGE_TIMEOUT_S))
@@ -49,26 +49,26 @@ class FakeServer:
     async def receive_action(self, name: str) -> Json:
         """Return the next agent_action with this name."""
         while True:
-            message = await self.receive("agent_action")
+            message = await self.receive_message("agent_action")
             if message["action"] == name:
                 return message
 
     async def await_status(self, status: str) -> None:
         """Wait until the agent reports a status."""
-        while (await self.receive("agent_status"))["status"] != status:
+        while (await self.receive_message("agent_status"))["status"] != status:
             pass
 
-    def answer(self, action: Json, **fields: Any) -> None:
-        self.send(type="agent_action_response", tx_id=action["tx_id"], **{"status": "success", **fields})
+    def answer_action(self, action: Json, **fields: Any) -> None:
+        self.send_message(type="agent_action_response", tx_id=action["tx_id"], **{"status": "success", **fields})
 
     def start_cell(self, cell_id: str, run: int) -> None:
         """Send the agent the message that run number run of a cell has started."""
-        self.send(type="kernel_message", message={"type": "start_cell", "cell_id": cell_id, "run_sequencer": run})
+        self.send_message(type="kernel_message", message={"type": "start_cell", "cell_id": cell_id, "run_sequencer": run})
 
     def end_cell(self, cell_id: str, run: int, logs: str = "") -> None:
         """Send the agent the message that run number run of a cell has ended."""
         result = {"type": "cell_result", "cell_id": cell_id, "run_sequencer": run, "status": "ok", "logs": logs, "cell_outputs": []}
-        self.send(type="kernel_message", message=result)
+        self.send_message(type="kernel_message", message=result)
 
     def close(self) -> None:
         self._writer.close()
@@ -87,8 +87,8 @@ async def run_agent(work: Work, limits: Optional[Json] = None) -> AsyncIterator[
 
     serving = asyncio.create_task(serve())
     with contextlib.redirect_stderr(io.StringIO()):
-        assert (await server.receive())["type"] == "ready", server.received
-        server.send(type="init", session_id=3, eval_mode=True, limits=limits or {}, language="python")
+        assert (await server.receive_message())["type"] == "ready", server.received
+        server.send_message(type="init", session_id=3, eval_mode=True, limits=limits or {}, language="python")
         await server.await_status("ready")
         yield server
         server.close()
@@ -104,14 +104,14 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             agent.submit("it is " + run["logs"], plan="none")
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="what is it?", request_id="q1", contextual_node_data=[{"path": "a.csv"}])
-            server.answer(await server.receive_action("get_context"), context={"cell_count": 2, "cells": []})
+            server.send_message(type="agent_query", query="what is it?", request_id="q1", contextual_node_data=[{"path": "a.csv"}])
+            server.answer_action(await server.receive_action("get_context"), context={"cell_count": 2, "cells": []})
             create = await server.receive_action("create_cell")
             self.assertEqual(create["params"], {"position": 2, "cell_type": "code", "source": "6 * 7", "auto_run": True})
             server.start_cell("c1", 1)
             server.end_cell("c1", 1, "42")  # before the answer
-            server.answer(create, cell_id="c1")
-            entry = (await server.receive("agent_history_updated"))["entry"]
+            server.answer_action(create, cell_id="c1")
+            entry = (await server.receive_message("agent_history_updated"))["entry"]
             self.assertEqual((entry["type"], entry["role"]), ("anthropic_message", "assistant"))
             call = entry["content"][0]
             self.assertEqual((call["type"], call["name"]), ("tool_use", "submit_response"))
@@ -132,14 +132,14 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.extend(answer["info"] for answer in answers)
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
+            server.send_message(type="agent_query", query="go", request_id="q")
             asked = [await server.receive_action("get_global_info") for _ in range(200)]
             self.assertEqual(len({action["tx_id"] for action in asked}), 200)
             random.Random(1).shuffle(asked)
             for action in asked:
-                server.send(type="agent_action_response", tx_id="tx_nobody", status="success", info="foreign")
-                server.answer(action, info=action["params"]["key"])
-                server.answer(action, info="twice")
+                server.send_message(type="agent_action_response", tx_id="tx_nobody", status="success", info="foreign")
+                server.answer_action(action, info=action["params"]["key"])
+                server.answer_action(action, info="twice")
             await server.await_status("done")
         self.assertEqual(got, [str(n) for n in range(200)])
 
@@ -151,11 +151,11 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.append(await agent.atomic_operation("get_context"))
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
+            server.send_message(type="agent_query", query="go", request_id="q")
             late = await server.receive_action("get_context")
             second = await server.receive_action("get_context")
-            server.answer(late, context="late")
-            server.answer(second, context="second")
+            server.answer_action(late, context="late")
+            server.answer_action(second, context="second")
             await server.await_status("done")
         self.assertEqual(got[0]["status"], "error")
         self.assertTrue(got[0]["error"].startswith("OPERATION FAILED: 'get_context' timed out after 0.01 seconds"), got[0])
@@ -169,11 +169,11 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.append(await agent.move_cell("c1", 9))
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
+            server.send_message(type="agent_query", query="go", request_id="q")
             move = await server.receive_action("move_cell")
             self.assertEqual(move["params"], {"cell_id": "c1", "position": 2})
-            server.answer(move, cell_id="c1")
-            server.answer(await server.receive_action("move_cell"), status="error", error="position: found 9")
+            server.answer_action(move, cell_id="c1")
+            server.answer_action(await server.receive_action("move_cell"), status="error", error="position: found 9")
             await server.await_status("done")
         self.assertEqual([answer["status"] for answer in got], ["success", "error"])
 
@@ -184,8 +184,8 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.append(await agent.run_cell("c9"))
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.receive_action("run_cell"), status="error", error="there is no cell c9")
+            server.send_message(type="agent_query", query="go", request_id="q")
+            server.answer_action(await server.receive_action("run_cell"), status="error", error="there is no cell c9")
             await server.await_status("done")
         self.assertEqual((got[0]["status"], got[0]["error"]), ("error", "there is no cell c9"))
 
@@ -198,10 +198,10 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
 
         async with run_agent(work) as server:
             server.start_cell("c1", 1)
-            server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.receive_action("get_context"), context={})
+            server.send_message(type="agent_query", query="go", request_id="q")
+            server.answer_action(await server.receive_action("get_context"), context={})
             edit = await server.receive_action("edit_cell")
-            server.answer(edit, cell_id="c1")
+            server.answer_action(edit, cell_id="c1")
             server.end_cell("c1", 1, "theirs")
             server.start_cell("c1", 2)
             server.end_cell("c1", 2, "ours")
@@ -215,8 +215,8 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.append(await agent.run_cell("c1"))
 
         async with run_agent(work, {"cell_s": 0.01}) as server:
-            server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.receive_action("run_cell"), cell_id="c1")
+            server.send_message(type="agent_query", query="go", request_id="q")
+            server.answer_action(await server.receive_action("run_cell"), cell_id="c1")
             await server.await_status("done")
         self.assertEqual((got[0]["cell_id"], got[0]["status"]), ("c1", "running"))
 
@@ -230,14 +230,14 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
                 await agent.run_cell("c1")
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="first", request_id="q1")
-            server.send(type="agent_query", query="second", request_id="q2")
-            server.send(type="agent_query", query="third", request_id="q3")
-            server.answer(await server.receive_action("run_cell"), cell_id="c1")
-            server.send(type="agent_cancel", request_id="q2")  # which is still queued
-            server.send(type="agent_cancel", request_id="q1")
+            server.send_message(type="agent_query", query="first", request_id="q1")
+            server.send_message(type="agent_query", query="second", request_id="q2")
+            server.send_message(type="agent_query", query="third", request_id="q3")
+            server.answer_action(await server.receive_action("run_cell"), cell_id="c1")
+            server.send_message(type="agent_cancel", request_id="q2")  # which is still queued
+            server.send_message(type="agent_cancel", request_id="q1")
             self.assertEqual((await server.receive_action("stop_cell"))["params"], {"cell_id": "c1"})
-            event = await server.receive("agent_event")
+            event = await server.receive_message("agent_event")
             self.assertEqual(event["metadata"], {"type": "cancelled"})
             await server.await_status("done")
         self.assertEqual([text for text in queries if text != "second"], ["first", "third"])
@@ -249,13 +249,13 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
                 await agent.execute_code("while True: pass")
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="first", request_id="q1")
+            server.send_message(type="agent_query", query="first", request_id="q1")
             code = await server.receive_action("execute_code")
-            server.send(type="agent_cancel", request_id="q1")
+            server.send_message(type="agent_cancel", request_id="q1")
             self.assertEqual((await server.receive_action("stop_cell"))["params"], {"agent_tx_id": code["tx_id"]})
             await server.await_status("ready")
-            server.answer(code, status="error", error="interrupted")  # no call awaits it
-            server.send(type="agent_query", query="second", request_id="q2")
+            server.answer_action(code, status="error", error="interrupted")  # no call awaits it
+            server.send_message(type="agent_query", query="second", request_id="q2")
             await server.await_status("done")
 
     async def test_cancel_of_an_ended_query(self) -> None:
@@ -269,10 +269,10 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
 
         async with run_agent(work) as server:
             for text in ("first", "second", "third"):
-                server.send(type="agent_query", query=text, request_id="q1")
+                server.send_message(type="agent_query", query=text, request_id="q1")
                 await server.await_status("done")
-                server.send(type="agent_cancel", request_id="q1")
-                server.send(type="agent_cancel", request_id="unknown")
+                server.send_message(type="agent_cancel", request_id="q1")
+                server.send_message(type="agent_cancel", request_id="unknown")
         self.assertEqual((queries, kept), (["first", "second", "third"], [0, 0, 0]))
 
     async def test_params_that_are_no_json(self) -> None:
@@ -286,8 +286,8 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.append(await agent.atomic_operation("get_context"))
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
-            server.answer(await server.receive_action("get_context"), context="fine")
+            server.send_message(type="agent_query", query="go", request_id="q")
+            server.answer_action(await server.receive_action("get_context"), context="fine")
             await server.await_status("done")
             self.assertEqual(sum(m["type"] == "agent_action" for m in server.received), 1)
         for answer in got[:3]:
@@ -300,11 +300,11 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             await agent.create_and_run("while True: pass", position=0)
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
+            server.send_message(type="agent_query", query="go", request_id="q")
             create = await server.receive_action("create_cell")
-            server.send(type="agent_cancel", request_id="")
+            server.send_message(type="agent_cancel", request_id="")
             await server.await_status("ready")
-            server.answer(create, cell_id="c7")
+            server.answer_action(create, cell_id="c7")
             self.assertEqual((await server.receive_action("stop_cell"))["params"], {"cell_id": "c7"})
 
     async def test_work_that_raises(self) -> None:
@@ -313,10 +313,10 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
                 raise ValueError("no such thing")
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="first", request_id="q1")
-            failure = await server.receive("agent_error")
+            server.send_message(type="agent_query", query="first", request_id="q1")
+            failure = await server.receive_message("agent_error")
             self.assertEqual((failure["error"], failure["fatal"]), ("ValueError: no such thing", True))
-            server.send(type="agent_query", query="second", request_id="q2")
+            server.send_message(type="agent_query", query="second", request_id="q2")
             await server.await_status("done")
 
     async def test_server_closes_during_work(self) -> None:
@@ -329,7 +329,7 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
                 ended.append("work")
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
+            server.send_message(type="agent_query", query="go", request_id="q")
             await server.receive_action("execute_code")
         self.assertEqual(ended, ["work"])
 
@@ -341,10 +341,10 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             got.append(len(answer["stdout"]))
 
         async with run_agent(work) as server:
-            server.send(type="agent_query", query="go", request_id="q")
+            server.send_message(type="agent_query", query="go", request_id="q")
             action = await server.receive_action("execute_code")
             self.assertEqual(len(action["params"]["code"]), 5 << 20)
-            server.answer(action, stdout="é" * (5 << 20))
+            server.answer_action(action, stdout="é" * (5 << 20))
             await server.await_status("done")
         self.assertEqual(got, [5 << 20])
 

@@ -20,7 +20,7 @@ func TestEH8_TokenRequired(t *testing.T) {
 	s := startServe(t, serveConfig{token: testToken})
 	first := s.connectView(t, "default")
 	first.queryAgent("run_cell('1')")
-	first.agent.await(t, "the end of the work", isAgentDone)
+	first.agent.awaitItem(t, "the end of the work", isAgentDone)
 
 	protected := []string{"/api/sessions", "/api/sessions/default", "/api/runs", "/metrics", "/watch"}
 	for _, path := range protected {
@@ -55,9 +55,9 @@ func TestEH8_TokenRequired(t *testing.T) {
 	for path, header := range map[string][]string{"/run?token=" + testToken: nil, "/run": {"Authorization", "Bearer " + testToken}} {
 		w := s.dial(t, path, nil, header...)
 		w.send(jsonObject{"notebook_id": "n"})
-		w.await(t, "ready", hasType("ready"))
+		w.awaitItem(t, "ready", hasType("ready"))
 	}
-	s.dial(t, "/watch?token="+testToken, nil).await(t, "the trace", hasType("trace"))
+	s.dial(t, "/watch?token="+testToken, nil).awaitItem(t, "the trace", hasType("trace"))
 	_, sessions := s.get(t, "/api/sessions?token="+testToken)
 	require.NotContains(t, sessions, `"id":"a"`, "a refused console must not start a session")
 	s.stop(t)
@@ -93,19 +93,19 @@ func TestEH8_EvalSandboxMode(t *testing.T) {
 	require.Equal(t, websocket.StatusPolicyViolation, w.awaitClose(t).Code)
 	agent := s.dial(t, "/agent", nil)
 	agent.send(jsonObject{"type": "init", "session_id": 1, "role": "view"})
-	agent.await(t, "the notebook", hasType("notebook_state"))
+	agent.awaitItem(t, "the notebook", hasType("notebook_state"))
 	for _, path := range []string{"/api/sessions", "/api/runs", "/metrics"} {
 		status, _ := s.get(t, path)
 		require.Equal(t, http.StatusOK, status, path)
 	}
-	s.dial(t, "/watch", nil).await(t, "the trace", hasType("trace"))
+	s.dial(t, "/watch", nil).awaitItem(t, "the trace", hasType("trace"))
 
 	// Every console owns the session.
 	first, second := s.connectView(t, "default"), s.connectView(t, "default")
 	require.True(t, first.ready.Owner)
 	require.True(t, second.ready.Owner)
 	second.runNewCell(t, 0, "1")
-	second.agent.await(t, "the end of the run", hasType("cell_result"))
+	second.agent.awaitItem(t, "the end of the run", hasType("cell_result"))
 
 	// Pages of other sites are refused, and so are foreign host names (DNS rebinding).
 	for header, problem := range map[string]string{
@@ -133,7 +133,7 @@ func TestServe_Origins(t *testing.T) {
 	listed := startServe(t, serveConfig{args: []string{"--origin", "http://localhost:5173", "--headless"}})
 	w := listed.dial(t, "/run", nil, "Origin", "http://localhost:5173")
 	w.send(jsonObject{"token": listed.token})
-	w.await(t, "ready", hasType("ready"))
+	w.awaitItem(t, "ready", hasType("ready"))
 	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://localhost:5174"}}}) //nolint:bodyclose // Dial closes it
 	require.ErrorContains(t, err, "403")
 	listed.stop(t)
@@ -158,29 +158,29 @@ func TestEH8_SessionOwner(t *testing.T) {
 	first, second, third := s.connectView(t, "default"), s.connectView(t, "default"), s.connectView(t, "default")
 	require.Equal(t, []bool{true, false, false}, []bool{first.ready.Owner, second.ready.Owner, third.ready.Owner})
 	cell := first.runNewCell(t, 0, "x = 1")
-	second.agent.await(t, "the end of the run", isForCell("cell_result", cell))
+	second.agent.awaitItem(t, "the end of the run", hasTypeAndCell("cell_result", cell))
 
 	second.run.send(jsonObject{"type": "globals_summary"})
-	second.run.await(t, "a summary", contains("globals_summary", `"x"`))
+	second.run.awaitItem(t, "a summary", hasTypeAndText("globals_summary", `"x"`))
 	refused := second.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "x = 2"})
 	require.Equal(t, "not_session_owner_error", refused.Type)
 	second.queryAgent("run_cell('x = 3')")
-	second.agent.awaitNth(t, 2, "a refusal", hasType("not_session_owner_error"))
+	second.agent.awaitNthItem(t, 2, "a refusal", hasType("not_session_owner_error"))
 	for n, kind := range []string{"run_cell", "stop_cell", "dispose_cell", "set_widget_value", "execute_code", "managed_process_restart"} {
 		second.run.send(jsonObject{"type": kind, "cell_id": cell, "code": "x = 4", "data": jsonObject{}, "name": "kernel"})
-		require.Contains(t, second.run.awaitNth(t, n+1, "a refusal", hasType("not_session_owner_error")).body, kind+": another console owns this session")
+		require.Contains(t, second.run.awaitNthItem(t, n+1, "a refusal", hasType("not_session_owner_error")).body, kind+": another console owns this session")
 	}
 	require.Equal(t, "x = 1", third.shownCells(t)[0].Source)
 
 	first.disconnect()
-	require.True(t, second.run.awaitNth(t, 2, "ready again", hasType("ready")).Owner)
+	require.True(t, second.run.awaitNthItem(t, 2, "ready again", hasType("ready")).Owner)
 	require.Equal(t, "success", second.doAction(t, "edit_cell", jsonObject{"cell_id": cell, "source": "x = 2"}).Status)
-	require.Len(t, third.run.matching(hasType("ready")), 1, "the third console is no owner before and after")
+	require.Len(t, third.run.itemsMatching(hasType("ready")), 1, "the third console is no owner before and after")
 
 	returned := s.connect(t, consoleOptions{connectionIndex: first.ready.Connection})
 	require.True(t, returned.ready.Owner, "it connected first")
-	eventually(t, "the second console still owns the session", func() bool {
-		ready := second.run.matching(hasType("ready"))
+	awaitCondition(t, "the second console still owns the session", func() bool {
+		ready := second.run.itemsMatching(hasType("ready"))
 		return !ready[len(ready)-1].Owner
 	})
 	s.stop(t)
@@ -193,7 +193,7 @@ func TestServe_TokenIsHiddenFromAgent(t *testing.T) {
 	c := s.connectView(t, "default")
 	c.queryAgent(`assert "` + testToken[1:] + `" not in str(dict(os.environ)), "the token"
 assert "` + testToken[1:] + `" not in run_cell("import os\nprint(dict(os.environ))")["logs"]`)
-	c.agent.await(t, "the end of the work", isAgentDone)
-	require.Empty(t, c.agent.matching(hasType("agent_error")))
+	c.agent.awaitItem(t, "the end of the work", isAgentDone)
+	require.Empty(t, c.agent.itemsMatching(hasType("agent_error")))
 	s.stop(t)
 }

@@ -16,8 +16,8 @@ import (
 	"assay/internal/protocol"
 )
 
-func (p *process) agentCommand() *cobra.Command {
-	f := &builtinFlags{}
+func (p *cli) newAgentCommand() *cobra.Command {
+	f := &builtinAgentFlags{}
 	solution := ""
 	cmd := &cobra.Command{
 		Use:   "agent FD",
@@ -34,24 +34,24 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
 	}
 	f.add(cmd.Flags())
 	cmd.Flags().StringVar(&solution, "solution", "", "`file` with the solution that --model oracle plays")
-	cmd.AddCommand(p.askCommand(), p.chatCommand(), p.agentMCPCommand())
+	cmd.AddCommand(p.newAskCommand(), p.newChatCommand(), p.newAgentMCPCommand())
 	return cmd
 }
 
 // serveAgent runs the agent of the flags on the inherited socket fd. solution is the file
 // that the oracle plays.
-func (p *process) serveAgent(ctx context.Context, f *builtinFlags, solution, fd string) error {
+func (p *cli) serveAgent(ctx context.Context, f *builtinAgentFlags, solution, fd string) error {
 	// Open the socket first: on any error the server must see it closed.
 	conn, err := inheritedSocket(fd)
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	runAgent, err := p.selectAgent(f, solution)
 	if err != nil {
-		return exit.Usage(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
+		return exit.UsageError(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
 	}
 	if err := runAgent(ctx, conn); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
@@ -74,16 +74,16 @@ func inheritedSocket(fd string) (protocol.Conn, error) {
 
 // selectAgent returns a function that runs the agent of --model: noop, oracle with the
 // solution in that file, or a model with a strategy.
-func (p *process) selectAgent(f *builtinFlags, solution string) (func(context.Context, protocol.Conn) error, error) {
+func (p *cli) selectAgent(f *builtinAgentFlags, solution string) (func(context.Context, protocol.Conn) error, error) {
 	switch f.model {
 	case "noop":
 		return func(ctx context.Context, conn protocol.Conn) error {
-			return oracle.RunNoop(ctx, conn, builtin.Config{Stderr: p.stderr, Log: p.log()})
+			return oracle.RunNoop(ctx, conn, builtin.Config{Stderr: p.stderr, Log: p.newLogger()})
 		}, nil
 	case "oracle":
 		solution, err := oracle.ReadSolution(solution)
 		return func(ctx context.Context, conn protocol.Conn) error {
-			return oracle.Run(ctx, conn, solution, builtin.Config{Stderr: p.stderr, Log: p.log()})
+			return oracle.Run(ctx, conn, solution, builtin.Config{Stderr: p.stderr, Log: p.newLogger()})
 		}, err
 	}
 	cfg, err := f.config(p)

@@ -18,7 +18,7 @@ import (
 const defaultAskModel = "anthropic/claude-sonnet-5-5"
 
 // askFlags are the flags of assay agent ask.
-type askFlags struct{ builtin builtinFlags }
+type askFlags struct{ builtin builtinAgentFlags }
 
 // add adds the flags of the built-in agent that apply to a single prompt.
 func (f *askFlags) add(flags *pflag.FlagSet) {
@@ -33,7 +33,7 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	}
 }
 
-func (p *process) askCommand() *cobra.Command {
+func (p *cli) newAskCommand() *cobra.Command {
 	f := &askFlags{}
 	cmd := &cobra.Command{
 		Use:   "ask ['PROMPT']",
@@ -56,10 +56,10 @@ Exit status: 0 answered, 1 no answer (stderr has the reason) or no prompt,
 }
 
 // ask prints the answer to a prompt, or on stderr why there is none.
-func (p *process) ask(ctx context.Context, f *askFlags, prompt string) error {
+func (p *cli) ask(ctx context.Context, f *askFlags, prompt string) error {
 	if strings.TrimSpace(prompt) == "" {
 		_, _ = fmt.Fprintln(p.stdout, "Usage: assay agent ask 'Your prompt here'")
-		return exit.Failed()
+		return exit.FailedError()
 	}
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
@@ -69,17 +69,17 @@ func (p *process) ask(ctx context.Context, f *askFlags, prompt string) error {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "Error: %v\n", err)
-		return exit.Failed()
+		return exit.FailedError()
 	}
 	if _, err := fmt.Fprintln(p.stdout, answer); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
 
 // answerPrompt returns the model's answer. It checks the memory files before it opens
 // the model.
-func (p *process) answerPrompt(ctx context.Context, f *askFlags, prompt string) (string, error) {
+func (p *cli) answerPrompt(ctx context.Context, f *askFlags, prompt string) (string, error) {
 	if err := tools.CheckMemoryFiles(f.builtin.memoryDir); err != nil {
 		return "", err
 	}
@@ -91,7 +91,7 @@ func (p *process) answerPrompt(ctx context.Context, f *askFlags, prompt string) 
 	if err := cfg.Params.Check(f.builtin.model); err != nil {
 		return "", err
 	}
-	if err := f.builtin.checkRecord(); err != nil {
+	if err := f.builtin.checkRecordFlag(); err != nil {
 		return "", err
 	}
 	stop, err := f.builtin.startRecording(p, &cfg)

@@ -24,9 +24,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// builtinFlags are the flags of the built-in agent. The commands that start this agent
+// builtinAgentFlags are the flags of the built-in agent. The commands that start this agent
 // have the same flags, and pass them on.
-type builtinFlags struct {
+type builtinAgentFlags struct {
 	model, strategy, name          string
 	modelArgs                      []string
 	memoryDir, skillsDir, stateDir string
@@ -35,10 +35,10 @@ type builtinFlags struct {
 	limiterSocket                  string // of --turnstile; "" does not limit model calls
 }
 
-func (f *builtinFlags) add(flags *pflag.FlagSet) {
+func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.model, "model", "", "`model` of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)")
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "model setting `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and for replay: match=strict or match=order (repeatable)")
-	flags.StringVar(&f.strategy, "strategy", "tools", "`strategy` of the built-in agent: "+strings.Join(strategies(), ", "))
+	flags.StringVar(&f.strategy, "strategy", "tools", "`strategy` of the built-in agent: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&f.name, "name", "Eva", "`name` of the built-in agent")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "with --strategy tools: `folder` with the five memory files (default: no memory)")
 	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "with --strategy blocks: maximum `number` of feedback rounds")
@@ -50,7 +50,7 @@ func (f *builtinFlags) add(flags *pflag.FlagSet) {
 }
 
 // arguments returns the flags as arguments for the agent's process.
-func (f *builtinFlags) arguments() []string {
+func (f *builtinAgentFlags) arguments() []string {
 	args := []string{"--model", f.model, "--strategy", f.strategy, "--name", f.name, "--max-eval-iters", strconv.Itoa(f.maxEvalIters)}
 	for _, arg := range f.modelArgs {
 		args = append(args, "--model-arg", arg)
@@ -69,7 +69,7 @@ type pathFlag struct {
 	path *string
 }
 
-func (f *builtinFlags) pathFlags() []pathFlag {
+func (f *builtinAgentFlags) pathFlags() []pathFlag {
 	return []pathFlag{
 		{"memory-dir", &f.memoryDir},
 		{"skills-dir", &f.skillsDir},
@@ -79,13 +79,13 @@ func (f *builtinFlags) pathFlags() []pathFlag {
 	}
 }
 
-// strategies returns the values of --strategy.
-func strategies() []string {
+// strategyNames returns the values of --strategy.
+func strategyNames() []string {
 	return []string{tools.StrategyName, blocks.StrategyName, ticks.StrategyName}
 }
 
 // runStrategy runs the built-in agent with the strategy of the flags on conn.
-func (f *builtinFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
+func (f *builtinAgentFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg builtin.Config) error {
 	switch f.strategy {
 	case blocks.StrategyName:
 		return blocks.Run(ctx, conn, blocks.Config{Agent: cfg, MaxRounds: f.maxEvalIters})
@@ -97,8 +97,8 @@ func (f *builtinFlags) runStrategy(ctx context.Context, conn protocol.Conn, cfg 
 }
 
 // config returns the configuration of the built-in agent, with the model opened.
-func (f *builtinFlags) config(p *process) (builtin.Config, error) {
-	cfg := builtin.Config{ModelName: f.model, Name: f.name, Stderr: p.stderr, Log: p.log()}
+func (f *builtinAgentFlags) config(p *cli) (builtin.Config, error) {
+	cfg := builtin.Config{ModelName: f.model, Name: f.name, Stderr: p.stderr, Log: p.newLogger()}
 	if err := f.check(); err != nil {
 		return cfg, err
 	}
@@ -119,22 +119,22 @@ func (f *builtinFlags) config(p *process) (builtin.Config, error) {
 }
 
 // check rejects invalid flags without opening files or the model.
-func (f *builtinFlags) check() error {
+func (f *builtinAgentFlags) check() error {
 	if f.model == "" {
 		return errors.New("the built-in agent needs a --model: anthropic/ID, openai/ID, script:FILE or replay:FILE")
 	}
 	if f.maxEvalIters < 1 {
 		return fmt.Errorf("--max-eval-iters %d: want at least 1", f.maxEvalIters)
 	}
-	if !slices.Contains(strategies(), f.strategy) {
-		return fmt.Errorf("unknown strategy %q: known are %s", f.strategy, strings.Join(strategies(), ", "))
+	if !slices.Contains(strategyNames(), f.strategy) {
+		return fmt.Errorf("unknown strategy %q: known are %s", f.strategy, strings.Join(strategyNames(), ", "))
 	}
 	return nil
 }
 
 // checkFolders checks that the folders of the strategy exist, and rejects folders of
 // other strategies.
-func (f *builtinFlags) checkFolders() error {
+func (f *builtinAgentFlags) checkFolders() error {
 	for _, folder := range []struct{ flag, path, strategy string }{
 		{"memory-dir", f.memoryDir, "tools"}, {"skills-dir", f.skillsDir, "ticks"}, {"state-dir", f.stateDir, "ticks"},
 	} {
@@ -157,13 +157,13 @@ func (f *builtinFlags) checkFolders() error {
 
 // isPriceKnown reports whether the price of the model is known. A recording has the prices
 // of its calls.
-func (f *builtinFlags) isPriceKnown(p *process) bool {
+func (f *builtinAgentFlags) isPriceKnown(p *cli) bool {
 	options, _, err := p.modelSettings(f.model, f.modelArgs)
 	return strings.HasPrefix(f.model, "replay:") || err == nil && model.FindModelCard(f.model) != nil && !openai.IsThirdParty(f.model, options.BaseURL)
 }
 
 // makePathsAbsolute makes every path absolute, because the agent works in another folder.
-func (f *builtinFlags) makePathsAbsolute() error {
+func (f *builtinAgentFlags) makePathsAbsolute() error {
 	here, err := filepath.Abs(".")
 	if err != nil {
 		return err
@@ -180,9 +180,9 @@ func (f *builtinFlags) makePathsAbsolute() error {
 	return nil
 }
 
-// checkBuiltin opens the model once, so that a wrong name, a missing key or an invalid
+// checkBuiltinAgent opens the model once, so that a wrong name, a missing key or an invalid
 // script is reported before anything is started.
-func (h *host) checkBuiltin(f *builtinFlags) error {
+func (h *kernelAndAgentHost) checkBuiltinAgent(f *builtinAgentFlags) error {
 	if err := f.makePathsAbsolute(); err != nil {
 		return err
 	}
@@ -192,5 +192,5 @@ func (h *host) checkBuiltin(f *builtinFlags) error {
 	if _, err := f.config(h.p); err != nil {
 		return err
 	}
-	return f.checkRecord()
+	return f.checkRecordFlag()
 }

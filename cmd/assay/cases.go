@@ -19,14 +19,14 @@ import (
 	"assay/testcases"
 )
 
-// caseRun is cases of assay serve that are tried one after the other, as one run.
-type caseRun struct {
+// caseSequence is cases of assay serve that are tried one after the other, as one run.
+type caseSequence struct {
 	name  string // PATH or PATH#ID, as the user has named the cases
 	cases []testcases.Case
 }
 
 // loadFlaggedCases loads the cases of --case, one run per flag.
-func (s *serveHost) loadFlaggedCases() (all []caseRun, err error) {
+func (s *serveHost) loadFlaggedCases() (all []caseSequence, err error) {
 	for _, name := range s.flags.cases {
 		path, id, _ := strings.Cut(name, "#")
 		if path == "" {
@@ -36,7 +36,7 @@ func (s *serveHost) loadFlaggedCases() (all []caseRun, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, caseRun{name, cases})
+		all = append(all, caseSequence{name, cases})
 	}
 	return all, nil
 }
@@ -99,26 +99,26 @@ func (s *serveHost) prepareCase(path, id string) (server.AttemptRunner, error) {
 		if folder, err = filepath.EvalSymlinks(folder); err != nil {
 			continue
 		}
-		if folder, err = filepath.Abs(folder); err != nil || !isWithin(folder, resolved) {
+		if folder, err = filepath.Abs(folder); err != nil || !isPathWithin(folder, resolved) {
 			continue
 		}
 		cases, err := s.loadCases(path, id)
 		if err != nil {
 			return nil, err
 		}
-		return s.attemptRunner(caseRun{strings.TrimSuffix(path+"#"+id, "#"), cases}), nil
+		return s.attemptRunner(caseSequence{strings.TrimSuffix(path+"#"+id, "#"), cases}), nil
 	}
 	return nil, fmt.Errorf("%s is in no folder that --case has named", path)
 }
 
-// isWithin reports whether path is folder itself or lies in it.
-func isWithin(folder, path string) bool {
+// isPathWithin reports whether path is folder itself or lies in it.
+func isPathWithin(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // attemptRunner returns a function that makes attempts at the cases as one run.
-func (s *serveHost) attemptRunner(run caseRun) server.AttemptRunner {
+func (s *serveHost) attemptRunner(run caseSequence) server.AttemptRunner {
 	return func(ctx context.Context, publisher *server.AttemptPublisher) error {
 		if err := s.runCases(ctx, run, publisher); err != nil {
 			return fmt.Errorf("%s could not be tried: %w", run.name, err)
@@ -129,13 +129,13 @@ func (s *serveHost) attemptRunner(run caseRun) server.AttemptRunner {
 
 // runCases creates a run folder, makes an attempt at each case, shows them to consoles,
 // and prints the summary.
-func (s *serveHost) runCases(ctx context.Context, run caseRun, publisher *server.AttemptPublisher) error {
+func (s *serveHost) runCases(ctx context.Context, run caseSequence, publisher *server.AttemptPublisher) error {
 	skipReason, err := s.host.checkRequirements(ctx, run.cases)
 	if err != nil {
 		return err
 	}
 	folder, err := runs.Create(newRunFolder(s.flags.runs, "serve"), runs.Info{
-		Started: time.Now().UTC(), Host: s.host.info(),
+		Started: time.Now().UTC(), Host: s.host.machineInfo(),
 		Config: map[string]any{"case": run.name, "agent": s.flags.host.agent, "model": s.flags.host.builtin.model, "console": !s.flags.headless},
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func attemptInfo(cfg attempt.Config, job attempt.Job) server.AttemptInfo {
 // verdictReporter is a [batch.Observer] that shows verdicts on stderr and to consoles when
 // they are on disk.
 type verdictReporter struct {
-	p         *process
+	p         *cli
 	publisher *server.AttemptPublisher
 }
 

@@ -76,9 +76,9 @@ func TestServe_CasesRunInSequence(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, status, answer)
 	require.True(t, c.awaitVerdict(t, 4).Passed)
 
-	ready := c.run.matching(hasType("ready"))
+	ready := c.run.itemsMatching(hasType("ready"))
 	require.Len(t, ready, 4, "one ready for each case")
-	require.Len(t, c.agent.matching(hasType("notebook_state")), 4)
+	require.Len(t, c.agent.itemsMatching(hasType("notebook_state")), 4)
 	pids := map[int]bool{}
 	for _, r := range ready {
 		pids[r.PID] = true
@@ -109,7 +109,7 @@ type evalResult struct {
 // awaitVerdict waits for the nth eval_result, counted from 1.
 func (c *console) awaitVerdict(t *testing.T, n int) (r evalResult) {
 	t.Helper()
-	m := c.agent.awaitNth(t, n, "the verdict", hasType("eval_result"))
+	m := c.agent.awaitNthItem(t, n, "the verdict", hasType("eval_result"))
 	require.NoError(t, json.Unmarshal([]byte(m.body), &r))
 	return r
 }
@@ -121,7 +121,7 @@ func TestServe_Headless(t *testing.T) {
 	require.Equal(t, runs.OutcomeCompleted, s.awaitAttempts(t, 1)[0].Outcome)
 	c := s.connectView(t, "default")
 	require.Equal(t, evalResult{CaseID: "alone", Outcome: "completed", Passed: true, Graders: c.awaitVerdict(t, 1).Graders}, c.awaitVerdict(t, 1))
-	require.Equal(t, []string{"ran"}, statuses(c.shownCells(t)))
+	require.Equal(t, []string{"ran"}, cellStatuses(c.shownCells(t)))
 	_, session := s.get(t, "/api/sessions/default")
 	require.Contains(t, session, `"verdict":true`)
 	require.Contains(t, session, `"attempt":null,"result":{"type":"eval_result","case_id":"alone"`)
@@ -149,7 +149,7 @@ func TestServe_SetupErrors(t *testing.T) {
 	}
 	require.Contains(t, c.awaitVerdict(t, 2).Detail, "nowhere.csv")
 	require.Contains(t, c.awaitVerdict(t, 3).Detail, "ZeroDivisionError")
-	s.stderr.await(t, "the skipped case", func(line string) bool { return strings.HasPrefix(line, "SKIP  4-skipped: ") })
+	s.stderr.awaitItem(t, "the skipped case", func(line string) bool { return strings.HasPrefix(line, "SKIP  4-skipped: ") })
 	s.stop(t)
 }
 
@@ -168,8 +168,8 @@ func TestServe_ReportsCaseThatCannotStart(t *testing.T) {
 		require.Equal(t, http.StatusAccepted, status, answer)
 	}
 	awaitReason := func(reason string) {
-		c.run.await(t, "the reason", contains("error", reason))
-		c.agent.await(t, "the reason", contains("agent_error", reason))
+		c.run.awaitItem(t, "the reason", hasTypeAndText("error", reason))
+		c.agent.awaitItem(t, "the reason", hasTypeAndText("agent_error", reason))
 	}
 	attach(skipped)
 	awaitReason("skipped.json could not be tried: every case was skipped")

@@ -14,7 +14,7 @@ import (
 	"assay/cmd/assay/internal/exit"
 )
 
-func (p *process) chatCommand() *cobra.Command {
+func (p *cli) newChatCommand() *cobra.Command {
 	f := &localSessionFlags{}
 	cmd := &cobra.Command{
 		Use:   "chat",
@@ -38,7 +38,7 @@ start or the agent failed, 130 or 143 interrupted.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.chat(cmd.Context(), f) },
 	}
-	f.add(cmd, append(builtinFlagNames(), "wall", "turns", "actions", "tokens", "cost", "max-model-calls")...)
+	f.add(cmd, append(builtinAgentFlagNames(), "wall", "turns", "actions", "tokens", "cost", "max-model-calls")...)
 	for _, limit := range [][2]string{
 		{"wall", "`duration` that the work on one prompt may take"},
 		{"turns", "maximum `number` of model replies to one prompt"},
@@ -53,10 +53,10 @@ start or the agent failed, 130 or 143 interrupted.`,
 	return cmd
 }
 
-// builtinFlagNames returns the names of the built-in agent's flags, without hidden ones.
-func builtinFlagNames() (names []string) {
+// builtinAgentFlagNames returns the names of the built-in agent's flags, without hidden ones.
+func builtinAgentFlagNames() (names []string) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	(&builtinFlags{}).add(flags)
+	(&builtinAgentFlags{}).add(flags)
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if !flag.Hidden {
 			names = append(names, flag.Name)
@@ -67,7 +67,7 @@ func builtinFlagNames() (names []string) {
 
 // chat starts a session, chats until the input or a signal ends the chat, and ends the
 // session.
-func (p *process) chat(ctx context.Context, f *localSessionFlags) error {
+func (p *cli) chat(ctx context.Context, f *localSessionFlags) error {
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	s, err := p.startLocalSession(ctx, "chat", f)
 	signals := make(chan os.Signal, 2)
@@ -84,5 +84,5 @@ func (p *process) chat(ctx context.Context, f *localSessionFlags) error {
 		signal.Stop(signals) // another signal ends this program, and the cleanup helper stops the rest
 		err = errors.Join(err, s.close("the chat has ended"))
 	}
-	return interrupt.exitErrorOr(exit.OrBroken(err))
+	return interrupt.exitErrorOr(exit.FirstErrorOrBroken(err))
 }

@@ -91,7 +91,7 @@ func startChat(t *testing.T) *chatProcess {
 	t.Cleanup(func() {
 		_ = c.cmd.Process.Kill()
 		_ = c.cmd.Wait()
-		isClean := func() bool { return len(findProcesses(c.sandboxRoot)) == 0 && len(temporaryFolders(dir)) == 0 }
+		isClean := func() bool { return len(findProcessesWithText(c.sandboxRoot)) == 0 && len(temporaryFolders(dir)) == 0 }
 		require.Eventually(t, isClean, waitTimeout, 5*time.Millisecond)
 	})
 	return c
@@ -195,7 +195,7 @@ func TestCO14_KilledAgentEndsTheChat(t *testing.T) {
 	c.writeLine("sleep")
 	c.stdout.awaitText(t, "[1] >>> import asyncio")
 	killed := 0
-	for _, pid := range findProcesses(c.sandboxRoot) {
+	for _, pid := range findProcessesWithText(c.sandboxRoot) {
 		args, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // it has ended meanwhile

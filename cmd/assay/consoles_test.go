@@ -15,8 +15,8 @@ import (
 // jsonObject is a message or a part of one.
 type jsonObject = map[string]any
 
-// message is a message from the server to a console: the fields that several tests read.
-type message struct {
+// consoleMessage is a message from the server to a console: the fields that several tests read.
+type consoleMessage struct {
 	Type       string          `json:"type"`
 	Seq        int64           `json:"seq"`
 	Action     string          `json:"action"`
@@ -36,31 +36,31 @@ type message struct {
 	body string // the whole message
 }
 
-func (m message) String() string { return m.body }
+func (m consoleMessage) String() string { return m.body }
 
 // hasType returns a function that matches messages of a type.
-func hasType(kind string) func(message) bool { return func(m message) bool { return m.Type == kind } }
+func hasType(kind string) func(consoleMessage) bool { return func(m consoleMessage) bool { return m.Type == kind } }
 
-// isForCell returns a function that matches messages of a type that name the cell.
-func isForCell(kind, cell string) func(message) bool {
-	return func(m message) bool { return m.Type == kind && m.CellID == cell }
+// hasTypeAndCell returns a function that matches messages of a type that name the cell.
+func hasTypeAndCell(kind, cell string) func(consoleMessage) bool {
+	return func(m consoleMessage) bool { return m.Type == kind && m.CellID == cell }
 }
 
-// contains returns a function that matches messages of a type whose JSON contains text.
-func contains(kind, text string) func(message) bool {
-	return func(m message) bool { return m.Type == kind && strings.Contains(m.body, text) }
+// hasTypeAndText returns a function that matches messages of a type whose JSON contains text.
+func hasTypeAndText(kind, text string) func(consoleMessage) bool {
+	return func(m consoleMessage) bool { return m.Type == kind && strings.Contains(m.body, text) }
 }
 
 // wsConn is a WebSocket connection of a console. Its inbox has the messages received and the
 // error that ended the connection.
 type wsConn struct {
-	*inbox[message]
+	*inbox[consoleMessage]
 	ws *websocket.Conn
 }
 
 // dial connects to a path of the server. onMessage, unless nil, is called with each message
 // before tests can await it. header is names and values in turn.
-func (s *serveProcess) dial(t *testing.T, path string, onMessage func(*wsConn, message), header ...string) *wsConn {
+func (s *serveProcess) dial(t *testing.T, path string, onMessage func(*wsConn, consoleMessage), header ...string) *wsConn {
 	t.Helper()
 	options := &websocket.DialOptions{HTTPHeader: http.Header{}}
 	for i := 0; i+1 < len(header); i += 2 {
@@ -69,16 +69,16 @@ func (s *serveProcess) dial(t *testing.T, path string, onMessage func(*wsConn, m
 	ws, _, err := websocket.Dial(t.Context(), s.url+path, options) //nolint:bodyclose // an upgraded connection has no body
 	require.NoError(t, err)
 	ws.SetReadLimit(-1)
-	w := &wsConn{inbox: newInbox[message](), ws: ws}
+	w := &wsConn{inbox: newInbox[consoleMessage](), ws: ws}
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
-		w.fill(func() (message, error) {
+		w.readItemsFrom(func() (consoleMessage, error) {
 			_, body, err := ws.Read(context.Background())
 			if err != nil {
-				return message{}, err
+				return consoleMessage{}, err
 			}
-			m := message{body: string(body)}
+			m := consoleMessage{body: string(body)}
 			if err := json.Unmarshal(body, &m); err != nil {
 				return m, err
 			}
@@ -117,7 +117,7 @@ func (w *wsConn) awaitClose(t *testing.T) websocket.CloseError {
 // that is only at /run.
 type console struct {
 	run, agent *wsConn
-	ready      message // the first message at /run
+	ready      consoleMessage // the first message at /run
 }
 
 // consoleOptions is how a console connects to a session.
@@ -126,7 +126,7 @@ type consoleOptions struct {
 	role            string // holder or view; default: view
 	name            string // session_id in init; default: a new one
 	connectionIndex int    // connection_idx of an earlier connection to /run; 0: a new console
-	onMessage       func(*wsConn, message)
+	onMessage       func(*wsConn, consoleMessage)
 }
 
 // connect connects a console to /run and /agent. The server answers at /agent later.
@@ -149,7 +149,7 @@ func (s *serveProcess) connectRun(t *testing.T, w consoleOptions) *console {
 	t.Helper()
 	c := &console{run: s.dial(t, "/run?session="+w.session, nil)}
 	c.run.send(jsonObject{"token": s.token, "notebook_id": "n", "connection_idx": w.connectionIndex})
-	c.ready = c.run.await(t, "ready", hasType("ready"))
+	c.ready = c.run.awaitItem(t, "ready", hasType("ready"))
 	return c
 }
 
@@ -164,15 +164,15 @@ func (s *serveProcess) connectView(t *testing.T, session string) *console {
 // awaitNotebook waits for the first notebook_state.
 func (c *console) awaitNotebook(t *testing.T) {
 	t.Helper()
-	c.agent.await(t, "the notebook", hasType("notebook_state"))
+	c.agent.awaitItem(t, "the notebook", hasType("notebook_state"))
 }
 
 // doAction sends a notebook_action and returns the response.
-func (c *console) doAction(t *testing.T, action string, params jsonObject) message {
+func (c *console) doAction(t *testing.T, action string, params jsonObject) consoleMessage {
 	t.Helper()
 	tx := uuid.NewString()
 	c.agent.send(jsonObject{"type": "notebook_action", "action": action, "params": params, "tx_id": tx})
-	return c.agent.await(t, "the answer to "+action, func(m message) bool { return m.TxID == tx })
+	return c.agent.awaitItem(t, "the answer to "+action, func(m consoleMessage) bool { return m.TxID == tx })
 }
 
 // runNewCell creates a code cell at position, starts it, and returns its id.
@@ -185,7 +185,7 @@ func (c *console) runNewCell(t *testing.T, position int, source string) string {
 
 // queryAgent makes the scripted agent execute python.
 func (c *console) queryAgent(python string) {
-	c.agent.send(jsonObject{"type": "agent_query", "query": agentQuery(python), "request_id": uuid.NewString()})
+	c.agent.send(jsonObject{"type": "agent_query", "query": queryThatExecutes(python), "request_id": uuid.NewString()})
 }
 
 // disconnect closes both TCP connections without a close frame.
@@ -195,4 +195,4 @@ func (c *console) disconnect() {
 }
 
 // isAgentDone matches the event by which the scripted agent reports that it has executed a query.
-func isAgentDone(m message) bool { return m.Type == "agent_event" && m.Text == "done" }
+func isAgentDone(m consoleMessage) bool { return m.Type == "agent_event" && m.Text == "done" }

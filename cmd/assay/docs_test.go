@@ -88,8 +88,8 @@ func TestDocs_ModelScript(t *testing.T) {
 	require.Contains(t, runAssay(t, "run", file, "--model", "script:"+script, "--quiet", "--out", filepath.Join(dir, "run")), "PASS 1/1 ")
 }
 
-// gradedExample is a line of the output of assay grade: the fields that tests read.
-type gradedExample struct {
+// gradeOutputLine is a line of the output of assay grade: the fields that tests read.
+type gradeOutputLine struct {
 	ID        string         `json:"id"`
 	Passed    bool           `json:"passed"`
 	Reasoning string         `json:"reasoning"`
@@ -111,7 +111,7 @@ func TestDocs_GraderExamples(t *testing.T) {
 	seen := map[string]map[string]bool{}
 	var reasonings []string
 	for i, text := range results {
-		var result gradedExample
+		var result gradeOutputLine
 		require.NoError(t, json.Unmarshal([]byte(text), &result))
 		want, _, _ := strings.Cut(result.ID, ":")
 		require.Equal(t, want == "passes", result.Passed, text)

@@ -11,7 +11,7 @@ import (
 	"assay/eval/runs"
 )
 
-func (p *process) doctorCommand() *cobra.Command {
+func (p *cli) newDoctorCommand() *cobra.Command {
 	var python string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -20,7 +20,7 @@ func (p *process) doctorCommand() *cobra.Command {
 		Long: `Check what Assay needs on this machine, and start a kernel. Each check prints a
 line: ok, note, or missing with what to do about it; its name; what was found.
 Most of these things are needed for one feature only. All checks together take
-at most ` + doctor.Timeout.String() + `. API keys are reported as set or not set, and never shown.
+at most ` + doctor.CheckTimeout.String() + `. API keys are reported as set or not set, and never shown.
 
 Exit status: 0 cases can be run, 1 they cannot, 2 bad usage.`,
 		Example: "  assay doctor --python /usr/bin/python3",
@@ -35,10 +35,10 @@ Exit status: 0 cases can be run, 1 they cannot, 2 bad usage.`,
 }
 
 // doctor prints the report about this machine, and fails if no case can be run here.
-func (p *process) doctor(ctx context.Context, python string, asJSON bool) error {
+func (p *cli) doctor(ctx context.Context, python string, asJSON bool) error {
 	report := doctor.Run(ctx, doctor.Config{
 		Python: python, Environ: p.environ,
-		CleanupHelper: p.cleanupHelper(), LauncherCommand: p.sandboxLauncher(), ChildCommand: []string{p.self, "version"},
+		CleanupHelper: p.cleanupHelperCommand(), LauncherCommand: p.sandboxLauncherCommand(), ChildCommand: []string{p.self, "version"},
 	})
 	var err error
 	if asJSON {
@@ -52,9 +52,9 @@ func (p *process) doctor(ctx context.Context, python string, asJSON bool) error 
 	}
 	switch {
 	case err != nil:
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	case !report.OK:
-		return exit.Failed()
+		return exit.FailedError()
 	default:
 		return nil
 	}

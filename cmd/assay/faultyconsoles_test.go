@@ -28,9 +28,9 @@ func TestServe_DisconnectsNonReadingConsole(t *testing.T) {
 	stuck.stopForwarding()
 	for n := range 24 { // 96 MiB
 		c.queryAgent("send(type='agent_event', text='x' * (4 << 20))")
-		c.agent.awaitNth(t, n+1, "the end of the work", isAgentDone)
+		c.agent.awaitNthItem(t, n+1, "the end of the work", isAgentDone)
 	}
-	s.stderr.await(t, "the disconnect", func(line string) bool {
+	s.stderr.awaitItem(t, "the disconnect", func(line string) bool {
 		return strings.Contains(line, "peer_ended view: too slow")
 	})
 	s.stop(t)
@@ -61,7 +61,7 @@ func TestServe_PingFindsHalfOpenConsole(t *testing.T) {
 	}
 	alive, stuck := connect(s.url), connect(proxy.url)
 	awaitConsoles := func(n string) {
-		eventually(t, "the number of consoles is not "+n, func() bool {
+		awaitCondition(t, "the number of consoles is not "+n, func() bool {
 			_, metrics := s.get(t, "/metrics")
 			return strings.Contains(metrics, "\nassay_consoles{endpoint=\"agent\"} "+n+"\n")
 		})
@@ -145,7 +145,7 @@ func TestServe_RejectsInvalidMessages(t *testing.T) {
 	s := startServe(t, serveConfig{args: []string{"--frame-limit", "1048576"}})
 	c := s.connectView(t, "default")
 	c.queryAgent("cell = start_cell('''" + sourceWaitingForFile("on my way", "go") + "''')\nreceive(has_type('agent_query'))\nopen('go', 'w').close()\nassert receive_from_cell('cell_result', cell)['status'] == 'ok'")
-	c.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
+	c.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
 
 	deep := strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)
 	long := `{"type":"run_cell","cell_id":"x","code":"` + strings.Repeat("x", 1<<20) + `"}`
@@ -180,26 +180,26 @@ func TestServe_RejectsInvalidMessages(t *testing.T) {
 
 	sender := s.connectView(t, "default")
 	for _, text := range []string{"hello", "[]", `{"type":7}`, `{}`, deep, `{"type":"weather_report"}`, `{"type":"run_cell"}`, `{"type":"run_cell","cell_id":7,"code":{}}`, `{"type":"run_cell","cell_id":"nowhere","code":"1"}`} {
-		before := len(sender.run.matching(hasType("error")))
+		before := len(sender.run.itemsMatching(hasType("error")))
 		sender.run.sendRaw(websocket.MessageText, text)
-		sender.run.awaitNth(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("error"))
+		sender.run.awaitNthItem(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("error"))
 	}
 	for _, text := range []string{"hello", "[]", `{"type":7}`, deep, `{"type":"weather_report"}`} {
-		before := len(sender.agent.matching(hasType("agent_error")))
+		before := len(sender.agent.itemsMatching(hasType("agent_error")))
 		sender.agent.sendRaw(websocket.MessageText, text)
-		sender.agent.awaitNth(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("agent_error"))
+		sender.agent.awaitNthItem(t, before+1, "an answer to "+text[:min(len(text), 30)], hasType("agent_error"))
 	}
 	for name, params := range map[string]any{"run_cell": jsonObject{}, "create_cell": 7, "edit_cell": []int{1}, "no_such_action": nil} {
 		sender.agent.send(jsonObject{"type": "notebook_action", "action": name, "params": params, "tx_id": name})
-		answer := sender.agent.await(t, "an answer to "+name, func(m message) bool { return m.TxID == name })
+		answer := sender.agent.awaitItem(t, "an answer to "+name, func(m consoleMessage) bool { return m.TxID == name })
 		require.Equal(t, "error", answer.Status, answer.body)
 	}
 
 	c.queryAgent("pass")
-	c.agent.await(t, "the end of the work", isAgentDone)
-	require.Empty(t, c.agent.matching(hasType("agent_error")))
-	require.Empty(t, c.run.matching(hasType("error")), "errors go only to the console that caused them")
-	require.Equal(t, []string{"ran"}, statuses(c.shownCells(t)))
+	c.agent.awaitItem(t, "the end of the work", isAgentDone)
+	require.Empty(t, c.agent.itemsMatching(hasType("agent_error")))
+	require.Empty(t, c.run.itemsMatching(hasType("error")), "errors go only to the console that caused them")
+	require.Equal(t, []string{"ran"}, cellStatuses(c.shownCells(t)))
 	status, _ := s.get(t, "/healthz")
 	require.Equal(t, http.StatusOK, status)
 	s.stop(t)

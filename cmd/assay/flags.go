@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// levelFlag is the flag --log, which sets the log level of a process.
-type levelFlag struct{ p *process }
+// logLevelFlag is the flag --log, which sets the log level of a process.
+type logLevelFlag struct{ p *cli }
 
 // String returns the level in lower case.
-func (l levelFlag) String() string {
+func (l logLevelFlag) String() string {
 	if l.p == nil {
 		return ""
 	}
@@ -23,13 +23,13 @@ func (l levelFlag) String() string {
 }
 
 // Set sets the level, and notes that it was given.
-func (l levelFlag) Set(text string) error {
+func (l logLevelFlag) Set(text string) error {
 	l.p.logLevelGiven = true
 	return l.p.logLevel.UnmarshalText([]byte(text))
 }
 
 // Type returns the name of the kind of value.
-func (l levelFlag) Type() string { return "level" }
+func (l logLevelFlag) Type() string { return "level" }
 
 // choiceFlag is a flag whose value is one of several words.
 type choiceFlag struct {

@@ -28,7 +28,7 @@ type gradeFlags struct {
 	json bool
 }
 
-func (p *process) gradeCommand() *cobra.Command {
+func (p *cli) newGradeCommand() *cobra.Command {
 	f := &gradeFlags{}
 	cmd := &cobra.Command{
 		Use:   "grade [FILE or -]",
@@ -75,16 +75,16 @@ output failed, 130 or 143 interrupted. With --run: 0 all pass now, 1 some do not
 }
 
 // gradeLines grades the lines of the file in args, or of stdin.
-func (p *process) gradeLines(ctx context.Context, f *gradeFlags, args []string) (err error) {
+func (p *cli) gradeLines(ctx context.Context, f *gradeFlags, args []string) (err error) {
 	switch {
 	case len(args) > 1:
-		return exit.Usage(fmt.Errorf("grade: want one file, found %d (paths of cases go with --run)", len(args)))
+		return exit.UsageError(fmt.Errorf("grade: want one file, found %d (paths of cases go with --run)", len(args)))
 	case f.json:
-		return exit.Usage(errors.New("--json goes with --run: without it the output is JSON already"))
+		return exit.UsageError(errors.New("--json goes with --run: without it the output is JSON already"))
 	}
-	in, err := p.openLines(args)
+	in, err := p.openInputLines(args)
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	defer in.Close()
 	ctx, interrupt := p.cancelOnSignal(ctx)
@@ -93,11 +93,11 @@ func (p *process) gradeLines(ctx context.Context, f *gradeFlags, args []string) 
 	if err == nil && faulty > 0 {
 		err = &exit.Error{Status: exit.StatusFailed, Err: fmt.Errorf("%d lines are invalid or name an unknown grader: see their errors", faulty)}
 	}
-	return interrupt.exitErrorOr(exit.OrBroken(err))
+	return interrupt.exitErrorOr(exit.FirstErrorOrBroken(err))
 }
 
-// openLines opens the file in args, or stdin if args is empty or "-".
-func (p *process) openLines(args []string) (io.ReadCloser, error) {
+// openInputLines opens the file in args, or stdin if args is empty or "-".
+func (p *cli) openInputLines(args []string) (io.ReadCloser, error) {
 	if len(args) == 1 && args[0] != "-" {
 		return os.Open(args[0])
 	}
@@ -120,24 +120,24 @@ func cancellableReader(ctx context.Context, in io.Reader) io.Reader {
 }
 
 // regradeRun grades a stored run again, with the cases in paths.
-func (p *process) regradeRun(ctx context.Context, f *gradeFlags, paths []string) (err error) {
+func (p *cli) regradeRun(ctx context.Context, f *gradeFlags, paths []string) (err error) {
 	dir, err := filepath.Abs(f.run)
 	if err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	run, err := runs.NewStore(filepath.Dir(dir)).Open(filepath.Base(dir))
 	if errors.Is(err, runs.ErrNotFound) {
-		return exit.Usage(fmt.Errorf("%s is not the folder of a run: it has no run.json", f.run))
+		return exit.UsageError(fmt.Errorf("%s is not the folder of a run: it has no run.json", f.run))
 	}
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	defer func() { err = errors.Join(err, run.Close()) }()
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
 	cases, err := loadRegradeCases(ctx, run, paths)
 	if err != nil {
-		return interrupt.exitErrorOr(exit.Usage(err))
+		return interrupt.exitErrorOr(exit.UsageError(err))
 	}
 	reporter := &progress.RegradeReporter{Out: p.stdout, JSON: f.json}
 	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{
@@ -150,7 +150,7 @@ func (p *process) regradeRun(ctx context.Context, f *gradeFlags, paths []string)
 		err = reporter.Finish(summary, f.run)
 	}
 	if err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return regradeExitError(summary)
 }
@@ -183,11 +183,11 @@ func loadRegradeCases(ctx context.Context, run *runs.Run, paths []string) ([]tes
 func regradeExitError(s rescore.Summary) error {
 	switch {
 	case s.Attempts == 0:
-		return exit.Broken(errors.New("the run has no attempts"))
+		return exit.BrokenError(errors.New("the run has no attempts"))
 	case s.Passed+s.Failed == 0 && s.GradedCount() > 0:
-		return exit.Broken(errors.New("nothing could be graded"))
+		return exit.BrokenError(errors.New("nothing could be graded"))
 	case s.Passed < s.GradedCount():
-		return exit.Failed()
+		return exit.FailedError()
 	default:
 		return nil
 	}

@@ -46,7 +46,7 @@ func replaceHelpAllFlag(args []string) (out []string, isGiven bool) {
 
 // printHelp prints the help of a command to its stdout: its description, usage, example,
 // subcommands and flags.
-func (p *process) printHelp(cmd *cobra.Command, _ []string) {
+func (p *cli) printHelp(cmd *cobra.Command, _ []string) {
 	out := cmd.OutOrStdout()
 	description := cmd.Long
 	if description == "" {
@@ -68,7 +68,7 @@ func (p *process) printHelp(cmd *cobra.Command, _ []string) {
 }
 
 // printFlagGroups prints the flags of a command, in groups if it has many.
-func (p *process) printFlagGroups(out io.Writer, cmd *cobra.Command) {
+func (p *cli) printFlagGroups(out io.Writer, cmd *cobra.Command) {
 	left := pflag.NewFlagSet("", pflag.ContinueOnError)
 	left.SortFlags = false
 	cmd.InheritedFlags().VisitAll(left.AddFlag)

@@ -44,9 +44,9 @@ func TestEveryFlagHasAGroup(t *testing.T) {
 			visit(sub)
 		}
 	}
-	p := &process{stdout: io.Discard, stderr: io.Discard}
+	p := &cli{stdout: io.Discard, stderr: io.Discard}
 	p.logLevel.Set(slog.LevelWarn)
-	visit(p.command())
+	visit(p.newRootCommand())
 	for name, used := range grouped {
 		require.True(t, used, "flagGroups lists --%s, which no command has", name)
 	}

@@ -20,9 +20,9 @@ import (
 // sandbox. It is the status of a shell that cannot execute a command.
 const exitNotSandboxed = 126
 
-// fenceCommand is the launcher: it confines itself and executes a command; see
+// newSandboxLauncherCommand is the launcher: it confines itself and executes a command; see
 // [sandbox.Exec].
-func (p *process) fenceCommand() *cobra.Command {
+func (p *cli) newSandboxLauncherCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "fence PLAN -- COMMAND [ARGUMENT...]",
 		Hidden: true,
@@ -36,25 +36,25 @@ func (p *process) fenceCommand() *cobra.Command {
 	}
 }
 
-// reapCommand is the helper that survives the server and stops what it has started; see
+// newCleanupHelperCommand is the helper that survives the server and stops what it has started; see
 // [subprocess.RunCleanupHelper].
-func (p *process) reapCommand() *cobra.Command {
+func (p *cli) newCleanupHelperCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "reap",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := subprocess.RunCleanupHelper(p.stdin); err != nil {
-				return exit.Broken(err)
+				return exit.BrokenError(err)
 			}
 			return nil
 		},
 	}
 }
 
-// jupyterCommand is the bridge between the server and a Jupyter kernel; see
+// newJupyterBridgeCommand is the bridge between the server and a Jupyter kernel; see
 // [jupyter.Serve]. The server starts it as the command of the kernel.
-func (p *process) jupyterCommand() *cobra.Command {
+func (p *cli) newJupyterBridgeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "jupyter KERNEL_JSON FD",
 		Hidden: true,
@@ -69,16 +69,16 @@ func (p *process) jupyterCommand() *cobra.Command {
 // socket fd. It ends with the kernel's exit status or signal, so that the server sees how
 // the kernel died. It prints directly to the screen, because a signal leaves no time to
 // flush p.err.
-func (p *process) serveJupyter(ctx context.Context, specPath, fd string) error {
+func (p *cli) serveJupyter(ctx context.Context, specPath, fd string) error {
 	conn, err := inheritedSocket(fd)
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
 	spec, err := jupyter.ReadSpec(specPath, p.environ)
 	if err != nil {
-		return exit.Usage(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
+		return exit.UsageError(errors.Join(err, conn.Close(protocol.CloseNormal, "")))
 	}
 	err = jupyter.Serve(ctx, conn, spec, jupyter.Config{Environ: p.environ, Stderr: p.screen})
 	if died, ok := errors.AsType[*jupyter.ExitError](err); ok {
@@ -87,7 +87,7 @@ func (p *process) serveJupyter(ctx context.Context, specPath, fd string) error {
 		return &exit.Error{Status: died.Status}
 	}
 	if err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }

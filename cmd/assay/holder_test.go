@@ -33,7 +33,7 @@ submit(42)
 	watch := s.dial(t, "/watch", nil)
 
 	// Other consoles are refused once it holds the notebook.
-	k.agent.await(t, "an action", hasType("agent_action"))
+	k.agent.awaitItem(t, "an action", hasType("agent_action"))
 	for _, role := range []string{"holder", "view"} {
 		how := s.connect(t, consoleOptions{role: role, name: "another"}).agent.awaitClose(t)
 		require.EqualValues(t, 4009, how.Code)
@@ -41,27 +41,27 @@ submit(42)
 	}
 
 	// It disconnects before it has answered get_context, and answers after it has reconnected.
-	asked := k.agent.await(t, "get_context", func(m message) bool { return m.Action == "get_context" })
+	asked := k.agent.awaitItem(t, "get_context", func(m consoleMessage) bool { return m.Action == "get_context" })
 	k.disconnect()
 	s.awaitHolderDisconnect(t, watch, 1)
 	k.reconnect(t)
 	k.leaveUnanswered("")
-	k.respond(k.agent, asked)
+	k.answerAction(k.agent, asked)
 
 	// It disconnects while a cell runs. An action that the agent sends meanwhile waits.
-	k.run.await(t, "the run", contains("kernel_stdio", "on my way"))
-	running := k.run.matching(hasType("start_cell"))
+	k.run.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
+	running := k.run.itemsMatching(hasType("start_cell"))
 	helper := s.connectRun(t, consoleOptions{})
 	k.disconnect()
 	s.awaitHolderDisconnect(t, watch, 2)
 	helper.run.send(jsonObject{"type": "stop_cell", "cell_id": running[len(running)-1].CellID})
-	watch.awaitNth(t, 2, "an action while the holder is away", func(m message) bool {
+	watch.awaitNthItem(t, 2, "an action while the holder is away", func(m consoleMessage) bool {
 		return m.Hop == "agent>server" && m.Action == "get_context"
 	})
 	k.reconnect(t)
 	require.Contains(t, k.ready.body, "on my way", "ready has what the kernel did meanwhile")
 
-	result := k.agent.await(t, "the verdict", hasType("eval_result"))
+	result := k.agent.awaitItem(t, "the verdict", hasType("eval_result"))
 	require.Contains(t, result.body, `"passed":true`)
 	attempt := s.awaitAttempts(t, 1)[0]
 	require.Equal(t, runs.OutcomeCompleted, attempt.Outcome, attempt.Detail)
@@ -71,7 +71,7 @@ submit(42)
 // awaitHolderDisconnect waits until the server has noticed n times that the holder disconnected.
 func (s *serveProcess) awaitHolderDisconnect(t *testing.T, watch *wsConn, n int) {
 	t.Helper()
-	watch.awaitNth(t, n, "the disconnect of the holder", func(m message) bool {
+	watch.awaitNthItem(t, n, "the disconnect of the holder", func(m consoleMessage) bool {
 		return m.Type == "peer_ended" && m.Action == "console"
 	})
 }
@@ -83,7 +83,7 @@ func TestServe_HolderAwayBeyondGrace(t *testing.T) {
 run_cell("import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.005)")
 `)}})
 	k := connectHolder(t, s)
-	k.console.run.await(t, "the run", contains("kernel_stdio", "on my way"))
+	k.console.run.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
 	k.disconnect()
 	attempt := s.awaitAttempts(t, 1)[0]
 	require.Equal(t, runs.OutcomeConsoleLost, attempt.Outcome, attempt.Detail)
@@ -96,7 +96,7 @@ run_cell("import time\nprint('on my way', flush=True)\nwhile True: time.sleep(0.
 	require.Less(t, measured, 2*time.Second)
 
 	// A holder that connects later receives the verdict.
-	require.Contains(t, s.connect(t, consoleOptions{role: "holder"}).agent.await(t, "the verdict", hasType("eval_result")).body, `"outcome":"console_lost"`)
+	require.Contains(t, s.connect(t, consoleOptions{role: "holder"}).agent.awaitItem(t, "the verdict", hasType("eval_result")).body, `"outcome":"console_lost"`)
 	s.stop(t)
 }
 
@@ -125,7 +125,7 @@ func connectHolder(t *testing.T, s *serveProcess) *holderConsole {
 // connections.
 func (k *holderConsole) reconnect(t *testing.T) {
 	t.Helper()
-	w := consoleOptions{role: "holder", name: k.name, onMessage: k.respond}
+	w := consoleOptions{role: "holder", name: k.name, onMessage: k.answerAction}
 	if k.console != nil {
 		w.connectionIndex = k.ready.Connection
 	}
@@ -133,7 +133,7 @@ func (k *holderConsole) reconnect(t *testing.T) {
 	k.mu.Lock()
 	k.run = at.run
 	k.mu.Unlock()
-	at.agent = k.server.dial(t, "/agent", k.respond)
+	at.agent = k.server.dial(t, "/agent", k.answerAction)
 	at.agent.send(jsonObject{"type": "init", "session_id": k.name, "connection_idx": at.ready.Connection, "token": k.server.token})
 	k.console = at
 }
@@ -145,9 +145,9 @@ func (k *holderConsole) leaveUnanswered(action string) {
 	k.unanswered = action
 }
 
-// respond answers an agent_action and then starts the cell that the action wants to run. It
+// answerAction answers an agent_action and then starts the cell that the action wants to run. It
 // ignores other messages.
-func (k *holderConsole) respond(w *wsConn, m message) {
+func (k *holderConsole) answerAction(w *wsConn, m consoleMessage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if m.Type != "agent_action" || m.Action == k.unanswered {
@@ -163,7 +163,7 @@ func (k *holderConsole) respond(w *wsConn, m message) {
 
 // performAction performs get_context or create_cell. It returns the response and, if a cell is to
 // run, the message for the kernel.
-func (k *holderConsole) performAction(m message) (response, run jsonObject) {
+func (k *holderConsole) performAction(m consoleMessage) (response, run jsonObject) {
 	var p struct {
 		Position int    `json:"position"`
 		Source   string `json:"source"`

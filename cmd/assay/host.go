@@ -24,11 +24,11 @@ import (
 	"assay/kernel"
 )
 
-// hostFlags are the flags of every subcommand that starts kernels and agents.
-type hostFlags struct {
+// kernelAndAgentFlags are the flags of every subcommand that starts kernels and agents.
+type kernelAndAgentFlags struct {
 	agent          string
 	agentEnv       []string
-	builtin        builtinFlags
+	builtin        builtinAgentFlags
 	kernel, python string
 	sandboxRoot    string
 	readyTimeout   time.Duration
@@ -41,7 +41,7 @@ type hostFlags struct {
 	data           []string
 }
 
-func (f *hostFlags) add(cmd *cobra.Command) {
+func (f *kernelAndAgentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "builtin", "`agent`: builtin, oracle, noop, mcp, 'COMMAND ARGS…', or 'mcp: COMMAND ARGS…' for an MCP client")
 	f.builtin.add(flags)
@@ -60,7 +60,7 @@ func (f *hostFlags) add(cmd *cobra.Command) {
 }
 
 // addSome adds only the flags with these names. The others have their defaults.
-func (f *hostFlags) addSome(cmd *cobra.Command, names ...string) {
+func (f *kernelAndAgentFlags) addSome(cmd *cobra.Command, names ...string) {
 	all := &cobra.Command{}
 	f.add(all)
 	for _, name := range names {
@@ -68,10 +68,10 @@ func (f *hostFlags) addSome(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// host starts kernels and agents with the flags of a command. Its creator must close it.
-type host struct {
-	flags        *hostFlags
-	p            *process
+// kernelAndAgentHost starts kernels and agents with the flags of a command. Its creator must close it.
+type kernelAndAgentHost struct {
+	flags        *kernelAndAgentFlags
+	p            *cli
 	supervisor   *subprocess.Supervisor
 	sandboxes    sandboxes
 	kernel       selectedKernel
@@ -83,14 +83,14 @@ type host struct {
 
 // newHost checks the flags, starts a supervisor and finds the kernel. Its errors carry an
 // exit status.
-func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) {
-	h := &host{flags: flags, p: p, secret: uuid.NewString()[:8]}
+func (p *cli) newHost(ctx context.Context, flags *kernelAndAgentFlags) (*kernelAndAgentHost, error) {
+	h := &kernelAndAgentHost{flags: flags, p: p, secret: uuid.NewString()[:8]}
 	if err := h.checkFlags(); err != nil {
-		return nil, exit.Usage(err)
+		return nil, exit.UsageError(err)
 	}
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: p.cleanupHelper(), Launcher: p.sandboxLauncher(), Log: p.log()})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: p.cleanupHelperCommand(), Launcher: p.sandboxLauncherCommand(), Log: p.newLogger()})
 	if err != nil {
-		return nil, exit.Broken(err)
+		return nil, exit.BrokenError(err)
 	}
 	h.supervisor = supervisor
 	if err := h.prepare(ctx); err != nil {
@@ -99,36 +99,36 @@ func (p *process) newHost(ctx context.Context, flags *hostFlags) (*host, error) 
 	return h, nil
 }
 
-// privatePath returns a path that only agents receive. A kernel knows the temporary
+// agentOnlyPath returns a path that only agents receive. A kernel knows the temporary
 // folder from its own arguments, but cannot list it.
-func (h *host) privatePath(name string) string {
+func (h *kernelAndAgentHost) agentOnlyPath(name string) string {
 	return filepath.Join(h.supervisor.TempDir(), name+"-"+h.secret)
 }
 
 // prepare finds the kernel, prepares its sandbox, and starts the model limiter and the
 // pool.
-func (h *host) prepare(ctx context.Context) (err error) {
+func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 	if err := h.findKernel(ctx); err != nil {
 		return err
 	}
 	if err := h.makeMCPSocketsDir(); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	if h.sandboxes, err = h.prepareSandboxes(ctx); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	if err := h.startLimiter(); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	if err := h.startPool(ctx); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
 
 // checkFlags rejects invalid flags before anything is started.
-func (h *host) checkFlags() (err error) {
-	isForeign := !slices.Contains([]string{"builtin", "oracle", "noop", agentMCP}, h.flags.agent)
+func (h *kernelAndAgentHost) checkFlags() (err error) {
+	isForeign := !slices.Contains([]string{"builtin", "oracle", "noop", agentFlagMCP}, h.flags.agent)
 	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(isForeign), h.flags.pool.check(h.flags.kernel), h.flags.checkModelCalls()} {
 		if err != nil {
 			return err
@@ -149,17 +149,17 @@ func (h *host) checkFlags() (err error) {
 	case "oracle", "noop":
 		return nil
 	case "builtin":
-		return h.checkBuiltin(&h.flags.builtin)
+		return h.checkBuiltinAgent(&h.flags.builtin)
 	default:
-		h.agentCommand, err = parseCommand("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
+		h.agentCommand, err = parseCommandLine("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
 		return err
 	}
 }
 
-// parseCommand splits a command line as a shell does. It makes the paths of the program
+// parseCommandLine splits a command line as a shell does. It makes the paths of the program
 // and of existing files absolute, and fails if the program does not exist. Errors name
 // the flag, and keywords, the other values that it takes.
-func parseCommand(flag, line, keywords string) ([]string, error) {
+func parseCommandLine(flag, line, keywords string) ([]string, error) {
 	words, err := shellwords.Parse(line)
 	if err != nil {
 		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
@@ -186,7 +186,7 @@ func parseCommand(flag, line, keywords string) ([]string, error) {
 
 // agentConfig returns the configuration of a session's agent. solution is the file that
 // an oracle plays; "" if the case has none.
-func (h *host) agentConfig(solution string) (agent.Config, error) {
+func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) {
 	cfg := agent.Config{PassVariables: h.flags.agentEnv, ReadyTimeout: h.flags.readyTimeout, MaxFrameBytes: h.flags.maxFrameBytes}
 	if _, ok := h.flags.mcpClientCommand(); ok {
 		cfg.Command, cfg.Sandbox = h.mcpAgentCommand(), h.sandboxes.agent
@@ -210,28 +210,28 @@ func (h *host) agentConfig(solution string) (agent.Config, error) {
 
 // attemptConfig returns the configuration that all attempts share. Its errors carry an
 // exit status.
-func (h *host) attemptConfig() (attempt.Config, error) {
+func (h *kernelAndAgentHost) attemptConfig() (attempt.Config, error) {
 	root, err := h.sandboxRoot()
 	if err != nil {
-		return attempt.Config{}, exit.Broken(err)
+		return attempt.Config{}, exit.BrokenError(err)
 	}
 	solutionsDir := ""
 	if h.flags.agent == "oracle" {
 		solutionsDir = filepath.Join(h.supervisor.TempDir(), "solutions")
 		if err := os.Mkdir(solutionsDir, 0o700); err != nil {
-			return attempt.Config{}, exit.Broken(err)
+			return attempt.Config{}, exit.BrokenError(err)
 		}
 	}
 	return attempt.Config{
 		SolutionsDir: solutionsDir,
 		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
-		LimitOverrides: h.limitOverrides(), OpenJudge: h.p.openJudge, Log: h.p.log(),
+		LimitOverrides: h.limitOverrides(), OpenJudge: h.p.openJudge, Log: h.p.newLogger(),
 	}, nil
 }
 
 // sandboxRoot returns the absolute path of the folder for working folders, and creates it
 // if it does not exist.
-func (h *host) sandboxRoot() (string, error) {
+func (h *kernelAndAgentHost) sandboxRoot() (string, error) {
 	root := h.flags.sandboxRoot
 	if root == "" {
 		root, _ = h.p.getenv("LATCH_SANDBOX_ROOT")
@@ -250,7 +250,7 @@ func (h *host) sandboxRoot() (string, error) {
 }
 
 // dataFolders returns the folders of --data by prefix.
-func (f *hostFlags) dataFolders() (map[string]string, error) {
+func (f *kernelAndAgentFlags) dataFolders() (map[string]string, error) {
 	dirs := map[string]string{}
 	for _, entry := range f.data {
 		prefix, dir, ok := strings.Cut(entry, "=")
@@ -263,11 +263,11 @@ func (f *hostFlags) dataFolders() (map[string]string, error) {
 }
 
 // limitOverrides returns the limits of the flags, which override those of cases.
-func (h *host) limitOverrides() runs.Limits {
+func (h *kernelAndAgentHost) limitOverrides() runs.Limits {
 	return h.flags.sandbox.withDiskLimit(h.flags.limits.overrides())
 }
 
 // close stops the pool and the model limiter, and then everything that is still running.
-func (h *host) close() error {
+func (h *kernelAndAgentHost) close() error {
 	return errors.Join(h.closePool(), h.closeLimiter(), h.supervisor.Close())
 }

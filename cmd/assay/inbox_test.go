@@ -20,8 +20,8 @@ type inbox[T any] struct {
 
 func newInbox[T any]() *inbox[T] { return &inbox[T]{changed: make(chan struct{})} }
 
-// fill adds the items that next returns, until next returns an error.
-func (b *inbox[T]) fill(next func() (T, error)) {
+// readItemsFrom adds the items that next returns, until next returns an error.
+func (b *inbox[T]) readItemsFrom(next func() (T, error)) {
 	for {
 		item, err := next()
 		b.mu.Lock()
@@ -46,21 +46,21 @@ func (b *inbox[T]) snapshot() (items []T, changed <-chan struct{}, err error) {
 	return slices.Clone(b.items), b.changed, b.err
 }
 
-// matching returns the items so far that match.
-func (b *inbox[T]) matching(match func(T) bool) []T {
+// itemsMatching returns the items so far that match.
+func (b *inbox[T]) itemsMatching(match func(T) bool) []T {
 	items, _, _ := b.snapshot()
 	return slices.DeleteFunc(items, func(item T) bool { return !match(item) })
 }
 
-// await waits for an item that matches and returns the first one. After waitTimeout, or when
+// awaitItem waits for an item that matches and returns the first one. After waitTimeout, or when
 // the source has ended, it fails the test with what.
-func (b *inbox[T]) await(t *testing.T, what string, match func(T) bool) T {
+func (b *inbox[T]) awaitItem(t *testing.T, what string, match func(T) bool) T {
 	t.Helper()
-	return b.awaitNth(t, 1, what, match)
+	return b.awaitNthItem(t, 1, what, match)
 }
 
-// awaitNth is await for the nth matching item, counted from 1.
-func (b *inbox[T]) awaitNth(t *testing.T, n int, what string, match func(T) bool) (item T) {
+// awaitNthItem is await for the nth matching item, counted from 1.
+func (b *inbox[T]) awaitNthItem(t *testing.T, n int, what string, match func(T) bool) (item T) {
 	t.Helper()
 	timeout := time.After(waitTimeout)
 	for {

@@ -30,7 +30,7 @@ type selectedKernel struct {
 }
 
 // findKernel checks that the kernel of the flags can be started.
-func (h *host) findKernel(ctx context.Context) (err error) {
+func (h *kernelAndAgentHost) findKernel(ctx context.Context) (err error) {
 	name := h.flags.kernel
 	k := &h.kernel
 	switch spec, isJupyter := strings.CutPrefix(name, kernelJupyter); {
@@ -42,23 +42,23 @@ func (h *host) findKernel(ctx context.Context) (err error) {
 	case isJupyter:
 		found, err := jupyter.FindSpec(ctx, spec, h.p.environ)
 		if err != nil {
-			return exit.Usage(err)
+			return exit.UsageError(err)
 		}
 		k.command = []string{h.p.self, "jupyter", found.Path}
 		k.readPaths = slices.Concat(commandFolders(k.command), found.ReadPaths())
 		k.needsUnixSockets, k.needsLoopback = true, true
 	default:
-		k.command, err = parseCommand("--kernel", name, "python, elisp, jupyter:NAME")
+		k.command, err = parseCommandLine("--kernel", name, "python, elisp, jupyter:NAME")
 		k.readPaths = commandFolders(k.command)
 	}
 	if err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
 
 // kernelConfig returns the configuration of every session's kernel.
-func (h *host) kernelConfig() kernel.Config {
+func (h *kernelAndAgentHost) kernelConfig() kernel.Config {
 	return kernel.Config{
 		Python: h.kernel.python, Emacs: h.kernel.emacs, Command: h.kernel.command,
 		Pool: h.pool, Sandbox: h.sandboxes.kernel, ReadyTimeout: h.flags.readyTimeout,
@@ -66,15 +66,15 @@ func (h *host) kernelConfig() kernel.Config {
 	}
 }
 
-// landlockRestrictsUnixSockets is the first version of Landlock with which a sandbox
+// landlockVersionForUnixSockets is the first version of Landlock with which a sandbox
 // keeps a process from Unix sockets outside of its folders.
-const landlockRestrictsUnixSockets = 9
+const landlockVersionForUnixSockets = 9
 
-// kernelRules adds to rules what the selected kernel needs. A kernel whose processes talk
+// kernelSandboxRules adds to rules what the selected kernel needs. A kernel whose processes talk
 // over the network gets a loopback network if the network is off.
-func (h *host) kernelRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
+func (h *kernelAndAgentHost) kernelSandboxRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
 	k := h.kernel
-	if k.emacs != nil && machine.LandlockVersion >= landlockRestrictsUnixSockets {
+	if k.emacs != nil && machine.LandlockVersion >= landlockVersionForUnixSockets {
 		rules.WritePaths = append(rules.WritePaths, h.supervisor.SocketsDir())
 	}
 	rules.ReadPaths = slices.Concat(rules.ReadPaths, k.readPaths)

@@ -58,14 +58,14 @@ func (l *limitFlags) check() error {
 // limit.
 func (l *limitFlags) overrides() runs.Limits {
 	return runs.Limits{
-		WallTimeoutS: overrideOf(l, "wall", l.wall.Seconds()), IdleTimeoutS: overrideOf(l, "idle", l.idle.Seconds()), CellTimeoutS: overrideOf(l, "cell", l.cell.Seconds()),
-		MaxTurns: overrideOf(l, "turns", l.turns), MaxActions: overrideOf(l, "actions", l.actions),
-		MaxTokens: overrideOf(l, "tokens", l.tokens), MaxCostUSD: overrideOf(l, "cost", l.cost),
+		WallTimeoutS: limitOverrideOf(l, "wall", l.wall.Seconds()), IdleTimeoutS: limitOverrideOf(l, "idle", l.idle.Seconds()), CellTimeoutS: limitOverrideOf(l, "cell", l.cell.Seconds()),
+		MaxTurns: limitOverrideOf(l, "turns", l.turns), MaxActions: limitOverrideOf(l, "actions", l.actions),
+		MaxTokens: limitOverrideOf(l, "tokens", l.tokens), MaxCostUSD: limitOverrideOf(l, "cost", l.cost),
 	}
 }
 
-// overrideOf returns value, 0 if the flag was not given, or -1 if it was given as 0.
-func overrideOf[T int | int64 | float64](l *limitFlags, flag string, value T) T {
+// limitOverrideOf returns value, 0 if the flag was not given, or -1 if it was given as 0.
+func limitOverrideOf[T int | int64 | float64](l *limitFlags, flag string, value T) T {
 	switch {
 	case !l.flags.Changed(flag):
 		return 0
@@ -91,7 +91,7 @@ func limitsForAgent(overrides runs.Limits) json.RawMessage {
 
 // modelWithUnknownPrice returns the model of the built-in agent if a flag or a case limits
 // the cost and the price of the model is not known; otherwise "".
-func (f *hostFlags) modelWithUnknownPrice(p *process, cases []testcases.Case) string {
+func (f *kernelAndAgentFlags) modelWithUnknownPrice(p *cli, cases []testcases.Case) string {
 	isLimited := f.limits.cost > 0 || slices.ContainsFunc(cases, func(c testcases.Case) bool { return c.Limits.CostUSD > 0 })
 	if !isLimited || f.agent != "builtin" || f.builtin.isPriceKnown(p) {
 		return ""

@@ -33,10 +33,10 @@ type lintFlags struct {
 
 	playsCases bool // --oracle
 	jobs       int
-	host       hostFlags
+	host       kernelAndAgentFlags
 }
 
-func (p *process) lintCommand() *cobra.Command {
+func (p *cli) newLintCommand() *cobra.Command {
 	f := &lintFlags{format: "console"}
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
@@ -76,41 +76,41 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 
 // lint checks the cases in paths, prints the report, and returns an error with the exit
 // status.
-func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error {
+func (p *cli) lint(ctx context.Context, paths []string, f *lintFlags) error {
 	if f.jobs < 1 {
-		return exit.Usage(errors.New("-j is at least 1"))
+		return exit.UsageError(errors.New("-j is at least 1"))
 	}
 	dataFolders, err := f.host.dataFolders()
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	level := p.logLevel.Level()
 	if !f.quiet {
-		p.logAtLeast(slog.LevelInfo) // log the skipped files
+		p.lowerLogLevel(slog.LevelInfo) // log the skipped files
 	}
-	opts := lint.CheckOptions{Pattern: f.pattern, Data: dataFolders, Log: p.log()}
+	opts := lint.CheckOptions{Pattern: f.pattern, Data: dataFolders, Log: p.newLogger()}
 	if f.category != "all" {
 		opts.Category = f.category
 	}
 	report, err := lint.Check(paths, opts)
 	p.logLevel.Set(level)
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	played := 0
 	if f.playsCases {
-		if played, err = p.playCases(ctx, f, &report); err != nil {
+		if played, err = p.runPlayableCases(ctx, f, &report); err != nil {
 			return err
 		}
 	}
 	if err := p.printLintReport(report, f, played); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	switch {
 	case report.Summary.Checked == 0:
 		return &exit.Error{Status: exit.StatusFailed, Err: errors.New("there is no case in " + strings.Join(paths, ", "))}
 	case report.Summary.Errors > 0:
-		return exit.Failed()
+		return exit.FailedError()
 	default:
 		return nil
 	}
@@ -118,7 +118,7 @@ func (p *process) lint(ctx context.Context, paths []string, f *lintFlags) error 
 
 // printLintReport prints the report as text or JSON. played is the number of cases that
 // --oracle has run.
-func (p *process) printLintReport(report lint.Report, f *lintFlags, played int) error {
+func (p *cli) printLintReport(report lint.Report, f *lintFlags, played int) error {
 	if f.quiet {
 		report.Results = []lint.FileResult{}
 	}
@@ -171,19 +171,19 @@ func formatCount(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// playCases runs the playable cases of a report with the agents oracle and noop, and adds
+// runPlayableCases runs the playable cases of a report with the agents oracle and noop, and adds
 // to the report what that shows. It returns the number of cases that it could run.
-func (p *process) playCases(ctx context.Context, f *lintFlags, report *lint.Report) (int, error) {
+func (p *cli) runPlayableCases(ctx context.Context, f *lintFlags, report *lint.Report) (int, error) {
 	cases := report.PlayableCases()
 	if len(cases) == 0 {
 		return 0, nil
 	}
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
-	solution, err := p.playWith(ctx, f, "oracle", cases)
+	solution, err := p.runCasesWithAgent(ctx, f, "oracle", cases)
 	var nothing map[string]lint.Play
 	if err == nil {
-		nothing, err = p.playWith(ctx, f, "noop", cases)
+		nothing, err = p.runCasesWithAgent(ctx, f, "noop", cases)
 	}
 	if err = interrupt.exitErrorOr(err); err != nil {
 		return 0, err
@@ -191,9 +191,9 @@ func (p *process) playCases(ctx context.Context, f *lintFlags, report *lint.Repo
 	return report.AddPlays(solution, nothing), nil
 }
 
-// playWith runs each case once with the agent oracle or noop, and returns the results by
+// runCasesWithAgent runs each case once with the agent oracle or noop, and returns the results by
 // the source of the case. It stores nothing. Its errors carry an exit status.
-func (p *process) playWith(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.Play, err error) {
+func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.Play, err error) {
 	flags := f.host
 	flags.agent = agent
 	h, err := p.newHost(ctx, &flags)
@@ -203,15 +203,15 @@ func (p *process) playWith(ctx context.Context, f *lintFlags, agent string, case
 	defer func() { err = errors.Join(err, h.close()) }()
 	skipReason, err := h.checkRequirements(ctx, cases)
 	if err != nil {
-		return nil, exit.Broken(err)
+		return nil, exit.BrokenError(err)
 	}
 	attempts, err := h.attemptConfig()
 	if err != nil {
 		return nil, err
 	}
-	folder, err := runs.Create(filepath.Join(h.supervisor.TempDir(), "run"), runs.Info{Started: time.Now().UTC(), Host: h.info()})
+	folder, err := runs.Create(filepath.Join(h.supervisor.TempDir(), "run"), runs.Info{Started: time.Now().UTC(), Host: h.machineInfo()})
 	if err != nil {
-		return nil, exit.Broken(err)
+		return nil, exit.BrokenError(err)
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	var mu sync.Mutex
@@ -232,23 +232,23 @@ func (p *process) playWith(ctx context.Context, f *lintFlags, agent string, case
 		},
 		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
 			result := attempt.Run(ctx, attempts, job)
-			add(job.Case, lint.Play{IsPassed: result.Passed != nil && *result.Passed, Failure: describeFailure(result)})
+			add(job.Case, lint.Play{IsPassed: result.Passed != nil && *result.Passed, Failure: describeFailedAttempt(result)})
 			return result
 		},
 	})
 	if err != nil {
-		return nil, exit.Broken(err)
+		return nil, exit.BrokenError(err)
 	}
 	return plays, nil
 }
 
-// describeFailure returns why an attempt did not pass, with its answer if it gave none in
+// describeFailedAttempt returns why an attempt did not pass, with its answer if it gave none in
 // the expected form.
-func describeFailure(a runs.Attempt) string {
+func describeFailedAttempt(a runs.Attempt) string {
 	if a.Outcome != runs.OutcomeCompleted || a.Passed == nil {
 		return string(a.Outcome) + ": " + terminal.OneLine(a.Detail)
 	}
-	text := terminal.OneLine(progress.FirstFailure(a))
+	text := terminal.OneLine(progress.FirstFailedGrader(a))
 	if len(a.Answer) == 0 {
 		text += " (it handed in: " + terminal.OneLine(a.Summary) + ")"
 	}

@@ -18,11 +18,11 @@ import (
 // localSessionFlags are the flags of a command that runs a session in this process, without
 // a server.
 type localSessionFlags struct {
-	host hostFlags
+	host kernelAndAgentFlags
 	out  string
 }
 
-// add adds the flags of the kernel and of the trace, and the flags of hostFlags named
+// add adds the flags of the kernel and of the trace, and the flags of kernelAndAgentFlags named
 // in more.
 func (f *localSessionFlags) add(cmd *cobra.Command, more ...string) {
 	f.host.addSome(cmd, append(more, "kernel", "python", "cell", "ready", "frame-limit", "stdio-limit", "sandbox-root",
@@ -35,27 +35,27 @@ func (f *localSessionFlags) add(cmd *cobra.Command, more ...string) {
 // both.
 type localSession struct {
 	*localsession.Session
-	host *host
+	host *kernelAndAgentHost
 }
 
 // startLocalSession starts a kernel and an agent, and returns when both are ready. The
 // session has the given id. Its errors carry an exit status; after an error nothing is
 // left running.
-func (p *process) startLocalSession(ctx context.Context, id string, f *localSessionFlags) (*localSession, error) {
+func (p *cli) startLocalSession(ctx context.Context, id string, f *localSessionFlags) (*localSession, error) {
 	h, err := p.newHost(ctx, &f.host)
 	if err != nil {
 		return nil, err
 	}
 	s, err := h.startLocalSession(ctx, id, f.out)
 	if err != nil {
-		return nil, exit.OrBroken(errors.Join(err, h.close()))
+		return nil, exit.FirstErrorOrBroken(errors.Join(err, h.close()))
 	}
 	return &localSession{Session: s, host: h}, nil
 }
 
-func (h *host) startLocalSession(ctx context.Context, id, outDir string) (*localsession.Session, error) {
+func (h *kernelAndAgentHost) startLocalSession(ctx context.Context, id, outDir string) (*localsession.Session, error) {
 	p, f := h.p, h.flags
-	h.printUnenforced()
+	h.printUnenforcedRules()
 	agent, err := h.agentConfig("")
 	if err != nil {
 		return nil, err
@@ -68,13 +68,13 @@ func (h *host) startLocalSession(ctx context.Context, id, outDir string) (*local
 		ID: id, Environ: p.environ, WorkdirRoot: root, MaxDiskBytes: int64(f.sandbox.disk),
 		Kernel: h.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1, Limits: limitsForAgent(f.limits.overrides())},
 		Router: router.Config{MaxFrameBytes: f.maxFrameBytes, CellTimeout: f.limits.cell, Shared: true},
-		Log:    p.log(),
+		Log:    p.newLogger(),
 	}, outDir)
 }
 
-// printUnenforced prints which limits and promises do not hold on this machine.
-func (h *host) printUnenforced() {
-	for _, missing := range describeUnenforced(h.enforced()) {
+// printUnenforcedRules prints which limits and promises do not hold on this machine.
+func (h *kernelAndAgentHost) printUnenforcedRules() {
+	for _, missing := range describeUnenforcedRules(h.enforcedRules()) {
 		_, _ = fmt.Fprintf(h.p.stderr, "not enforced on this machine: %s\n", missing)
 	}
 }

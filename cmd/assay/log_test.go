@@ -11,7 +11,7 @@ import (
 )
 
 // A subcommand's default log level applies unless --log or ASSAY_LOG is given.
-func TestLogAtLeast(t *testing.T) {
+func TestLowerLogLevel(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		args, environ []string
@@ -26,11 +26,11 @@ func TestLogAtLeast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			p := &process{environ: tc.environ, stdout: &out, stderr: &out, screen: terminal.NewScreen(&out)}
-			root := p.command()
+			p := &cli{environ: tc.environ, stdout: &out, stderr: &out, screen: terminal.NewScreen(&out)}
+			root := p.newRootCommand()
 			root.SetArgs(append([]string{"version"}, tc.args...))
 			require.NoError(t, root.ExecuteContext(t.Context()))
-			p.logAtLeast(slog.LevelInfo)
+			p.lowerLogLevel(slog.LevelInfo)
 			require.Equal(t, tc.want, p.logLevel.Level())
 		})
 	}

@@ -24,8 +24,8 @@ import (
 
 func main() { os.Exit(runProgram(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
-// process is the environment of a subcommand: arguments, standard streams and logging.
-type process struct {
+// cli is the environment of a subcommand: arguments, standard streams and logging.
+type cli struct {
 	self    string   // path of this program, to start it as a helper, an agent or a launcher
 	environ []string // NAME=VALUE entries
 	stdin   io.Reader
@@ -45,8 +45,8 @@ func runProgram(args []string, in io.Reader, out, errOut io.Writer) int {
 	screen := terminal.NewScreen(errOut)
 	stderr := terminal.NewAsyncWriter(screen)
 	defer stderr.Close()
-	p := &process{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, stderr: stderr, screen: screen}
-	root := p.command()
+	p := &cli{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, stderr: stderr, screen: screen}
+	root := p.newRootCommand()
 	arguments, helpAll := replaceHelpAllFlag(args[1:])
 	p.showAllFlags = helpAll
 	root.SetArgs(arguments)
@@ -87,14 +87,14 @@ func lookPath(name string) (string, error) {
 	return filepath.Abs(found)
 }
 
-// cleanupHelper returns the command of the helper that survives this program.
-func (p *process) cleanupHelper() []string { return []string{p.self, "reap"} }
+// cleanupHelperCommand returns the command of the helper that survives this program.
+func (p *cli) cleanupHelperCommand() []string { return []string{p.self, "reap"} }
 
-// sandboxLauncher returns the command that starts another command in a sandbox.
-func (p *process) sandboxLauncher() []string { return []string{p.self, "fence"} }
+// sandboxLauncherCommand returns the command that starts another command in a sandbox.
+func (p *cli) sandboxLauncherCommand() []string { return []string{p.self, "fence"} }
 
-// command returns the root command with all subcommands.
-func (p *process) command() *cobra.Command {
+// newRootCommand returns the root command with all subcommands.
+func (p *cli) newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
 		Short: "Run and watch evaluations of notebook agents",
@@ -117,13 +117,13 @@ Every flag can also be given in the environment: --out as ASSAY_OUT.`,
 	root.SetVersionTemplate(versionLine())
 	root.SetHelpFunc(p.printHelp)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlagError(err) })
-	root.AddCommand(p.runCommand(), p.serveCommand(), p.lintCommand(), p.gradeCommand(), p.agentCommand(), p.mcpCommand(), p.mockmodelCommand(),
-		p.traceCommand(), p.doctorCommand(), p.versionCommand(), p.reapCommand(), p.fenceCommand(), p.jupyterCommand())
+	root.AddCommand(p.newRunCommand(), p.newServeCommand(), p.newLintCommand(), p.newGradeCommand(), p.newAgentCommand(), p.newMCPCommand(), p.newMockModelCommand(),
+		p.newTraceCommand(), p.newDoctorCommand(), p.newVersionCommand(), p.newCleanupHelperCommand(), p.newSandboxLauncherCommand(), p.newJupyterBridgeCommand())
 	return root
 }
 
 // setFlagsFromEnvironment sets each flag that was not given from its variable ASSAY_FLAG.
-func (p *process) setFlagsFromEnvironment(flags *pflag.FlagSet) error {
+func (p *cli) setFlagsFromEnvironment(flags *pflag.FlagSet) error {
 	var err error
 	flags.VisitAll(func(flag *pflag.Flag) {
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
@@ -132,14 +132,14 @@ func (p *process) setFlagsFromEnvironment(flags *pflag.FlagSet) error {
 			return
 		}
 		if flagErr := flags.Set(flag.Name, value); flagErr != nil {
-			err = exit.Usage(fmt.Errorf("%s: %w", name, explainFlagError(flagErr)))
+			err = exit.UsageError(fmt.Errorf("%s: %w", name, explainFlagError(flagErr)))
 		}
 	})
 	return err
 }
 
 // getenv returns the value of an environment variable, and whether it is set.
-func (p *process) getenv(name string) (value string, isSet bool) {
+func (p *cli) getenv(name string) (value string, isSet bool) {
 	for _, entry := range p.environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value, true
@@ -149,30 +149,30 @@ func (p *process) getenv(name string) (value string, isSet bool) {
 }
 
 // addLogFlags adds the flags for what is logged, and how.
-func (p *process) addLogFlags(flags *pflag.FlagSet) {
+func (p *cli) addLogFlags(flags *pflag.FlagSet) {
 	p.logLevel.Set(slog.LevelWarn)
 	p.logFormat = "text"
-	flags.Var(levelFlag{p}, "log", "log `level` on stderr: debug, info, warn or error; info and debug include the messages between agent, notebook and kernel")
+	flags.Var(logLevelFlag{p}, "log", "log `level` on stderr: debug, info, warn or error; info and debug include the messages between agent, notebook and kernel")
 	flags.Var(choiceFlag{&p.logFormat, []string{"text", "json"}}, "log-format", "log format: `text|json`")
 }
 
-// log returns a logger to stderr with the level and the format of the flags.
-func (p *process) log() *slog.Logger {
+// newLogger returns a logger to stderr with the level and the format of the flags.
+func (p *cli) newLogger() *slog.Logger {
 	if p.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: &p.logLevel}))
 	}
 	return slog.New(textlog.NewHandler(p.stderr, &p.logLevel, server.DefaultSessionID))
 }
 
-// logAtLeast lowers the log level to level, unless --log or ASSAY_LOG was given.
-func (p *process) logAtLeast(level slog.Level) {
+// lowerLogLevel lowers the log level to level, unless --log or ASSAY_LOG was given.
+func (p *cli) lowerLogLevel(level slog.Level) {
 	if !p.logLevelGiven {
 		p.logLevel.Set(min(level, p.logLevel.Level()))
 	}
 }
 
 // wantsColor reports whether terminals may be sent colors.
-func (p *process) wantsColor() bool {
+func (p *cli) wantsColor() bool {
 	noColor, _ := p.getenv("NO_COLOR")
 	return noColor == ""
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){
 		"assay":       main,
-		"faultyagent": func() { os.Exit(faultyAgent(os.Args[1], os.Args[2])) },
+		"faultyagent": func() { os.Exit(runFaultyAgent(os.Args[1], os.Args[2])) },
 	})
 }
 
@@ -110,7 +110,7 @@ func TestScripts(t *testing.T) {
 			"awaitfile":      awaitFileText,
 			"awaitnofiles":   awaitNoFiles,
 			"awaitnoprocess": awaitNoProcess,
-			"heldmodel":      startHeldModel,
+			"heldmodel":      startModelHeldUntilText,
 			"mockmodel":      startMockModel,
 			"mountdisk":      mountDisk,
 		},
@@ -184,7 +184,7 @@ func awaitNoProcess(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: awaitnoprocess TEXT")
 	}
-	pollScript(ts, func() bool { return len(findProcesses(args[0])) == 0 }, "processes still running: "+args[0])
+	pollScript(ts, func() bool { return len(findProcessesWithText(args[0])) == 0 }, "processes still running: "+args[0])
 }
 
 // startMockModel starts assay mockmodel, the scripted model API, and sets $MOCK to its
@@ -208,9 +208,9 @@ func startMockModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("MOCK", strings.TrimSpace(address))
 }
 
-// startHeldModel starts the scripted model API in this process and sets $MOCK to its address. It
+// startModelHeldUntilText starts the scripted model API in this process and sets $MOCK to its address. It
 // does not answer the first request until a file that matches GLOB contains TEXT.
-func startHeldModel(ts *testscript.TestScript, neg bool, args []string) {
+func startModelHeldUntilText(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: heldmodel FILE GLOB TEXT")
 	}
@@ -246,9 +246,9 @@ func pollUntil(done func() bool) bool {
 	return true
 }
 
-// findProcesses returns the ids of the processes other than this one that have text in their
+// findProcessesWithText returns the ids of the processes other than this one that have text in their
 // arguments or environment. Zombies have neither, so they are never found.
-func findProcesses(text string) (pids []string) {
+func findProcessesWithText(text string) (pids []string) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
 		pid := filepath.Base(folder)

@@ -22,7 +22,7 @@ type mcpFlags struct {
 	localSession localSessionFlags
 }
 
-func (p *process) mcpCommand() *cobra.Command {
+func (p *cli) newMCPCommand() *cobra.Command {
 	f := &mcpFlags{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
@@ -50,13 +50,13 @@ or has ended, 130 or 143 interrupted.`,
 
 // mcp connects the client on stdin and stdout to the tools of an existing session, or of
 // a new one if no address is given.
-func (p *process) mcp(ctx context.Context, f *mcpFlags) error {
+func (p *cli) mcp(ctx context.Context, f *mcpFlags) error {
 	address := f.address
 	if err := address.Check(); err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	if address.URL == "" && (address.Session != "" || address.Token != "") {
-		return exit.Usage(errors.New("--session and --token are for --url, the address of a running server"))
+		return exit.UsageError(errors.New("--session and --token are for --url, the address of a running server"))
 	}
 	if address.URL == "" && address.Socket == "" {
 		return p.mcpLocalSession(ctx, &f.localSession)
@@ -65,29 +65,29 @@ func (p *process) mcp(ctx context.Context, f *mcpFlags) error {
 }
 
 // bridgeMCP copies messages between stdin and stdout and the tools at address.
-func (p *process) bridgeMCP(ctx context.Context, address mcp.Address) error {
+func (p *cli) bridgeMCP(ctx context.Context, address mcp.Address) error {
 	if err := mcp.Bridge(ctx, address, p.stdin, p.stdout); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
 
 // mcpLocalSession starts a session, offers its tools until stdin ends, and ends the
 // session.
-func (p *process) mcpLocalSession(ctx context.Context, f *localSessionFlags) error {
+func (p *cli) mcpLocalSession(ctx context.Context, f *localSessionFlags) error {
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
-	f.host.agent = agentMCP
+	f.host.agent = agentFlagMCP
 	const id = "mcp"
 	s, err := p.startLocalSession(ctx, id, f)
 	if err == nil {
 		err = p.bridgeMCP(ctx, mcp.Address{Socket: s.host.mcpSocket(id)})
 		err = errors.Join(err, s.close("its client has gone"))
 	}
-	return interrupt.exitErrorOr(exit.OrBroken(err))
+	return interrupt.exitErrorOr(exit.FirstErrorOrBroken(err))
 }
 
-func (p *process) agentMCPCommand() *cobra.Command {
+func (p *cli) newAgentMCPCommand() *cobra.Command {
 	socketsDir := ""
 	cmd := &cobra.Command{
 		Use:   "mcp [COMMAND [ARGUMENT...]] FD",
@@ -116,13 +116,13 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
 
 // serveAgentMCP runs the agent on the inherited socket fd. It creates the Unix socket for
 // MCP clients in socketsDir, and starts command for each query unless command is empty.
-func (p *process) serveAgentMCP(ctx context.Context, socketsDir string, command []string, fd string) error {
+func (p *cli) serveAgentMCP(ctx context.Context, socketsDir string, command []string, fd string) error {
 	conn, err := inheritedSocket(fd)
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	if socketsDir == "" {
-		return exit.Usage(errors.Join(errors.New("agent mcp: --sockets is missing"), conn.Close(protocol.CloseNormal, "")))
+		return exit.UsageError(errors.Join(errors.New("agent mcp: --sockets is missing"), conn.Close(protocol.CloseNormal, "")))
 	}
 	// The command has its own process group, so a signal must be passed on to it.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -130,42 +130,42 @@ func (p *process) serveAgentMCP(ctx context.Context, socketsDir string, command 
 	session, _ := p.getenv("ASSAY_SESSION")
 	err = mcp.Run(ctx, conn, mcp.Config{
 		Socket: mcp.SocketPath(socketsDir, session), Command: command, Program: p.self, Environ: p.environ,
-		Version: version, Agent: builtin.Config{Stderr: p.stderr, Log: p.log()}, Stderr: p.stderr, Log: p.log(),
+		Version: version, Agent: builtin.Config{Stderr: p.stderr, Log: p.newLogger()}, Stderr: p.stderr, Log: p.newLogger(),
 	})
 	if err != nil && ctx.Err() == nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
 
-// agentMCP is the value of --agent for an agent that is controlled by MCP clients. With
+// agentFlagMCP is the value of --agent for an agent that is controlled by MCP clients. With
 // a colon and a command behind it, the agent starts the client itself.
-const agentMCP = "mcp"
+const agentFlagMCP = "mcp"
 
 // mcpClientCommand returns the command line of the client in --agent, "" if clients
 // connect by themselves. isMCP is false for any other agent.
-func (f *hostFlags) mcpClientCommand() (line string, isMCP bool) {
-	if f.agent == agentMCP {
+func (f *kernelAndAgentFlags) mcpClientCommand() (line string, isMCP bool) {
+	if f.agent == agentFlagMCP {
 		return "", true
 	}
-	line, isMCP = strings.CutPrefix(f.agent, agentMCP+":")
+	line, isMCP = strings.CutPrefix(f.agent, agentFlagMCP+":")
 	return line, isMCP
 }
 
 // checkMCPClient parses the command line of the client and checks that its program exists.
-func (h *host) checkMCPClient(line string) (err error) {
-	if h.flags.agent == agentMCP {
+func (h *kernelAndAgentHost) checkMCPClient(line string) (err error) {
+	if h.flags.agent == agentFlagMCP {
 		return nil
 	}
-	h.agentCommand, err = parseCommand("--agent mcp:", strings.TrimSpace(line), "mcp alone")
+	h.agentCommand, err = parseCommandLine("--agent mcp:", strings.TrimSpace(line), "mcp alone")
 	return err
 }
 
 // mcpSocketsDir returns the folder of the Unix sockets at which agents offer their tools.
-func (h *host) mcpSocketsDir() string { return h.privatePath("mcp") }
+func (h *kernelAndAgentHost) mcpSocketsDir() string { return h.agentOnlyPath("mcp") }
 
 // makeMCPSocketsDir creates that folder if the agent is controlled by MCP clients.
-func (h *host) makeMCPSocketsDir() error {
+func (h *kernelAndAgentHost) makeMCPSocketsDir() error {
 	if _, ok := h.flags.mcpClientCommand(); !ok {
 		return nil
 	}
@@ -173,11 +173,11 @@ func (h *host) makeMCPSocketsDir() error {
 }
 
 // mcpAgentCommand returns the command that starts an agent controlled by MCP clients.
-func (h *host) mcpAgentCommand() []string {
+func (h *kernelAndAgentHost) mcpAgentCommand() []string {
 	return slices.Concat([]string{h.p.self, "agent", "mcp", "--sockets", h.mcpSocketsDir()}, h.agentCommand)
 }
 
 // mcpSocket returns the path of the Unix socket with the tools of a session.
-func (h *host) mcpSocket(sessionID string) string {
+func (h *kernelAndAgentHost) mcpSocket(sessionID string) string {
 	return mcp.SocketPath(h.mcpSocketsDir(), sessionID)
 }

@@ -22,9 +22,9 @@ import (
 const sumCase = `{"id": "sum", "task": "Sum the whole numbers from 0 to 9 in a cell. Answer {\"total\": n}.",
 	"grader": {"type": "exact", "config": {"ground_truth": {"total": 45}}}}`
 
-// typeScriptClient returns the command of the official TypeScript client, which it installs if
+// typeScriptClientCommand returns the command of the official TypeScript client, which it installs if
 // necessary. If that fails, the test is skipped, or fails in CI.
-func typeScriptClient(t *testing.T) string {
+func typeScriptClientCommand(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "agent", "mcp", "testdata", "typescript"))
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func typeScriptClient(t *testing.T) string {
 // stdin or as an argument, also in the sandbox of the agent, and as a command or client of serve.
 func TestMCP_TypeScriptClient(t *testing.T) {
 	t.Parallel()
-	client := typeScriptClient(t)
+	client := typeScriptClientCommand(t)
 	for name, args := range map[string][]string{
 		"stdin":     {"--agent", "mcp: " + client},
 		"argument":  {"--agent", "mcp: " + client + " {task}"},
@@ -69,7 +69,7 @@ func TestMCP_TypeScriptClient(t *testing.T) {
 		c := s.connectView(t, "default")
 		verdict := c.awaitVerdict(t, 1)
 		require.True(t, verdict.Passed, verdict)
-		c.agent.await(t, "its calls", contains("agent_history_updated", `"name":"create_cell"`))
+		c.agent.awaitItem(t, "its calls", hasTypeAndText("agent_history_updated", `"name":"create_cell"`))
 		s.stop(t)
 	})
 	t.Run("serve/client", func(t *testing.T) {
@@ -109,7 +109,7 @@ func runWithClient(t *testing.T, args []string) {
 	require.NoError(t, err)
 	require.Contains(t, string(lines), `"outcome":"completed"`)
 	require.Contains(t, string(lines), `"tamper":0`)
-	eventually(t, "processes are still running", func() bool { return len(findProcesses(dir)) == 0 })
+	awaitCondition(t, "processes are still running", func() bool { return len(findProcessesWithText(dir)) == 0 })
 }
 
 // connectMCP starts assay mcp with args, dir for temporary files, and connects the official Go
@@ -154,7 +154,7 @@ func TestMCP_OwnNotebook(t *testing.T) {
 	require.Contains(t, callTool(t, client, "submit_response", jsonObject{"summary": "42", "next_status": "done"}), "nothing was asked")
 	require.NoError(t, client.Close())
 	require.Equal(t, 0, cmd.ProcessState.ExitCode(), stderr)
-	eventually(t, "processes are still running", func() bool { return len(findProcesses(dir)) == 0 })
+	awaitCondition(t, "processes are still running", func() bool { return len(findProcessesWithText(dir)) == 0 })
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -171,7 +171,7 @@ func TestMCP_LiveSession(t *testing.T) {
 	require.Equal(t, "What is it?", callTool(t, client, "get_task", nil))
 	made := callTool(t, client, "create_cell", jsonObject{"position": 0, "source": "print('seen by all')", "auto_run": true})
 	require.Contains(t, made, "seen by all")
-	c.agent.await(t, "the cell", contains("notebook_event", "seen by all"))
+	c.agent.awaitItem(t, "the cell", hasTypeAndText("notebook_event", "seen by all"))
 	results := make(chan *sdk.CallToolResult, 1)
 	go func() {
 		result, _ := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "create_cell", Arguments: jsonObject{
@@ -179,21 +179,21 @@ func TestMCP_LiveSession(t *testing.T) {
 		}})
 		results <- result
 	}()
-	c.agent.await(t, "its output", func(m message) bool { return m.Type == "kernel_stdio" && strings.Contains(m.body, "begun") })
+	c.agent.awaitItem(t, "its output", func(m consoleMessage) bool { return m.Type == "kernel_stdio" && strings.Contains(m.body, "begun") })
 	c.agent.send(jsonObject{"type": "agent_cancel", "request_id": "q1"})
 	result := <-results
 	require.NotNil(t, result)
 	require.True(t, result.IsError)
 	require.Contains(t, firstText(t, result), "the query was cancelled")
-	c.agent.await(t, "the end of the cell", func(m message) bool { return m.Type == "cell_result" && m.Status == "interrupted" })
+	c.agent.awaitItem(t, "the end of the cell", func(m consoleMessage) bool { return m.Type == "cell_result" && m.Status == "interrupted" })
 	require.Contains(t, callTool(t, client, "execute_code", jsonObject{"code": "print('free')"}), "free")
 
 	secondQuery := uuid.NewString()
 	c.agent.send(jsonObject{"type": "agent_query", "query": "And now?", "request_id": secondQuery})
 	require.Equal(t, "And now?", callTool(t, client, "get_task", jsonObject{"wait_s": 60}))
 	require.Equal(t, "Submitted.", callTool(t, client, "submit_response", jsonObject{"summary": "That.", "next_status": "done"}))
-	c.agent.await(t, "its answer", contains("agent_history_updated", "That."))
-	c.agent.await(t, "its end", contains("agent_status", "done"))
+	c.agent.awaitItem(t, "its answer", hasTypeAndText("agent_history_updated", "That."))
+	c.agent.awaitItem(t, "its end", hasTypeAndText("agent_status", "done"))
 
 	c.run.send(jsonObject{"type": "managed_process_restart", "name": "agent"})
 	_ = client.Wait()
@@ -201,7 +201,7 @@ func TestMCP_LiveSession(t *testing.T) {
 	require.Equal(t, exit.StatusBroken, cmd.ProcessState.ExitCode())
 	require.Contains(t, stderr.String(), "assay: the session has ended: its agent is gone")
 	ready := func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), "session: ready agent") }
-	s.stderr.awaitNth(t, 2, "another agent", ready)
+	s.stderr.awaitNthItem(t, 2, "another agent", ready)
 	client, cmd, _ = connectMCP(t, s.dir, "--url", s.url, "--session", "default", "--token", "secret")
 	require.Contains(t, callTool(t, client, "get_context", nil), "seen by all")
 	require.NoError(t, client.Close())
@@ -253,7 +253,7 @@ func TestMCP_Refused(t *testing.T) {
 		require.Equal(t, tc.exit, cmd.ProcessState.ExitCode())
 	}
 	socket := ""
-	for _, path := range glob(t, filepath.Join(s.dir, "tmp", "*", "mcp-*", "*")) {
+	for _, path := range globPaths(t, filepath.Join(s.dir, "tmp", "*", "mcp-*", "*")) {
 		socket = path
 	}
 	require.NoError(t, os.Remove(socket))
@@ -264,8 +264,8 @@ func TestMCP_Refused(t *testing.T) {
 	other.stop(t)
 }
 
-// glob returns the paths that match the pattern.
-func glob(t *testing.T, pattern string) []string {
+// globPaths returns the paths that match the pattern.
+func globPaths(t *testing.T, pattern string) []string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	require.NoError(t, err)
@@ -323,8 +323,8 @@ func TestMCP_KilledServerLeavesNoProcess(t *testing.T) {
 	dir := t.TempDir()
 	s := startServe(t, serveConfig{args: []string{"--agent", "mcp: sh -c 'echo begun; sleep 1000'", "--case", writeFile(t, filepath.Join(dir, "sum.json"), sumCase)}})
 	s.connectView(t, "default")
-	eventually(t, "the client has not started", func() bool {
-		files := glob(t, filepath.Join(s.dir, "runs", "*", "attempts", "*", "stderr.txt"))
+	awaitCondition(t, "the client has not started", func() bool {
+		files := globPaths(t, filepath.Join(s.dir, "runs", "*", "attempts", "*", "stderr.txt"))
 		if len(files) == 0 {
 			return false
 		}
@@ -333,5 +333,5 @@ func TestMCP_KilledServerLeavesNoProcess(t *testing.T) {
 	})
 	require.NoError(t, s.cmd.Process.Kill())
 	<-s.exited
-	eventually(t, "processes are still running", func() bool { return len(findProcesses(s.dir)) == 0 })
+	awaitCondition(t, "processes are still running", func() bool { return len(findProcessesWithText(s.dir)) == 0 })
 }

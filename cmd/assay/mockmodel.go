@@ -13,7 +13,7 @@ import (
 	"assay/internal/model/script"
 )
 
-func (p *process) mockmodelCommand() *cobra.Command {
+func (p *cli) newMockModelCommand() *cobra.Command {
 	var file, addr string
 	cmd := &cobra.Command{
 		Use:   "mockmodel --script FILE",
@@ -28,11 +28,11 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
-				return exit.Usage(errors.New("mockmodel needs a --script, the file with the replies"))
+				return exit.UsageError(errors.New("mockmodel needs a --script, the file with the replies"))
 			}
 			turns, err := script.ReadFile(file)
 			if err != nil {
-				return exit.Usage(err)
+				return exit.UsageError(err)
 			}
 			return p.serveMockModel(cmd.Context(), turns, addr)
 		},
@@ -43,18 +43,18 @@ Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 }
 
 // serveMockModel serves the script at addr until a signal.
-func (p *process) serveMockModel(ctx context.Context, script *script.Script, addr string) error {
+func (p *cli) serveMockModel(ctx context.Context, script *script.Script, addr string) error {
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	if _, err := fmt.Fprintf(p.stdout, "http://%s\n", ln.Addr()); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
-	if err := mockapi.New(script, p.log()).Serve(ctx, ln); err != nil {
-		return exit.Broken(err)
+	if err := mockapi.New(script, p.newLogger()).Serve(ctx, ln); err != nil {
+		return exit.BrokenError(err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // openModel opens the model with that name and the settings of --model-arg.
-func (p *process) openModel(name string, args []string) (model.Client, model.Params, error) {
+func (p *cli) openModel(name string, args []string) (model.Client, model.Params, error) {
 	options, params, err := p.modelSettings(name, args)
 	if err != nil {
 		return nil, params, err
@@ -28,14 +28,14 @@ func (p *process) openModel(name string, args []string) (model.Client, model.Par
 }
 
 // openJudge opens a model for llm_judge, with API keys from the environment.
-func (p *process) openJudge(name string) (model.Client, error) {
+func (p *cli) openJudge(name string) (model.Client, error) {
 	client, _, err := p.openModel(name, nil)
 	return client, err
 }
 
 // modelSettings returns the settings of a model: key and base URL of its provider from
 // the environment, then KEY=VALUE arguments, which override them.
-func (p *process) modelSettings(name string, args []string) (options modelopen.Options, params model.Params, err error) {
+func (p *cli) modelSettings(name string, args []string) (options modelopen.Options, params model.Params, err error) {
 	switch model.ProviderOf(name) {
 	case "anthropic":
 		options.APIKey, _ = p.getenv("ANTHROPIC_API_KEY")
@@ -70,7 +70,7 @@ func (p *process) modelSettings(name string, args []string) (options modelopen.O
 // replayNormalizer returns the session and the sandbox of this process, which differ from
 // run to run and are normalized in recorded calls. They are empty unless the server has
 // started this process as an agent.
-func (p *process) replayNormalizer() replay.Normalizer {
+func (p *cli) replayNormalizer() replay.Normalizer {
 	session, _ := p.getenv("ASSAY_SESSION")
 	sandbox, _ := p.getenv("LATCH_SANDBOX_ROOT")
 	if session == "" || sandbox == "" {
@@ -83,9 +83,9 @@ func (p *process) replayNormalizer() replay.Normalizer {
 	return replay.Normalizer{Session: session, Sandbox: paths}
 }
 
-// checkRecord rejects a file for recorded calls that is not writable or not empty: the
+// checkRecordFlag rejects a file for recorded calls that is not writable or not empty: the
 // agents of a run append to it.
-func (f *builtinFlags) checkRecord() error {
+func (f *builtinAgentFlags) checkRecordFlag() error {
 	if f.record == "" {
 		return nil
 	}
@@ -98,16 +98,16 @@ func (f *builtinFlags) checkRecord() error {
 	case info.Size() > 0:
 		return fmt.Errorf("--record %s: the file is not empty; name another, or remove it", f.record)
 	}
-	file, err := openRecord(f.record)
+	file, err := openRecordingFile(f.record)
 	if err != nil {
 		return err
 	}
 	return file.Close()
 }
 
-// openRecord opens a file to append lines to. Several agents may append to it: the
+// openRecordingFile opens a file to append lines to. Several agents may append to it: the
 // system keeps the lines apart, because each is one write.
-func openRecord(path string) (*os.File, error) {
+func openRecordingFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("--record: %w", err)
@@ -117,11 +117,11 @@ func openRecord(path string) (*os.File, error) {
 
 // startRecording makes the model of cfg record its calls, if --record was given. The
 // caller must call stop after the last call.
-func (f *builtinFlags) startRecording(p *process, cfg *builtin.Config) (stop func() error, err error) {
+func (f *builtinAgentFlags) startRecording(p *cli, cfg *builtin.Config) (stop func() error, err error) {
 	if f.record == "" {
 		return func() error { return nil }, nil
 	}
-	file, err := openRecord(f.record)
+	file, err := openRecordingFile(f.record)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func configureReplay(cfg *builtin.Config, replayer *replay.Replayer) {
 
 // checkModelCalls rejects invalid combinations of the flags about calls of the built-in
 // agent's model.
-func (f *hostFlags) checkModelCalls() error {
+func (f *kernelAndAgentFlags) checkModelCalls() error {
 	switch {
 	case f.maxModelCalls < 0:
 		return fmt.Errorf("--max-model-calls %d: want at least 1, or 0 for no limit", f.maxModelCalls)
@@ -168,17 +168,17 @@ func (f *hostFlags) checkModelCalls() error {
 
 // startLimiter starts the limiter of the agents' model calls, if there is a limit, and
 // sets the flag that tells the agents its socket.
-func (h *host) startLimiter() (err error) {
+func (h *kernelAndAgentHost) startLimiter() (err error) {
 	if h.flags.maxModelCalls == 0 {
 		return nil
 	}
-	h.flags.builtin.limiterSocket = h.privatePath("model")
+	h.flags.builtin.limiterSocket = h.agentOnlyPath("model")
 	h.modelLimiter, err = limiter.Listen(h.flags.builtin.limiterSocket, h.flags.maxModelCalls)
 	return err
 }
 
 // closeLimiter stops the limiter, if there is one.
-func (h *host) closeLimiter() error {
+func (h *kernelAndAgentHost) closeLimiter() error {
 	if h.modelLimiter == nil {
 		return nil
 	}

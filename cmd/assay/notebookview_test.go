@@ -27,9 +27,9 @@ type shownCell struct {
 	Outputs []jsonObject `json:"-"`
 }
 
-// foldCells returns the cells that a console shows after the messages. The first relevant one
+// cellsShownAfter returns the cells that a console shows after the messages. The first relevant one
 // must be notebook_state.
-func foldCells(t *testing.T, messages []message) []shownCell {
+func cellsShownAfter(t *testing.T, messages []consoleMessage) []shownCell {
 	t.Helper()
 	var p notebookView
 	for _, m := range messages {
@@ -49,11 +49,11 @@ func foldCells(t *testing.T, messages []message) []shownCell {
 func (c *console) shownCells(t *testing.T) []shownCell {
 	t.Helper()
 	messages, _, _ := c.agent.snapshot()
-	return foldCells(t, messages)
+	return cellsShownAfter(t, messages)
 }
 
 // apply applies one message. Messages that do not change the notebook are ignored.
-func (p *notebookView) apply(t *testing.T, m message) {
+func (p *notebookView) apply(t *testing.T, m consoleMessage) {
 	t.Helper()
 	var body struct {
 		Event    string

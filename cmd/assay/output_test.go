@@ -23,15 +23,15 @@ func TestEH9_LogLines(t *testing.T) {
 `)
 	s := startServe(t, serveConfig{args: []string{"--agent", "builtin", "--model", "script:" + script, "--case", file}})
 	k := connectHolder(t, s)
-	k.agent.await(t, "the verdict", hasType("eval_result"))
-	s.stderr.await(t, "the verdict", regexp.MustCompile(`^PASS  sum  \d`).MatchString)
+	k.agent.awaitItem(t, "the verdict", hasType("eval_result"))
+	s.stderr.awaitItem(t, "the verdict", regexp.MustCompile(`^PASS  sum  \d`).MatchString)
 	for _, line := range []string{
 		`\[eval\] agent→console: agent_action create_cell tx_[0-9a-f]{12}`,
 		`\[eval\] console→agent: agent_action_response tx_[0-9a-f]{12}`,
 		`\[eval\] console→kernel: run_cell`,
 		`\[eval\] kernel→console: cell_result`,
 	} {
-		lines := s.stderr.matching(regexp.MustCompile(line).MatchString)
+		lines := s.stderr.itemsMatching(regexp.MustCompile(line).MatchString)
 		require.Len(t, lines, 1, line)
 	}
 	s.stop(t)
@@ -60,7 +60,7 @@ raise SystemExit("the last word")
 
 	other := s.connectView(t, "other")
 	other.queryAgent(exitingCode)
-	other.agent.await(t, "the end of the agent", hasType("agent_error"))
+	other.agent.awaitItem(t, "the end of the agent", hasType("agent_error"))
 	require.Contains(t, s.agentOutput(t, "other"), "the last word")
 }
 

@@ -35,17 +35,17 @@ func (f *poolFlags) check(kernelName string) error {
 }
 
 // startPool starts the pool if the flags ask for one.
-func (h *host) startPool(ctx context.Context) (err error) {
+func (h *kernelAndAgentHost) startPool(ctx context.Context) (err error) {
 	if f := h.flags.pool; f.maxKernels > 0 {
 		h.pool, err = kernel.NewPool(ctx, h.supervisor, kernel.PoolConfig{
-			Python: h.kernel.python, MaxKernels: f.maxKernels, PreloadModules: f.preloadModules, Environ: h.p.environ, Log: h.p.log(), ReadyTimeout: h.flags.readyTimeout,
+			Python: h.kernel.python, MaxKernels: f.maxKernels, PreloadModules: f.preloadModules, Environ: h.p.environ, Log: h.p.newLogger(), ReadyTimeout: h.flags.readyTimeout,
 		})
 	}
 	return err
 }
 
 // closePool stops the pool if there is one.
-func (h *host) closePool() error {
+func (h *kernelAndAgentHost) closePool() error {
 	if h.pool == nil {
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 	"assay/cmd/assay/internal/terminal/terminaltest"
 )
 
-// startOnTerminal starts assay with stdout and stderr on a pseudo-terminal, and returns the
+// startAssayOnTerminal starts assay with stdout and stderr on a pseudo-terminal, and returns the
 // emulator that shows it. wait waits until the program has ended and everything is shown.
-func startOnTerminal(t *testing.T, env []string, args ...string) (shown *terminaltest.Emulator, cmd *exec.Cmd, wait func() error) {
+func startAssayOnTerminal(t *testing.T, env []string, args ...string) (shown *terminaltest.Emulator, cmd *exec.Cmd, wait func() error) {
 	t.Helper()
 	shown = terminaltest.NewEmulator(60, 20)
 	master, slave := openPTY(t, shown)
@@ -62,8 +62,8 @@ func openPTY(t *testing.T, shown *terminaltest.Emulator) (master, slave *os.File
 	return master, slave
 }
 
-// twoCases has a case whose solution passes, and one whose solution fails.
-const twoCases = `[
+// passingAndFailingCases has a case whose solution passes, and one whose solution fails.
+const passingAndFailingCases = `[
  {"id": "good", "task": "t", "grader": {"type": "exact", "config": {"ground_truth": {"x": 1}}}, "oracle": ["print('{\"x\": 1}')"]},
  {"id": "bad", "task": "t", "grader": {"type": "exact", "config": {"ground_truth": {"x": 1}}}, "oracle": ["print('{\"x\": 2}')"]}]`
 
@@ -85,9 +85,9 @@ func TestProgressOnATerminal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := writeFile(t, filepath.Join(dir, "cases.json"), twoCases)
+			file := writeFile(t, filepath.Join(dir, "cases.json"), passingAndFailingCases)
 			args := append([]string{"run", file, "--agent", "oracle", "-j", "2", "--out", filepath.Join(dir, "run")}, tc.args...)
-			shown, _, wait := startOnTerminal(t, tc.env, args...)
+			shown, _, wait := startAssayOnTerminal(t, tc.env, args...)
 			require.Error(t, wait(), "one case fails")
 			text := shown.Text()
 			require.Regexp(t, `(?m)^\[./2\] PASS  good  `, text)
@@ -107,7 +107,7 @@ func TestProgressInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "idle", "task": "t"}`)
-	shown, cmd, wait := startOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--agent", "faultyagent idle", "--out", filepath.Join(dir, "run"))
+	shown, cmd, wait := startAssayOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--agent", "faultyagent idle", "--out", filepath.Join(dir, "run"))
 	shown.AwaitText(t, `(?m)^  idle +\d+s  waiting for the agent \(\d+s\)\n0/1 done  0 passed`, waitTimeout)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, wait())
@@ -125,7 +125,7 @@ func TestProgressShowsActivityAndUsage(t *testing.T) {
 	turns := writeFile(t, filepath.Join(dir, "turns.jsonl"), `{"content": [{"type": "tool_use", "name": "get_context", "input": {}}], "usage": {"input_tokens": 12000, "output_tokens": 345}}
 {"error": {"status": 529, "retry_after": 1.5}}
 {"content": [{"type": "tool_use", "name": "create_cell", "input": {"position": 0, "source": "import time\ntime.sleep(60)", "auto_run": true}}]}`)
-	shown, cmd, wait := startOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--model", "script:"+turns, "--out", filepath.Join(dir, "run"))
+	shown, cmd, wait := startAssayOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--model", "script:"+turns, "--out", filepath.Join(dir, "run"))
 	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  waits [12]\S*s, try 2: 529 `, waitTimeout)
 	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  create_cell runs a cell \(.*\n0/1 done  0 passed  0 failed  0 errors  \S+  12.3k tok\n`, waitTimeout)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))

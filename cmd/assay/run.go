@@ -26,7 +26,7 @@ import (
 
 // runFlags are the flags of assay run.
 type runFlags struct {
-	host      hostFlags
+	host      kernelAndAgentFlags
 	jobs      int
 	epochs    int
 	out       string
@@ -37,7 +37,7 @@ type runFlags struct {
 	selection testcases.Selection
 }
 
-func (p *process) runCommand() *cobra.Command {
+func (p *cli) newRunCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run PATH…",
@@ -79,10 +79,10 @@ at once).`,
 }
 
 // runCases runs the cases in paths and returns an error with the exit status.
-func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) error {
+func (p *cli) runCases(ctx context.Context, f *runFlags, paths []string) error {
 	cases, err := f.loadCases(p, paths)
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
@@ -94,15 +94,15 @@ func (p *process) runCases(ctx context.Context, f *runFlags, paths []string) err
 	if err = errors.Join(err, h.close()); err == nil {
 		err = runExitError(summary)
 	}
-	return interrupt.exitErrorOr(exit.OrBroken(err))
+	return interrupt.exitErrorOr(exit.FirstErrorOrBroken(err))
 }
 
 // loadCases loads and selects the cases, and rejects a run that could not be graded.
-func (f *runFlags) loadCases(p *process, paths []string) ([]testcases.Case, error) {
+func (f *runFlags) loadCases(p *cli, paths []string) ([]testcases.Case, error) {
 	switch {
 	case f.jobs < 1 || f.epochs < 1 || f.selection.MaxCases < 0:
 		return nil, errors.New("-j and --epochs are at least 1, --first at least 0")
-	case f.host.agent == agentMCP:
+	case f.host.agent == agentFlagMCP:
 		return nil, errors.New("--agent mcp waits for a client to connect, and no client connects to a run: want --agent 'mcp: COMMAND', or assay serve --agent mcp")
 	}
 	dataFolders, err := f.host.dataFolders()
@@ -127,21 +127,21 @@ func (f *runFlags) loadCases(p *process, paths []string) ([]testcases.Case, erro
 }
 
 // runOnHost creates the run folder, runs the cases, and reports their results.
-func (p *process) runOnHost(ctx context.Context, h *host, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
+func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
 	var none batch.Summary
 	skipReason, err := h.checkRequirements(ctx, cases)
 	if err != nil {
-		return none, exit.Broken(err)
+		return none, exit.BrokenError(err)
 	}
 	attempts, err := h.attemptConfig()
 	if err != nil {
 		return none, err
 	}
-	folder, err := runs.Create(f.runFolder(paths), runs.Info{Started: time.Now().UTC(), Config: f.recordedConfig(paths), Host: h.info()})
+	folder, err := runs.Create(f.runFolder(paths), runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths), Host: h.machineInfo()})
 	if errors.Is(err, runs.ErrExists) {
-		return none, exit.Usage(err)
+		return none, exit.UsageError(err)
 	} else if err != nil {
-		return none, exit.Broken(err)
+		return none, exit.BrokenError(err)
 	}
 	ui, err := p.startUI(ctx, &f.ui, folder.Dir)
 	if err != nil {
@@ -157,13 +157,13 @@ func (p *process) runOnHost(ctx context.Context, h *host, f *runFlags, cases []t
 		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt { return ui.runAttempt(ctx, attempts, job) },
 	})
 	if err = errors.Join(err, reporter.Finish(summary), ui.stop(), folder.Close()); err != nil {
-		return summary, exit.Broken(err)
+		return summary, exit.BrokenError(err)
 	}
 	return summary, nil
 }
 
 // startReporter prints what will be run, and starts to show progress.
-func (p *process) startReporter(f *runFlags, attempts int, runDir string, h *host) *progress.Reporter {
+func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelAndAgentHost) *progress.Reporter {
 	cfg := progress.Config{Out: p.stdout, JSON: f.json, Err: p.stderr, AttemptCount: attempts, RunDir: runDir, Pool: h.pool}
 	switch p.progressKind(f) {
 	case "none":
@@ -176,7 +176,7 @@ func (p *process) startReporter(f *runFlags, attempts int, runDir string, h *hos
 		agent += " with " + f.host.builtin.model
 	}
 	reporter := progress.New(cfg)
-	for _, missing := range describeUnenforced(h.enforced()) {
+	for _, missing := range describeUnenforcedRules(h.enforcedRules()) {
 		reporter.Printf("not enforced on this machine: %s", missing)
 	}
 	reporter.Printf("%d attempts, %d at once, agent %s, into %s", attempts, f.jobs, agent, runDir)
@@ -185,7 +185,7 @@ func (p *process) startReporter(f *runFlags, attempts int, runDir string, h *hos
 }
 
 // progressKind returns how a run shows its progress on stderr: live, plain or none.
-func (p *process) progressKind(f *runFlags) string {
+func (p *cli) progressKind(f *runFlags) string {
 	terminalType, _ := p.getenv("TERM")
 	switch {
 	case f.quiet:
@@ -203,7 +203,7 @@ func (p *process) progressKind(f *runFlags) string {
 
 // checkRequirements returns a function that says why a case cannot be tried on this
 // machine, or "" if it can.
-func (h *host) checkRequirements(ctx context.Context, cases []testcases.Case) (skipReason func(testcases.Case) string, err error) {
+func (h *kernelAndAgentHost) checkRequirements(ctx context.Context, cases []testcases.Case) (skipReason func(testcases.Case) string, err error) {
 	machine := testcases.Machine{Kernels: []string{h.flags.kernel}}
 	if python := h.kernel.python; python != nil {
 		machine.Python = python.Executable
@@ -243,8 +243,8 @@ func newRunFolder(dir, name string) string {
 	}
 }
 
-// recordedConfig returns the flags that run.json records.
-func (f *runFlags) recordedConfig(paths []string) map[string]any {
+// recordedFlags returns the flags that run.json records.
+func (f *runFlags) recordedFlags(paths []string) map[string]any {
 	b := f.host.builtin
 	return map[string]any{
 		"paths": absolutePaths(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
@@ -280,8 +280,8 @@ func absolutePaths(paths []string) []string {
 	return out
 }
 
-// info returns what run.json records about this machine.
-func (h *host) info() runs.Host {
+// machineInfo returns what run.json records about this machine.
+func (h *kernelAndAgentHost) machineInfo() runs.Host {
 	info := runs.Host{AssayVersion: version, GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	if python := h.kernel.python; python != nil {
 		info.PythonVersion = python.Version
@@ -295,11 +295,11 @@ func (h *host) info() runs.Host {
 func runExitError(s batch.Summary) error {
 	switch {
 	case s.Attempts == 0 && s.Skipped > 0:
-		return exit.Broken(errors.New("every case was skipped: what they require is missing"))
+		return exit.BrokenError(errors.New("every case was skipped: what they require is missing"))
 	case s.GradedCount() > 0 && s.Infrastructure == s.GradedCount():
-		return exit.Broken(errors.New("nothing could be graded: see the outcomes above"))
+		return exit.BrokenError(errors.New("nothing could be graded: see the outcomes above"))
 	case !s.AllPassed():
-		return exit.Failed()
+		return exit.FailedError()
 	default:
 		return nil
 	}

@@ -27,7 +27,7 @@ type sandboxFlags struct {
 }
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
-	f.network, f.memory, f.disk = string(sandbox.NetworkOn), defaultMemory(), byteSizeFlag(2<<30)
+	f.network, f.memory, f.disk = string(sandbox.NetworkOn), defaultMemoryLimit(), byteSizeFlag(2<<30)
 	flags.BoolVar(&f.isOn, "sandbox", true, "confine kernels to their working folder with what this machine offers")
 	flags.BoolVar(&f.includesAgent, "sandbox-agent", false, "confine a foreign agent by the same rules")
 	flags.StringArrayVar(&f.readPaths, "sandbox-read", nil, "`path` outside the working folder that may be read (repeatable)")
@@ -38,10 +38,10 @@ func (f *sandboxFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.disk, "disk", "most data added to a working folder, measured each second, and the largest file: a `size` such as 2GiB; 0 is no limit")
 }
 
-// defaultMemory returns three quarters of the machine's memory, so that a kernel that
+// defaultMemoryLimit returns three quarters of the machine's memory, so that a kernel that
 // allocates too much gets a MemoryError before the machine runs out. It returns 0 (no
 // limit) if the size of the memory is unknown.
-func defaultMemory() byteSizeFlag {
+func defaultMemoryLimit() byteSizeFlag {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0
@@ -73,7 +73,7 @@ type sandboxes struct {
 }
 
 // prepareSandboxes probes what the machine can enforce, and makes the rules of the flags.
-func (h *host) prepareSandboxes(ctx context.Context) (sandboxes, error) {
+func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (sandboxes, error) {
 	f := &h.flags.sandbox
 	if !f.isOn {
 		return sandboxes{}, nil
@@ -90,8 +90,8 @@ func (h *host) prepareSandboxes(ctx context.Context) (sandboxes, error) {
 		rules.ReadPaths = append(rules.ReadPaths, absolute)
 	}
 	rules.ReadPaths = append(rules.ReadPaths, sandbox.SystemPaths()...)
-	machine := sandbox.ProbeMachine(ctx, h.p.sandboxLauncher())
-	s := sandboxes{kernel: &sandbox.Template{Machine: machine, Rules: h.kernelRules(rules, machine)}}
+	machine := sandbox.ProbeMachine(ctx, h.p.sandboxLauncherCommand())
+	s := sandboxes{kernel: &sandbox.Template{Machine: machine, Rules: h.kernelSandboxRules(rules, machine)}}
 	if f.includesAgent {
 		rules.ReadPaths = slices.Concat(rules.ReadPaths, commandFolders(h.agentCommand))
 		if _, ok := h.flags.mcpClientCommand(); ok { // the agent is this program, and its client connects to a Unix socket
@@ -131,8 +131,8 @@ func followLinks(path string) string {
 	return path
 }
 
-// enforced returns which limits and promises hold on this machine, by name.
-func (h *host) enforced() map[string]bool {
+// enforcedRules returns which limits and promises hold on this machine, by name.
+func (h *kernelAndAgentHost) enforcedRules() map[string]bool {
 	enforced := h.supervisor.Enforceable()
 	if h.sandboxes.kernel != nil {
 		maps.Copy(enforced, h.sandboxes.kernel.Machine.Enforceable(h.sandboxes.kernel.Rules))
@@ -143,8 +143,8 @@ func (h *host) enforced() map[string]bool {
 	return enforced
 }
 
-// describeUnenforced returns a text for each limit or promise that does not hold.
-func describeUnenforced(enforced map[string]bool) []string {
+// describeUnenforcedRules returns a text for each limit or promise that does not hold.
+func describeUnenforcedRules(enforced map[string]bool) []string {
 	missing := sandbox.DescribeUnenforced(enforced)
 	if isEnforced, isKnown := enforced["cgroup_kill"]; isKnown && !isEnforced {
 		missing = append(missing, "a process that leaves its process group outlives its session: there is no writable cgroup (version 2)")

@@ -26,7 +26,7 @@ import (
 const takeOverDelay = 5 * time.Second
 
 type serveFlags struct {
-	host         hostFlags
+	host         kernelAndAgentFlags
 	addr, token  string
 	consoleRole  string // of the page, at /agent
 	allowRemote  bool
@@ -38,7 +38,7 @@ type serveFlags struct {
 	consoleGrace time.Duration
 }
 
-func (p *process) serveCommand() *cobra.Command {
+func (p *cli) newServeCommand() *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -82,9 +82,9 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 
 // serveHost is assay serve: the server, and the host that starts its sessions.
 type serveHost struct {
-	p        *process
+	p        *cli
 	flags    *serveFlags
-	host     *host
+	host     *kernelAndAgentHost
 	config   server.Config
 	attempts attempt.Config
 	server   *server.Server
@@ -92,15 +92,15 @@ type serveHost struct {
 
 // serve serves sessions until a signal. The server listens before the kernel is looked
 // for, so that a used port is reported at once.
-func (p *process) serve(ctx context.Context, f *serveFlags) error {
-	p.logAtLeast(slog.LevelInfo)
+func (p *cli) serve(ctx context.Context, f *serveFlags) error {
+	p.lowerLogLevel(slog.LevelInfo)
 	s := &serveHost{p: p, flags: f}
 	if err := s.configure(); err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	caseRuns, err := s.loadFlaggedCases()
 	if err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
@@ -114,10 +114,10 @@ func (p *process) serve(ctx context.Context, f *serveFlags) error {
 		err = errors.Join(err, ln.Close())
 	}
 	if err != nil && interrupt.exitError() != nil {
-		p.log().Warn("errors while the server ended", "error", err)
+		p.newLogger().Warn("errors while the server ended", "error", err)
 		return nil
 	}
-	return exit.OrBroken(err)
+	return exit.FirstErrorOrBroken(err)
 }
 
 // configure makes the server's configuration from the flags, and rejects invalid ones.
@@ -135,7 +135,7 @@ func (s *serveHost) configure() error {
 	s.config = server.Config{
 		EvalSandbox: mode == "1", Token: s.flags.token, AllowRemoteHosts: s.flags.allowRemote, AllowedOrigins: s.flags.origins,
 		ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, IdleTimeout: s.flags.sessionIdle,
-		RunsDir: s.flags.runs, MaxFrameBytes: s.flags.host.maxFrameBytes, Version: version, Log: s.p.log(),
+		RunsDir: s.flags.runs, MaxFrameBytes: s.flags.host.maxFrameBytes, Version: version, Log: s.p.newLogger(),
 	}
 	if len(s.flags.cases) > 0 {
 		s.config.PrepareCase, s.config.ListCases = s.prepareCase, s.listCases
@@ -147,14 +147,14 @@ func (s *serveHost) configure() error {
 }
 
 // run serves until ctx ends. It fails if the default session cannot be started.
-func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseRun) error {
+func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseSequence) error {
 	if err := s.prepareServer(); err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	if s.config.EvalSandbox && s.flags.token != "" {
 		_, _ = fmt.Fprintf(s.p.stderr, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.EvalSandboxToken)
 	}
-	s.host.printUnenforced()
+	s.host.printUnenforcedRules()
 	_, _ = fmt.Fprintf(s.p.stderr, "serving at http://%s\n", ln.Addr())
 	_, _ = fmt.Fprintf(s.p.stderr, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", ln.Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -206,7 +206,7 @@ func (s *serveHost) makeFolders() error {
 
 // startDefaultSession queues attempts at the cases in the default session. Without cases
 // it starts the session.
-func (s *serveHost) startDefaultSession(ctx context.Context, caseRuns []caseRun) error {
+func (s *serveHost) startDefaultSession(ctx context.Context, caseRuns []caseSequence) error {
 	for _, run := range caseRuns {
 		if err := s.server.QueueAttempts(server.DefaultSessionID, s.attemptRunner(run)); err != nil {
 			return err
@@ -233,6 +233,6 @@ func (s *serveHost) startSession(ctx context.Context, options server.StartOption
 		MaxDiskBytes: int64(s.flags.host.sandbox.disk),
 		Kernel:       s.host.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1},
 		Router:      router.Config{MaxFrameBytes: s.flags.host.maxFrameBytes, Shared: s.config.EvalSandbox},
-		ChildOutput: s.p.stderr, ChildLineSink: options.ChildLineSink, Log: s.p.log(),
+		ChildOutput: s.p.stderr, ChildLineSink: options.ChildLineSink, Log: s.p.newLogger(),
 	})
 }

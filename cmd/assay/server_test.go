@@ -53,7 +53,7 @@ func startServe(t *testing.T, p serveConfig) *serveProcess {
 			require.NoError(t, os.Mkdir(filepath.Join(p.dir, name), 0o700))
 		}
 	}
-	writeFile(t, filepath.Join(p.dir, "agent.py"), scriptedAgent)
+	writeFile(t, filepath.Join(p.dir, "agent.py"), scriptedAgentSource)
 	args := append([]string{"serve", "--addr", "127.0.0.1:0", "--agent", "python3 agent.py", "--out", "out", "--sandbox-root", "boxes"}, p.args...)
 	s := &serveProcess{dir: p.dir, token: server.EvalSandboxToken, stderr: newInbox[string](), exited: make(chan struct{})}
 	s.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), "assay", args...)
@@ -69,7 +69,7 @@ func startServe(t *testing.T, p serveConfig) *serveProcess {
 	require.NoError(t, s.cmd.Start())
 	go func() {
 		in := bufio.NewReader(stderr)
-		s.stderr.fill(func() (string, error) { return in.ReadString('\n') })
+		s.stderr.readItemsFrom(func() (string, error) { return in.ReadString('\n') })
 		s.exitErr = s.cmd.Wait()
 		close(s.exited)
 	}()
@@ -81,7 +81,7 @@ func startServe(t *testing.T, p serveConfig) *serveProcess {
 			t.Logf("standard error of assay serve:\n%s", strings.Join(lines, ""))
 		}
 	})
-	line := s.stderr.await(t, "its address", func(line string) bool { return strings.Contains(line, "serving at ") })
+	line := s.stderr.awaitItem(t, "its address", func(line string) bool { return strings.Contains(line, "serving at ") })
 	_, s.url, _ = strings.Cut(strings.TrimSpace(line), "serving at ")
 	return s
 }
@@ -128,17 +128,17 @@ func (s *serveProcess) awaitExit(t *testing.T) error {
 // files and sandboxes are empty.
 func (s *serveProcess) requireCleanedUp(t *testing.T) {
 	t.Helper()
-	eventually(t, "processes of the server are still running", func() bool { return len(findProcesses(s.dir)) == 0 })
+	awaitCondition(t, "processes of the server are still running", func() bool { return len(findProcessesWithText(s.dir)) == 0 })
 	for _, folder := range []string{"tmp", "boxes"} {
-		eventually(t, "files are left in "+folder, func() bool {
+		awaitCondition(t, "files are left in "+folder, func() bool {
 			entries, err := os.ReadDir(filepath.Join(s.dir, folder))
 			return err == nil && len(entries) == 0
 		})
 	}
 }
 
-// eventually waits until done returns true. After waitTimeout it fails the test with problem.
-func eventually(t *testing.T, problem string, done func() bool) {
+// awaitCondition waits until done returns true. After waitTimeout it fails the test with problem.
+func awaitCondition(t *testing.T, problem string, done func() bool) {
 	t.Helper()
 	require.True(t, pollUntil(done), problem)
 }
@@ -173,7 +173,7 @@ func (s *serveProcess) request(t *testing.T, method, path, text string, header .
 // returns them by start time.
 func (s *serveProcess) awaitAttempts(t *testing.T, n int) (all []runs.Attempt) {
 	t.Helper()
-	eventually(t, "too few attempts have ended", func() bool {
+	awaitCondition(t, "too few attempts have ended", func() bool {
 		all = nil
 		files, _ := filepath.Glob(filepath.Join(s.dir, "runs", "*", "attempts.jsonl"))
 		for _, file := range files {

@@ -22,14 +22,14 @@ func TestServe_IdleSessionStops(t *testing.T) {
 	s := startServe(t, serveConfig{args: []string{"--session-idle", "1s"}})
 	c := s.connectView(t, "s1")
 	c.runNewCell(t, 0, "x = 1\nprint('kept')")
-	c.agent.await(t, "the end of the run", hasType("cell_result"))
+	c.agent.awaitItem(t, "the end of the run", hasType("cell_result"))
 	shown, pid := c.shownCells(t), c.ready.PID
 	c.disconnect()
 	state := func() string {
 		_, session := s.get(t, "/api/sessions/s1")
 		return session
 	}
-	eventually(t, "the session did not stop", func() bool { return strings.Contains(state(), `"state":"stopped"`) })
+	awaitCondition(t, "the session did not stop", func() bool { return strings.Contains(state(), `"state":"stopped"`) })
 	require.Equal(t, "it was idle for 1s", s.endCause(t, "s1"))
 
 	c = s.connectView(t, "s1")
@@ -37,15 +37,15 @@ func TestServe_IdleSessionStops(t *testing.T) {
 	require.NotEqual(t, pid, c.ready.PID)
 	require.Equal(t, shown, c.shownCells(t))
 	c.doAction(t, "run_cell", jsonObject{"cell_id": shown[0].ID})
-	c.agent.await(t, "the end of the run", hasType("cell_result"))
+	c.agent.awaitItem(t, "the end of the run", hasType("cell_result"))
 	require.Equal(t, shown, c.shownCells(t))
 
 	// A session in which a cell runs goes on without a console.
 	c.doAction(t, "edit_cell", jsonObject{"cell_id": shown[0].ID, "source": sourceWaitingForFile("on my way", "go"), "auto_run": true})
-	c.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
+	c.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
 	c.disconnect()
 	s.connectView(t, "s2").disconnect()
-	eventually(t, "session s2, which was idle later, did not stop", func() bool {
+	awaitCondition(t, "session s2, which was idle later, did not stop", func() bool {
 		_, session := s.get(t, "/api/sessions/s2")
 		return strings.Contains(session, `"state":"stopped"`)
 	})
@@ -71,7 +71,7 @@ func TestServe_ReportsFailedSessionStart(t *testing.T) {
 	require.Contains(t, session, `"problem":"session \"bad\" could not start: agent exited with status 1`)
 	status, _ := s.get(t, "/readyz")
 	require.Equal(t, http.StatusOK, status, "other sessions are not affected")
-	writeFile(t, agent, scriptedAgent)
+	writeFile(t, agent, scriptedAgentSource)
 	s.connectView(t, "bad")
 	s.stop(t)
 }
@@ -92,12 +92,12 @@ func TestServe_TenSessionsAreIsolated(t *testing.T) {
 	}
 	pids := map[int]bool{}
 	for i, c := range consoles[1:] {
-		c.agent.await(t, "the end of the work", isAgentDone)
+		c.agent.awaitItem(t, "the end of the work", isAgentDone)
 		shown := c.shownCells(t)
-		require.Equal(t, []string{"ran", "ran"}, statuses(shown))
+		require.Equal(t, []string{"ran", "ran"}, cellStatuses(shown))
 		require.Equal(t, word(i)+"\n", shown[0].Outputs[0]["text"])
 		pids[c.ready.PID] = true
-		received := fmt.Sprintf("%s", c.agent.matching(func(message) bool { return true }))
+		received := fmt.Sprintf("%s", c.agent.itemsMatching(func(consoleMessage) bool { return true }))
 		for j := range sessions {
 			require.Equal(t, i == j, strings.Contains(received, word(j)), "session %d, word %d", i, j)
 		}
@@ -115,11 +115,11 @@ func TestServe_TenSessionsAreIsolated(t *testing.T) {
 	for _, c := range consoles[1:] {
 		c.disconnect()
 	}
-	eventually(t, "sessions or kernels are still running", func() bool {
+	awaitCondition(t, "sessions or kernels are still running", func() bool {
 		_, metrics := s.get(t, "/metrics")
 		return strings.Contains(metrics, "\nassay_sessions 0\n") && strings.Contains(metrics, "\nassay_children_running{name=\"kernel\"} 0\n")
 	})
-	eventually(t, "sockets or files are still open", func() bool { return s.countOpenFiles(t) < filesBefore-2*sessions })
+	awaitCondition(t, "sockets or files are still open", func() bool { return s.countOpenFiles(t) < filesBefore-2*sessions })
 	sandboxes, err = filepath.Glob(filepath.Join(s.dir, "boxes", "sandbox-*"))
 	require.NoError(t, err)
 	require.Empty(t, sandboxes)
@@ -153,19 +153,19 @@ submit(42)
 	first, second := s.connectView(t, "default"), s.connectView(t, "default")
 
 	// The second console edits a cell that the first one has created.
-	first.agent.await(t, "the run", contains("kernel_stdio", "on my way"))
-	running := first.agent.matching(hasType("start_cell"))
+	first.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
+	running := first.agent.itemsMatching(hasType("start_cell"))
 	cell := running[len(running)-1].CellID
 	note := first.doAction(t, "create_cell", jsonObject{"position": 3, "cell_type": "code", "source": "noted"})
 	require.Equal(t, "success", note.Status, note.body)
 	edited := second.doAction(t, "edit_cell", jsonObject{"cell_id": note.CellID, "source": "noted well"})
 	require.Equal(t, "success", edited.Status, edited.body)
-	require.NotEmpty(t, second.agent.matching(contains("notebook_event", "noted well")), "the event comes before the response")
+	require.NotEmpty(t, second.agent.itemsMatching(hasTypeAndText("notebook_event", "noted well")), "the event comes before the response")
 
 	// The second console is disconnected when the run ends.
 	second.disconnect()
 	first.queryAgent("pass")
-	first.agent.await(t, "the end of the run", isForCell("cell_result", cell))
+	first.agent.awaitItem(t, "the end of the run", hasTypeAndCell("cell_result", cell))
 	returned := s.connect(t, consoleOptions{connectionIndex: second.ready.Connection})
 	require.Equal(t, second.ready.Connection, returned.ready.Connection, "it keeps its connection index")
 	returned.awaitNotebook(t)
@@ -173,19 +173,19 @@ submit(42)
 
 	// Both consoles and one that connects later receive the verdict exactly once.
 	for _, c := range []*console{first, returned} {
-		verdict := c.agent.await(t, "the verdict", hasType("eval_result"))
+		verdict := c.agent.awaitItem(t, "the verdict", hasType("eval_result"))
 		require.Contains(t, verdict.body, `"passed":true`)
 	}
 	late := s.connectView(t, "default")
-	late.agent.await(t, "the verdict", hasType("eval_result"))
-	require.Equal(t, []string{"notebook_state", "eval_result"}, messageTypes(late.agent.matching(func(message) bool { return true })))
+	late.agent.awaitItem(t, "the verdict", hasType("eval_result"))
+	require.Equal(t, []string{"notebook_state", "eval_result"}, messageTypes(late.agent.itemsMatching(func(consoleMessage) bool { return true })))
 	for _, c := range []*console{first, returned, late} {
-		require.Len(t, c.agent.matching(hasType("eval_result")), 1)
+		require.Len(t, c.agent.itemsMatching(hasType("eval_result")), 1)
 	}
 
 	shown := first.shownCells(t)
 	require.Len(t, shown, 4)
-	require.Equal(t, []string{"idle", "ran", "ran", "idle"}, statuses(shown))
+	require.Equal(t, []string{"idle", "ran", "ran", "idle"}, cellStatuses(shown))
 	require.Equal(t, shown, returned.shownCells(t))
 	require.Equal(t, shown, late.shownCells(t))
 	requireSameMessages(t, first, second)
@@ -198,36 +198,36 @@ submit(42)
 }
 
 // messageTypes returns the type of each message.
-func messageTypes(messages []message) (kinds []string) {
+func messageTypes(messages []consoleMessage) (kinds []string) {
 	for _, m := range messages {
 		kinds = append(kinds, m.Type)
 	}
 	return kinds
 }
 
-// statuses returns the status of each cell.
-func statuses(cells []shownCell) (statuses []string) {
+// cellStatuses returns the status of each cell.
+func cellStatuses(cells []shownCell) (cellStatuses []string) {
 	for _, c := range cells {
-		statuses = append(statuses, c.Status)
+		cellStatuses = append(cellStatuses, c.Status)
 	}
-	return statuses
+	return cellStatuses
 }
 
 // requireSameMessages requires that two consoles received the same messages, in the order of the
 // trace, from the first message of some on.
 func requireSameMessages(t *testing.T, all, some *console) {
 	t.Helper()
-	numbered := func(m message) bool { return m.Seq > 0 && m.Type != "notebook_state" }
-	allMessages, someMessages := all.agent.matching(numbered), some.agent.matching(numbered)
+	numbered := func(m consoleMessage) bool { return m.Seq > 0 && m.Type != "notebook_state" }
+	allMessages, someMessages := all.agent.itemsMatching(numbered), some.agent.itemsMatching(numbered)
 	require.NotEmpty(t, someMessages)
-	at := slices.IndexFunc(allMessages, func(m message) bool { return m.Seq == someMessages[0].Seq })
+	at := slices.IndexFunc(allMessages, func(m consoleMessage) bool { return m.Seq == someMessages[0].Seq })
 	require.GreaterOrEqual(t, at, 0)
 	require.Equal(t, messageBodies(someMessages), messageBodies(allMessages[at:at+len(someMessages)]))
-	require.True(t, slices.IsSortedFunc(allMessages, func(a, b message) int { return int(a.Seq - b.Seq) }))
+	require.True(t, slices.IsSortedFunc(allMessages, func(a, b consoleMessage) int { return int(a.Seq - b.Seq) }))
 }
 
 // messageBodies returns the JSON of each message.
-func messageBodies(messages []message) (texts []string) {
+func messageBodies(messages []consoleMessage) (texts []string) {
 	for _, m := range messages {
 		texts = append(texts, m.body)
 	}

@@ -28,13 +28,13 @@ time.sleep(600)
 `)}})
 	consoles := []*console{s.connectView(t, "default"), s.connectView(t, "default"), s.connectView(t, "runs"), s.connectView(t, "runs-in-c"), s.connectView(t, "asks"), s.connectView(t, "idle")}
 	watch := s.dial(t, "/watch?session=runs", nil)
-	consoles[0].agent.await(t, "the run", hasType("start_cell"))
+	consoles[0].agent.awaitItem(t, "the run", hasType("start_cell"))
 	consoles[2].runNewCell(t, 0, "import subprocess, time\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint('on my way', flush=True)\ntime.sleep(600)")
-	consoles[2].agent.await(t, "the run", contains("kernel_stdio", "on my way"))
+	consoles[2].agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
 	consoles[3].runNewCell(t, 0, uninterruptibleCell)
-	consoles[3].agent.await(t, "the run", contains("kernel_stdio", "in C"))
+	consoles[3].agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "in C"))
 	consoles[4].queryAgent("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsend(type='agent_status', status='executing')\ndo_action('execute_code', code='import time; time.sleep(600)')")
-	consoles[4].agent.await(t, "the agent at work", contains("agent_status", "executing"))
+	consoles[4].agent.awaitItem(t, "the agent at work", hasTypeAndText("agent_status", "executing"))
 
 	// 2 s to stop the cell, 5 s to collect the attempt, 2 s each to end agent and kernel, and
 	// some seconds for a slow machine.
@@ -63,13 +63,13 @@ func TestServe_SecondSignalExitsAtOnce(t *testing.T) {
 	s := startServe(t, serveConfig{})
 	c := s.connectView(t, "default")
 	c.runNewCell(t, 0, uninterruptibleCell)
-	c.agent.await(t, "the run", contains("kernel_stdio", "in C"))
+	c.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "in C"))
 	c.queryAgent("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nsend(type='agent_status', status='executing')\ntime.sleep(600)")
-	c.agent.await(t, "the agent at work", contains("agent_status", "executing"))
+	c.agent.awaitItem(t, "the agent at work", hasTypeAndText("agent_status", "executing"))
 	for n := range 2 {
 		require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if n == 0 {
-			s.stderr.await(t, "the answer to the first signal", func(line string) bool {
+			s.stderr.awaitItem(t, "the answer to the first signal", func(line string) bool {
 				return line == "assay: SIGTERM: ending what runs (once more to end at once)\n"
 			})
 		}

@@ -13,8 +13,8 @@ import (
 	"assay/cmd/assay/internal/exit"
 )
 
-// interruption waits for the signals that end a command: SIGINT, SIGTERM and SIGHUP.
-type interruption struct {
+// interruptHandler waits for the signals that end a command: SIGINT, SIGTERM and SIGHUP.
+type interruptHandler struct {
 	signals chan os.Signal
 	stopped chan struct{} // closed by stop
 	waiter  sync.WaitGroup
@@ -26,9 +26,9 @@ type interruption struct {
 // cancelOnSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels. The
 // second one ends the program at once, and the cleanup helper stops what it has started.
 // The caller must stop the interruption.
-func (p *process) cancelOnSignal(ctx context.Context) (context.Context, *interruption) {
+func (p *cli) cancelOnSignal(ctx context.Context) (context.Context, *interruptHandler) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	i := &interruption{signals: make(chan os.Signal, 2), stopped: make(chan struct{})}
+	i := &interruptHandler{signals: make(chan os.Signal, 2), stopped: make(chan struct{})}
 	signal.Notify(i.signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	i.waiter.Go(func() {
 		defer cancel(nil)
@@ -45,7 +45,7 @@ func (p *process) cancelOnSignal(ctx context.Context) (context.Context, *interru
 }
 
 // handle cancels the command at the first signal, and ends the program at the second one.
-func (i *interruption) handle(sig os.Signal, cancel context.CancelCauseFunc, p *process) {
+func (i *interruptHandler) handle(sig os.Signal, cancel context.CancelCauseFunc, p *cli) {
 	number, ok := sig.(syscall.Signal)
 	if !ok {
 		return
@@ -65,17 +65,17 @@ func (i *interruption) handle(sig os.Signal, cancel context.CancelCauseFunc, p *
 
 // exitError returns an error with the exit status of a command that was interrupted, or
 // nil if it was not.
-func (i *interruption) exitError() error {
+func (i *interruptHandler) exitError() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.first == 0 {
 		return nil
 	}
-	return exit.Signal(i.first)
+	return exit.SignalError(i.first)
 }
 
 // exitErrorOr returns exitError if the command was interrupted, otherwise err.
-func (i *interruption) exitErrorOr(err error) error {
+func (i *interruptHandler) exitErrorOr(err error) error {
 	if interrupted := i.exitError(); interrupted != nil {
 		return interrupted
 	}
@@ -83,7 +83,7 @@ func (i *interruption) exitErrorOr(err error) error {
 }
 
 // stop waits for no more signals. Their default actions are in force again.
-func (i *interruption) stop() {
+func (i *interruptHandler) stop() {
 	signal.Stop(i.signals)
 	close(i.stopped)
 	i.waiter.Wait()

@@ -36,7 +36,7 @@ func TestStrategies_SolveTheirExamples(t *testing.T) {
 		python = "/usr/bin/python3" // the interpreter for which Debian installs the packages that some cases require
 	}
 	cases := solveExamples(t, python)
-	for _, strategy := range strategies() {
+	for _, strategy := range strategyNames() {
 		tagged := slices.DeleteFunc(slices.Clone(cases), func(c solvedCase) bool { return !slices.Contains(c.Tags, strategy) })
 		require.NotEmpty(t, tagged, strategy)
 		for _, c := range tagged {
@@ -69,7 +69,7 @@ func solveExamples(t *testing.T, python string) []solvedCase {
 			continue
 		}
 		require.NoError(t, err, "%s", out)
-		addAnswers(t, dir, answers)
+		addAnswersOfRun(t, dir, answers)
 	}
 	var cases []solvedCase
 	for _, c := range all {
@@ -89,8 +89,8 @@ func solveExamples(t *testing.T, python string) []solvedCase {
 	return cases
 }
 
-// addAnswers reads the attempts of the run in dir and adds their answers, by case id.
-func addAnswers(t *testing.T, dir string, into map[string]json.RawMessage) {
+// addAnswersOfRun reads the attempts of the run in dir and adds their answers, by case id.
+func addAnswersOfRun(t *testing.T, dir string, into map[string]json.RawMessage) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "attempts.jsonl"))
 	require.NoError(t, err)

@@ -17,10 +17,10 @@ import (
 	"assay/internal/protocol"
 )
 
-// scriptedAgent is the source of an agent in Python. It executes the Python between #!agent and
+// scriptedAgentSource is the source of an agent in Python. It executes the Python between #!agent and
 // #!end of each query, which may use the functions that are defined here. Then it sends the
 // agent_event "done", or a fatal agent_error with the traceback.
-const scriptedAgent = `
+const scriptedAgentSource = `
 import itertools, json, os, signal, socket, struct, sys, time, traceback
 
 sock = socket.socket(fileno=int(sys.argv[-1]))
@@ -106,15 +106,15 @@ while True:
         send(type="agent_error", error=traceback.format_exc(), fatal=True)
 `
 
-// agentQuery returns a query that makes the scripted agent execute python.
-func agentQuery(python string) string { return "#!agent\n" + python + "\n#!end" }
+// queryThatExecutes returns a query that makes the scripted agent execute python.
+func queryThatExecutes(python string) string { return "#!agent\n" + python + "\n#!end" }
 
 // writeAgentCase writes the case dir/ID.json and returns its path. In it the scripted agent
 // executes python; the answer 42 passes.
 func writeAgentCase(t *testing.T, dir, id, python string) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
-		"id": id, "task": agentQuery(python),
+		"id": id, "task": queryThatExecutes(python),
 		"grader": map[string]any{"type": "exact", "config": map[string]any{"ground_truth": 42}},
 	})
 	require.NoError(t, err)
@@ -127,9 +127,9 @@ func sourceWaitingForFile(word, file string) string {
 	return fmt.Sprintf("import os, time\nprint(%q, flush=True)\nwhile not os.path.exists(%q): time.sleep(0.005)", word, file)
 }
 
-// faultyAgent runs an agent with the fault that how names, on the socket with the file
+// runFaultyAgent runs an agent with the fault that how names, on the socket with the file
 // descriptor fd, and returns its exit status. An unknown fault is an agent that does nothing.
-func faultyAgent(how, fd string) int {
+func runFaultyAgent(how, fd string) int {
 	number, err := strconv.Atoi(fd)
 	if err != nil {
 		return 100
@@ -153,25 +153,25 @@ func faultyAgent(how, fd string) int {
 		_, _ = conn.Read()
 		return 0
 	}
-	if err := handshake(conn); err != nil {
+	if err := answerUntilFirstQuery(conn); err != nil {
 		return 102
 	}
-	return actFaulty(how, conn)
+	return actOutFault(how, conn)
 }
 
-// submissionFrame is the format of a message that submits the answer {"x": %d}.
-const submissionFrame = `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":{"summary":"<EVAL_ANSWER>{\"x\":%d}</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}}]}}`
+// submissionFrameFormat is the format of a message that submits the answer {"x": %d}.
+const submissionFrameFormat = `{"type":"agent_history_updated","entry":{"type":"anthropic_message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"submit_response","input":{"summary":"<EVAL_ANSWER>{\"x\":%d}</EVAL_ANSWER> [EVAL_COMPLETE]","next_status":"done"}}]}}`
 
-// actFaulty has the faults that follow the handshake. It returns when the server has closed
+// actOutFault has the faults that follow the handshake. It returns when the server has closed
 // the connection.
-func actFaulty(how string, conn protocol.Conn) int {
+func actOutFault(how string, conn protocol.Conn) int {
 	switch how {
 	case "killed":
 		fmt.Fprintln(os.Stderr, "out of luck")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "submits-twice":
-		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
-		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 1))
+		_ = conn.Write(fmt.Appendf(nil, submissionFrameFormat, 42))
+		_ = conn.Write(fmt.Appendf(nil, submissionFrameFormat, 1))
 	case "flood": // sends actions without end and reads nothing
 		for i := 0; ; i++ {
 			err := conn.Write(fmt.Appendf(nil, `{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_%d"}`, i))
@@ -181,13 +181,13 @@ func actFaulty(how string, conn protocol.Conn) int {
 		}
 	case "invalid-json":
 		_ = conn.Write([]byte(`{"type":"agent_action",`))
-		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
+		_ = conn.Write(fmt.Appendf(nil, submissionFrameFormat, 42))
 	case "long-output": // prints 32 MiB, none of it a line
 		block := strings.Repeat("printing", 1<<17)
 		for range 32 {
 			_, _ = fmt.Print(block)
 		}
-		_ = conn.Write(fmt.Appendf(nil, submissionFrame, 42))
+		_ = conn.Write(fmt.Appendf(nil, submissionFrameFormat, 42))
 	}
 	for { // until the server closes the connection
 		if _, err := conn.Read(); err != nil {
@@ -196,8 +196,8 @@ func actFaulty(how string, conn protocol.Conn) int {
 	}
 }
 
-// handshake answers the messages of the server until the first query has come.
-func handshake(conn protocol.Conn) error {
+// answerUntilFirstQuery answers the messages of the server until the first query has come.
+func answerUntilFirstQuery(conn protocol.Conn) error {
 	if err := conn.Write([]byte(`{"type":"ready"}`)); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type traceFlags struct {
 	lateMS int64
 }
 
-func (p *process) traceCommand() *cobra.Command {
+func (p *cli) newTraceCommand() *cobra.Command {
 	f := &traceFlags{}
 	cmd := &cobra.Command{
 		Use:   "trace TARGET",
@@ -64,9 +64,9 @@ or the connection is lost.`,
 }
 
 // trace prints the messages of the trace that target names and that match the flags.
-func (p *process) trace(ctx context.Context, f *traceFlags, target string) error {
+func (p *cli) trace(ctx context.Context, f *traceFlags, target string) error {
 	if err := f.check(); err != nil {
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	}
 	source, err := traceview.FindTarget(ctx, target, f.token, server.DefaultSessionID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (p *process) trace(ctx context.Context, f *traceFlags, target string) error
 	out := bufio.NewWriter(p.stdout)
 	printer := f.printer(out)
 	matches := 0
-	err = f.walk(ctx, source, func(frame flow.Frame) error {
+	err = f.forEachMessage(ctx, source, func(frame flow.Frame) error {
 		if !f.filter.Match(frame) {
 			return nil
 		}
@@ -112,9 +112,9 @@ func (f *traceFlags) check() error {
 	return nil
 }
 
-// walk calls visit for each message of the trace. With --follow it goes on as the trace
+// forEachMessage calls visit for each message of the trace. With --follow it goes on as the trace
 // grows, until SIGINT, SIGTERM or the end of the session.
-func (f *traceFlags) walk(ctx context.Context, source *traceview.Target, visit func(flow.Frame) error) error {
+func (f *traceFlags) forEachMessage(ctx context.Context, source *traceview.Target, visit func(flow.Frame) error) error {
 	if !f.follow {
 		return flow.WalkFinished(ctx, source.Open, visit)
 	}

@@ -25,23 +25,23 @@ func TestServe_Trace(t *testing.T) {
 	s := startServe(t, serveConfig{token: testToken, args: []string{"--session-idle", "1s"}})
 	c := s.connectView(t, "one")
 	c.queryAgent("run_cell('1')")
-	c.agent.await(t, "the end of the work", isAgentDone)
+	c.agent.awaitItem(t, "the end of the work", isAgentDone)
 	target := s.url + "/?session=one"
 
-	out, errOut, status := runTrace(t, s.token, target)
+	out, errOut, status := runTraceCommand(t, s.token, target)
 	require.Zero(t, status, errOut)
 	require.Empty(t, errOut)
 	require.Regexp(t, `(?m)^\+\d+\.\d{3} agent>server agent_action create_cell tx_1 \d+ B  answered in \d+\.\dms: notebook \d+\.\dms$`, out)
 	require.Regexp(t, `(?m)^\+\d+\.\d{3} session state ready \d+ B$`, out)
-	out, errOut, status = runTrace(t, s.token, target, "--action", "create_cell", "--hop", "agent>server", "--format", "json")
+	out, errOut, status = runTraceCommand(t, s.token, target, "--action", "create_cell", "--hop", "agent>server", "--format", "json")
 	require.Zero(t, status, errOut)
 	require.Equal(t, 1, strings.Count(out, "\n"), out)
 
 	for _, follow := range [][]string{{}, {"--follow"}} {
-		_, errOut, status = runTrace(t, s.token, append(follow, s.url+"/?session=nowhere")...)
+		_, errOut, status = runTraceCommand(t, s.token, append(follow, s.url+"/?session=nowhere")...)
 		require.Equal(t, exit.StatusUsage, status)
 		require.Contains(t, errOut, `there is no session "nowhere"`)
-		_, errOut, status = runTrace(t, s.token, append(follow, target, "--token", "x")...)
+		_, errOut, status = runTraceCommand(t, s.token, append(follow, target, "--token", "x")...)
 		require.Equal(t, exit.StatusUsage, status)
 		require.Contains(t, errOut, "token")
 	}
@@ -54,16 +54,16 @@ func TestServe_Trace(t *testing.T) {
 	lines := newInbox[string]()
 	go func() {
 		in := bufio.NewReader(pipe)
-		lines.fill(func() (string, error) { return in.ReadString('\n') })
+		lines.readItemsFrom(func() (string, error) { return in.ReadString('\n') })
 	}()
 	line := func(text string) func(string) bool {
 		return func(line string) bool { return strings.Contains(line, text) }
 	}
-	lines.await(t, "an earlier entry", line("agent>server agent_action create_cell tx_1"))
+	lines.awaitItem(t, "an earlier entry", line("agent>server agent_action create_cell tx_1"))
 	c.queryAgent("run_cell('2')")
-	lines.await(t, "a later entry", line("agent>server agent_action create_cell tx_2"))
+	lines.awaitItem(t, "a later entry", line("agent>server agent_action create_cell tx_2"))
 	c.disconnect()
-	lines.await(t, "the end of the session", line("session state ended"))
+	lines.awaitItem(t, "the end of the session", line("session state ended"))
 	require.ErrorContains(t, lines.awaitError(t), "EOF")
 	require.NoError(t, follow.Wait())
 	s.stop(t)
@@ -85,11 +85,11 @@ assert "the kernel did not answer" in late["error"], late
 receive_from_cell("cell_result", cell)
 assert do_action("request_globals_summary")["status"] == "success"
 `)
-	c.agent.await(t, "the run", contains("kernel_stdio", "holds the lock"))
+	c.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "holds the lock"))
 	c.queryAgent("pass")
-	c.agent.await(t, "the end of the work", isAgentDone)
-	require.Empty(t, c.agent.matching(hasType("agent_error")))
-	out, errOut, status := runTrace(t, s.token, s.url, "--late", "5000")
+	c.agent.awaitItem(t, "the end of the work", isAgentDone)
+	require.Empty(t, c.agent.itemsMatching(hasType("agent_error")))
+	out, errOut, status := runTraceCommand(t, s.token, s.url, "--late", "5000")
 	require.Zero(t, status, errOut)
 	require.Regexp(t, `(?m)^\+\d+\.\d{3} agent>server agent_action request_globals_summary tx_2 \d+ B  timed out after 8\.\d{3}s: kernel \(its reply came \S+s late\)$`, out)
 	require.NotContains(t, out, "get_context")
@@ -141,9 +141,9 @@ func startFakeServer(t *testing.T) (address string) {
 	return web.URL
 }
 
-// runTrace runs assay trace with the token in ASSAY_TOKEN, and returns its standard output,
+// runTraceCommand runs assay trace with the token in ASSAY_TOKEN, and returns its standard output,
 // standard error and exit status.
-func runTrace(t *testing.T, token string, args ...string) (out, errOut string, status int) {
+func runTraceCommand(t *testing.T, token string, args ...string) (out, errOut string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "assay", append([]string{"trace"}, args...)...)
 	cmd.Env = append(os.Environ(), "ASSAY_TOKEN="+token)
@@ -161,11 +161,11 @@ func TestTrace_LiveSession(t *testing.T) {
 	t.Parallel()
 	address := startFakeServer(t)
 
-	out, _, status := runTrace(t, "secret", address)
+	out, _, status := runTraceCommand(t, "secret", address)
 	require.Equal(t, "+0.001 server>kernel globals_summary eval_1 9 B  answered in 1.0ms: kernel 1.0ms\n"+
 		"+0.002 kernel>server globals_summary eval_1 9 B\n", out, "the entries so far")
 	require.Zero(t, status)
-	out, _, status = runTrace(t, "secret", address+"/?session=default", "--follow")
+	out, _, status = runTraceCommand(t, "secret", address+"/?session=default", "--follow")
 	require.Equal(t, "+0.001 server>kernel globals_summary eval_1 9 B\n"+
 		"+0.002 kernel>server globals_summary eval_1 9 B  answered in 1.0ms: kernel 1.0ms\n"+
 		"+0.003 session state ended 9 B\n", out, "all entries until the session ends")
@@ -180,7 +180,7 @@ func TestTrace_LiveSession(t *testing.T) {
 		{[]string{address, "--token", "x", "--follow"}, "assay: " + address + ": wrong token" + hint},
 		{[]string{address + "?session=y"}, "assay: " + address + "?session=y: there is no session y" + hint},
 	} {
-		out, errOut, status := runTrace(t, "secret", tc.args...)
+		out, errOut, status := runTraceCommand(t, "secret", tc.args...)
 		require.Empty(t, out)
 		require.Equal(t, tc.want, errOut)
 		require.Equal(t, exit.StatusUsage, status)
@@ -196,12 +196,12 @@ func TestTrace_LostConnection(t *testing.T) {
 			_ = ws.CloseNow()
 		}
 	}))
-	_, errOut, status := runTrace(t, "secret", web.URL, "--follow")
+	_, errOut, status := runTraceCommand(t, "secret", web.URL, "--follow")
 	require.Contains(t, errOut, web.URL+" cannot be reached any more: ")
 	require.Equal(t, exit.StatusBroken, status)
 	web.Close()
 	for _, follow := range [][]string{{}, {"--follow"}} {
-		_, errOut, status = runTrace(t, "secret", append(follow, web.URL)...)
+		_, errOut, status = runTraceCommand(t, "secret", append(follow, web.URL)...)
 		require.Equal(t, "assay: "+web.URL+" cannot be reached: no server is listening there (assay serve serves sessions)\n", errOut)
 		require.Equal(t, exit.StatusBroken, status)
 		require.Equal(t, 1, strings.Count(errOut, "\n"))

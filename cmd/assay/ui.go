@@ -29,13 +29,13 @@ func (f *uiFlags) add(flags *pflag.FlagSet) {
 }
 
 // serverConfig returns the configuration of the server.
-func (f *uiFlags) serverConfig(p *process) server.Config {
+func (f *uiFlags) serverConfig(p *cli) server.Config {
 	mode, _ := p.getenv("EVAL_SANDBOX")
-	return server.Config{EvalSandbox: mode == "1", Token: f.token, Version: version, Log: p.log()}
+	return server.Config{EvalSandbox: mode == "1", Token: f.token, Version: version, Log: p.newLogger()}
 }
 
 // check rejects invalid flags.
-func (f *uiFlags) check(p *process) error {
+func (f *uiFlags) check(p *cli) error {
 	if f.addr == "" {
 		return nil
 	}
@@ -45,10 +45,10 @@ func (f *uiFlags) check(p *process) error {
 	return nil
 }
 
-// runUI runs the attempts of a run. With --ui it also shows them on a read-only server. It
+// runUIServer runs the attempts of a run. With --ui it also shows them on a read-only server. It
 // is a [batch.Observer] in front of another one, so that a verdict is shown when it is on
 // disk.
-type runUI struct {
+type runUIServer struct {
 	batch.Observer
 
 	server      *server.Server // nil without --ui
@@ -61,15 +61,15 @@ type runUI struct {
 
 // startUI starts the server of the flags. runDir is the folder of the run; the server
 // also shows other runs beside it. The caller must stop the result.
-func (p *process) startUI(ctx context.Context, f *uiFlags, runDir string) (*runUI, error) {
+func (p *cli) startUI(ctx context.Context, f *uiFlags, runDir string) (*runUIServer, error) {
 	if f.addr == "" {
-		return &runUI{}, nil
+		return &runUIServer{}, nil
 	}
 	cfg := f.serverConfig(p)
 	cfg.RunsDir = filepath.Dir(runDir)
 	web, err := server.New(cfg)
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, exit.UsageError(err)
 	}
 	ln, err := listen(ctx, "--ui", f.addr, false, "")
 	if err != nil {
@@ -81,15 +81,15 @@ func (p *process) startUI(ctx context.Context, f *uiFlags, runDir string) (*runU
 
 // serveUI serves until stop, not until ctx ends: the page shows how an interrupted run
 // ends.
-func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *runUI {
+func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *runUIServer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	u := &runUI{server: web, stopServe: cancel, serveResult: make(chan error, 1), publishers: map[string]*server.AttemptPublisher{}}
+	u := &runUIServer{server: web, stopServe: cancel, serveResult: make(chan error, 1), publishers: map[string]*server.AttemptPublisher{}}
 	go func() { u.serveResult <- web.Run(ctx, ln) }()
 	return u
 }
 
 // runAttempt runs an attempt, and shows it under the name of its folder.
-func (u *runUI) runAttempt(ctx context.Context, cfg attempt.Config, job attempt.Job) runs.Attempt {
+func (u *runUIServer) runAttempt(ctx context.Context, cfg attempt.Config, job attempt.Job) runs.Attempt {
 	if u.server != nil {
 		name := filepath.Base(job.Dir)
 		publisher := u.server.PublishAttempts(name)
@@ -104,7 +104,7 @@ func (u *runUI) runAttempt(ctx context.Context, cfg attempt.Config, job attempt.
 }
 
 // LineWritten passes a line of attempts.jsonl on, and shows the verdict of an attempt.
-func (u *runUI) LineWritten(line any) {
+func (u *runUIServer) LineWritten(line any) {
 	u.Observer.LineWritten(line)
 	ended, ok := line.(runs.Attempt)
 	if !ok {
@@ -122,7 +122,7 @@ func (u *runUI) LineWritten(line any) {
 }
 
 // stop ends the server. It is called when all attempts have ended.
-func (u *runUI) stop() error {
+func (u *runUIServer) stop() error {
 	if u.server == nil {
 		return nil
 	}
@@ -141,14 +141,14 @@ func (u *runUI) stop() error {
 func listen(ctx context.Context, flag, addr string, allowRemote bool, alternative string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, exit.Usage(fmt.Errorf("%s: %w", flag, err))
+		return nil, exit.UsageError(fmt.Errorf("%s: %w", flag, err))
 	}
 	if ip := net.ParseIP(host); !allowRemote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, exit.Usage(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765%s", flag, addr, alternative))
+		return nil, exit.UsageError(fmt.Errorf("%s %s: want an address on loopback, such as localhost:8765%s", flag, addr, alternative))
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, exit.Broken(fmt.Errorf("%s: %w", flag, err))
+		return nil, exit.BrokenError(fmt.Errorf("%s: %w", flag, err))
 	}
 	return ln, nil
 }

@@ -18,9 +18,9 @@ import (
 	"assay/internal/client"
 )
 
-// waitingAgent is a Python agent that works on its task until its pipe is closed. The path of
+// waitingAgentSource is a Python agent that works on its task until its pipe is closed. The path of
 // the pipe is its first argument.
-const waitingAgent = `
+const waitingAgentSource = `
 import json, socket, struct, sys
 sock = socket.socket(fileno=int(sys.argv[2])).makefile("rwb")
 def say(message):
@@ -43,7 +43,7 @@ while head := sock.read(8):
 func TestRunUI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	agent := writeFile(t, filepath.Join(dir, "agent.py"), waitingAgent)
+	agent := writeFile(t, filepath.Join(dir, "agent.py"), waitingAgentSource)
 	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "a", "task": "t", "tags": ["quick"], "limits": {"wall_s": 99}, "grader": {"type": "exact", "config": {"ground_truth": 1}}}`)
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", pipe).Run())

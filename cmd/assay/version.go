@@ -12,7 +12,7 @@ import (
 // version is the version of the next release.
 const version = "0.1.0"
 
-func (p *process) versionCommand() *cobra.Command {
+func (p *cli) newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and Go version",

@@ -156,7 +156,7 @@ func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *watcherVerdict {
 // is empty.
 func (w *completionWatcher) expectRun(id string, at time.Time) {
 	if id != "" {
-		w.updateCell(id, func(c *cellRuns) { c.expectedSince = at })
+		w.updateCellRuns(id, func(c *cellRuns) { c.expectedSince = at })
 	}
 }
 

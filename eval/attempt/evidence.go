@@ -35,16 +35,16 @@ func gradingNotebook(language string, cells []notebook.Cell, executions *noteboo
 	for i, cell := range cells {
 		graded := grading.NotebookCell{IsCode: cell.Type == notebook.CodeCell, Source: cell.Source}
 		if graded.IsCode {
-			graded.Status, graded.Text = gradingStatus(executions.CellStatus(cell.ID)), executions.TextOutput(cell.ID)
+			graded.Status, graded.Text = toGradingStatus(executions.CellStatus(cell.ID)), executions.TextOutput(cell.ID)
 		}
 		out.Cells[i] = graded
 	}
 	return out
 }
 
-// gradingStatus converts a cell's status in package notebook to the one that graders see: ok,
+// toGradingStatus converts a cell's status in package notebook to the one that graders see: ok,
 // error, interrupted (the cell was still running), or "" (it has not run).
-func gradingStatus(status string) string {
+func toGradingStatus(status string) string {
 	switch status {
 	case notebook.StatusRan:
 		return "ok"

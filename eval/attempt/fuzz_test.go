@@ -21,7 +21,7 @@ import (
 // Each line of the input is a letter for the hop and a frame: a is agent>server, A
 // server>agent, k kernel>server, K server>kernel, c console>server, s session.
 func FuzzWatcher(f *testing.F) {
-	for _, frames := range watcherSeeds() {
+	for _, frames := range watcherFuzzSeeds() {
 		f.Add([]byte(strings.Join(frames, "\n")))
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -83,8 +83,8 @@ func canHaveMarker(input []byte) bool {
 	return false
 }
 
-// watcherSeeds returns inputs for FuzzWatcher that together have frames of every kind.
-func watcherSeeds() (seeds [][]string) {
+// watcherFuzzSeeds returns inputs for FuzzWatcher that together have frames of every kind.
+func watcherFuzzSeeds() (seeds [][]string) {
 	letters := strings.NewReplacer(
 		"agent>server ", "a", "server>agent ", "A", "kernel>server ", "k", "server>kernel ", "K", "console>server#1 ", "c", "session#1 ", "s", "session ", "s")
 	submitted := submissionFrame(`{"summary":"x ` + completionMarker + `","next_status":"done"}`)

@@ -22,7 +22,7 @@ func (w *completionWatcher) readKernelCommand(e *trace.Entry) *watcherVerdict {
 	}
 	switch e.Type {
 	case protocol.TypeRunCell:
-		w.updateCell(e.CellID, func(c *cellRuns) {
+		w.updateCellRuns(e.CellID, func(c *cellRuns) {
 			c.Queue()
 			c.expectedSince = time.Time{}
 		})
@@ -46,11 +46,11 @@ func (w *completionWatcher) readKernelFrame(e *trace.Entry) *watcherVerdict {
 		if e.CellID == "" {
 			return w.closeStartedRuns(e)
 		}
-		w.updateCell(e.CellID, func(c *cellRuns) { c.Start() })
+		w.updateCellRuns(e.CellID, func(c *cellRuns) { c.Start() })
 	case protocol.TypeRunQueue:
 		delete(w.cells, widgetRerunsID)
 		for _, id := range queuedCells(e.Body) {
-			w.updateCell(id, func(c *cellRuns) { c.Queue() })
+			w.updateCellRuns(id, func(c *cellRuns) { c.Queue() })
 		}
 	case protocol.TypeCellResult:
 		w.counts.usage.CellsRun++
@@ -79,7 +79,7 @@ func (w *completionWatcher) closeStartedRuns(e *trace.Entry) *watcherVerdict {
 // closeRun calls f, which closes runs of the cell id, and counts that as activity of the agent.
 // It returns the verdict completed if nothing is waited for any more, and otherwise nil.
 func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *watcherVerdict {
-	w.updateCell(id, f)
+	w.updateCellRuns(id, f)
 	w.noteAgentActive(e)
 	if _, areExpected := w.cells[widgetRerunsID]; areExpected {
 		w.expectRun(widgetRerunsID, e.WallTime) // these runs come after the one that has ended: wait anew

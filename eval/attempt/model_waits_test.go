@@ -53,11 +53,11 @@ func TestCO6ModelWaitTimeIsSummed(t *testing.T) {
 				w := attempt.NewWatcher(journal, runs.Limits{WallTimeoutS: 24 * 3600})
 				<-time.After(time.Minute) // the agent has not waited
 				for _, frame := range c.frames {
-					playCaseLine(t, journal, frame)
+					playTestCaseLine(t, journal, frame)
 					<-time.After(time.Second)
 				}
 				<-time.After(c.after - time.Second)
-				playCaseLine(t, journal, frameAgentDone)
+				playTestCaseLine(t, journal, frameAgentDone)
 				_, _, _ = w.NextVerdict(t.Context())
 				require.Equal(t, c.want, w.ModelWaitTime())
 				require.Equal(t, c.retries, w.Usage().Retries)
@@ -75,7 +75,7 @@ func TestReportedDelayDoesNotCountAsIdle(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatcher(journal, runs.Limits{IdleTimeoutS: 30})
 		began := time.Now()
-		playCaseLine(t, journal, retryEvent(100_000, 1))
+		playTestCaseLine(t, journal, retryEvent(100_000, 1))
 		got, detail, _ := w.NextVerdict(t.Context())
 		require.Equal(t, runs.OutcomeLimit, got)
 		require.Contains(t, detail, "idle: configured 30s")

@@ -45,16 +45,16 @@ func TestProgressActivity(t *testing.T) {
 			if pause, err := time.ParseDuration(step.frame); err == nil {
 				<-time.After(pause)
 			} else if step.frame != "" {
-				playCaseLine(t, journal, step.frame)
+				playTestCaseLine(t, journal, step.frame)
 			}
 			synctest.Wait()
 			text, _ := w.Progress().Activity()
 			require.Equal(t, step.want, text, step.frame)
 		}
-		playCaseLine(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
+		playTestCaseLine(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
 		synctest.Wait()
 		require.Equal(t, int64(15), w.Progress().Usage().InputTokens+w.Progress().Usage().OutputTokens)
-		playCaseLine(t, journal, `session {"type":"peer_ended","action":"agent"}`)
+		playTestCaseLine(t, journal, `session {"type":"peer_ended","action":"agent"}`)
 		<-over
 		w.Close()
 	})

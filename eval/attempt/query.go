@@ -23,7 +23,7 @@ const replyToQuestion = `There is nobody to answer questions during this evaluat
 // taskQuery returns the query that gives the agent its task, with the list of the case's files.
 // It fails if that list cannot be encoded.
 func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
-	files, err := encodeContextFiles(a.job.Case, a.session)
+	files, err := encodeTaskFiles(a.job.Case, a.session)
 	return protocol.AgentQuery{
 		Query:              a.job.Case.Task + taskInstructions,
 		RequestID:          "eval-init-" + a.journal.SessionID,
@@ -31,24 +31,24 @@ func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
 	}, err
 }
 
-// contextFile is the JSON that describes one of the case's files in the query with the task.
-type contextFile struct {
+// taskFile is the JSON that describes one of the case's files in the query with the task.
+type taskFile struct {
 	Type      string `json:"type"` // "File"
 	Path      string `json:"path"` // name in the case
-	ID        string `json:"id"`   // see contextFileID
+	ID        string `json:"id"`   // see taskFileID
 	LocalPath string `json:"local_path"`
 }
 
-// encodeContextFiles returns the case's data files and other files, with their paths in the
+// encodeTaskFiles returns the case's data files and other files, with their paths in the
 // session's working folder, as a JSON array for the query with the task; nil if there are none.
 // It fails if encoding fails.
-func encodeContextFiles(c testcases.Case, s *session.Session) (json.RawMessage, error) {
-	var nodes []contextFile
+func encodeTaskFiles(c testcases.Case, s *session.Session) (json.RawMessage, error) {
+	var nodes []taskFile
 	for _, data := range c.Data {
-		nodes = append(nodes, contextFile{Type: "File", Path: data.Name, ID: contextFileID(data.Name), LocalPath: dataFilePath(s.Workdir(), data)})
+		nodes = append(nodes, taskFile{Type: "File", Path: data.Name, ID: taskFileID(data.Name), LocalPath: dataFilePath(s.Workdir(), data)})
 	}
 	for _, file := range c.Files {
-		nodes = append(nodes, contextFile{Type: "File", Path: file.Name, ID: contextFileID(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
+		nodes = append(nodes, taskFile{Type: "File", Path: file.Name, ID: taskFileID(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
 	}
 	if nodes == nil {
 		return nil, nil
@@ -56,9 +56,9 @@ func encodeContextFiles(c testcases.Case, s *session.Session) (json.RawMessage, 
 	return json.Marshal(nodes)
 }
 
-// contextFileID returns the id of a case's file for the query: its name without the scheme
+// taskFileID returns the id of a case's file for the query: its name without the scheme
 // latch:/// and the endings .csv and .h5ad. Agents written for the first harness of this case
 // format expect such ids.
-func contextFileID(name string) string {
+func taskFileID(name string) string {
 	return strings.NewReplacer("latch:///", "", ".csv", "", ".h5ad", "").Replace(name)
 }

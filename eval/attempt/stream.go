@@ -83,10 +83,10 @@ func (w *completionWatcher) useStreamedMessage() *watcherVerdict {
 	return v
 }
 
-// readUpdateWithoutEntry processes an agent_history_updated without an entry, at the time at.
+// readHistoryUpdateWithoutEntry processes an agent_history_updated without an entry, at the time at.
 // If it belongs to the streamed message that was used last it does nothing; otherwise it
 // finishes the message that is being streamed and returns the verdict that follows from it.
-func (w *completionWatcher) readUpdateWithoutEntry(at time.Time) *watcherVerdict {
+func (w *completionWatcher) readHistoryUpdateWithoutEntry(at time.Time) *watcherVerdict {
 	s := &w.stream
 	if s.lastUsed.awaitsUpdate {
 		s.lastUsed.awaitsUpdate = false

@@ -234,7 +234,7 @@ func TestStreamedTurnsCountOnce(t *testing.T) {
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatcher(journal, runs.Limits{})
 			for _, line := range append(streamFrames("tool_use", "a", "{}"), tc.behind...) {
-				playCaseLine(t, journal, line)
+				playTestCaseLine(t, journal, line)
 			}
 			got, _, _ := w.NextVerdict(t.Context())
 			require.Equal(t, runs.OutcomeStopped, got)

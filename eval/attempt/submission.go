@@ -35,7 +35,7 @@ func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *watcherVerdict {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
 	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.HistoryEntryAnthropicMessage {
-		return w.readUpdateWithoutEntry(e.WallTime)
+		return w.readHistoryUpdateWithoutEntry(e.WallTime)
 	}
 	w.agentReports.finalMessageAt = time.Time{}
 	used := w.stream.ignoreStreams()

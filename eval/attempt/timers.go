@@ -64,7 +64,7 @@ func (w *completionWatcher) checkExpectedRun(id string, now time.Time) (due time
 	if until := expectedSince.Add(expectedRunTimeout); now.Before(until) {
 		return until
 	}
-	w.updateCell(id, func(c *cellRuns) { c.expectedSince = time.Time{} })
+	w.updateCellRuns(id, func(c *cellRuns) { c.expectedSince = time.Time{} })
 	return due
 }
 

@@ -58,7 +58,7 @@ type completionWatcher struct {
 	agentReports   agentReports
 	holderPresence consolePresence
 	modelWaits     modelWaits
-	counts         watcherCounts
+	counts         watcherCounters
 
 	earlyVerdict *watcherVerdict // verdict from before the task was sent; nil: none
 	isOver       bool            // there is a verdict: entries are only counted
@@ -83,9 +83,9 @@ type agentReports struct {
 	lastError      string    // the last error that it reported and went on after; empty: none
 }
 
-// watcherCounts has the numbers that go into the attempt's line: usage, tamper signals and
+// watcherCounters has the numbers that go into the attempt's line: usage, tamper signals and
 // interventions.
-type watcherCounts struct {
+type watcherCounters struct {
 	usage         runs.Usage
 	tamperSignals int
 	interventions int // changes and messages by people
@@ -314,9 +314,9 @@ func (w *completionWatcher) turnEndVerdict(how string) *watcherVerdict {
 	}
 }
 
-// updateCell calls f with the runs of the cell id, and forgets the cell if it has no open run
+// updateCellRuns calls f with the runs of the cell id, and forgets the cell if it has no open run
 // after that.
-func (w *completionWatcher) updateCell(id string, f func(*cellRuns)) {
+func (w *completionWatcher) updateCellRuns(id string, f func(*cellRuns)) {
 	c := w.cells[id]
 	f(&c)
 	if c.isOpen() {

@@ -33,7 +33,7 @@ func historyMessageFrame(role, content string) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_history_updated","entry":{"type":"anthropic_message","role":%q,"content":%s}}`, role, content)
 }
 
-// Trace entries as playCaseLine takes them: a hop and a frame, about cell a, widget a/w, action t1 and
+// Trace entries as playTestCaseLine takes them: a hop and a frame, about cell a, widget a/w, action t1 and
 // consoles 1 and 2.
 const (
 	frameRunA        = `server>kernel {"type":"run_cell","cell_id":"a","code":"1"}`
@@ -217,7 +217,7 @@ func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail str
 	for i, frame := range frames {
 		synctest.Wait()
 		require.Empty(t, finalVerdicts(verdicts), "a verdict before frame %d", i)
-		playCaseLine(t, journal, frame)
+		playTestCaseLine(t, journal, frame)
 	}
 	synctest.Wait()
 	got := finalVerdicts(verdicts)
@@ -251,9 +251,9 @@ func finalVerdicts(verdicts <-chan testVerdict) (got []testVerdict) {
 	}
 }
 
-// playCaseLine carries out one line of a test case: it appends the frame in it to the journal, or
+// playTestCaseLine carries out one line of a test case: it appends the frame in it to the journal, or
 // waits, as in "wait 5s".
-func playCaseLine(t *testing.T, journal *trace.Journal, line string) {
+func playTestCaseLine(t *testing.T, journal *trace.Journal, line string) {
 	t.Helper()
 	what, rest, _ := strings.Cut(line, " ")
 	if what == "wait" {
@@ -300,7 +300,7 @@ func TestInterventionsOfPeopleAreCounted(t *testing.T) {
 		`console>server#3 {"type":"agent_cancel"}`,
 		frameAgentDone,
 	} {
-		playCaseLine(t, journal, frame)
+		playTestCaseLine(t, journal, frame)
 	}
 	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeStopped, got)
@@ -326,7 +326,7 @@ func TestWatcherCountsUsage(t *testing.T) {
 		`agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5,"cache_read_input_tokens":3,"cache_creation_input_tokens":2,"cost_usd":0.25}`,
 		frameAgentDone,
 	} {
-		playCaseLine(t, journal, line)
+		playTestCaseLine(t, journal, line)
 	}
 	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeStopped, got)
@@ -344,7 +344,7 @@ func TestFramesBeforeTheTaskDoNotCount(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			journal := trace.NewJournal("s")
 			w := attempt.NewWatcherBeforeTask(journal, runs.Limits{WallTimeoutS: 600, IdleTimeoutS: 300})
-			playCaseLine(t, journal, line)
+			playTestCaseLine(t, journal, line)
 			<-time.After(10 * time.Minute) // as if the console connected late
 			w.StartTask()
 			began := time.Now()
@@ -361,7 +361,7 @@ func TestKernelExitBeforeTheTask(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
 	w := attempt.NewWatcherBeforeTask(journal, runs.Limits{})
-	playCaseLine(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
+	playTestCaseLine(t, journal, `session {"type":"peer_ended","action":"kernel"}`)
 	w.StartTask()
 	got, _, _ := w.NextVerdict(t.Context())
 	require.Equal(t, runs.OutcomeKernelExit, got)
@@ -375,10 +375,10 @@ func TestReadEntriesDuringOtherWork(t *testing.T) {
 		journal := trace.NewJournal("s")
 		w := attempt.NewWatcher(journal, runs.Limits{})
 		w.ReadEntriesDuring(func() {
-			playCaseLine(t, journal, frameRunAction)
+			playTestCaseLine(t, journal, frameRunAction)
 			synctest.Wait()
 			require.Equal(t, 1, w.Usage().Actions)
-			playCaseLine(t, journal, frameRunAction)
+			playTestCaseLine(t, journal, frameRunAction)
 		})
 		w.CountRemainingAndClose()
 		require.Equal(t, 2, w.Usage().Actions)
@@ -389,7 +389,7 @@ func TestReadEntriesDuringOtherWork(t *testing.T) {
 		defer w.Close()
 		require.Panics(t, func() {
 			w.ReadEntriesDuring(func() {
-				playCaseLine(t, journal, `session {"type":"limit","configured":"not a number"}`)
+				playTestCaseLine(t, journal, `session {"type":"limit","configured":"not a number"}`)
 				synctest.Wait()
 			})
 		})
@@ -447,7 +447,7 @@ func TestAwaitTurnEnd(t *testing.T) {
 				journal := trace.NewJournal("s")
 				w := attempt.NewWatcher(journal, runs.Limits{})
 				for _, frame := range append(c.before, submissionFrame(`{"summary":"`+completionMarker+`","next_status":"done"}`)) {
-					playCaseLine(t, journal, frame)
+					playTestCaseLine(t, journal, frame)
 				}
 				got, _, _ := w.NextVerdict(t.Context())
 				require.Equal(t, runs.OutcomeCompleted, got)

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // sessions.
 type fakeAttempts map[string]runs.Attempt
 
-// run returns the fixed result for the case of the job at once.
-func (a fakeAttempts) run(_ context.Context, job attempt.Job) runs.Attempt {
+// runAttempt returns the fixed result for the case of the job at once.
+func (a fakeAttempts) runAttempt(_ context.Context, job attempt.Job) runs.Attempt {
 	result := a[job.Case.ID]
 	result.Type, result.CaseID, result.Epoch, result.Try = runs.TypeAttempt, job.Case.ID, job.Epoch, job.Try
 	return result
@@ -79,7 +79,7 @@ func TestSummaryOfAttempts(t *testing.T) {
 		SkipReason: func(c testcases.Case) string { return map[string]string{"absent": "no R here"}[c.ID] },
 		RunAttempt: fakeAttempts{
 			"pass": gradedAttempt(true), "fail": gradedAttempt(false), "broken": {Outcome: runs.OutcomeAgentExit}, "ungraded": {Outcome: runs.OutcomeCompleted},
-		}.run,
+		}.runAttempt,
 	})
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"attempts": 1, "attempt": 8, "skipped": 1, "summary": 1}, countLineTypes(t, f))
@@ -149,7 +149,7 @@ func TestNeverRunsMoreThanJobs(t *testing.T) {
 			mu.Lock()
 			running--
 			mu.Unlock()
-			return fakeAttempts{job.Case.ID: gradedAttempt(true)}.run(ctx, job)
+			return fakeAttempts{job.Case.ID: gradedAttempt(true)}.runAttempt(ctx, job)
 		},
 	})
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestInterruptedRunWritesItsSummary(t *testing.T) {
 				<-ctx.Done()
 				return runs.Attempt{Type: runs.TypeAttempt, CaseID: "b", Outcome: runs.OutcomeCancelled, Detail: context.Cause(ctx).Error()}
 			}
-			return fakeAttempts{"a": gradedAttempt(true)}.run(ctx, job)
+			return fakeAttempts{"a": gradedAttempt(true)}.runAttempt(ctx, job)
 		},
 	})
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestRunStopsWhenResultsCannotBeWritten(t *testing.T) {
 		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
 			began++
 			_ = f.Close()
-			return fakeAttempts{}.run(ctx, job)
+			return fakeAttempts{}.runAttempt(ctx, job)
 		},
 	})
 	require.ErrorContains(t, err, "the run is aborted: write ")
@@ -201,7 +201,7 @@ func TestObserverIsCalledAfterTheLineIsOnDisk(t *testing.T) {
 	r := &recordingObserver{t: t, writer: f}
 	_, err := batch.Run(t.Context(), batch.Config{
 		RunWriter: f, Cases: casesWithIDs("a", "b"), Jobs: 1, Observer: r,
-		RunAttempt: fakeAttempts{"a": gradedAttempt(true), "b": gradedAttempt(false)}.run,
+		RunAttempt: fakeAttempts{"a": gradedAttempt(true), "b": gradedAttempt(false)}.runAttempt,
 	})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2}, r.linesOnDisk)

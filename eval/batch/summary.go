@@ -110,7 +110,7 @@ func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) S
 	if b.isCostKnown && s.Attempts > 0 {
 		s.CostUSD = &b.costUSD
 	}
-	strict, lenient := b.passShares()
+	strict, lenient := b.casePassShares()
 	s.PassRate = newPassRate(strict, lenient)
 	s.PassAtK, s.PassHatK = map[int]float64{}, map[int]float64{}
 	for k := 1; k <= epochs; k++ {
@@ -119,10 +119,10 @@ func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) S
 	return s
 }
 
-// passShares returns the share of passed attempts of each case, from 0 to 1, in no order: in
+// casePassShares returns the share of passed attempts of each case, from 0 to 1, in no order: in
 // strict infrastructure failures count as not passed, in lenient they are left out. A case
 // without an attempt that counts is left out.
-func (b *summaryBuilder) passShares() (strict, lenient []float64) {
+func (b *summaryBuilder) casePassShares() (strict, lenient []float64) {
 	for _, c := range b.cases {
 		if total := c.gradedCount(); total > 0 {
 			strict = append(strict, float64(c.passed)/float64(total))

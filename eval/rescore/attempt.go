@@ -127,7 +127,7 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 	for _, spec := range specs {
 		result := grading.Grade(ctx, spec, in)
 		text, err := encodeLine(result)
-		if old := r.oldResult(spec.Digest()); old != nil && mayHaveFailedWithoutSession(result) {
+		if old := r.oldGraderResult(spec.Digest()); old != nil && mayHaveFailedWithoutSession(result) {
 			result.Passed, result.Score = isTrueValue(old.Get("passed")), floatValue(old.Get("score"))
 			old.Set("kept", pyvalue.Bool(true))
 			text, err = old.MarshalJSON()
@@ -169,9 +169,9 @@ func mayHaveFailedWithoutSession(result grading.Result) bool {
 	return failedWithoutKernelOrNotebook(result) || result.Error != nil && result.Error.Kind == "command"
 }
 
-// oldResult returns the stored result of the grader whose spec has this digest, or nil if the
+// oldGraderResult returns the stored result of the grader whose spec has this digest, or nil if the
 // attempt has none.
-func (r *regradeResult) oldResult(digest string) *pyvalue.Object {
+func (r *regradeResult) oldGraderResult(digest string) *pyvalue.Object {
 	for _, text := range r.Old.Graders {
 		v, _ := pyvalue.Decode(string(text))
 		object, _ := v.(*pyvalue.Object)

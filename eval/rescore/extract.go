@@ -13,7 +13,7 @@ import (
 func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Object, isFaulty bool) {
 	how, given := line.Get("extract"), line.Get("answer")
 	if !isAbsentOrNull(line.Get("grader")) || !isAbsentOrNull(line.Get("graders")) {
-		return extractionReply(id, grading.ExtractedAnswer{}, inputErrorf("want one of grader, graders and extract")), true
+		return extractionOutputLine(id, grading.ExtractedAnswer{}, inputErrorf("want one of grader, graders and extract")), true
 	}
 	var found grading.ExtractedAnswer
 	var err error
@@ -25,9 +25,9 @@ func extractAnswer(id pyvalue.Value, line *pyvalue.Object) (reply *pyvalue.Objec
 	case pyvalue.String("conversation"):
 		found, err = extractFromMessages(given)
 	default:
-		return extractionReply(id, grading.ExtractedAnswer{}, inputErrorf("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Str(how))), true
+		return extractionOutputLine(id, grading.ExtractedAnswer{}, inputErrorf("extract: want summary, conversation or eval_answer_file, found %s", pyvalue.Str(how))), true
 	}
-	return extractionReply(id, found, err), hasErrorKind(err, inputErrorKind)
+	return extractionOutputLine(id, found, err), hasErrorKind(err, inputErrorKind)
 }
 
 // extractFromText calls extract with the text given and returns the extraction. If given is
@@ -57,14 +57,14 @@ func extractFromMessages(given pyvalue.Value) (grading.ExtractedAnswer, error) {
 	}
 }
 
-// extractionReply returns the output line with the result of an extraction. err is nil or a
+// extractionOutputLine returns the output line with the result of an extraction. err is nil or a
 // [*pyvalue.Error], which becomes the member "error".
-func extractionReply(id pyvalue.Value, found grading.ExtractedAnswer, err error) *pyvalue.Object {
+func extractionOutputLine(id pyvalue.Value, found grading.ExtractedAnswer, err error) *pyvalue.Object {
 	o := pyvalue.NewObject("id", valueOrNull(id))
 	o.Set("found", pyvalue.Bool(found.Answer != nil))
 	o.Set("extracted", valueOrNull(found.Answer))
 	fault, _ := errors.AsType[*pyvalue.Error](err)
-	o.Set("error", errorValue(fault))
+	o.Set("error", errorToJSON(fault))
 	if found.Reason != "" {
 		o.Set("reason", pyvalue.String(found.Reason))
 	}

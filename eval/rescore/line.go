@@ -58,30 +58,30 @@ func gradeLine(ctx context.Context, id pyvalue.Value, line *pyvalue.Object, base
 	one, several := line.Get("grader"), line.Get("graders")
 	switch {
 	case isAbsentOrNull(one) == isAbsentOrNull(several):
-		return singleGraderReply(id, inputErrorResult(inputErrorf("want one of grader, graders and extract"))), true
+		return singleGraderOutputLine(id, inputErrorResult(inputErrorf("want one of grader, graders and extract"))), true
 	case isAbsentOrNull(several):
-		result, isUnusable := gradeByEntry(ctx, one, "grader", in)
-		return singleGraderReply(id, result), isUnusable
+		result, isUnusable := gradeByGraderEntry(ctx, one, "grader", in)
+		return singleGraderOutputLine(id, result), isUnusable
 	}
 	list, ok := several.(pyvalue.List)
 	if !ok || len(list) == 0 {
-		reply := singleGraderReply(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
+		reply := singleGraderOutputLine(id, inputErrorResult(inputErrorf("graders: want a list of at least one, found %s", pyvalue.KindOf(several))))
 		reply.Set("graders", pyvalue.List{})
 		return reply, true
 	}
 	var results []grading.Result
 	for i, entry := range list {
-		result, isUnusable := gradeByEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), in)
+		result, isUnusable := gradeByGraderEntry(ctx, entry, fmt.Sprintf("graders[%d]", i), in)
 		results = append(results, result)
 		isFaulty = isFaulty || isUnusable
 	}
-	return multiGraderReply(id, results), isFaulty
+	return multiGraderOutputLine(id, results), isFaulty
 }
 
-// gradeByEntry grades by the grader that entry, an object {type, config}, describes. field is
+// gradeByGraderEntry grades by the grader that entry, an object {type, config}, describes. field is
 // the entry's name in error texts. isUnusable is true if entry does not describe a known
 // grader.
-func gradeByEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, isUnusable bool) {
+func gradeByGraderEntry(ctx context.Context, entry pyvalue.Value, field string, in grading.Input) (result grading.Result, isUnusable bool) {
 	object, ok := entry.(*pyvalue.Object)
 	if !ok {
 		return inputErrorResult(inputErrorf("%s: want an object {type, config}, found %s", field, pyvalue.KindOf(entry))), true
@@ -100,17 +100,17 @@ func inputErrorResult(fault *pyvalue.Error) grading.Result {
 	return grading.Result{Reasoning: "could not be graded: " + fault.Text, Metrics: &pyvalue.Object{}, Error: fault}
 }
 
-// singleGraderReply returns the output line for an input line with one grader.
-func singleGraderReply(id pyvalue.Value, result grading.Result) *pyvalue.Object {
+// singleGraderOutputLine returns the output line for an input line with one grader.
+func singleGraderOutputLine(id pyvalue.Value, result grading.Result) *pyvalue.Object {
 	o := pyvalue.NewObject("id", valueOrNull(id))
 	setResultMembers(o, result)
 	return o
 }
 
-// multiGraderReply returns the output line for an input line with several graders: it has
+// multiGraderOutputLine returns the output line for an input line with several graders: it has
 // passed if all have, its score is the mean of their scores, and its error is the first of
 // theirs.
-func multiGraderReply(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
+func multiGraderOutputLine(id pyvalue.Value, results []grading.Result) *pyvalue.Object {
 	all := grading.Result{Passed: true, Metrics: &pyvalue.Object{}}
 	var texts []string
 	var scores []float64
@@ -128,7 +128,7 @@ func multiGraderReply(id pyvalue.Value, results []grading.Result) *pyvalue.Objec
 	}
 	all.Score = stats.Mean(scores)
 	all.Reasoning = strings.Join(texts, "\n\n")
-	o := singleGraderReply(id, all)
+	o := singleGraderOutputLine(id, all)
 	o.Set("graders", entries)
 	return o
 }
@@ -140,14 +140,14 @@ func setResultMembers(o *pyvalue.Object, r grading.Result) {
 	o.Set("score", pyvalue.Float(r.Score))
 	o.Set("metrics", r.Metrics)
 	o.Set("reasoning", pyvalue.String(r.Reasoning))
-	o.Set("error", errorValue(r.Error))
+	o.Set("error", errorToJSON(r.Error))
 	if r.FieldScores != nil {
 		o.Set("field_scores", r.FieldScores)
 	}
 }
 
-// errorValue returns an error as a JSON object {kind, text}, or null for nil.
-func errorValue(err *pyvalue.Error) pyvalue.Value {
+// errorToJSON returns an error as a JSON object {kind, text}, or null for nil.
+func errorToJSON(err *pyvalue.Error) pyvalue.Value {
 	if err == nil {
 		return pyvalue.Null{}
 	}

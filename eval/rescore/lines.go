@@ -43,7 +43,7 @@ func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.I
 		l, err := lines.nextLine()
 		return pipelineTask[outputLine]{
 			memoryBytes: memoryBytesPerInputByte*int64(len(l.text)) + lineMemoryBytes,
-			run:         func(ctx context.Context) outputLine { return processLine(ctx, l, base) },
+			run:         func(ctx context.Context) outputLine { return gradeOrExtractLine(ctx, l, base) },
 		}, err
 	}
 	consume := func(r outputLine) error {
@@ -53,7 +53,7 @@ func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.I
 		_, err := buffered.Write(append(r.text, '\n'))
 		return err
 	}
-	if err := processInOrder(ctx, next, resultConsumer[outputLine]{consume: consume, onIdle: buffered.Flush}); err != nil {
+	if err := runTasksInOrder(ctx, next, resultConsumer[outputLine]{consume: consume, onIdle: buffered.Flush}); err != nil {
 		_ = buffered.Flush() // err came first and is returned; the lines graded so far are still written
 		return faulty, err
 	}
@@ -66,8 +66,8 @@ type outputLine struct {
 	isFaulty bool   // the input line could not be used
 }
 
-// processLine grades, or extracts from, one input line and returns the output line.
-func processLine(ctx context.Context, l inputLine, base grading.Input) outputLine {
+// gradeOrExtractLine grades, or extracts from, one input line and returns the output line.
+func gradeOrExtractLine(ctx context.Context, l inputLine, base grading.Input) outputLine {
 	o, isFaulty := gradeOrExtract(ctx, l, base)
 	text, err := o.MarshalJSON()
 	if err != nil { // cannot happen: every Value has JSON
@@ -81,7 +81,7 @@ func processLine(ctx context.Context, l inputLine, base grading.Input) outputLin
 func gradeOrExtract(ctx context.Context, l inputLine, base grading.Input) (answer *pyvalue.Object, isFaulty bool) {
 	object, fault := l.parse()
 	if fault != nil {
-		return singleGraderReply(nil, inputErrorResult(fault)), true
+		return singleGraderOutputLine(nil, inputErrorResult(fault)), true
 	}
 	id := object.Get("id")
 	if isAbsentOrNull(object.Get("extract")) {

@@ -39,12 +39,12 @@ type resultConsumer[R any] struct {
 	onIdle  func() error // called before waiting for the next result; nil: nothing is called
 }
 
-// processInOrder runs the tasks that next returns, as many at once as there are processors, and
+// runTasksInOrder runs the tasks that next returns, as many at once as there are processors, and
 // passes their results to the consumer in order. It ends after the last result when next
 // returns io.EOF; any other error of next is returned after the results of the earlier tasks
 // were consumed. An error of the consumer, and the end of ctx, end it at once, except that it
 // waits for a call of next that has begun.
-func processInOrder[R any](ctx context.Context, next func() (pipelineTask[R], error), to resultConsumer[R]) error {
+func runTasksInOrder[R any](ctx context.Context, next func() (pipelineTask[R], error), to resultConsumer[R]) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	q := &orderedQueue[R]{tasks: make(chan startedTask[R], maxPendingTasks), memoryBudget: semaphore.NewWeighted(maxPendingBytes)}

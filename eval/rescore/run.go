@@ -86,7 +86,7 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 		}
 		return nil
 	}
-	if err := processInOrder(ctx, s.nextAttemptTask(next), resultConsumer[regradeResult]{consume: consume}); err != nil {
+	if err := runTasksInOrder(ctx, s.nextAttemptTask(next), resultConsumer[regradeResult]{consume: consume}); err != nil {
 		return summary, err
 	}
 	return summary, out.writeLine(summary)

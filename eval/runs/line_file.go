@@ -95,13 +95,13 @@ func readLine(in *bufio.Reader, text []byte, keep bool) ([]byte, int, error) {
 // block.
 const openForReadingFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
-// LineFiles opens JSON Lines files and caches where their lines begin. The zero value is ready
+// LineFileOpener opens JSON Lines files and caches where their lines begin. The zero value is ready
 // to use. It keeps no file open and is safe for concurrent use.
-type LineFiles struct{ indexes boundedCache[*lineIndex] }
+type LineFileOpener struct{ indexes boundedCache[*lineIndex] }
 
 // Open opens the regular file at path, which may be a symbolic link to one. It fails with
 // ErrNotFound if there is none.
-func (f *LineFiles) Open(path string) (*LineFile, error) {
+func (f *LineFileOpener) Open(path string) (*LineFile, error) {
 	file, err := os.OpenFile(path, openForReadingFlags, 0)
 	if err != nil {
 		return nil, wrapOpenError("file", path, err)
@@ -116,7 +116,7 @@ func (f *LineFiles) Open(path string) (*LineFile, error) {
 // openIndexed returns the LineFile of an open file. It uses the line index cached under key, or
 // a new one if there is none or it belongs to another file. name is the file's name in error
 // texts. If it fails, the file is closed.
-func (f *LineFiles) openIndexed(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
+func (f *LineFileOpener) openIndexed(key, name string, file *os.File, info fs.FileInfo) (*LineFile, error) {
 	head, err := io.ReadAll(io.NewSectionReader(file, 0, fileHeadBytes))
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

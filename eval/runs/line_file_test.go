@@ -141,7 +141,7 @@ func TestLinesFromUsesTheIndex(t *testing.T) {
 func TestLineFileOverwrittenInPlace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	var files runs.LineFiles
+	var files runs.LineFileOpener
 	open := func(text string) *runs.LineFile {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) // keeps the inode
 		lines, err := files.Open(path)

@@ -62,7 +62,7 @@ func wrapOpenError(what, name string, err error) error {
 // readInfo reads the run's run.json. It fails if the file is missing, is not JSON, or has
 // another format version.
 func (r *Run) readInfo() error {
-	file, _, err := r.openRegular("run.json")
+	file, _, err := r.openRegularFile("run.json")
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (r *Run) readInfo() error {
 	return nil
 }
 
-// openRegular opens a regular file below the run's folder and returns it with its info. It
+// openRegularFile opens a regular file below the run's folder and returns it with its info. It
 // fails with fs.ErrNotExist for anything else, such as a pipe.
-func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
+func (r *Run) openRegularFile(name string) (*os.File, fs.FileInfo, error) {
 	file, err := r.root.OpenFile(name, openForReadingFlags, 0)
 	if err != nil {
 		return nil, nil, err
@@ -98,7 +98,7 @@ func (r *Run) openRegular(name string) (*os.File, fs.FileInfo, error) {
 // openLineFile opens the JSON Lines file with this path relative to the run's folder. It fails
 // with fs.ErrNotExist if there is no such regular file.
 func (r *Run) openLineFile(name string) (*LineFile, error) {
-	file, info, err := r.openRegular(name)
+	file, info, err := r.openRegularFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (r *Run) OpenFile(attempt, name string) (*os.File, error) {
 	if !isFileName(attempt) || !isFileName(name) {
 		return nil, fmt.Errorf("file %q of attempt %q: %w", name, attempt, ErrNotFound)
 	}
-	file, _, err := r.openRegular(path.Join("attempts", attempt, name))
+	file, _, err := r.openRegularFile(path.Join("attempts", attempt, name))
 	if err != nil {
 		return nil, wrapOpenError("file", path.Join(attempt, name), err)
 	}

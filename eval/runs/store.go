@@ -24,7 +24,7 @@ var ErrNotFound = errors.New("not found")
 // open. It is safe for concurrent use.
 type Store struct {
 	runsDir        string
-	lineFiles      LineFiles                   // keys are paths relative to dir
+	lineFiles      LineFileOpener                   // keys are paths relative to dir
 	attemptIndexes boundedCache[*attemptIndex] // by run name
 }
 
@@ -82,7 +82,7 @@ func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if listed, isRun := s.readListed(entry); isRun {
+		if listed, isRun := s.readListedRun(entry); isRun {
 			all = append(all, listed)
 		}
 	}
@@ -92,9 +92,9 @@ func (s *Store) listAll(ctx context.Context) ([]ListedRun, error) {
 	return all, nil
 }
 
-// readListed reads the run.json in one subfolder of the folder of runs. isRun is false if the
+// readListedRun reads the run.json in one subfolder of the folder of runs. isRun is false if the
 // subfolder is no run; if the run cannot be read, its Problem is set.
-func (s *Store) readListed(entry fs.DirEntry) (listed ListedRun, isRun bool) {
+func (s *Store) readListedRun(entry fs.DirEntry) (listed ListedRun, isRun bool) {
 	if !entry.IsDir() && entry.Type() != fs.ModeSymlink {
 		return listed, false
 	}

@@ -82,7 +82,7 @@ func (r *Run) setDates(unfinished *UnfinishedAttempt, dir string) error {
 		return wrapOpenError("attempt", unfinished.Name, err)
 	}
 	unfinished.Modified = info.ModTime().UTC()
-	file, info, err := r.openRegular(unfinished.Trace)
+	file, info, err := r.openRegularFile(unfinished.Trace)
 	if err != nil {
 		return nil // there is no trace yet
 	}

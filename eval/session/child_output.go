@@ -16,10 +16,10 @@ const (
 	maxLineBytes = 64 << 10
 )
 
-// childOutput writes the output of kernel and agent to one writer, line by line, so that lines
+// childOutputMerger writes the output of kernel and agent to one writer, line by line, so that lines
 // of different children do not mix, and also passes each line to a function per child. It is
 // safe for concurrent use.
-type childOutput struct {
+type childOutputMerger struct {
 	mu           sync.Mutex
 	writer       io.Writer
 	lineSink     func(child string) func(line []byte)
@@ -35,21 +35,21 @@ type childLineSplitter struct {
 	unfinishedLines map[string][]byte // by stream, "stdout" or "stderr": the line that has not ended yet
 }
 
-// newChildOutput returns a childOutput that writes to [Config.ChildOutput] and
+// newChildOutputMerger returns a childOutputMerger that writes to [Config.ChildOutput] and
 // [Config.ChildLineSink]; either may be nil.
-func newChildOutput(writer io.Writer, lineSink func(child string) func(line []byte)) *childOutput {
+func newChildOutputMerger(writer io.Writer, lineSink func(child string) func(line []byte)) *childOutputMerger {
 	if writer == nil {
 		writer = io.Discard
 	}
 	if lineSink == nil {
 		lineSink = func(string) func([]byte) { return func([]byte) {} }
 	}
-	return &childOutput{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLineSplitter{}}
+	return &childOutputMerger{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLineSplitter{}}
 }
 
 // newChildSink returns the function to which the output of a child that is about to start
 // ("kernel" or "agent") is passed, in chunks of any size.
-func (o *childOutput) newChildSink(child string) func(stream string, chunk []byte) {
+func (o *childOutputMerger) newChildSink(child string) func(stream string, chunk []byte) {
 	lines := &childLineSplitter{child: child, sink: o.lineSink(child), unfinishedLines: map[string][]byte{}}
 	o.mu.Lock()
 	o.linesByChild[child] = lines
@@ -73,7 +73,7 @@ func (o *childOutput) newChildSink(child string) func(stream string, chunk []byt
 // writeLineLocked passes one line of a child's output to the child's sink and writes it. After
 // maxOutputBytes of all children it no longer writes, except for one line that says so. The
 // caller holds mu.
-func (o *childOutput) writeLineLocked(lines *childLineSplitter, line []byte) {
+func (o *childOutputMerger) writeLineLocked(lines *childLineSplitter, line []byte) {
 	lines.sink(line)
 	if o.writtenBytes > maxOutputBytes {
 		if !o.isTruncated {
@@ -87,7 +87,7 @@ func (o *childOutput) writeLineLocked(lines *childLineSplitter, line []byte) {
 }
 
 // flushChild writes the last lines of a child that has ended, even if they have no newline.
-func (o *childOutput) flushChild(child string) {
+func (o *childOutputMerger) flushChild(child string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	lines := o.linesByChild[child]

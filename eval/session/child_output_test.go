@@ -28,7 +28,7 @@ func TestChildOutputHasWholeLines(t *testing.T) {
 	var want []string
 	for _, name := range []string{"kernel", "agent"} {
 		for i := range testLineCount {
-			line := name + ": " + linePrinterText(i)
+			line := name + ": " + linePrinterLine(i)
 			want = append(want, line, line) // stdout and stderr
 		}
 		want = append(want, name+": the end")

@@ -41,7 +41,7 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	var mu sync.Mutex
 	collect := func(into *json.RawMessage, name, action string, extract func(answer map[string]json.RawMessage) any) {
 		parts.Go(func() {
-			value, err := s.collectPart(ctx, action, extract)
+			value, err := s.collectStatePart(ctx, action, extract)
 			mu.Lock()
 			defer mu.Unlock()
 			*into = value
@@ -77,10 +77,10 @@ func (s *Session) interruptCells(ctx context.Context) {
 	}
 }
 
-// collectPart performs an action that asks for one part of the notebook's state, and returns as
+// collectStatePart performs an action that asks for one part of the notebook's state, and returns as
 // JSON what extract takes from the answer. It fails if the action does, or after
 // CollectTimeout.
-func (s *Session) collectPart(ctx context.Context, action string, extract func(map[string]json.RawMessage) any) (json.RawMessage, error) {
+func (s *Session) collectStatePart(ctx context.Context, action string, extract func(map[string]json.RawMessage) any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, CollectTimeout, fmt.Errorf("not collected within %v", CollectTimeout))
 	defer cancel()
 	body, err := s.router.Ask(ctx, action, nil)

@@ -30,11 +30,11 @@ func stateInEntry(t *testing.T, e *trace.Entry) session.State {
 func TestCollectStateInterruptsCells(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
 	const source = "found = 41\nwhile True: pass"
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
 	require.Equal(t, session.StateWorking, s.State())
-	s.awaitEntry(t, "the cell", matchEntry(trace.KernelToServer, protocol.TypeStartCell))
+	s.awaitEntry(t, "the cell", entryMatcher(trace.KernelToServer, protocol.TypeStartCell))
 	state := s.CollectState(t.Context())
 	require.Equal(t, session.StateCollecting, s.State())
 	require.Empty(t, state.Errors)
@@ -48,11 +48,11 @@ func TestCollectStateInterruptsCells(t *testing.T) {
 	require.Equal(t, source, overview.Cells[0].Source)
 	require.Contains(t, string(state.Globals), `"found"`)
 	require.Contains(t, string(state.Reactivity), `"cell_reactivity"`)
-	result := s.awaitEntry(t, "the end of the cell", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.awaitEntry(t, "the end of the cell", entryMatcher(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, "interrupted", result.Status)
 
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "1"}))
-	refused := s.awaitEntry(t, "a refusal", matchEntry(trace.ServerToAgent, protocol.TypeActionResponse))
+	refused := s.awaitEntry(t, "a refusal", entryMatcher(trace.ServerToAgent, protocol.TypeActionResponse))
 	require.Contains(t, string(refused.Body), "session is ending")
 }
 
@@ -79,12 +79,12 @@ func TestCollectStateTimesOutPerPart(t *testing.T) {
 func TestCollectStateOfDeadKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup)})
 	_, err := s.Execute(t.Context(), "1", testTimeout)
 	require.NoError(t, err)
 	require.True(t, s.IsKernelAlive())
 	require.NoError(t, syscall.Kill(s.KernelPID(), syscall.SIGKILL))
-	s.awaitEntry(t, "its end", matchEntry(trace.HopSession, router.EntryTypePeerEnded))
+	s.awaitEntry(t, "its end", entryMatcher(trace.HopSession, router.EntryTypePeerEnded))
 	require.False(t, s.IsKernelAlive())
 	state := s.CollectState(t.Context())
 	require.JSONEq(t, `{"cell_count":0,"notebook_name":"notebook","cells":[]}`, string(state.Context))

@@ -18,13 +18,13 @@ func TestEvaluationOverDiskQuotaThatGrowsOnLosesItsKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{
-		Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 1 << 20, IsEvaluation: true,
+		Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 1 << 20, IsEvaluation: true,
 	})
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\nfor n in range(600):\n    with open(str(n), 'wb') as f: f.write(bytes(1 << 20))\n    time.sleep(0.2)"}))
-	s.awaitEntry(t, "the limit", matchEntry(trace.HopSession, session.TypeLimitExceeded))
+	s.awaitEntry(t, "the limit", entryMatcher(trace.HopSession, session.TypeLimitExceeded))
 	require.True(t, s.IsKernelAlive())
-	s.awaitEntry(t, "the limit once more", matchEntry(trace.HopSession, session.TypeLimitExceeded))
-	s.awaitEntry(t, "the end of the kernel", matchEntry(trace.HopSession, protocol.TypeManagedProcessExit))
+	s.awaitEntry(t, "the limit once more", entryMatcher(trace.HopSession, session.TypeLimitExceeded))
+	s.awaitEntry(t, "the end of the kernel", entryMatcher(trace.HopSession, protocol.TypeManagedProcessExit))
 }
 
 // Only what is added to the working folder after the start counts against the disk quota.
@@ -33,23 +33,23 @@ func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{
-		Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 4 << 20,
+		Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 4 << 20,
 		PrepareWorkdir: func(workdir string) error { return writeZeros(workdir, "data", 8<<20) },
 	})
 	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("with open('more', 'wb') as f: f.write(bytes(6 << 20))\nwhile True: pass")
-	passed := s.awaitEntry(t, "the limit", matchEntry(trace.HopSession, session.TypeLimitExceeded))
+	passed := s.awaitEntry(t, "the limit", entryMatcher(trace.HopSession, session.TypeLimitExceeded))
 	var limit session.LimitExceeded
 	require.NoError(t, json.Unmarshal(passed.Body, &limit))
 	require.Equal(t, "disk", limit.LimitName)
 	require.EqualValues(t, 4<<20, limit.ConfiguredBytes)
 	require.InDelta(t, 6<<20, limit.MeasuredBytes, 1<<20)
-	s.awaitEntry(t, "the end of the kernel", matchEntry(trace.HopSession, protocol.TypeManagedProcessExit))
+	s.awaitEntry(t, "the end of the kernel", entryMatcher(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.False(t, s.IsKernelAlive())
 
 	// The next kernel finds the files of the last one, and lives long enough to remove them.
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	query("import os, time\ntime.sleep(1.5)\nos.remove('more')\nprint('removed')")
-	result := s.awaitEntry(t, "the cell", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.awaitEntry(t, "the cell", entryMatcher(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusOK, result.Status)
 }

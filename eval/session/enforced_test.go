@@ -32,7 +32,7 @@ func TestEnforcedRulesHoldForEveryChild(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kernel, agent := silentKernel(), silentAgent()
+			kernel, agent := silentKernelConfig(), silentAgentConfig()
 			kernel.Sandbox, agent.Sandbox = confined, c.agent
 			s := startSession(t, newSupervisor(t), session.Config{Kernel: kernel, Agent: agent, MaxDiskBytes: 1 << 20})
 			require.NoError(t, s.End(t.Context(), "enough"))
@@ -48,13 +48,13 @@ func TestEnforcedRulesHoldForEveryChild(t *testing.T) {
 // A kernel that was replaced counts, too, when the enforced rules are combined.
 func TestEnforcedRulesCountReplacedKernels(t *testing.T) {
 	t.Parallel()
-	kernel := silentKernel()
+	kernel := silentKernelConfig()
 	kernel.Sandbox = &sandbox.Template{Rules: sandbox.Rules{Network: sandbox.NetworkOff, ReadPaths: []string{"/"}}} // the zero Machine holds nothing
 	s := startSession(t, newSupervisor(t), session.Config{Kernel: kernel})
 	require.False(t, s.EnforcedRules()[sandbox.EnforcesNetwork])
 	kernel.Sandbox.Machine = sandbox.ProbeMachine(t.Context(), sandboxLauncherCommand())
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
-	s.awaitEntry(t, "the second kernel", matchEntry(trace.KernelToServer, protocol.TypeReady))
+	s.awaitEntry(t, "the second kernel", entryMatcher(trace.KernelToServer, protocol.TypeReady))
 	isHeld, isRecorded := s.EnforcedRules()[sandbox.EnforcesNetwork]
 	require.True(t, isRecorded)
 	require.False(t, isHeld)

@@ -161,7 +161,7 @@ func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 		recording, err := trace.NewRecording(trace.NewJournal("s"), path)
 		require.NoError(t, err)
 		live, err := session.Start(t.Context(), sup, session.Config{
-			ID: "s", Journal: recording.Journal, Kernel: silentKernel(), Agent: silentAgent(), Environ: os.Environ(),
+			ID: "s", Journal: recording.Journal, Kernel: silentKernelConfig(), Agent: silentAgentConfig(), Environ: os.Environ(),
 			WorkdirRoot: t.TempDir(), RestoreFrom: &state,
 		})
 		require.NoError(t, err)

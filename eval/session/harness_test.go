@@ -35,8 +35,8 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// pythonKernel returns the Config of a kernel that runs the python3 on PATH.
-func pythonKernel(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
+// pythonKernelConfig returns the Config of a kernel that runs the python3 on PATH.
+func pythonKernelConfig(t *testing.T, sup *subprocess.Supervisor) kernel.Config {
 	t.Helper()
 	found, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
@@ -54,13 +54,13 @@ func shellChildCommand(messages ...string) []string {
 	return []string{"sh", "-c", script.String() + "exec cat <&3 >/dev/null", "sh"}
 }
 
-// silentKernel returns the Config of a kernel that says that it is ready and answers nothing.
-func silentKernel() kernel.Config {
+// silentKernelConfig returns the Config of a kernel that says that it is ready and answers nothing.
+func silentKernelConfig() kernel.Config {
 	return kernel.Config{Command: shellChildCommand(`{"type":"ready"}`)}
 }
 
-// silentAgent returns the Config of an agent that says that it is ready and does nothing.
-func silentAgent() agent.Config {
+// silentAgentConfig returns the Config of an agent that says that it is ready and does nothing.
+func silentAgentConfig() agent.Config {
 	return agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`)}
 }
 
@@ -72,8 +72,8 @@ type harness struct {
 }
 
 // newHarness fills in the fields of a session's Config that the test leaves empty, and returns
-// it with a harness. It does not start the session. Kernel and agent are silentKernel and
-// silentAgent unless cfg has others.
+// it with a harness. It does not start the session. Kernel and agent are silentKernelConfig and
+// silentAgentConfig unless cfg has others.
 func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 	t.Helper()
 	journal := trace.NewJournal("s")
@@ -87,10 +87,10 @@ func newHarness(t *testing.T, cfg session.Config) (*harness, session.Config) {
 		cfg.Environ = os.Environ()
 	}
 	if cfg.Kernel.Command == nil && cfg.Kernel.Python == nil {
-		cfg.Kernel = silentKernel()
+		cfg.Kernel = silentKernelConfig()
 	}
 	if cfg.Agent.Command == nil {
-		cfg.Agent = silentAgent()
+		cfg.Agent = silentAgentConfig()
 	}
 	return s, cfg
 }
@@ -133,9 +133,9 @@ func (s *harness) nextMatchingEntry(ctx context.Context, match func(*trace.Entry
 	}
 }
 
-// matchEntry returns a function that reports whether a trace entry has this hop and message
+// entryMatcher returns a function that reports whether a trace entry has this hop and message
 // type.
-func matchEntry(hop trace.Hop, kind string) func(*trace.Entry) bool {
+func entryMatcher(hop trace.Hop, kind string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == hop && e.Type == kind }
 }
 

@@ -20,9 +20,9 @@ var (
 	ErrHeldByConsole      = errors.New("a console holds this notebook, so the server has no cells to show")
 )
 
-// Console identifies a console that connects to /agent: its numbers in the session and the name
+// ConsoleIdentity identifies a console that connects to /agent: its numbers in the session and the name
 // that it gives itself.
-type Console struct {
+type ConsoleIdentity struct {
 	ConnID    int    // number of this connection, unique in the session
 	Name      string // name that the console gave; only of a holder
 	RunConnID int    // number of the console's /run connection; 0 if it named none
@@ -32,7 +32,7 @@ type Console struct {
 // console holds it already, only a console of the same name is accepted, and replaces it. It
 // fails with ErrHeldByServer, ErrHeldByOtherConsole or, after the end of the session,
 // router.ErrClosed.
-func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Peer, error) {
+func (s *Session) AttachHolder(conn protocol.Conn, console ConsoleIdentity) (*router.Peer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state == StateEnded {
@@ -59,7 +59,7 @@ func (s *Session) AttachHolder(conn protocol.Conn, console Console) (*router.Pee
 // AttachView makes conn, a console's /agent connection, a view of the server's own document. If
 // nobody holds the document yet, the server does from then on. Any number of views may be
 // attached. It fails with ErrHeldByConsole or, after the end of the session, router.ErrClosed.
-func (s *Session) AttachView(conn protocol.Conn, console Console) (*router.Peer, error) {
+func (s *Session) AttachView(conn protocol.Conn, console ConsoleIdentity) (*router.Peer, error) {
 	s.mu.Lock()
 	err := router.ErrClosed
 	if s.state != StateEnded {

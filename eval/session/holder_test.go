@@ -14,18 +14,18 @@ import (
 	"assay/internal/trace"
 )
 
-// contextAskingAgent returns the Config of an agent that sends get_context, with tx_id tx_1, as
+// contextAskingAgentConfig returns the Config of an agent that sends get_context, with tx_id tx_1, as
 // soon as it is ready.
-func contextAskingAgent() agent.Config {
+func contextAskingAgentConfig() agent.Config {
 	return agent.Config{Command: shellChildCommand(
 		`{"type":"ready"}`, `{"type":"agent_status","status":"ready"}`,
 		`{"type":"agent_action","action":"get_context","params":{},"tx_id":"tx_1"}`,
 	)}
 }
 
-// matchAnswerTo returns a function that reports whether a trace entry is the answer to the
+// answerMatcher returns a function that reports whether a trace entry is the answer to the
 // agent's action with this tx_id.
-func matchAnswerTo(tx string) func(*trace.Entry) bool {
+func answerMatcher(tx string) func(*trace.Entry) bool {
 	return func(e *trace.Entry) bool { return e.Hop == trace.ServerToAgent && e.TxID == tx }
 }
 
@@ -33,12 +33,12 @@ func matchAnswerTo(tx string) func(*trace.Entry) bool {
 // the document and answers the action.
 func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 	t.Parallel()
-	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: contextAskingAgent()})
-	got := s.awaitEntry(t, "the answer", matchAnswerTo("tx_1"))
+	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: 100 * time.Millisecond, Agent: contextAskingAgentConfig()})
+	got := s.awaitEntry(t, "the answer", answerMatcher("tx_1"))
 	require.Equal(t, protocol.StatusSuccess, got.Status, "%s", got.Body)
 	require.Equal(t, "server", s.HolderKind())
 	ours, theirs := protocol.Pipe()
-	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "late"})
+	_, err := s.AttachHolder(ours, session.ConsoleIdentity{ConnID: 1, Name: "late"})
 	require.ErrorIs(t, err, session.ErrHeldByServer)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
@@ -47,9 +47,9 @@ func TestServerHoldsAfterTakeOverDelay(t *testing.T) {
 // action. Whether it also gets agent_status ready depends on when exactly it was attached.
 func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	t.Parallel()
-	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: contextAskingAgent()})
+	s := startSession(t, newSupervisor(t), session.Config{AwaitConsole: true, TakeOverDelay: time.Hour, Agent: contextAskingAgentConfig()})
 	ours, theirs := protocol.Pipe()
-	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
+	_, err := s.AttachHolder(ours, session.ConsoleIdentity{ConnID: 1, Name: "1"})
 	require.NoError(t, err)
 	body, asked := readMessage(t, theirs)
 	if asked.Type == protocol.TypeAgentStatus {
@@ -58,7 +58,7 @@ func TestConsoleThatCameFirstKeepsNotebook(t *testing.T) {
 	require.Equal(t, "get_context", asked.Action, "%s", body)
 	require.Equal(t, "console", s.HolderKind())
 	view, gone := protocol.Pipe()
-	_, err = s.AttachView(view, session.Console{ConnID: 2})
+	_, err = s.AttachView(view, session.ConsoleIdentity{ConnID: 2})
 	require.ErrorIs(t, err, session.ErrHeldByConsole)
 	require.NoError(t, gone.Close(protocol.CloseNormal, ""))
 }
@@ -78,7 +78,7 @@ func TestServerHoldsWithoutAwaitConsole(t *testing.T) {
 	t.Parallel()
 	s := startSession(t, newSupervisor(t), session.Config{})
 	ours, theirs := protocol.Pipe()
-	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
+	_, err := s.AttachHolder(ours, session.ConsoleIdentity{ConnID: 1, Name: "1"})
 	require.ErrorIs(t, err, session.ErrHeldByServer)
 	require.NoError(t, errors.Join(ours.Close(protocol.CloseNormal, ""), theirs.Close(protocol.CloseNormal, "")))
 }

@@ -103,8 +103,8 @@ func playQueryRunner(conn protocol.Conn) {
 func playLinePrinter() {
 	out, errs := bufio.NewWriterSize(os.Stdout, printPieceBytes), bufio.NewWriterSize(os.Stderr, printPieceBytes)
 	for i := range testLineCount {
-		fmt.Fprintln(out, linePrinterText(i))
-		fmt.Fprintln(errs, linePrinterText(i))
+		fmt.Fprintln(out, linePrinterLine(i))
+		fmt.Fprintln(errs, linePrinterLine(i))
 	}
 	fmt.Fprint(out, "the end")
 	_, _ = out.Flush(), errs.Flush()
@@ -116,7 +116,7 @@ const (
 	printPieceBytes = 1021 // size of each write, so that lines are cut
 )
 
-// linePrinterText returns the text of line number i that the child in the role "talker" prints.
-func linePrinterText(i int) string {
+// linePrinterLine returns the text of line number i that the child in the role "talker" prints.
+func linePrinterLine(i int) string {
 	return fmt.Sprintf("line %d, of some length, so that many lines are cut where a piece ends", i)
 }

@@ -23,12 +23,12 @@ import (
 func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, IsEvaluation: true})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, IsEvaluation: true})
 	query := func(source string) { require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source})) }
 	query("kept = 1")
-	s.awaitEntry(t, "the first cell", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
+	s.awaitEntry(t, "the first cell", entryMatcher(trace.KernelToServer, protocol.TypeCellResult))
 	query("import time\ndef deaf():\n    while True:\n        try:\n            while True:\n                print('on', flush=True)\n                time.sleep(0.01)\n        except KeyboardInterrupt: pass\ndeaf()")
-	cell := s.awaitEntry(t, "the cell", matchCellStart).CellID
+	cell := s.awaitEntry(t, "the cell", cellStartMatcher).CellID
 	says := func(text string) func(e *trace.Entry) bool {
 		return func(e *trace.Entry) bool {
 			body, err := protocol.BodyToJSON(e.Body)
@@ -47,7 +47,7 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 		return e.Hop == trace.ServerToAgent && e.Type == protocol.TypeKernelMessage && strings.Contains(string(e.Body), protocol.TypeCellResult)
 	})
 	require.Contains(t, string(failed.Body), "has not stopped for 5s, and cannot be interrupted; another kernel takes its place, without its variables")
-	s.awaitEntry(t, "another kernel", matchEntry(trace.KernelToServer, protocol.TypeReady))
+	s.awaitEntry(t, "another kernel", entryMatcher(trace.KernelToServer, protocol.TypeReady))
 	query("print('kept' in globals())")
 	s.awaitEntry(t, "the next cell", says("False"))
 	require.NotEqual(t, old, s.KernelPID())
@@ -58,22 +58,22 @@ func TestPK7KernelThatIgnoresInterruptsIsReplaced(t *testing.T) {
 func TestPK7KernelThatStopsIsKept(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: "import time\ntry:\n    print('on', flush=True)\n    while True: pass\nfinally:\n    time.sleep(2)"}))
-	cell := s.awaitEntry(t, "the cell", matchCellStart).CellID
-	s.awaitEntry(t, "the loop", matchEntry(trace.KernelToServer, protocol.TypeKernelStdio))
+	cell := s.awaitEntry(t, "the cell", cellStartMatcher).CellID
+	s.awaitEntry(t, "the loop", entryMatcher(trace.KernelToServer, protocol.TypeKernelStdio))
 	for range 3 {
 		require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: cell}))
 	}
 	require.NoError(t, s.Router().SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "another"}))
-	result := s.awaitEntry(t, "its result", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
+	result := s.awaitEntry(t, "its result", entryMatcher(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusInterrupted, result.Status)
 	require.True(t, s.IsKernelAlive())
 }
 
-// matchCellStart returns a function that reports whether a trace entry is the start of a cell,
+// cellStartMatcher returns a function that reports whether a trace entry is the start of a cell,
 // a start_cell with a cell id.
-func matchCellStart(e *trace.Entry) bool {
+func cellStartMatcher(e *trace.Entry) bool {
 	return e.Hop == trace.KernelToServer && e.Type == protocol.TypeStartCell && e.CellID != ""
 }
 
@@ -81,8 +81,8 @@ func matchCellStart(e *trace.Entry) bool {
 // agent gets init again and sends the same action as the first one.
 func TestRestartChild(t *testing.T) {
 	t.Parallel()
-	s := startSession(t, newSupervisor(t), session.Config{Agent: contextAskingAgent()})
-	s.awaitEntry(t, "the answer", matchAnswerTo("tx_1"))
+	s := startSession(t, newSupervisor(t), session.Config{Agent: contextAskingAgentConfig()})
+	s.awaitEntry(t, "the answer", answerMatcher("tx_1"))
 	helloPIDs := make(chan int, 10)
 	ours, theirs := protocol.Pipe()
 	_, err := s.Router().AttachConsole(ours, 1, func(int, bool) (body, recorded []byte) {
@@ -92,14 +92,14 @@ func TestRestartChild(t *testing.T) {
 	require.NoError(t, err)
 	first := <-helloPIDs
 	require.NoError(t, syscall.Kill(first, syscall.SIGKILL))
-	s.awaitEntry(t, "its end", matchEntry(trace.HopSession, protocol.TypeManagedProcessExit))
+	s.awaitEntry(t, "its end", entryMatcher(trace.HopSession, protocol.TypeManagedProcessExit))
 	require.NoError(t, s.RestartChild(t.Context(), "kernel"))
 	require.NotEqual(t, first, <-helloPIDs)
 	require.True(t, s.IsKernelAlive())
 
 	require.NoError(t, s.RestartChild(t.Context(), "agent"))
-	s.awaitEntry(t, "its init", matchEntry(trace.ServerToAgent, protocol.TypeInit))
-	s.awaitEntry(t, "the answer", matchAnswerTo("tx_1"))
+	s.awaitEntry(t, "its init", entryMatcher(trace.ServerToAgent, protocol.TypeInit))
+	s.awaitEntry(t, "the answer", answerMatcher("tx_1"))
 	require.EqualError(t, s.RestartChild(t.Context(), "moon"), `name: want kernel or agent, not "moon"`)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }

@@ -141,7 +141,7 @@ type Session struct {
 	log         *slog.Logger
 	supervisor  *subprocess.Supervisor
 	workdir     string // empty until it is made
-	childOutput *childOutput
+	childOutput *childOutputMerger
 
 	router      *router.Router
 	executions  *notebook.Executions
@@ -188,7 +188,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID), supervisor: sup,
-		holderDecided: make(chan struct{}), childOutput: newChildOutput(cfg.ChildOutput, cfg.ChildLineSink),
+		holderDecided: make(chan struct{}), childOutput: newChildOutputMerger(cfg.ChildOutput, cfg.ChildLineSink),
 	}
 	s.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.ownDocument.CellTitle(id) }})
 	s.ownDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: s.executions, OnEvent: s.recordNotebookEvent, NewCellID: cfg.NewCellID})

@@ -28,10 +28,10 @@ import (
 // descriptor behind.
 func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the process's file descriptors
 	sup := newSupervisor(t)
-	pythonKernel := pythonKernel(t, sup)
+	pythonKernel := pythonKernelConfig(t, sup)
 	before := countOpenFiles(t)
 	ways := []func(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error{
-		endReadySession, endWorkingSession, cancelWhilePreparingWorkdir, cancelWhileAwaitingAgent, failToStartAgent,
+		startAndEndReadySession, startAndEndWorkingSession, cancelWhilePreparingWorkdir, cancelWhileAwaitingAgent, failToStartAgent,
 	}
 	var all sync.WaitGroup
 	for i := range 20 {
@@ -52,8 +52,8 @@ func TestStartStopStress(t *testing.T) { //nolint:paralleltest // counts the pro
 	require.Equal(t, before, countOpenFiles(t))
 }
 
-// endReadySession starts a session and ends it as soon as it is ready.
-func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
+// startAndEndReadySession starts a session and ends it as soon as it is ready.
+func startAndEndReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness, cfg session.Config) error {
 	live, err := session.Start(ctx, sup, cfg)
 	if err != nil {
 		return err
@@ -61,8 +61,8 @@ func endReadySession(ctx context.Context, sup *subprocess.Supervisor, _ *harness
 	return live.End(ctx, "enough")
 }
 
-// endWorkingSession starts a session and ends it while a cell runs.
-func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
+// startAndEndWorkingSession starts a session and ends it while a cell runs.
+func startAndEndWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harness, cfg session.Config) error {
 	cfg.Agent.Command = childCommand("runs queries")
 	live, err := session.Start(ctx, sup, cfg)
 	if err != nil {
@@ -70,7 +70,7 @@ func endWorkingSession(ctx context.Context, sup *subprocess.Supervisor, s *harne
 	}
 	err = live.SendQuery(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
-		_, err = s.nextMatchingEntry(ctx, matchEntry(trace.ServerToKernel, protocol.TypeRunCell))
+		_, err = s.nextMatchingEntry(ctx, entryMatcher(trace.ServerToKernel, protocol.TypeRunCell))
 	}
 	return errors.Join(err, live.End(ctx, "enough"))
 }
@@ -81,7 +81,7 @@ func cancelWhilePreparingWorkdir(ctx context.Context, sup *subprocess.Supervisor
 	ctx, cancel := context.WithCancelCause(ctx)
 	cfg.PrepareWorkdir = func(string) error { cancel(errCancelledByTest); return nil }
 	_, err := session.Start(ctx, sup, cfg)
-	return requireWraps(err, errCancelledByTest)
+	return checkWraps(err, errCancelledByTest)
 }
 
 // cancelWhileAwaitingAgent cancels the start of a session after init was sent to the agent,
@@ -92,11 +92,11 @@ func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	waiting.Go(func() {
-		_, _ = s.nextMatchingEntry(ctx, matchEntry(trace.ServerToAgent, protocol.TypeInit))
+		_, _ = s.nextMatchingEntry(ctx, entryMatcher(trace.ServerToAgent, protocol.TypeInit))
 		cancel(errCancelledByTest)
 	})
 	_, err := session.Start(ctx, sup, cfg)
-	return requireWraps(err, errCancelledByTest)
+	return checkWraps(err, errCancelledByTest)
 }
 
 // failToStartAgent starts a session whose agent exits at once, which must make the start fail.
@@ -110,8 +110,8 @@ func failToStartAgent(ctx context.Context, sup *subprocess.Supervisor, _ *harnes
 	return fmt.Errorf("want an error of the agent's, found %v", err)
 }
 
-// requireWraps returns an error unless err wraps the error want.
-func requireWraps(err, want error) error {
+// checkWraps returns an error unless err wraps the error want.
+func checkWraps(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
 	}
@@ -191,9 +191,9 @@ func TestEndIsIdempotent(t *testing.T) {
 	require.Equal(t, session.StateEnded, s.State())
 	require.False(t, s.IsKernelAlive())
 	ours, theirs := protocol.Pipe()
-	_, err := s.AttachHolder(ours, session.Console{ConnID: 1, Name: "1"})
+	_, err := s.AttachHolder(ours, session.ConsoleIdentity{ConnID: 1, Name: "1"})
 	require.ErrorIs(t, err, router.ErrClosed, "although nobody else holds the document")
-	_, err = s.AttachView(ours, session.Console{ConnID: 1})
+	_, err = s.AttachView(ours, session.ConsoleIdentity{ConnID: 1})
 	require.ErrorIs(t, err, router.ErrClosed)
 	require.NoError(t, theirs.Close(protocol.CloseNormal, ""))
 }
@@ -203,7 +203,7 @@ func TestEndIsIdempotent(t *testing.T) {
 func TestReadOnlyWorkdirIsRemoved(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup)})
 	done, err := s.Execute(t.Context(), `
 import os, pathlib
 deep = pathlib.Path("a/b/c")
@@ -250,7 +250,7 @@ func TestEndReportsExitsToConsoles(t *testing.T) {
 func TestSessionExecute(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup)})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup)})
 	done, err := s.Execute(t.Context(), "print('said'); x = 6\nx * 7", testTimeout)
 	require.NoError(t, err)
 	require.Equal(t, "ok", done.Status)
@@ -285,7 +285,7 @@ func TestChildEnvironments(t *testing.T) {
 	var printed lockedBuffer
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{
-		Kernel: pythonKernel(t, sup), ChildOutput: &printed,
+		Kernel: pythonKernelConfig(t, sup), ChildOutput: &printed,
 		Agent:   agent.Config{Command: childCommand("shows environment"), PassVariables: []string{"ASSAY_PASSED"}},
 		Environ: append(os.Environ(), "ANTHROPIC_API_KEY=key", "OPENAI_API_KEY=key", "ASSAY_PASSED=yes", "ASSAY_KEPT=no", "LC_TIME=C", "LATCH_SANDBOX_ROOT=/elsewhere"),
 	})

@@ -17,10 +17,10 @@ import (
 func TestPK11SetWidgetRerunsItsReader(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
-	s := startSession(t, sup, session.Config{Kernel: pythonKernel(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
+	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
 	run := func(source string) string {
 		require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
-		return s.awaitEntry(t, "the cell's end", matchEntry(trace.KernelToServer, protocol.TypeCellResult)).CellID
+		return s.awaitEntry(t, "the cell's end", entryMatcher(trace.KernelToServer, protocol.TypeCellResult)).CellID
 	}
 	maker := run("from assay import w_slider\nn = w_slider('Number', max=5, key='n')")
 	reader := run("print(n.value * 10)")
@@ -31,9 +31,9 @@ func TestPK11SetWidgetRerunsItsReader(t *testing.T) {
 	_, err = s.Router().Ask(t.Context(), "set_widget", map[string]any{"key": key, "value": "4"})
 	require.NoError(t, err)
 	for _, want := range []string{protocol.TypeCellWidgets, protocol.TypeRunQueue, protocol.TypeStartCell} {
-		s.awaitEntry(t, want, matchEntry(trace.KernelToServer, want))
+		s.awaitEntry(t, want, entryMatcher(trace.KernelToServer, want))
 	}
-	again := s.awaitEntry(t, "the reader's end", matchEntry(trace.KernelToServer, protocol.TypeCellResult))
+	again := s.awaitEntry(t, "the reader's end", entryMatcher(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, reader, again.CellID)
 	require.Equal(t, "ok", again.Status)
 

@@ -40,20 +40,20 @@ func (h *Handlers) RegisterRuns(mux *http.ServeMux) {
 		return
 	}
 	const attempts = "/api/runs/{run}/attempts"
-	h.get(mux, "/api/runs", h.listRuns)
-	h.get(mux, "/api/runs/{run}", h.withRun(getRun))
-	h.get(mux, attempts, h.withRun(listAttempts))
-	h.get(mux, attempts+"/{attempt}", h.withRun(getAttempt))
+	h.registerGet(mux, "/api/runs", h.listRuns)
+	h.registerGet(mux, "/api/runs/{run}", h.withRun(getRun))
+	h.registerGet(mux, attempts, h.withRun(listAttempts))
+	h.registerGet(mux, attempts+"/{attempt}", h.withRun(getAttempt))
 	h.RegisterTrace(mux, attempts+"/{attempt}", h.openAttemptTrace)
 	for path, name := range map[string]string{
 		"state": "state.json", "notebook": "notebook.ipynb", "conversation": "conversation.jsonl", "stderr": "stderr.txt",
 	} {
-		h.get(mux, attempts+"/{attempt}/"+path, h.withRun(getNamedFile(name)))
+		h.registerGet(mux, attempts+"/{attempt}/"+path, h.withRun(newNamedFileHandler(name)))
 	}
-	h.get(mux, attempts+"/{attempt}/files/{name}", h.withRun(getAttachment))
+	h.registerGet(mux, attempts+"/{attempt}/files/{name}", h.withRun(getAttachment))
 }
 
-func (h *Handlers) get(mux *http.ServeMux, path string, handler endpoint.HandlerFunc) {
+func (h *Handlers) registerGet(mux *http.ServeMux, path string, handler endpoint.HandlerFunc) {
 	endpoint.Register(mux, http.MethodGet, path, endpoint.Handler(h.log, handler))
 }
 
@@ -72,9 +72,9 @@ type TraceOpener func(r *http.Request) (TraceFile, error)
 // path without a method, to mux. Each request opens its trace with open.
 func (h *Handlers) RegisterTrace(mux *http.ServeMux, base string, open TraceOpener) {
 	for name, serve := range map[string]func(http.ResponseWriter, *http.Request, TraceFile) error{
-		"trace": serveEntries, "flow": h.serveFlow, "at": h.serveNotebookAt,
+		"trace": serveTraceEntries, "flow": h.serveFlow, "at": h.serveNotebookAt,
 	} {
-		h.get(mux, base+"/"+name, func(w http.ResponseWriter, r *http.Request) error {
+		h.registerGet(mux, base+"/"+name, func(w http.ResponseWriter, r *http.Request) error {
 			file, err := open(r)
 			if err != nil {
 				return err

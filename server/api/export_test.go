@@ -20,9 +20,9 @@ func NewTestHandler(dir string, log *slog.Logger) http.Handler {
 	return mux
 }
 
-// CachedKeys uses the traces 1 to n, each of this size in bytes, one after the
+// CachedTraceKeys uses the traces 1 to n, each of this size in bytes, one after the
 // other, and returns those that the cache keeps, most recently used first.
-func CachedKeys(n int, size int64) (keys []string) {
+func CachedTraceKeys(n int, size int64) (keys []string) {
 	var cache traceCache
 	for i := range n {
 		cache.get(i + 1).size.Store(size)
@@ -34,14 +34,14 @@ func CachedKeys(n int, size int64) (keys []string) {
 	return keys
 }
 
-// Snapshots is the snapshots of a notebook that is always empty.
-type Snapshots struct{ all *snapshots }
+// NotebookSnapshots is the snapshots of a notebook that is always empty.
+type NotebookSnapshots struct{ all *notebookSnapshots }
 
-// NewSnapshots returns no snapshots yet.
-func NewSnapshots() *Snapshots { return &Snapshots{newSnapshots()} }
+// NewNotebookSnapshots returns no snapshots yet.
+func NewNotebookSnapshots() *NotebookSnapshots { return &NotebookSnapshots{newNotebookSnapshots()} }
 
-// Offer offers the entries 1 to n, each with a line of this length in bytes.
-func (s *Snapshots) Offer(n int64, lineBytes int) {
+// OfferEntries offers the entries 1 to n, each with a line of this length in bytes.
+func (s *NotebookSnapshots) OfferEntries(n int64, lineBytes int) {
 	_, fold := s.all.atOrBefore(n)
 	for seq := int64(1); seq <= n; seq++ {
 		s.all.maybeAdd(seq, lineBytes, fold)
@@ -50,10 +50,10 @@ func (s *Snapshots) Offer(n int64, lineBytes int) {
 
 // AtOrBefore returns the seq of the newest snapshot that is not after the entry
 // seq, 0 if there is none.
-func (s *Snapshots) AtOrBefore(seq int64) int64 {
+func (s *NotebookSnapshots) AtOrBefore(seq int64) int64 {
 	at, _ := s.all.atOrBefore(seq)
 	return at
 }
 
 // Len returns the number of snapshots.
-func (s *Snapshots) Len() int { return len(s.all.all) }
+func (s *NotebookSnapshots) Len() int { return len(s.all.all) }

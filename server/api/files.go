@@ -10,11 +10,11 @@ import (
 	"assay/server/endpoint"
 )
 
-// getNamedFile returns a handler for an endpoint that always serves the file of
+// newNamedFileHandler returns a handler for an endpoint that always serves the file of
 // this name in an attempt's folder.
-func getNamedFile(name string) func(http.ResponseWriter, *http.Request, *runs.Run) error {
+func newNamedFileHandler(name string) func(http.ResponseWriter, *http.Request, *runs.Run) error {
 	return func(w http.ResponseWriter, r *http.Request, run *runs.Run) error {
-		return serveFile(w, r, run, name)
+		return serveAttemptFile(w, r, run, name)
 	}
 }
 
@@ -22,12 +22,12 @@ func getNamedFile(name string) func(http.ResponseWriter, *http.Request, *runs.Ru
 // file of an attempt, as a download.
 func getAttachment(w http.ResponseWriter, r *http.Request, run *runs.Run) error {
 	w.Header().Set("Content-Disposition", "attachment")
-	return serveFile(w, r, run, r.PathValue("name"))
+	return serveAttemptFile(w, r, run, r.PathValue("name"))
 }
 
-// serveFile serves a file of an attempt, or the ranges of it that the request asks
+// serveAttemptFile serves a file of an attempt, or the ranges of it that the request asks
 // for. It sends no Last-Modified: a file that grows may change twice in a second.
-func serveFile(w http.ResponseWriter, r *http.Request, run *runs.Run, name string) error {
+func serveAttemptFile(w http.ResponseWriter, r *http.Request, run *runs.Run, name string) error {
 	if err := endpoint.ReadParameters(r).Err(); err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func serveFile(w http.ResponseWriter, r *http.Request, run *runs.Run, name strin
 		return err
 	}
 	defer file.Close()
-	endpoint.SetHeaders(w, contentType(name))
+	endpoint.SetAPIHeaders(w, contentTypeOfFile(name))
 	http.ServeContent(&problemWriter{ResponseWriter: w}, r, "", time.Time{}, file)
 	return nil
 }
 
-// contentType returns the content type for a file name. It is never a type that
+// contentTypeOfFile returns the content type for a file name. It is never a type that
 // browsers execute, because an agent may have written the file.
-func contentType(name string) string {
+func contentTypeOfFile(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".json", ".ipynb":
 		return "application/json"

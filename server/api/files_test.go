@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFiles(t *testing.T) {
+func TestAttemptFiles(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	folder := s.createRun(t, "r", 1)
@@ -43,7 +43,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestFileRanges(t *testing.T) {
+func TestAttemptFileRanges(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	folder := s.createRun(t, "r", 1)

@@ -51,12 +51,12 @@ func frameEntry(tb testing.TB, hop trace.Hop, body string, more ...func(*trace.E
 	return e
 }
 
-// setNote returns a function that sets the note of an entry, for frameEntry.
-func setNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
+// withNote returns a function that sets the note of an entry, for frameEntry.
+func withNote(note trace.Note) func(*trace.Entry) { return func(e *trace.Entry) { e.Note = note } }
 
-// setCauseSeq returns a function that sets the number of the entry that caused an entry, for
+// withCauseSeq returns a function that sets the number of the entry that caused an entry, for
 // frameEntry.
-func setCauseSeq(seq int64) func(*trace.Entry) { return func(e *trace.Entry) { e.CauseSeq = seq } }
+func withCauseSeq(seq int64) func(*trace.Entry) { return func(e *trace.Entry) { e.CauseSeq = seq } }
 
 // actionEntry returns the entry of an action of the agent; params are the members of
 // its params object.
@@ -84,10 +84,10 @@ func sampleEntries(tb testing.TB) []trace.Entry {
 		/* 5 */ frameEntry(tb, trace.ServerToKernel, `{"type":"run_cell","cell_id":"c1","code":"1"}`),
 		/* 6 */ frameEntry(tb, trace.KernelToServer, `{"type":"start_cell","cell_id":"c1","run_sequencer":1}`),
 		/* 7 */ frameEntry(tb, trace.KernelToServer, `{"type":"cell_result","cell_id":"c1","run_sequencer":1,"status":"ok"}`),
-		/* 8 */ actionEntry(tb, `"code":"2"`, "execute_code", "tx_2", setNote(trace.NoteIntercepted)),
-		/* 9 */ frameEntry(tb, trace.ServerToKernel, `{"type":"execute_code","agent_tx_id":"eval_1","code":"2"}`, setCauseSeq(8)),
+		/* 8 */ actionEntry(tb, `"code":"2"`, "execute_code", "tx_2", withNote(trace.NoteIntercepted)),
+		/* 9 */ frameEntry(tb, trace.ServerToKernel, `{"type":"execute_code","agent_tx_id":"eval_1","code":"2"}`, withCauseSeq(8)),
 		/* 10 */ frameEntry(tb, trace.KernelToServer, `{"type":"execute_code_response","agent_tx_id":"eval_1","status":"success"}`),
-		/* 11 */ answerEntry(tb, "tx_2", setCauseSeq(10)),
+		/* 11 */ answerEntry(tb, "tx_2", withCauseSeq(10)),
 		/* 12 */ frameEntry(tb, trace.AgentToServer, `{"type":"agent_event","channel":"ai","text":"well","metadata":{"type":"tick"}}`),
 		/* 13 */ actionEntry(tb, "", "get_context", "tx_3"),
 	}
@@ -300,9 +300,9 @@ func TestConcurrentRequestsForManyTraces(t *testing.T) {
 // The cache keeps the 8 traces used last, fewer if they are large, and always one.
 func TestTraceCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"12", "11", "10", "9", "8", "7", "6", "5"}, api.CachedKeys(12, 0))
-	require.Equal(t, []string{"12", "11"}, api.CachedKeys(12, 200<<20))
-	require.Equal(t, []string{"12"}, api.CachedKeys(12, 1<<40), "one trace of any size")
+	require.Equal(t, []string{"12", "11", "10", "9", "8", "7", "6", "5"}, api.CachedTraceKeys(12, 0))
+	require.Equal(t, []string{"12", "11"}, api.CachedTraceKeys(12, 200<<20))
+	require.Equal(t, []string{"12"}, api.CachedTraceKeys(12, 1<<40), "one trace of any size")
 }
 
 // BenchmarkFlow measures a page of a trace of 100,000 entries: the first request,

@@ -106,7 +106,7 @@ func (p *linePage) write(w http.ResponseWriter, list string, next int64) error {
 	if err != nil {
 		return err
 	}
-	endpoint.SetHeaders(w, "application/json")
+	endpoint.SetAPIHeaders(w, "application/json")
 	w.WriteHeader(http.StatusOK)
 	_, _ = fmt.Fprintf(w, "{%q:[\n%s\n],%s\n", list, p.items.Bytes(), rest[len("{"):]) // fails only if the client has disconnected
 	return nil

@@ -130,8 +130,8 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			snapshots := api.NewSnapshots()
-			snapshots.Offer(tc.entries, tc.bytes)
+			snapshots := api.NewNotebookSnapshots()
+			snapshots.OfferEntries(tc.entries, tc.bytes)
 			require.LessOrEqual(t, snapshots.Len(), tc.maxLen)
 			for _, seq := range []int64{tc.entries / 3, tc.entries / 2, tc.entries} {
 				at := snapshots.AtOrBefore(seq)

@@ -95,7 +95,7 @@ func TestGetRun(t *testing.T) {
 	}, got)
 }
 
-func TestProblems(t *testing.T) {
+func TestErrorResponses(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t)
 	folder := s.createRun(t, "r", 1)

@@ -25,10 +25,10 @@ const (
 	copyDivisor = 16
 )
 
-// snapshots are the states of a notebook after some entries of its trace, from
+// notebookSnapshots are the states of a notebook after some entries of its trace, from
 // which those after other entries are computed. It is not safe for concurrent use.
-type snapshots struct {
-	all   []snapshot // ascending by seq
+type notebookSnapshots struct {
+	all   []notebookSnapshot // ascending by seq
 	bytes int64      // estimate of the memory used by all
 
 	minEntries int64 // distance at which the next snapshot is taken
@@ -38,21 +38,21 @@ type snapshots struct {
 	lineBytes int64 // of the lines since then
 }
 
-// snapshot is the notebook after one entry. Its fold is never changed.
-type snapshot struct {
+// notebookSnapshot is the notebook after one entry. Its fold is never changed.
+type notebookSnapshot struct {
 	seq   int64
 	bytes int64 // estimate of the memory used
 	fold  *session.NotebookFold
 }
 
-func newSnapshots() *snapshots {
-	return &snapshots{minEntries: initialSnapshotEntries, minBytes: initialSnapshotBytes}
+func newNotebookSnapshots() *notebookSnapshots {
+	return &notebookSnapshots{minEntries: initialSnapshotEntries, minBytes: initialSnapshotBytes}
 }
 
 // atOrBefore returns the newest snapshot that is not after the entry seq, as a copy
 // that the caller may change, and the seq that it belongs to. Without a snapshot it
 // returns the empty notebook and 0.
-func (s *snapshots) atOrBefore(seq int64) (at int64, fold *session.NotebookFold) {
+func (s *notebookSnapshots) atOrBefore(seq int64) (at int64, fold *session.NotebookFold) {
 	s.lastSeq, s.lineBytes = 0, 0
 	if i := s.indexAfter(seq); i > 0 {
 		s.lastSeq = s.all[i-1].seq
@@ -62,20 +62,20 @@ func (s *snapshots) atOrBefore(seq int64) (at int64, fold *session.NotebookFold)
 }
 
 // indexAfter returns the index of the first snapshot after the entry seq.
-func (s *snapshots) indexAfter(seq int64) int {
+func (s *notebookSnapshots) indexAfter(seq int64) int {
 	return sort.Search(len(s.all), func(i int) bool { return s.all[i].seq > seq })
 }
 
 // maybeAdd takes a snapshot of the notebook after the entry seq if the previous snapshot is
 // far enough away. lineBytes is the length of the entry's line. After a call of atOrBefore,
 // maybeAdd must be called for every entry in turn.
-func (s *snapshots) maybeAdd(seq int64, lineBytes int, fold *session.NotebookFold) {
+func (s *notebookSnapshots) maybeAdd(seq int64, lineBytes int, fold *session.NotebookFold) {
 	s.lineBytes += int64(lineBytes)
 	if seq-s.lastSeq < s.minEntries && s.lineBytes < s.minBytes {
 		return
 	}
 	size := int64(fold.MemoryBytes())
-	taken := snapshot{seq: seq, bytes: min(size, s.lineBytes+size/copyDivisor), fold: fold.Clone()}
+	taken := notebookSnapshot{seq: seq, bytes: min(size, s.lineBytes+size/copyDivisor), fold: fold.Clone()}
 	s.all = slices.Insert(s.all, s.indexAfter(seq), taken)
 	s.bytes += taken.bytes
 	s.lastSeq, s.lineBytes = seq, 0
@@ -84,7 +84,7 @@ func (s *snapshots) maybeAdd(seq int64, lineBytes int, fold *session.NotebookFol
 	}
 }
 
-func (s *snapshots) dropEverySecond() {
+func (s *notebookSnapshots) dropEverySecond() {
 	kept := s.all[:0]
 	s.bytes = 0
 	for i, taken := range s.all {

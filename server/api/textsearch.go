@@ -30,7 +30,7 @@ type textSearch struct {
 func newTextSearch(text string) *textSearch {
 	s := &textSearch{text: text}
 	for _, ascii := range []bool{false, true} {
-		needle := appendLower(nil, quotedJSON(text, ascii))
+		needle := appendLower(nil, jsonStringContent(text, ascii))
 		if !slices.ContainsFunc(s.needles, func(known []byte) bool { return bytes.Equal(known, needle) }) {
 			s.needles = append(s.needles, needle)
 		}
@@ -75,9 +75,9 @@ func appendLower(out, text []byte) []byte {
 	return out
 }
 
-// quotedJSON returns text as a JSON encoder writes it between quotes. With ascii,
+// jsonStringContent returns text as a JSON encoder writes it between quotes. With ascii,
 // other characters are escaped with \u, as Python's encoder does by default.
-func quotedJSON(text string, ascii bool) []byte {
+func jsonStringContent(text string, ascii bool) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

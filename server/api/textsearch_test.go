@@ -66,7 +66,7 @@ func TestFlowTextSearchInAGrowingTrace(t *testing.T) {
 func TestFlowWithoutStreams(t *testing.T) {
 	t.Parallel()
 	piece := frameEntry(t, trace.AgentToServer, `{"type":"agent_stream_delta","delta":"x"}`)
-	odd := frameEntry(t, trace.AgentToServer, `{"type":"agent_stream_delta","delta":"x"}`, setNote(trace.NoteTamper))
+	odd := frameEntry(t, trace.AgentToServer, `{"type":"agent_stream_delta","delta":"x"}`, withNote(trace.NoteTamper))
 	entries := append(sampleEntries(t)[:4], piece, piece, actionEntry(t, "", "get_context", "tx_9"), piece, odd)
 	s, path, _ := newTestServerWithTrace(t, traceText(t, entries...))
 	for query, want := range map[string]struct {

@@ -28,8 +28,8 @@ type TracePage struct {
 	PageEnd                   // Next is the "from" of the next page
 }
 
-// serveEntries handles GET {base}/trace.
-func serveEntries(w http.ResponseWriter, r *http.Request, file TraceFile) error {
+// serveTraceEntries handles GET {base}/trace.
+func serveTraceEntries(w http.ResponseWriter, r *http.Request, file TraceFile) error {
 	q := endpoint.ReadParameters(r, "from", "limit", "hop", "type", "tx", "cell", "action", "brief")
 	page := linePage{last: q.Number("from", 1, 1, math.MaxInt64) - 1, maxLines: int(q.Number("limit", defaultEntriesPerPage, 1, maxEntriesPerPage))}
 	filter := newEntryFilter(q)

@@ -69,12 +69,12 @@ type cachedTrace struct {
 	size       atomic.Int64  // estimate of the memory used, in bytes
 
 	index     *flow.Index
-	snapshots *snapshots
+	snapshots *notebookSnapshots
 	searches  []*textSearch // most recently used first
 }
 
 func newCachedTrace(key any) *cachedTrace {
-	return &cachedTrace{key: key, updateLock: make(chan struct{}, 1), index: flow.NewIndex(), snapshots: newSnapshots()}
+	return &cachedTrace{key: key, updateLock: make(chan struct{}, 1), index: flow.NewIndex(), snapshots: newNotebookSnapshots()}
 }
 
 // update reads the lines that were appended to file since the last call, and then
@@ -108,7 +108,7 @@ func (c *cachedTrace) readNewLines(ctx context.Context, file TraceFile) error {
 			return err
 		}
 		if c.index.EntryCount() >= maxCachedEntries {
-			return endpoint.Errorf(http.StatusUnprocessableEntity, "the trace is too long for this: it has more than %d entries", maxCachedEntries)
+			return endpoint.StatusErrorf(http.StatusUnprocessableEntity, "the trace is too long for this: it has more than %d entries", maxCachedEntries)
 		}
 		c.index.AddLine(line.Text)
 	}

@@ -37,7 +37,7 @@ func (a *faultyAgent) run() int {
 			select {} // never ready for a query
 		}
 		a.send(protocol.AgentStatus{Type: protocol.TypeAgentStatus, Status: protocol.AgentReady})
-		return a.work(evaluation, disconnected)
+		return a.sendUntilFault(evaluation, disconnected)
 	case <-disconnected:
 		return 0
 	}
@@ -74,7 +74,7 @@ func (a *faultyAgent) readLoop(initialized chan<- bool) {
 	}
 }
 
-func (a *faultyAgent) work(evaluation bool, disconnected <-chan struct{}) int {
+func (a *faultyAgent) sendUntilFault(evaluation bool, disconnected <-chan struct{}) int {
 	maxFrames := 5 + a.IntN(60)
 	for {
 		if a.misbehave() {

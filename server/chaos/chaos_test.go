@@ -86,7 +86,7 @@ func (c *chaosRun) runActors(t *testing.T, duration time.Duration) {
 	}
 	for i := range 2 {
 		name := fmt.Sprintf("observer-%d", i)
-		o := &observer{rng: newRNG(c.seed, name), run: c, name: name, url: proxyURL(name)}
+		o := &apiObserver{rng: newRNG(c.seed, name), run: c, name: name, url: proxyURL(name)}
 		actors.Go(func() { o.runUntilDone(ctx) })
 	}
 	actors.Go(func() { c.publishAttempts(ctx) })

@@ -44,7 +44,7 @@ func playRole(role string, args []string) int {
 	case "orphan":
 		select {}
 	case "quiet":
-		return playQuiet(args[0])
+		return playQuietChild(args[0])
 	}
 	socket, err := servertest.ConnectSocket(args[3])
 	if err != nil {
@@ -79,7 +79,7 @@ func playRole(role string, args []string) int {
 	return (&faultyAgent{faultyChild: c}).run()
 }
 
-func playQuiet(fd string) int {
+func playQuietChild(fd string) int {
 	socket, err := servertest.ConnectSocket(fd)
 	if err != nil {
 		return 110

@@ -55,9 +55,9 @@ func (c *faultyConsole) connectOnce(ctx context.Context) {
 	}
 	for range 3 + c.IntN(150) {
 		if c.oneIn(2) {
-			c.sendAtRun(run)
+			c.sendToRunEndpoint(run)
 		} else {
-			c.sendAtAgent(agent)
+			c.sendToAgentEndpoint(agent)
 		}
 		if !sleepUnlessDone(ctx.Done(), c.durationBelow(20*time.Millisecond)) {
 			return
@@ -119,8 +119,8 @@ func (c *faultyConsole) pickCellID() string {
 	return c.cells[c.IntN(len(c.cells))]
 }
 
-// sendAtRun sends a message at /run.
-func (c *faultyConsole) sendAtRun(run *consoleConn) {
+// sendToRunEndpoint sends a message at /run.
+func (c *faultyConsole) sendToRunEndpoint(run *consoleConn) {
 	cell := c.pickCellID()
 	switch c.IntN(16) {
 	case 0, 1, 2, 3, 4:
@@ -144,8 +144,8 @@ func (c *faultyConsole) sendAtRun(run *consoleConn) {
 	}
 }
 
-// sendAtAgent sends a message at /agent.
-func (c *faultyConsole) sendAtAgent(agent *consoleConn) {
+// sendToAgentEndpoint sends a message at /agent.
+func (c *faultyConsole) sendToAgentEndpoint(agent *consoleConn) {
 	switch c.IntN(16) {
 	case 0:
 		agent.send(params{"type": "agent_query", "query": "hurry [EVAL_COMPLETE]", "request_id": "r"})

@@ -104,7 +104,7 @@ func (c *consoleConn) readLoop(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		c.handle(body)
+		c.handleMessage(body)
 		for c.readPaused.Load() {
 			if !sleepUnlessDone(ctx.Done(), 10*time.Millisecond) {
 				return
@@ -113,11 +113,11 @@ func (c *consoleConn) readLoop(ctx context.Context) {
 	}
 }
 
-// handle checks a message of the server, and answers it if it is an action.
-func (c *consoleConn) handle(body []byte) {
+// handleMessage checks a message of the server, and answers it if it is an action.
+func (c *consoleConn) handleMessage(body []byte) {
 	var f frame
 	if err := json.Unmarshal(body, &f); err != nil && !json.Valid(body) {
-		c.report("received invalid JSON", body)
+		c.reportFault("received invalid JSON", body)
 		return
 	}
 	f.body = body
@@ -128,19 +128,19 @@ func (c *consoleConn) handle(body []byte) {
 			ConnID int64 `json:"connection_idx"`
 		}
 		if json.Unmarshal(body, &ready) != nil || ready.ConnID == 0 {
-			c.report("received ready without a number", body)
+			c.reportFault("received ready without a number", body)
 		}
 		c.console.number.Store(ready.ConnID)
 	case c.path == "/agent" && c.console.role == "view":
-		c.checkView(f)
+		c.checkViewMessage(f)
 	case f.Type == "agent_action" && c.holder != nil:
 		c.holder.answerAction(c, f)
 	}
 }
 
-// checkView reports a fault if a view receives trace entries out of order, or two
+// checkViewMessage reports a fault if a view receives trace entries out of order, or two
 // answers to one of its requests.
-func (c *consoleConn) checkView(f frame) {
+func (c *consoleConn) checkViewMessage(f frame) {
 	var at struct {
 		Seq int64 `json:"seq"`
 	}
@@ -152,17 +152,17 @@ func (c *consoleConn) checkView(f frame) {
 		c.lastSeq = at.Seq
 	case f.Type == "notebook_action_response":
 		if c.answers[f.TxID]++; c.answers[f.TxID] > 1 {
-			c.report("received a second answer", f.body)
+			c.reportFault("received a second answer", f.body)
 		}
 	case at.Seq == 0:
 	case at.Seq <= c.lastSeq:
-		c.report(fmt.Sprintf("has received entry %d before", c.lastSeq), f.body)
+		c.reportFault(fmt.Sprintf("has received entry %d before", c.lastSeq), f.body)
 	default:
 		c.lastSeq = at.Seq
 	}
 }
 
-func (c *consoleConn) report(fault string, body []byte) {
+func (c *consoleConn) reportFault(fault string, body []byte) {
 	c.console.run.reportFault(fmt.Sprintf("%s at %s %s: %.300q", c.console.name, c.path, fault, body))
 }
 

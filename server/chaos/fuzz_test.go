@@ -47,7 +47,7 @@ func newFuzzTarget(f *testing.F) *fuzzTarget {
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	f.Cleanup(func() { log.SetOutput(os.Stderr) })
 	h.harness = servertest.StartServer(f, server.Config{
-		StartSession: h.startSession, TraceDir: f.TempDir(), RunsDir: createStoredRun(f), MaxFrameBytes: maxConsoleFrameBytes, Log: slog.New(errorLog{h.chaosRun}),
+		StartSession: h.startSession, TraceDir: f.TempDir(), RunsDir: createStoredRun(f), MaxFrameBytes: maxConsoleFrameBytes, Log: slog.New(faultReportingLogHandler{h.chaosRun}),
 		PrepareCase: func(path, id string) (server.AttemptRunner, error) {
 			if path == "" {
 				return nil, errors.New("no path")
@@ -100,7 +100,7 @@ func (h *fuzzTarget) check(t *testing.T) {
 // The first byte of the input selects an endpoint and a session. Each line is a
 // message; one that begins with ! is binary.
 func FuzzConsole(f *testing.F) {
-	for _, seed := range consoleSeeds() {
+	for _, seed := range consoleFuzzSeeds() {
 		f.Add([]byte(seed))
 	}
 	h := newFuzzTarget(f)
@@ -143,8 +143,8 @@ func FuzzConsole(f *testing.F) {
 	})
 }
 
-// consoleSeeds returns conversations at both endpoints, as FuzzConsole reads them.
-func consoleSeeds() []string {
+// consoleFuzzSeeds returns conversations at both endpoints, as FuzzConsole reads them.
+func consoleFuzzSeeds() []string {
 	const run = runHello + "\n"
 	view := `{"type":"init","session_id":"1","role":"view"}` + "\n"
 	hold := `{"type":"init","session_id":1}` + "\n"
@@ -158,7 +158,7 @@ func consoleSeeds() []string {
 		"\x01" + hold + `{"type":"agent_action_response","tx_id":"x","status":"success"}` + "\n" + `{"type":"agent_query","query":"q"}` + "\n" + `{"type":"kernel_message"}` + "\nx",
 		"\x03" + view + `{"type":"notebook_action","action":"create_cell","tx_id":"t","params":{"position":0,"cell_type":"code","source":"1","auto_run":true}}` + "\n" + `{"type":"notebook_action","action":"get_context"}`,
 		"\x05" + view + `{"type":"notebook_action","action":"edit_cell","tx_id":"t","params":[]}` + "\n" + `{"type":"agent_cancel"}` + "\n" + `{"type":"notebook_action","action":"execute_code","params":{"code":"1","timeout_s":-1}}`,
-		"\x03" + view + string(deepMessage("notebook_action", 600)) + "\n" + string(deepMessage("agent_query", 9_999)),
+		"\x03" + view + string(deeplyNestedMessage("notebook_action", 600)) + "\n" + string(deeplyNestedMessage("agent_query", 9_999)),
 		"\x02" + run + strings.Repeat(" ", maxConsoleFrameBytes+1),
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"assay/internal/trace"
 )
 
-// observer watches traces of sessions and sends requests to the API, in random order.
-type observer struct {
+// apiObserver watches traces of sessions and sends requests to the API, in random order.
+type apiObserver struct {
 	*rng
 	run  *chaosRun
 	name string
 	url  string // of its proxy to the server
 }
 
-func (o *observer) runUntilDone(ctx context.Context) {
+func (o *apiObserver) runUntilDone(ctx context.Context) {
 	for ctx.Err() == nil {
 		if o.oneIn(2) {
 			o.watch(ctx)
@@ -35,7 +35,7 @@ func (o *observer) runUntilDone(ctx context.Context) {
 }
 
 // watch watches a session for up to 3 s, and reports a fault if an entry is missing.
-func (o *observer) watch(ctx context.Context) {
+func (o *apiObserver) watch(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, o.durationBelow(3*time.Second))
 	defer cancel()
 	from := int64(o.IntN(3) * o.IntN(500))
@@ -72,7 +72,7 @@ func (o *observer) watch(ctx context.Context) {
 
 // request sends an HTTP request. It reports a fault if the response has status 500, or
 // claims to be JSON and is not.
-func (o *observer) request(ctx context.Context) {
+func (o *apiObserver) request(ctx context.Context) {
 	session := o.pickText(sessionIDs()...)
 	path := o.pickText("/api/sessions", "/api/sessions/"+session, "/metrics", "/healthz", "/readyz", "/api/config", "/api/runs", "/run", "/nowhere", "/api/sessions/../x")
 	method, body := http.MethodGet, ""

@@ -62,9 +62,9 @@ func (r *rng) garbage() []byte {
 	case 7:
 		return []byte("\x00\x07\x01\x00cno stream")
 	case 8:
-		return deepMessage(r.pickText("cell_output", "cell_result"), r.IntN(30_000))
+		return deeplyNestedMessage(r.pickText("cell_output", "cell_result"), r.IntN(30_000))
 	case 9:
-		return deepMessage(r.pickText("cell_output", "cell_result"), 9_990+r.IntN(20))
+		return deeplyNestedMessage(r.pickText("cell_output", "cell_result"), 9_990+r.IntN(20))
 	case 10:
 		return []byte(`{"type":"\ud800","tx_id":"\udfff\u0000"} {}`)
 	default:
@@ -76,8 +76,8 @@ func (r *rng) garbage() []byte {
 	}
 }
 
-// deepMessage returns a message that contains JSON arrays nested this deep.
-func deepMessage(messageType string, levels int) []byte {
+// deeplyNestedMessage returns a message that contains JSON arrays nested this deep.
+func deeplyNestedMessage(messageType string, levels int) []byte {
 	return []byte(`{"type":"` + messageType + `","cell_id":"a","output":{"output_type":"display_data","metadata":{},"data":{"image/x":` +
 		strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}}}`)
 }

@@ -70,7 +70,7 @@ func newChaosRun(t *testing.T, seed uint64) *chaosRun {
 	c.cases = cases
 	c.harness = servertest.StartServer(t, server.Config{
 		StartSession: c.startSession, TraceDir: c.traceDir, IdleTimeout: 700 * time.Millisecond, PingInterval: 500 * time.Millisecond, MaxFrameBytes: maxConsoleFrameBytes,
-		Log: slog.New(errorLog{c}),
+		Log: slog.New(faultReportingLogHandler{c}),
 		PrepareCase: func(string, string) (server.AttemptRunner, error) {
 			return func(ctx context.Context, publisher *server.AttemptPublisher) error {
 				c.makeAttempt(ctx, publisher, attemptSessionID)
@@ -104,20 +104,20 @@ func (c *chaosRun) startSession(ctx context.Context, o server.StartOptions) (*se
 	}
 	live, err := session.Start(ctx, c.harness.Supervisor, session.Config{
 		ID: o.SessionID, Journal: o.Journal, RestoreFrom: o.RestoreFrom, Kernel: kernelConfig, Agent: agentConfig, Environ: os.Environ(),
-		WorkdirRoot: c.workdirRoot, AwaitConsole: true, TakeOverDelay: takeOverDelay, AgentInit: protocol.AgentInit{SessionID: 1}, Log: slog.New(errorLog{c}),
+		WorkdirRoot: c.workdirRoot, AwaitConsole: true, TakeOverDelay: takeOverDelay, AgentInit: protocol.AgentInit{SessionID: 1}, Log: slog.New(faultReportingLogHandler{c}),
 		Router: router.Config{
 			RequestTimeout: actionTimeout / 2, HolderTimeout: actionTimeout, CellTimeout: actionTimeout,
 			StaleDelay: 20 * time.Millisecond, AgentStallTimeout: 2 * time.Second, Shared: o.SessionID != "both",
 		},
 	})
 	if err == nil {
-		c.addSession(live)
+		c.addSessionToCheck(live)
 	}
 	return live, err
 }
 
-// addSession makes check look at a session in the end.
-func (c *chaosRun) addSession(live *session.Session) {
+// addSessionToCheck makes check look at a session in the end.
+func (c *chaosRun) addSessionToCheck(live *session.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions = append(c.sessions, live)
@@ -142,7 +142,7 @@ func (c *chaosRun) makeAttempt(ctx context.Context, publisher *server.AttemptPub
 		AgentConfig:  func(string) (agent.Config, error) { return agentConfig, nil },
 		AwaitConsole: random.oneIn(2), HolderGrace: 300 * time.Millisecond,
 		LimitOverrides: runs.Limits{WallTimeoutS: 0.5 + 2*random.Float64(), IdleTimeoutS: 1, CellTimeoutS: 0.5, MaxActions: 50 + random.IntN(200)},
-		OnTrace:        publisher.OnTrace, OnSession: func(live *session.Session) { c.addSession(live); publisher.OnSession(live) }, Log: slog.New(errorLog{c}),
+		OnTrace:        publisher.OnTrace, OnSession: func(live *session.Session) { c.addSessionToCheck(live); publisher.OnSession(live) }, Log: slog.New(faultReportingLogHandler{c}),
 	}, attempt.Job{Case: c.cases[0], Epoch: 1, Try: 1, Dir: dir, RelDir: name})
 	c.mu.Lock()
 	c.results = append(c.results, result)
@@ -162,16 +162,16 @@ func (c *chaosRun) publishAttempts(ctx context.Context) {
 	}
 }
 
-// errorLog is a slog.Handler that reports errors as faults, except that a session could
+// faultReportingLogHandler is a slog.Handler that reports errors as faults, except that a session could
 // not start: consoles receive a message about that. Faults of peers are logged as warnings, which
 // it ignores.
-type errorLog struct{ *chaosRun }
+type faultReportingLogHandler struct{ *chaosRun }
 
 // Enabled reports whether the level is an error.
-func (errorLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+func (faultReportingLogHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
 
 // Handle reports a log record.
-func (l errorLog) Handle(_ context.Context, r slog.Record) error {
+func (l faultReportingLogHandler) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool {
 		text += fmt.Sprintf(" %s=%.2000s", a.Key, a.Value)
@@ -184,10 +184,10 @@ func (l errorLog) Handle(_ context.Context, r slog.Record) error {
 }
 
 // WithAttrs returns l itself.
-func (l errorLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l faultReportingLogHandler) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // WithGroup returns l itself.
-func (l errorLog) WithGroup(string) slog.Handler { return l }
+func (l faultReportingLogHandler) WithGroup(string) slog.Handler { return l }
 
 // traceFiles returns the paths of all traces, each once.
 func (c *chaosRun) traceFiles(t *testing.T) []string {

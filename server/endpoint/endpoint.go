@@ -43,7 +43,7 @@ func RegisterNotFound(mux *http.ServeMux) {
 // Handler adapts handler to net/http. It answers an error that handler returns
 // with a [Problem], unless the client has disconnected:
 //
-//   - an error of [Errorf] with the status given there
+//   - an error of [StatusErrorf] with the status given there
 //   - an error that wraps [runs.ErrNotFound], or is ENAMETOOLONG, with 404
 //   - any other error with 500; such errors are also logged as warnings
 func Handler(log *slog.Logger, handler HandlerFunc) http.HandlerFunc {
@@ -71,9 +71,9 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.text }
 
-// Errorf returns an error that [Handler] answers with this HTTP status. It
+// StatusErrorf returns an error that [Handler] answers with this HTTP status. It
 // formats like fmt.Sprintf: %w is not supported.
-func Errorf(status int, format string, args ...any) error {
+func StatusErrorf(status int, format string, args ...any) error {
 	return &statusError{status, fmt.Sprintf(format, args...)}
 }
 
@@ -125,14 +125,14 @@ func WriteJSON(w http.ResponseWriter, status int, value any) {
 		WriteProblem(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	SetHeaders(w, "application/json")
+	SetAPIHeaders(w, "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// SetHeaders sets the headers that every API response has: the content type,
+// SetAPIHeaders sets the headers that every API response has: the content type,
 // nosniff and no-store.
-func SetHeaders(w http.ResponseWriter, contentType string) {
+func SetAPIHeaders(w http.ResponseWriter, contentType string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")

@@ -17,8 +17,8 @@ import (
 	"assay/server/endpoint"
 )
 
-// problemOf returns the status and problem of a response.
-func problemOf(t *testing.T, response *httptest.ResponseRecorder) (status int, problem endpoint.Problem) {
+// problemInResponse returns the status and problem of a response.
+func problemInResponse(t *testing.T, response *httptest.ResponseRecorder) (status int, problem endpoint.Problem) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(response.Body.Bytes(), &problem))
 	return response.Code, problem
@@ -34,9 +34,9 @@ func TestHandlerAnswersErrors(t *testing.T) {
 		code   string
 		logged bool
 	}{
-		"bad parameter": {endpoint.Errorf(http.StatusBadRequest, "limit=%d", 0), 400, "bad_parameter", false},
-		"conflict":      {endpoint.Errorf(http.StatusConflict, "no cases"), 409, "conflict", false},
-		"too long":      {fmt.Errorf("trace: %w", endpoint.Errorf(http.StatusUnprocessableEntity, "long")), 422, "too_long", false},
+		"bad parameter": {endpoint.StatusErrorf(http.StatusBadRequest, "limit=%d", 0), 400, "bad_parameter", false},
+		"conflict":      {endpoint.StatusErrorf(http.StatusConflict, "no cases"), 409, "conflict", false},
+		"too long":      {fmt.Errorf("trace: %w", endpoint.StatusErrorf(http.StatusUnprocessableEntity, "long")), 422, "too_long", false},
 		"not found":     {fmt.Errorf("run: %w", runs.ErrNotFound), 404, "not_found", false},
 		"long name":     {syscall.ENAMETOOLONG, 404, "not_found", false},
 		"other":         {errors.New("the disk is gone"), 500, "unreadable", true},
@@ -47,7 +47,7 @@ func TestHandlerAnswersErrors(t *testing.T) {
 			handler := endpoint.Handler(slog.New(slog.NewTextHandler(&log, nil)), func(http.ResponseWriter, *http.Request) error { return tc.err })
 			response := httptest.NewRecorder()
 			handler(response, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x", nil))
-			status, problem := problemOf(t, response)
+			status, problem := problemInResponse(t, response)
 			require.Equal(t, tc.status, status)
 			require.Equal(t, endpoint.Problem{Code: tc.code, Text: tc.err.Error()}, problem)
 			require.Equal(t, tc.logged, log.Len() > 0, log.String())
@@ -62,7 +62,7 @@ func TestWriteProblem(t *testing.T) {
 		response := httptest.NewRecorder()
 		response.Header().Set("Content-Disposition", "attachment")
 		endpoint.WriteProblem(response, status, "text")
-		got, problem := problemOf(t, response)
+		got, problem := problemInResponse(t, response)
 		require.Equal(t, status, got)
 		require.Equal(t, endpoint.Problem{Code: code, Text: "text"}, problem)
 		require.Empty(t, response.Header().Get("Content-Disposition"))
@@ -76,7 +76,7 @@ func TestWriteJSONOfAnInvalidValue(t *testing.T) {
 	t.Parallel()
 	response := httptest.NewRecorder()
 	endpoint.WriteJSON(response, http.StatusOK, func() {})
-	status, problem := problemOf(t, response)
+	status, problem := problemInResponse(t, response)
 	require.Equal(t, []any{500, "unreadable"}, []any{status, problem.Code})
 }
 

@@ -22,14 +22,14 @@ func ReadParameters(r *http.Request, known ...string) *Parameters {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	p := &Parameters{values: values}
 	if err != nil {
-		p.Fail("cannot parse the query: %v", err)
+		p.Failf("cannot parse the query: %v", err)
 	}
 	for name, all := range values {
 		switch {
 		case name != "token" && !slices.Contains(known, name):
-			p.Fail("unknown parameter %q: this endpoint has %s", name, strings.Join(append(known, "token"), ", "))
+			p.Failf("unknown parameter %q: this endpoint has %s", name, strings.Join(append(known, "token"), ", "))
 		case len(all) > 1:
-			p.Fail("%s is given %d times", name, len(all))
+			p.Failf("%s is given %d times", name, len(all))
 		}
 	}
 	return p
@@ -39,10 +39,10 @@ func ReadParameters(r *http.Request, known ...string) *Parameters {
 // it with status 400.
 func (p *Parameters) Err() error { return p.err }
 
-// Fail records an error, formatted like fmt.Sprintf, unless there is one already.
-func (p *Parameters) Fail(format string, args ...any) {
+// Failf records an error, formatted like fmt.Sprintf, unless there is one already.
+func (p *Parameters) Failf(format string, args ...any) {
 	if p.err == nil {
-		p.err = Errorf(http.StatusBadRequest, format, args...)
+		p.err = StatusErrorf(http.StatusBadRequest, format, args...)
 	}
 }
 
@@ -57,7 +57,7 @@ func (p *Parameters) Number(name string, fallback, least, most int64) int64 {
 	}
 	n, err := strconv.ParseInt(p.Text(name), 10, 64)
 	if err != nil || n < least || n > most {
-		p.Fail("%s=%s: want a whole number from %d to %d", name, p.Text(name), least, most)
+		p.Failf("%s=%s: want a whole number from %d to %d", name, p.Text(name), least, most)
 	}
 	return n
 }
@@ -66,7 +66,7 @@ func (p *Parameters) Number(name string, fallback, least, most int64) int64 {
 // it.
 func (p *Parameters) OneOf(name string, words ...string) string {
 	if p.values.Has(name) && !slices.Contains(words, p.Text(name)) {
-		p.Fail("%s=%s: want one of %s", name, p.Text(name), strings.Join(words, ", "))
+		p.Failf("%s=%s: want one of %s", name, p.Text(name), strings.Join(words, ", "))
 	}
 	return p.Text(name)
 }

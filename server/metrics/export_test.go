@@ -6,5 +6,5 @@ import "assay/internal/trace"
 // session.
 const MaxPendingActions = maxPendingActions
 
-// Count counts one entry.
-func (s *SessionCounter) Count(e *trace.Entry) { s.countEntry(e) }
+// CountEntry counts one entry.
+func (s *SessionCounter) CountEntry(e *trace.Entry) { s.countEntry(e) }

@@ -30,7 +30,7 @@ func TestCountsFrames(t *testing.T) {
 		"frame_bytes_total{agent>server,other}":          61,
 		"frames_noted_total{relayed}":                    1,
 		"frames_noted_total{malformed}":                  1,
-	}, countSession(t,
+	}, seriesOfSession(t,
 		trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio"}, BodyBytes: 10},
 		trace.Entry{Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: "kernel_stdio"}, BodyBytes: 20},
 		frameEntry(t, trace.ServerToAgent, trace.NoteRelayed, `{"type":"kernel_message"}`),
@@ -103,7 +103,7 @@ func TestMeasuresActions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := map[string]float64{}
-			for name, value := range countSession(t, tc.entries...) {
+			for name, value := range seriesOfSession(t, tc.entries...) {
 				if strings.HasPrefix(name, "request") || strings.HasPrefix(name, "deadlines") {
 					got[name] = value
 				}
@@ -118,7 +118,7 @@ func TestActionDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := metrics.NewRegistry()
 		journal := trace.NewJournal("s")
-		counter := m.NewSession(journal)
+		counter := m.NewSessionCounter(journal)
 		journal.Append(actionEntry(t, trace.NoteIntercepted, "execute_code", "a"))
 		<-time.After(7 * time.Second)
 		journal.Append(responseEntry(t, "", "success", "a"))
@@ -172,7 +172,7 @@ func TestCountsChildProcesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := map[string]float64{}
-			for name, value := range countSession(t, tc.entries...) {
+			for name, value := range seriesOfSession(t, tc.entries...) {
 				if rest, ok := strings.CutPrefix(name, "children_"); ok {
 					got[rest] = value
 				}
@@ -191,7 +191,7 @@ func testLiveSessionGauges(t *testing.T) {
 	t.Helper()
 	m := metrics.NewRegistry()
 	journal := trace.NewJournal("s")
-	counter := m.NewSession(journal)
+	counter := m.NewSessionCounter(journal)
 	removeFirst := m.AddQueues(func() []router.QueueDepth {
 		return []router.QueueDepth{{PeerName: "agent", Frames: 2, Bytes: 30}, {PeerName: "run", ConsoleID: 1, Frames: 1, Bytes: 1}, {PeerName: "run", ConsoleID: 2, Frames: 4, Bytes: 9}}
 	})
@@ -231,7 +231,7 @@ func TestPendingActionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const beyond = 1000
 	m := metrics.NewRegistry()
-	count := m.NewSession(trace.NewJournal("s")).Count
+	count := m.NewSessionCounter(trace.NewJournal("s")).CountEntry
 	for i := range metrics.MaxPendingActions + beyond {
 		entry := actionEntry(t, "", "get_context", fmt.Sprint("tx", i))
 		count(&entry)
@@ -250,7 +250,7 @@ func TestPendingActionsAreBounded(t *testing.T) {
 func TestUnknownNamesAddNoSeries(t *testing.T) {
 	t.Parallel()
 	m := metrics.NewRegistry()
-	count := m.NewSession(trace.NewJournal("s")).Count
+	count := m.NewSessionCounter(trace.NewJournal("s")).CountEntry
 	countUnknown := func(i int) {
 		for _, entry := range []trace.Entry{
 			frameEntry(t, trace.AgentToServer, "", fmt.Sprintf(`{"type":"type-%d"}`, i)),
@@ -276,7 +276,7 @@ func BenchmarkCountEntry(b *testing.B) {
 		"request": {actionEntry(b, trace.NoteIntercepted, "get_global_info", "tx_0123456789ab"), responseEntry(b, "", "success", "tx_0123456789ab")},
 	} {
 		b.Run(name, func(b *testing.B) {
-			count := metrics.NewRegistry().NewSession(trace.NewJournal("s")).Count
+			count := metrics.NewRegistry().NewSessionCounter(trace.NewJournal("s")).CountEntry
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range entries {
@@ -292,7 +292,7 @@ func BenchmarkCountEntry(b *testing.B) {
 func BenchmarkAppendAndCount(b *testing.B) {
 	m := metrics.NewRegistry()
 	journal := trace.NewJournal("s")
-	counter := m.NewSession(journal)
+	counter := m.NewSessionCounter(journal)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

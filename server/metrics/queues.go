@@ -54,7 +54,7 @@ func (q *queueCollector) Describe(out chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (q *queueCollector) Collect(out chan<- prometheus.Metric) {
 	frames, bytes := map[string]int{}, map[string]int{}
-	for _, depth := range q.depths() {
+	for _, depth := range q.queueDepths() {
 		frames[depth.PeerName] += depth.Frames
 		bytes[depth.PeerName] += depth.Bytes
 	}
@@ -64,9 +64,9 @@ func (q *queueCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// depths returns the queues of all sessions. It calls the routers without holding
+// queueDepths returns the queues of all sessions. It calls the routers without holding
 // mu, because they take locks of their own.
-func (q *queueCollector) depths() []router.QueueDepth {
+func (q *queueCollector) queueDepths() []router.QueueDepth {
 	q.mu.Lock()
 	sessions := make([]func() []router.QueueDepth, 0, len(q.sessions))
 	for _, depths := range q.sessions {

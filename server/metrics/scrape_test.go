@@ -33,14 +33,14 @@ func scrapeMetrics(t *testing.T, m *metrics.Registry) map[string]float64 {
 	series := map[string]float64{}
 	for name, family := range families {
 		for _, metric := range family.GetMetric() {
-			series[name+labelValues(metric)] = metricValue(metric)
+			series[name+joinLabelValues(metric)] = metricValue(metric)
 		}
 	}
 	return series
 }
 
-// labelValues joins the label values of a metric, as in "{kernel,ready}".
-func labelValues(metric *dto.Metric) string {
+// joinLabelValues joins the label values of a metric, as in "{kernel,ready}".
+func joinLabelValues(metric *dto.Metric) string {
 	var pairs []string
 	for _, pair := range metric.GetLabel() {
 		pairs = append(pairs, pair.GetValue())
@@ -96,13 +96,13 @@ func responseEntry(tb testing.TB, note trace.Note, status, tx string) trace.Entr
 	return frameEntry(tb, trace.ServerToAgent, note, fmt.Sprintf(`{"type":"agent_action_response","tx_id":%q,"status":%q}`, tx, status))
 }
 
-// countSession counts a session with these entries to its end, and returns the
+// seriesOfSession counts a session with these entries to its end, and returns the
 // series that are not 0 then.
-func countSession(t *testing.T, entries ...trace.Entry) map[string]float64 {
+func seriesOfSession(t *testing.T, entries ...trace.Entry) map[string]float64 {
 	t.Helper()
 	m := metrics.NewRegistry()
 	journal := trace.NewJournal("s")
-	counter := m.NewSession(journal)
+	counter := m.NewSessionCounter(journal)
 	for _, entry := range entries {
 		journal.Append(entry)
 	}

@@ -36,10 +36,10 @@ type frameLabels struct {
 
 type frameCounters struct{ count, bytes prometheus.Counter }
 
-// NewSession counts a session as live and returns its counter, which sees every
+// NewSessionCounter counts a session as live and returns its counter, which sees every
 // entry appended to journal from now on. The caller must call
 // [SessionCounter.Run].
-func (m *Registry) NewSession(journal *trace.Journal) *SessionCounter {
+func (m *Registry) NewSessionCounter(journal *trace.Journal) *SessionCounter {
 	m.sessions.live.Inc()
 	m.sessions.total.Inc()
 	return &SessionCounter{

@@ -89,10 +89,10 @@ func Run(cfg Config, signals <-chan os.Signal) error {
 	defer c.commands.Wait()
 	defer c.close()
 	follower := cfg.Session.Journal().Follow()
-	lines := readLines(cfg.In, c.runEnded)
+	lines := readInputLines(cfg.In, c.runEnded)
 	c.showSession()
 	for {
-		if err := c.observeAll(follower); err != nil {
+		if err := c.handleNewTraceEntries(follower); err != nil {
 			return err
 		}
 		if len(c.turns) == 0 {
@@ -101,7 +101,7 @@ func Run(cfg Config, signals <-chan os.Signal) error {
 				return c.endOfInput()
 			}
 		}
-		if err := c.handleNext(&lines, follower, signals); errors.Is(err, errQuit) {
+		if err := c.handleNextEvent(&lines, follower, signals); errors.Is(err, errQuit) {
 			return nil
 		} else if err != nil {
 			return err
@@ -119,9 +119,9 @@ func (c *chat) close() {
 	}
 }
 
-// handleNext waits for a line, a trace entry, the end of a command or a signal, and
+// handleNextEvent waits for a line, a trace entry, the end of a command or a signal, and
 // handles it. It sets lines to nil after the last line.
-func (c *chat) handleNext(lines *<-chan inputLine, follower *trace.Follower, signals <-chan os.Signal) error {
+func (c *chat) handleNextEvent(lines *<-chan inputLine, follower *trace.Follower, signals <-chan os.Signal) error {
 	in := *lines
 	if c.isInputPaused {
 		in = nil
@@ -147,11 +147,11 @@ func (c *chat) handleNext(lines *<-chan inputLine, follower *trace.Follower, sig
 // and at any other signal.
 func (c *chat) handleSignal(sig os.Signal) error {
 	if number, ok := sig.(syscall.Signal); ok && (number != syscall.SIGINT || c.isInterrupted) {
-		return exit.Signal(number)
+		return exit.SignalError(number)
 	}
 	c.isInterrupted = true
 	c.cancelTurns("")
-	c.view.remark("press Ctrl-C again to end the chat")
+	c.view.showRemark("press Ctrl-C again to end the chat")
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (c *chat) handleSignal(sig os.Signal) error {
 // Ctrl-C has cancelled the last turns.
 func (c *chat) endOfInput() error {
 	if c.isInterrupted {
-		return exit.Signal(syscall.SIGINT)
+		return exit.SignalError(syscall.SIGINT)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (c *chat) showSession() {
 	if !c.cfg.KeepTrace {
 		path += " (removed at the end; --out keeps it)"
 	}
-	c.view.remark(terminal.Printable(strings.TrimSpace("kernel: "+ready.Language+" "+ready.Version)), path)
+	c.view.showRemark(terminal.Printable(strings.TrimSpace("kernel: "+ready.Language+" "+ready.Version)), path)
 }
 
 // handleLine runs a command, or sends the agent a prompt.
@@ -180,7 +180,7 @@ func (c *chat) handleLine(line inputLine) error {
 	c.view.showPrompt()
 	switch {
 	case line.err != nil:
-		return exit.Usage(fmt.Errorf("the input cannot be read: %w", line.err))
+		return exit.UsageError(fmt.Errorf("the input cannot be read: %w", line.err))
 	case strings.HasPrefix(line.text, ":"):
 		return c.runCommand(line.text)
 	case strings.TrimSpace(line.text) == "":
@@ -194,26 +194,26 @@ func (c *chat) handleLine(line inputLine) error {
 func (c *chat) sendPrompt(line string) error {
 	c.promptCount++
 	t := &turn{requestID: fmt.Sprintf("chat-%d", c.promptCount)}
-	t.label, t.title = blocks.LabelAndTaskName(line, c.label, c.hasLabels())
+	t.label, t.title = blocks.LabelAndTaskName(line, c.label, c.supportsLabels())
 	c.label = t.label
 	c.turns = append(c.turns, t)
 	if err := c.cfg.Session.SendQuery(protocol.AgentQuery{Query: line, RequestID: t.requestID}); err != nil {
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 	return nil
 }
 
-// hasLabels reports whether prompts may begin with a label, @LABEL.
-func (c *chat) hasLabels() bool { return c.cfg.Strategy == blocks.StrategyName }
+// supportsLabels reports whether prompts may begin with a label, @LABEL.
+func (c *chat) supportsLabels() bool { return c.cfg.Strategy == blocks.StrategyName }
 
-// showLines shows lines of a turn on stdout. In an ordered view it holds them until all
+// showTurnLines shows lines of a turn on stdout. In an ordered view it holds them until all
 // earlier turns have ended. t is nil for lines that belong to no turn.
-func (c *chat) showLines(t *turn, lines ...string) {
+func (c *chat) showTurnLines(t *turn, lines ...string) {
 	if t != nil && c.view.ordered && t != c.turns[0] {
 		t.heldLines = append(t.heldLines, lines...)
 		return
 	}
-	c.view.show(lines...)
+	c.view.showLines(lines...)
 }
 
 // endTurn ends a turn. In an ordered view it also shows the held lines of the turn that is
@@ -227,7 +227,7 @@ func (c *chat) endTurn(t *turn) {
 	for len(c.turns) > 0 && c.turns[0].isEnded {
 		c.turns = c.turns[1:]
 		if len(c.turns) > 0 {
-			c.view.show(c.turns[0].heldLines...)
+			c.view.showLines(c.turns[0].heldLines...)
 			c.turns[0].heldLines = nil
 		}
 	}
@@ -239,9 +239,9 @@ type inputLine struct {
 	err  error
 }
 
-// readLines reads lines until the input ends, and then closes the channel it returns. A
+// readInputLines reads lines until the input ends, and then closes the channel it returns. A
 // read that does not return is left to the end of the process.
-func readLines(in io.Reader, closed <-chan struct{}) <-chan inputLine {
+func readInputLines(in io.Reader, closed <-chan struct{}) <-chan inputLine {
 	lines := make(chan inputLine)
 	go func() {
 		defer close(lines)

@@ -22,7 +22,7 @@ func newChat(ordered bool) (*chat, *bytes.Buffer) {
 	var out bytes.Buffer
 	return &chat{
 		cfg:  Config{Strategy: blocks.StrategyName},
-		view: &view{out: stream{Writer: &out}, err: stream{Writer: io.Discard}, ordered: ordered},
+		view: &view{out: outputStream{Writer: &out}, err: outputStream{Writer: io.Discard}, ordered: ordered},
 	}, &out
 }
 
@@ -33,12 +33,12 @@ func TestOrderedViewShowsTurnsInOrder(t *testing.T) {
 		c, out := newChat(ordered)
 		a, b, third := &turn{}, &turn{}, &turn{}
 		c.turns = []*turn{a, b, third}
-		c.showLines(b, "b1")
-		c.showLines(a, "a1")
-		c.showLines(third, "c1")
-		c.showLines(b, "b2")
+		c.showTurnLines(b, "b1")
+		c.showTurnLines(a, "a1")
+		c.showTurnLines(third, "c1")
+		c.showTurnLines(b, "b2")
 		c.endTurn(b)
-		c.showLines(a, "a2")
+		c.showTurnLines(a, "a2")
 		c.endTurn(a)
 		c.endTurn(third)
 		require.Equal(t, want, strings.Join(strings.Fields(out.String()), " "))
@@ -59,7 +59,7 @@ func TestFindPrompt(t *testing.T) {
 	require.Same(t, first, c.findPrompt("", "3"), "without labels the first running prompt")
 }
 
-func TestTexts(t *testing.T) {
+func TestTextsOfTheView(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"[a\uFFFD] x", "[a\uFFFD]     y\uFFFD"}, labeledLines("a\n", "x\r\n\ty\x1b\n\n"))
 	require.Equal(t, []string{"x"}, labeledLines("", "x"))
@@ -76,11 +76,11 @@ func TestTexts(t *testing.T) {
 }
 
 // A line of more than a mebibyte ends the input with an error.
-func TestReadLines(t *testing.T) {
+func TestReadInputLines(t *testing.T) {
 	t.Parallel()
 	var texts []string
 	var err error
-	for line := range readLines(strings.NewReader("a\n\nb\n"+strings.Repeat("x", maxLineBytes)+"\nc\n"), nil) {
+	for line := range readInputLines(strings.NewReader("a\n\nb\n"+strings.Repeat("x", maxLineBytes)+"\nc\n"), nil) {
 		if err = line.err; err == nil {
 			texts = append(texts, line.text)
 		}

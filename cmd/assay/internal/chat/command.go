@@ -40,7 +40,7 @@ func (c *chat) runCommand(line string) error {
 	case name == ":quit":
 		return errQuit
 	case name == ":help":
-		c.view.remark(strings.Split(strings.TrimRight(CommandHelp, "\n"), "\n")...)
+		c.view.showRemark(strings.Split(strings.TrimRight(CommandHelp, "\n"), "\n")...)
 	case name == codeLabel:
 		c.view.showError(":py: code is missing")
 	default:
@@ -97,11 +97,11 @@ func (c *chat) executeCode(code string) {
 		return func(t *turn) {
 			switch {
 			case errors.Is(err, context.Canceled):
-				c.view.remark(codeLabel + " was cancelled")
+				c.view.showRemark(codeLabel + " was cancelled")
 			case err != nil:
 				c.view.showError(err.Error())
 			default:
-				c.showLines(t, labeledLines(codeLabel, outputText(response))...)
+				c.showTurnLines(t, labeledLines(codeLabel, outputText(response))...)
 			}
 		}
 	})
@@ -139,7 +139,7 @@ func (c *chat) restartKernel() {
 				c.view.showError("there is no kernel: " + err.Error())
 				return
 			}
-			c.view.remark(fmt.Sprintf("the new kernel was ready after %v", time.Since(start).Round(time.Millisecond)))
+			c.view.showRemark(fmt.Sprintf("the new kernel was ready after %v", time.Since(start).Round(time.Millisecond)))
 		}
 	})
 }

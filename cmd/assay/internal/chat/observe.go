@@ -19,8 +19,8 @@ import (
 // maxToolCallColumns is how much of the call of a tool is shown.
 const maxToolCallColumns = 100
 
-// observeAll handles all entries that the session's trace has by now.
-func (c *chat) observeAll(follower *trace.Follower) error {
+// handleNewTraceEntries handles all entries that the session's trace has by now.
+func (c *chat) handleNewTraceEntries(follower *trace.Follower) error {
 	for entry := follower.TryNext(); entry != nil; entry = follower.TryNext() {
 		var err error
 		switch {
@@ -44,7 +44,7 @@ func (c *chat) handleSessionEntry(entry *trace.Entry) error {
 		session.KernelFailure
 	}
 	if err := json.Unmarshal(entry.Body, &body); err != nil {
-		return exit.Broken(err) // this program wrote the entry
+		return exit.BrokenError(err) // this program wrote the entry
 	}
 	switch {
 	case entry.Type == session.TypeKernelStuck:
@@ -54,7 +54,7 @@ func (c *chat) handleSessionEntry(entry *trace.Entry) error {
 		c.view.showError("there is no kernel; :restart starts one: " + body.Error)
 	case entry.Type != router.EntryTypePeerEnded:
 	case body.Peer == "agent":
-		return exit.Broken(fmt.Errorf("the agent has ended: %s", body.Reason))
+		return exit.BrokenError(fmt.Errorf("the agent has ended: %s", body.Reason))
 	case body.Peer == "kernel" && !c.expectKernelEnd:
 		c.view.showError("the kernel has ended; :restart starts a new one: " + body.Reason)
 	case body.Peer == "kernel":
@@ -83,7 +83,7 @@ func (c *chat) handleAgentMessage(entry *trace.Entry) error {
 func decodeAndHandle[T any](entry *trace.Entry, handle func(T)) error {
 	var message T
 	if err := json.Unmarshal(entry.Body, &message); err != nil {
-		return exit.Broken(fmt.Errorf("%s of the agent: %w", entry.Type, err))
+		return exit.BrokenError(fmt.Errorf("%s of the agent: %w", entry.Type, err))
 	}
 	handle(message)
 	return nil
@@ -105,12 +105,12 @@ func (c *chat) handleEvent(e protocol.AgentEvent) {
 			c.showUsage()
 		}
 	case "ai_exec":
-		c.showLines(t, c.view.out.faint(labeledLines(label, firstCodeLine(e.Text)))...)
+		c.showTurnLines(t, c.view.out.faintText(labeledLines(label, firstCodeLine(e.Text)))...)
 	case "response", "ai_exec_result", "tick":
-		c.showLines(t, labeledLines(label, e.Text)...)
+		c.showTurnLines(t, labeledLines(label, e.Text)...)
 	default:
 		if e.Text != "" {
-			c.view.remark(labeledLines(label, e.Text)...)
+			c.view.showRemark(labeledLines(label, e.Text)...)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (c *chat) findPrompt(requestID, label string) *turn {
 	for _, t := range c.turns {
 		matches := t.requestID == requestID
 		if requestID == "" {
-			matches = t.label == label || !c.hasLabels()
+			matches = t.label == label || !c.supportsLabels()
 		}
 		if matches && !t.isEnded && t.requestID != "" {
 			return t
@@ -140,7 +140,7 @@ func (c *chat) handleHistory(h protocol.HistoryUpdated) {
 	}
 	if !t.isStarted {
 		t.isStarted = true
-		c.showLines(t, c.view.out.faint([]string{terminal.Printable(t.title)})...)
+		c.showTurnLines(t, c.view.out.faintText([]string{terminal.Printable(t.title)})...)
 	}
 	if c.cfg.Strategy != tools.StrategyName {
 		return
@@ -152,7 +152,7 @@ func (c *chat) handleHistory(h protocol.HistoryUpdated) {
 	}
 	for _, block := range content {
 		if text := blockText(entry.Role, block); text != "" {
-			c.showLines(t, labeledLines(t.label, text)...)
+			c.showTurnLines(t, labeledLines(t.label, text)...)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func blockText(role string, b model.Block) string {
 // showUsage shows tokens and cost if they have changed.
 func (c *chat) showUsage() {
 	if c.usageText != c.shownUsageText {
-		c.view.remark(c.usageText)
+		c.view.showRemark(c.usageText)
 		c.shownUsageText = c.usageText
 	}
 }

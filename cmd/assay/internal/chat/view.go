@@ -13,12 +13,12 @@ import (
 // after it, and shows the prompt again below the text; the terminal still has the typed
 // line.
 type view struct {
-	out, err stream
+	out, err outputStream
 	ordered  bool // show turns one after the other, because nobody types
 }
 
-// stream is stdout or stderr.
-type stream struct {
+// outputStream is stdout or stderr.
+type outputStream struct {
 	io.Writer
 	prompt   string // "" if no user types here
 	hasFaint bool   // faint text is possible
@@ -30,20 +30,20 @@ func newView(cfg Config) *view {
 	if isTyped && terminal.IsTerminal(cfg.Out) {
 		prompt = "> "
 	}
-	newStream := func(w io.Writer, isTerminal bool) stream {
+	newStream := func(w io.Writer, isTerminal bool) outputStream {
 		if !isTerminal {
-			return stream{Writer: w}
+			return outputStream{Writer: w}
 		}
-		return stream{Writer: w, prompt: prompt, hasFaint: cfg.Color}
+		return outputStream{Writer: w, prompt: prompt, hasFaint: cfg.Color}
 	}
 	return &view{out: newStream(cfg.Out, terminal.IsTerminal(cfg.Out)), err: newStream(cfg.Err, cfg.ErrIsTerminal), ordered: !isTyped}
 }
 
-// show writes lines of the agent or of code.
-func (v *view) show(lines ...string) { v.out.writeLines(lines) }
+// showLines writes lines of the agent or of code.
+func (v *view) showLines(lines ...string) { v.out.writeLines(lines) }
 
-// remark writes lines about the chat.
-func (v *view) remark(lines ...string) { v.err.writeLines(v.err.faint(lines)) }
+// showRemark writes lines about the chat.
+func (v *view) showRemark(lines ...string) { v.err.writeLines(v.err.faintText(lines)) }
 
 // showError writes that something has failed.
 func (v *view) showError(text string) {
@@ -61,7 +61,7 @@ func (v *view) removePrompt() {
 }
 
 // writeLines writes lines in place of the prompt, and the prompt below them.
-func (s stream) writeLines(lines []string) {
+func (s outputStream) writeLines(lines []string) {
 	if len(lines) == 0 {
 		return
 	}
@@ -74,10 +74,10 @@ func (s stream) writeLines(lines []string) {
 
 // writeText writes text, and ignores errors: a user who has closed the stream does not
 // read it.
-func (s stream) writeText(text string) { _, _ = io.WriteString(s, text) }
+func (s outputStream) writeText(text string) { _, _ = io.WriteString(s, text) }
 
-// faint returns lines in faint text if the stream can show it.
-func (s stream) faint(lines []string) []string {
+// faintText returns lines in faint text if the stream can show it.
+func (s outputStream) faintText(lines []string) []string {
 	if !s.hasFaint {
 		return lines
 	}

@@ -12,8 +12,8 @@ import (
 	"assay/cmd/assay/internal/terminal"
 )
 
-// Timeout is the longest time that a check may take, and so [Run], as checks run at once.
-const Timeout = 5 * time.Second
+// CheckTimeout is the longest time that a check may take, and so [Run], as checks run at once.
+const CheckTimeout = 5 * time.Second
 
 // cancelGrace is the part of Timeout in which a check that was cancelled must end.
 const cancelGrace = time.Second
@@ -57,7 +57,7 @@ type Report struct {
 	Checks []Finding `json:"checks"` // missing things last, otherwise in a fixed order
 }
 
-// Run makes all checks at once. It takes at most [Timeout].
+// Run makes all checks at once. It takes at most [CheckTimeout].
 func Run(ctx context.Context, cfg Config) Report { return runChecks(ctx, checks(cfg)) }
 
 // check looks for one thing.
@@ -112,7 +112,7 @@ func runChecks(ctx context.Context, checks []check) Report {
 // that as missing. A check that does not even end then, such as one of a disk that does
 // not answer, is left to the end of the program.
 func runWithTimeout(ctx context.Context, run func(context.Context) Finding) Finding {
-	ctx, cancel := context.WithTimeout(ctx, Timeout-cancelGrace)
+	ctx, cancel := context.WithTimeout(ctx, CheckTimeout-cancelGrace)
 	defer cancel()
 	found := make(chan Finding, 1)
 	go func() { found <- run(ctx) }()
@@ -125,7 +125,7 @@ func runWithTimeout(ctx context.Context, run func(context.Context) Finding) Find
 	case <-found: // the check has stopped what it started
 	case <-time.After(cancelGrace):
 	}
-	return missingFinding(fmt.Errorf("no answer within %v", Timeout-cancelGrace), "find out what it waits for")
+	return missingFinding(fmt.Errorf("no answer within %v", CheckTimeout-cancelGrace), "find out what it waits for")
 }
 
 // environValue returns the value of a variable in entries NAME=VALUE, or "".

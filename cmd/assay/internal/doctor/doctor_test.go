@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func finds(f Finding) func(context.Context) Finding {
+func checkThatFinds(f Finding) func(context.Context) Finding {
 	return func(context.Context) Finding { return f }
 }
 
@@ -25,13 +25,13 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	missing := missingFinding(errors.New("not\nhere\x1b[2J"), "get it")
 	report := runChecks(t.Context(), []check{
-		{"a", false, finds(missing)}, {"b", true, finds(okFinding("%d", 1))}, {"c", true, finds(noteFinding("odd"))},
+		{"a", false, checkThatFinds(missing)}, {"b", true, checkThatFinds(okFinding("%d", 1))}, {"c", true, checkThatFinds(noteFinding("odd"))},
 	})
 	require.Equal(t, Report{OK: true, Checks: []Finding{
 		{"ok", "b", "1", ""}, {"note", "c", "odd", ""}, {"missing", "a", "not here\uFFFD[2J", "get it"},
 	}}, report)
 	require.Equal(t, "missing  a                   not here\uFFFD[2J (get it)", report.Checks[2].Line())
-	require.False(t, runChecks(t.Context(), []check{{"a", true, finds(missing)}}).OK)
+	require.False(t, runChecks(t.Context(), []check{{"a", true, checkThatFinds(missing)}}).OK)
 }
 
 // A slow check is cancelled; one that ignores that is left alone.
@@ -44,7 +44,7 @@ func TestSlowChecksDoNotHang(t *testing.T) {
 			{"cancelled", false, func(ctx context.Context) Finding { <-ctx.Done(); return okFinding("late") }},
 			{"stuck", true, func(context.Context) Finding { <-stuck; return okFinding("never") }},
 		})
-		require.Equal(t, Timeout, time.Since(start))
+		require.Equal(t, CheckTimeout, time.Since(start))
 		require.False(t, report.OK)
 		for _, f := range report.Checks {
 			require.Equal(t, "no answer within 4s", f.Detail)
@@ -66,8 +66,8 @@ func TestLibrariesInWords(t *testing.T) {
 func TestKeyCheckHidesTheKey(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Environ: []string{"A_KEY=secret", "EMPTY="}}
-	require.Equal(t, okFinding("set"), cfg.keyCheck("A_KEY")(t.Context()))
+	require.Equal(t, okFinding("set"), cfg.newAPIKeyCheck("A_KEY")(t.Context()))
 	for _, name := range []string{"EMPTY", "ABSENT"} {
-		require.Equal(t, StatusNote, cfg.keyCheck(name)(t.Context()).Status)
+		require.Equal(t, StatusNote, cfg.newAPIKeyCheck(name)(t.Context()).Status)
 	}
 }

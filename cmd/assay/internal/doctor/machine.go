@@ -38,11 +38,11 @@ func checks(cfg Config) []check {
 		{"sandbox", false, cfg.checkSandbox},
 		{"open files", false, checkOpenFiles},
 		{"port 8765", false, checkPort},
-		{"ANTHROPIC_API_KEY", false, cfg.keyCheck("ANTHROPIC_API_KEY")},
-		{"OPENAI_API_KEY", false, cfg.keyCheck("OPENAI_API_KEY")},
-		{"emacs", false, programCheck("install emacs-nox: notebooks in Emacs Lisp need it", "emacs")},
-		{"chromium", false, programCheck("install chromium: tests of the browser's page need it", "chromium", "chromium-browser", "google-chrome")},
-		{"gcc", false, programCheck("install gcc and libc6-dev: tests with the race detector need them", "gcc")},
+		{"ANTHROPIC_API_KEY", false, cfg.newAPIKeyCheck("ANTHROPIC_API_KEY")},
+		{"OPENAI_API_KEY", false, cfg.newAPIKeyCheck("OPENAI_API_KEY")},
+		{"emacs", false, newProgramCheck("install emacs-nox: notebooks in Emacs Lisp need it", "emacs")},
+		{"chromium", false, newProgramCheck("install chromium: tests of the browser's page need it", "chromium", "chromium-browser", "google-chrome")},
+		{"gcc", false, newProgramCheck("install gcc and libc6-dev: tests with the race detector need them", "gcc")},
 	}
 }
 
@@ -149,8 +149,8 @@ func checkPort(ctx context.Context) Finding {
 	return okFinding("free")
 }
 
-// keyCheck returns a check of whether an API key is set. It never reports its value.
-func (cfg Config) keyCheck(name string) func(context.Context) Finding {
+// newAPIKeyCheck returns a check of whether an API key is set. It never reports its value.
+func (cfg Config) newAPIKeyCheck(name string) func(context.Context) Finding {
 	return func(context.Context) Finding {
 		if environValue(cfg.Environ, name) == "" {
 			return noteFinding("not set: only models of this provider need it")
@@ -159,9 +159,9 @@ func (cfg Config) keyCheck(name string) func(context.Context) Finding {
 	}
 }
 
-// programCheck returns a check for the first program of names that is on PATH. do says
+// newProgramCheck returns a check for the first program of names that is on PATH. do says
 // how to get one if none is.
-func programCheck(do string, names ...string) func(context.Context) Finding {
+func newProgramCheck(do string, names ...string) func(context.Context) Finding {
 	return func(ctx context.Context) Finding {
 		for _, name := range names {
 			if path, err := exec.LookPath(name); err == nil {

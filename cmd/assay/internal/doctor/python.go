@@ -14,9 +14,9 @@ import (
 	"assay/kernel"
 )
 
-// listLibraries is Python code. It prints a JSON object with the version of each library
+// listLibrariesCode is Python code. It prints a JSON object with the version of each library
 // that the kernel has special support for, or "" if the library is not installed.
-const listLibraries = `
+const listLibrariesCode = `
 import importlib.metadata, json
 found = {}
 for name in "IPython", "numpy", "pandas", "matplotlib", "plotly":
@@ -46,7 +46,7 @@ func (cfg Config) checkPython(ctx context.Context) Finding {
 	return okFinding("%s at %s runs a kernel; %s", python.Version, python.Executable, libraries)
 }
 
-// describeLibraries starts a kernel, runs listLibraries in it, stops it, and returns the
+// describeLibraries starts a kernel, runs listLibrariesCode in it, stops it, and returns the
 // result in words.
 func (cfg Config) describeLibraries(ctx context.Context, sup *subprocess.Supervisor, python *kernel.Python) (text string, err error) {
 	workdir := filepath.Join(sup.TempDir(), "sandbox")
@@ -62,7 +62,7 @@ func (cfg Config) describeLibraries(ctx context.Context, sup *subprocess.Supervi
 	defer func() { err = errors.Join(err, k.Stop(ctx)) }()
 	defer context.AfterFunc(ctx, func() { _ = k.Close(protocol.CloseNormal, "") })() // ends a Read
 	request, err := protocol.Marshal(protocol.KernelRequest{
-		Type: protocol.TypeExecuteCode, AgentTxID: "doctor", Code: new(listLibraries), TimeoutS: Timeout.Seconds(),
+		Type: protocol.TypeExecuteCode, AgentTxID: "doctor", Code: new(listLibrariesCode), TimeoutS: CheckTimeout.Seconds(),
 	})
 	if err == nil {
 		err = k.Write(request)
@@ -83,7 +83,7 @@ func (cfg Config) describeLibraries(ctx context.Context, sup *subprocess.Supervi
 	return "", err
 }
 
-// librariesInWords puts the kernel's response to listLibraries into words, such as
+// librariesInWords puts the kernel's response to listLibrariesCode into words, such as
 // "with numpy 2.1.0; without plotly".
 func librariesInWords(response protocol.ExecuteCodeResponse) (string, error) {
 	var versions map[string]string

@@ -33,27 +33,27 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Failed returns an error with StatusFailed that prints nothing.
-func Failed() error { return &Error{Status: StatusFailed} }
+// FailedError returns an error with StatusFailed that prints nothing.
+func FailedError() error { return &Error{Status: StatusFailed} }
 
-// Usage returns err with StatusUsage.
-func Usage(err error) error { return &Error{StatusUsage, err} }
+// UsageError returns err with StatusUsage.
+func UsageError(err error) error { return &Error{StatusUsage, err} }
 
-// Broken returns err with StatusBroken.
-func Broken(err error) error { return &Error{StatusBroken, err} }
+// BrokenError returns err with StatusBroken.
+func BrokenError(err error) error { return &Error{StatusBroken, err} }
 
-// Signal returns an error with the status of a command that sig ended. It prints
+// SignalError returns an error with the status of a command that sig ended. It prints
 // nothing.
-func Signal(sig syscall.Signal) error { return &Error{Status: 128 + int(sig)} }
+func SignalError(sig syscall.Signal) error { return &Error{Status: 128 + int(sig)} }
 
-// OrBroken returns the first [Error] in the tree of err. If there is none it returns
+// FirstErrorOrBroken returns the first [Error] in the tree of err. If there is none it returns
 // err with StatusBroken, or nil if err is nil.
-func OrBroken(err error) error {
+func FirstErrorOrBroken(err error) error {
 	if err == nil {
 		return nil
 	}
 	if status, ok := errors.AsType[*Error](err); ok {
 		return status
 	}
-	return Broken(err)
+	return BrokenError(err)
 }

@@ -14,16 +14,16 @@ import (
 
 func TestOrBrokenKeepsTheFirstStatus(t *testing.T) {
 	t.Parallel()
-	wrapped := fmt.Errorf("start: %w", exit.Usage(io.EOF))
-	require.Equal(t, exit.Usage(io.EOF), exit.OrBroken(errors.Join(wrapped, exit.Broken(io.ErrUnexpectedEOF))))
-	require.Equal(t, exit.Broken(io.EOF), exit.OrBroken(io.EOF))
-	require.NoError(t, exit.OrBroken(nil))
+	wrapped := fmt.Errorf("start: %w", exit.UsageError(io.EOF))
+	require.Equal(t, exit.UsageError(io.EOF), exit.FirstErrorOrBroken(errors.Join(wrapped, exit.BrokenError(io.ErrUnexpectedEOF))))
+	require.Equal(t, exit.BrokenError(io.EOF), exit.FirstErrorOrBroken(io.EOF))
+	require.NoError(t, exit.FirstErrorOrBroken(nil))
 }
 
 func TestErrorText(t *testing.T) {
 	t.Parallel()
-	require.EqualError(t, exit.Usage(io.EOF), "EOF")
-	require.ErrorIs(t, exit.Broken(io.EOF), io.EOF)
-	require.EqualError(t, exit.Failed(), "exit status 1")
-	require.EqualError(t, exit.Signal(syscall.SIGTERM), "exit status 143")
+	require.EqualError(t, exit.UsageError(io.EOF), "EOF")
+	require.ErrorIs(t, exit.BrokenError(io.EOF), io.EOF)
+	require.EqualError(t, exit.FailedError(), "exit status 1")
+	require.EqualError(t, exit.SignalError(syscall.SIGTERM), "exit status 143")
 }

@@ -16,8 +16,8 @@ import (
 	"assay/internal/trace"
 )
 
-// traceFile is the name of the trace in its folder.
-const traceFile = "trace.jsonl"
+// traceFileName is the name of the trace in its folder.
+const traceFileName = "trace.jsonl"
 
 // Session is a session with its trace. Close ends it.
 type Session struct {
@@ -34,7 +34,7 @@ type Session struct {
 // status if outDir is to blame; after an error nothing is left running.
 func Start(ctx context.Context, supervisor *subprocess.Supervisor, cfg session.Config, outDir string) (*Session, error) {
 	s := &Session{}
-	err := s.record(supervisor, cfg.ID, outDir)
+	err := s.startRecording(supervisor, cfg.ID, outDir)
 	if err == nil {
 		cfg.Journal, cfg.ChildOutput = s.recording.Journal, s.output
 		s.Session, err = session.Start(ctx, supervisor, cfg)
@@ -45,19 +45,19 @@ func Start(ctx context.Context, supervisor *subprocess.Supervisor, cfg session.C
 	return s, nil
 }
 
-// record creates the folder with the trace and stderr.txt.
-func (s *Session) record(supervisor *subprocess.Supervisor, id, outDir string) (err error) {
+// startRecording creates the folder with the trace and stderr.txt.
+func (s *Session) startRecording(supervisor *subprocess.Supervisor, id, outDir string) (err error) {
 	dir := outDir
 	if dir == "" {
 		dir = filepath.Join(supervisor.TempDir(), id)
 	}
 	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return exit.Usage(fmt.Errorf("--out: %w", err))
+		return exit.UsageError(fmt.Errorf("--out: %w", err))
 	}
-	s.TracePath = filepath.Join(dir, traceFile)
+	s.TracePath = filepath.Join(dir, traceFileName)
 	s.recording, err = trace.NewRecording(trace.NewJournal(id), s.TracePath)
 	if errors.Is(err, fs.ErrExist) {
-		return exit.Usage(fmt.Errorf("--out %s: the folder already has a trace", outDir))
+		return exit.UsageError(fmt.Errorf("--out %s: the folder already has a trace", outDir))
 	}
 	if err != nil {
 		return err

@@ -37,18 +37,18 @@ func VerdictWord(a runs.Attempt) string {
 // it has not passed. The line may have control characters.
 func DescribeAttempt(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
-	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), withIndent(usageOf(a.Usage).String()))
+	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), withIndent(usageOfAttempt(a.Usage).String()))
 	if a.Outcome != runs.OutcomeCompleted {
 		text += "  " + string(a.Outcome) + ": " + terminal.OneLine(a.Detail)
 	} else if a.Passed != nil && !*a.Passed {
-		text += "  " + terminal.OneLine(FirstFailure(a))
+		text += "  " + terminal.OneLine(FirstFailedGrader(a))
 	}
 	return text
 }
 
-// FirstFailure returns the type and the reasoning of the first grader that did not pass;
+// FirstFailedGrader returns the type and the reasoning of the first grader that did not pass;
 // "" if all did. It takes the failures out of a reasoning that lists them.
-func FirstFailure(a runs.Attempt) string {
+func FirstFailedGrader(a runs.Attempt) string {
 	for _, raw := range a.Graders {
 		var result struct {
 			Type      string `json:"type"`

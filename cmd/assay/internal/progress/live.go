@@ -15,8 +15,8 @@ import (
 // maxLiveAttempts is the number of running attempts that have a line in the live display.
 const maxLiveAttempts = 10
 
-// colored returns a verdict in its color, as a terminal shows it.
-func colored(word string) string {
+// coloredVerdict returns a verdict in its color, as a terminal shows it.
+func coloredVerdict(word string) string {
 	switch strings.TrimSpace(word) {
 	case "PASS":
 		return "\x1b[32m" + word + "\x1b[m"
@@ -42,7 +42,7 @@ func (r *Reporter) bottomLines(columns, rows int) []string {
 	for _, attempt := range shown {
 		activity, since := attempt.Activity()
 		lines = append(lines, fmt.Sprintf("  %s  %6s%s  %s (%s)", paddedName(attempt, shown, columns/4),
-			formatSeconds(time.Since(attempt.StartedAt)), withIndent(usageOf(attempt.Usage()).String()), terminal.Printable(activity), formatSeconds(since)))
+			formatSeconds(time.Since(attempt.StartedAt)), withIndent(usageOfAttempt(attempt.Usage()).String()), terminal.Printable(activity), formatSeconds(since)))
 	}
 	if more := len(running) - len(shown); more > 0 {
 		lines = append(lines, fmt.Sprintf("  and %d more", more))

@@ -47,7 +47,7 @@ type Reporter struct {
 
 	mu      sync.Mutex
 	running map[attemptKey]batch.RunningAttempt
-	tally
+	attemptTally
 	endedUsage usage // of the attempts that have ended
 	outError   error // the first error of Out
 }
@@ -58,8 +58,8 @@ type attemptKey struct {
 	epoch  int
 }
 
-// tally counts the attempts of a run that have ended.
-type tally struct{ done, passed, failed, infrastructureFailures int }
+// attemptTally counts the attempts of a run that have ended.
+type attemptTally struct{ done, passed, failed, infrastructureFailures int }
 
 // New returns a Reporter that shows nothing until Start.
 func New(cfg Config) *Reporter {
@@ -70,7 +70,7 @@ func New(cfg Config) *Reporter {
 func (r *Reporter) Start() {
 	interval, show := activityInterval, r.printActivities
 	if r.cfg.Screen != nil {
-		r.cfg.Screen.Show(r.bottomLines)
+		r.cfg.Screen.ShowBottomLines(r.bottomLines)
 		interval, show = terminal.RedrawInterval, func() { _, _ = r.cfg.Err.Write(nil) }
 	}
 	r.updateLoop.Go(func() {
@@ -96,7 +96,7 @@ func (r *Reporter) Printf(format string, args ...any) {
 // printResult prints the line of a result. word is its verdict.
 func (r *Reporter) printResult(word, text string) {
 	if r.cfg.Color {
-		word = colored(word)
+		word = coloredVerdict(word)
 	}
 	_, _ = fmt.Fprintf(r.cfg.Err, "[%d/%d] %s %s\n", r.done, r.cfg.AttemptCount, word, terminal.Printable(text))
 }
@@ -118,7 +118,7 @@ func (r *Reporter) LineWritten(line any) {
 	case runs.Attempt:
 		delete(r.running, attemptKey{line.CaseID, line.Epoch})
 		r.endedUsage.add(line.Usage)
-		r.count(line)
+		r.countVerdict(line)
 		r.printResult(VerdictWord(line), DescribeAttempt(line))
 	case runs.SkippedCase:
 		r.printResult("SKIP ", line.CaseID+": "+line.Reason)
@@ -126,8 +126,8 @@ func (r *Reporter) LineWritten(line any) {
 	r.writeJSON(line)
 }
 
-// count adds the verdict of an attempt to the tally.
-func (t *tally) count(a runs.Attempt) {
+// countVerdict adds the verdict of an attempt to the tally.
+func (t *attemptTally) countVerdict(a runs.Attempt) {
 	switch {
 	case a.IsInfrastructureFailure():
 		t.infrastructureFailures++
@@ -154,7 +154,7 @@ func (r *Reporter) printActivities() {
 	for _, running := range r.running {
 		activity, since := running.Activity()
 		texts = append(texts, fmt.Sprintf("%s for %.0fs: %s (%.0fs)%s", AttemptName(running.CaseID, running.Epoch),
-			time.Since(running.StartedAt).Seconds(), activity, since.Seconds(), withIndent(usageOf(running.Usage()).String())))
+			time.Since(running.StartedAt).Seconds(), activity, since.Seconds(), withIndent(usageOfAttempt(running.Usage()).String())))
 	}
 	slices.Sort(texts)
 	more := ""
@@ -173,7 +173,7 @@ func (r *Reporter) Finish(s batch.Summary) error {
 	close(r.stop)
 	r.updateLoop.Wait()
 	if r.cfg.Screen != nil {
-		r.cfg.Screen.Clear(r.cfg.Err)
+		r.cfg.Screen.ClearBottomLines(r.cfg.Err)
 	}
 	if r.cfg.Pool != nil {
 		stats := r.cfg.Pool.Stats()

@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newRunning returns a Reporter with one running attempt per name, started a second apart.
-func newRunning(names ...string) *Reporter {
+// newReporterWithAttempts returns a Reporter with one running attempt per name, started a second apart.
+func newReporterWithAttempts(names ...string) *Reporter {
 	r := New(Config{AttemptCount: 40, Err: io.Discard})
 	for i, name := range names {
 		r.AttemptStarted(batch.RunningAttempt{Progress: &attempt.Progress{}, CaseID: name, Epoch: 1, StartedAt: time.Now().Add(time.Duration(i) * time.Second)})
@@ -29,7 +29,7 @@ func newRunning(names ...string) *Reporter {
 func TestLiveDisplay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRunning("sum", "細胞の数を数える", "a\x1b[2J")
+		r := newReporterWithAttempts("sum", "細胞の数を数える", "a\x1b[2J")
 		r.AttemptStarted(batch.RunningAttempt{Progress: &attempt.Progress{}, CaseID: "sum", Epoch: 2, StartedAt: time.Now().Add(30 * time.Second)})
 		yes, no := true, false
 		for _, a := range []runs.Attempt{
@@ -57,7 +57,7 @@ func TestLiveDisplayFitsTheTerminal(t *testing.T) {
 		names = append(names, fmt.Sprintf("case-%02d", i))
 	}
 	for rows, shown := range map[int]int{24: 10, 9: 5, 3: 0} {
-		lines := newRunning(names...).bottomLines(80, rows)
+		lines := newReporterWithAttempts(names...).bottomLines(80, rows)
 		require.Len(t, lines, shown+2, "of %d rows", rows)
 		require.Equal(t, fmt.Sprintf("  and %d more", len(names)-shown), lines[shown])
 	}

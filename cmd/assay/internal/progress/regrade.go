@@ -29,7 +29,7 @@ func (r *RegradeReporter) AttemptRegraded(a rescore.RegradedAttempt) {
 	case a.IsChanged || lostVerdict:
 		reason := a.Reason
 		if reason == "" {
-			reason = FirstFailure(runs.Attempt{Graders: a.New.Graders})
+			reason = FirstFailedGrader(runs.Attempt{Graders: a.New.Graders})
 		}
 		line := fmt.Sprintf("%s -> %s  %s  %s", shortVerdict(a.Old), shortVerdict(a.New), AttemptName(a.CaseID, a.Epoch), terminal.OneLine(reason))
 		_, r.outError = fmt.Fprintln(r.Out, terminal.Printable(line))

@@ -15,8 +15,8 @@ type usage struct {
 	priceUnknown bool // of some of the tokens
 }
 
-// usageOf returns the usage of one attempt.
-func usageOf(one runs.Usage) (u usage) {
+// usageOfAttempt returns the usage of one attempt.
+func usageOfAttempt(one runs.Usage) (u usage) {
 	u.add(one)
 	return u
 }

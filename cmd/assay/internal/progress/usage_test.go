@@ -8,8 +8,8 @@ import (
 	"assay/eval/runs"
 )
 
-// usedTokens returns the usage of an attempt; a negative usd is an unknown cost.
-func usedTokens(in, out int64, usd float64) runs.Usage {
+// usageWithTokens returns the usage of an attempt; a negative usd is an unknown cost.
+func usageWithTokens(in, out int64, usd float64) runs.Usage {
 	u := runs.Usage{InputTokens: in, OutputTokens: out}
 	if usd >= 0 {
 		u.CostUSD = &usd
@@ -22,12 +22,12 @@ func TestUsageText(t *testing.T) {
 	t.Parallel()
 	for want, all := range map[string][]runs.Usage{
 		"":                {{}},
-		"999 tok":         {usedTokens(990, 9, -1)},
-		"1.0k tok $0.00":  {usedTokens(1000, 0, 0.001)},
-		"99.9k tok $1.50": {usedTokens(99_000, 949, 1.5)},
-		"100k tok $2.00+": {usedTokens(99_000, 949, 2), usedTokens(1, 0, -1)},
-		"1.0M tok $12.00": {usedTokens(999_000, 900, 10), usedTokens(0, 0, -1), usedTokens(0, 0, 2)},
-		"123M tok":        {usedTokens(123_456_789, 0, -1)},
+		"999 tok":         {usageWithTokens(990, 9, -1)},
+		"1.0k tok $0.00":  {usageWithTokens(1000, 0, 0.001)},
+		"99.9k tok $1.50": {usageWithTokens(99_000, 949, 1.5)},
+		"100k tok $2.00+": {usageWithTokens(99_000, 949, 2), usageWithTokens(1, 0, -1)},
+		"1.0M tok $12.00": {usageWithTokens(999_000, 900, 10), usageWithTokens(0, 0, -1), usageWithTokens(0, 0, 2)},
+		"123M tok":        {usageWithTokens(123_456_789, 0, -1)},
 	} {
 		var u usage
 		for _, one := range all {

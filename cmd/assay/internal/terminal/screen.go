@@ -36,24 +36,24 @@ type Screen struct {
 // NewScreen returns a Screen on out without lines at the bottom. If out is not a
 // terminal it assumes 80 columns and 24 rows.
 func NewScreen(out io.Writer) *Screen {
-	return &Screen{out: out, size: func() (int, int) { return sizeOf(out) }}
+	return &Screen{out: out, size: func() (int, int) { return terminalSize(out) }}
 }
 
 // IsTerminal reports whether the Screen writes to a terminal.
 func (s *Screen) IsTerminal() bool { return IsTerminal(s.out) }
 
-// Show keeps the lines that bottomLines returns at the bottom of the terminal.
+// ShowBottomLines keeps the lines that bottomLines returns at the bottom of the terminal.
 // Each drawing calls it with the size of the terminal in characters. The lines must have
 // no control characters; a line longer than a row is cut.
-func (s *Screen) Show(bottomLines func(columns, rows int) []string) {
+func (s *Screen) ShowBottomLines(bottomLines func(columns, rows int) []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bottomLines = bottomLines
 }
 
-// Clear removes the lines from the bottom, and waits until the terminal shows none, but
+// ClearBottomLines removes the lines from the bottom, and waits until the terminal shows none, but
 // no longer than a second. through is the writer in front of the Screen.
-func (s *Screen) Clear(through io.Writer) {
+func (s *Screen) ClearBottomLines(through io.Writer) {
 	cleared := make(chan struct{})
 	s.mu.Lock()
 	s.bottomLines, s.cleared = nil, cleared

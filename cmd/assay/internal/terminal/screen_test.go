@@ -30,7 +30,7 @@ func TestScreenKeepsLinesAtTheBottom(t *testing.T) {
 		require.Equal(t, "before\n", shown.Text())
 
 		drawings := 0
-		screen.Show(func(int, int) []string {
+		screen.ShowBottomLines(func(int, int) []string {
 			drawings++
 			return []string{"first", strings.Repeat("long ", 20), fmt.Sprintf("drawing %d", drawings)}
 		})
@@ -46,7 +46,7 @@ func TestScreenKeepsLinesAtTheBottom(t *testing.T) {
 		require.LessOrEqual(t, shown.WriteCount()-writesBefore, 5)
 		require.Contains(t, shown.Text(), "\nfirst\n"+strings.Repeat("long ", 7)+"lon…\ndrawing 5\n")
 
-		screen.Clear(writer)
+		screen.ClearBottomLines(writer)
 		require.Equal(t, "before\n"+want.String(), shown.Text())
 		_, _ = fmt.Fprint(writer, "after")
 		writer.Close()
@@ -60,11 +60,11 @@ func TestScreenErasesBrokenLinesOfANarrowerTerminal(t *testing.T) {
 	shown := terminaltest.NewEmulator(40, 10)
 	screen := &Screen{out: shown, size: shown.Size}
 	_, _ = fmt.Fprintln(screen, "before")
-	screen.Show(func(int, int) []string { return []string{"short", strings.Repeat("x", 35)} })
+	screen.ShowBottomLines(func(int, int) []string { return []string{"short", strings.Repeat("x", 35)} })
 	_, _ = fmt.Fprintln(screen, "meanwhile")
 	shown.Narrow(10)
 	require.Equal(t, "before\nmeanwhile\nshort\n"+strings.Repeat(strings.Repeat("x", 10)+"\n", 3)+"xxxxx\n", shown.Text())
-	screen.Clear(screen)
+	screen.ClearBottomLines(screen)
 	require.Equal(t, "before\nmeanwhile\n", shown.Text())
 }
 
@@ -75,12 +75,12 @@ func TestScreenClearedBeforeTheFirstDrawing(t *testing.T) {
 		shown := terminaltest.NewEmulator(40, 10)
 		screen := &Screen{out: shown, size: shown.Size, drawnAt: time.Now()}
 		writer := NewAsyncWriter(screen)
-		screen.Show(func(int, int) []string { return []string{"never"} })
+		screen.ShowBottomLines(func(int, int) []string { return []string{"never"} })
 		_, _ = fmt.Fprint(writer, "held back")
 		synctest.Wait()
 		require.Empty(t, strings.TrimSpace(shown.Text()))
 		start := time.Now()
-		screen.Clear(writer)
+		screen.ClearBottomLines(writer)
 		require.Zero(t, time.Since(start))
 		require.Equal(t, "held back\n", shown.Text())
 		writer.Close()
@@ -95,7 +95,7 @@ func TestAsyncWriterDoesNotWaitForAStoppedTerminal(t *testing.T) {
 		in, out := io.Pipe()
 		screen := &Screen{out: out, size: func() (int, int) { return 40, 10 }}
 		writer := NewAsyncWriter(screen)
-		screen.Show(func(int, int) []string { return []string{"stuck"} })
+		screen.ShowBottomLines(func(int, int) []string { return []string{"stuck"} })
 		for range 2 * maxQueuedWrites {
 			_, _ = fmt.Fprintln(writer, "line")
 		}

@@ -16,9 +16,9 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// sizeOf returns the size of the terminal out in characters, or 80 by 24 if out is no
+// terminalSize returns the size of the terminal out in characters, or 80 by 24 if out is no
 // terminal or has no size.
-func sizeOf(out io.Writer) (columns, rows int) {
+func terminalSize(out io.Writer) (columns, rows int) {
 	if file, ok := out.(*os.File); ok {
 		if columns, rows, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 && rows > 0 {
 			return columns, rows

@@ -24,8 +24,8 @@ func newLog(out *bytes.Buffer) *slog.Logger {
 	return slog.New(textlog.NewHandler(out, slog.LevelInfo, "default"))
 }
 
-// parseLine parses a line of the log into the nested maps that slogtest expects.
-func parseLine(t *testing.T, line string) map[string]any {
+// parseLogLine parses a line of the log into the nested maps that slogtest expects.
+func parseLogLine(t *testing.T, line string) map[string]any {
 	t.Helper()
 	all := map[string]any{}
 	parts := regexp.MustCompile(`^(?:(\d\d:\d\d:\d\d\.\d{3}) )?([A-Z]+) (\w+)(.*)$`).FindStringSubmatch(line)
@@ -58,11 +58,11 @@ func TestHandlerKeepsTheRulesOfSlog(t *testing.T) {
 		return newLog(&out).Handler()
 	}, func(t *testing.T) map[string]any {
 		t.Helper()
-		return parseLine(t, strings.TrimSuffix(out.String(), "\n"))
+		return parseLogLine(t, strings.TrimSuffix(out.String(), "\n"))
 	})
 }
 
-func TestLines(t *testing.T) {
+func TestLogLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := newLog(&out)
@@ -79,7 +79,7 @@ ERROR odd`+"\uFFFD[2J\uFFFD"+`line "key\n"="\x1b[2J" text=é→ bidi="\u202e" ba
 }
 
 // The messages of a session (EH-9): after the time the lines are exactly these.
-func TestMessageLines(t *testing.T) {
+func TestLogLinesOfMessages(t *testing.T) {
 	t.Parallel()
 	journal, other := trace.NewJournal("default"), trace.NewJournal("0002-sum-e1-t1")
 	follow, followOther := journal.Follow(), other.Follow()

@@ -43,7 +43,7 @@ func FindTarget(ctx context.Context, name, token, defaultSession string) (*Targe
 	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
 		return findSession(name, token, defaultSession)
 	}
-	path, err := findFile(ctx, name)
+	path, err := findTraceFile(ctx, name)
 	if err != nil {
 		return nil, WithExitStatus(err)
 	}
@@ -53,11 +53,11 @@ func FindTarget(ctx context.Context, name, token, defaultSession string) (*Targe
 func findSession(address, token, defaultSession string) (*Target, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, exit.UsageError(err)
 	}
 	c, err := client.New(address, token)
 	if err != nil {
-		return nil, exit.Usage(err)
+		return nil, exit.UsageError(err)
 	}
 	sessionID := parsed.Query().Get("session")
 	if sessionID == "" {
@@ -66,14 +66,14 @@ func findSession(address, token, defaultSession string) (*Target, error) {
 	return &Target{name: address, client: c, sessionID: sessionID}, nil
 }
 
-// findFile returns the path of the trace file that name stands for.
-func findFile(ctx context.Context, name string) (string, error) {
+// findTraceFile returns the path of the trace file that name stands for.
+func findTraceFile(ctx context.Context, name string) (string, error) {
 	info, err := os.Stat(name)
 	if run, caseID, ok := cutLast(name, "#"); ok && errors.Is(err, fs.ErrNotExist) {
 		return onlyAttemptTrace(ctx, run, caseID)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", exit.Usage(fmt.Errorf("%s: no such file: want a trace, the folder of an attempt or a run, RUN#CASE, or the address of a server", name))
+		return "", exit.UsageError(fmt.Errorf("%s: no such file: want a trace, the folder of an attempt or a run, RUN#CASE, or the address of a server", name))
 	}
 	if err != nil {
 		return "", err
@@ -117,13 +117,13 @@ func onlyAttemptTrace(ctx context.Context, dir, caseID string) (string, error) {
 	case len(folders) == 1:
 		return filepath.Join(folders[0], "trace.jsonl"), nil
 	case len(folders) == 0:
-		return "", exit.Usage(fmt.Errorf("%s: there is no such attempt", wanted))
+		return "", exit.UsageError(fmt.Errorf("%s: there is no such attempt", wanted))
 	}
 	list := strings.Join(folders[:min(len(folders), maxListedAttempts)], ", ")
 	if len(folders) > maxListedAttempts {
 		list += ", …"
 	}
-	return "", exit.Usage(fmt.Errorf("%s: %d attempts: name one, as RUN#CASE or by its folder: %s", wanted, len(folders), list))
+	return "", exit.UsageError(fmt.Errorf("%s: %d attempts: name one, as RUN#CASE or by its folder: %s", wanted, len(folders), list))
 }
 
 // attemptFolders returns the names of the attempt folders in the run folder dir, of all
@@ -135,13 +135,13 @@ func attemptFolders(ctx context.Context, dir, caseID string) ([]string, error) {
 	}
 	run, err := runs.NewStore(filepath.Dir(abs)).Open(filepath.Base(abs))
 	if errors.Is(err, runs.ErrNotFound) {
-		return nil, exit.Usage(fmt.Errorf("%s: no trace.jsonl and no run.json: name a trace, or the folder of an attempt or of a run", dir))
+		return nil, exit.UsageError(fmt.Errorf("%s: no trace.jsonl and no run.json: name a trace, or the folder of an attempt or of a run", dir))
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	names, err := endedAttempts(ctx, run, caseID)
+	names, err := endedAttemptFolders(ctx, run, caseID)
 	if err != nil {
 		return nil, err
 	}
@@ -157,9 +157,9 @@ func attemptFolders(ctx context.Context, dir, caseID string) ([]string, error) {
 	return names, nil
 }
 
-// endedAttempts returns the folder names of the attempts in attempts.jsonl, of all cases
+// endedAttemptFolders returns the folder names of the attempts in attempts.jsonl, of all cases
 // or only of caseID.
-func endedAttempts(ctx context.Context, run *runs.Run, caseID string) (names []string, err error) {
+func endedAttemptFolders(ctx context.Context, run *runs.Run, caseID string) (names []string, err error) {
 	lines, err := run.AttemptLines()
 	if errors.Is(err, runs.ErrNotFound) {
 		return nil, nil // no attempt has ended yet
@@ -252,7 +252,7 @@ func (t *Target) ExplainError(err error) error {
 	var refusal *client.ErrorResponse
 	switch {
 	case errors.As(err, &refusal) && !t.hasServerSent && !refusal.IsServerFault():
-		return exit.Usage(fmt.Errorf("%s: %w (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
+		return exit.UsageError(fmt.Errorf("%s: %w (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
 	case errors.As(err, &refusal), errors.Is(err, trace.ErrNotTrace):
 		return fmt.Errorf("%s: %w", t.name, err)
 	case errors.Is(err, client.ErrUnreachable) && !t.hasServerSent:
@@ -270,8 +270,8 @@ func WithExitStatus(err error) error {
 	case errors.As(err, &status):
 		return err
 	case errors.Is(err, trace.ErrNotTrace), errors.Is(err, fs.ErrNotExist):
-		return exit.Usage(err)
+		return exit.UsageError(err)
 	default:
-		return exit.Broken(err)
+		return exit.BrokenError(err)
 	}
 }

@@ -61,7 +61,7 @@ func TestFindTarget(t *testing.T) {
 	} {
 		target, err := traceview.FindTarget(t.Context(), name, "", "default")
 		if wantErr != "" {
-			require.Equal(t, exit.Usage(errors.Unwrap(err)), err, name)
+			require.Equal(t, exit.UsageError(errors.Unwrap(err)), err, name)
 			require.EqualError(t, err, wantErr)
 			continue
 		}
@@ -126,10 +126,10 @@ func TestPrinters(t *testing.T) {
 func TestWithExitStatus(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]error{
-		fs.ErrNotExist:            exit.Usage(fs.ErrNotExist),
-		trace.ErrNotTrace:         exit.Usage(trace.ErrNotTrace),
-		fs.ErrPermission:          exit.Broken(fs.ErrPermission),
-		exit.Usage(fs.ErrInvalid): exit.Usage(fs.ErrInvalid),
+		fs.ErrNotExist:            exit.UsageError(fs.ErrNotExist),
+		trace.ErrNotTrace:         exit.UsageError(trace.ErrNotTrace),
+		fs.ErrPermission:          exit.BrokenError(fs.ErrPermission),
+		exit.UsageError(fs.ErrInvalid): exit.UsageError(fs.ErrInvalid),
 	} {
 		require.Equal(t, want, traceview.WithExitStatus(err))
 	}

@@ -92,7 +92,7 @@ func (e *Emulator) showFirstLocked(text []byte) int {
 		if sequence == nil {
 			return 0
 		}
-		e.controlLocked(string(sequence[2]), string(sequence[1]))
+		e.executeControlLocked(string(sequence[2]), string(sequence[1]))
 		return len(sequence[0])
 	}
 	r, n := utf8.DecodeRune(text)
@@ -105,14 +105,14 @@ func (e *Emulator) showFirstLocked(text []byte) int {
 	case '\r':
 		e.col = 0
 	default:
-		e.putLocked(r)
+		e.putRuneLocked(r)
 	}
 	return n
 }
 
-// controlLocked executes the control sequence with that final letter: A (cursor up),
+// executeControlLocked executes the control sequence with that final letter: A (cursor up),
 // J (erase below) or K (erase to the right).
-func (e *Emulator) controlLocked(letter, argument string) {
+func (e *Emulator) executeControlLocked(letter, argument string) {
 	switch letter {
 	case "A":
 		up, _ := strconv.Atoi(argument)
@@ -132,8 +132,8 @@ func (e *Emulator) newLineLocked() {
 	}
 }
 
-// putLocked puts r at the cursor, and on the next row if it does not fit.
-func (e *Emulator) putLocked(r rune) {
+// putRuneLocked puts r at the cursor, and on the next row if it does not fit.
+func (e *Emulator) putRuneLocked(r rune) {
 	wide := runeWidth(r)
 	if e.col+wide > e.columns {
 		e.newLineLocked()
