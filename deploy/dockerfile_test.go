@@ -134,7 +134,7 @@ func isInsideFolder(dir, name string) bool {
 func shellCommand(run *instructions.RunCommand) string { return strings.Join(run.CmdLine, " ") }
 
 // Each RUN instruction is valid shell and uses programs and options that exist.
-// TestContainers runs the build command; the others need an image or a package index,
+// TestServicesWithoutContainerEngine runs the build command; the others need an image or a package index,
 // and the log says that they were not run.
 func TestDockerfileRunInstructions(t *testing.T) {
 	t.Parallel()
@@ -162,7 +162,7 @@ func checkCommandOptions(t *testing.T, command string) {
 	help := append(words[:1:1], "--help")
 	switch words[0] {
 	case "go":
-		return // TestContainers runs it
+		return // TestServicesWithoutContainerEngine runs it
 	case "pip":
 		help = []string{"pip", words[1], "--help"}
 		for _, word := range words[2:] {

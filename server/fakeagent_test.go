@@ -104,7 +104,7 @@ func (a *fakeAgent) requestAction(t *testing.T, action string, p params) frame {
 	return a.awaitItem(t, "the answer to "+action, isAnswerTo(a.sendAction(action, p)))
 }
 
-// requestActionOK is request, and requires that the action succeeds. It returns the fields
+// requestActionOK is requestAction, and requires that the action succeeds. It returns the fields
 // of the answer.
 func (a *fakeAgent) requestActionOK(t *testing.T, action string, p params) map[string]any {
 	t.Helper()

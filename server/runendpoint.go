@@ -19,7 +19,9 @@ type consoleRunEndpoint struct{ server *Server }
 
 func (consoleRunEndpoint) name() string { return "run" }
 
-func (e consoleRunEndpoint) checkHello(hello HelloMessage) error { return e.server.checkToken(hello.Token) }
+func (e consoleRunEndpoint) checkHello(hello HelloMessage) error {
+	return e.server.checkToken(hello.Token)
+}
 
 func (e consoleRunEndpoint) serveLive(c *console, instance *sessionInstance) error {
 	peer, err := instance.live.Router().AttachConsole(c.newSessionConn(), c.number, func(number int, owner bool) (body, recorded []byte) {

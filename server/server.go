@@ -45,7 +45,7 @@ type Server struct {
 	log     *slog.Logger
 	metrics *metrics.Registry
 	page    *page
-	runs    *runs.Store    // nil if no runs are served
+	runs    *runs.Store         // nil if no runs are served
 	traces  runs.LineFileOpener // of sessions
 
 	connections sync.WaitGroup // handlers of /run, /agent, /watch, /printed and /mcp

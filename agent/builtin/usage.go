@@ -22,9 +22,9 @@ type usageTracker struct {
 	sendMu sync.Mutex // held while a sum is computed and sent, so that sums arrive in order
 
 	mu          sync.Mutex
-	openQueries int           // being worked on
-	total       modelCallTotals    // since the agent started
-	retryWait   time.Duration // sum of all delays before retries, since the agent started
+	openQueries int             // being worked on
+	total       modelCallTotals // since the agent started
+	retryWait   time.Duration   // sum of all delays before retries, since the agent started
 	period      limitPeriod
 }
 

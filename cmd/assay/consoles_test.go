@@ -39,7 +39,9 @@ type consoleMessage struct {
 func (m consoleMessage) String() string { return m.body }
 
 // hasType returns a function that matches messages of a type.
-func hasType(kind string) func(consoleMessage) bool { return func(m consoleMessage) bool { return m.Type == kind } }
+func hasType(kind string) func(consoleMessage) bool {
+	return func(m consoleMessage) bool { return m.Type == kind }
+}
 
 // hasTypeAndCell returns a function that matches messages of a type that name the cell.
 func hasTypeAndCell(kind, cell string) func(consoleMessage) bool {

@@ -20,8 +20,8 @@ import (
 // sandbox. It is the status of a shell that cannot execute a command.
 const exitNotSandboxed = 126
 
-// newSandboxLauncherCommand is the launcher: it confines itself and executes a command; see
-// [sandbox.Exec].
+// newSandboxLauncherCommand returns the hidden subcommand of the sandbox launcher, which
+// confines itself and executes a command; see [sandbox.Exec].
 func (p *cli) newSandboxLauncherCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "fence PLAN -- COMMAND [ARGUMENT...]",
@@ -36,8 +36,8 @@ func (p *cli) newSandboxLauncherCommand() *cobra.Command {
 	}
 }
 
-// newCleanupHelperCommand is the helper that survives the server and stops what it has started; see
-// [subprocess.RunCleanupHelper].
+// newCleanupHelperCommand returns the hidden subcommand of the helper that survives the
+// server and stops what it has started; see [subprocess.RunCleanupHelper].
 func (p *cli) newCleanupHelperCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "reap",
@@ -52,8 +52,8 @@ func (p *cli) newCleanupHelperCommand() *cobra.Command {
 	}
 }
 
-// newJupyterBridgeCommand is the bridge between the server and a Jupyter kernel; see
-// [jupyter.Serve]. The server starts it as the command of the kernel.
+// newJupyterBridgeCommand returns the hidden subcommand of the bridge between the server and
+// a Jupyter kernel; see [jupyter.Serve]. The server starts it as the command of the kernel.
 func (p *cli) newJupyterBridgeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "jupyter KERNEL_JSON FD",

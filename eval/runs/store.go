@@ -24,7 +24,7 @@ var ErrNotFound = errors.New("not found")
 // open. It is safe for concurrent use.
 type Store struct {
 	runsDir        string
-	lineFiles      LineFileOpener                   // keys are paths relative to dir
+	lineFiles      LineFileOpener              // keys are paths relative to dir
 	attemptIndexes boundedCache[*attemptIndex] // by run name
 }
 

@@ -29,7 +29,7 @@ const (
 // which those after other entries are computed. It is not safe for concurrent use.
 type notebookSnapshots struct {
 	all   []notebookSnapshot // ascending by seq
-	bytes int64      // estimate of the memory used by all
+	bytes int64              // estimate of the memory used by all
 
 	minEntries int64 // distance at which the next snapshot is taken
 	minBytes   int64 // the same, in bytes of trace lines

@@ -168,7 +168,9 @@ func (c *chaosRun) publishAttempts(ctx context.Context) {
 type faultReportingLogHandler struct{ *chaosRun }
 
 // Enabled reports whether the level is an error.
-func (faultReportingLogHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+func (faultReportingLogHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelError
+}
 
 // Handle reports a log record.
 func (l faultReportingLogHandler) Handle(_ context.Context, r slog.Record) error {

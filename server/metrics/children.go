@@ -43,7 +43,7 @@ func (c *childCounter) countEntry(e *trace.Entry) {
 	}
 }
 
-// childEvent has the fields that observe reads of an entry's body.
+// childEvent has the fields that countEntry reads of an entry's body.
 type childEvent struct {
 	Name  string `json:"name"`
 	State string `json:"state"`

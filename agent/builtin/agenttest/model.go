@@ -211,7 +211,7 @@ func BlankImage(width, height int) image.Image {
 	return image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.Black, color.White})
 }
 
-// BlankPNG returns a blank BlankPNG in base64.
+// BlankPNG returns a PNG of one color, of that size in pixels, in base64.
 func BlankPNG(t *testing.T, width, height int) string {
 	t.Helper()
 	var out bytes.Buffer

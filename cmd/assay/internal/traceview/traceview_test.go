@@ -126,9 +126,9 @@ func TestPrinters(t *testing.T) {
 func TestWithExitStatus(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]error{
-		fs.ErrNotExist:            exit.UsageError(fs.ErrNotExist),
-		trace.ErrNotTrace:         exit.UsageError(trace.ErrNotTrace),
-		fs.ErrPermission:          exit.BrokenError(fs.ErrPermission),
+		fs.ErrNotExist:                 exit.UsageError(fs.ErrNotExist),
+		trace.ErrNotTrace:              exit.UsageError(trace.ErrNotTrace),
+		fs.ErrPermission:               exit.BrokenError(fs.ErrPermission),
 		exit.UsageError(fs.ErrInvalid): exit.UsageError(fs.ErrInvalid),
 	} {
 		require.Equal(t, want, traceview.WithExitStatus(err))
